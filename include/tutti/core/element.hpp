@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <source_location>
+#include <string_view>
+#include <type_traits>
+
+namespace tutti {
+
+/// What may travel: its bytes are its value, and it has none of the alignments that a message slot
+/// cannot give.
+template <class T>
+concept element = std::is_trivially_copyable_v<T> && std::is_object_v<T> && !std::is_const_v<T> && alignof(T) <= 16;
+
+/// A name for T that is the same in every process: "float32", "int64", or the compiler's own spelling.
+template <element T>
+[[nodiscard]] constexpr std::string_view element_name() noexcept {
+  if constexpr (std::same_as<T, float>) {
+    return "float32";
+  } else if constexpr (std::same_as<T, double>) {
+    return "float64";
+  } else if constexpr (std::same_as<T, bool>) {
+    return "bool";
+  } else if constexpr (std::same_as<T, std::byte>) {
+    return "byte";
+  } else if constexpr (std::integral<T>) {
+    constexpr std::string_view names[2][4] = {{"uint8", "uint16", "uint32", "uint64"},
+                                              {"int8", "int16", "int32", "int64"}};
+    constexpr unsigned row = std::is_signed_v<T> ? 1 : 0;
+    return names[row][sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3];
+  } else {
+    // "... element_name() [with T = N::point; ...]" (g++), "... [T = N::point]" (clang)
+    std::string_view text = std::source_location::current().function_name();
+    auto const from = text.find("T = ");
+    if (from == std::string_view::npos) {
+      return "element";
+    }
+    text.remove_prefix(from + 4);
+    return text.substr(0, text.find_first_of(";]"));
+  }
+}
+
+}  // namespace tutti

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/types.hpp>
+
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace tutti {
+
+enum class operation_kind : std::uint8_t {
+  none,
+  allreduce,
+  reduce,
+  broadcast,
+  reduce_scatter,
+  allgather,
+  gather,
+  scatter,
+  alltoall,
+  barrier,
+  transfer,
+  split
+};
+
+[[nodiscard]] constexpr std::string_view name(operation_kind kind) noexcept {
+  constexpr std::string_view names[] = {"nothing", "allreduce", "reduce",   "broadcast", "reduce_scatter", "allgather",
+                                        "gather",  "scatter",   "alltoall", "barrier",   "send/recv",      "split"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+/// What a schedule is asked for. A topology offers an operation by overloading on its tag; the
+/// operator templates of the same names live one namespace up.
+///
+/// Blocks. `allreduce`, `reduce` and `broadcast` work on one vector, which the topology cuts into as
+/// many blocks as suits it. For the others block `r` belongs to rank `r`, so there are n of them:
+/// the vector of reduce_scatter, the result of allgather and gather, the source of scatter, and in
+/// alltoall block `j` of the input goes to rank `j`, block `i` of the output comes from rank `i`.
+namespace op {
+
+struct allreduce {};
+struct reduce {
+  rank_type root;
+};
+struct broadcast {
+  rank_type root;
+};
+struct reduce_scatter {};
+struct allgather {};
+struct gather {
+  rank_type root;
+};
+struct scatter {
+  rank_type root;
+};
+struct alltoall {};
+
+/// One message from one rank to another: what `send` and `recv` run.
+struct transfer {
+  rank_type from;
+  rank_type to;
+};
+
+}  // namespace op
+
+/// What a rank says it is doing. All ranks of an operation must say the same; the transports compare
+/// the fingerprint on the first message of every edge, and show the text when it differs.
+struct call {
+  static constexpr std::size_t text = 12;  ///< names are cut to this many characters, for reports only
+
+  std::uint64_t count = 0;       ///< elements in the vector (for send/recv: in the message)
+  std::uint32_t root = no_rank;  ///< no_rank where the operation has none
+  std::uint32_t identity = 0;    ///< hash of the full names of element type, reduction and topology
+  operation_kind kind = operation_kind::none;
+  char element[text] = {};
+  char reduction[text] = {};
+  char topology[text] = {};
+
+  [[nodiscard]] constexpr std::uint32_t fingerprint() const noexcept {
+    std::uint64_t h = (count + 1) * 0x9e3779b97f4a7c15U;
+    h ^= (std::uint64_t{root} << 32) | identity;
+    h *= 0xbf58476d1ce4e5b9U;
+    h ^= h >> 29;
+    h += static_cast<std::uint64_t>(kind) * 0x94d049bb133111ebU;
+    return static_cast<std::uint32_t>(h ^ (h >> 32));
+  }
+};
+
+/// FNV-1a, for names.
+[[nodiscard]] constexpr std::uint32_t hash(std::string_view text, std::uint32_t seed = 2166136261U) noexcept {
+  for (char const c : text) {
+    seed = (seed ^ static_cast<unsigned char>(c)) * 16777619U;
+  }
+  return seed;
+}
+
+/// The call of an operator before its count and root are known.
+[[nodiscard]] constexpr call make_call(operation_kind kind, std::string_view element, std::string_view reduction,
+                                       std::string_view topology) noexcept {
+  call c;
+  c.kind = kind;
+  c.identity = hash(topology, hash("|", hash(reduction, hash("|", hash(element)))));
+  auto const keep = [](char(&to)[call::text], std::string_view from) {
+    for (std::size_t i = 0; i < from.size() && i + 1 < call::text; ++i) {
+      to[i] = from[i];
+    }
+  };
+  keep(c.element, element);
+  keep(c.reduction, reduction);
+  keep(c.topology, topology);
+  return c;
+}
+
+/// "allreduce(sum float32 x 1000, ring)", "broadcast(float32 x 10, root 3, binary_tree)".
+[[nodiscard]] inline std::string describe(call const& c) {
+  auto const bounded = [](char const(&s)[call::text]) { return std::string_view(s, ::strnlen(s, call::text)); };
+  std::string out{name(c.kind)};
+  if (c.kind == operation_kind::none) {
+    return out;
+  }
+  out += '(';
+  if (auto const r = bounded(c.reduction); !r.empty()) {
+    out.append(r).append(" ");
+  }
+  out.append(bounded(c.element)).append(" x ").append(std::to_string(c.count));
+  if (c.root != no_rank) {
+    out.append(", root ").append(std::to_string(c.root));
+  }
+  if (auto const t = bounded(c.topology); !t.empty()) {
+    out.append(", ").append(t);
+  }
+  return out + ')';
+}
+
+}  // namespace tutti

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/time.hpp>
+
+namespace tutti {
+
+/// An operation that has been started and not yet been waited for. A communicator keeps its pending
+/// operations in a list, in order of starting, and moves them all on whenever it is called: an
+/// operation that a peer needs must progress while this rank waits for another one.
+struct pending {
+  bool (*advance)(pending&) = nullptr;               ///< moves on; true when it has ended, well or not
+  void (*poll)(pending&) = nullptr;                  ///< moves on everything on its communicator
+  void (*check_deadline)(pending&) = nullptr;        ///< ends it if it has been watched for too long
+  bool (*wait)(pending&, duration limit) = nullptr;  ///< until it has ended; false if the limit came first
+  void (*result)(pending&) = nullptr;                ///< throws what it ended with, if it failed
+  void (*cancel)(pending&) = nullptr;                ///< ends it now
+  void (*retire)(pending&) = nullptr;                ///< its request is gone: it may be reused or freed
+  pending* next = nullptr;
+  pending* previous = nullptr;
+  bool listed = false;
+  bool ended = false;
+};
+
+/// The list of a communicator's pending operations.
+class pending_list {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+
+  void push_back(pending& p) noexcept {
+    p.listed = true;
+    p.next = nullptr;
+    p.previous = last_;
+    (last_ != nullptr ? last_->next : first_) = &p;
+    last_ = &p;
+  }
+
+  void erase(pending& p) noexcept {
+    if (!p.listed) {
+      return;
+    }
+    p.listed = false;
+    (p.previous != nullptr ? p.previous->next : first_) = p.next;
+    (p.next != nullptr ? p.next->previous : last_) = p.previous;
+    p.next = p.previous = nullptr;
+  }
+
+  /// Moves on every operation once and drops those that have ended.
+  void advance() {
+    for (pending* p = first_; p != nullptr;) {
+      pending* const after = p->next;
+      if (p->advance(*p)) {
+        erase(*p);
+      }
+      p = after;
+    }
+  }
+
+ private:
+  pending* first_ = nullptr;
+  pending* last_ = nullptr;
+};
+
+}  // namespace tutti

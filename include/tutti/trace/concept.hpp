@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/time.hpp>
+#include <tutti/core/types.hpp>
+
+#include <concepts>
+#include <string_view>
+
+namespace tutti {
+
+/// What happened on this rank.
+enum class event_kind : std::uint8_t {
+  start,     ///< an operation was started; the text names it
+  send,      ///< a message, or part of one, was handed to the transport
+  receive,   ///< one was taken from it
+  fold,      ///< what arrived was combined
+  finish,    ///< an accumulator or a contribution became part of the result
+  complete,  ///< an operation is done
+  fail,      ///< an operation failed; the text says why
+  note,      ///< anything else worth knowing, e.g. that a connection was refused, and why
+};
+
+[[nodiscard]] constexpr std::string_view name(event_kind kind) noexcept {
+  constexpr std::string_view names[] = {"start", "send", "receive", "fold", "finish", "complete", "fail", "note"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+/// One event, as an engine or a transport reports it. What does not apply is left at its default.
+struct event {
+  event_kind kind = event_kind::note;
+  time_point time{};           ///< on the transport's clock
+  std::uint64_t sequence = 0;  ///< the operation's number on its communicator
+  std::uint32_t step = 0;
+  rank_type peer = no_rank;
+  std::size_t bytes = 0;
+  std::string_view text{};  ///< valid during the call
+};
+
+/// Takes events. Called by the thread that uses the communicator, in order of happening.
+///
+/// `record` neither throws nor blocks: it is called on the data path. If `enabled` is false no event
+/// is even made.
+template <class T>
+concept tracer = std::movable<T> && requires(T& t, event const& e) {
+  { T::enabled } -> std::convertible_to<bool>;
+  { t.record(e) } noexcept -> std::same_as<void>;
+};
+
+/// Records `make()`, an event; does nothing at all if the tracer is disabled.
+template <tracer Trace, class Make>
+constexpr void record(Trace& trace, [[maybe_unused]] Make const& make) {
+  if constexpr (Trace::enabled) {
+    trace.record(make());
+  }
+}
+
+}  // namespace tutti

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/trace/concept.hpp>
+
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace tutti {
+
+/// Keeps the latest events in memory. It allocates when it is made and never again.
+///
+///     tutti::communicator<tutti::loopback, tutti::dynamic, tutti::memory_trace> world{...};
+///     world.trace().each([](tutti::event const& e) { ... });
+class memory_trace {
+ public:
+  static constexpr bool enabled = true;
+  static constexpr std::size_t text_capacity = 95;  ///< longer texts are cut
+  static constexpr std::size_t default_capacity = 1024;
+
+  /// @pre capacity is not zero.
+  explicit memory_trace(std::size_t capacity = default_capacity) {
+    expects(capacity != 0, "memory_trace: give it room for at least one event");
+    kept_.resize(capacity);
+  }
+
+  void record(event const& e) noexcept {
+    entry& to = kept_[recorded_++ % kept_.size()];
+    to.what = e;
+    to.length = e.text.size() < text_capacity ? e.text.size() : text_capacity;
+    if (to.length != 0) {
+      std::memcpy(to.text, e.text.data(), to.length);
+    }
+  }
+
+  /// How many events are kept.
+  [[nodiscard]] std::size_t size() const noexcept { return recorded_ < kept_.size() ? recorded_ : kept_.size(); }
+  /// How many older ones had to go.
+  [[nodiscard]] std::size_t dropped() const noexcept { return recorded_ - size(); }
+
+  /// Calls `f(event const&)` for every kept event, oldest first. The text lives as long as the trace
+  /// and until the event is dropped.
+  template <class F>
+  void each(F f) const {
+    for (std::size_t i = dropped(); i < recorded_; ++i) {
+      entry const& from = kept_[i % kept_.size()];
+      event e = from.what;
+      e.text = std::string_view(from.text, from.length);
+      f(static_cast<event const&>(e));
+    }
+  }
+
+  void clear() noexcept { recorded_ = 0; }
+
+ private:
+  struct entry {
+    event what;
+    std::size_t length;
+    char text[text_capacity + 1];
+  };
+
+  std::vector<entry> kept_;
+  std::size_t recorded_ = 0;
+};
+
+}  // namespace tutti

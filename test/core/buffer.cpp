@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE core_buffer
+#include <tutti/core/buffer.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <cstdint>
+#include <list>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+#if __has_include(<xtensor/xtensor.hpp>)
+#include <xtensor/xtensor.hpp>
+#include <xtensor/xview.hpp>
+#endif
+
+namespace {
+
+template <class B, class T>
+constexpr bool writes = tutti::mutable_buffer_of<B, T>;
+template <class B, class T>
+constexpr bool reads = tutti::buffer_of<B, T> && !tutti::mutable_buffer<B>;
+
+static_assert(writes<std::vector<float>, float>);
+static_assert(writes<std::array<double, 3>, double>);
+static_assert(writes<std::span<int>, int>);
+static_assert(writes<std::span<int> const, int>);  // a constant span of elements that are not
+static_assert(writes<std::span<int, 4>, int>);
+static_assert(writes<std::string, char>);
+
+static_assert(reads<std::vector<float> const, float>);
+static_assert(reads<std::array<float, 2> const, float>);
+static_assert(reads<std::span<float const>, float>);
+static_assert(reads<std::string_view, char>);
+
+// A C array says neither where it begins nor how long it is: write std::span(array). The same goes
+// for a pointer, which becomes a buffer together with a count.
+static_assert(!tutti::buffer<float[4]>);
+static_assert(!tutti::buffer<float*>);
+static_assert(writes<decltype(std::span(std::declval<float (&)[4]>())), float>);
+static_assert(writes<decltype(std::span(std::declval<float*>(), std::size_t{4})), float>);
+
+static_assert(!tutti::buffer<float>);
+static_assert(!tutti::buffer<std::vector<bool>>);         // its elements are bits
+static_assert(!tutti::buffer<std::list<int>>);            // not contiguous
+static_assert(!tutti::buffer<std::vector<std::string>>);  // bytes are not the value
+
+#if __has_include(<xtensor/xtensor.hpp>)
+static_assert(writes<xt::xtensor<float, 2>, float>);
+static_assert(reads<xt::xtensor<float, 2> const, float>);
+static_assert(writes<xt::xarray<double>, double>);
+#endif
+
+BOOST_AUTO_TEST_CASE(elements_are_those_of_the_container) {
+  std::vector<int> v{1, 2, 3};
+  BOOST_TEST(tutti::elements(v).data() == v.data());
+  BOOST_TEST(tutti::elements(v).size() == 3U);
+  static_assert(std::is_same_v<decltype(tutti::elements(v)), std::span<int>>);
+  static_assert(std::is_same_v<decltype(tutti::elements(std::as_const(v))), std::span<int const>>);
+  BOOST_TEST(tutti::elements(std::span(v).subspan(1)).data() == v.data() + 1);
+
+  std::vector<int> const none;
+  BOOST_TEST(tutti::elements(none).empty());
+
+#if __has_include(<xtensor/xtensor.hpp>)
+  xt::xtensor<float, 2> t = xt::zeros<float>({2, 3});
+  t(1, 2) = 5;
+  BOOST_TEST(tutti::elements(t).size() == 6U);
+  BOOST_TEST(tutti::elements(t)[5] == 5.0F);
+#endif
+}
+
+// Elements: what may travel.
+struct point {
+  float x, y;
+};
+struct alignas(32) wide {
+  float x[8];
+};
+struct owner {
+  std::string s;
+};
+static_assert(tutti::element<float> && tutti::element<point> && tutti::element<std::byte> && tutti::element<int[2]>);
+static_assert(!tutti::element<wide>);
+static_assert(!tutti::element<owner> && !tutti::element<float const> && !tutti::element<float&> &&
+              !tutti::element<void>);
+
+// Names of builtin types are fixed: the two ends may be built by different compilers.
+static_assert(tutti::element_name<float>() == "float32" && tutti::element_name<double>() == "float64");
+static_assert(tutti::element_name<bool>() == "bool" && tutti::element_name<std::byte>() == "byte");
+static_assert(tutti::element_name<std::int8_t>() == "int8" && tutti::element_name<std::uint8_t>() == "uint8");
+static_assert(tutti::element_name<std::int16_t>() == "int16" && tutti::element_name<std::uint16_t>() == "uint16");
+static_assert(tutti::element_name<int>() == "int32" && tutti::element_name<unsigned>() == "uint32");
+static_assert(tutti::element_name<long>() == "int64" && tutti::element_name<long long>() == "int64");
+static_assert(tutti::element_name<unsigned long long>() == "uint64");
+
+}  // namespace
+
+namespace geometry {
+
+struct vertex {
+  double x;
+};
+
+BOOST_AUTO_TEST_CASE(a_class_is_named_as_the_compiler_spells_it) {
+  BOOST_TEST(tutti::element_name<vertex>() == "geometry::vertex");
+}
+
+}  // namespace geometry

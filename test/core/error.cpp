@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE core_error
+#include <tutti/core/error.hpp>
+#include <tutti/core/expects.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <set>
+#include <string_view>
+
+namespace {
+
+using tutti::failure;
+using tutti::fault;
+
+BOOST_AUTO_TEST_CASE(a_fault_fits_one_word) {
+  for (int k = 0; k <= static_cast<int>(failure::join); ++k) {
+    for (tutti::rank_type culprit : {0U, 1U, 255U, 256U, 65535U, 65536U, 0xfffffeU, tutti::no_rank}) {
+      for (tutti::rank_type reporter : {0U, 1U, 255U, 256U, 65535U, 65536U, 0xfffffeU, tutti::no_rank}) {
+        fault const f{static_cast<failure>(k), culprit, reporter};
+        BOOST_TEST((fault::unpack(f.pack()) == f));
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_zero_word_is_no_fault) {
+  BOOST_TEST(!fault{});
+  BOOST_TEST(!fault::unpack(0));
+  BOOST_TEST(static_cast<bool>(fault{failure::peer_lost, 0, 0}));
+  BOOST_TEST((fault{failure::peer_lost, 0, 0}.pack() != 0U));
+}
+
+BOOST_AUTO_TEST_CASE(an_error_carries_what_failed) {
+  tutti::error e(failure::deadline, "no answer");
+  e.in("allreduce(sum float32 x 8, ring)", 17, 3).between(2, {0, 1});
+  BOOST_TEST(std::string_view(e.what()) == "no answer");
+  BOOST_TEST((e.kind() == failure::deadline));
+  BOOST_TEST(e.operation() == "allreduce(sum float32 x 8, ring)");
+  BOOST_TEST(e.sequence() == 17U);
+  BOOST_TEST(e.step() == 3U);
+  BOOST_TEST(e.self() == 2U);
+  BOOST_TEST((e.at_fault() == std::vector<tutti::rank_type>{0, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(every_failure_has_a_name) {
+  std::set<std::string_view> names;
+  for (int k = 0; k <= static_cast<int>(failure::join); ++k) {
+    names.insert(tutti::name(static_cast<failure>(k)));
+  }
+  BOOST_TEST(names.size() == static_cast<std::size_t>(failure::join) + 1);
+}
+
+// A broken precondition is not the world's failure.
+static_assert(!std::is_base_of_v<tutti::error, tutti::precondition_error>);
+
+BOOST_AUTO_TEST_CASE(a_cheap_check_is_always_on) {
+  BOOST_CHECK_NO_THROW(tutti::expects(true, "fine"));
+  auto const line = __LINE__ + 2;
+  try {
+    tutti::expects(false, "give a root below size()");
+    BOOST_TEST(false, "expects did not throw");
+  } catch (tutti::precondition_error const& e) {
+    BOOST_TEST(std::string_view(e.what()) == "give a root below size()");
+    BOOST_TEST(e.where().line() == static_cast<unsigned>(line));
+    BOOST_TEST(std::string_view(e.where().file_name()).ends_with("error.cpp"));
+  }
+}
+
+#if defined(NDEBUG)
+static_assert(tutti::checks == tutti::check::cheap);
+#else
+static_assert(tutti::checks == tutti::check::thorough);
+#endif
+
+BOOST_AUTO_TEST_CASE(a_thorough_check_is_on_in_debug_builds) {
+  bool thrown = false;
+  try {
+    tutti::expects<tutti::check::thorough>(false, "reads the data");
+  } catch (tutti::precondition_error const&) {
+    thrown = true;
+  }
+  BOOST_TEST(thrown == (tutti::checks == tutti::check::thorough));
+}
+
+}  // namespace

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE core_socket
+#include <tutti/core/socket.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <sys/resource.h>
+#include <thread>
+#include <vector>
+
+namespace net = tutti::net;
+using namespace std::chrono_literals;
+
+namespace {
+
+tutti::time_point in(tutti::duration d) {
+  return tutti::steady_now() + d;
+}
+
+net::address loopback(std::uint16_t port) {
+  return net::resolve("127.0.0.1", port).at(0);
+}
+
+struct connection {
+  tutti::descriptor here;
+  tutti::descriptor there;
+};
+
+connection connected() {
+  auto const listener = net::listen(loopback(0));
+  connection c;
+  c.here = net::connect(net::local_address(listener.get()), in(5s));
+  BOOST_REQUIRE(c.here);
+  BOOST_REQUIRE(tutti::wait_ready(listener.get(), POLLIN, in(5s)));
+  c.there = net::accept(listener.get());
+  BOOST_REQUIRE(c.there);
+  return c;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(host_and_port_are_read_and_written) {
+  struct {
+    char const* text;
+    char const* host;
+    std::uint16_t port;
+  } const good[] = {{"node7:29500", "node7", 29500},
+                    {"10.0.0.1:0", "10.0.0.1", 0},
+                    {"[::1]:65535", "::1", 65535},
+                    {"[fe80::1%eth0]:80", "fe80::1%eth0", 80}};
+  for (auto const& g : good) {
+    net::host_port at;
+    BOOST_TEST_REQUIRE(net::parse(g.text, at), g.text);
+    BOOST_TEST(at.host == g.host);
+    BOOST_TEST(at.port == g.port);
+    BOOST_TEST(net::format(at) == g.text);
+  }
+  for (char const* bad :
+       {"", ":", "host", "host:", ":80", "host:65536", "host:-1", "host:8o", "::1:80", "[::1]", "[]:1", "[host]:1",
+        "host:+80", "a b:80", "host: 80", "host:000080", "http://x:80", "[::1:80"}) {
+    net::host_port at;
+    BOOST_TEST(!net::parse(bad, at), bad);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_address_says_what_it_is) {
+  auto const four = loopback(80);
+  BOOST_TEST(four.text() == "127.0.0.1:80");
+  BOOST_TEST(four.port() == 80);
+  BOOST_TEST(four.is_loopback());
+  BOOST_TEST(four.with_port(81).text() == "127.0.0.1:81");
+  auto const six = net::resolve("::1", 80).at(0);
+  BOOST_TEST(six.text() == "[::1]:80");
+  BOOST_TEST(six.is_loopback());
+  auto const wrapped = net::resolve("::ffff:127.0.0.1", 80).at(0);
+  BOOST_TEST(wrapped.host() == "127.0.0.1");
+  BOOST_TEST(wrapped.is_loopback());
+  BOOST_TEST(!net::resolve("192.0.2.7", 80).at(0).is_loopback());
+  BOOST_TEST(!net::resolve("2001:db8::7", 80).at(0).is_loopback());
+  BOOST_TEST(!net::address());
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_host_and_an_unknown_interface_are_named) {
+  auto const names = [](std::string const& word) {
+    return [word](tutti::error const& e) {
+      return e.kind() == tutti::failure::join && std::string(e.what()).find(word) != std::string::npos;
+    };
+  };
+  BOOST_CHECK_EXCEPTION((void)net::resolve("no such host", 1), tutti::error, names("'no such host'"));
+  BOOST_CHECK_EXCEPTION((void)net::interface_address("nope0"), tutti::error, names("'nope0'"));
+  BOOST_CHECK_EXCEPTION((void)net::interface_address("nope0"), tutti::error, names("lo 127.0.0.1"));
+  BOOST_TEST(net::interface_address("lo").host() == "127.0.0.1");
+}
+
+BOOST_AUTO_TEST_CASE(the_route_to_this_host_is_the_loopback_interface) {
+  BOOST_TEST(net::local_towards(loopback(0)).host() == "127.0.0.1");
+}
+
+BOOST_AUTO_TEST_CASE(a_taken_port_is_named) {
+  auto const first = net::listen(loopback(0));
+  auto const taken = net::local_address(first.get());
+  BOOST_CHECK_EXCEPTION((void)net::listen(taken), tutti::error, [&](tutti::error const& e) {
+    return std::string(e.what()).find(taken.text() + ": Address already in use") != std::string::npos;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(listening_at_every_address_takes_ipv4_and_ipv6) {
+  auto const listener = net::listen(std::uint16_t{0});
+  auto const port = net::local_address(listener.get()).port();
+  BOOST_TEST(port != 0);
+  BOOST_TEST(static_cast<bool>(net::connect(loopback(port), in(5s))));
+  if (net::local_address(listener.get()).family() == AF_INET6 &&
+      net::local_towards(net::resolve("::1", port).at(0)).host() == "::1") {
+    BOOST_TEST(static_cast<bool>(net::connect(net::resolve("::1", port).at(0), in(5s))));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(nobody_listening_is_refused) {
+  net::address free_port;
+  {
+    auto const listener = net::listen(loopback(0));
+    free_port = net::local_address(listener.get());
+  }
+  auto const s = net::connect(free_port, in(5s));
+  int const code = errno;
+  BOOST_TEST(!s);
+  BOOST_TEST(code == ECONNREFUSED);
+}
+
+BOOST_AUTO_TEST_CASE(descriptors_are_closed_on_exec_and_do_not_block) {
+  auto const c = connected();
+  for (int const fd : {c.here.get(), c.there.get()}) {
+    BOOST_TEST((::fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+    BOOST_TEST((::fcntl(fd, F_GETFL) & O_NONBLOCK) != 0);
+    int on = 0;
+    socklen_t length = sizeof on;
+    ::getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, &length);
+    BOOST_TEST(on != 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_message_larger_than_every_buffer_arrives) {
+  auto const c = connected();
+  std::vector<std::byte> out(8U << 20U);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = static_cast<std::byte>(i * 2654435761U >> 13U);
+  }
+  std::vector<std::byte> got(out.size());
+  tutti::io written = tutti::io::open;
+  std::thread writer([&] { written = tutti::write_all(c.here.get(), out, in(20s)); });
+  auto const read = tutti::read_all(c.there.get(), got, in(20s));
+  writer.join();
+  BOOST_TEST((written == tutti::io::done));
+  BOOST_TEST((read == tutti::io::done));
+  BOOST_TEST((got == out));
+}
+
+BOOST_AUTO_TEST_CASE(silence_is_late_and_a_full_pipe_too) {
+  auto const c = connected();
+  std::array<std::byte, 4> four{};
+  auto const before = tutti::steady_now();
+  BOOST_TEST((tutti::read_all(c.here.get(), four, before + 50ms) == tutti::io::late));
+  auto const waited = tutti::steady_now() - before;
+  BOOST_TEST((waited >= 50ms));
+  BOOST_TEST((waited < 5s));
+  std::vector<std::byte> const much(64U << 20U);
+  BOOST_TEST((tutti::write_all(c.here.get(), much, in(100ms)) == tutti::io::late));
+}
+
+BOOST_AUTO_TEST_CASE(a_closed_connection_is_closed_and_raises_no_signal) {
+  auto c = connected();
+  std::array<std::byte, 4> four{};
+  BOOST_TEST((tutti::write_all(c.there.get(), std::span(four).first(2), in(5s)) == tutti::io::done));
+  c.there.reset();
+  BOOST_TEST((tutti::read_all(c.here.get(), four, in(5s)) == tutti::io::closed));
+  std::vector<std::byte> const much(1U << 20U);
+  tutti::io state = tutti::io::done;
+  for (int i = 0; i < 100 && state == tutti::io::done; ++i) {
+    state = tutti::write_all(c.here.get(), much, in(5s));
+  }
+  BOOST_TEST((state == tutti::io::closed));  // and the default SIGPIPE has not ended this process
+}
+
+BOOST_AUTO_TEST_CASE(signals_do_not_end_a_wait) {
+  struct sigaction action {};
+  struct sigaction old {};
+  action.sa_handler = [](int) {};
+  ::sigaction(SIGUSR1, &action, &old);  // no SA_RESTART: poll returns EINTR
+  auto const c = connected();
+  std::atomic<bool> waiting{false};
+  tutti::io state = tutti::io::open;
+  std::array<std::byte, 1> one{};
+  std::thread reader([&] {
+    waiting = true;
+    state = tutti::read_all(c.here.get(), one, in(20s));
+  });
+  while (!waiting) {
+    std::this_thread::yield();
+  }
+  for (int i = 0; i < 200; ++i) {
+    ::pthread_kill(reader.native_handle(), SIGUSR1);
+    std::this_thread::yield();
+  }
+  BOOST_TEST((tutti::write_all(c.there.get(), one, in(5s)) == tutti::io::done));
+  reader.join();
+  ::sigaction(SIGUSR1, &old, nullptr);
+  BOOST_TEST((state == tutti::io::done));
+}
+
+BOOST_AUTO_TEST_CASE(a_descriptor_owns_exactly_one) {
+  int ends[2];
+  BOOST_REQUIRE(::pipe(ends) == 0);
+  tutti::descriptor a(ends[0]);
+  tutti::descriptor b(ends[1]);
+  b = std::move(a);
+  BOOST_TEST(!a);
+  BOOST_TEST(b.get() == ends[0]);
+  BOOST_TEST(::fcntl(ends[1], F_GETFD) == -1);  // what b had is closed
+  BOOST_TEST(::fcntl(ends[0], F_GETFD) != -1);
+  { tutti::descriptor const c(std::move(b)); }
+  BOOST_TEST(::fcntl(ends[0], F_GETFD) == -1);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE core_types
+#include <tutti/core/extent.hpp>
+#include <tutti/core/types.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+namespace {
+
+BOOST_AUTO_TEST_CASE(blocks_cover_the_vector_and_differ_by_at_most_one) {
+  for (std::size_t blocks = 1; blocks <= 19; ++blocks) {
+    for (std::size_t count = 0; count <= 67; ++count) {
+      bool good = tutti::block_begin(count, blocks, 0) == 0 && tutti::block_begin(count, blocks, blocks) == count;
+      for (std::size_t b = 0; b < blocks; ++b) {
+        std::size_t const size = tutti::block_size(count, blocks, b);
+        good = good && tutti::block_begin(count, blocks, b) + size == tutti::block_begin(count, blocks, b + 1);
+        good = good && (size == count / blocks || size == count / blocks + 1);
+        good = good && (b == 0 || size <= tutti::block_size(count, blocks, b - 1));
+      }
+      BOOST_TEST(good, count << " elements in " << blocks << " blocks");
+    }
+  }
+  std::size_t const huge = SIZE_MAX / 64;  // no product overflows
+  BOOST_TEST(tutti::block_begin(huge, 17, 17) == huge);
+}
+
+std::vector<bool> members(tutti::block_range r, std::uint32_t blocks) {
+  std::vector<bool> in(blocks);
+  for (std::uint32_t i = 0; i < r.count; ++i) {
+    in[(r.first + i) % blocks] = true;
+  }
+  return in;
+}
+
+BOOST_AUTO_TEST_CASE(cyclic_ranges_overlap_if_they_share_a_block) {
+  for (std::uint32_t n = 1; n <= 6; ++n) {
+    unsigned wrong = 0;
+    for (std::uint32_t i = 0; i < n * n * (n + 1) * (n + 1); ++i) {
+      tutti::block_range const x{i % n, i / n % (n + 1)};
+      tutti::block_range const y{i / (n * (n + 1)) % n, i / (n * n * (n + 1))};
+      auto const a = members(x, n);
+      auto const b = members(y, n);
+      bool shared = false;
+      for (std::size_t k = 0; k < n; ++k) {
+        shared = shared || (a[k] && b[k]);
+      }
+      wrong += x.overlaps(y, n) == shared ? 0U : 1U;
+    }
+    BOOST_TEST(wrong == 0U, wrong << " wrong answers with " << n << " blocks");
+  }
+}
+
+// A static extent is a constant that takes no room; a dynamic one is a number.
+static_assert(std::is_empty_v<tutti::extent<4>>);
+static_assert(tutti::extent<4>{} == 4 && tutti::extent<4>{4} == 4);
+static_assert(sizeof(tutti::extent<>) == sizeof(tutti::rank_type));
+static_assert(tutti::extent<>{7} == 7);
+static_assert(!std::is_default_constructible_v<tutti::extent<>>);
+static_assert(std::is_same_v<tutti::extent<>, tutti::extent<tutti::dynamic>>);
+
+struct holder {
+  [[no_unique_address]] tutti::extent<4> n;
+  tutti::rank_type rank;
+};
+static_assert(sizeof(holder) == sizeof(tutti::rank_type));
+
+}  // namespace
