@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/tree.hpp>
+
+namespace tutti {
+
+/// Each rank stands between its two subtrees: left subtree < me < right subtree. The root may be any
+/// rank: it has a balanced tree on either side. The smaller subtree is ready first and comes first.
+class in_order_tree {
+ public:
+  constexpr in_order_tree(rank_type n, rank_type root) noexcept : n_(n), root_(root) {}
+
+  [[nodiscard]] static constexpr rank_type centre(rank_type n) noexcept { return n / 2; }
+  [[nodiscard]] constexpr rank_type size() const noexcept { return n_; }
+  [[nodiscard]] constexpr rank_type root() const noexcept { return root_; }
+  [[nodiscard]] constexpr rank_type parent(rank_type me) const noexcept { return place(me).parent; }
+  [[nodiscard]] constexpr std::uint32_t children(rank_type me) const noexcept {
+    auto const p = place(me);
+    return (p.first < me ? 1U : 0U) + (me + 1 < p.last ? 1U : 0U);
+  }
+  [[nodiscard]] constexpr rank_type child(rank_type me, std::uint32_t i) const noexcept {
+    auto const p = place(me);
+    const rank_type left = me - p.first;
+    const rank_type right = p.last - me - 1;
+    bool const both = left != 0 && right != 0;
+    bool const go_left = both ? (i == 0) == (left < right) : left != 0;
+    return go_left ? middle(p.first, me) : middle(me + 1, p.last);
+  }
+  [[nodiscard]] constexpr block_range subtree(rank_type me) const noexcept {
+    auto const p = place(me);
+    return {p.first, p.last - p.first};
+  }
+
+ private:
+  [[nodiscard]] static constexpr rank_type middle(rank_type first, rank_type last) noexcept {
+    return first + (last - first) / 2;
+  }
+
+  struct placed {
+    rank_type parent;
+    rank_type first;
+    rank_type last;
+  };
+
+  /// Bisection from the root down: as many turns as the tree is deep, and no table.
+  [[nodiscard]] constexpr placed place(rank_type me) const noexcept {
+    placed p{no_rank, 0, n_};
+    for (rank_type at = root_; at != me; at = middle(p.first, p.last)) {
+      (me < at ? p.last : p.first) = me < at ? at : at + 1;
+      p.parent = at;
+    }
+    return p;
+  }
+
+  rank_type n_;
+  rank_type root_;
+};
+
+/// A binary tree in which rank order is kept.
+///
+/// With segments both directions of every link are busy; with one segment it costs two messages a
+/// level. Depth: floor(log2 n) levels where no root is named, at most ceil(log2 n) with any root.
+struct binary_tree : on_tree<in_order_tree> {
+  static constexpr std::string_view name = "binary_tree";
+  static constexpr bool keeps_order = true;
+  static constexpr bool sends_raw_contributions = false;
+};
+
+}  // namespace tutti

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/doubling.hpp>
+
+namespace tutti {
+
+/// Recursive halving and doubling, for long vectors (Rabenseifner, 2004): as few bytes as the ring in
+/// a logarithmic number of rounds.
+///
+/// Halving, round i: groups whose numbers differ in bit i exchange halves of what they still work on.
+/// Neighbours come first, so rank order is kept; therefore a group ends with the part whose number is
+/// its own with the bits reversed. Allreduce need not care: doubling undoes the halving. It costs
+/// reduce_scatter one more round, in which parts go to their owners.
+///
+/// Cost, with q the largest power of two in n: allreduce 2 L log2 n + 2 (n - 1) / n S G if n = q, else
+/// 2 (L + S G) more, with q for n. For n = q, reduce_scatter (log2 n + 1) L + S G, allgather as
+/// doubling's, broadcast at most 2 L log2 n + 2 (n - 1) / n S G.
+struct butterfly {
+  static constexpr std::string_view name = "butterfly";
+  static constexpr bool keeps_order = true;
+  static constexpr bool sends_raw_contributions = false;
+
+  [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type n) const { return pairing(n).groups(); }
+  [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type me) const {
+    const pairing p(n);
+    return n == 1 ? 1 : p.follows(me) ? 2 : 2 * p.log() + (p.paired(p.group(me)) ? 2 : 0);
+  }
+  [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
+    const pairing p(n);
+    const block_range all{0, p.groups()};
+    if (n == 1) {
+      return keep_own(0);
+    }
+    if (p.follows(me)) {
+      return i == 0 ? hand_over(me - 1, all) : take_back(me - 1, all);
+    }
+    if (p.paired(p.group(me)) && i-- == 0) {
+      return take_over(me + 1, all);
+    }
+    if (i == 2 * p.log()) {
+      return give_back(me + 1, all);
+    }
+    if (i < p.log()) {
+      return halve(p, me, i, i + 1 == p.log() ? space::output : space::work);
+    }
+    const exchange x = exchange_of(p, me, 2 * p.log() - 1 - i);
+    const rank_type peer = p.leader(x.other);
+    return {.send = {peer, space::output, x.kept}, .receive = {peer, space::output, x.given}, .arrives = space::output};
+  }
+
+  // Reduce-scatter: halving, as above, over the blocks of each group's members; then every group
+  // sends the part that it ended with to its owner.
+  [[nodiscard]] constexpr std::uint32_t blocks(op::reduce_scatter, rank_type n) const { return n; }
+  [[nodiscard]] constexpr std::uint32_t steps(op::reduce_scatter, rank_type n, rank_type me) const {
+    const pairing p(n);
+    const rank_type group = p.group(me);
+    const rank_type part = reversed(p, group);
+    if (n == 1) {
+      return 1;
+    }
+    if (p.follows(me)) {
+      return 3;
+    }
+    const std::uint32_t halving = p.log() + (p.paired(group) ? 1 : 0);
+    return halving + (part == group ? 0 : 1) + (p.paired(part) ? 1 : 0) + (finishes_at_once(p, group) ? 0 : 1);
+  }
+  [[nodiscard]] constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
+    const pairing p(n);
+    const rank_type group = p.group(me);
+    const rank_type part = reversed(p, group);
+    const block_range all{0, n};
+    if (n == 1) {
+      return keep_own(0);
+    }
+    if (p.follows(me)) {
+      return i == 0   ? hand_over(me - 1, all)
+             : i == 1 ? step{.receive = {p.leader(part), space::work, {me, 1}}}
+                      : keep_own(me, space::work);
+    }
+    if (p.paired(group) && i-- == 0) {
+      return take_over(me + 1, all);
+    }
+    if (i < p.log()) {
+      bool const last = i + 1 == p.log() && finishes_at_once(p, group);
+      step s = halve(p, me, i, last ? space::output : space::work);
+      s.send.blocks = members(p, s.send.blocks);
+      s.receive.blocks = members(p, s.receive.blocks);
+      return s;
+    }
+    i -= p.log();
+    const rank_type owner = p.leader(part);
+    if (part != group && i-- == 0) {
+      return {.send = {owner, space::work, {owner, 1}}, .receive = {owner, space::work, {me, 1}}};
+    }
+    if (p.paired(part) && i-- == 0) {
+      return {.send = {owner + 1, space::work, {owner + 1, 1}}};
+    }
+    return keep_own(me, space::work);
+  }
+
+  [[nodiscard]] constexpr std::uint32_t blocks(op::allgather o, rank_type n) const { return doubling{}.blocks(o, n); }
+  [[nodiscard]] constexpr std::uint32_t steps(op::allgather o, rank_type n, rank_type me) const {
+    return doubling{}.steps(o, n, me);
+  }
+  [[nodiscard]] constexpr step at(op::allgather o, rank_type n, rank_type me, std::uint32_t i) const {
+    return doubling{}.at(o, n, me, i);
+  }
+
+  // Broadcast: scatter, then allgather (Barnett, Shuler, van de Geijn and others, 1994). The blocks go
+  // down a binomial tree and on as in allgather. Ranks high in the tree receive blocks again that they
+  // have passed on: leaving them out would save no round, and no time.
+  [[nodiscard]] constexpr std::uint32_t blocks(op::broadcast, rank_type n) const { return n; }
+  [[nodiscard]] constexpr std::uint32_t steps(op::broadcast o, rank_type n, rank_type me) const {
+    return broadcast_steps(binomial_tree(n, o.root), me) + doubling{}.steps(op::allgather{}, n, me) - 1;
+  }
+  [[nodiscard]] constexpr step at(op::broadcast o, rank_type n, rank_type me, std::uint32_t i) const {
+    const binomial_tree tree(n, o.root);
+    const std::uint32_t scattering = broadcast_steps(tree, me);
+    step s;
+    if (i < scattering) {
+      s = broadcast_step(tree, me, i);
+      s.send.blocks = s.sends() ? tree.subtree(s.send.peer) : block_range{};
+      s.receive.blocks = s.receives() ? tree.subtree(me) : block_range{};
+      return s;
+    }
+    s = doubling{}.at(op::allgather{}, n, me, i - scattering + 1);
+    if (me == o.root) {
+      s.send.memory = space::input;
+      s.receive = {};
+    } else {
+      s.arrives = s.receive.peer == o.root ? space::input : space::output;
+      s.send = s.send.peer == o.root ? endpoint{} : s.send;
+    }
+    return s;
+  }
+
+ private:
+  /// The part that the group ends halving with is its own, and one block.
+  [[nodiscard]] static constexpr bool finishes_at_once(pairing p, rank_type group) {
+    return reversed(p, group) == group && !p.paired(group);
+  }
+
+  /// The blocks of the members of a range of groups.
+  [[nodiscard]] static constexpr block_range members(pairing p, block_range groups) {
+    const rank_type first = p.leader(groups.first);
+    return {first, p.leader(groups.first + groups.count) - first};
+  }
+
+  /// What a group keeps and gives away in round i of halving.
+  struct exchange {
+    rank_type other;
+    block_range kept;
+    block_range given;
+  };
+
+  [[nodiscard]] static constexpr exchange exchange_of(pairing p, rank_type me, std::uint32_t i) {
+    const rank_type group = p.group(me);
+    const rank_type bit = rank_type{1} << i;
+    const std::uint32_t half = p.groups() >> (i + 1);
+    const std::uint32_t first = reversed(p, group & (bit - 1));
+    bool const upper = (group & bit) != 0;
+    return {group ^ bit, {first + (upper ? half : 0), half}, {first + (upper ? 0 : half), half}};
+  }
+
+  [[nodiscard]] static constexpr rank_type reversed(pairing p, rank_type group) {
+    rank_type mirrored = 0;
+    for (rank_type low = 1, high = p.groups() >> 1; low <= group; low <<= 1, high >>= 1) {
+      mirrored |= (group & low) != 0 ? high : 0;
+    }
+    return mirrored;
+  }
+
+  [[nodiscard]] static constexpr step halve(pairing p, rank_type me, std::uint32_t i, space to) {
+    const exchange x = exchange_of(p, me, i);
+    const rank_type peer = p.leader(x.other);
+    bool const first = i == 0;
+    const space mine = first && !p.paired(p.group(me)) ? space::input : space::work;
+    return {.send = {peer, mine, x.given},
+            .receive = {peer, to, x.kept},
+            .how = x.other < p.group(me) ? action::fold_left : action::fold_right,
+            .local = mine,
+            .arrives = first && !p.paired(x.other) ? space::input : space::work};
+  }
+};
+
+}  // namespace tutti

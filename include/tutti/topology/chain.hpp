@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/tree.hpp>
+
+namespace tutti {
+
+/// The line 0 - 1 - ... - n-1 as a tree: one arm on either side of the root, which takes from the
+/// shorter one first.
+class line_tree {
+ public:
+  constexpr line_tree(rank_type n, rank_type root) noexcept : n_(n), root_(root) {}
+
+  [[nodiscard]] static constexpr rank_type centre(rank_type n) noexcept { return n / 2; }
+  [[nodiscard]] constexpr rank_type size() const noexcept { return n_; }
+  [[nodiscard]] constexpr rank_type root() const noexcept { return root_; }
+  [[nodiscard]] constexpr rank_type parent(rank_type me) const noexcept { return me < root_ ? me + 1 : me - 1; }
+  [[nodiscard]] constexpr std::uint32_t children(rank_type me) const noexcept {
+    return (below(me) ? 1U : 0U) + (above(me) ? 1U : 0U);
+  }
+  [[nodiscard]] constexpr rank_type child(rank_type me, std::uint32_t i) const noexcept {
+    bool const both = below(me) && above(me);
+    bool const shorter_below = me < n_ - 1 - me;
+    return both ? ((i == 0) == shorter_below ? me - 1 : me + 1) : below(me) ? me - 1 : me + 1;
+  }
+  [[nodiscard]] constexpr block_range subtree(rank_type me) const noexcept {
+    return me < root_ ? block_range{0, me + 1} : me > root_ ? block_range{me, n_ - me} : block_range{0, n_};
+  }
+
+ private:
+  [[nodiscard]] constexpr bool below(rank_type me) const noexcept { return me <= root_ && me > 0; }
+  [[nodiscard]] constexpr bool above(rank_type me) const noexcept { return me >= root_ && me + 1 < n_; }
+
+  rank_type n_;
+  rank_type root_;
+};
+
+/// Each rank talks to its two neighbours; the ends are not joined. The fewest links, the longest way:
+/// meant for long vectors cut into segments, which stream through it at the full rate of a link.
+///
+/// Rank order is kept. Allreduce meets in the middle: the busiest rank moves as much as with the
+/// root at one end, in half the time that a message takes from end to end.
+///
+/// Cost (one segment): reduce and broadcast max(root, n - 1 - root) hops; allreduce 2 floor(n / 2)
+/// hops; gather and scatter move one block a message, so that hops overlap.
+struct chain : on_tree<line_tree> {
+  static constexpr std::string_view name = "chain";
+  static constexpr bool keeps_order = true;
+  static constexpr bool sends_raw_contributions = false;
+
+  using on_tree<line_tree>::blocks;
+  using on_tree<line_tree>::steps;
+  using on_tree<line_tree>::at;
+
+  // Gather: a rank sends its own block, then passes on what those behind it send, nearest first.
+  [[nodiscard]] constexpr std::uint32_t steps(op::gather o, rank_type n, rank_type me) const {
+    return me == o.root ? n : line_tree(n, o.root).subtree(me).count;
+  }
+  [[nodiscard]] constexpr step at(op::gather o, rank_type n, rank_type me, std::uint32_t i) const {
+    if (me == o.root) {
+      if (i == 0) {
+        return keep_own(me);
+      }
+      const rank_type block = i <= me ? me - i : i;
+      return {.receive = {i <= me ? me - 1 : me + 1, space::output, {block, 1}},
+              .arrives = i == 1 || i == me + 1 ? space::input : space::work};
+    }
+    const line_tree line(n, o.root);
+    const rank_type own = beyond(o.root, me, i);
+    step s{.send = {line.parent(me), i == 0 ? space::input : space::work, {own, 1}}};
+    if (i + 1 < line.subtree(me).count) {
+      s.receive = {line.child(me, 0), space::work, {beyond(o.root, me, i + 1), 1}};
+      s.arrives = i == 0 ? space::input : space::work;
+    }
+    return s;
+  }
+
+  // Scatter: the reverse, the block that goes furthest first.
+  [[nodiscard]] constexpr std::uint32_t steps(op::scatter o, rank_type n, rank_type me) const {
+    return me == o.root ? n : line_tree(n, o.root).subtree(me).count;
+  }
+  [[nodiscard]] constexpr step at(op::scatter o, rank_type n, rank_type me, std::uint32_t i) const {
+    if (me == o.root) {
+      if (i + 1 == n) {
+        return keep_own(me);
+      }
+      return i < me ? step{.send = {me - 1, space::input, {i, 1}}}
+                    : step{.send = {me + 1, space::input, {n - 1 - (i - me), 1}}};
+    }
+    const line_tree line(n, o.root);
+    const rank_type parent = line.parent(me);
+    const std::uint32_t behind = line.subtree(me).count - 1;
+    step s{.receive = {parent, i == behind ? space::output : space::work, {beyond(o.root, me, behind - i), 1}},
+           .arrives = parent == o.root ? space::input : space::work};
+    if (i > 0) {
+      s.send = {line.child(me, 0), space::work, {beyond(o.root, me, behind - i + 1), 1}};
+    }
+    return s;
+  }
+
+ private:
+  /// The rank k places further from the root.
+  [[nodiscard]] static constexpr rank_type beyond(rank_type root, rank_type me, rank_type k) {
+    return me < root ? me - k : me + k;
+  }
+};
+
+}  // namespace tutti

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/operation.hpp>
+#include <tutti/core/types.hpp>
+
+#include <concepts>
+#include <string_view>
+
+namespace tutti {
+
+/// The three memories of an operation. They also say what a block holds, so no step needs to:
+/// `input` the rank's own contribution as the user gave it, `work` accumulators, `output` finished
+/// elements. When the user works in place and an accumulator is an element they are one memory.
+enum class space : std::uint8_t { input, work, output };
+
+/// What a step does with the bytes that arrive.
+enum class action : std::uint8_t {
+  copy,        ///< store them
+  fold_left,   ///< acc = arriving * local: the sender's ranks lie below the local ones
+  fold_right,  ///< acc = local * arriving: they lie above
+};
+
+/// One end of a step: which peer, which memory, which blocks.
+struct endpoint {
+  rank_type peer = no_rank;
+  space memory = space::work;
+  block_range blocks{};
+
+  friend constexpr bool operator==(endpoint const&, endpoint const&) = default;
+};
+
+/// One step of one rank: at most one send and one receive, both under way at the same time.
+///
+/// A fold reads its local operand from `local`: `input` the first time (the rank's own
+/// contribution, which is lifted), `work` after that. It writes `receive.memory`: `work` to go on
+/// accumulating, `output` when that was the last contribution - then the result is lowered.
+/// `arrives` is the memory that the sender sends from, so that the receiver knows what it gets.
+///
+/// A step with neither peer is local: it copies `send` to `receive`, and from `input` or `work` to
+/// `output` of a reducing operation it finishes (lifts, lowers).
+struct step {
+  endpoint send{};
+  endpoint receive{};
+  action how = action::copy;
+  space local = space::work;
+  space arrives = space::work;
+
+  friend constexpr bool operator==(step const&, step const&) = default;
+
+  [[nodiscard]] constexpr bool sends() const noexcept { return send.peer != no_rank; }
+  [[nodiscard]] constexpr bool receives() const noexcept { return receive.peer != no_rank; }
+};
+
+/// A value that says who talks to whom, for any number of ranks. It owns no memory and does no I/O.
+template <class T>
+concept topology = std::copyable<T> && requires {
+  { T::name } -> std::convertible_to<std::string_view>;
+  /// Reductions combine in rank order: needed by operators that do not commute.
+  { T::keeps_order } -> std::convertible_to<bool>;
+  /// Only `input` is ever sent to be folded, no partial sums.
+  { T::sends_raw_contributions } -> std::convertible_to<bool>;
+};
+
+/// A topology that offers operation `Op`: closed-form, random-access schedules.
+///
+/// Laws (test/laws/topology.hpp), for every n >= 1 and every root:
+///   - the k-th send on an edge meets the k-th receive on it: as many blocks, the same memory named;
+///   - it finishes, even if no send completes before its receive is reached;
+///   - every rank ends with every contribution exactly once (and nothing else);
+///   - in rank order if `keeps_order`;
+///   - it is right in place, where input, work and output are one memory;
+///   - no write can overtake a reader, or the engine's check finds it.
+template <class T, class Op>
+concept offers = topology<T> && requires(T const t, Op const op, rank_type n, rank_type me, std::uint32_t i) {
+  { t.blocks(op, n) } -> std::same_as<std::uint32_t>;     // the vector is cut into so many blocks
+  { t.steps(op, n, me) } -> std::same_as<std::uint32_t>;  // the length of rank me's schedule
+  { t.at(op, n, me, i) } -> std::same_as<step>;           // its step i
+};
+
+}  // namespace tutti

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/binomial_tree.hpp>
+#include <tutti/topology/pairing.hpp>
+
+namespace tutti {
+
+/// Recursive doubling, for short vectors: the fewest rounds. In round i of allreduce every rank
+/// exchanges all it has with the rank whose number differs in bit i. The rooted operations are
+/// binomial trees; allgather is the dissemination of Bruck and others (1997), whose blocks need no
+/// rotation at the end, because ranges of blocks wrap.
+///
+/// Rank order is kept, for any n and any root.
+///
+/// Cost, with q the largest power of two in n: allreduce log2 n (L + S G) if n = q, else
+/// (log2 q + 2) (L + S G) at most; reduce, broadcast ceil(log2 n) (L + S G) at most; allgather
+/// ceil(log2 n) L + (n - 1) / n S G, gather and scatter at most that.
+struct doubling : on_tree<binomial_tree> {
+  static constexpr std::string_view name = "doubling";
+  static constexpr bool keeps_order = true;
+  static constexpr bool sends_raw_contributions = false;
+
+  using on_tree<binomial_tree>::blocks;
+  using on_tree<binomial_tree>::steps;
+  using on_tree<binomial_tree>::at;
+
+  [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type me) const {
+    const pairing p(n);
+    return n == 1 ? 1 : p.follows(me) ? 2 : p.log() + (p.paired(p.group(me)) ? 2 : 0);
+  }
+  [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
+    constexpr block_range all{0, 1};
+    const pairing p(n);
+    if (n == 1) {
+      return keep_own(0);
+    }
+    if (p.follows(me)) {
+      return i == 0 ? hand_over(me - 1, all) : take_back(me - 1, all);
+    }
+    const rank_type group = p.group(me);
+    bool const paired = p.paired(group);
+    if (paired && i-- == 0) {
+      return take_over(me + 1, all);
+    }
+    if (i == p.log()) {
+      return give_back(me + 1, all);
+    }
+    const rank_type other = group ^ (rank_type{1} << i);
+    const rank_type peer = p.leader(other);
+    const space mine = i == 0 && !paired ? space::input : space::work;
+    const space theirs = i == 0 && !p.paired(other) ? space::input : space::work;
+    return {.send = {peer, mine, all},
+            .receive = {peer, i + 1 == p.log() ? space::output : space::work, all},
+            .how = other < group ? action::fold_left : action::fold_right,
+            .local = mine,
+            .arrives = theirs};
+  }
+
+  [[nodiscard]] constexpr std::uint32_t blocks(op::allgather, rank_type n) const { return n; }
+  [[nodiscard]] constexpr std::uint32_t steps(op::allgather, rank_type n, rank_type) const {
+    return 1 + static_cast<std::uint32_t>(std::bit_width(n - 1));
+  }
+  [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
+    if (i == 0) {
+      return keep_own(me);
+    }
+    const rank_type held = rank_type{1} << (i - 1);  // the blocks me, me + 1, ...
+    const rank_type count = held < n - held ? held : n - held;
+    const rank_type next = (me + held) % n;
+    return {.send = {(me + n - held) % n, space::output, {me, count}},
+            .receive = {next, space::output, {next, count}},
+            .arrives = space::output};
+  }
+};
+
+}  // namespace tutti

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/tree.hpp>
+
+namespace tutti {
+
+/// Everybody is a child of the root. Nearest ranks are folded first, those below, then those above.
+class star_tree {
+ public:
+  constexpr star_tree(rank_type n, rank_type root) noexcept : n_(n), root_(root) {}
+
+  [[nodiscard]] static constexpr rank_type centre(rank_type) noexcept { return 0; }
+  [[nodiscard]] constexpr rank_type size() const noexcept { return n_; }
+  [[nodiscard]] constexpr rank_type root() const noexcept { return root_; }
+  [[nodiscard]] constexpr rank_type parent(rank_type) const noexcept { return root_; }
+  [[nodiscard]] constexpr std::uint32_t children(rank_type me) const noexcept { return me == root_ ? n_ - 1 : 0; }
+  [[nodiscard]] constexpr rank_type child(rank_type, std::uint32_t i) const noexcept {
+    return i < root_ ? root_ - 1 - i : i + 1;
+  }
+  [[nodiscard]] constexpr block_range subtree(rank_type me) const noexcept {
+    return me == root_ ? block_range{0, n_} : block_range{me, 1};
+  }
+
+ private:
+  rank_type n_;
+  rank_type root_;
+};
+
+/// The shape of a parameter server: one rank in the middle talks to all the others - the root where
+/// the operation has one, rank 0 otherwise.
+///
+/// Rank order is kept, and only raw contributions are combined. The least latency, and all the load
+/// on one rank: allreduce costs 2 L + 2 (n - 1) S G, every byte of it through the server's link.
+struct star : on_tree<star_tree> {
+  static constexpr std::string_view name = "star";
+  static constexpr bool keeps_order = true;
+  static constexpr bool sends_raw_contributions = true;
+
+  using on_tree<star_tree>::blocks;
+  using on_tree<star_tree>::steps;
+  using on_tree<star_tree>::at;
+
+  // Allgather: the server gathers, then sends each rank what the others had: a range that wraps
+  // around the rank's own block.
+  [[nodiscard]] constexpr std::uint32_t blocks(op::allgather, rank_type n) const { return n; }
+  [[nodiscard]] constexpr std::uint32_t steps(op::allgather, rank_type n, rank_type me) const {
+    return n == 1 ? 1 : me == 0 ? 2 * n - 1 : 3;
+  }
+  [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
+    if (i == 0) {
+      return keep_own(me);
+    }
+    if (me != 0) {
+      const endpoint own{0, space::input, {me, 1}};
+      const endpoint others{0, space::output, {(me + 1) % n, n - 1}};
+      return i == 1 ? step{.send = own} : step{.receive = others, .arrives = space::output};
+    }
+    if (i < n) {
+      return {.receive = {i, space::output, {i, 1}}, .arrives = space::input};
+    }
+    const rank_type to = i - n + 1;
+    return {.send = {to, space::output, {(to + 1) % n, n - 1}}};
+  }
+
+  // Reduce-scatter: the server reduces the whole vector, then sends each rank its block. The rank
+  // lowers it: the server has no room for finished blocks other than its own.
+  [[nodiscard]] constexpr std::uint32_t blocks(op::reduce_scatter, rank_type n) const { return n; }
+  [[nodiscard]] constexpr std::uint32_t steps(op::reduce_scatter, rank_type n, rank_type me) const {
+    return n == 1 ? 1 : me == 0 ? 2 * n - 1 : 3;
+  }
+  [[nodiscard]] constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
+    const block_range all{0, n};
+    if (n == 1) {
+      return keep_own(0);
+    }
+    if (me != 0) {
+      return i == 0   ? step{.send = {0, space::input, all}}
+             : i == 1 ? step{.receive = {0, space::work, {me, 1}}}
+                      : keep_own(me, space::work);
+    }
+    if (i < n - 1) {
+      return {.receive = {i + 1, space::work, all},
+              .how = action::fold_right,
+              .local = i == 0 ? space::input : space::work,
+              .arrives = space::input};
+    }
+    if (i == 2 * n - 2) {
+      return keep_own(0, space::work);
+    }
+    const rank_type to = i - (n - 1) + 1;
+    return {.send = {to, space::work, {to, 1}}};
+  }
+};
+
+}  // namespace tutti

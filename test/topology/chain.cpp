@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE topology_chain
+#include <laws/topology.hpp>
+#include <tutti/topology/chain.hpp>
+
+#include <algorithm>
+
+namespace {
+
+using tutti::chain;
+using tutti::rank_type;
+using tutti::step;
+namespace op = tutti::op;
+
+// Two numbers that do not hide each other: times are a L + b G.
+constexpr std::uint64_t L = 1'000'000'007;
+constexpr std::uint64_t G = 3;
+
+static_assert(laws::hold<op::allreduce>(chain{}, 1, 17));
+static_assert(laws::hold<op::reduce>(chain{}, 1, 17));
+static_assert(laws::hold<op::broadcast>(chain{}, 1, 17));
+static_assert(laws::hold<op::gather>(chain{}, 1, 17));
+static_assert(laws::hold<op::scatter>(chain{}, 1, 17));
+
+BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
+  laws::check(chain{}, {15, 16, 17, 31, 32, 33, 64});
+  BOOST_TEST(bool(laws::run(chain{}, op::allreduce{}, 600)));
+}
+
+BOOST_AUTO_TEST_CASE(needs_no_waiting) {
+  for (rank_type n = 2; n <= 17; ++n) {
+    auto const v = both(verify(chain{}, op::allreduce{}, n), verify(chain{}, op::scatter{n / 2}, n));
+    BOOST_TEST((v.ordered && v.war_free && !v.self_overlap));
+  }
+}
+
+// A hop takes L + S G. Two arms of one length reach the root at once, and its link takes one after the
+// other: S G more; the same on the way back.
+BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
+  for (rank_type n = 2; n <= 33; ++n) {
+    const std::uint64_t block = 24;
+    const std::uint64_t S = block * n;
+    const std::uint64_t hop = L + S * G;
+    for (rank_type root = 0; root < n; ++root) {
+      const rank_type longer = std::max(root, n - 1 - root);
+      const std::uint64_t tie = 2 * root == n - 1 ? S * G : 0;
+      BOOST_TEST(price(chain{}, op::reduce{root}, n, S, L, G) == longer * hop + tie);
+      BOOST_TEST(price(chain{}, op::broadcast{root}, n, S, L, G) == longer * hop + tie);
+    }
+    const std::uint64_t tie = n % 2 == 1 ? S * G : 0;
+    BOOST_TEST(price(chain{}, op::allreduce{}, n, S, L, G) == 2 * (n / 2 * hop + tie));
+
+    // Blocks follow each other through the arm: n - 1 hops of L, and each of n - 1 blocks takes S / n G.
+    const std::uint64_t stream = (n - 1) * (L + block * G);
+    BOOST_TEST(price(chain{}, op::gather{0}, n, S, L, G) == stream);
+    BOOST_TEST(price(chain{}, op::scatter{n - 1}, n, S, L, G) == stream);
+
+    auto const c = cost_of(chain{}, op::allreduce{}, n, S);
+    BOOST_TEST(c.depth == 2 * (n / 2));
+    BOOST_TEST(c.messages == 2 * (n - 1));
+    BOOST_TEST(c.sent == (n == 2 ? 1 : 2) * S);
+    BOOST_TEST(c.combined == (n == 2 ? 1 : 2) * S);
+  }
+}
+
+}  // namespace

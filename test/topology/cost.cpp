@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE topology_cost
+#include <laws/topology.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/ring.hpp>
+
+// The closed forms stand in the test of each topology. Here: that the counting is right, and constant.
+
+namespace {
+
+using tutti::rank_type;
+namespace op = tutti::op;
+
+static_assert(price(tutti::ring{}, op::allreduce{}, 4, 400, 10, 1) == 6 * (10 + 100));
+static_assert(price(tutti::doubling{}, op::allreduce{}, 4, 400, 10, 1) == 2 * (10 + 400));
+static_assert(price(tutti::butterfly{}, op::allreduce{}, 4, 400, 10, 1) == 4 * 10 + 2 * 300);
+static_assert(cost_of(tutti::ring{}, op::allreduce{}, 4, 400).messages == 24);
+
+// 10 elements in 4 blocks: 3, 3, 2, 2.
+static_assert(tutti::elements(10, 4, {0, 1}) == 3);
+static_assert(tutti::elements(10, 4, {1, 2}) == 5);
+static_assert(tutti::elements(10, 4, {0, 4}) == 10);
+static_assert(tutti::elements(10, 4, {3, 2}) == 5);  // wraps
+static_assert(tutti::elements(10, 4, {2, 4}) == 10);
+static_assert(tutti::elements(2, 4, {2, 2}) == 0);  // blocks of nothing
+
+BOOST_AUTO_TEST_CASE(counts_vectors_that_do_not_divide) {
+  // Seven ranks, ten elements: the three blocks of two make the busiest link. Each block is sent 2 (n-1) times.
+  auto const c = cost_of(tutti::ring{}, op::allreduce{}, rank_type{7}, 10);
+  BOOST_TEST(c.traffic == 2 * 6 * 10);
+  BOOST_TEST(c.sent >= 2 * 6 * 10 / 7 + 1);
+  BOOST_TEST(cost_of(tutti::ring{}, op::allreduce{}, rank_type{7}, 0).traffic == 0);
+  BOOST_TEST(cost_of(tutti::ring{}, op::allreduce{}, rank_type{1}, 10).messages == 0);
+}
+
+// Why there are several topologies: 1 us of latency, 10 GB/s, 16 ranks.
+BOOST_AUTO_TEST_CASE(each_size_has_its_topology) {
+  auto const picoseconds = [](auto topology, std::size_t bytes) {
+    return price(topology, op::allreduce{}, 16, bytes, 1'000'000, 100);
+  };
+  BOOST_TEST(picoseconds(tutti::doubling{}, 64) < picoseconds(tutti::butterfly{}, 64));
+  BOOST_TEST(picoseconds(tutti::butterfly{}, 64) < picoseconds(tutti::ring{}, 64));
+  BOOST_TEST(picoseconds(tutti::butterfly{}, 1 << 24) < picoseconds(tutti::doubling{}, 1 << 24));
+  BOOST_TEST(picoseconds(tutti::ring{}, 1 << 24) < picoseconds(tutti::doubling{}, 1 << 24));
+}
+
+}  // namespace

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE topology_direct
+#include <laws/topology.hpp>
+#include <tutti/topology/direct.hpp>
+
+namespace {
+
+using tutti::direct;
+using tutti::rank_type;
+using tutti::step;
+namespace op = tutti::op;
+
+// Two numbers that do not hide each other: times are a L + b G.
+constexpr std::uint64_t L = 1'000'000'007;
+constexpr std::uint64_t G = 3;
+
+static_assert(laws::hold<op::allreduce>(direct{}, 1, 17));
+static_assert(laws::hold<op::reduce_scatter>(direct{}, 1, 17));
+static_assert(laws::hold<op::allgather>(direct{}, 1, 17));
+
+BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
+  laws::check(direct{}, {11, 12, 13, 14, 15, 16, 17, 31, 32, 33, 64});
+  BOOST_TEST(bool(laws::run(direct{}, op::allreduce{}, 150)));
+}
+
+BOOST_AUTO_TEST_CASE(sends_raw_contributions_and_needs_no_waiting) {
+  for (rank_type n = 3; n <= 17; ++n) {
+    auto const v = verify(direct{}, op::allreduce{}, n);
+    BOOST_TEST((!v.ordered && v.raw && v.war_free && !v.self_overlap));
+    auto const w = verify(direct{}, op::alltoall{}, n);
+    BOOST_TEST((w.war_free && w.self_overlap));  // in place two ranks swap their blocks
+  }
+}
+
+// n - 1 rounds of S / n to another rank each, one after the other: L + S / n G a round.
+BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
+  for (rank_type n = 2; n <= 33; ++n) {
+    const std::uint64_t block = 24;
+    const std::uint64_t S = block * n;
+    const std::uint64_t half = (n - 1) * (L + block * G);
+    BOOST_TEST(price(direct{}, op::reduce_scatter{}, n, S, L, G) == half);
+    BOOST_TEST(price(direct{}, op::allgather{}, n, S, L, G) == half);
+    BOOST_TEST(price(direct{}, op::allreduce{}, n, S, L, G) == 2 * half);
+    // Pairs: n is even, or somebody is left over in each of n rounds.
+    const std::uint64_t rounds = n % 2 == 0 ? n - 1 : n;
+    BOOST_TEST(price(direct{}, op::alltoall{}, n, S, L, G) == rounds * (L + block * G));
+
+    auto const c = cost_of(direct{}, op::allreduce{}, n, S);
+    BOOST_TEST(c.messages == 2 * n * (n - 1));
+    BOOST_TEST(c.sent == 2 * (n - 1) * block);
+    BOOST_TEST(c.combined == (n - 1) * block);
+    BOOST_TEST(c.scratch == (n == 2 ? 0 : 1));
+  }
+}
+
+// Rank order could be kept by taking contributions outwards from the rank itself. But then who sends to
+// whom is no longer a set of disjoint rounds: all must send first, and that needs buffers for everything.
+struct in_rank_order {
+  static constexpr std::string_view name = "in_rank_order";
+  static constexpr bool keeps_order = true;
+  static constexpr bool sends_raw_contributions = true;
+
+  constexpr std::uint32_t blocks(op::reduce_scatter, rank_type n) const { return n; }
+  constexpr std::uint32_t steps(op::reduce_scatter, rank_type n, rank_type) const { return 2 * (n - 1); }
+  constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
+    using tutti::action;
+    using tutti::space;
+    const std::uint32_t k = i < n - 1 ? i : i - (n - 1);
+    if (i < n - 1) {
+      const rank_type to = k < me ? k : k + 1;
+      return {.send = {to, space::input, {to, 1}}};
+    }
+    const rank_type from = k < me ? me - 1 - k : k + 1;  // outwards from the rank itself
+    return {.receive = {from, k + 2 == n ? space::output : space::work, {me, 1}},
+            .how = from < me ? action::fold_left : action::fold_right,
+            .local = k == 0 ? space::input : space::work,
+            .arrives = space::input};
+  }
+};
+
+BOOST_AUTO_TEST_CASE(rank_order_would_need_buffers) {
+  for (rank_type n = 3; n <= 17; ++n) {
+    auto const v = tutti::verify(in_rank_order{}, op::reduce_scatter{}, n);
+    BOOST_TEST((v.ordered && v.raw && v.exact && !v.finishes));
+  }
+}
+
+}  // namespace

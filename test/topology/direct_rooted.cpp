@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE topology_direct_rooted
+#include <laws/topology.hpp>
+#include <tutti/topology/direct.hpp>
+
+namespace {
+
+using tutti::direct;
+namespace op = tutti::op;
+
+static_assert(laws::hold<op::alltoall>(direct{}, 1, 17));
+static_assert(laws::hold<op::reduce>(direct{}, 1, 17));
+static_assert(laws::hold<op::broadcast>(direct{}, 1, 17));
+static_assert(laws::hold<op::gather>(direct{}, 1, 17));
+static_assert(laws::hold<op::scatter>(direct{}, 1, 17));
+
+BOOST_AUTO_TEST_CASE(every_root_is_right) {
+  for (tutti::rank_type n = 10; n <= 20; ++n) {
+    auto const v =
+        both(tutti::verify_every_root<op::reduce>(direct{}, n), tutti::verify_every_root<op::broadcast>(direct{}, n));
+    BOOST_TEST(bool(v), laws::describe(v));
+    BOOST_TEST((v.war_free && !v.self_overlap));
+  }
+}
+
+}  // namespace

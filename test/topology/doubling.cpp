@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE topology_doubling
+#include <laws/topology.hpp>
+#include <tutti/topology/doubling.hpp>
+
+#include <algorithm>
+#include <bit>
+
+namespace {
+
+using tutti::doubling;
+using tutti::rank_type;
+using tutti::step;
+namespace op = tutti::op;
+
+// Two numbers that do not hide each other: times are a L + b G.
+constexpr std::uint64_t L = 1'000'000'007;
+constexpr std::uint64_t G = 3;
+
+static_assert(laws::hold<op::allreduce>(doubling{}, 1, 17));
+static_assert(laws::hold<op::allgather>(doubling{}, 1, 17));
+static_assert(laws::hold<op::reduce>(doubling{}, 1, 17));
+static_assert(laws::hold<op::broadcast>(doubling{}, 1, 17));
+static_assert(laws::hold<op::gather>(doubling{}, 1, 17));
+static_assert(laws::hold<op::scatter>(doubling{}, 1, 17));
+
+BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
+  laws::check(doubling{}, {14, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100});
+  BOOST_TEST(bool(laws::run(doubling{}, op::allreduce{}, 1000)));
+}
+
+// An exchange receives into what it sends; that aside nothing is overtaken.
+BOOST_AUTO_TEST_CASE(exchanges_in_place) {
+  for (rank_type n = 2; n <= 17; ++n) {
+    auto const v = verify(doubling{}, op::allreduce{}, n);
+    BOOST_TEST((v.ordered && v.war_free && v.self_overlap));
+    auto const w = both(verify(doubling{}, op::allgather{}, n), verify(doubling{}, op::scatter{n / 2}, n));
+    BOOST_TEST((w.war_free && !w.self_overlap));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_rank_can_be_the_root_of_its_tree) {
+  for (rank_type n = 1; n <= 40; ++n) {
+    for (rank_type root = 0; root < n; ++root) {
+      const tutti::binomial_tree tree(n, root);
+      BOOST_TEST(tree.subtree(root).count == n);
+      for (rank_type me = 0; me < n; ++me) {
+        auto const mine = tree.subtree(me);
+        rank_type first = me;
+        rank_type last = me + 1;
+        for (std::uint32_t i = 0; i < tree.children(me); ++i) {
+          auto const its = tree.subtree(tree.child(me, i));
+          BOOST_TEST(tree.parent(tree.child(me, i)) == me);
+          BOOST_TEST((its.first + its.count == first || its.first == last));  // it can be folded next
+          first = std::min(first, its.first);
+          last = std::max(last, its.first + its.count);
+        }
+        BOOST_TEST((mine.first == first && mine.first + mine.count == last));
+      }
+    }
+  }
+}
+
+// Recursive doubling, n = 2^k: k exchanges of the whole vector, L + S G each. Otherwise the largest 2^k in
+// n does it, between a hand-over and a give-back of the whole vector: k + 2 such rounds, if more than half
+// of the groups are pairs. If fewer are, pairs meet groups that had nothing to wait for, and gain on them
+// what they lost at first, but at most one round.
+BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
+  for (rank_type n = 2; n <= 66; ++n) {
+    const std::uint64_t block = 24;
+    const std::uint64_t S = block * n;
+    const std::uint64_t k = std::bit_width(n) - 1U;
+    const std::uint64_t ceil = std::bit_width(n - 1);
+    const std::uint64_t q = std::uint64_t{1} << k;
+    const std::uint64_t round = L + S * G;
+    const std::uint64_t time = price(doubling{}, op::allreduce{}, n, S, L, G);
+    if (n == q) {
+      BOOST_TEST(time == k * round);  // log2 n (L + S G)
+    } else if (n - q > q / 2) {
+      BOOST_TEST(time == (k + 2) * round);
+    } else {
+      BOOST_TEST(((k + 1) * round <= time && time < (k + 2) * round));
+    }
+
+    auto const c = cost_of(doubling{}, op::allreduce{}, n, S);
+    BOOST_TEST(c.messages == q * k + 2 * (n - q));
+    BOOST_TEST(c.sent == (k + (n == q ? 0 : 1)) * S);
+    BOOST_TEST(c.combined == (k + (n == q ? 0 : 1)) * S);
+    BOOST_TEST(c.scratch == (n == 2 ? 0 : 1));
+
+    // Allgather: 1, 2, 4, ... blocks at a time, and what is missing at last: n - 1 in all.
+    BOOST_TEST(price(doubling{}, op::allgather{}, n, S, L, G) == ceil * L + (n - 1) * block * G);
+  }
+}
+
+// The unpipelined binomial tree, n = 2^k: the root takes part in k rounds, each of which moves the whole
+// vector and waits for the one before: log2 n (L + S G) up and as much down, for every root.
+BOOST_AUTO_TEST_CASE(its_trees_cost_their_closed_form) {
+  for (rank_type n = 2; n <= 64; n *= 2) {
+    const std::uint64_t block = 24;
+    const std::uint64_t S = block * n;
+    const std::uint64_t k = std::bit_width(n) - 1U;
+    for (rank_type root = 0; root < n; ++root) {
+      const std::uint64_t up = price(doubling{}, op::reduce{root}, n, S, L, G);
+      const std::uint64_t down = price(doubling{}, op::broadcast{root}, n, S, L, G);
+      BOOST_TEST(up + down == 2 * k * (L + S * G));
+      // Gather: half of the vector comes last, a quarter before: (n-1)/n S in all.
+      BOOST_TEST(price(doubling{}, op::gather{root}, n, S, L, G) == k * L + (n - 1) * block * G);
+      BOOST_TEST(price(doubling{}, op::scatter{root}, n, S, L, G) == k * L + (n - 1) * block * G);
+    }
+  }
+  for (rank_type n = 2; n <= 33; ++n) {
+    for (rank_type root = 0; root < n; ++root) {
+      BOOST_TEST(cost_of(doubling{}, op::reduce{root}, n, 1).rounds == static_cast<unsigned>(std::bit_width(n - 1)));
+      BOOST_TEST(cost_of(doubling{}, op::reduce{root}, n, 1).messages == n - 1);
+    }
+  }
+}
+
+}  // namespace

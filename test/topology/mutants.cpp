@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE topology_mutants
+#include <laws/topology.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/chain.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/topology/star.hpp>
+
+// A verifier that accepts everything proves nothing. Here every single step of every schedule is changed in
+// every way that a slip would change it, and all of these schedules have to be refused.
+
+namespace {
+
+using tutti::action;
+using tutti::rank_type;
+using tutti::space;
+using tutti::step;
+namespace op = tutti::op;
+
+enum class slip {
+  wrong_receiver,
+  wrong_sender,
+  send_next_block,
+  receive_next_block,
+  send_one_more_block,
+  receive_one_more_block,
+  send_nothing,
+  receive_nothing,
+  fold_on_the_other_side,
+  copy_for_fold,
+  fold_for_copy,
+  mistaken_arrival,
+  mistaken_local,
+  receive_elsewhere,
+  send_from_elsewhere,
+  leave_out,
+  count
+};
+
+constexpr space other_than(space s) {
+  return s == space::work ? space::output : space::work;
+}
+
+/// The step with the slip; the step itself where the slip makes no sense.
+step changed(step s, slip what, rank_type n, std::uint32_t blocks, bool keeps_order) {
+  bool const folds = s.receives() && s.how != action::copy;
+  switch (what) {
+    case slip::wrong_receiver:
+      s.send.peer = s.sends() ? (s.send.peer + 1) % n : s.send.peer;
+      break;
+    case slip::wrong_sender:
+      s.receive.peer = s.receives() ? (s.receive.peer + 1) % n : s.receive.peer;
+      break;
+    case slip::send_next_block:
+      s.send.blocks.first =
+          s.sends() && s.send.blocks.count < blocks ? (s.send.blocks.first + 1) % blocks : s.send.blocks.first;
+      break;
+    case slip::receive_next_block:
+      s.receive.blocks.first = s.receives() && s.receive.blocks.count < blocks ? (s.receive.blocks.first + 1) % blocks
+                                                                               : s.receive.blocks.first;
+      break;
+    case slip::send_one_more_block:
+      s.send.blocks.count += s.sends() ? 1U : 0U;
+      break;
+    case slip::receive_one_more_block:
+      s.receive.blocks.count += s.receives() ? 1U : 0U;
+      break;
+    case slip::send_nothing:
+      s.send = s.sends() ? tutti::endpoint{} : s.send;
+      break;
+    case slip::receive_nothing:
+      s.receive = s.receives() ? tutti::endpoint{} : s.receive;
+      break;
+    case slip::fold_on_the_other_side:
+      if (folds && keeps_order) {
+        s.how = s.how == action::fold_left ? action::fold_right : action::fold_left;
+      }
+      break;
+    case slip::copy_for_fold:
+      s.how = action::copy;
+      break;
+    case slip::fold_for_copy:
+      s.how = s.receives() && s.how == action::copy ? action::fold_left : s.how;
+      break;
+    case slip::mistaken_arrival:
+      s.arrives = s.receives() ? other_than(s.arrives) : s.arrives;
+      break;
+    case slip::mistaken_local:
+      s.local = !folds ? s.local : s.local == space::input ? space::work : space::input;
+      break;
+    case slip::receive_elsewhere:
+      s.receive.memory = s.receives() || !s.sends() ? other_than(s.receive.memory) : s.receive.memory;
+      break;
+    case slip::send_from_elsewhere:
+      s.send.memory = s.sends() || !s.receives() ? other_than(s.send.memory) : s.send.memory;
+      break;
+    case slip::leave_out:
+    case slip::count:
+      break;
+  }
+  return s;
+}
+
+template <class Base, class Op>
+struct mutant {
+  static constexpr std::string_view name = "mutant";
+  static constexpr bool keeps_order = Base::keeps_order;
+  static constexpr bool sends_raw_contributions = Base::sends_raw_contributions;
+
+  slip what;
+  rank_type rank;
+  std::uint32_t place;
+
+  std::uint32_t blocks(Op o, rank_type n) const { return Base{}.blocks(o, n); }
+  std::uint32_t steps(Op o, rank_type n, rank_type me) const {
+    return Base{}.steps(o, n, me) - (me == rank && what == slip::leave_out ? 1 : 0);
+  }
+  step at(Op o, rank_type n, rank_type me, std::uint32_t i) const {
+    if (me != rank) {
+      return Base{}.at(o, n, me, i);
+    }
+    if (what == slip::leave_out) {
+      return Base{}.at(o, n, me, i < place ? i : i + 1);
+    }
+    const step s = Base{}.at(o, n, me, i);
+    return i == place ? changed(s, what, n, blocks(o, n), keeps_order) : s;
+  }
+};
+
+/// Some ranks are sent blocks that they have; where they put them the second time does not matter.
+template <class Base, class Op>
+constexpr bool receives_again = std::same_as<Base, tutti::butterfly> && std::same_as<Op, op::broadcast>;
+
+template <class Base, class Op>
+void refuse_all(Op const& o, rank_type n) {
+  unsigned tried = 0;
+  for (rank_type r = 0; r < n; ++r) {
+    for (std::uint32_t i = 0; i < Base{}.steps(o, n, r); ++i) {
+      for (int what = 0; what < static_cast<int>(slip::count); ++what) {
+        mutant<Base, Op> const m{static_cast<slip>(what), r, i};
+        if (m.what == slip::receive_elsewhere && receives_again<Base, Op>) {
+          continue;
+        }
+        if (m.what != slip::leave_out && m.at(o, n, r, i) == Base{}.at(o, n, r, i)) {
+          continue;
+        }
+        ++tried;
+        auto const v = tutti::verify(m, o, n);
+        BOOST_TEST(!v, Base::name << " " << tutti::name(tutti::symbolic::kind_of<Op>) << " of " << n << ": slip "
+                                  << what << " in step " << i << " of rank " << r << " goes unnoticed");
+        BOOST_TEST(((v.finishes && v.matched && v.exact && v.ordered && v.raw) == bool(v)));
+      }
+    }
+  }
+  BOOST_TEST(tried > 5 * (n - 1));
+}
+
+template <class Base>
+void refuse_all_of() {
+  tutti::symbolic::for_each_offered<Base>([]<class Op>() {
+    for (rank_type const n : {2U, 5U, 6U}) {
+      laws::at_some_roots<Op>(n, [n](Op const& o) { refuse_all<Base>(o, n); });
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(ring) {
+  refuse_all_of<tutti::ring>();
+}
+BOOST_AUTO_TEST_CASE(chain) {
+  refuse_all_of<tutti::chain>();
+}
+BOOST_AUTO_TEST_CASE(binary_tree) {
+  refuse_all_of<tutti::binary_tree>();
+}
+BOOST_AUTO_TEST_CASE(doubling) {
+  refuse_all_of<tutti::doubling>();
+}
+BOOST_AUTO_TEST_CASE(butterfly) {
+  refuse_all_of<tutti::butterfly>();
+}
+BOOST_AUTO_TEST_CASE(star) {
+  refuse_all_of<tutti::star>();
+}
+BOOST_AUTO_TEST_CASE(direct) {
+  refuse_all_of<tutti::direct>();
+}
+
+}  // namespace

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE topology_verify
+#include <laws/topology.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/topology/star.hpp>
+
+// Schedules that are wrong as a whole, and what the verifier says about them.
+
+#include <vector>
+
+namespace {
+
+using tutti::action;
+using tutti::block_range;
+using tutti::endpoint;
+using tutti::no_rank;
+using tutti::rank_type;
+using tutti::space;
+using tutti::step;
+namespace op = tutti::op;
+
+/// A schedule for one number of ranks, written out.
+template <class Op, rank_type N, std::uint32_t Blocks, bool Order = false>
+struct table {
+  static constexpr std::string_view name = "table";
+  static constexpr bool keeps_order = Order;
+  static constexpr bool sends_raw_contributions = false;
+
+  std::vector<step> ranks[N];
+
+  constexpr std::uint32_t blocks(Op, rank_type) const { return Blocks; }
+  constexpr std::uint32_t steps(Op, rank_type, rank_type me) const {
+    return static_cast<std::uint32_t>(ranks[me].size());
+  }
+  constexpr step at(Op, rank_type, rank_type me, std::uint32_t i) const { return ranks[me][i]; }
+};
+
+constexpr block_range all{0, 1};
+
+constexpr step give(rank_type to, space from) {
+  return {.send = {to, from, all}};
+}
+constexpr step take(rank_type from, space arrives) {
+  return {.receive = {from, space::output, all}, .arrives = arrives};
+}
+
+BOOST_AUTO_TEST_CASE(each_waits_for_the_other) {
+  // To receive first and then send, all of them: no buffer helps.
+  table<op::allreduce, 2, 1> const t{
+      {{{.receive = {1, space::output, all}, .how = action::fold_right, .local = space::input, .arrives = space::input},
+        give(1, space::input)},
+       {{.receive = {0, space::output, all}, .how = action::fold_left, .local = space::input, .arrives = space::input},
+        give(0, space::input)}}};
+  auto const v = tutti::verify(t, op::allreduce{}, 2);
+  BOOST_TEST(!v.finishes);
+  BOOST_TEST(v.reason == "waits for a message that is never sent");
+}
+
+BOOST_AUTO_TEST_CASE(all_send_first) {
+  // Right if a message can be buffered. Tell it from the one above.
+  const step fold_right{
+      .receive = {1, space::output, all}, .how = action::fold_right, .local = space::input, .arrives = space::input};
+  const step fold_left{
+      .receive = {0, space::output, all}, .how = action::fold_left, .local = space::input, .arrives = space::input};
+  table<op::allreduce, 2, 1> const t{{{give(1, space::input), fold_right}, {give(0, space::input), fold_left}}};
+  auto const v = tutti::verify(t, op::allreduce{}, 2);
+  BOOST_TEST((!v.finishes && v.exact && v.matched));
+  BOOST_TEST(v.reason == "waits for ever if there are no buffers");
+
+  step both_right = fold_right;
+  both_right.send = give(1, space::input).send;
+  step both_left = fold_left;
+  both_left.send = give(0, space::input).send;
+  table<op::allreduce, 2, 1> const exchange{{{both_right}, {both_left}}};
+  BOOST_TEST(bool(tutti::verify(exchange, op::allreduce{}, 2)));
+}
+
+// Rank 0 hands on to rank 2 what it has from rank 1, the root, and then gets it once more.
+BOOST_AUTO_TEST_CASE(a_write_that_can_overtake_a_reader) {
+  table<op::broadcast, 3, 1> const hasty{
+      {{take(1, space::input), give(2, space::output), take(1, space::input)},
+       {give(0, space::input), give(0, space::input)},  // does not know whether rank 2 has read
+       {take(0, space::output)}}};
+  auto const v = tutti::verify(hasty, op::broadcast{1}, 3);
+  BOOST_TEST((bool(v) && !v.war_free));
+
+  table<op::broadcast, 3, 1> const patient{
+      {{take(1, space::input), give(2, space::output), take(2, space::output)},
+       {give(0, space::input)},
+       {take(0, space::output), give(0, space::output)}}};  // knows: it was the reader
+  auto const w = tutti::verify(patient, op::broadcast{1}, 3);
+  BOOST_TEST((bool(w) && w.war_free));
+}
+
+// The same with a late second message: however the ranks happen to run, rank 3 does not know that rank 2
+// has read.
+BOOST_AUTO_TEST_CASE(a_reader_that_happens_to_be_early) {
+  table<op::broadcast, 4, 1> const lucky{{{take(1, space::input), give(3, space::output)},
+                                          {give(3, space::input), give(0, space::input)},
+                                          {take(3, space::output)},
+                                          {take(1, space::input), give(2, space::output), take(0, space::output)}}};
+  auto const v = tutti::verify(lucky, op::broadcast{1}, 4);
+  BOOST_TEST((bool(v) && !v.war_free));
+}
+
+// The usual alltoall, to the right while from the left: fine out of place, not in place.
+struct rotation {
+  static constexpr std::string_view name = "rotation";
+  static constexpr bool keeps_order = true;
+  static constexpr bool sends_raw_contributions = true;
+
+  std::uint32_t blocks(op::alltoall, rank_type n) const { return n; }
+  std::uint32_t steps(op::alltoall, rank_type n, rank_type) const { return n; }
+  step at(op::alltoall, rank_type n, rank_type me, std::uint32_t i) const {
+    const rank_type to = (me + i) % n;
+    const rank_type from = (me + n - i) % n;
+    return i == 0 ? tutti::keep_own(me)
+                  : step{.send = {to, space::input, {to, 1}},
+                         .receive = {from, space::output, {from, 1}},
+                         .arrives = space::input};
+  }
+};
+
+BOOST_AUTO_TEST_CASE(overwrites_in_place_what_it_has_to_send) {
+  auto const v = tutti::verify(rotation{}, op::alltoall{}, 4);
+  BOOST_TEST(v.reason == "ends without its result");
+  BOOST_TEST(bool(tutti::verify(rotation{}, op::alltoall{}, 2)));  // both at once
+}
+
+// Rank 1's contribution counted twice and rank 2's not at all: the number is right, the sum is not.
+BOOST_AUTO_TEST_CASE(the_right_number_of_wrong_contributions) {
+  auto const fold = [](rank_type from, space local, space to) {
+    return step{.receive = {from, to, all}, .how = action::fold_right, .local = local, .arrives = space::input};
+  };
+  table<op::reduce, 3, 1> const twice{{{fold(1, space::input, space::work), fold(1, space::work, space::output)},
+                                       {give(0, space::input), give(0, space::input)},
+                                       {}}};
+  auto const v = tutti::verify(twice, op::reduce{0}, 3);
+  BOOST_TEST(v.reason == "ends without its result");
+
+  table<op::reduce, 3, 1> const lost{{{fold(1, space::input, space::work), fold(2, space::input, space::work)},
+                                      {give(0, space::input)},
+                                      {give(0, space::input)}}};
+  BOOST_TEST(tutti::verify(lost, op::reduce{0}, 3).reason == "overwrites an accumulator that nobody has got");
+}
+
+BOOST_AUTO_TEST_CASE(a_result_before_its_time) {
+  table<op::reduce, 3, 1> const early{{{{.receive = {1, space::output, all},
+                                         .how = action::fold_right,
+                                         .local = space::input,
+                                         .arrives = space::input}},
+                                       {give(0, space::input)},
+                                       {}}};
+  BOOST_TEST(tutti::verify(early, op::reduce{0}, 3).reason == "finishes before all contributions are in");
+}
+
+BOOST_AUTO_TEST_CASE(a_contribution_where_an_accumulator_belongs) {
+  table<op::reduce, 2, 1> const stored{
+      {{{.receive = {1, space::work, all}, .arrives = space::input}}, {give(0, space::input)}}};
+  BOOST_TEST(tutti::verify(stored, op::reduce{0}, 2).reason == "copies into a memory that holds something else");
+}
+
+BOOST_AUTO_TEST_CASE(a_message_that_nobody_takes) {
+  table<op::broadcast, 2, 1> const twice{{{give(1, space::input), give(1, space::input)}, {take(0, space::input)}}};
+  BOOST_TEST(tutti::verify(twice, op::broadcast{0}, 2).reason == "is sent a message that it does not receive");
+}
+
+BOOST_AUTO_TEST_CASE(a_result_where_there_is_no_room) {
+  // The root of a broadcast has no output, and gather's inner ranks have none.
+  table<op::broadcast, 2, 1> const copied{{{tutti::keep_own(0), give(1, space::output)}, {take(0, space::output)}}};
+  BOOST_TEST(tutti::verify(copied, op::broadcast{0}, 2).reason == "writes a block of output that it has no room for");
+}
+
+BOOST_AUTO_TEST_CASE(an_accumulator_that_is_not_there) {
+  table<op::reduce, 2, 1> const empty{
+      {{{.receive = {1, space::output, all}, .how = action::fold_right, .local = space::work, .arrives = space::input}},
+       {give(0, space::input)}}};
+  BOOST_TEST(tutti::verify(empty, op::reduce{0}, 2).reason == "reads work that it does not have");
+}
+
+/// A topology that declares more than is true.
+template <class Base, bool Order, bool Raw>
+struct boasting : Base {
+  static constexpr bool keeps_order = Order;
+  static constexpr bool sends_raw_contributions = Raw;
+};
+
+BOOST_AUTO_TEST_CASE(declarations_are_checked) {
+  BOOST_TEST(bool(tutti::verify(boasting<tutti::ring, false, false>{}, op::allreduce{}, 5)));
+  BOOST_TEST(tutti::verify(boasting<tutti::ring, true, false>{}, op::allreduce{}, 5).reason ==
+             "combines out of rank order");
+  BOOST_TEST(tutti::verify(boasting<tutti::ring, false, true>{}, op::allreduce{}, 5).reason == "sends partial sums");
+  BOOST_TEST(bool(tutti::verify(boasting<tutti::star, true, true>{}, op::allreduce{}, 5)));
+  BOOST_TEST(bool(tutti::verify(boasting<tutti::doubling, true, false>{}, op::allreduce{}, 5)));
+}
+
+}  // namespace
