@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/reduction/concept.hpp>
+#include <tutti/reduction/number.hpp>
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+
+namespace tutti {
+
+namespace detail {
+
+/// Integers are added and multiplied in this type, so that they wrap instead of overflowing - and
+/// those narrower than int, too, which would be promoted to int.
+template <std::integral T>
+using wrapping_t = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+
+template <std::floating_point T>
+using bits_t = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+/// The smaller one; -0 < +0; NaN if either is. Both selections agree unless the operands are zeros of
+/// different sign, where `or` keeps the sign, or unordered, where it makes a NaN of any bits with a NaN.
+template <number T>
+[[nodiscard]] constexpr T smaller(T a, T b) noexcept {
+  if constexpr (std::floating_point<T>) {
+    return std::bit_cast<T>(std::bit_cast<bits_t<T>>(a < b ? a : b) | std::bit_cast<bits_t<T>>(b < a ? b : a));
+  } else {
+    return a < b ? a : b;
+  }
+}
+
+}  // namespace detail
+
+/// Addition. Integers wrap. Floating point is not associative: its bits depend on the schedule and
+/// are the same on every rank.
+template <number T>
+struct sum : of_numbers<T> {
+  static constexpr std::string_view name = "sum";
+  static constexpr bool associative = std::integral<T>;
+
+  [[nodiscard]] static constexpr T identity() noexcept {
+    return std::floating_point<T> ? -T{} : T{};  // -0 + +0 is +0
+  }
+  [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
+    if constexpr (std::integral<T>) {
+      using wide = detail::wrapping_t<T>;
+      return static_cast<T>(static_cast<wide>(a) + static_cast<wide>(b));
+    } else {
+      return a + b;
+    }
+  }
+};
+
+/// Multiplication. Integers wrap; floating point as for sum.
+template <number T>
+struct prod : of_numbers<T> {
+  static constexpr std::string_view name = "prod";
+  static constexpr bool associative = std::integral<T>;
+
+  [[nodiscard]] static constexpr T identity() noexcept { return T{1}; }
+  [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
+    if constexpr (std::integral<T>) {
+      using wide = detail::wrapping_t<T>;
+      return static_cast<T>(static_cast<wide>(a) * static_cast<wide>(b));
+    } else {
+      return a * b;
+    }
+  }
+};
+
+/// The smallest; -0 < +0, NaN if any is NaN.
+template <number T>
+struct min : of_numbers<T> {
+  static constexpr std::string_view name = "min";
+  static constexpr bool associative = true;
+
+  [[nodiscard]] static constexpr T identity() noexcept {
+    using limits = std::numeric_limits<T>;
+    return limits::has_infinity ? limits::infinity() : limits::max();
+  }
+  [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return detail::smaller(a, b); }
+};
+
+/// The largest; -0 < +0, NaN if any is NaN.
+template <number T>
+struct max : of_numbers<T> {
+  static constexpr std::string_view name = "max";
+  static constexpr bool associative = true;
+
+  [[nodiscard]] static constexpr T identity() noexcept {
+    using limits = std::numeric_limits<T>;
+    return limits::has_infinity ? -limits::infinity() : limits::lowest();
+  }
+  [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
+    if constexpr (std::floating_point<T>) {
+      return -detail::smaller(-a, -b);
+    } else {
+      return a < b ? b : a;
+    }
+  }
+};
+
+/// The sum divided by the number of ranks. Floating point only: the sum of integers may wrap and its
+/// quotient be wrong; sum them in a type that is wide enough and divide as you see fit.
+template <std::floating_point T>
+  requires number<T>
+struct mean : of_numbers<T> {
+  static constexpr std::string_view name = "mean";
+  static constexpr bool associative = false;
+
+  [[nodiscard]] static constexpr T identity() noexcept { return sum<T>::identity(); }
+  [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return a + b; }
+  [[nodiscard]] static constexpr T lower(T a, rank_type n) noexcept { return canonical(a / static_cast<T>(n)); }
+};
+
+}  // namespace tutti

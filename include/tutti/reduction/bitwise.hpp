@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/types.hpp>
+#include <tutti/reduction/concept.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+namespace tutti {
+
+/// What the bitwise reductions work on.
+template <class T>
+concept bits = std::integral<T> || std::same_as<T, std::byte>;
+
+namespace detail {
+
+/// What the bitwise reductions share.
+template <bits T>
+struct of_bits {
+  using value_type = T;
+  using accumulator_type = T;
+  static constexpr bool commutative = true;
+  static constexpr bool associative = true;
+  static constexpr bool symmetric = true;
+  static constexpr bool lifts = false;
+  static constexpr bool lowers = false;
+
+  [[nodiscard]] static constexpr T lift(T x) noexcept { return x; }
+  [[nodiscard]] static constexpr T lower(T a, rank_type) noexcept { return a; }
+};
+
+}  // namespace detail
+
+/// The bits that are set in all.
+template <bits T>
+struct bit_and : detail::of_bits<T> {
+  static constexpr std::string_view name = "bit_and";
+
+  [[nodiscard]] static constexpr T identity() noexcept {
+    if constexpr (std::same_as<T, std::byte>) {
+      return std::byte{0xff};
+    } else {
+      return static_cast<T>(~0ULL);
+    }
+  }
+  [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return static_cast<T>(a & b); }
+};
+
+/// The bits that are set in any.
+template <bits T>
+struct bit_or : detail::of_bits<T> {
+  static constexpr std::string_view name = "bit_or";
+
+  [[nodiscard]] static constexpr T identity() noexcept { return T{}; }
+  [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return static_cast<T>(a | b); }
+};
+
+/// The bits that are set in an odd number.
+template <bits T>
+struct bit_xor : detail::of_bits<T> {
+  static constexpr std::string_view name = "bit_xor";
+
+  [[nodiscard]] static constexpr T identity() noexcept { return T{}; }
+  [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return static_cast<T>(a ^ b); }
+};
+
+}  // namespace tutti

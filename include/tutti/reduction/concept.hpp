@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/element.hpp>
+#include <tutti/core/types.hpp>
+
+#include <concepts>
+#include <string_view>
+
+namespace tutti {
+
+/// How contributions become a result: `lower(lift(x0) * lift(x1) * ... , n)`, where `*` is combine
+/// and n the number of ranks.
+///
+/// Laws (test/laws/reduction.hpp), with the equality the reduction declares:
+///   - combine(identity(), a) == a == combine(a, identity());
+///   - combine is associative, commutative exactly if declared so;
+///   - lower(lift(x), 1) == x;
+///   - the span kernels give the bits that the scalar functions give.
+///
+/// `associative` is about bits, and declared, not guessed: sum<float> says false.
+template <class R>
+concept reduction = std::copyable<R> && requires(R const r, typename R::value_type const x,
+                                                 typename R::accumulator_type const a, rank_type n) {
+  requires element<typename R::value_type>;
+  requires element<typename R::accumulator_type>;
+  { R::name } -> std::convertible_to<std::string_view>;
+  { R::commutative } -> std::convertible_to<bool>;
+  { R::associative } -> std::convertible_to<bool>;
+  { r.identity() } -> std::same_as<typename R::accumulator_type>;
+  { r.lift(x) } -> std::same_as<typename R::accumulator_type>;
+  { r.combine(a, a) } -> std::same_as<typename R::accumulator_type>;
+  { r.lower(a, n) } -> std::same_as<typename R::value_type>;
+};
+
+/// Accumulators fit where elements are, so a reduction can run in the user's own memory.
+template <class R>
+concept accumulates_in_elements = reduction<R> && std::same_as<typename R::value_type, typename R::accumulator_type>;
+
+}  // namespace tutti

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/types.hpp>
+#include <tutti/reduction/concept.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <new>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace tutti {
+
+/// Declares that f(a, b) is f(b, a). Needed by topologies that cannot keep the order of ranks.
+struct commutative_t {};
+inline constexpr commutative_t commutative{};
+
+/// Declares that f(f(a, b), c) has the bits of f(a, f(b, c)). Every schedule groups as suits it; this
+/// says that the grouping cannot be seen in the result.
+struct associative_t {};
+inline constexpr associative_t associative{};
+
+/// A string as a template argument.
+template <std::size_t N>
+struct label {
+  char text[N] = {};
+
+  consteval label(char const (&from)[N]) {
+    for (std::size_t i = 0; i < N; ++i) {
+      text[i] = from[i];
+    }
+  }
+  [[nodiscard]] constexpr std::string_view view() const noexcept { return {text, N - 1}; }
+};
+
+/// Names a functor in errors and reports. Ranks that name theirs differently get a mismatch error.
+template <label Text>
+struct named_t {
+  static constexpr std::string_view text = Text.view();
+};
+template <label Text>
+inline constexpr named_t<Text> named{};
+
+namespace detail {
+
+template <class P>
+inline constexpr bool is_name = false;
+template <label Text>
+inline constexpr bool is_name<named_t<Text>> = true;
+
+}  // namespace detail
+
+/// What a user may declare of a functor.
+template <class P>
+concept functor_property = std::same_as<P, commutative_t> || std::same_as<P, associative_t> || detail::is_name<P>;
+
+/// f(a, b) gives an element again. f is called as const, and copies of it are called.
+template <class F, class T>
+concept combines_elements = std::copy_constructible<F> && requires(F const& f, T const& a, T const& b) {
+  { f(a, b) } -> std::convertible_to<T>;
+};
+
+/// A user's function as a reduction. Made by reduce_with.
+template <element T, class F, functor_property... Properties>
+  requires combines_elements<F, T>
+class functor {
+ public:
+  using value_type = T;
+  using accumulator_type = T;
+  static constexpr bool commutative = (std::same_as<Properties, commutative_t> || ...);
+  static constexpr bool associative = (std::same_as<Properties, associative_t> || ...);
+  static constexpr bool lifts = false;
+  static constexpr bool lowers = false;
+  static constexpr std::string_view name = [] {
+    std::string_view given = "functor";
+    [[maybe_unused]] const auto look = [&]<class P>(P) {
+      if constexpr (detail::is_name<P>) {
+        given = P::text;
+      }
+    };
+    (look(Properties{}), ...);
+    return given;
+  }();
+
+  constexpr functor(F f, T const& identity) : f_(std::move(f)), identity_(identity) {}
+
+  constexpr functor(functor const&) = default;
+  constexpr functor& operator=(functor const&)
+    requires std::is_copy_assignable_v<F>
+  = default;
+  /// Lambdas that capture something can be copied, but not assigned.
+  functor& operator=(functor const& other) noexcept
+    requires(!std::is_copy_assignable_v<F> && std::is_nothrow_copy_constructible_v<F>)
+  {
+    if (this != &other) {
+      f_.~F();
+      ::new (static_cast<void*>(&f_)) F(other.f_);
+      identity_ = other.identity_;
+    }
+    return *this;
+  }
+
+  [[nodiscard]] constexpr T identity() const { return identity_; }
+  [[nodiscard]] constexpr T lift(T const& x) const { return x; }
+  [[nodiscard]] constexpr T combine(T const& a, T const& b) const { return static_cast<T>(f_(a, b)); }
+  [[nodiscard]] constexpr T lower(T const& a, rank_type) const { return a; }
+
+ private:
+  F f_;
+  T identity_;
+};
+
+/// A reduction of elements of type T by f(a, b), where a comes from lower ranks than b:
+///
+///     auto longest = tutti::reduce_with<item>(pick_longer, tutti::associative, tutti::named<"longest">);
+///
+/// Nothing is assumed of f but that grouping does not change its meaning. What is declared
+/// (`commutative`, `associative`, `named<"...">`) is believed: test it with test/laws/reduction.hpp.
+/// No schedule uses the identity, which is T{} here.
+template <element T, class F, functor_property... Properties>
+  requires combines_elements<F, T> && std::default_initializable<T>
+[[nodiscard]] constexpr auto reduce_with(F f, Properties...) {
+  return functor<T, F, Properties...>(std::move(f), T{});
+}
+
+/// The same with the identity of f, for those who ask for it (the laws do).
+template <element T, class F, functor_property... Properties>
+  requires combines_elements<F, T>
+[[nodiscard]] constexpr auto reduce_with(F f, T const& identity, Properties...) {
+  return functor<T, F, Properties...>(std::move(f), identity);
+}
+
+}  // namespace tutti

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/types.hpp>
+#include <tutti/reduction/concept.hpp>
+
+#include <concepts>
+#include <string_view>
+
+namespace tutti {
+
+namespace detail {
+
+/// What the logical reductions share: zero is false, the result is 0 or 1.
+template <std::integral T>
+struct of_truths {
+  using value_type = T;
+  using accumulator_type = T;
+  static constexpr bool commutative = true;
+  static constexpr bool associative = true;
+  static constexpr bool symmetric = true;
+  static constexpr bool lifts = false;
+  static constexpr bool lowers = !std::same_as<T, bool>;  // a single rank combines nothing
+
+  [[nodiscard]] static constexpr T lift(T x) noexcept { return x; }
+  [[nodiscard]] static constexpr T lower(T a, rank_type) noexcept { return static_cast<T>(a != T{}); }
+};
+
+}  // namespace detail
+
+/// Whether all are true (not zero), as 1 or 0.
+template <std::integral T = bool>
+struct logical_and : detail::of_truths<T> {
+  static constexpr std::string_view name = "logical_and";
+
+  [[nodiscard]] static constexpr T identity() noexcept { return T{1}; }
+  [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
+    return static_cast<T>(static_cast<int>(a != T{}) & static_cast<int>(b != T{}));
+  }
+};
+
+/// Whether any is true (not zero), as 1 or 0.
+template <std::integral T = bool>
+struct logical_or : detail::of_truths<T> {
+  static constexpr std::string_view name = "logical_or";
+
+  [[nodiscard]] static constexpr T identity() noexcept { return T{}; }
+  [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
+    return static_cast<T>(static_cast<int>(a != T{}) | static_cast<int>(b != T{}));
+  }
+};
+
+/// Whether an odd number is true (not zero), as 1 or 0.
+template <std::integral T = bool>
+struct logical_xor : detail::of_truths<T> {
+  static constexpr std::string_view name = "logical_xor";
+
+  [[nodiscard]] static constexpr T identity() noexcept { return T{}; }
+  [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
+    return static_cast<T>(static_cast<int>(a != T{}) ^ static_cast<int>(b != T{}));
+  }
+};
+
+}  // namespace tutti

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE reduction_functor
+#include <laws/reduction.hpp>
+#include <tutti/reduction/functor.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace {
+
+/// The map x -> a x + b, modulo 2^32. Doing one map after another is associative and does not commute.
+struct affine {
+  std::uint32_t a;
+  std::uint32_t b;
+};
+
+constexpr affine then(affine first, affine second) {
+  return {second.a * first.a, second.a * first.b + second.b};
+}
+
+constexpr affine maps[] = {{1, 0}, {2, 3}, {5, 7}, {0x80000001U, 11}, {3, 0xffffffffU}};
+
+BOOST_AUTO_TEST_CASE(an_associative_functor_that_does_not_commute) {
+  auto const r = tutti::reduce_with<affine>(then, affine{1, 0}, tutti::associative);
+  BOOST_TEST(laws::algebra(r, std::span<affine const>(maps)) == "");
+  BOOST_TEST(laws::kernels(r, std::span<affine const>(maps)) == "");
+}
+
+/// Keeps the left operand's high half and adds up the low halves: numbers, which take the vector kernels.
+constexpr auto keep_left = [](std::uint32_t a, std::uint32_t b) { return (a & 0xffff0000U) | ((a + b) & 0xffffU); };
+constexpr std::uint32_t halves[] = {0x10001U, 0x20002U, 0x3fff0U};
+
+BOOST_AUTO_TEST_CASE(a_functor_of_numbers_that_does_not_commute) {
+  auto const r = tutti::reduce_with<std::uint32_t>(keep_left);
+  BOOST_TEST(laws::kernels(r, std::span<std::uint32_t const>(halves)) == "");
+}
+
+BOOST_AUTO_TEST_CASE(commutative_is_not_taken_for_equal_bits) {
+  // Two ranks that combine the same two vectors, each from its own side, must get the same bits.
+  auto const r = tutti::reduce_with<std::uint32_t>(keep_left, tutti::commutative);
+  BOOST_TEST(laws::kernels(r, std::span<std::uint32_t const>(halves)) == "");
+}
+
+BOOST_AUTO_TEST_CASE(the_laws_find_wrong_declarations) {
+  auto const samples = std::span<affine const>(maps);
+  BOOST_TEST(laws::algebra(tutti::reduce_with<affine>(then, affine{1, 0}), samples) ==
+             "is associative without saying so");
+  BOOST_TEST(laws::algebra(tutti::reduce_with<affine>(then, affine{1, 0}, tutti::associative, tutti::commutative),
+                           samples) == "does not commute");
+  BOOST_TEST(laws::algebra(tutti::reduce_with<affine>(then, tutti::associative), samples) ==
+             "the identity changes something");
+}
+
+BOOST_AUTO_TEST_CASE(declared_properties) {
+  auto const f = [](int a, int b) { return a > b ? a : b; };
+  auto plain = tutti::reduce_with<int>(f);
+  static_assert(tutti::reduction<decltype(plain)>);
+  static_assert(!plain.commutative && !plain.associative && plain.name == "functor");
+  // Commutative is not yet symmetric: both orders keep their kernels.
+  auto all = tutti::reduce_with<int>(f, tutti::named<"largest">, tutti::commutative, tutti::associative);
+  static_assert(all.commutative && all.associative && all.name == "largest");
+  static_assert(!tutti::symmetric<decltype(all)>);
+  BOOST_TEST(plain.identity() == 0);
+  BOOST_TEST(tutti::reduce_with<int>(f, -1, tutti::commutative).identity() == -1);
+}
+
+BOOST_AUTO_TEST_CASE(any_callable) {
+  constexpr auto pointer = +[](int a, int b) { return a - b; };
+  BOOST_TEST(tutti::reduce_with<int>(pointer).combine(5, 3) == 2);
+
+  struct object {
+    int by;
+    int operator()(int a, int b) const { return by * a + b; }
+  };
+  BOOST_TEST(tutti::reduce_with<int>(object{10}).combine(4, 2) == 42);
+
+  BOOST_TEST(tutti::reduce_with<short>([](auto a, auto b) { return a * b; }).combine(3, 4) == 12);  // gives int
+}
+
+BOOST_AUTO_TEST_CASE(a_lambda_that_captures_can_be_assigned) {
+  auto const scaled = [](int by) { return tutti::reduce_with<int>([by](int a, int b) { return by * a + b; }, -by); };
+  auto r = scaled(2);
+  static_assert(tutti::reduction<decltype(r)>);
+  r = scaled(3);
+  BOOST_TEST(r.combine(1, 1) == 4);
+  BOOST_TEST(r.identity() == -3);
+  r = *&r;
+  BOOST_TEST(r.combine(1, 1) == 4);
+}
+
+template <class T, class F>
+concept reducible = requires(F f) { tutti::reduce_with<T>(f); };
+
+struct no_default {
+  int x;
+  no_default() = delete;
+  explicit no_default(int v) : x(v) {}
+};
+struct not_trivial {
+  int x = 0;
+  not_trivial(not_trivial const&) {}
+};
+
+template <class T>
+inline constexpr auto first = [](T const& a, T const&) { return a; };
+
+static_assert(reducible<affine, decltype(first<affine>)>);
+static_assert(!reducible<no_default, decltype(first<no_default>)>);  // but with an identity:
+static_assert(requires(no_default x) { tutti::reduce_with<no_default>(first<no_default>, x); });
+static_assert(!reducible<not_trivial, decltype(first<not_trivial>)>);
+static_assert(!reducible<int, int>);
+static_assert(!reducible<int, void (*)(int, int)>);
+
+}  // namespace

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <laws/reduction.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <vector>
+
+/// The integer types, and every corner of them.
+namespace integer {
+
+using types = std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t,
+                         std::int64_t, std::uint64_t>;
+
+/// Every corner of T: sums and products of these overflow.
+template <class T>
+inline std::vector<T> const samples{T{0},
+                                    T{1},
+                                    T{2},
+                                    T{7},
+                                    static_cast<T>(-1),
+                                    static_cast<T>(-5),
+                                    std::numeric_limits<T>::max(),
+                                    std::numeric_limits<T>::min(),
+                                    static_cast<T>(std::numeric_limits<T>::max() / 3)};
+
+template <class R>
+void check() {
+  using T = typename R::value_type;
+  BOOST_TEST(laws::algebra(R{}, std::span<T const>(samples<T>)) == "");
+  BOOST_TEST(laws::kernels(R{}, std::span<T const>(samples<T>)) == "");
+}
+
+}  // namespace integer

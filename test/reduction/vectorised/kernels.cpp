@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels that check.sh looks at. Compiled, never run.
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/bitwise.hpp>
+#include <tutti/reduction/fold.hpp>
+#include <tutti/reduction/logical.hpp>
+
+namespace tutti {
+
+using in = std::byte const*;
+using out = std::byte*;
+
+template void fold(sum<float> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(sum<double> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(sum<signed char> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(sum<short> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(sum<int> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(sum<long> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(prod<float> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(prod<short> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(min<float> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(min<double> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(max<float> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(min<int> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(max<unsigned char> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(mean<float> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(logical_or<int> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(bit_xor<unsigned> const&, fold_kind, in, in, out, std::size_t, rank_type);
+
+}  // namespace tutti
