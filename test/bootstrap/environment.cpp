@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE bootstrap_environment
+#include <tutti/bootstrap/environment.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+#include <string>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+using variables = std::map<std::string, std::string>;
+
+tutti::environment read(variables const& set) {
+  auto const lookup = [&](char const* name) -> char const* {
+    auto const found = set.find(name);
+    return found == set.end() ? nullptr : found->second.c_str();
+  };
+  return tutti::environment_reader(lookup, 4242).read();
+}
+
+variables with(variables base, variables const& more) {
+  for (auto const& [name, value] : more) {
+    base[name] = value;
+  }
+  return base;
+}
+
+/// The text of the error that these variables give; empty if they give none.
+std::string complaint(variables const& set) {
+  try {
+    (void)read(set);
+    return {};
+  } catch (tutti::error const& e) {
+    return e.kind() == tutti::failure::join ? e.what() : "of another kind";
+  }
+}
+
+void check_complaint(variables const& set, std::vector<std::string> const& words) {
+  std::string const text = complaint(set);
+  BOOST_TEST(!text.empty());
+  for (auto const& w : words) {
+    BOOST_TEST(text.find(w) != std::string::npos, "'" << text << "' lacks '" << w << "'");
+  }
+}
+
+variables const torch{{"RANK", "3"},         {"WORLD_SIZE", "8"},     {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"},
+                      {"MASTER_ADDR", "n0"}, {"MASTER_PORT", "29400"}};
+variables const open_mpi{{"OMPI_COMM_WORLD_RANK", "2"},
+                         {"OMPI_COMM_WORLD_SIZE", "4"},
+                         {"OMPI_COMM_WORLD_LOCAL_RANK", "2"},
+                         {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
+                         {"PMIX_NAMESPACE", "prterun-n0-77@1"}};
+variables const mpich{{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
+variables const slurm{{"SLURM_PROCID", "5"},         {"SLURM_NTASKS", "9"},
+                      {"SLURM_STEP_NUM_TASKS", "6"}, {"SLURM_LOCALID", "1"},
+                      {"SLURM_JOB_ID", "1234"},      {"SLURM_STEP_ID", "0"},
+                      {"SLURM_STEP_NUM_NODES", "3"}, {"SLURM_STEP_NODELIST", "node[08-10]"},
+                      {"SLURM_JOB_NODELIST", "x1"}};
+variables const own{
+    {"TUTTI_RANK", "1"}, {"TUTTI_SIZE", "3"}, {"TUTTI_MASTER_ADDR", "host9"}, {"TUTTI_MASTER_PORT", "7000"}};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(no_launcher_is_a_world_of_one) {
+  auto const e = read({{"PATH", "/bin"}});
+  BOOST_TEST(e.launcher == "none");
+  BOOST_TEST(e.rank == 0U);
+  BOOST_TEST(e.size == 1U);
+  BOOST_TEST((e.patience == tutti::join_timeout));
+}
+
+BOOST_AUTO_TEST_CASE(torchrun_is_read) {
+  auto const e = read(torch);
+  BOOST_TEST(e.launcher == "torchrun");
+  BOOST_TEST(e.rank == 3U);
+  BOOST_TEST(e.size == 8U);
+  BOOST_TEST(e.local_rank == 1U);
+  BOOST_TEST(e.local_size == 2U);
+  BOOST_TEST(tutti::net::format(e.master) == "n0:29400");
+  BOOST_TEST(e.directory.empty());
+  BOOST_TEST(read(with(torch, {{"TORCHELASTIC_USE_AGENT_STORE", "True"}})).master.port == 29401);
+  BOOST_TEST(read(with(torch, {{"TORCHELASTIC_USE_AGENT_STORE", "False"}})).master.port == 29400);
+  BOOST_TEST(tutti::net::format(read(with(torch, {{"TUTTI_MASTER_ADDR", "n9"}})).master) == "n9:29400");
+  BOOST_TEST(read(with(torch, {{"TORCHELASTIC_RUN_ID", "abc"}, {"TORCHELASTIC_RESTART_COUNT", "2"}})).job == "abc.2");
+}
+
+BOOST_AUTO_TEST_CASE(open_mpi_on_one_host_meets_through_files_of_the_job) {
+  auto const e = read(open_mpi);
+  BOOST_TEST(e.launcher == "Open MPI");
+  BOOST_TEST(e.rank == 2U);
+  BOOST_TEST(e.size == 4U);
+  BOOST_TEST(e.local_rank == 2U);
+  BOOST_TEST(e.local_size == 4U);
+  BOOST_TEST(e.job == "prterun-n0-77@1");
+  BOOST_TEST(e.directory == "/tmp/tutti-" + std::to_string(::geteuid()) + "-prterun-n0-77_1");
+  BOOST_TEST(read(with(open_mpi, {{"TMPDIR", "/var/tmp"}})).directory.starts_with("/var/tmp/tutti-"));
+  auto older = open_mpi;
+  older.erase("PMIX_NAMESPACE");
+  BOOST_TEST(read(with(older, {{"OMPI_MCA_ess_base_jobid", "4711"}})).job == "4711");
+}
+
+BOOST_AUTO_TEST_CASE(open_mpi_on_several_hosts_needs_an_address) {
+  auto const several = with(open_mpi, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}});
+  check_complaint(several, {"Open MPI", "set TUTTI_MASTER_ADDR"});
+  auto const e = read(with(several, {{"TUTTI_MASTER_ADDR", "10.0.0.5"}}));
+  BOOST_TEST(e.launcher == "Open MPI");
+  BOOST_TEST(e.master.host == "10.0.0.5");
+  BOOST_TEST(e.master.port >= 12000);
+  BOOST_TEST(e.master.port < 29000);
+  BOOST_TEST(read(with(several, {{"SLURM_JOB_NODELIST", "x[3-4]"}})).master.host == "x3");
+}
+
+BOOST_AUTO_TEST_CASE(mpich_on_one_host_meets_through_files_of_the_parent) {
+  auto const e = read(mpich);
+  BOOST_TEST(e.launcher == "MPICH");
+  BOOST_TEST(e.rank == 1U);
+  BOOST_TEST(e.size == 2U);
+  BOOST_TEST(e.local_rank == 1U);
+  BOOST_TEST(e.local_size == 2U);
+  BOOST_TEST(e.directory.ends_with("-parent-4242"));
+  check_complaint({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}, {"MPICH", "set TUTTI_MASTER_ADDR"});
+}
+
+BOOST_AUTO_TEST_CASE(slurm_meets_at_the_first_node_of_the_step) {
+  auto const e = read(slurm);
+  BOOST_TEST(e.launcher == "Slurm");
+  BOOST_TEST(e.rank == 5U);
+  BOOST_TEST(e.size == 6U);  // of the step, not of the job
+  BOOST_TEST(e.local_rank == 1U);
+  BOOST_TEST(e.job == "1234.0");
+  BOOST_TEST(e.master.host == "node08");
+  BOOST_TEST(e.master.port == read(with(slurm, {{"SLURM_PROCID", "0"}})).master.port);
+  BOOST_TEST(e.master.port != read(with(slurm, {{"SLURM_STEP_ID", "1"}})).master.port);
+  BOOST_TEST(!read(with(slurm, {{"SLURM_STEP_NUM_NODES", "1"}})).directory.empty());
+  check_complaint(with(slurm, {{"SLURM_STEP_NODELIST", "node[8"}}),
+                  {"SLURM_STEP_NODELIST=node[8", "TUTTI_MASTER_ADDR"});
+  auto older = slurm;
+  older.erase("SLURM_STEP_NUM_TASKS");
+  BOOST_TEST(read(older).size == 9U);
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_script_of_slurm_is_no_rank) {
+  auto batch = slurm;
+  batch.erase("SLURM_STEP_ID");
+  BOOST_TEST(read(batch).size == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_user_sets_wins_over_every_launcher) {
+  for (auto const& launcher : {torch, open_mpi, mpich, slurm}) {
+    auto const e = read(with(launcher, own));
+    BOOST_TEST(e.launcher == "TUTTI_*");
+    BOOST_TEST(e.rank == 1U);
+    BOOST_TEST(e.size == 3U);
+    BOOST_TEST(tutti::net::format(e.master) == "host9:7000");
+    auto const address = read(with(launcher, {{"TUTTI_MASTER_ADDR", "host9"}, {"TUTTI_MASTER_PORT", "7000"}}));
+    BOOST_TEST(address.launcher != "TUTTI_*");
+    BOOST_TEST(tutti::net::format(address.master) == "host9:7000");
+    BOOST_TEST(address.directory.empty());
+    auto const file = read(with(launcher, {{"TUTTI_STORE", "file:/scratch/x"}}));
+    BOOST_TEST(file.directory == "/scratch/x");
+    BOOST_TEST(file.master.host.empty());
+  }
+  auto const e = read(with(own, {{"TUTTI_TIMEOUT", "0.25"},
+                                 {"TUTTI_INTERFACE", "ib0"},
+                                 {"TUTTI_JOB", "j"},
+                                 {"TUTTI_LOCAL_RANK", "0"},
+                                 {"TUTTI_LOCAL_SIZE", "2"}}));
+  BOOST_TEST((e.patience == 250ms));
+  BOOST_TEST(e.interface == "ib0");
+  BOOST_TEST(e.job == "j");
+  BOOST_TEST(e.local_rank == 0U);
+  BOOST_TEST(e.local_size == 2U);
+  BOOST_TEST((read(with(own, {{"TUTTI_TIMEOUT", "90"}})).patience == 90s));
+  check_complaint(with(open_mpi, {{"TUTTI_STORE", "tcp"}}), {"set TUTTI_MASTER_ADDR"});
+}
+
+BOOST_AUTO_TEST_CASE(torchrun_inside_slurm_wins_over_slurm) {
+  BOOST_TEST(read(with(slurm, torch)).launcher == "torchrun");
+  BOOST_TEST(read(with(with(slurm, mpich), {{"MPI_LOCALNRANKS", "1"}, {"MPI_LOCALRANKID", "0"}})).master.host ==
+             "node08");
+}
+
+BOOST_AUTO_TEST_CASE(hosts_give_size_role_and_rendezvous) {
+  variables const hosts{{"TUTTI_HOSTS", "ps:0=a:7000,worker:0=b:7001,worker:1=c:7002"}};
+  auto const e = read(with(hosts, {{"TUTTI_RANK", "2"}}));
+  BOOST_TEST(e.size == 3U);
+  BOOST_TEST(e.rank == 2U);
+  BOOST_TEST(e.role == "worker:1");
+  BOOST_TEST(tutti::net::format(e.master) == "a:7000");
+  BOOST_TEST(read(with(with(torch, hosts), {{"TUTTI_RANK", "0"}})).role == "ps:0");
+  check_complaint(with(hosts, {{"TUTTI_RANK", "3"}}), {"TUTTI_RANK=3", "the 3 that TUTTI_HOSTS names"});
+  check_complaint(with(hosts, {{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "4"}}), {"TUTTI_SIZE=4", "names 3"});
+  check_complaint({{"TUTTI_HOSTS", "file:/no/such/list"}}, {"/no/such/list", "No such file"});
+  auto const alone = read({{"TUTTI_HOSTS", "worker:4=127.0.0.1:7000,192.0.2.9:7000"}});
+  BOOST_TEST(alone.rank == 0U);
+  BOOST_TEST(alone.role == "worker:4");
+}
+
+BOOST_AUTO_TEST_CASE(contradictions_are_named_with_their_values) {
+  check_complaint(with(own, {{"TUTTI_RANK", "3"}}), {"TUTTI_RANK=3", "TUTTI_SIZE=3"});
+  check_complaint(with(own, {{"TUTTI_RANK", "-1"}}), {"TUTTI_RANK=-1", "not a number"});
+  check_complaint(with(own, {{"TUTTI_SIZE", "4x"}}), {"TUTTI_SIZE=4x", "not a number"});
+  check_complaint(with(own, {{"TUTTI_SIZE", "99999999999"}}), {"TUTTI_SIZE=99999999999"});
+  check_complaint({{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "0"}}, {"TUTTI_SIZE=0"});
+  check_complaint({{"TUTTI_RANK", "1"}}, {"TUTTI_RANK=1 is set, but TUTTI_SIZE is not"});
+  check_complaint({{"TUTTI_SIZE", "2"}}, {"TUTTI_SIZE=2 is set, but TUTTI_RANK is not"});
+  check_complaint({{"WORLD_SIZE", "2"}}, {"WORLD_SIZE=2 is set, but RANK is not"});
+  check_complaint({{"PMI_SIZE", "2"}}, {"PMI_SIZE=2 is set, but PMI_RANK is not"});
+  check_complaint(with(torch, {{"RANK", "8"}}), {"RANK=8", "WORLD_SIZE=8"});
+  check_complaint(with(torch, {{"LOCAL_RANK", "2"}}), {"LOCAL_RANK=2", "2"});
+  check_complaint(with(torch, {{"LOCAL_WORLD_SIZE", "9"}}), {"LOCAL_WORLD_SIZE=9", "8"});
+  check_complaint(with(torch, {{"MASTER_PORT", "port"}}), {"MASTER_PORT=port"});
+  check_complaint(with(own, {{"TUTTI_MASTER_PORT", "65536"}}), {"TUTTI_MASTER_PORT=65536"});
+  check_complaint(with(own, {{"TUTTI_MASTER_PORT", "0"}}), {"TUTTI_MASTER_PORT=0"});
+  check_complaint(with(own, {{"TUTTI_STORE", "redis"}}), {"TUTTI_STORE=redis"});
+  check_complaint(with(own, {{"TUTTI_STORE", "file:"}}), {"TUTTI_STORE=file:"});
+  for (char const* time : {"0", "-1", "1e3", "soon", "1.5.2", "99999999", ".", "0.0001"}) {
+    check_complaint(with(own, {{"TUTTI_TIMEOUT", time}}), {std::string("TUTTI_TIMEOUT=") + time});
+  }
+  check_complaint({{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "2"}}, {"set TUTTI_MASTER_ADDR"});
+  // Half of one launcher does not stand in the way of a whole other one.
+  BOOST_TEST(read(with(open_mpi, {{"WORLD_SIZE", "2"}})).launcher == "Open MPI");
+  // An empty variable is as good as none.
+  BOOST_TEST(read({{"TUTTI_RANK", ""}, {"RANK", ""}}).size == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(lists_of_nodes_are_written_out) {
+  using names = std::vector<std::string>;
+  struct {
+    char const* text;
+    names expected;
+  } const good[] = {{"n1", {"n1"}},
+                    {"node[01-03,7],x9", {"node01", "node02", "node03", "node7", "x9"}},
+                    {"a[9-11]", {"a9", "a10", "a11"}},
+                    {"a[098-101]b", {"a098b", "a099b", "a100b", "a101b"}},
+                    {"r[1-2]n[1-2],z", {"r1n1", "r2n1", "r1n2", "r2n2", "z"}},
+                    {"a.b-c,d", {"a.b-c", "d"}}};
+  for (auto const& g : good) {
+    names got;
+    BOOST_TEST(tutti::parse_node_list(g.text, got), g.text);
+    BOOST_TEST(got == g.expected, boost::test_tools::per_element());
+  }
+  for (char const* bad : {"", ",", "a,", ",a", "a[", "a[1", "a]", "a[]", "a[1-]", "a[-1]", "a[2-1]", "a[1,,2]", "a[x]",
+                          "a[[1]]", "a b", "a[0-99999999999999999999]", "a[0-999999999]"}) {
+    names got;
+    BOOST_TEST(!tutti::parse_node_list(bad, got), bad);
+  }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE bootstrap_launched_rendezvous
+#include <tutti/bootstrap/launched_rendezvous.hpp>
+#include <tutti/bootstrap/processes.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <string>
+
+using tutti::environment;
+using tutti::launched_rendezvous;
+using tutti::rank_type;
+
+namespace {
+
+/// What each of n processes hears that meet as `base` says, twice, and the address that it gives.
+std::vector<tutti::outcome<std::string>> meet(rank_type n, environment const& base) {
+  return tutti::run_processes(n, [&](tutti::process_rendezvous& at) {
+    environment e = base;
+    e.rank = at.rank();
+    e.size = n;
+    e.patience = std::chrono::seconds(20);
+    launched_rendezvous r(e);
+    std::string heard;
+    for (int round = 0; round < 2; ++round) {
+      for (auto const& text : r.exchange(std::to_string(r.rank()) + " of " + std::to_string(r.size()))) {
+        heard += text + ", ";
+      }
+    }
+    return heard + r.local_host();
+  });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(processes_meet_at_a_port) {
+  environment e;
+  {
+    auto const free = tutti::net::listen(std::uint16_t{0});
+    e.master = {"localhost", tutti::net::local_address(free.get()).port()};
+  }
+  for (auto const& end : meet(3, e)) {
+    std::string const text = end.value();
+    BOOST_TEST(text.starts_with("0 of 3, 1 of 3, 2 of 3, 0 of 3, 1 of 3, 2 of 3, "), text);
+    BOOST_TEST((text.ends_with(" 127.0.0.1") || text.ends_with(" ::1")), text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(processes_meet_through_files) {
+  char base[] = "/tmp/tutti-test-XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(base) != nullptr);
+  environment e;
+  e.directory = std::string(base) + "/job";
+  e.local_size = 3;
+  for (auto const& end : meet(3, e)) {
+    BOOST_TEST(end.value() == "0 of 3, 1 of 3, 2 of 3, 0 of 3, 1 of 3, 2 of 3, 127.0.0.1");
+  }
+  BOOST_TEST(::rmdir(base) == 0);  // nothing is left in it
+}
+
+BOOST_AUTO_TEST_CASE(a_world_of_one_meets_nobody) {
+  BOOST_TEST(meet(1, {})[0].value().starts_with("0 of 1, 0 of 1, "));
+}
+
+BOOST_AUTO_TEST_CASE(a_named_interface_is_used) {
+  environment e;
+  e.interface = "lo";
+  BOOST_TEST(launched_rendezvous(e).local_host() == "127.0.0.1");
+  e.interface = "nope0";
+  BOOST_CHECK_THROW((void)launched_rendezvous(e).local_host(), tutti::error);
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE bootstrap_processes
+#include <tutti/bootstrap/processes.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+using namespace std::chrono_literals;
+using tutti::process_rendezvous;
+using tutti::rank_type;
+
+namespace {
+
+bool says(tutti::rank_failure const& f, std::string_view text) {
+  return f.text.find(text) != std::string::npos;
+}
+
+/// All children are buried: waitpid knows of none.
+bool no_children() {
+  return ::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD;
+}
+
+struct point {
+  int x;
+  double y;
+  explicit point(int of) : x(of), y(of / 2.0) {}
+};
+
+static_assert(tutti::returnable<void> && tutti::returnable<int> && tutti::returnable<point>);
+static_assert(tutti::returnable<std::string> && tutti::returnable<std::vector<double>>);
+static_assert(tutti::returnable<std::array<std::array<float, 3>, 2>>);
+static_assert(!tutti::returnable<int*> && !tutti::returnable<std::string_view> && !tutti::returnable<std::span<int>>);
+static_assert(!tutti::returnable<std::vector<std::string>> && !tutti::returnable<std::vector<int*>>);
+static_assert(!tutti::returnable<std::vector<bool>> && !tutti::returnable<std::unique_ptr<int>>);
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(everybody_gets_every_text_in_rank_order_in_every_round) {
+  for (rank_type n : {1U, 2U, 5U}) {
+    auto const ends = tutti::run_processes(n, [](process_rendezvous& at) {
+      int good = 0;
+      std::string const padding(20000, 'x');  // more than one read takes
+      for (int round = 0; round < 20; ++round) {
+        auto const all = at.exchange(std::to_string(at.rank()) + "/" + std::to_string(round) + padding);
+        bool same = all.size() == at.size();
+        for (std::size_t r = 0; same && r < all.size(); ++r) {
+          same = all[r] == std::to_string(r) + "/" + std::to_string(round) + padding;
+        }
+        good += same ? 1 : 0;
+      }
+      return good;
+    });
+    BOOST_TEST(ends.size() == n);
+    for (auto const& e : ends) {
+      BOOST_TEST(e.value() == 20);
+    }
+  }
+  BOOST_TEST(no_children());
+}
+
+BOOST_AUTO_TEST_CASE(results_of_every_kind_come_back) {
+  auto const texts = tutti::run_processes(2, [](process_rendezvous& at) {
+    return std::string(at.rank() * 1'000'000, static_cast<char>('a' + at.rank())) + '\0';
+  });
+  BOOST_TEST((texts[0].value() == std::string(1, '\0')));
+  BOOST_TEST((texts[1].value() == std::string(1'000'000, 'b') + '\0'));
+  auto const points = tutti::run_processes(
+      3, [](process_rendezvous& at) { return std::vector<point>(at.rank(), point(static_cast<int>(at.rank()))); });
+  BOOST_TEST(points[0].value().empty());
+  BOOST_TEST(points[2].value().size() == 2U);
+  BOOST_TEST(points[2].value()[1].y == 1.0);
+  auto const pids = tutti::run_processes(2, [](process_rendezvous&) { return ::getpid(); });
+  BOOST_TEST(pids[0].value() != pids[1].value());
+  BOOST_TEST(pids[0].value() != ::getpid());
+  auto const nothing = tutti::run_processes(2, [](process_rendezvous&) {});
+  BOOST_CHECK_NO_THROW(nothing[1].value());
+}
+
+BOOST_AUTO_TEST_CASE(exceptions_come_back_and_fail_the_others_by_name) {
+  auto const ends = tutti::run_processes(3, [](process_rendezvous& at) {
+    if (at.rank() == 1) {
+      throw tutti::error(tutti::failure::mismatch, "different calls").between(1, {0, 2});
+    }
+    at.exchange("here");
+  });
+  BOOST_CHECK_EXCEPTION(ends[1].value(), tutti::error, [](tutti::error const& e) {
+    return e.kind() == tutti::failure::mismatch && std::string(e.what()) == "different calls" &&
+           e.at_fault() == std::vector<rank_type>({0, 2});
+  });
+  for (rank_type r : {0U, 2U}) {
+    auto const& why = ends[r].failure();
+    BOOST_TEST((why.kind == tutti::failure::join));
+    BOOST_TEST(says(why, "rank 1 failed before: different calls"), why.text);
+    BOOST_TEST((why.at_fault == std::vector<rank_type>{1}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_process_fails_the_exchange_of_the_others_by_name) {
+  auto const before = tutti::steady_now();
+  auto const ends = tutti::run_processes(4, [](process_rendezvous& at) {
+    at.exchange("first");
+    if (at.rank() == 2) {
+      ::kill(::getpid(), SIGKILL);
+    }
+    at.exchange("second");
+  });
+  BOOST_TEST((tutti::steady_now() - before < 20s));
+  BOOST_TEST(ends[2].failure().signal == SIGKILL);
+  BOOST_TEST((ends[2].failure().kind == tutti::failure::peer_lost));
+  BOOST_TEST(says(ends[2].failure(), "was killed by signal 9 (Killed)"), ends[2].failure().text);
+  for (rank_type r : {0U, 1U, 3U}) {
+    auto const& why = ends[r].failure();
+    BOOST_TEST(says(why, "rank 2 (pid "), why.text);
+    BOOST_TEST(says(why, "was killed by signal 9"), why.text);
+    BOOST_TEST((why.at_fault == std::vector<rank_type>{2}));
+  }
+  BOOST_TEST(no_children());
+}
+
+BOOST_AUTO_TEST_CASE(an_exit_is_no_result_and_runs_no_handler_of_the_parent) {
+  static int pipe_ends[2];
+  BOOST_REQUIRE(::pipe(pipe_ends) == 0);
+  std::atexit([] { (void)!::write(pipe_ends[1], "!", 1); });
+  auto const ends = tutti::run_processes(3, [](process_rendezvous& at) {
+    if (at.rank() != 0) {
+      ::_exit(static_cast<int>(at.rank()) + 2);
+    }
+    return 1;
+  });
+  BOOST_TEST(ends[0].value() == 1);
+  BOOST_TEST(ends[1].failure().status == 3);
+  BOOST_TEST(ends[2].failure().status == 4);
+  BOOST_TEST(says(ends[2].failure(), "exited with status 4 before it gave a result"), ends[2].failure().text);
+  pollfd one{pipe_ends[0], POLLIN, 0};
+  BOOST_TEST(::poll(&one, 1, 0) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(output_is_written_once_by_whoever_wrote_it) {
+  std::FILE* const file = std::tmpfile();
+  BOOST_REQUIRE(file != nullptr);
+  int const kept = ::dup(1);
+  std::fflush(stdout);
+  ::dup2(::fileno(file), 1);
+  std::printf("parent;");  // still in the buffer when the children start
+  auto const ends = tutti::run_processes(2, [](process_rendezvous&) { std::printf("child;"); });
+  std::fflush(stdout);
+  ::dup2(kept, 1);
+  ::close(kept);
+  char text[200] = {};
+  std::rewind(file);
+  BOOST_TEST(std::fread(text, 1, sizeof text - 1, file) == 19U);
+  BOOST_TEST(std::string(text) == "parent;child;child;");
+  std::fclose(file);
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named_at_the_deadline) {
+  int hold[2];
+  BOOST_REQUIRE(::pipe(hold) == 0);
+  auto const ends = tutti::run_processes(
+      3,
+      [&](process_rendezvous& at) {
+        if (at.rank() == 1) {
+          char c = 0;
+          return static_cast<int>(::read(hold[0], &c, 1));  // until rank 0 has given up
+        }
+        try {
+          at.exchange("here");
+        } catch (...) {
+          if (at.rank() == 0) {
+            (void)!::write(hold[1], "!", 1);
+          }
+          throw;
+        }
+        return 0;
+      },
+      100ms);
+  BOOST_TEST(ends[1].value() == 1);
+  for (rank_type r : {0U, 2U}) {
+    BOOST_TEST(says(ends[r].failure(), "rank 1 of 3 did not come within 0.1 s"), ends[r].failure().text);
+  }
+  ::close(hold[0]);
+  ::close(hold[1]);
+}
+
+BOOST_AUTO_TEST_CASE(a_grandchild_does_not_hide_the_death_of_its_parent) {
+  int hold[2];
+  BOOST_REQUIRE(::pipe(hold) == 0);
+  auto const ends = tutti::run_processes(2, [&](process_rendezvous& at) {
+    if (at.rank() == 1) {
+      if (::fork() == 0) {  // keeps the socket of rank 1 open
+        char c = 0;
+        ::close(hold[1]);
+        (void)!::read(hold[0], &c, 1);
+        ::_exit(0);
+      }
+      ::kill(::getpid(), SIGKILL);
+    }
+    at.exchange("here");
+  });
+  ::close(hold[1]);
+  ::close(hold[0]);
+  BOOST_TEST(says(ends[0].failure(), "was killed by signal 9"), ends[0].failure().text);
+}
+
+BOOST_AUTO_TEST_CASE(children_do_not_outlive_their_parent) {
+  // A process in between starts a world that never ends by itself, and is killed.
+  int lives[2];
+  BOOST_REQUIRE(::pipe(lives) == 0);
+  pid_t const middle = ::fork();
+  if (middle == 0) {
+    (void)tutti::run_processes(2, [&](process_rendezvous& at) {
+      at.exchange("");
+      (void)!::write(lives[1], "+", 1);
+      for (;;) {
+        ::pause();
+      }
+    });
+    ::_exit(0);
+  }
+  ::close(lives[1]);
+  char c = 0;
+  BOOST_TEST(::read(lives[0], &c, 1) == 1);
+  BOOST_TEST(::read(lives[0], &c, 1) == 1);
+  ::kill(middle, SIGKILL);
+  ::waitpid(middle, nullptr, 0);
+  pollfd one{lives[0], POLLIN, 0};
+  BOOST_TEST(tutti::poll_until({&one, 1}, tutti::steady_now() + 10s) == 1);
+  BOOST_TEST(::read(lives[0], &c, 1) == 0);  // the last holder of the other end is gone
+  ::close(lives[0]);
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE bootstrap_tcp_rendezvous
+#include <tutti/bootstrap/tcp_rendezvous.hpp>
+#include <tutti/bootstrap/threads.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <atomic>
+#include <string>
+
+namespace net = tutti::net;
+using namespace std::chrono_literals;
+using tutti::membership;
+using tutti::rank_type;
+using tutti::tcp_rendezvous;
+
+namespace {
+
+/// A place to meet: rank 0 takes the listener, the others connect to `at`.
+struct place {
+  tutti::descriptor listener = net::listen(std::uint16_t{0});
+  net::host_port at{"127.0.0.1", net::local_address(listener.get()).port()};
+
+  tcp_rendezvous join(membership const& me) {
+    return me.rank == 0 ? tcp_rendezvous(std::move(listener), me) : tcp_rendezvous(at, me);
+  }
+};
+
+membership as(rank_type rank, rank_type size, tutti::duration patience = 20s) {
+  return {.rank = rank, .size = size, .patience = patience};
+}
+
+bool has(std::string const& text, std::string const& word) {
+  return text.find(word) != std::string::npos;
+}
+
+/// Each of several threads joins as it is told; returns what each heard or failed of.
+std::vector<tutti::outcome<std::string>> join_all(place& p, std::vector<membership> const& members) {
+  return tutti::run_threads(static_cast<rank_type>(members.size()), [&](tutti::thread_rendezvous& at) {
+    auto r = p.join(members[at.rank()]);
+    std::string heard;
+    for (auto const& text : r.exchange("<" + std::to_string(r.rank()) + ">")) {
+      heard += text;
+    }
+    return heard;
+  });
+}
+
+/// Everyone fails, by a text with all of the words, blaming these ranks.
+void check_all_fail(std::vector<tutti::outcome<std::string>> const& ends, std::vector<std::string> const& words,
+                    std::vector<rank_type> const& blamed) {
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    auto const& why = ends[i].failure();
+    BOOST_TEST((why.kind == tutti::failure::join));
+    BOOST_TEST(why.at_fault == blamed, boost::test_tools::per_element());
+    for (auto const& w : words) {
+      BOOST_TEST(has(why.text, w), "of " << i << ": '" << why.text << "' lacks '" << w << "'");
+    }
+  }
+}
+
+/// A valid frame of another kind than hello.
+std::string text_frame(std::string const& payload) {
+  std::string head("tut1\x03\0\0\0", 8);
+  for (std::size_t i = 0, n = payload.size(); i < 8; ++i, n >>= 8U) {
+    head += static_cast<char>(n & 0xffU);
+  }
+  return head + payload;
+}
+
+void say(tutti::descriptor const& s, std::string_view text) {
+  BOOST_REQUIRE((tutti::write_all(s.get(), tutti::bytes_of(text), tutti::steady_now() + 5s) == tutti::io::done));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(everybody_gets_every_text_in_rank_order_in_every_round) {
+  for (rank_type n : {1U, 2U, 3U, 9U}) {
+    place p;
+    auto const ends = tutti::run_threads(n, [&](tutti::thread_rendezvous& at) {
+      auto r = p.join(as(at.rank(), n));
+      int good = 0;
+      for (int round = 0; round < 20; ++round) {
+        std::string const padding(static_cast<std::size_t>(round) * 1000, 'x');
+        auto const all = r.exchange(std::to_string(r.rank()) + "/" + std::to_string(round) + padding);
+        bool same = all.size() == n;
+        for (std::size_t k = 0; same && k < n; ++k) {
+          same = all[k] == std::to_string(k) + "/" + std::to_string(round) + padding;
+        }
+        good += same ? 1 : 0;
+      }
+      return std::pair(good, r.local_host());
+    });
+    for (auto const& e : ends) {
+      BOOST_TEST(e.value().first == 20);
+      BOOST_TEST(e.value().second == "127.0.0.1");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(rank_0_may_come_last) {
+  auto const port = place().at.port;  // free again
+  std::atomic<int> trying{0};
+  auto const ends = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) {
+    if (at.rank() == 0) {
+      while (trying < 2) {
+        std::this_thread::yield();
+      }
+    } else {
+      ++trying;
+    }
+    return tcp_rendezvous({"127.0.0.1", port}, as(at.rank(), 3)).exchange("here").size();
+  });
+  for (auto const& e : ends) {
+    BOOST_TEST(e.value() == 3U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(missing_ranks_are_named_to_all_that_came) {
+  place p;
+  auto const ends = join_all(p, {as(0, 5, 300ms), as(1, 5), as(3, 5)});
+  check_all_fail(ends,
+                 {"ranks 2 and 4 of 5 did not join at", std::to_string(p.at.port), "within 0.3 s", "joined: 0 (",
+                  ", 1 (", ", 3 (", tutti::host_name()},
+                 {2, 4});
+}
+
+BOOST_AUTO_TEST_CASE(two_processes_of_one_rank_are_named_to_all) {
+  place p;
+  auto const ends = join_all(p, {as(0, 4), as(1, 4), as(3, 4), as(3, 4)});
+  check_all_fail(ends, {"two processes both say they are rank 3: on " + tutti::host_name() + ", pid ", " and on "},
+                 {3});
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_comes_just_after_the_failure_is_told_too) {
+  place p;
+  std::atomic<bool> failed{false};
+  auto const ends = tutti::run_threads(4, [&](tutti::thread_rendezvous& at) {
+    while (at.rank() == 2 && !failed) {
+      std::this_thread::yield();
+    }
+    try {
+      p.join(as(at.rank() == 3 ? 1 : at.rank(), 3));  // rank 1 is there twice
+    } catch (...) {
+      failed = true;
+      throw;
+    }
+    return std::string();
+  });
+  check_all_fail(ends, {"two processes both say they are rank 1"}, {1});
+}
+
+BOOST_AUTO_TEST_CASE(two_processes_of_rank_0_are_named_to_both) {
+  place p;
+  auto const ends = tutti::run_threads(2, [&](tutti::thread_rendezvous& at) {
+    if (at.rank() == 0) {
+      p.join(as(0, 2));
+    } else {
+      tcp_rendezvous(p.at, as(0, 2));
+    }
+    return std::string();
+  });
+  check_all_fail(ends, {"two processes both say they are rank 0"}, {0});
+}
+
+BOOST_AUTO_TEST_CASE(a_port_taken_by_something_else_is_named) {
+  auto const silent = net::listen(std::uint16_t{0});
+  auto const port = net::local_address(silent.get()).port();
+  std::thread visitor([&] {  // ends the visit that rank 0 pays
+    if (tutti::wait_ready(silent.get(), POLLIN, tutti::steady_now() + 10s)) {
+      while (net::accept(silent.get()) || tutti::wait_ready(silent.get(), POLLIN, tutti::steady_now() + 500ms)) {
+      }
+    }
+  });
+  BOOST_CHECK_EXCEPTION(tcp_rendezvous({"localhost", port}, as(0, 2)), tutti::error, [&](tutti::error const& e) {
+    return has(e.what(), std::to_string(port) + ": Address already in use") && has(e.what(), "TUTTI_MASTER_PORT");
+  });
+  visitor.join();
+}
+
+BOOST_AUTO_TEST_CASE(different_sizes_are_named_to_all) {
+  place p;
+  auto const ends = join_all(p, {as(0, 4), as(1, 4), as(2, 3)});
+  check_all_fail(ends, {"rank 2 (", "believes in a world of 3 ranks", "rank 0 (", " in 4"}, {2});
+}
+
+BOOST_AUTO_TEST_CASE(a_member_of_another_job_is_refused_and_disturbs_nobody) {
+  place p;
+  auto member_of = [](rank_type rank, char const* job) {
+    return membership{.rank = rank, .size = 2, .job = job, .patience = 20s};
+  };
+  tutti::descriptor listener = std::move(p.listener);
+  std::atomic<bool> refused{false};
+  auto const ends = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) -> std::string {
+    if (at.rank() == 0) {
+      tcp_rendezvous r(std::move(listener), member_of(0, "a"));
+      return r.exchange("x").at(1) + " " + r.refused().at(0);
+    }
+    if (at.rank() == 1) {
+      while (!refused) {
+        std::this_thread::yield();
+      }
+      return tcp_rendezvous(p.at, member_of(1, "a")).exchange("y").at(0);
+    }
+    try {
+      tcp_rendezvous r(p.at, member_of(1, "b"));
+      return "let in";
+    } catch (tutti::error const& e) {
+      refused = true;
+      return e.what();
+    }
+  });
+  BOOST_TEST(has(ends[0].value(), "y 127.0.0.1:"), ends[0].value());
+  BOOST_TEST(has(ends[0].value(), "belongs to job 'b', this is 'a'"), ends[0].value());
+  BOOST_TEST(ends[1].value() == "x");
+  BOOST_TEST(has(ends[2].value(), "belongs to job 'b', this is 'a'"), ends[2].value());
+}
+
+BOOST_AUTO_TEST_CASE(nobody_at_the_port_is_said_after_the_deadline) {
+  auto const port = place().at.port;
+  auto const before = tutti::steady_now();
+  BOOST_CHECK_EXCEPTION(tcp_rendezvous({"127.0.0.1", port}, as(2, 4, 200ms)), tutti::error, [](tutti::error const& e) {
+    return has(e.what(), "rank 2 of 4 did not reach rank 0 at 127.0.0.1:") && has(e.what(), "within 0.2 s") &&
+           has(e.what(), "Connection refused") && e.at_fault() == std::vector<rank_type>{0} && e.self() == 2;
+  });
+  BOOST_TEST((tutti::steady_now() - before < 10s));
+  BOOST_CHECK_EXCEPTION(tcp_rendezvous({"no such host", port}, as(1, 2, 50ms)), tutti::error,
+                        [](tutti::error const& e) { return has(e.what(), "cannot resolve host 'no such host'"); });
+}
+
+BOOST_AUTO_TEST_CASE(foreign_bytes_and_silent_connections_disturb_nobody) {
+  place p;
+  auto const connect = [&] {
+    tutti::descriptor s = net::connect(net::resolve("127.0.0.1", p.at.port).at(0), tutti::steady_now() + 5s);
+    BOOST_REQUIRE(s);
+    return s;
+  };
+  using namespace std::string_literals;
+  std::vector<tutti::descriptor> strangers;
+  for (std::string const& text :
+       {"GET / HTTP/1.1\r\nHost: x\r\n\r\n"s, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc"s, "tut1"s, ""s,
+        "tut1\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff"s, "tut1\x01\0\0\0\x04\0\0\0\0\0\0\0abcd"s,
+        "tut1\x63\0\0\0\0\0\0\0\0\0\0\0"s, text_frame(tutti::tcp_hello{1, 3, "", {"h", 1, ""}}.encode()),
+        "tut1\x03\0\0\0\0\0\0\0\0\0\0\0"s, "\0"s, std::string(100'000, '\xaa')}) {
+    strangers.push_back(connect());
+    say(strangers.back(), text);
+  }
+  (void)connect();  // comes and goes
+  auto const before = tutti::steady_now();
+  auto const refused = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) {
+    auto r = p.join(as(at.rank(), 3));
+    (void)r.exchange("");
+    return r.refused();
+  });
+  BOOST_TEST((tutti::steady_now() - before < 10s));
+  auto const log = refused[0].value();
+  auto const count = [&](std::string const& word) {
+    return std::count_if(log.begin(), log.end(), [&](std::string const& l) { return has(l, word); });
+  };
+  BOOST_TEST(count("127.0.0.1:") == 10);  // the silent ones with "tut1" and "" are not even noticed
+  BOOST_TEST(count("not a hello") == 8);
+  BOOST_TEST(count("too long") == 1);
+  BOOST_TEST(count("closed before") == 1);
+  BOOST_TEST(refused[1].value().empty());
+}
+
+BOOST_AUTO_TEST_CASE(chatter_does_not_keep_the_deadline_away) {
+  place p;
+  std::atomic<bool> over{false};
+  std::thread chatter([&] {
+    auto const to = net::resolve("127.0.0.1", p.at.port).at(0);
+    while (!over) {
+      tutti::descriptor const s = net::connect(to, tutti::steady_now() + 1s);
+      if (s) {
+        tutti::write_some(s.get(), tutti::bytes_of("hello?"));
+      }
+    }
+  });
+  auto const before = tutti::steady_now();
+  BOOST_CHECK_THROW(p.join(as(0, 2, 200ms)), tutti::error);
+  BOOST_TEST((tutti::steady_now() - before < 10s));
+  over = true;
+  chatter.join();
+}
+
+BOOST_AUTO_TEST_CASE(a_member_that_goes_away_is_named_while_joining_and_while_exchanging) {
+  for (bool const joined : {false, true}) {
+    place p;
+    std::atomic<bool> gone{false};
+    auto const ends = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) {
+      if (at.rank() == 2 && !joined) {
+        // says hello and dies
+        tutti::channel line(net::connect(net::resolve("127.0.0.1", p.at.port).at(0), tutti::steady_now() + 5s));
+        line.queue(tutti::frame_kind::hello, tutti::tcp_hello{2, 3, "", {"node7", 42, "w:1"}}.encode());
+        line.send(tutti::steady_now() + 5s);
+        line.close();
+        gone = true;
+        throw std::runtime_error("dead");
+      }
+      if (at.rank() == 1 && !joined) {
+        while (!gone) {
+          std::this_thread::yield();
+        }
+      }
+      auto r = p.join(as(at.rank(), 3));
+      if (at.rank() == 2) {
+        throw std::runtime_error("dead");  // closes its connection
+      }
+      (void)r.exchange("");
+    });
+    BOOST_TEST(has(ends[0].failure().text, joined ? "rank 2 (" : "rank 2 (w:1 on node7, pid 42) closed"),
+               ends[0].failure().text);
+    BOOST_TEST(ends[0].failure().at_fault == std::vector<rank_type>{2}, boost::test_tools::per_element());
+    if (joined) {
+      BOOST_TEST(has(ends[1].failure().text, "rank 2 ("), ends[1].failure().text);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_does_not_exchange_is_named_to_the_others) {
+  place p;
+  std::atomic<int> failed{0};
+  auto const ends = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) {
+    auto r = p.join(as(at.rank(), 3, 300ms));
+    if (at.rank() == 1) {
+      while (failed < 2) {
+        std::this_thread::yield();
+      }
+      return;
+    }
+    try {
+      (void)r.exchange("");
+    } catch (...) {
+      ++failed;
+      throw;
+    }
+    ++failed;
+  });
+  BOOST_TEST(ends[1].has_value());
+  for (rank_type r : {0U, 2U}) {
+    BOOST_TEST(has(ends[r].failure().text, "rank 1 of 3 did not come within 0.3 s"), ends[r].failure().text);
+    BOOST_TEST(ends[r].failure().at_fault == std::vector<rank_type>{1}, boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_exchange_that_rank_0_does_not_make_fails_at_once) {
+  place p;
+  auto const ends = tutti::run_threads(2, [&](tutti::thread_rendezvous& at) {
+    auto r = p.join(as(at.rank(), 2));
+    if (at.rank() == 1) {
+      (void)r.exchange("");
+    }
+  });
+  BOOST_TEST(ends[0].has_value());
+  BOOST_TEST(has(ends[1].failure().text, "rank 0 closed the connection"), ends[1].failure().text);
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE bootstrap_threads
+#include <tutti/bootstrap/threads.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <memory>
+
+using namespace std::chrono_literals;
+using tutti::rank_type;
+using tutti::thread_rendezvous;
+
+namespace {
+
+bool says(tutti::rank_failure const& f, std::string_view text) {
+  return f.text.find(text) != std::string::npos;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(everybody_gets_every_text_in_rank_order_in_every_round) {
+  for (rank_type n : {1U, 2U, 3U, 8U}) {
+    auto const ends = tutti::run_threads(n, [](thread_rendezvous& at) {
+      int good = 0;
+      for (int round = 0; round < 50; ++round) {
+        auto const all = at.exchange(std::to_string(at.rank()) + "/" + std::to_string(round));
+        bool same = all.size() == at.size();
+        for (std::size_t r = 0; same && r < all.size(); ++r) {
+          same = all[r] == std::to_string(r) + "/" + std::to_string(round);
+        }
+        good += same ? 1 : 0;
+      }
+      return good;
+    });
+    BOOST_TEST(ends.size() == n);
+    for (auto const& e : ends) {
+      BOOST_TEST(e.value() == 50);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_fails_first_fails_the_exchange_of_the_others_by_name) {
+  auto const before = tutti::steady_now();
+  auto const ends = tutti::run_threads(4, [](thread_rendezvous& at) {
+    if (at.rank() == 2) {
+      throw std::runtime_error("no such file");
+    }
+    at.exchange("here");
+  });
+  BOOST_TEST((tutti::steady_now() - before < 20s));
+  BOOST_TEST((ends[2].failure().kind == tutti::failure::none));
+  BOOST_TEST(ends[2].failure().text == "no such file");
+  for (rank_type r : {0U, 1U, 3U}) {
+    auto const& why = ends[r].failure();
+    BOOST_TEST((why.kind == tutti::failure::join));
+    BOOST_TEST(says(why, "rank 2 failed before: no such file"), why.text);
+    BOOST_TEST((why.at_fault == std::vector<rank_type>{2}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_returns_early_fails_the_exchange_of_the_others_by_name) {
+  auto const ends = tutti::run_threads(3, [](thread_rendezvous& at) {
+    at.exchange("first");
+    if (at.rank() != 1) {
+      at.exchange("second");
+    }
+  });
+  BOOST_TEST(ends[1].has_value());
+  for (rank_type r : {0U, 2U}) {
+    BOOST_TEST(says(ends[r].failure(), "rank 1 has ended without it"), ends[r].failure().text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named_at_the_deadline) {
+  std::atomic<bool> given_up{false};
+  auto const ends = tutti::run_threads(
+      3,
+      [&](thread_rendezvous& at) {
+        if (at.rank() == 1) {
+          given_up.wait(false);
+        }
+        try {
+          at.exchange("here");
+        } catch (...) {
+          if (at.rank() == 0) {
+            given_up = true;
+            given_up.notify_all();
+          }
+          throw;
+        }
+        return 0;
+      },
+      100ms);
+  for (rank_type r : {0U, 1U, 2U}) {  // also the one that came late
+    BOOST_TEST(says(ends[r].failure(), "rank 1 of 3 did not come within 0.1 s"), ends[r].failure().text);
+    BOOST_TEST((ends[r].failure().at_fault == std::vector<rank_type>{1}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_outcome_throws_what_the_rank_threw) {
+  auto ends = tutti::run_threads(3, [](thread_rendezvous& at) -> std::unique_ptr<int> {
+    if (at.rank() == 1) {
+      throw tutti::error(tutti::failure::mismatch, "different calls").between(1, {0, 2});
+    }
+    if (at.rank() == 2) {
+      throw 7;
+    }
+    return std::make_unique<int>(5);
+  });
+  BOOST_TEST(*std::move(ends[0]).value() == 5);  // a thread may return what only moves
+  BOOST_CHECK_EXCEPTION((void)ends[1].value(), tutti::error, [](tutti::error const& e) {
+    return e.kind() == tutti::failure::mismatch && std::string(e.what()) == "different calls" &&
+           e.at_fault() == std::vector<rank_type>({0, 2});
+  });
+  BOOST_CHECK_THROW((void)ends[2].value(), std::runtime_error);
+  BOOST_CHECK_THROW((void)tutti::run_threads(0, [](thread_rendezvous&) {}), tutti::precondition_error);
+}
