@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/error.hpp>
+#include <tutti/core/message.hpp>
+#include <tutti/core/operation.hpp>
+#include <tutti/core/time.hpp>
+
+#include <concepts>
+#include <span>
+#include <string_view>
+
+namespace tutti {
+
+/// Moves bytes between the members of one communicator. Used by one thread at a time.
+///
+/// Messages. The engine opens a stream (`begin`), sends and receives on it, and closes it (`end`)
+/// when it is done with it; at most one stream is open on a lane. A message is offered with `send`
+/// until all of its bytes are accepted - the transport may take less, never a part of a granule -
+/// and taken chunk by chunk with `view` and `release`. On one lane from one peer messages arrive in
+/// the order sent; different lanes never wait for each other. An accepted message is under way: it
+/// needs no further call on the sending side except `poll`.
+///
+/// Calls. Both ends of a stream opened it with a `call`; if the two differ, the receiving end's
+/// `view` throws error(failure::mismatch) that shows both and names the peer. On the transfer lane,
+/// which is opened once for all, the number of the stream is what both ends must agree on.
+///
+/// Failure. `fault()` is cheap and is asked while waiting. `look()` is dear (system calls) and is
+/// asked every few milliseconds of waiting: it finds peers that are gone and poisons the epoch
+/// itself. `poison` makes the fault known to every member; the first one wins. After a fault
+/// `send` accepts nothing and `view` returns nothing. `quiesce` returns when no peer reads this
+/// rank's memory any more; it is called after a fault, before the memory goes away.
+///
+/// Waiting. `arm` returns a descriptor that becomes readable when there may be something to do;
+/// after `arm` the caller looks once more, then sleeps on the descriptor, and calls `disarm`.
+template <class T>
+concept transport = requires(T& t, T const& c, rank_type peer, stream s, std::span<std::byte const> bytes,
+                             std::size_t granule, wanted w, ticket k, call const& what, fault const& why) {
+  { T::name } -> std::convertible_to<std::string_view>;
+  { c.rank() } -> std::same_as<rank_type>;
+  { c.size() } -> std::same_as<rank_type>;
+  { t.begin(s, what) } -> std::same_as<void>;
+  { t.end(s) } -> std::same_as<void>;
+  { t.send(peer, s, bytes, granule) } -> std::same_as<sent>;
+  { t.released(peer, s, k) } -> std::same_as<bool>;
+  { t.view(peer, s, w) } -> std::same_as<chunk>;
+  { t.release(peer, s) } -> std::same_as<void>;
+  { t.poll() } -> std::same_as<void>;
+  { t.arm() } -> std::same_as<int>;
+  { t.disarm() } -> std::same_as<void>;
+  { c.now() } -> std::same_as<time_point>;
+  { t.fault() } -> std::same_as<tutti::fault>;
+  { t.look() } -> std::same_as<void>;
+  { t.poison(why) } -> std::same_as<void>;
+  { t.quiesce() } -> std::same_as<void>;
+};
+
+/// How the ranks of a transport are started on one host, and whether they share an address space.
+template <class T>
+concept in_process = transport<T> && T::in_process;
+
+/// A transport that can find out whether a peer is at the same stream with another call, even if no
+/// message ever comes from there. `inquire` is asked now and then about the peer that is waited for,
+/// and throws as `view` does.
+template <class T>
+concept inquires = transport<T> && requires(T& t, rank_type peer, stream s) { t.inquire(peer, s); };
+
+/// A transport that does the arithmetic itself: virtual time, device memory, payloads that do not
+/// exist. `compute(bytes, f)` stands for running f, which reads so many bytes.
+template <class T>
+concept computes = transport<T> && requires(T& t, std::size_t bytes, void (*f)()) { t.compute(bytes, f); };
+
+}  // namespace tutti

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/message.hpp>
+
+#include <atomic>
+#include <cstring>
+#include <span>
+
+namespace tutti {
+
+/// The size of what processors hand to each other. Also right where lines are 32 bytes.
+inline constexpr std::size_t cache_line = 64;
+
+/// Carries the messages of one lane from one rank to one other, in order: a ring of slots that only
+/// the sender writes, and a count that only the receiver writes. Both ends keep their own running
+/// number privately; message k (from 1) lies in slot (k - 1) % slots.
+///
+/// A short message travels in its slot, one cache line in all. Of a longer one the slot says where
+/// it is, counted from an origin that both ends know.
+struct mailbox {
+  static constexpr std::uint64_t slots = 8;
+
+  struct alignas(cache_line) slot {
+    static constexpr std::size_t room = 48;
+    static constexpr std::size_t longest = std::size_t{1} << 31;  ///< `bytes` must hold it
+
+    std::atomic<std::uint64_t> number{0};  ///< of the message in it; written last
+    std::uint32_t check;                   ///< of call and stream
+    std::uint32_t bytes;
+    alignas(16) std::byte payload[room];  ///< up to `room` bytes, or the place of more
+
+    void put_place(std::uint64_t place) noexcept { std::memcpy(payload, &place, sizeof place); }
+    [[nodiscard]] std::uint64_t place() const noexcept {
+      std::uint64_t p;
+      std::memcpy(&p, payload, sizeof p);
+      return p;
+    }
+  };
+  static_assert(sizeof(slot) == cache_line);
+
+  slot ring[slots];
+  alignas(cache_line) std::atomic<std::uint64_t> taken{0};  ///< how many the receiver has released
+
+  [[nodiscard]] slot& of(std::uint64_t number) noexcept { return ring[(number - 1) % slots]; }
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "the words of a mailbox are shared between processes");
+
+/// Keeps a later load from being done before an earlier store. (The same with sequentially consistent
+/// stores instead is dearer on x86: their exchange holds on to a line that both ends want.)
+inline void store_load_fence() noexcept {
+// g++ warns under -fsanitize=thread that the tool sees no order in a fence. Nothing relies on that.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wtsan"
+#endif
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+}
+
+/// Copies a short message. Single elements are by far the most frequent: they need no call.
+inline void copy_short(std::byte* to, std::span<std::byte const> from) noexcept {
+  switch (from.size()) {
+    case 0:
+      return;
+    case 4:
+      std::memcpy(to, from.data(), 4);
+      return;
+    case 8:
+      std::memcpy(to, from.data(), 8);
+      return;
+    default:
+      std::memcpy(to, from.data(), from.size());
+  }
+}
+
+}  // namespace tutti

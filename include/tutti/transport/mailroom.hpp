@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/error.hpp>
+#include <tutti/core/message.hpp>
+#include <tutti/core/owned.hpp>
+#include <tutti/transport/mail_segment.hpp>
+
+#include <sched.h>
+#include <span>
+#include <string>
+
+namespace tutti {
+
+/// One rank's end of all the mailboxes of a shared segment: what the transports that go through
+/// memory have in common. `Doorbells` can `ring(rank)`.
+///
+/// Used by one thread at a time. No call waits, except `quiesce`.
+///
+/// Memory order. Whoever sleeps writes `asleep`, then looks for news; whoever has news writes it,
+/// then looks at `asleep`. One of the two must see the other's write, so each has a fence between
+/// its store and its load. A reader (mark, look for a fault) and `quiesce` (fault, look for marks)
+/// do the same. All else is release and acquire on the word that says something is there.
+template <class Doorbells>
+class mailroom {
+ public:
+  /// `origin` is what the places of long messages are counted from.
+  mailroom(mail_segment const& segment, rank_type rank, rank_type size, std::byte* origin, Doorbells& bells)
+      : segment_(segment),
+        fault_(&segment.fault()),
+        origin_(reinterpret_cast<std::uintptr_t>(origin)),
+        out_(std::size_t{size} * lane_count),
+        in_(std::size_t{size} * lane_count),
+        rank_(rank),
+        size_(size),
+        bells_(&bells) {
+    for (rank_type peer = 0; peer < size; ++peer) {
+      for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
+        out_[index(peer, lane)].box = &segment_.box(rank, peer, lane);
+        in_[index(peer, lane)].box = &segment_.box(peer, rank, lane);
+      }
+    }
+  }
+  mailroom(mailroom const&) = delete;
+  mailroom& operator=(mailroom const&) = delete;
+
+  /// The last call. What was sent can still be read, and whoever waits for more learns that it will
+  /// not come. Messages that peers have yet to read in this rank's memory are taken back, which is a
+  /// fault. `lives` as in quiesce.
+  template <class Lives>
+  void leave(Lives&& lives) noexcept {
+    for (std::size_t i = 0; i < std::size_t{size_} * lane_count; ++i) {
+      if (outgoing& e = out_[i]; !acknowledged(e, e.lent)) {
+        poison({failure::cancelled, rank_, rank_});
+        break;
+      }
+    }
+    quiesce(lives);
+    stop_reading();
+    segment_.member(rank_).presence.store(member_lines::left, std::memory_order_release);
+    ring_all();
+  }
+
+  [[nodiscard]] rank_type rank() const noexcept { return rank_; }
+  [[nodiscard]] rank_type size() const noexcept { return size_; }
+
+  void begin(stream s, call const& what) noexcept {
+    lane_state& l = lanes_[s.lane];
+    l.check = check_of(what, s.number);
+    segment_.board(rank_, s.lane).records[l.opened++ % call_board::kept].write(what, s.number);
+  }
+
+  /// Sends up to slot::room bytes by copying them.
+  sent post(rank_type peer, stream s, std::span<std::byte const> bytes) noexcept {
+    outgoing& e = out_[index(peer, s.lane)];
+    if (!has_room(peer, e)) {
+      return {};
+    }
+    copy_short(e.box->of(e.number + 1).payload, bytes);
+    publish(peer, s, e, bytes.size());
+    return {true, bytes.size(), 0};
+  }
+
+  /// Sends more than slot::room bytes by saying where they are. They must stay as they are until
+  /// `taken` says so.
+  sent point_to(rank_type peer, stream s, std::span<std::byte const> bytes) noexcept {
+    outgoing& e = out_[index(peer, s.lane)];
+    if (!has_room(peer, e)) {
+      return {};
+    }
+    e.box->of(e.number + 1).put_place(reinterpret_cast<std::uintptr_t>(bytes.data()) - origin_);
+    publish(peer, s, e, bytes.size());
+    return {true, bytes.size(), e.number};
+  }
+
+  /// The same with the user's own bytes.
+  sent lend(rank_type peer, stream s, std::span<std::byte const> bytes) noexcept {
+    sent const result = point_to(peer, s, bytes);
+    if (result.accepted) {
+      out_[index(peer, s.lane)].lent = result.until;
+    }
+    return result;
+  }
+
+  /// Whether `post` and `point_to` would be refused now.
+  [[nodiscard]] bool full(rank_type peer, stream s) noexcept { return !has_room(peer, out_[index(peer, s.lane)]); }
+
+  /// Whether the peer needs a message no longer: it has released it, or is gone.
+  [[nodiscard]] bool taken(rank_type peer, std::uint32_t lane, ticket k) noexcept {
+    return acknowledged(out_[index(peer, lane)], k) || departed(peer);
+  }
+
+  [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept {
+    outgoing& e = out_[index(peer, s.lane)];
+    if (acknowledged(e, k)) {
+      return true;
+    }
+    if (departed(peer) && !acknowledged(e, k)) {
+      lost(peer);
+    }
+    return false;
+  }
+
+  chunk view(rank_type peer, stream s) {
+    incoming& e = in_[index(peer, s.lane)];
+    mailbox::slot& m = e.box->of(e.number + 1);
+    if (m.number.load(std::memory_order_acquire) != e.number + 1) [[unlikely]] {
+      if (!departed(peer) || m.number.load(std::memory_order_acquire) == e.number + 1) {
+        return {};  // an answer that came just before the peer left is seen the next time
+      }
+      lost(peer);
+      return {};
+    }
+    if (fault_->load(std::memory_order_acquire) != 0) [[unlikely]] {
+      stop_reading();
+      return {};
+    }
+    if (m.check != check(s)) [[unlikely]] {
+      mismatch(peer, s, m.check);
+    }
+    if (m.bytes <= mailbox::slot::room) {
+      return {m.payload, m.bytes};
+    }
+    if (!e.reads && !start_reading(e)) {
+      return {};
+    }
+    return {reinterpret_cast<std::byte const*>(origin_ + static_cast<std::uintptr_t>(m.place())), m.bytes};
+  }
+
+  /// Whether the peer is at the same stream with another call, of which no message may ever come here.
+  /// @throws error(failure::mismatch)
+  void inquire(rank_type peer, stream s) {
+    std::uint32_t theirs = 0;
+    if (s.lane != transfer_lane && segment_.board(peer, s.lane).differs(s.number, check(s), theirs)) {
+      mismatch(peer, s, theirs);
+    }
+  }
+
+  void release(rank_type peer, stream s) noexcept {
+    incoming& e = in_[index(peer, s.lane)];
+    if (e.reads) {
+      e.reads = false;
+      if (reading_ != 0 && --reading_ == 0) {
+        segment_.member(rank_).reading.store(0, std::memory_order_release);
+      }
+    }
+    e.box->taken.store(++e.number, std::memory_order_release);
+    ring_if_asleep(peer);
+  }
+
+  void sleep() noexcept {
+    segment_.member(rank_).asleep.store(1, std::memory_order_relaxed);
+    store_load_fence();
+  }
+  void wake() noexcept { segment_.member(rank_).asleep.store(0, std::memory_order_relaxed); }
+
+  [[nodiscard]] tutti::fault fault() const noexcept {
+    std::uint64_t const word = fault_->load(std::memory_order_acquire);
+    return word == 0 ? tutti::fault{} : tutti::fault::unpack(word);
+  }
+
+  void poison(tutti::fault why) noexcept {
+    std::uint64_t none = 0;
+    if (why) {
+      fault_->compare_exchange_strong(none, why.pack(), std::memory_order_acq_rel);
+      ring_all();
+    }
+  }
+
+  [[nodiscard]] bool departed(rank_type peer) const noexcept {
+    return segment_.member(peer).presence.load(std::memory_order_acquire) == member_lines::left;
+  }
+
+  /// Returns when nobody for whom `lives(rank)` holds reads this rank's memory, nor will.
+  /// Without a fault there is nothing to wait for: tickets say when memory is free.
+  template <class Lives>
+  void quiesce(Lives&& lives) noexcept {
+    if (!fault()) {
+      return;
+    }
+    stop_reading();
+    store_load_fence();
+    for (rank_type peer = 0; peer < size_; ++peer) {
+      while (segment_.member(peer).reading.load(std::memory_order_acquire) != 0 && lives(peer)) {
+        ::sched_yield();
+      }
+    }
+  }
+
+ private:
+  struct outgoing {
+    mailbox* box = nullptr;
+    std::uint64_t number = 0;  ///< of the last message sent
+    std::uint64_t taken = 0;   ///< how many are known to have been released
+    std::uint64_t lent = 0;    ///< the last one that is the user's own memory
+  };
+  struct incoming {
+    mailbox* box = nullptr;
+    std::uint64_t number = 0;  ///< of the last message released
+    bool reads = false;        ///< the next one is being read where it is
+  };
+  struct lane_state {
+    std::uint32_t check = 0;
+    std::uint32_t opened = 0;
+  };
+
+  [[nodiscard]] static std::size_t index(rank_type peer, std::uint32_t lane) noexcept {
+    return std::size_t{peer} * lane_count + lane;
+  }
+
+  [[nodiscard]] static bool acknowledged(outgoing& e, ticket k) noexcept {
+    if (k > e.taken) {
+      e.taken = e.box->taken.load(std::memory_order_acquire);
+    }
+    return k <= e.taken;
+  }
+
+  [[nodiscard]] bool has_room(rank_type peer, outgoing& e) noexcept {
+    if (fault_->load(std::memory_order_acquire) != 0) [[unlikely]] {
+      return false;
+    }
+    if (e.number - e.taken < mailbox::slots) [[likely]] {
+      return true;
+    }
+    return released_slot(peer, e);
+  }
+  [[nodiscard]] bool released_slot(rank_type peer, outgoing& e) noexcept {
+    ticket const oldest = e.number + 1 - mailbox::slots;
+    if (acknowledged(e, oldest)) {
+      return true;
+    }
+    if (departed(peer) && !acknowledged(e, oldest)) {
+      lost(peer);
+    }
+    return false;
+  }
+
+  void publish(rank_type peer, stream s, outgoing& e, std::size_t bytes) noexcept {
+    mailbox::slot& m = e.box->of(++e.number);
+    m.check = check(s);
+    m.bytes = static_cast<std::uint32_t>(bytes);
+    m.number.store(e.number, std::memory_order_release);
+    ring_if_asleep(peer);
+  }
+
+  void ring_if_asleep(rank_type peer) noexcept {
+    store_load_fence();
+    std::atomic<std::uint32_t>& asleep = segment_.member(peer).asleep;
+    if (asleep.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+      // One ring is enough to wake it; the others need not make the system call.
+      if (asleep.exchange(0, std::memory_order_relaxed) != 0) {
+        bells_->ring(peer);
+      }
+    }
+  }
+  void ring_all() noexcept {
+    for (rank_type r = 0; r < size_; ++r) {
+      ring_if_asleep(r);
+    }
+  }
+
+  void lost(rank_type peer) noexcept { poison({failure::peer_lost, peer, rank_}); }
+
+  /// Marks this rank as a reader, then looks whether the owner may have stopped waiting for readers.
+  [[nodiscard]] bool start_reading(incoming& e) noexcept {
+    if (reading_ == 0) {
+      segment_.member(rank_).reading.store(1, std::memory_order_relaxed);
+      store_load_fence();
+      if (fault_->load(std::memory_order_acquire) != 0) {
+        stop_reading();
+        return false;
+      }
+    }
+    ++reading_;
+    e.reads = true;
+    return true;
+  }
+  void stop_reading() noexcept {
+    reading_ = 0;
+    segment_.member(rank_).reading.store(0, std::memory_order_release);
+  }
+
+  /// On the transfer lane the number itself is the check: messages of several kinds are under way there.
+  [[nodiscard]] std::uint32_t check(stream s) const noexcept {
+    return s.lane == transfer_lane ? s.number : lanes_[s.lane].check;
+  }
+
+  [[noreturn]] void mismatch(rank_type peer, stream s, std::uint32_t theirs) {
+    poison({failure::mismatch, peer, rank_});
+    std::string const me = "rank " + std::to_string(rank_);
+    std::string const other = "rank " + std::to_string(peer);
+    if (s.lane == transfer_lane) {
+      throw error(failure::mismatch, "the message that " + other + " sends is another than " + me +
+                                         " receives; send and recv must agree in type and number of elements")
+          .between(rank_, {peer});
+    }
+    throw error(failure::mismatch, me + " called " + segment_.board(rank_, s.lane).describe(lanes_[s.lane].check) +
+                                       ", but " + other + " called " + segment_.board(peer, s.lane).describe(theirs) +
+                                       "; all ranks must call the same operations in the same order")
+        .between(rank_, {peer});
+  }
+
+  mail_segment segment_;
+  std::atomic<std::uint64_t>* fault_;
+  std::uintptr_t origin_;
+  owned_array<outgoing> out_;
+  owned_array<incoming> in_;
+  lane_state lanes_[lane_count]{};
+  std::uint32_t reading_ = 0;  ///< messages that this rank reads in other ranks' memory
+  rank_type rank_;
+  rank_type size_;
+  Doorbells* bells_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/bootstrap/concept.hpp>
+#include <tutti/transport/concept.hpp>
+#include <tutti/transport/tcp_address.hpp>
+#include <tutti/transport/tcp_mesh.hpp>
+
+#include <string_view>
+
+namespace tutti {
+
+/// Processes anywhere, over TCP. Connections are made when they are first needed, so there are as many
+/// as the schedules have edges.
+///
+/// Messages of up to `options::eager` bytes are sent at once, without a copy in user space at the
+/// sender; those that come before their receiver are kept, up to `options::window` bytes per lane.
+/// Longer ones are read from the socket straight to their place, or through a buffer that fits into
+/// the cache if they are combined, and are sent when the receiver has first asked for them; from then
+/// on it has to go on asking until it has the whole, for other lanes wait behind it.
+///
+/// Whoever connects to a rank's port and is not a member of its world is refused; `incidents` tells.
+///
+/// Thread safety: one thread at a time; instances are independent.
+class tcp {
+ public:
+  static constexpr std::string_view name = "tcp";
+  static constexpr bool in_process = false;
+  using options = tcp_options;
+
+  /// Collective over the members of the rendezvous.
+  /// @throws error (failure::join) if there is no such interface, or the rendezvous fails
+  template <rendezvous M>
+  explicit tcp(M& meet, options const& o = {}) : mesh_(o, net::own_address(meet, o), meet.rank(), meet.size()) {
+    net::card const mine{mesh_.where(), net::make_world(o)};
+    std::vector<net::address> addresses;
+    net::world_id world{};
+    for (std::string const& text : meet.exchange(mine.text())) {
+      net::card const theirs = net::card::parse(text);
+      world = addresses.empty() ? theirs.world : world;
+      addresses.push_back(theirs.at);
+    }
+    mesh_.meet(std::move(addresses), world);
+  }
+
+  [[nodiscard]] rank_type rank() const noexcept { return mesh_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return mesh_.size(); }
+
+  void begin(stream s, call const& what) noexcept { mesh_.calls[s.lane] = {true, s.number, what}; }
+  void end(stream) noexcept {}
+
+  [[nodiscard]] sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
+    net::link* const l = fault() ? nullptr : mesh_.reach(peer);
+    if (l == nullptr) {
+      return {};
+    }
+    sent const result = l->send(s, bytes, granule, mesh_.calls[s.lane].what);
+    if (!result.accepted) {
+      mesh_.attend(peer);
+      if (l->out.broken() || l->in.bye()) {
+        mesh_.lose(peer);
+      }
+    }
+    mesh_.watch(peer);
+    return result;
+  }
+  [[nodiscard]] bool released(rank_type, stream, ticket) const noexcept { return true; }
+
+  /// @throws error (failure::mismatch) that shows both calls
+  [[nodiscard]] chunk view(rank_type peer, stream s, wanted const& w) {
+    net::link* const l = fault() ? nullptr : mesh_.reach(peer);
+    if (l == nullptr) {
+      return {};
+    }
+    chunk c;
+    try {
+      c = l->view(s, w, mesh_.calls[s.lane].what);
+    } catch (error const&) {
+      mesh_.poison({failure::mismatch, peer, rank()});
+      throw;
+    }
+    if (!c) {
+      mesh_.attend(peer);
+      if (l->in.bye()) {
+        mesh_.lose(peer);
+      }
+    }
+    mesh_.watch(peer);
+    return c;
+  }
+  void release(rank_type peer, stream s) {
+    if (net::link* const l = mesh_.reach(peer)) {
+      l->release(s);
+      mesh_.watch(peer);
+    }
+  }
+
+  /// Asks a peer that is waited for in which call it is; a later inquiry has the answer.
+  /// @throws error (failure::mismatch) if it is at the same stream with another call
+  void inquire(rank_type peer, stream s) {
+    net::link* const l = fault() || s.lane == transfer_lane ? nullptr : mesh_.reach(peer);
+    if (l == nullptr) {
+      return;
+    }
+    try {
+      l->in.calls.check_answer(s, mesh_.calls[s.lane].what);
+    } catch (error const&) {
+      mesh_.poison({failure::mismatch, peer, rank()});
+      throw;
+    }
+    if (l->in.calls.ask(s.lane)) {
+      l->out.tell({.kind = net::frame_kind::inquiry, .lane = static_cast<std::uint8_t>(s.lane)});
+      l->flush();
+      mesh_.watch(peer);
+    }
+  }
+
+  void poll() { mesh_.poll(); }
+  [[nodiscard]] int arm() { return mesh_.arm(); }
+  void disarm() { mesh_.disarm(); }
+  [[nodiscard]] time_point now() const noexcept { return steady_now(); }
+
+  [[nodiscard]] tutti::fault fault() const noexcept { return mesh_.fault(); }
+  void look() { mesh_.look(); }
+  void poison(tutti::fault const& why) { mesh_.poison(why); }
+  /// Peers never read this rank's memory.
+  void quiesce() noexcept {}
+
+  /// The connections that were refused, and other odd events: for reports, at most a few dozen.
+  [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return mesh_.incidents(); }
+  /// How many peers this rank is connected to.
+  [[nodiscard]] std::size_t links() const noexcept { return mesh_.links(); }
+  /// By which number the other members reach this host.
+  [[nodiscard]] std::string local_host() const { return mesh_.where().host(); }
+  /// Where this rank listens: "10.0.0.1:41234".
+  [[nodiscard]] std::string address() const { return mesh_.where().text(); }
+
+ private:
+  net::mesh mesh_;
+};
+
+static_assert(transport<tcp> && inquires<tcp>);
+
+}  // namespace tutti

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/socket.hpp>
+#include <tutti/transport/tcp_hello.hpp>
+#include <tutti/transport/tcp_waiter.hpp>
+
+#include <span>
+
+namespace tutti::net {
+
+/// An attempt to become connected to a peer that listens: connect, say hello, read the answer.
+class dial {
+ public:
+  enum class state {
+    idle,  ///< before the next attempt
+    under_way,
+    answered,  ///< `answer` has come
+    crossed,   ///< the peer connects to us
+    lost,      ///< the peer is gone
+  };
+
+  dial(waiter& w, address const& to, hello const& mine, duration patience)
+      : waiter_(w), to_(to), mine_(mine), patience_(patience) {}
+  dial(dial const&) = delete;
+  dial& operator=(dial const&) = delete;
+  ~dial() { close(); }
+
+  [[nodiscard]] state now() const noexcept { return state_; }
+  /// The whole greeting is on its way. It arrives even if the attempt is given up now.
+  [[nodiscard]] bool said() const noexcept { return said_ == sizeof mine_; }
+  [[nodiscard]] hello const& answer() const noexcept { return answer_; }
+  [[nodiscard]] descriptor take() noexcept {
+    waiter_.remove(socket_.get());
+    return std::move(socket_);
+  }
+  /// The peer has asked to wait for its own connection.
+  void wait_for_peer() noexcept {
+    close();
+    state_ = state::crossed;
+  }
+
+  /// Goes as far as it can.
+  void advance() {
+    if (state_ == state::idle && steady_now() < next_) {
+      return waiter_.wake_at(next_);
+    }
+    if (state_ == state::idle) {
+      socket_ = begin_connect(to_);
+      said_ = heard_ = 0;
+      state_ = state::under_way;
+      if (!socket_) {
+        return fail(errno);
+      }
+      waiter_.add(socket_.get(), waiter::what::dial, mine_.to, true);
+    }
+    if (state_ != state::under_way) {
+      return;
+    }
+    if (said_ != sizeof mine_) {
+      moved const m = write_some(socket_.get(), std::as_bytes(std::span(&mine_, 1)).subspan(said_));
+      said_ += m.bytes;
+      if (m.state == io::closed && errno != ENOTCONN) {
+        return fail(errno);
+      }
+      if (m.state != io::done) {
+        return;
+      }
+      if (int const code = connect_error(socket_.get()); code != 0) {
+        return fail(code);  // connected to itself
+      }
+      waiter_.change(socket_.get(), waiter::what::dial, mine_.to, false);
+    }
+    moved const m = read_some(socket_.get(), std::as_writable_bytes(std::span(&answer_, 1)).subspan(heard_));
+    heard_ += m.bytes;
+    if (m.state == io::done) {
+      state_ = state::answered;
+    } else if (m.state == io::closed) {
+      fail(errno);
+    }
+  }
+
+ private:
+  /// Nobody listens where the peer has listened: it is gone. Everything else may pass.
+  void fail(int code) {
+    close();
+    time_point const now = steady_now();
+    first_failure_ = failures_ == 0 ? now : first_failure_;
+    ++failures_;
+    bool const hopeless = failures_ > 4 && now - first_failure_ > patience_;
+    state_ = code == ECONNREFUSED || hopeless ? state::lost : state::idle;
+    duration const pause = std::chrono::milliseconds(1) * (1 << std::min(failures_, 8));
+    next_ = now + pause;
+    waiter_.wake_at(next_);
+  }
+
+  void close() noexcept {
+    if (socket_) {
+      waiter_.remove(socket_.get());
+      socket_.reset();
+    }
+  }
+
+  waiter& waiter_;
+  address to_;
+  hello mine_;
+  duration patience_;
+  descriptor socket_;
+  state state_ = state::idle;
+  hello answer_;
+  std::size_t said_ = 0;
+  std::size_t heard_ = 0;
+  int failures_ = 0;
+  time_point first_failure_{};
+  time_point next_{};
+};
+
+}  // namespace tutti::net

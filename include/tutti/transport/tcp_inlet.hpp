@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/descriptor.hpp>
+#include <tutti/core/error.hpp>
+#include <tutti/transport/tcp_agreement.hpp>
+#include <tutti/transport/tcp_outlet.hpp>
+#include <tutti/transport/tcp_parcel.hpp>
+#include <tutti/transport/tcp_stage.hpp>
+
+#include <algorithm>
+
+namespace tutti::net {
+
+/// The receiving half of a connection: takes the frames apart and hands the messages out.
+///
+/// A message that is waited for is read straight to its place, or through the stage if it is to be
+/// combined. An eager one that nobody waits for yet is put into a parcel, so that it does not stand
+/// in the way of other lanes; the window bounds what can pile up. A granted message cannot stand in
+/// the way, for somebody waits for it.
+class inlet {
+ public:
+  /// `eager`: how large a message may be that the peer sends without asking.
+  inlet(rank_type me, rank_type peer, parcel_pool& pool, std::size_t eager, std::size_t window)
+      : calls(me, peer), pool_(pool), eager_(eager), window_(window) {}
+  inlet(inlet const&) = delete;
+  inlet& operator=(inlet const&) = delete;
+  ~inlet() {
+    for (lane& l : lanes_) {
+      pool_.give(l.early);
+    }
+  }
+
+  agreement calls;
+
+  /// What the connection has brought besides messages.
+  [[nodiscard]] bool ended() const noexcept { return ended_; }      ///< no more bytes will come
+  [[nodiscard]] bool bye() const noexcept { return bye_; }          ///< the peer left in order
+  [[nodiscard]] bool unsound() const noexcept { return unsound_; }  ///< it sent what no peer would
+  [[nodiscard]] tutti::fault revoked() const noexcept { return revoked_; }
+  /// Somebody waits for a message and will ask again.
+  [[nodiscard]] bool awaited() const noexcept { return awaited_ != 0; }
+
+  /// The next part of a message. @see transport
+  /// @throws error (failure::mismatch) if the peer sends another message than the one that is wanted
+  [[nodiscard]] chunk view(int fd, outlet& out, stream s, wanted const& w, call const& mine) {
+    lane& l = lanes_[s.lane];
+    if (l.held) {
+      return l.held;
+    }
+    if (!l.open) {
+      l.open = true;
+      l.total = w.bytes;
+      l.taken = 0;
+      ++awaited_;
+      if (w.bytes > eager_) {
+        grant(l, s.lane, out);
+      }
+    }
+    do {
+      if (l.early.first != nullptr) {
+        parcel& p = *l.early.first;
+        check(l, p.head, s, mine);
+        if (p.head.kind == frame_kind::announce) {
+          pool_.give(l.early.pop());
+          grant(l, s.lane, out);
+        } else if (chunk const c = from_parcel(l, p, w)) {
+          return c;
+        }
+      } else if (body_.live() && body_.head.lane == s.lane) {
+        check(l, body_.head, s, mine);
+        if (chunk const c = from_stage(fd, l, w)) {
+          return c;
+        }
+      }
+    } while (pump(fd, out, s.lane));
+    return {};
+  }
+
+  /// The reader is done with the chunk that it was given.
+  void release(outlet& out, stream s) {
+    lane& l = lanes_[s.lane];
+    std::size_t const bytes = l.held.bytes;
+    l.held = {};
+    l.taken += bytes;
+    if (l.pinned != nullptr) {
+      stage::unpin(std::exchange(l.pinned, nullptr));
+    } else if (l.from_parcel) {
+      l.early.first->taken += bytes;
+    }
+    if (l.taken == l.total) {
+      finish(l, s.lane, out);
+    }
+    l.from_parcel = false;
+  }
+
+  /// Reads once and takes apart what there is; true if that brought something. `wanted_lane`: whose
+  /// message is left in place for its reader.
+  bool pump(int fd, outlet& out, std::uint32_t wanted_lane = lane_count) {
+    bool const progress = parse(out, wanted_lane);
+    if (body_.live() || ended_ || unsound_) {
+      return progress;
+    }
+    return read(fd) ? (parse(out, wanted_lane), true) : progress;
+  }
+
+ private:
+  struct lane {
+    parcel_queue early;       ///< messages that came before their reader
+    std::uint32_t index = 0;  ///< of the message that is read
+    bool open = false;        ///< its reader has asked for it
+    bool granted = false;
+    bool checked = false;
+    bool eager = false;        ///< the message was sent without asking
+    bool from_parcel = false;  ///< the chunk that its reader has is in a parcel
+    std::size_t total = 0;
+    std::size_t taken = 0;
+    std::size_t owed = 0;  ///< credit that the sender has not been told of
+    chunk held;            ///< what the reader has
+    stage::block* pinned = nullptr;
+  };
+
+  /// The message whose bytes are next in the stream.
+  struct body {
+    bool active = false;
+    frame head;
+    std::size_t left = 0;  ///< bytes of it that are still in the stage or to be read
+    std::size_t pad = 0;
+    parcel* into = nullptr;  ///< where they go; null: their reader takes them
+
+    [[nodiscard]] bool live() const noexcept { return active && into == nullptr && left != 0; }
+  };
+
+  void check(lane& l, frame const& head, stream s, call const& mine) {
+    if (l.checked) {
+      return;
+    }
+    calls.check(head, s, mine, l.total);
+    l.checked = head.kind != frame_kind::announce;
+    l.eager = head.kind == frame_kind::eager;
+  }
+
+  void grant(lane& l, std::uint32_t number, outlet& out) {
+    if (!l.granted) {
+      l.granted = true;
+      ++expected_;
+      out.tell({.kind = frame_kind::grant, .lane = static_cast<std::uint8_t>(number), .index = l.index});
+    }
+  }
+
+  void finish(lane& l, std::uint32_t number, outlet& out) {
+    if (l.from_parcel) {
+      pool_.give(l.early.pop());
+    }
+    if (l.eager) {
+      l.owed += eager_cost(l.total);
+      if (l.owed > window_ / 4) {
+        out.tell({.kind = frame_kind::credit, .lane = static_cast<std::uint8_t>(number), .bytes = l.owed});
+        l.owed = 0;
+      }
+    }
+    ++l.index;
+    --awaited_;
+    l.open = l.granted = l.checked = false;
+  }
+
+  [[nodiscard]] static std::size_t whole(std::size_t bytes, std::size_t granule) noexcept {
+    return granule <= 1 ? bytes : bytes / granule * granule;
+  }
+
+  [[nodiscard]] chunk from_parcel(lane& l, parcel& p, wanted const& w) {
+    std::size_t const n = whole(std::min(p.filled - p.taken, w.bytes), w.granule);
+    if (n != 0 || l.total == 0) {
+      l.from_parcel = true;
+      l.held = {p.data() + p.taken, n};
+    }
+    return l.held;
+  }
+
+  /// Hands out the message whose bytes are next in the stream.
+  [[nodiscard]] chunk from_stage(int fd, lane& l, wanted const& w) {
+    std::size_t here = std::min(stage_.size(), body_.left);
+    if (whole(here, w.granule) == 0) {
+      if (w.place != nullptr && body_.head.kind == frame_kind::granted) {
+        return to_place(fd, l, w);
+      }
+      stage_.prepare(std::max(here + 1, std::min(body_.left, w.granule)));
+      read_stage(fd);
+      here = std::min(stage_.size(), body_.left);
+    }
+    if (std::size_t const n = whole(here, w.granule); n != 0) {
+      l.held = {stage_.data(), n};
+      l.pinned = stage_.pin();
+      stage_.consume(n);
+      body_.left -= n;
+    }
+    return l.held;
+  }
+
+  /// Reads to where the reader wants it. What is no whole granule at the end goes back to the stage.
+  [[nodiscard]] chunk to_place(int fd, lane& l, wanted const& w) {
+    std::size_t const here = std::min(stage_.size(), body_.left);
+    std::size_t const got = receive(fd, w.place + here, body_.left - here);
+    std::size_t const n = whole(here + got, w.granule);
+    if (n == 0 && got == 0) {
+      return {};
+    }
+    if (here != 0) {
+      std::memcpy(w.place, stage_.data(), here);
+      stage_.consume(here);
+    }
+    stage_.skip(got);
+    if (std::size_t const rest = here + got - n; rest != 0) {
+      stage_.put_back(w.place + n, rest);
+    }
+    body_.left -= n;
+    if (n != 0) {
+      l.held = {w.place, n};
+    }
+    return l.held;
+  }
+
+  /// Takes the bytes in the stage apart, up to a message that is left to its reader.
+  bool parse(outlet& out, std::uint32_t wanted_lane) {
+    bool progress = false;
+    while (!unsound_) {
+      if (body_.active) {
+        if (body_.live() && body_.head.lane != wanted_lane && body_.head.kind == frame_kind::eager) {
+          put_aside();
+        }
+        if (body_.live()) {
+          return progress;
+        }
+        if (!swallow()) {
+          return progress;
+        }
+        progress = true;
+      }
+      if (stage_.size() < sizeof(frame)) {
+        return progress;
+      }
+      frame f;
+      std::memcpy(static_cast<void*>(&f), stage_.data(), sizeof f);
+      stage_.consume(sizeof f);
+      progress = true;
+      accept(f, out, wanted_lane);
+    }
+    return progress;
+  }
+
+  void accept(frame const& f, outlet& out, std::uint32_t wanted_lane) {
+    if (!f.sound() || bye_) {
+      unsound_ = true;
+      return;
+    }
+    lane& l = lanes_[f.lane];
+    switch (f.kind) {
+      case frame_kind::eager:
+        // Without this a peer could make a rank keep any number of bytes.
+        if (f.bytes > window_ || eager_cost(f.bytes) > window_) {
+          unsound_ = true;
+          return;
+        }
+        begin_body(f);
+        if (f.lane != wanted_lane || l.early.first != nullptr || f.bytes == 0) {
+          put_aside();
+        }
+        return;
+      case frame_kind::granted:
+        if (!l.granted || f.index != l.index || l.early.first != nullptr) {
+          unsound_ = true;
+          return;
+        }
+        --expected_;
+        begin_body(f);
+        if (f.bytes == 0) {
+          put_aside();
+        }
+        return;
+      case frame_kind::announce:
+        if (!l.granted || f.index != l.index) {  // else it crossed the grant
+          l.early.push(pool_.take(f, 0));
+        }
+        return;
+      case frame_kind::grant:
+        out.grant(f.lane, f.index);
+        return;
+      case frame_kind::credit:
+        out.credit(f.lane, f.bytes);
+        return;
+      case frame_kind::revoke:
+        revoked_ = revoked_ ? revoked_ : tutti::fault::unpack(f.bytes);
+        return;
+      case frame_kind::bye:
+        bye_ = true;
+        return;
+      case frame_kind::inquiry:
+      case frame_kind::status:
+        return calls.hear(f);
+    }
+  }
+
+  void begin_body(frame const& f) {
+    body_ = {.active = true, .head = f, .left = f.bytes, .pad = padding(f.bytes), .into = nullptr};
+  }
+
+  /// Gives the rest of the current message a parcel.
+  void put_aside() {
+    body_.into = &pool_.take(body_.head, body_.left);
+    lanes_[body_.head.lane].early.push(*body_.into);
+  }
+
+  /// Moves staged bytes of the current message into its parcel, and drops the padding. True at its end.
+  bool swallow() {
+    if (std::size_t const n = std::min(stage_.size(), body_.left); n != 0) {
+      std::memcpy(body_.into->data() + body_.into->filled, stage_.data(), n);
+      stage_.consume(n);
+      body_.into->filled += n;
+      body_.left -= n;
+    }
+    if (body_.left != 0) {
+      return false;
+    }
+    std::size_t const n = std::min(stage_.size(), body_.pad);
+    stage_.consume(n);
+    body_.pad -= n;
+    body_.active = body_.pad != 0;
+    return !body_.active;
+  }
+
+  /// Reads once, to where the next bytes belong.
+  bool read(int fd) {
+    if (body_.into != nullptr && body_.left != 0 && stage_.size() == 0) {
+      std::size_t const got = receive(fd, body_.into->data() + body_.into->filled, body_.left);
+      stage_.skip(got);
+      body_.into->filled += got;
+      body_.left -= got;
+      return got != 0;
+    }
+    stage_.prepare(stage_.size() + sizeof(frame));
+    return read_stage(fd);
+  }
+
+  /// Where a granted message is about to arrive only its header is read: its bytes have a better place.
+  bool read_stage(int fd) {
+    std::size_t room = stage_.room();
+    if (expected_ != 0) {
+      std::size_t const next = body_.active ? body_.left + body_.pad + sizeof(frame) : sizeof(frame);
+      room = std::min(room, next > stage_.size() ? next - stage_.size() : sizeof(frame));
+    }
+    std::size_t const got = receive(fd, stage_.end(), room);
+    stage_.grow(got);
+    return got != 0;
+  }
+
+  [[nodiscard]] std::size_t receive(int fd, std::byte* to, std::size_t bytes) noexcept {
+    while (bytes != 0) {
+      ssize_t const got = ::recv(fd, to, bytes, MSG_DONTWAIT);
+      if (got > 0) {
+        return static_cast<std::size_t>(got);
+      }
+      if (got < 0 && errno == EINTR) {
+        continue;
+      }
+      ended_ = got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+      return 0;
+    }
+    return 0;
+  }
+
+  parcel_pool& pool_;
+  std::size_t eager_;
+  std::size_t window_;
+  stage stage_;
+  body body_;
+  lane lanes_[lane_count];
+  std::uint32_t awaited_ = 0;
+  std::uint32_t expected_ = 0;  ///< grants whose messages have not begun to arrive
+  tutti::fault revoked_;
+  bool ended_ = false;
+  bool bye_ = false;
+  bool unsound_ = false;
+};
+
+}  // namespace tutti::net

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/descriptor.hpp>
+#include <tutti/core/time.hpp>
+#include <tutti/transport/tcp_hello.hpp>
+#include <tutti/transport/tcp_inlet.hpp>
+#include <tutti/transport/tcp_options.hpp>
+#include <tutti/transport/tcp_outlet.hpp>
+
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+
+namespace tutti::net {
+
+/// A connection to a peer: a socket and what is under way in both directions.
+struct link {
+  link(descriptor s, hello const& peer, tcp_options const& o, parcel_pool& pool)
+      : socket(std::move(s)),
+        out(std::min<std::size_t>(o.eager, peer.eager), peer.window),
+        in(peer.to, peer.from, pool, o.eager, o.window) {}
+
+  descriptor socket;
+  outlet out;
+  inlet in;
+  bool watched = false;  ///< for being writable
+  bool over = false;     ///< its end has been noticed
+
+  [[nodiscard]] int fd() const noexcept { return socket.get(); }
+
+  sent send(stream s, std::span<std::byte const> bytes, std::size_t granule, call const& what) {
+    sent result = out.offer(fd(), s, bytes, granule, what);
+    if (!result.accepted && out.waits(s.lane)) {
+      in.pump(fd(), out);
+      if (!out.waits(s.lane)) {
+        result = out.offer(fd(), s, bytes, granule, what);
+      }
+    }
+    flush();
+    return result;
+  }
+  chunk view(stream s, wanted const& w, call const& mine) {
+    chunk const c = in.view(fd(), out, s, w, mine);
+    flush();
+    return c;
+  }
+  void release(stream s) {
+    in.release(out, s);
+    flush();
+  }
+  void pump() {
+    while (in.pump(fd(), out)) {
+    }
+  }
+  void flush() {
+    if (!out.empty()) {
+      out.flush(fd());
+    }
+  }
+
+  /// Whether everything that was accepted is in the hands of the peer's system.
+  [[nodiscard]] bool delivered() const noexcept {
+    int waiting = 0;
+    return out.broken() || (out.empty() && (::ioctl(fd(), SIOCOUTQ, &waiting) != 0 || waiting == 0));
+  }
+
+  /// Whether the peer's host has answered nothing for `limit`, repeated asking included. A peer that
+  /// is merely slow is not silent, for its system answers; TCP_USER_TIMEOUT takes one for the other.
+  [[nodiscard]] bool silent(duration limit) const noexcept {
+    constexpr unsigned repeated = 5;
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    return ::getsockopt(fd(), IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+           (info.tcpi_retransmits >= repeated || info.tcpi_probes >= repeated) &&
+           std::chrono::milliseconds(info.tcpi_last_ack_recv) > limit;
+  }
+};
+
+/// Makes a socket notice that the other host has vanished while nothing is under way.
+inline void keep_alive(int fd, duration silence) noexcept {
+  auto const seconds = static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(silence).count());
+  int const on = 1;
+  int const idle = std::max(1, seconds / 2);
+  int const interval = std::max(1, seconds / 8);
+  int const probes = 4;
+  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
+/// Sets the sizes of a socket's buffers, if the options name any.
+inline void size_buffers(int fd, tcp_options const& o) noexcept {
+  if (o.send_buffer > 0) {
+    ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &o.send_buffer, sizeof o.send_buffer);
+  }
+  if (o.receive_buffer > 0) {
+    ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &o.receive_buffer, sizeof o.receive_buffer);
+  }
+}
+
+}  // namespace tutti::net

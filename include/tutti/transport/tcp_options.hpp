@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/time.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace tutti {
+
+/// How a rank takes part in a `tcp` world. The ranks may differ in everything but `world`.
+struct tcp_options {
+  /// The network interface to use: its name ("eth0") or one of its addresses. Empty: the one that the
+  /// rendezvous says the others reach (its `local_host()`), or the loopback interface if it says none.
+  std::string interface;
+
+  /// Messages up to this size travel without asking; larger ones once the receiver waits for them.
+  std::size_t eager = std::size_t{64} << 10;
+  /// So many bytes of messages that nobody waits for yet are kept per peer and lane; the sender waits then.
+  std::size_t window = std::size_t{512} << 10;
+  /// SO_SNDBUF and SO_RCVBUF; 0 leaves them to the system, which adapts them to the connection.
+  int send_buffer = 0;
+  int receive_buffer = 0;
+
+  duration handshake = std::chrono::seconds(5);  ///< what a new connection has to say who it is
+  duration connect = std::chrono::seconds(30);   ///< how long failing attempts to connect are repeated
+  duration silence = std::chrono::seconds(20);   ///< a host that answers nothing for so long is lost
+  duration linger = std::chrono::seconds(10);    ///< what the destructor has to hand over what was accepted
+
+  /// What tells this world from all others; rank 0's counts. Zero: a random one.
+  std::array<std::uint64_t, 2> world{};
+};
+
+}  // namespace tutti

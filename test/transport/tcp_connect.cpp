@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE transport_tcp_connect
+#include "tcp_world.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <barrier>
+
+namespace {
+
+using namespace tutti;
+using support::tcp_ranks;
+
+BOOST_AUTO_TEST_CASE(only_neighbours_are_connected) {
+  constexpr rank_type n = 6;
+  tcp_ranks world(n);
+  for (rank_type r = 0; r < n; ++r) {
+    BOOST_TEST(world[r].links() == 0U);
+  }
+  for (rank_type r = 0; r < n; ++r) {
+    BOOST_TEST(world.deliver(r, (r + 1) % n, {0, 0}, 1000) == "");
+  }
+  for (rank_type r = 0; r < n; ++r) {
+    BOOST_TEST(world[r].links() == 2U);
+    BOOST_TEST(world[r].incidents().empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_only_waits_connects) {
+  tcp_ranks world(2);
+  for (rank_type const waits : {1U, 0U}) {
+    rank_type const other = 1 - waits;
+    BOOST_TEST(world.until([&] {
+      BOOST_TEST(!world[waits].view(other, {0, 0}, {4, 4, nullptr}));
+      return world[other].links() == 1;  // which has only polled
+    }) == "");
+  }
+}
+
+/// Both connect at the same moment, again and again: one connection stays, nothing is lost.
+BOOST_AUTO_TEST_CASE(both_connect_at_once) {
+  constexpr int rounds = 150;
+  for (int round = 0; round < rounds; ++round) {
+    constexpr rank_type n = 3;
+    std::barrier start(n);
+    auto const verdicts = support::thread_ranks::run(n, [&](auto& meet) -> support::verdict {
+      tcp t(meet);
+      start.arrive_and_wait();
+      std::vector<laws::parcel> const sizes{{0, 100}, {0, 100'000}, {0, 0}};
+      support::verdict const bad = support::run(t, {laws::everybody_to_everybody(t.rank(), n, {0, 0}, sizes)});
+      return !bad.empty()             ? bad
+             : t.links() != n - 1     ? "too many connections"
+             : !t.incidents().empty() ? t.incidents()[0]
+                                      : "";
+    });
+    laws::check_all(verdicts);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_interface_can_be_named) {
+  for (char const* const name : {"lo", "127.0.0.1", "127.0.0.2"}) {
+    tcp_options o;
+    o.interface = name;
+    tcp_ranks world(2, o);
+    BOOST_TEST(world.deliver(0, 1, {0, 0}, 10) == "");
+    BOOST_TEST(world[0].address().starts_with("127.0.0."));
+  }
+  models::thread_meeting place(1);
+  models::thread_rendezvous meet(place, 0);
+  tcp_options o;
+  o.interface = "nosuch0";
+  BOOST_CHECK_EXCEPTION(tcp(meet, o), error, [](error const& e) {
+    return e.kind() == failure::join && std::string(e.what()).find("nosuch0") != std::string::npos;
+  });
+}
+
+}  // namespace

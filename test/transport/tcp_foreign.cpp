@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE transport_tcp_foreign
+#include "tcp_world.hpp"
+#include <tutti/core/socket.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+using namespace tutti;
+using support::tcp_ranks;
+
+/// Somebody who found the port of a rank.
+struct intruder {
+  explicit intruder(tcp const& victim) {
+    net::host_port at;
+    BOOST_REQUIRE(net::parse(victim.address(), at));
+    socket = net::connect(net::resolve(at.host, at.port).front(), steady_now() + std::chrono::seconds(5));
+    BOOST_REQUIRE(static_cast<bool>(socket));
+  }
+  void say(std::span<std::byte const> bytes) const { write_some(socket.get(), bytes); }
+  void say(std::string_view text) const { say(bytes_of(text)); }
+
+  descriptor socket;
+};
+
+[[nodiscard]] net::hello hello_of(net::world_id const& world, rank_type from, rank_type to) {
+  net::hello h;
+  h.world = world;
+  h.kind = net::greeting::hello;
+  h.from = from;
+  h.to = to;
+  h.eager = h.window = 1 << 20;
+  return h;
+}
+[[nodiscard]] std::span<std::byte const> raw(net::hello const& h) {
+  return std::as_bytes(std::span(&h, 1));
+}
+[[nodiscard]] bool tells(tcp const& t, std::string_view what) {
+  return std::any_of(t.incidents().begin(), t.incidents().end(),
+                     [&](std::string const& i) { return i.find(what) != i.npos; });
+}
+
+constexpr net::world_id secret{0x1234, 0x5678};
+
+[[nodiscard]] tcp_options known_world() {
+  tcp_options o;
+  o.world = secret;
+  o.handshake = std::chrono::milliseconds(50);
+  return o;
+}
+
+/// Each is refused and noted while messages travel, and disturbs none.
+BOOST_AUTO_TEST_CASE(strangers_are_refused_while_messages_travel) {
+  tcp_ranks world(2, known_world());
+  std::vector<intruder> all;
+  auto const attack = [&](auto const&... what) {
+    for (rank_type victim : {0U, 1U}) {
+      all.emplace_back(world[victim]);
+      (all.back().say(what), ...);
+      BOOST_TEST(world.deliver(0, 1, {0, 0}, 300'000) == "");
+      BOOST_TEST(world.deliver(1, 0, {1, 0}, 5) == "");
+    }
+  };
+  attack("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  attack(std::string(100'000, '\xff'));
+  attack();  // says nothing
+  attack("tutti");
+  net::hello h = hello_of({1, 2}, 0, 1);
+  attack(raw(h));
+  h = hello_of(secret, 7, 1);
+  attack(raw(h));
+  h = hello_of(secret, 1, 1);
+  attack(raw(h));
+  h = hello_of(secret, 0, 0);
+  attack(raw(h));
+  h = hello_of(secret, 0, 1);
+  h.version = 77;
+  attack(raw(h));
+  h.version = net::hello::expected_version;
+  h.order = 0x04030201;
+  attack(raw(h));
+  h.order = net::hello::expected_order;
+  h.kind = static_cast<net::greeting>(99);
+  attack(raw(h));
+  all.clear();  // those that said nothing close
+  all.emplace_back(world[0]).say("tut");
+  all.clear();
+  all.emplace_back(world[0]);
+
+  BOOST_TEST(world.until([&] { return tells(world[0], "did not say who it is") && tells(world[0], "closed early"); }) ==
+             "");
+  for (char const* const reason :
+       {"not the protocol", "another world", "nonsense", "another version", "another byte order"}) {
+    BOOST_TEST(tells(world[1], reason), reason);
+  }
+  for (rank_type const r : {0U, 1U}) {
+    BOOST_TEST(!world[r].fault());
+    BOOST_TEST(world[r].links() == 1U);
+  }
+}
+
+/// A flood of them neither keeps members out for long, nor is it remembered without bound.
+BOOST_AUTO_TEST_CASE(floods_are_survived) {
+  tcp_ranks world(2, known_world());
+  std::vector<intruder> silent;
+  for (int i = 0; i < 400; ++i) {
+    silent.emplace_back(world[1]);
+  }
+  BOOST_TEST(world.deliver(0, 1, {0, 0}, 100) == "");
+  BOOST_TEST(world[1].incidents().size() < 100U);
+}
+
+/// A member that turns mad after the handshake is a fault that names it, whatever it sends.
+BOOST_AUTO_TEST_CASE(unsound_frames_are_a_fault) {
+  auto const frame_with = [](auto change) {
+    net::frame f;
+    f.kind = net::frame_kind::eager;
+    f.what = laws::a_call(1);
+    f.bytes = 4;
+    change(f);
+    return f;
+  };
+  std::vector<net::frame> const mad{
+      frame_with([](auto& f) { f.mark = 0; }),
+      frame_with([](auto& f) { f.kind = static_cast<net::frame_kind>(0); }),
+      frame_with([](auto& f) { f.kind = static_cast<net::frame_kind>(200); }),
+      frame_with([](auto& f) { f.lane = lane_count; }),
+      frame_with([](auto& f) { f.bytes = std::uint64_t{1} << 62; }),
+      frame_with([](auto& f) { f.bytes = ~std::uint64_t{0}; }),
+      frame_with([](auto& f) { f.what.kind = static_cast<operation_kind>(250); }),
+      frame_with([](auto& f) { f.kind = net::frame_kind::granted; }),
+  };
+  for (net::frame const& f : mad) {
+    tcp_ranks world(2, known_world());
+    intruder const member(world[1]);
+    net::hello const h = hello_of(secret, 0, 1);
+    member.say(raw(h));
+    member.say(net::bytes_of(f));
+    BOOST_TEST(world.until([&] { return static_cast<bool>(world[1].fault()); }) == "");
+    BOOST_TEST(support::describe_fault(world[1].fault()) == "fault(protocol, culprit 0, reporter 1)");
+  }
+}
+
+/// Random bytes after the handshake end in a fault or in nothing, never worse.
+BOOST_AUTO_TEST_CASE(random_bytes_of_a_member) {
+  std::uint32_t dice = 1;
+  for (int round = 0; round < 100; ++round) {
+    tcp_ranks world(2, known_world());
+    intruder const member(world[1]);
+    net::hello const h = hello_of(secret, 0, 1);
+    member.say(raw(h));
+    for (int i = 0; i < 20; ++i) {
+      net::frame f;
+      auto bytes = std::as_writable_bytes(std::span(&f, 1)).subspan(4);  // a good mark, so that it goes on
+      for (std::byte& b : bytes) {
+        dice = dice * 1664525U + 1013904223U;
+        b = static_cast<std::byte>(dice >> 24);
+      }
+      f.kind = static_cast<net::frame_kind>(1 + dice % 5);
+      f.lane = static_cast<std::uint8_t>(dice % lane_count);
+      f.what.kind = operation_kind::allreduce;
+      f.bytes %= 1000;
+      member.say(net::bytes_of(f));
+    }
+    for (int i = 0; i < 50; ++i) {
+      world[1].poll();
+      try {
+        for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
+          if (world[1].view(0, {lane, 0}, {4, 4, nullptr})) {
+            world[1].release(0, {lane, 0});
+          }
+        }
+      } catch (error const& e) {
+        BOOST_TEST((e.kind() == failure::mismatch));
+      }
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE transport_tcp_news
+#include "tcp_world.hpp"
+#include <tutti/core/socket.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+using namespace tutti;
+using support::tcp_ranks;
+
+BOOST_AUTO_TEST_CASE(news_reaches_those_without_a_connection) {
+  tcp_ranks world(5);
+  BOOST_TEST(world.deliver(0, 1, {0, 0}, 10) == "");
+  BOOST_TEST(world.deliver(1, 2, {0, 0}, 10) == "");
+  fault const f{failure::deadline, 4, 0};
+  world[0].poison(f);
+  BOOST_TEST(world.until([&] {
+    return std::all_of(world.ranks.begin(), world.ranks.end(), [&](auto const& t) { return t->fault() == f; });
+  }) == "");
+}
+
+/// Whoever found the fault may have told only one: those who know tell on along their connections.
+BOOST_AUTO_TEST_CASE(news_is_passed_on) {
+  tcp_options o;
+  o.world = {1, 2};
+  tcp_ranks world(5, o);
+  for (rank_type r = 0; r < 3; ++r) {
+    BOOST_TEST(world.deliver(r, r + 1, {0, 0}, 10) == "");
+  }
+  fault const f{failure::cancelled, 4, 4};
+  net::hello last_words;
+  last_words.world = o.world;
+  last_words.kind = net::greeting::revoke;
+  last_words.from = 4;
+  last_words.to = 0;
+  last_words.fault = f.pack();
+  net::host_port at;
+  BOOST_REQUIRE(net::parse(world[0].address(), at));
+  descriptor const socket =
+      net::connect(net::resolve(at.host, at.port).front(), steady_now() + std::chrono::seconds(5));
+  write_some(socket.get(), std::as_bytes(std::span(&last_words, 1)));
+  BOOST_TEST(world.until([&] { return world[3].fault() && world[2].fault() && world[1].fault(); }) == "");
+  for (rank_type r = 0; r < 4; ++r) {
+    BOOST_TEST(support::describe_fault(world[r].fault()) == support::describe_fault(f));
+  }
+  BOOST_TEST(!world[4].fault());
+  BOOST_TEST(!world[4].send(0, {0, 0}, {}, 1).accepted);
+  BOOST_TEST(world.until([&] {  // who comes later learns it, too
+    std::ignore = world[4].send(0, {0, 0}, {}, 1);
+    return world[4].fault() == f;
+  }) == "");
+}
+
+/// In the middle of a message the connection cannot carry the news, and the peer does not read it.
+BOOST_AUTO_TEST_CASE(news_overtakes_a_message_that_will_never_be_complete) {
+  tcp_ranks world(2);
+  std::vector<std::byte> const large(64 << 20);
+  stream const s{0, 0};
+  BOOST_TEST(world.until([&] {
+    std::ignore = world[1].view(0, s, {large.size(), 1, nullptr});
+    return world[0].send(1, s, large, 1).bytes != 0;
+  }) == "");
+  fault const f{failure::cancelled, 0, 0};
+  world[0].poison(f);
+  BOOST_TEST(world.until([&] { return static_cast<bool>(world[1].fault()); }) == "");
+  BOOST_TEST(support::describe_fault(world[1].fault()) == support::describe_fault(f));
+  BOOST_TEST(!world[1].view(0, s, {large.size(), 1, nullptr}));
+}
+
+/// A rank that leaves in the middle of a message is at fault.
+BOOST_AUTO_TEST_CASE(leaving_in_the_middle_of_a_message) {
+  tcp_ranks world(2);
+  std::vector<std::byte> const large(64 << 20);
+  stream const s{0, 0};
+  std::size_t got = 0;
+  BOOST_TEST(world.until([&] {
+    std::ignore = world[1].view(0, s, {large.size(), 1, nullptr});
+    return world[0].send(1, s, large, 1).bytes != 0;
+  }) == "");
+  world.ranks[0].reset();
+  BOOST_TEST(world.until([&] {
+    if (chunk const c = world[1].view(0, s, {large.size() - got, 1, nullptr})) {
+      got += c.bytes;
+      world[1].release(0, s);
+    }
+    return static_cast<bool>(world[1].fault());
+  }) == "");
+  BOOST_TEST(support::describe_fault(world[1].fault()) == "fault(peer lost, culprit 0, reporter 1)");
+  BOOST_TEST(got < large.size());
+}
+
+/// What was accepted arrives although the sender is gone, however late its reader comes.
+BOOST_AUTO_TEST_CASE(accepted_messages_outlive_their_sender) {
+  tcp_ranks world(2);
+  std::vector<std::byte> const message(50'000, std::byte{3});
+  std::size_t const count = 8 * 9;
+  for (std::size_t k = 0; k < count; ++k) {
+    BOOST_TEST(world.until([&] {
+      return world[0].send(1, {static_cast<std::uint32_t>(k % 9), 0}, message, message.size()).bytes == message.size();
+    }) == "");
+  }
+  std::thread leaver([&] { world.ranks[0].reset(); });
+  for (std::size_t k = 0; k < count; ++k) {
+    stream const s{static_cast<std::uint32_t>(k % 9), 0};
+    time_point const deadline = steady_now() + std::chrono::seconds(10);
+    chunk c;
+    while (!(c = world[1].view(0, s, {message.size(), message.size(), nullptr})) && steady_now() < deadline) {
+    }
+    BOOST_REQUIRE(c.bytes == message.size());
+    BOOST_TEST(std::equal(message.begin(), message.end(), c.data));
+    world[1].release(0, s);
+  }
+  leaver.join();
+  BOOST_TEST(!world[1].fault());
+  BOOST_TEST(world.until([&] {
+    std::ignore = world[1].view(0, {0, 0}, {1, 1, nullptr});
+    return static_cast<bool>(world[1].fault());
+  }) == "");
+  BOOST_TEST(support::describe_fault(world[1].fault()) == "fault(peer lost, culprit 0, reporter 1)");
+}
+
+/// Nobody listens where a rank has listened.
+BOOST_AUTO_TEST_CASE(a_peer_that_left_before_the_connection) {
+  tcp_ranks world(3);
+  world.ranks[1].reset();
+  std::byte const one{};
+  BOOST_TEST(world.until([&] {
+    return !world[0].send(1, {0, 0}, {&one, 1}, 1).accepted && world[0].fault() && world[2].fault();
+  }) == "");
+  for (rank_type const r : {0U, 2U}) {
+    BOOST_TEST(support::describe_fault(world[r].fault()) == "fault(peer lost, culprit 1, reporter 0)");
+  }
+}
+
+/// Messages of other sizes than the receiver's are mismatches, small or large.
+BOOST_AUTO_TEST_CASE(other_sizes_are_mismatches) {
+  for (auto const& [sends, expects] : {std::pair{4UL, 8UL},
+                                       {0UL, 8UL},
+                                       {8UL, 0UL},
+                                       {8UL, 1'000'000UL},
+                                       {1'000'000UL, 8UL},
+                                       {1'000'000UL, 2'000'000UL}}) {
+    tcp_ranks world(2);
+    std::vector<std::byte> const message(sends);
+    std::string what;
+    bool done = false;
+    BOOST_TEST(world.until([&] {
+      done = done || world[0].send(1, {transfer_lane, 0}, message, 1).accepted;
+      try {
+        return static_cast<bool>(world[1].view(0, {transfer_lane, 0}, {expects, 1, nullptr}));
+      } catch (error const& e) {
+        BOOST_TEST((e.kind() == failure::mismatch));
+        what = e.what();
+        return true;
+      }
+    }) == "");
+    BOOST_TEST(what.find("expects " + std::to_string(expects)) != what.npos, what);
+    BOOST_TEST(what.find("sends " + std::to_string(sends)) != what.npos, what);
+    BOOST_TEST((world[1].fault().kind == failure::mismatch));
+  }
+}
+
+/// A peer that is at the same stream with another call is found even if it never sends anything here.
+BOOST_AUTO_TEST_CASE(calls_that_differ_without_a_message) {
+  tcp_ranks world(2);
+  stream const s{3, 11};
+  call const mine = laws::a_call(1000);
+  world[0].begin(s, mine);
+  for (std::uint64_t const count : {1000UL, 2000UL}) {  // the same call is no mismatch, nor is an earlier one
+    std::string what;
+    int asked = 0;
+    if (count == 2000) {
+      world[1].begin(s, laws::a_call(count));
+    } else {
+      world[1].begin({3, 3}, laws::a_call(7));
+    }
+    BOOST_TEST(world.until([&] {
+      try {
+        world[0].inquire(1, s);
+      } catch (error const& e) {
+        what = e.what();
+      }
+      return !what.empty() || (count == 1000 && ++asked == 1000);
+    }) == "");
+    BOOST_TEST(what.empty() == (count == 1000));
+    BOOST_TEST((what.empty() || (what.find("x 1000") != what.npos && what.find("x 2000") != what.npos)), what);
+    if (count == 1000) {
+      BOOST_TEST(!world[0].fault());
+      world[1].begin(s, mine);
+      BOOST_CHECK_NO_THROW(for (int i = 0; i < 1000; ++i) {
+        world.poll();
+        world[0].inquire(1, s);
+      });
+    }
+  }
+  BOOST_TEST((world[0].fault().kind == failure::mismatch));
+}
+
+/// A rank that is asked what it is doing while it leaves has left, and did nothing wrong.
+BOOST_AUTO_TEST_CASE(a_question_to_a_rank_that_leaves_is_no_fault) {
+  for (int round = 0; round < 50; ++round) {
+    tcp_ranks world(2);
+    stream const s{1, 0};
+    BOOST_TEST(world.deliver(0, 1, {2, 0}, 8) == "");
+    world[0].inquire(1, s);
+    world[0].poll();
+    world.ranks[1].reset();
+    for (int i = 0; i < 20; ++i) {
+      world[0].poll();
+      BOOST_REQUIRE(!world[0].fault());
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE transport_tcp_pieces
+#include "tcp_world.hpp"
+#include <tutti/core/socket.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+using namespace tutti;
+using support::tcp_ranks;
+
+/// Buffers so small that the system splits nearly everything, headers included.
+struct narrow {
+  static tcp_options get() {
+    tcp_options o;
+    o.send_buffer = 1;
+    o.receive_buffer = 60'000;  // below the loopback interface's packets everything waits for timers
+    return o;
+  }
+};
+/// The same, and almost nothing is sent without asking.
+struct cautious {
+  static tcp_options get() {
+    tcp_options o = narrow::get();
+    o.eager = 100;
+    o.window = 1000;
+    return o;
+  }
+};
+
+template <class Options>
+void pieces() {
+  tcp_ranks world(2, Options::get());
+  for (std::size_t const granule : {1UL, 24UL, 40UL, 1000UL, 100'008UL}) {
+    for (std::size_t const count : {1UL, 3UL, 1000UL}) {
+      std::size_t const bytes = granule * count < 3'000'000 ? granule * count : granule * 9;
+      for (bool const placed : {false, true}) {
+        BOOST_TEST(world.deliver(0, 1, {1, 0}, bytes, granule, placed) == "",
+                   bytes << " bytes, granule " << granule << (placed ? ", placed" : ""));
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(granules) {
+  pieces<narrow>();
+  pieces<cautious>();
+}
+
+BOOST_AUTO_TEST_CASE(laws_with_narrow_buffers) {
+  using world = support::tcp_world_with<narrow>;
+  laws::delivers_everything_in_order<world>(2, 1 << 20);
+  laws::keeps_granules_whole<world>();
+  laws::keeps_streams_apart<world>(3, 100);
+}
+BOOST_AUTO_TEST_CASE(laws_when_nothing_is_sent_without_asking) {
+  using world = support::tcp_world_with<cautious>;
+  laws::delivers_everything_in_order<world>(3, 1 << 20);
+  laws::keeps_granules_whole<world>();
+  laws::keeps_streams_apart<world>(3, 100);
+}
+
+/// Elements lie aligned, whatever is before them in the stream and however it was cut.
+BOOST_AUTO_TEST_CASE(chunks_are_aligned) {
+  struct message {
+    std::size_t bytes;
+    std::size_t granule;
+    std::size_t alignment;
+  };
+  constexpr message cycle[] = {{13, 1, 1}, {24 * 2000, 24, 8}, {16 * 3, 16, 16}, {48 * 900, 48, 16}, {8, 8, 8}};
+  constexpr std::size_t count = 200;
+  tcp_ranks world(2, narrow::get());
+  stream const s{2, 0};
+  std::vector<std::byte> const data(50'000);
+  std::size_t out = 0;
+  std::size_t put = 0;
+  std::size_t in = 0;
+  std::size_t got = 0;
+  std::size_t askew = 0;
+  std::uint32_t dice = 1;
+  BOOST_TEST(world.until([&] {
+    dice = dice * 1664525U + 1013904223U;
+    message const& m = cycle[out % 5];
+    if (out != count && dice >> 30 != 0) {
+      sent const k = world[0].send(1, s, std::span(data).first(m.bytes).subspan(put), m.granule);
+      put += k.bytes;
+      if (k.accepted && put == m.bytes) {
+        put = 0;
+        ++out;
+      }
+    } else {
+      message const& w = cycle[in % 5];
+      if (chunk const c = world[1].view(0, s, {w.bytes - got, w.granule, nullptr})) {
+        askew += reinterpret_cast<std::uintptr_t>(c.data) % w.alignment != 0 ? 1 : 0;
+        got += c.bytes;
+        world[1].release(0, s);
+        if (got == w.bytes) {
+          got = 0;
+          ++in;
+        }
+      }
+    }
+    return in == count;
+  }) == "");
+  BOOST_TEST(askew == 0U);
+}
+
+/// The same where the network happens to cut a message at 8 bytes, which it is read up to.
+BOOST_AUTO_TEST_CASE(chunks_are_aligned_after_any_cut) {
+  tcp_options o;
+  o.world = {3, 4};
+  tcp_ranks world(2, o);
+  net::host_port at;
+  BOOST_REQUIRE(net::parse(world[1].address(), at));
+  descriptor const peer = net::connect(net::resolve(at.host, at.port).front(), steady_now() + std::chrono::seconds(5));
+  auto const say = [&](auto const& what, std::size_t bytes) {
+    BOOST_REQUIRE(write_some(peer.get(), std::as_bytes(std::span(&what, 1)).first(bytes)).state == io::done);
+  };
+  net::hello h;
+  h.world = o.world;
+  h.kind = net::greeting::hello;
+  h.from = 0;
+  h.to = 1;
+  say(h, sizeof h);
+  auto const take = [&](std::size_t bytes, std::size_t granule) {
+    chunk c;
+    BOOST_TEST(world.until([&] {
+      return static_cast<bool>(c = world[1].view(0, {0, 0}, {bytes, granule, nullptr}));
+    }) == "");
+    BOOST_TEST(reinterpret_cast<std::uintptr_t>(c.data) % granule == 0U);
+    world[1].release(0, {0, 0});
+    return c.bytes;
+  };
+  net::frame f;
+  f.kind = net::frame_kind::eager;
+  f.what = laws::a_call(1);
+  f.bytes = 24;
+  std::byte const payload[32] = {};
+  say(f, sizeof f);
+  say(payload, 8);
+  BOOST_TEST(take(24, 8) == 8U);
+  BOOST_TEST(!world[1].view(0, {0, 0}, {16, 8, nullptr}));
+  say(payload, 24);  // the rest and its padding
+  ++f.index;
+  f.bytes = 16;
+  say(f, sizeof f);
+  say(payload, 16);
+  for (std::size_t got = 8; got != 24;) {
+    got += take(24 - got, 8);
+  }
+  BOOST_TEST(take(16, 16) == 16U);
+}
+
+}  // namespace

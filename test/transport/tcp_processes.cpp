@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE transport_tcp_processes
+#include <laws/transport_failure.hpp>
+#include <support/process_ranks.hpp>
+#include <tutti/transport/tcp.hpp>
+
+namespace {
+
+using tutti::tcp;
+using world = tutti::laws::world<tcp, tutti::support::process_ranks>;
+using namespace tutti::laws;
+
+BOOST_AUTO_TEST_CASE(delivery) {
+  delivers_everything_in_order<world>(4, 100'003);
+  keeps_streams_apart<world>(3, 100);
+}
+BOOST_AUTO_TEST_CASE(deaths) {
+  for (tutti::rank_type const n : {2U, 3U, 5U}) {
+    a_dead_process_is_found<world>(n, n - 1);
+    a_dead_process_is_found<world>(n, 0);
+  }
+}
+BOOST_AUTO_TEST_CASE(departures) {
+  a_departed_peer_is_missed_when_it_is_needed<world>();
+  a_departed_reader_is_missed<world>(80'000);
+}
+
+}  // namespace
