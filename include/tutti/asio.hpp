@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/concept.hpp>
+#include <tutti/collective/request.hpp>
+#include <tutti/collective/wait.hpp>
+
+#include <boost/asio/append.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+namespace tutti {
+
+namespace detail {
+
+/// An operation that somebody awaits through Asio.
+struct awaited {
+  explicit awaited(request&& r) noexcept : operation(std::move(r)) {}
+  awaited(awaited const&) = delete;
+  awaited& operator=(awaited const&) = delete;
+  virtual ~awaited() = default;
+  /// Hands the result over; the handler runs later.
+  virtual void complete(std::exception_ptr why) = 0;
+
+  request operation;
+};
+
+template <class Handler>
+struct awaited_by final : awaited {
+  awaited_by(request&& r, Handler&& h, boost::asio::any_io_executor const& fallback)
+      : awaited(std::move(r)), handler(std::move(h)), work(boost::asio::get_associated_executor(handler, fallback)) {}
+
+  ~awaited_by() override { operation = {}; }  // the handler may own the buffers
+
+  void complete(std::exception_ptr why) override {
+    boost::asio::get_associated_cancellation_slot(handler).clear();
+    boost::asio::post(work.get_executor(), boost::asio::append(std::move(handler), why));
+  }
+
+  Handler handler;
+  boost::asio::executor_work_guard<boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>> work;
+};
+
+}  // namespace detail
+
+/// Runs a communicator on an io_context: its operations may be awaited with any completion token.
+/// The thread that runs the context is the communicator's thread. It sleeps in the context, on the
+/// transport's descriptor, until there is something to do.
+///
+///     boost::asio::io_context io;
+///     tutti::on_asio loop{world, io};
+///     co_await sum.async(bucket, boost::asio::use_awaitable);
+///
+/// The completion signature is void(std::exception_ptr), so failures reach a coroutine or a future
+/// as the tutti::error they are. Per-operation cancellation (any type) gives the operation up, as
+/// request::cancel does.
+///
+/// It must live as long as operations are awaited; destroying it gives them up. The initiating function
+/// starts the operation, also with a deferred token: to drop such an operation is to give it up.
+template <group Communicator>
+class on_asio {
+ public:
+  on_asio(Communicator& world, boost::asio::io_context& io)
+      : on_asio(world, boost::asio::any_io_executor(io.get_executor())) {}
+
+  on_asio(Communicator& world, boost::asio::any_io_executor executor)
+      : world_(&world), readable_(executor), timer_(executor) {
+    expects(world.companion() == nullptr, "on_asio: this communicator has one already");
+    world.companion(this);
+  }
+  on_asio(on_asio const&) = delete;
+  on_asio& operator=(on_asio const&) = delete;
+  ~on_asio() {
+    *alive_ = false;
+    for (auto& w : waiting_) {
+      w->operation.cancel();  // before anybody's buffers go
+    }
+    world_->companion(nullptr);
+    readable_.release();  // the descriptor is the transport's
+  }
+
+  /// Awaits a request.
+  template <boost::asio::completion_token_for<void(std::exception_ptr)> Token>
+  auto async_wait(request operation, Token&& token) {
+    return boost::asio::async_initiate<Token, void(std::exception_ptr)>(
+        [this](auto handler, request r) {
+          using handler_type = std::decay_t<decltype(handler)>;
+          auto slot = boost::asio::get_associated_cancellation_slot(handler);
+          waiting_.push_back(std::make_unique<detail::awaited_by<handler_type>>(std::move(r), std::move(handler),
+                                                                                timer_.get_executor()));
+          if (slot.is_connected()) {
+            slot.assign([this, alive = alive_, one = waiting_.back().get()](boost::asio::cancellation_type) {
+              if (*alive) {  // the slot is cleared before the operation goes
+                one->operation.cancel();
+                pump_soon();
+              }
+            });
+          }
+          pump_soon();
+        },
+        token, std::move(operation));
+  }
+
+ private:
+  /// Lets the initiating function return first.
+  void pump_soon() {
+    if (!std::exchange(pumping_, true)) {
+      boost::asio::post(timer_.get_executor(), [this, alive = alive_] {
+        if (*alive) {
+          pumping_ = false;
+          pump();
+        }
+      });
+    }
+  }
+
+  /// Moves everything on, completes what has ended, and sleeps if there is more to wait for.
+  void pump() {
+    world_->poll();
+    complete();
+    if (waiting_.empty()) {
+      rest();
+      return;
+    }
+    int const handle = world_->transport().arm();
+    world_->poll();
+    if (std::any_of(waiting_.begin(), waiting_.end(), [](auto& w) { return w->operation.ended(); })) {
+      world_->transport().disarm();
+      pump_soon();
+      return;
+    }
+    if (readable_.native_handle() != handle) {
+      readable_.release();
+      readable_.assign(handle);
+    }
+    if (!std::exchange(armed_, true)) {
+      readable_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                           [this, alive = alive_](boost::system::error_code) {
+                             if (*alive) {
+                               armed_ = false;
+                               world_->transport().disarm();
+                               pump();
+                             }
+                           });
+    }
+    if (!std::exchange(timed_, true)) {
+      timer_.expires_after(between_looks);
+      timer_.async_wait([this, alive = alive_](boost::system::error_code why) {
+        if (*alive) {
+          timed_ = false;
+          if (!why) {
+            world_->transport().look();
+            for (auto& w : waiting_) {
+              w->operation.check_deadline();
+            }
+          }
+          pump();
+        }
+      });
+    }
+  }
+
+  void rest() {
+    timer_.cancel();
+    if (armed_) {
+      readable_.cancel();
+    }
+  }
+
+  void complete() {
+    for (std::size_t i = 0; i < waiting_.size();) {
+      if (!waiting_[i]->operation.ended()) {
+        ++i;
+        continue;
+      }
+      auto const one = std::move(waiting_[i]);
+      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+      std::exception_ptr why;
+      try {
+        one->operation.wait();
+      } catch (...) {
+        why = std::current_exception();
+      }
+      one->complete(why);
+    }
+  }
+
+  Communicator* world_;
+  boost::asio::posix::stream_descriptor readable_;
+  boost::asio::steady_timer timer_;
+  std::vector<std::unique_ptr<detail::awaited>> waiting_;
+  bool armed_ = false;
+  bool timed_ = false;
+  bool pumping_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+/// `op.async(arguments..., token)`: op.start(arguments...), awaited.
+/// @pre a tutti::on_asio exists for the operator's communicator
+template <class Operator, class... Arguments>
+  requires(sizeof...(Arguments) >= 1)
+auto async_start(Operator& op, Arguments&&... arguments_and_token) {
+  constexpr std::size_t last = sizeof...(Arguments) - 1;
+  auto all = std::forward_as_tuple(std::forward<Arguments>(arguments_and_token)...);
+  using communicator_type = std::remove_reference_t<decltype(op.world())>;
+  auto* const loop = static_cast<on_asio<communicator_type>*>(op.world().companion());
+  expects(loop != nullptr, "async: make a tutti::on_asio for this communicator first, and keep it");
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return loop->async_wait(op.start(std::get<I>(std::move(all))...), std::get<last>(std::move(all)));
+  }(std::make_index_sequence<last>());
+}
+
+}  // namespace tutti

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/asynchronous.hpp>
+#include <tutti/collective/concept.hpp>
+#include <tutti/collective/launcher.hpp>
+#include <tutti/collective/payload.hpp>
+#include <tutti/collective/regions.hpp>
+
+namespace tutti {
+
+/// Every rank ends with all ranks' blocks, in rank order. Blocks differ by at most one element when
+/// the count does not divide: see block_begin and block_size.
+///
+///     tutti::allgather collect{world, tutti::ring{}};
+///     collect(mine, all);
+///     collect(all);        // in place: this rank's block is already where it belongs
+///
+/// @pre `all` has as many elements on every rank; `mine` as many as this rank's block of it
+/// @throws precondition_error, error
+/// Cost: that of the topology's schedule. Thread safety: that of the communicator.
+template <group Communicator, offers<op::allgather> Topology>
+class allgather : public launcher<Communicator, Topology, op::allgather, moving>,
+                  public asynchronous<allgather<Communicator, Topology>> {
+ public:
+  allgather(Communicator& world, Topology topology)
+      : launcher<Communicator, Topology, op::allgather, moving>(world, topology, {1}) {}
+
+  void operator()(mutable_buffer auto&& all) {
+    auto const v = elements(all);
+    this->run({}, {sizeof(v[0])}, call_for(v), in_place(v), v.size());
+  }
+  template <mutable_buffer All>
+  void operator()(buffer_of<buffer_value_t<All>> auto const& mine, All&& all) {
+    auto const v = elements(all);
+    this->run({}, {sizeof(v[0])}, call_for(v), apart<buffer_value_t<All>>(elements(mine), v), v.size());
+  }
+  [[nodiscard]] request start(mutable_buffer auto&& all) {
+    auto const v = elements(all);
+    return this->launch({}, {sizeof(v[0])}, call_for(v), in_place(v), v.size());
+  }
+  template <mutable_buffer All>
+  [[nodiscard]] request start(buffer_of<buffer_value_t<All>> auto const& mine, All&& all) {
+    auto const v = elements(all);
+    return this->launch({}, {sizeof(v[0])}, call_for(v), apart<buffer_value_t<All>>(elements(mine), v), v.size());
+  }
+
+ private:
+  template <class T>
+  static constexpr call call_for(std::span<T>) noexcept {
+    return make_call(operation_kind::allgather, element_name<T>(), "", Topology::name);
+  }
+  template <class T>
+  static memories in_place(std::span<T> v) noexcept {
+    std::byte* const data = bytes_of(v);
+    return {.input = data, .work = data, .output = data};
+  }
+  template <class T>
+  memories apart(std::span<T const> mine, std::span<T> all) const {
+    const rank_type n = this->world().size();
+    const rank_type me = this->world().rank();
+    expects(mine.size() == block_size(all.size(), n, me),
+            "allgather: the input must have block_size(count, size, rank) elements");
+    expects(disjoint(mine, all), "allgather: input and output overlap; call it in place with one vector instead");
+    std::byte* const data = bytes_of(all);
+    return {.input = bytes_of(mine), .work = data, .output = data, .input_origin = block_begin(all.size(), n, me)};
+  }
+};
+
+}  // namespace tutti

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/asynchronous.hpp>
+#include <tutti/collective/concept.hpp>
+#include <tutti/collective/launcher.hpp>
+#include <tutti/collective/payload.hpp>
+#include <tutti/collective/regions.hpp>
+
+namespace tutti {
+
+/// Every rank ends with the combination of all ranks' vectors, element by element, with equal bits.
+///
+///     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+///     sum(gradients);                       // in place
+///     sum(mine, total);                     // out of place
+///     auto pending = sum.start(gradients);  // under way; then pending.wait()
+///
+/// @pre every rank calls with as many elements, in the same order among its operations
+/// @pre input and output are the same memory or apart
+/// @throws precondition_error, error
+/// Cost: that of the topology's schedule. Thread safety: that of the communicator.
+/// Example: examples/allreduce.cpp
+template <group Communicator, offers<op::allreduce> Topology, reduction Reduction>
+  requires keeps_order_for<Topology, Reduction>
+class allreduce : public launcher<Communicator, Topology, op::allreduce, combining<Reduction>>,
+                  public asynchronous<allreduce<Communicator, Topology, Reduction>> {
+  using base = launcher<Communicator, Topology, op::allreduce, combining<Reduction>>;
+
+ public:
+  using value_type = typename Reduction::value_type;
+
+  allreduce(Communicator& world, Topology topology, Reduction reduction)
+      : base(world, topology, {reduction}), payload_{reduction} {}
+
+  void operator()(mutable_buffer_of<value_type> auto&& data) {
+    auto const v = elements(data);
+    this->run({}, payload_, what, in_place(v), v.size());
+  }
+
+  void operator()(buffer_of<value_type> auto const& input, mutable_buffer_of<value_type> auto&& output) {
+    this->run({}, payload_, what, apart(elements(input), elements(output)), input.size());
+  }
+
+  [[nodiscard]] request start(mutable_buffer_of<value_type> auto&& data) {
+    auto const v = elements(data);
+    return this->launch({}, payload_, what, in_place(v), v.size());
+  }
+
+  [[nodiscard]] request start(buffer_of<value_type> auto const& input, mutable_buffer_of<value_type> auto&& output) {
+    return this->launch({}, payload_, what, apart(elements(input), elements(output)), input.size());
+  }
+
+ private:
+  static constexpr call what =
+      make_call(operation_kind::allreduce, element_name<value_type>(), Reduction::name, Topology::name);
+
+  static memories in_place(std::span<value_type> v) noexcept {
+    std::byte* const data = bytes_of(v);
+    return {.input = data, .work = combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
+  }
+  static memories apart(std::span<value_type const> in, std::span<value_type> out) {
+    expects(in.size() == out.size(), "allreduce: input and output must have as many elements");
+    expects(same_or_apart(in, out), "allreduce: input and output overlap; they must be the same or apart");
+    std::byte* const data = bytes_of(out);
+    return {.input = bytes_of(in), .work = combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
+  }
+
+  combining<Reduction> payload_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/asynchronous.hpp>
+#include <tutti/collective/concept.hpp>
+#include <tutti/collective/launcher.hpp>
+#include <tutti/collective/payload.hpp>
+#include <tutti/collective/regions.hpp>
+
+namespace tutti {
+
+/// Block j of rank i's input becomes block i of rank j's output.
+///
+///     tutti::alltoall swap{world, tutti::direct{}};
+///     swap(outgoing, incoming);
+///
+/// @pre input and output have as many elements, on every rank, a multiple of the number of ranks,
+///      and do not overlap
+/// @throws precondition_error, error
+/// Cost: that of the topology's schedule. Thread safety: that of the communicator.
+template <group Communicator, offers<op::alltoall> Topology>
+class alltoall : public launcher<Communicator, Topology, op::alltoall, moving>,
+                 public asynchronous<alltoall<Communicator, Topology>> {
+ public:
+  alltoall(Communicator& world, Topology topology)
+      : launcher<Communicator, Topology, op::alltoall, moving>(world, topology, {1}) {}
+
+  template <buffer Input>
+  void operator()(Input const& input, mutable_buffer_of<buffer_value_t<Input>> auto&& output) {
+    using value = buffer_value_t<Input>;
+    this->run({}, {sizeof(value)}, what<value>, memory<value>(elements(input), elements(output)), input.size());
+  }
+  template <buffer Input>
+  [[nodiscard]] request start(Input const& input, mutable_buffer_of<buffer_value_t<Input>> auto&& output) {
+    using value = buffer_value_t<Input>;
+    return this->launch({}, {sizeof(value)}, what<value>, memory<value>(elements(input), elements(output)),
+                        input.size());
+  }
+
+ private:
+  template <class T>
+  static constexpr call what = make_call(operation_kind::alltoall, element_name<T>(), "", Topology::name);
+
+  template <class T>
+  memories memory(std::span<T const> in, std::span<T> out) const {
+    expects(in.size() == out.size(), "alltoall: input and output must have as many elements");
+    expects(in.size() % this->world().size() == 0,
+            "alltoall: the number of elements must be a multiple of the number of ranks");
+    expects(disjoint(in, out), "alltoall: input and output overlap; they must be apart");
+    return {.input = bytes_of(in), .output = bytes_of(out)};
+  }
+};
+
+}  // namespace tutti

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/asynchronous.hpp>
+#include <tutti/collective/concept.hpp>
+#include <tutti/collective/launcher.hpp>
+#include <tutti/collective/payload.hpp>
+#include <tutti/collective/regions.hpp>
+
+namespace tutti {
+
+/// Every rank ends with the root's vector.
+///
+///     tutti::broadcast share{world, tutti::binary_tree{}};
+///     share(weights, 0);
+///
+/// @pre every rank calls with as many elements of the same type and the same root
+/// @throws precondition_error, error
+/// Cost: that of the topology's schedule. Thread safety: that of the communicator.
+template <group Communicator, offers<op::broadcast> Topology>
+class broadcast : public launcher<Communicator, Topology, op::broadcast, moving>,
+                  public asynchronous<broadcast<Communicator, Topology>> {
+ public:
+  broadcast(Communicator& world, Topology topology)
+      : launcher<Communicator, Topology, op::broadcast, moving>(world, topology, {1}) {}
+
+  void operator()(mutable_buffer auto&& data, rank_type root) {
+    auto const v = elements(data);
+    this->run({root}, {sizeof(v[0])}, call_for(v, root), memory(v), v.size());
+  }
+  [[nodiscard]] request start(mutable_buffer auto&& data, rank_type root) {
+    auto const v = elements(data);
+    return this->launch({root}, {sizeof(v[0])}, call_for(v, root), memory(v), v.size());
+  }
+
+ private:
+  template <class T>
+  call call_for(std::span<T>, rank_type root) const {
+    expects(root < this->world().size(), "broadcast: the root is not a rank of this communicator");
+    constexpr call what = make_call(operation_kind::broadcast, element_name<T>(), "", Topology::name);
+    call c = what;
+    c.root = root;
+    return c;
+  }
+  template <class T>
+  static memories memory(std::span<T> v) noexcept {
+    std::byte* const data = bytes_of(v);
+    return {.input = data, .work = data, .output = data};
+  }
+};
+
+}  // namespace tutti

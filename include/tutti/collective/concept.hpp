@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/communicator.hpp>
+#include <tutti/core/buffer.hpp>
+#include <tutti/reduction/concept.hpp>
+#include <tutti/topology/concept.hpp>
+
+#include <type_traits>
+
+namespace tutti {
+
+template <class C>
+inline constexpr bool is_communicator = false;
+template <class Transport, rank_type N, class Trace>
+inline constexpr bool is_communicator<communicator<Transport, N, Trace>> = true;
+
+/// A world, or a part of one made by `split`.
+template <class C>
+concept group = is_communicator<C>;
+
+/// The topology combines contributions in an order that the reduction can stand: any, if it
+/// commutes; rank order otherwise.
+template <class Topology, class Reduction>
+concept keeps_order_for =
+    topology<Topology> && reduction<Reduction> && (Reduction::commutative || Topology::keeps_order);
+
+}  // namespace tutti

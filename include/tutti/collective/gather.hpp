@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/asynchronous.hpp>
+#include <tutti/collective/concept.hpp>
+#include <tutti/collective/launcher.hpp>
+#include <tutti/collective/payload.hpp>
+#include <tutti/collective/regions.hpp>
+
+namespace tutti {
+
+/// The root ends with all ranks' blocks, in rank order.
+///
+///     tutti::gather collect{world, tutti::binary_tree{}};
+///     collect(mine, all, 0);          // as many elements from each rank; `all` counts at the root only
+///     collect(mine, all, 0, total);   // `total` elements in all: blocks as by block_begin, block_size
+///
+/// @pre every rank names the same root and total; `mine` has as many elements as this rank's block;
+///      at the root `all` has `total` elements, and may hold `mine` where it belongs
+/// @throws precondition_error, error
+/// Cost: that of the topology's schedule; scratch memory for one vector on ranks that pass blocks on.
+/// Thread safety: that of the communicator.
+template <group Communicator, offers<op::gather> Topology>
+class gather : public launcher<Communicator, Topology, op::gather, moving>,
+               public asynchronous<gather<Communicator, Topology>> {
+ public:
+  gather(Communicator& world, Topology topology)
+      : launcher<Communicator, Topology, op::gather, moving>(world, topology, {1}) {}
+
+  template <buffer Mine>
+  void operator()(Mine const& mine, mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root) {
+    (*this)(mine, all, root, mine.size() * this->world().size());
+  }
+  template <buffer Mine>
+  void operator()(Mine const& mine, mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root,
+                  std::size_t total) {
+    using value = buffer_value_t<Mine>;
+    this->run({root}, {sizeof(value)}, call_for<value>(root), memory<value>(elements(mine), elements(all), root, total),
+              total);
+  }
+  template <buffer Mine>
+  [[nodiscard]] request start(Mine const& mine, mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root) {
+    return start(mine, all, root, mine.size() * this->world().size());
+  }
+  template <buffer Mine>
+  [[nodiscard]] request start(Mine const& mine, mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root,
+                              std::size_t total) {
+    using value = buffer_value_t<Mine>;
+    return this->launch({root}, {sizeof(value)}, call_for<value>(root),
+                        memory<value>(elements(mine), elements(all), root, total), total);
+  }
+
+ private:
+  template <class T>
+  call call_for(rank_type root) const {
+    expects(root < this->world().size(), "gather: the root is not a rank of this communicator");
+    constexpr call what = make_call(operation_kind::gather, element_name<T>(), "", Topology::name);
+    call c = what;
+    c.root = root;
+    return c;
+  }
+  template <class T>
+  memories memory(std::span<T const> mine, std::span<T> all, rank_type root, std::size_t total) const {
+    const rank_type n = this->world().size();
+    const rank_type me = this->world().rank();
+    const std::size_t begin = block_begin(total, n, me);
+    expects(mine.size() == block_size(total, n, me),
+            "gather: the input must have block_size(total, size, rank) elements");
+    memories m{.input = bytes_of(mine), .input_origin = begin};
+    if (me == root) {
+      expects(all.size() == total, "gather: at the root, the output must have `total` elements");
+      expects(disjoint(mine, all) || mine.data() == all.data() + begin,
+              "gather: input and output overlap, and the input is not at its place in the output");
+      m.output = bytes_of(all);
+      m.work = m.output;
+    }
+    return m;
+  }
+};
+
+}  // namespace tutti

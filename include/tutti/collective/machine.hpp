@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/memories.hpp>
+#include <tutti/collective/readers.hpp>
+#include <tutti/collective/slice.hpp>
+#include <tutti/core/error.hpp>
+#include <tutti/core/message.hpp>
+#include <tutti/core/owned.hpp>
+#include <tutti/topology/concept.hpp>
+#include <tutti/trace/concept.hpp>
+
+#include <cstring>
+#include <span>
+
+namespace tutti {
+
+/// A transport whose receivers may read a message where the sender has it: `shares(bytes)` says
+/// whether they would.
+template <class T>
+concept shares_memory = requires(T const& t, std::span<std::byte const> bytes) {
+  { t.shares(bytes) } -> std::same_as<bool>;
+};
+
+/// Runs the schedule of one segment: a state machine of fixed size that goes as far as it can each
+/// time it is asked to `advance`, and never waits.
+///
+/// `Context` is what the segments of an operation have in common: transport, topology, op, extent,
+/// rank, payload, memories.
+///
+/// Four rules make it safe to work in the user's own memory while peers read from it:
+///   1. a reader releases each message as soon as it has used it;
+///   2. a machine is done only when all readers of its messages have released them;
+///   3. a step that overwrites what it sends, sends a snapshot of it, unless the transport copies all
+///      of it at once;
+///   4. nothing is written over a block that a reader may still need.
+template <class Context>
+class machine {
+ public:
+  void start(Context& c, slice cut, stream s) {
+    cut_ = cut;
+    stream_ = s;
+    at_ = 0;
+    total_ = c.topology.steps(c.op, c.extent, c.rank);
+    readers_.clear();
+    load(c);
+  }
+
+  /// True when the segment is complete and its memory is the user's again.
+  /// @throws error on a mismatched call or a peer that sends what no peer would.
+  bool advance(Context& c) {
+    while (at_ != total_) {
+      if (step_.sends() || step_.receives()) {
+        if (!sent_) {
+          send(c);
+        }
+        if (!received_) {  // even if the send is stuck: the peer may wait for this
+          receive(c);
+        }
+        if (!sent_ || !received_) {
+          return false;
+        }
+      } else if (!local(c)) {
+        return false;
+      }
+      ++at_;
+      load(c);
+    }
+    return readers_.all_released(c.transport, stream_);
+  }
+
+  [[nodiscard]] std::uint32_t step_number() const noexcept { return at_; }
+  [[nodiscard]] stream on() const noexcept { return stream_; }
+
+  /// Whom the machine waits for, if anybody.
+  [[nodiscard]] rank_type awaits() const noexcept {
+    if (at_ == total_) {
+      return readers_.first();
+    }
+    return !received_ ? step_.receive.peer : !sent_ ? step_.send.peer : no_rank;
+  }
+
+ private:
+  /// How far one end of a step has come: blocks finished, and bytes of the run under way.
+  struct progress {
+    std::uint32_t blocks = 0;
+    std::size_t bytes = 0;  ///< of the current run
+    std::size_t total = 0;  ///< of the step, when sending
+  };
+
+  void load(Context& c) {
+    if (at_ == total_) {
+      return;
+    }
+    step_ = c.topology.at(c.op, c.extent, c.rank, at_);
+    out_ = {};
+    in_ = {};
+    sent_ = !step_.sends();
+    received_ = !step_.receives();
+    writable_ = false;
+    snapshot_taken_ = false;
+    overwrites_itself_ = step_.sends() && step_.receives() &&
+                         c.memories.same(step_.send.memory, step_.receive.memory) &&
+                         step_.send.blocks.overlaps(step_.receive.blocks, cut_.blocks());
+  }
+
+  /// Offers what is left to send.
+  void send(Context& c) {
+    endpoint const& end = step_.send;
+    std::size_t const size = c.payload.size_of(end.memory);
+    for (;;) {
+      auto const run = cut_.run_at(end.blocks, out_.blocks);
+      std::size_t const bytes = run.count * size;
+      std::byte const* from = bytes == 0 ? nullptr : c.memories.read(end.memory, run.begin, size);
+      if (readers_.full() && !readers_.reap(c.transport, stream_)) {
+        return;
+      }
+      if constexpr (shares_memory<decltype(c.transport)>) {
+        if (overwrites_itself_ && !snapshot_taken_ && c.transport.shares({from, bytes}) && !take_snapshot(c)) {
+          return;
+        }
+      }
+      if (snapshot_taken_) {
+        from = snapshot_.get() + out_.total - out_.bytes;
+      }
+      tutti::sent const result = c.transport.send(end.peer, stream_, {from + out_.bytes, bytes - out_.bytes}, size);
+      if (result.accepted) {
+        if (result.until != 0) {
+          readers_.add(
+              {result.until, end.peer, end.memory, snapshot_taken_ ? block_range{} : end.blocks, snapshot_taken_});
+        }
+        out_.bytes += result.bytes;
+        out_.total += result.bytes;
+        if (out_.bytes == bytes) {
+          out_.blocks += run.blocks;
+          out_.bytes = 0;
+          if (out_.blocks >= end.blocks.count) {
+            sent_ = true;
+            c.note(event_kind::send, at_, end.peer, out_.total);
+            return;
+          }
+        }
+      }
+      // The peer may be stuck in the same exchange: receiving must not wait for what is left to send.
+      if (overwrites_itself_ && !snapshot_taken_ && !take_snapshot(c)) {
+        return;
+      }
+      if (!result.accepted) {
+        return;
+      }
+    }
+  }
+
+  /// Takes what has arrived.
+  void receive(Context& c) {
+    endpoint const& end = step_.receive;
+    if (!writable_) {
+      if ((overwrites_itself_ && !sent_ && !snapshot_taken_) || !may_write(c, end)) {
+        return;
+      }
+      writable_ = true;
+    }
+    const std::size_t size = c.payload.size_of(step_.arrives);
+    for (;;) {
+      auto const run = cut_.run_at(end.blocks, in_.blocks);
+      const std::size_t bytes = run.count * size;
+      bool const copies = step_.how == action::copy;
+      std::byte* const place =
+          copies && bytes != 0 ? c.memories.write(end.memory, run.begin, size) + in_.bytes : nullptr;
+      const chunk part = c.transport.view(end.peer, stream_, {bytes - in_.bytes, size, place});
+      if (!part) {
+        return;
+      }
+      if (part.bytes > bytes - in_.bytes || part.bytes % size != 0 || (part.bytes == 0 && bytes != 0)) {
+        throw error(failure::protocol, "a message of another length than the schedule's").between(c.rank, {end.peer});
+      }
+      c.note(event_kind::receive, at_, end.peer, part.bytes);
+      if (part.bytes != 0) {
+        use(c, run.begin + in_.bytes / size, part, size);
+      }
+      c.transport.release(end.peer, stream_);
+      in_.bytes += part.bytes;
+      if (in_.bytes == bytes) {
+        in_.blocks += run.blocks;
+        in_.bytes = 0;
+        if (in_.blocks >= end.blocks.count) {
+          received_ = true;
+          return;
+        }
+      }
+    }
+  }
+
+  /// Combines or stores a chunk whose first element is element `first` of the vector.
+  void use(Context& c, std::size_t first, chunk part, std::size_t size) {
+    const space to = step_.receive.memory;
+    std::byte* const result = c.memories.write(to, first, c.payload.size_of(to));
+    if (step_.how == action::copy) {
+      if (part.data != result) {
+        c.compute(part.bytes, [&] { c.payload.copy(part.data, result, part.bytes); });
+      }
+      return;
+    }
+    using payload = std::remove_cvref_t<decltype(c.payload)>;
+    if constexpr (payload::combines) {
+      std::byte const* const local = c.memories.read(step_.local, first, c.payload.size_of(step_.local));
+      c.compute(part.bytes, [&] { c.payload.fold(step_, local, part.data, result, part.bytes / size, c.extent); });
+      c.note(event_kind::fold, at_, step_.receive.peer, part.bytes);
+    }
+  }
+
+  /// A step without a peer.
+  bool local(Context& c) {
+    if (!may_write(c, step_.receive)) {
+      return false;
+    }
+    const std::size_t from_size = c.payload.size_of(step_.send.memory);
+    const std::size_t to_size = c.payload.size_of(step_.receive.memory);
+    for (std::uint32_t done = 0; done < step_.send.blocks.count;) {
+      auto const from = cut_.run_at(step_.send.blocks, done);
+      auto const to = cut_.run_at(step_.receive.blocks, done);
+      if (from.count != 0) {
+        c.compute(from.count * from_size, [&] {
+          c.payload.local(step_, c.memories.read(step_.send.memory, from.begin, from_size),
+                          c.memories.write(step_.receive.memory, to.begin, to_size), from.count, c.extent);
+        });
+      }
+      done += from.blocks;
+    }
+    return true;
+  }
+
+  /// Rule 4: no reader still needs the blocks.
+  bool may_write(Context& c, endpoint const& end) {
+    return readers_.empty() || readers_.none_needs(c.transport, stream_, [&](reader const& r) {
+      return c.memories.same(r.memory, end.memory) && r.blocks.overlaps(end.blocks, cut_.blocks());
+    });
+  }
+
+  /// Copies what the step sends aside; there is one place for that, so earlier readers must be done.
+  bool take_snapshot(Context& c) {
+    if (!readers_.none_needs(c.transport, stream_, [](reader const& r) { return r.of_snapshot; })) {
+      return false;
+    }
+    endpoint const& end = step_.send;
+    const std::size_t size = c.payload.size_of(end.memory);
+    std::size_t bytes = 0;
+    for (std::uint32_t done = 0; done < end.blocks.count;) {
+      auto const run = cut_.run_at(end.blocks, done);
+      bytes += run.count * size;
+      done += run.blocks;
+    }
+    if (bytes > snapshot_capacity_) {
+      snapshot_ = owned_array<std::byte>(bytes);
+      snapshot_capacity_ = bytes;
+    }
+    std::size_t at = 0;
+    for (std::uint32_t done = 0; done < end.blocks.count;) {
+      auto const run = cut_.run_at(end.blocks, done);
+      if (run.count != 0) {
+        std::memcpy(snapshot_.get() + at, c.memories.read(end.memory, run.begin, size), run.count * size);
+      }
+      at += run.count * size;
+      done += run.blocks;
+    }
+    snapshot_taken_ = true;
+    return true;
+  }
+
+  slice cut_;
+  stream stream_{};
+  std::uint32_t at_ = 0;
+  std::uint32_t total_ = 0;
+  step step_{};
+  progress out_;
+  progress in_;
+  bool sent_ = true;
+  bool received_ = true;
+  bool writable_ = false;
+  bool overwrites_itself_ = false;
+  bool snapshot_taken_ = false;
+  std::size_t snapshot_capacity_ = 0;
+  owned_array<std::byte> snapshot_;
+  readers readers_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/message.hpp>
+#include <tutti/reduction/concept.hpp>
+#include <tutti/reduction/fold.hpp>
+#include <tutti/topology/concept.hpp>
+
+#include <cstring>
+
+namespace tutti {
+
+/// What an operation does with the elements it receives: combine them by a reduction.
+template <reduction R>
+struct combining {
+  using value_type = typename R::value_type;
+  using accumulator_type = typename R::accumulator_type;
+
+  [[no_unique_address]] R reduction;
+
+  static constexpr bool combines = true;
+  /// Whether `work` may be the user's own output.
+  static constexpr bool work_fits_output = accumulates_in_elements<R>;
+
+  [[nodiscard]] static constexpr std::size_t size_of(space memory) noexcept {
+    return memory == space::work ? sizeof(accumulator_type) : sizeof(value_type);
+  }
+
+  /// Combines `n` arriving elements or accumulators with the local ones.
+  void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n,
+            rank_type ranks) const {
+    tutti::fold(reduction,
+                fold_kind{.local_is_element = st.local == space::input,
+                          .arriving_is_element = st.arrives == space::input,
+                          .arriving_on_left = st.how == action::fold_left,
+                          .finishes = st.receive.memory == space::output},
+                local, arriving, result, n, ranks);
+  }
+
+  void copy(std::byte const* from, std::byte* to, std::size_t bytes) const noexcept {
+    if (bytes == sizeof(value_type)) {
+      std::memcpy(to, from, sizeof(value_type));  // one element: no call
+    } else {
+      std::memcpy(to, from, bytes);
+    }
+  }
+
+  /// A step of one rank alone: contributions and accumulators that reach the output are finished.
+  void local(step const& st, std::byte const* from, std::byte* to, std::size_t n, rank_type ranks) const {
+    if (st.receive.memory == space::output && st.send.memory != space::output) {
+      tutti::finish(reduction, st.send.memory == space::input, from, to, n, ranks);
+    } else if (from != to) {
+      std::memcpy(to, from, n * size_of(st.send.memory));
+    }
+  }
+};
+
+/// Moves elements of so many bytes as they are.
+struct moving {
+  std::size_t element_bytes;
+
+  static constexpr bool combines = false;
+  static constexpr bool work_fits_output = true;
+
+  [[nodiscard]] constexpr std::size_t size_of(space) const noexcept { return element_bytes; }
+
+  void copy(std::byte const* from, std::byte* to, std::size_t bytes) const noexcept { std::memcpy(to, from, bytes); }
+
+  void local(step const&, std::byte const* from, std::byte* to, std::size_t n, rank_type) const noexcept {
+    if (from != to) {
+      std::memcpy(to, from, n * element_bytes);
+    }
+  }
+};
+
+}  // namespace tutti

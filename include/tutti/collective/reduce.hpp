@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/asynchronous.hpp>
+#include <tutti/collective/concept.hpp>
+#include <tutti/collective/launcher.hpp>
+#include <tutti/collective/payload.hpp>
+#include <tutti/collective/regions.hpp>
+
+namespace tutti {
+
+/// The root ends with the combination of all ranks' vectors; the other ranks' vectors stay as they are.
+///
+///     tutti::reduce total{world, tutti::binary_tree{}, tutti::sum<double>{}};
+///     total(data, 0);            // in place at the root
+///     total(mine, result, 0);    // result is used at the root only, and may be empty elsewhere
+///
+/// @pre every rank calls with as many elements and the same root
+/// @throws precondition_error, error
+/// Cost: that of the topology's schedule; scratch memory for one vector on ranks that pass partial
+/// results on. Thread safety: that of the communicator.
+template <group Communicator, offers<op::reduce> Topology, reduction Reduction>
+  requires keeps_order_for<Topology, Reduction>
+class reduce : public launcher<Communicator, Topology, op::reduce, combining<Reduction>>,
+               public asynchronous<reduce<Communicator, Topology, Reduction>> {
+  using base = launcher<Communicator, Topology, op::reduce, combining<Reduction>>;
+
+ public:
+  using value_type = typename Reduction::value_type;
+
+  reduce(Communicator& world, Topology topology, Reduction reduction)
+      : base(world, topology, {reduction}), payload_{reduction} {}
+
+  void operator()(mutable_buffer_of<value_type> auto&& data, rank_type root) {
+    auto const v = elements(data);
+    this->run({root}, payload_, call_for(root), memory<value_type>(v, v, root), v.size());
+  }
+  void operator()(buffer_of<value_type> auto const& input, mutable_buffer_of<value_type> auto&& output,
+                  rank_type root) {
+    this->run({root}, payload_, call_for(root), memory<value_type>(elements(input), elements(output), root),
+              input.size());
+  }
+  [[nodiscard]] request start(mutable_buffer_of<value_type> auto&& data, rank_type root) {
+    auto const v = elements(data);
+    return this->launch({root}, payload_, call_for(root), memory<value_type>(v, v, root), v.size());
+  }
+  [[nodiscard]] request start(buffer_of<value_type> auto const& input, mutable_buffer_of<value_type> auto&& output,
+                              rank_type root) {
+    return this->launch({root}, payload_, call_for(root), memory<value_type>(elements(input), elements(output), root),
+                        input.size());
+  }
+
+ private:
+  call call_for(rank_type root) const {
+    expects(root < this->world().size(), "reduce: the root is not a rank of this communicator");
+    constexpr call what =
+        make_call(operation_kind::reduce, element_name<value_type>(), Reduction::name, Topology::name);
+    call c = what;
+    c.root = root;
+    return c;
+  }
+
+  template <class T>
+  memories memory(std::span<T const> in, std::span<T> out, rank_type root) const {
+    if (this->world().rank() != root) {
+      return {.input = bytes_of(in)};
+    }
+    expects(in.size() == out.size(), "reduce: at the root, input and output must have as many elements");
+    expects(same_or_apart(in, out), "reduce: input and output overlap; they must be the same or apart");
+    std::byte* const data = bytes_of(out);
+    return {.input = bytes_of(in), .work = combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
+  }
+
+  combining<Reduction> payload_;
+};
+
+}  // namespace tutti

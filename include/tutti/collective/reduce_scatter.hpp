@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/asynchronous.hpp>
+#include <tutti/collective/concept.hpp>
+#include <tutti/collective/launcher.hpp>
+#include <tutti/collective/payload.hpp>
+#include <tutti/collective/regions.hpp>
+
+namespace tutti {
+
+/// Rank r ends with block r of the combination of all ranks' vectors. Blocks differ by at most one
+/// element when the count does not divide: see block_begin and block_size.
+///
+///     tutti::reduce_scatter share{world, tutti::ring{}, tutti::sum<float>{}};
+///     share(vector, my_block);
+///     auto mine = share(vector);  // in place: a view of this rank's block; the others are used up
+///
+/// @pre every rank calls with as many elements; the output has as many as this rank's block
+/// @throws precondition_error, error
+/// Cost: that of the topology's schedule; scratch memory for one vector unless in place.
+/// Thread safety: that of the communicator.
+template <group Communicator, offers<op::reduce_scatter> Topology, reduction Reduction>
+  requires keeps_order_for<Topology, Reduction>
+class reduce_scatter : public launcher<Communicator, Topology, op::reduce_scatter, combining<Reduction>>,
+                       public asynchronous<reduce_scatter<Communicator, Topology, Reduction>> {
+  using base = launcher<Communicator, Topology, op::reduce_scatter, combining<Reduction>>;
+
+ public:
+  using value_type = typename Reduction::value_type;
+
+  reduce_scatter(Communicator& world, Topology topology, Reduction reduction)
+      : base(world, topology, {reduction}), payload_{reduction} {}
+
+  std::span<value_type> operator()(mutable_buffer_of<value_type> auto&& data) {
+    auto const v = elements(data);
+    this->run({}, payload_, what, in_place(v), v.size());
+    return v.subspan(begin(v.size()), size(v.size()));
+  }
+  void operator()(buffer_of<value_type> auto const& input, mutable_buffer_of<value_type> auto&& output) {
+    this->run({}, payload_, what, apart(elements(input), elements(output)), input.size());
+  }
+  [[nodiscard]] request start(mutable_buffer_of<value_type> auto&& data) {
+    auto const v = elements(data);
+    return this->launch({}, payload_, what, in_place(v), v.size());
+  }
+  [[nodiscard]] request start(buffer_of<value_type> auto const& input, mutable_buffer_of<value_type> auto&& output) {
+    return this->launch({}, payload_, what, apart(elements(input), elements(output)), input.size());
+  }
+
+ private:
+  static constexpr call what =
+      make_call(operation_kind::reduce_scatter, element_name<value_type>(), Reduction::name, Topology::name);
+
+  [[nodiscard]] std::size_t begin(std::size_t count) const noexcept {
+    return block_begin(count, this->world().size(), this->world().rank());
+  }
+  [[nodiscard]] std::size_t size(std::size_t count) const noexcept {
+    return block_size(count, this->world().size(), this->world().rank());
+  }
+
+  static memories in_place(std::span<value_type> v) noexcept {
+    std::byte* const data = bytes_of(v);
+    return {.input = data, .work = combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
+  }
+  memories apart(std::span<value_type const> in, std::span<value_type> out) const {
+    expects(out.size() == size(in.size()),
+            "reduce_scatter: the output must have block_size(count, size, rank) elements");
+    expects(disjoint(in, out), "reduce_scatter: input and output overlap; call it in place with one vector instead");
+    return {.input = bytes_of(in), .output = bytes_of(out), .output_origin = begin(in.size())};
+  }
+
+  combining<Reduction> payload_;
+};
+
+}  // namespace tutti

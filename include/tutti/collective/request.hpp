@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/pending.hpp>
+
+#include <utility>
+
+namespace tutti {
+
+/// An operation under way. The buffers belong to it until it is complete.
+///
+/// Destroying a request that is not complete gives the operation up: the epoch fails on every rank,
+/// with an error that names this one. Thread safety: that of the communicator.
+class request {
+ public:
+  request() noexcept = default;
+  explicit request(pending& operation) noexcept : operation_(&operation) {}
+  request(request&& other) noexcept : operation_(std::exchange(other.operation_, nullptr)) {}
+  request& operator=(request&& other) noexcept {
+    request(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~request() {
+    if (operation_ != nullptr) {
+      operation_->cancel(*operation_);
+      operation_->retire(*operation_);
+    }
+  }
+
+  void swap(request& other) noexcept { std::swap(operation_, other.operation_); }
+
+  /// Whether there is an operation that has not been waited for.
+  [[nodiscard]] bool valid() const noexcept { return operation_ != nullptr; }
+
+  /// Moves the operation on; true when it is complete. Never waits.
+  /// @throws error if it has failed
+  [[nodiscard]] bool test() {
+    if (operation_ == nullptr) {
+      return true;
+    }
+    operation_->poll(*operation_);
+    if (!operation_->ended) {
+      return false;
+    }
+    finish();
+    return true;
+  }
+
+  /// Until the operation is complete, or its deadline has passed.
+  /// @throws error if it has failed
+  void wait() {
+    if (operation_ != nullptr) {
+      operation_->wait(*operation_, duration(-1));
+      finish();
+    }
+  }
+
+  /// Until the operation is complete or so much time has passed; false in that case, and the
+  /// operation goes on.
+  /// @throws error if it has failed
+  [[nodiscard]] bool wait_for(duration limit) {
+    if (operation_ == nullptr) {
+      return true;
+    }
+    if (!operation_->wait(*operation_, limit < duration::zero() ? duration::zero() : limit)) {
+      return false;
+    }
+    finish();
+    return true;
+  }
+
+  /// Gives the operation up, if it is not complete: the epoch fails on every rank, with an error that
+  /// names this one, and `test` and `wait` throw it here.
+  void cancel() {
+    if (operation_ != nullptr) {
+      operation_->cancel(*operation_);
+    }
+  }
+
+  /// Whether `test` would return or throw at once. Moves nothing on.
+  [[nodiscard]] bool ended() const noexcept { return operation_ == nullptr || operation_->ended; }
+
+  /// Ends the operation with an error if its deadline has passed, counted from the first such call.
+  /// For event loops, which never wait.
+  void check_deadline() {
+    if (operation_ != nullptr && !operation_->ended) {
+      operation_->check_deadline(*operation_);
+    }
+  }
+
+ private:
+  void finish() {
+    pending& p = *std::exchange(operation_, nullptr);
+    struct retirement {
+      pending& p;
+      ~retirement() { p.retire(p); }
+    } after{p};
+    p.result(p);
+  }
+
+  pending* operation_ = nullptr;
+};
+
+}  // namespace tutti

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/asynchronous.hpp>
+#include <tutti/collective/concept.hpp>
+#include <tutti/collective/launcher.hpp>
+#include <tutti/collective/payload.hpp>
+#include <tutti/collective/regions.hpp>
+
+namespace tutti {
+
+/// Rank r ends with block r of the root's vector.
+///
+///     tutti::scatter deal{world, tutti::binary_tree{}};
+///     deal(all, mine, 0);          // as many elements for each rank; `all` counts at the root only
+///     deal(all, mine, 0, total);   // `total` elements in all: blocks as by block_begin, block_size
+///
+/// @pre every rank names the same root and total; `mine` has as many elements as this rank's block;
+///      at the root `all` has `total` elements, and may hold `mine` where it belongs
+/// @throws precondition_error, error
+/// Cost: that of the topology's schedule; scratch memory for one vector on ranks that pass blocks on.
+/// Thread safety: that of the communicator.
+template <group Communicator, offers<op::scatter> Topology>
+class scatter : public launcher<Communicator, Topology, op::scatter, moving>,
+                public asynchronous<scatter<Communicator, Topology>> {
+ public:
+  scatter(Communicator& world, Topology topology)
+      : launcher<Communicator, Topology, op::scatter, moving>(world, topology, {1}) {}
+
+  template <mutable_buffer Mine>
+  void operator()(buffer_of<buffer_value_t<Mine>> auto const& all, Mine&& mine, rank_type root) {
+    (*this)(all, mine, root, mine.size() * this->world().size());
+  }
+  template <mutable_buffer Mine>
+  void operator()(buffer_of<buffer_value_t<Mine>> auto const& all, Mine&& mine, rank_type root, std::size_t total) {
+    using value = buffer_value_t<Mine>;
+    this->run({root}, {sizeof(value)}, call_for<value>(root), memory<value>(elements(all), elements(mine), root, total),
+              total);
+  }
+  template <mutable_buffer Mine>
+  [[nodiscard]] request start(buffer_of<buffer_value_t<Mine>> auto const& all, Mine&& mine, rank_type root) {
+    return start(all, mine, root, mine.size() * this->world().size());
+  }
+  template <mutable_buffer Mine>
+  [[nodiscard]] request start(buffer_of<buffer_value_t<Mine>> auto const& all, Mine&& mine, rank_type root,
+                              std::size_t total) {
+    using value = buffer_value_t<Mine>;
+    return this->launch({root}, {sizeof(value)}, call_for<value>(root),
+                        memory<value>(elements(all), elements(mine), root, total), total);
+  }
+
+ private:
+  template <class T>
+  call call_for(rank_type root) const {
+    expects(root < this->world().size(), "scatter: the root is not a rank of this communicator");
+    constexpr call what = make_call(operation_kind::scatter, element_name<T>(), "", Topology::name);
+    call c = what;
+    c.root = root;
+    return c;
+  }
+  template <class T>
+  memories memory(std::span<T const> all, std::span<T> mine, rank_type root, std::size_t total) const {
+    const rank_type n = this->world().size();
+    const rank_type me = this->world().rank();
+    const std::size_t begin = block_begin(total, n, me);
+    expects(mine.size() == block_size(total, n, me),
+            "scatter: the output must have block_size(total, size, rank) elements");
+    memories m{.output = bytes_of(mine), .output_origin = begin};
+    if (me == root) {
+      expects(all.size() == total, "scatter: at the root, the input must have `total` elements");
+      expects(disjoint(all, mine) || mine.data() == all.data() + begin,
+              "scatter: input and output overlap, and the output is not at its place in the input");
+      m.input = bytes_of(all);
+    }
+    return m;
+  }
+};
+
+}  // namespace tutti

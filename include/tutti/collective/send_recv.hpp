@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/asynchronous.hpp>
+#include <tutti/collective/concept.hpp>
+#include <tutti/collective/launcher.hpp>
+#include <tutti/collective/payload.hpp>
+#include <tutti/collective/regions.hpp>
+#include <tutti/topology/edge.hpp>
+
+namespace tutti {
+
+/// Sends a message to one rank, which receives it with `recv`. Messages from one rank to another are
+/// received in the order of sending; those of different pairs are independent.
+///
+///     tutti::send give{world};
+///     give(data, 1);
+///
+/// It may return before the message is received, or wait until it is: do not rely on either. Two
+/// ranks that exchange messages start both, then wait.
+///
+/// @pre the receiver expects as many elements of the same type
+/// @throws precondition_error, error
+/// Cost: one message. Thread safety: that of the communicator.
+template <group Communicator>
+class send : public launcher<Communicator, edge, op::transfer, moving>, public asynchronous<send<Communicator>> {
+ public:
+  explicit send(Communicator& world) : launcher<Communicator, edge, op::transfer, moving>(world, edge{}, {1}) {}
+
+  template <buffer Data>
+  void operator()(Data const& data, rank_type to) {
+    std::span<buffer_value_t<Data> const> const v = elements(data);
+    this->run(pair(to), {sizeof(v[0])}, call_for(v), {.input = bytes_of(v)}, v.size());
+  }
+  template <buffer Data>
+  [[nodiscard]] request start(Data const& data, rank_type to) {
+    std::span<buffer_value_t<Data> const> const v = elements(data);
+    return this->launch(pair(to), {sizeof(v[0])}, call_for(v), {.input = bytes_of(v)}, v.size());
+  }
+
+ private:
+  [[nodiscard]] op::transfer pair(rank_type to) const {
+    expects(to < this->world().size() && to != this->world().rank(),
+            "send: the receiver must be another rank of this communicator");
+    return {this->world().rank(), to};
+  }
+  template <class T>
+  static constexpr call call_for(std::span<T const>) noexcept {
+    return make_call(operation_kind::transfer, element_name<T>(), "", "");
+  }
+};
+
+/// Receives a message from one rank, which sends it with `send`.
+///
+///     tutti::recv take{world};
+///     take(data, 0);
+///
+/// @pre the sender sends as many elements of the same type
+/// @throws precondition_error, error
+/// Cost: one message. Thread safety: that of the communicator.
+template <group Communicator>
+class recv : public launcher<Communicator, edge, op::transfer, moving>, public asynchronous<recv<Communicator>> {
+ public:
+  explicit recv(Communicator& world) : launcher<Communicator, edge, op::transfer, moving>(world, edge{}, {1}) {}
+
+  void operator()(mutable_buffer auto&& data, rank_type from) {
+    auto const v = elements(data);
+    this->run(pair(from), {sizeof(v[0])}, call_for(v), {.output = bytes_of(v)}, v.size());
+  }
+  [[nodiscard]] request start(mutable_buffer auto&& data, rank_type from) {
+    auto const v = elements(data);
+    return this->launch(pair(from), {sizeof(v[0])}, call_for(v), {.output = bytes_of(v)}, v.size());
+  }
+
+ private:
+  [[nodiscard]] op::transfer pair(rank_type from) const {
+    expects(from < this->world().size() && from != this->world().rank(),
+            "recv: the sender must be another rank of this communicator");
+    return {from, this->world().rank()};
+  }
+  template <class T>
+  static constexpr call call_for(std::span<T>) noexcept {
+    return make_call(operation_kind::transfer, element_name<T>(), "", "");
+  }
+};
+
+}  // namespace tutti

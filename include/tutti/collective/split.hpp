@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/allgather.hpp>
+#include <tutti/collective/group_rendezvous.hpp>
+#include <tutti/topology/doubling.hpp>
+
+#include <cstdlib>
+#include <vector>
+
+namespace tutti {
+
+/// The members of one colour, in the order of their keys, and among equal keys in the order of their
+/// ranks in the parent: a rendezvous to make a communicator of.
+template <group Communicator>
+[[nodiscard]] group_rendezvous<Communicator> choose_sides(Communicator& parent, std::uint32_t colour,
+                                                          std::int64_t key) {
+  struct choice {
+    std::int64_t key;
+    std::uint32_t colour;
+    rank_type rank;
+  };
+  std::vector<choice> all(parent.size());
+  choice const mine{key, colour, parent.rank()};
+  allgather{parent, doubling{}}(std::span(&mine, 1), all);
+  std::erase_if(all, [&](choice const& c) { return c.colour != colour; });
+  std::qsort(all.data(), all.size(), sizeof(choice), [](void const* left, void const* right) {
+    choice const& a = *static_cast<choice const*>(left);
+    choice const& b = *static_cast<choice const*>(right);
+    bool const before = a.key != b.key ? a.key < b.key : a.rank < b.rank;
+    return before ? -1 : 1;
+  });
+  std::vector<rank_type> members;
+  rank_type rank = 0;
+  for (choice const& c : all) {
+    if (c.rank == parent.rank()) {
+      rank = static_cast<rank_type>(members.size());
+    }
+    members.push_back(c.rank);
+  }
+  return {parent, std::move(members), rank};
+}
+
+/// A communicator of its own for each colour: its ranks are the members that named that colour, in
+/// the order of their keys. It has its own transport, so nothing that happens on it delays the
+/// parent, or the other way round; a fault of one is not a fault of the other.
+///
+///     auto row = tutti::split(world, world.rank() / columns, world.rank());
+///
+/// Collective over the parent.
+/// @throws error
+template <class Transport, rank_type N, class Trace>
+[[nodiscard]] communicator<Transport, dynamic, Trace> split(communicator<Transport, N, Trace>& parent,
+                                                            std::uint32_t colour, std::int64_t key = 0) {
+  auto meet = choose_sides(parent, colour, key);
+  return communicator<Transport, dynamic, Trace>(meet, parent.settings());
+}
+
+}  // namespace tutti

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/error.hpp>
+#include <tutti/core/time.hpp>
+
+#include <cerrno>
+#include <poll.h>
+
+namespace tutti {
+
+/// Tells the processor that this is a waiting loop.
+inline void relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// How often somebody who waits looks for peers that are gone.
+inline constexpr duration between_looks = std::chrono::milliseconds(10);
+
+/// How a wait ended.
+enum class waited { done, limit, fault };
+
+/// Calls `advance` until it says true: spins for as long as a message takes, yields for as long as a
+/// busy peer may need the core, then sleeps on the transport's descriptor. Everything else that was
+/// started on the communicator moves on meanwhile.
+///
+/// Returns early when `limit` has passed or when the epoch has failed. A negative limit is none. Now
+/// and then it looks for dead peers and calls `inquire`, which may find out that waiting is in vain.
+template <class Communicator, class Advance, class Inquire>
+waited wait(Communicator& world, Advance advance, Inquire inquire, duration limit) {
+  auto& transport = world.transport();
+  int const spins = world.crowded() ? 64 : 4096;
+  for (int i = 0; i < spins; ++i) {
+    if (advance()) {
+      return waited::done;
+    }
+    relax();
+    if (i % 32 == 31) {
+      world.poll();
+      if (transport.fault()) {
+        return waited::fault;
+      }
+    }
+  }
+
+  constexpr int yields = 64;
+  for (int i = 0; i < yields; ++i) {
+    std::this_thread::yield();
+    world.poll();
+    if (advance()) {
+      return waited::done;
+    }
+  }
+
+  // From here on a system call is nothing. The clock starts now: the spins above were microseconds.
+  const time_point begin = transport.now();
+  time_point next_look = begin + between_looks;
+  for (;;) {
+    ::pollfd handle{.fd = transport.arm(), .events = POLLIN, .revents = 0};
+    world.poll();
+    bool const done = advance();
+    if (!done && !transport.fault()) {
+      const duration left = limit < duration::zero() ? between_looks : begin + limit - transport.now();
+      const duration nap = left < between_looks ? left : between_looks;
+      ::poll(&handle, 1,
+             nap <= duration::zero() ? 0
+                                     : static_cast<int>(nap.count() / 1'000'000 + 1));  // EINTR is as good as a wake-up
+    }
+    transport.disarm();
+    world.poll();
+    if (done || advance()) {
+      return waited::done;
+    }
+    const time_point now = transport.now();
+    if (now >= next_look) {
+      transport.look();
+      inquire();
+      next_look = now + between_looks;
+    }
+    if (transport.fault()) {
+      return waited::fault;
+    }
+    if (limit >= duration::zero() && now - begin >= limit) {
+      return waited::limit;
+    }
+  }
+}
+
+}  // namespace tutti

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/wait.hpp>
+#include <tutti/communicator.hpp>
+
+#include <atomic>
+#include <mutex>
+#include <poll.h>
+#include <thread>
+
+namespace tutti {
+
+/// A thread that moves on what has been started on a communicator while its owner computes.
+///
+///     auto pending = sum.start(bucket);
+///     {
+///       tutti::progress_thread background{world};
+///       compute();
+///     }
+///     pending.wait();
+///
+/// As long as it lives, the communicator belongs to it, except while `pause()`'s lock is held: also to
+/// start, test, cancel or destroy a request takes the lock. It sleeps when nothing arrives.
+template <class Communicator>
+class progress_thread {
+ public:
+  explicit progress_thread(Communicator& world) : world_(&world), thread_([this] { run(); }) {}
+  progress_thread(progress_thread const&) = delete;
+  progress_thread& operator=(progress_thread const&) = delete;
+  ~progress_thread() {
+    stopping_.store(true, std::memory_order_relaxed);
+    thread_.join();
+  }
+
+  /// The communicator is the caller's until the lock is gone.
+  [[nodiscard]] std::unique_lock<std::mutex> pause() {
+    claims_.fetch_add(1, std::memory_order_relaxed);  // or the thread would take the mutex again at once
+    std::unique_lock lock(mutex_);
+    claims_.fetch_sub(1, std::memory_order_relaxed);
+    return lock;
+  }
+
+ private:
+  void run() {
+    constexpr int busy_rounds = 200;
+    int idle = 0;
+    time_point looked{};
+    while (!stopping_.load(std::memory_order_relaxed)) {
+      if (claims_.load(std::memory_order_relaxed) != 0) {
+        std::this_thread::yield();
+        continue;
+      }
+      int handle = -1;
+      {
+        std::lock_guard const lock(mutex_);
+        world_->poll();
+        if (++idle >= busy_rounds) {
+          handle = world_->transport().arm();
+          world_->poll();
+        }
+      }
+      if (handle < 0) {
+        std::this_thread::yield();
+        continue;
+      }
+      // The owner's own waiting may take the wake-up instead, hence the short time.
+      ::pollfd waiting{.fd = handle, .events = POLLIN, .revents = 0};
+      if (::poll(&waiting, 1, 1) > 0) {
+        idle = 0;
+      }
+      std::lock_guard const lock(mutex_);
+      world_->transport().disarm();
+      if (time_point const now = world_->transport().now(); now - looked >= between_looks) {
+        looked = now;
+        world_->transport().look();
+      }
+    }
+  }
+
+  Communicator* world_;
+  std::mutex mutex_;
+  std::atomic<int> claims_{0};
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/bootstrap/processes.hpp>
+#include <tutti/bootstrap/threads.hpp>
+#include <tutti/communicator.hpp>
+
+#include <type_traits>
+
+namespace tutti {
+
+/// Makes a world of `n` ranks on this host, with no launcher: threads for a transport that lives in
+/// one process, forked processes for the others. Every rank runs `f(world)`.
+///
+///     auto results = tutti::spawn<tutti::loopback>(4, [](auto& world) { return world.rank(); });
+///
+/// Returns, in rank order, what each rank returned or why it failed; waits until all have ended.
+/// What processes return must be able to travel: see bootstrap/returnable.hpp.
+///
+/// @pre n >= 1; before processes are forked the caller has no other threads that hold locks
+template <class Transport, class F>
+[[nodiscard]] auto spawn(rank_type n, F&& f, world_options<Transport> const& options = {}) {
+  auto const rank = [&](auto& meet) {
+    communicator<Transport> world(meet, options);
+    return f(world);
+  };
+  if constexpr (in_process<Transport>) {
+    return run_threads(n, rank);
+  } else {
+    return run_processes(n, rank);
+  }
+}
+
+/// The same for a world whose size is known at compile time.
+template <class Transport, rank_type N, class F>
+  requires(N != dynamic)
+[[nodiscard]] auto spawn(F&& f, world_options<Transport> const& options = {}) {
+  auto const rank = [&](auto& meet) {
+    communicator<Transport, N> world(meet, options);
+    return f(world);
+  };
+  if constexpr (in_process<Transport>) {
+    return run_threads(N, rank);
+  } else {
+    return run_processes(N, rank);
+  }
+}
+
+}  // namespace tutti

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The parts of tutti that need nothing but the standard library and POSIX: worlds of threads and of
+// processes of one host, every topology, reduction and collective. Everything else has a header of its
+// own: joining a world that a launcher started, <tutti/join.hpp>; the other transports, e.g.
+// <tutti/transport/tcp.hpp>; Boost.Asio, <tutti/asio.hpp>.
+
+#include <tutti/collective/allgather.hpp>       // IWYU pragma: export
+#include <tutti/collective/allreduce.hpp>       // IWYU pragma: export
+#include <tutti/collective/alltoall.hpp>        // IWYU pragma: export
+#include <tutti/collective/barrier.hpp>         // IWYU pragma: export
+#include <tutti/collective/broadcast.hpp>       // IWYU pragma: export
+#include <tutti/collective/gather.hpp>          // IWYU pragma: export
+#include <tutti/collective/reduce.hpp>          // IWYU pragma: export
+#include <tutti/collective/reduce_scatter.hpp>  // IWYU pragma: export
+#include <tutti/collective/scatter.hpp>         // IWYU pragma: export
+#include <tutti/collective/send_recv.hpp>       // IWYU pragma: export
+#include <tutti/collective/split.hpp>           // IWYU pragma: export
+#include <tutti/communicator.hpp>               // IWYU pragma: export
+#include <tutti/reduction/arithmetic.hpp>       // IWYU pragma: export
+#include <tutti/reduction/bitwise.hpp>          // IWYU pragma: export
+#include <tutti/reduction/functor.hpp>          // IWYU pragma: export
+#include <tutti/reduction/logical.hpp>          // IWYU pragma: export
+#include <tutti/spawn.hpp>                      // IWYU pragma: export
+#include <tutti/topology/binary_tree.hpp>       // IWYU pragma: export
+#include <tutti/topology/butterfly.hpp>         // IWYU pragma: export
+#include <tutti/topology/chain.hpp>             // IWYU pragma: export
+#include <tutti/topology/direct.hpp>            // IWYU pragma: export
+#include <tutti/topology/doubling.hpp>          // IWYU pragma: export
+#include <tutti/topology/planned.hpp>           // IWYU pragma: export
+#include <tutti/topology/ring.hpp>              // IWYU pragma: export
+#include <tutti/topology/star.hpp>              // IWYU pragma: export
+#include <tutti/transport/loopback.hpp>         // IWYU pragma: export
+#include <tutti/transport/shared_memory.hpp>    // IWYU pragma: export

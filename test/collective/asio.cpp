@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_asio
+#include <laws/operators.hpp>
+#include <support/worlds.hpp>
+#include <tutti/asio.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/tcp.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <ctime>
+
+namespace asio = boost::asio;
+
+namespace {
+
+double cpu_seconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+/// A coroutine awaits one operation after the other, and two at once.
+template <class World>
+std::string coroutine(World& world) {
+  asio::io_context io;
+  tutti::on_asio loop{world, io};
+  tutti::allreduce sum{world, tutti::ring{}, tutti::sum<std::uint32_t>{}};
+  std::string complaint = "it did not end";
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        for (std::size_t k = 0; k < 50; ++k) {
+          auto v = laws::contributions<std::uint32_t>(world.rank(), k * 31, k);
+          auto w = laws::contributions<std::uint32_t>(world.rank(), 10, k);
+          auto pending = sum.start(w);
+          co_await sum.async(v, asio::use_awaitable);
+          co_await loop.async_wait(std::move(pending), asio::use_awaitable);
+          if (!laws::equal_bits(v, laws::sequential(tutti::sum<std::uint32_t>{}, world.size(), k * 31, k)) ||
+              !laws::equal_bits(w, laws::sequential(tutti::sum<std::uint32_t>{}, world.size(), 10, k))) {
+            throw std::runtime_error("operation " + std::to_string(k) + " is wrong");
+          }
+        }
+      },
+      [&](std::exception_ptr why) {
+        complaint.clear();
+        try {
+          if (why) {
+            std::rethrow_exception(why);
+          }
+        } catch (std::exception const& e) {
+          complaint = e.what();
+        }
+      });
+  io.run();
+  return complaint;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_coroutine_awaits_operations) {
+  for (tutti::rank_type const n : {1U, 2U, 5U}) {
+    support::agree<tutti::loopback>(n, [](auto& world) { return coroutine(world); });
+  }
+  support::agree<tutti::tcp>(3, [](auto& world) { return coroutine(world); });
+}
+
+BOOST_AUTO_TEST_CASE(a_callback_and_a_future_get_the_result) {
+  support::agree<tutti::loopback>(3, [](auto& world) -> std::string {
+    asio::io_context io;
+    tutti::on_asio loop{world, io};
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    std::vector<int> a(100, 1);
+    std::vector<int> b(100, 2);
+    bool called = false;
+    sum.async(a, [&](std::exception_ptr why) { called = !why; });
+    std::future<void> future = sum.async(b, asio::use_future);
+    io.run();
+    future.get();
+    return called && a[99] == 3 && b[99] == 6 ? "" : "wrong";
+  });
+}
+
+BOOST_AUTO_TEST_CASE(whoever_waits_burns_no_processor_time) {
+  auto const results = tutti::spawn<tutti::loopback>(2, [](auto& world) {
+    asio::io_context io;
+    tutti::on_asio loop{world, io};
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    std::vector<int> v(10000, 1);
+    double used = 0;
+    if (world.rank() == 1) {  // busy with something else for so long
+      double const until = cpu_seconds() + 0.3;
+      while (cpu_seconds() < until) {
+      }
+    }
+    double const before = cpu_seconds();
+    sum.async(v, [&](std::exception_ptr) { used = cpu_seconds() - before; });
+    io.run();
+    return used;
+  });
+  BOOST_TEST(results[0].value() < 0.1);
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_reaches_whoever_awaits) {
+  auto const results = tutti::spawn<tutti::loopback>(2, [](auto& world) {
+    asio::io_context io;
+    tutti::on_asio loop{world, io};
+    if (world.rank() == 1) {
+      throw std::runtime_error("gone");
+    }
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    std::vector<int> v(10000, 1);
+    std::future<void> future = sum.async(v, asio::use_future);
+    io.run();
+    future.get();
+  });
+  BOOST_TEST((results[0].failure().kind == tutti::failure::peer_lost), results[0].failure().text);
+}
+
+BOOST_AUTO_TEST_CASE(the_deadline_holds_without_anybody_waiting) {
+  auto const results = tutti::spawn<tutti::loopback>(2, [](auto& world) {
+    asio::io_context io;
+    tutti::on_asio loop{world, io};
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    sum.deadline(std::chrono::milliseconds(100));
+    std::vector<int> v(10000, 1);
+    while (world.rank() == 1 && !world.transport().fault()) {
+      std::this_thread::yield();
+    }
+    std::future<void> future = sum.async(v, asio::use_future);
+    io.run();
+    future.get();
+  });
+  for (auto const& r : results) {
+    BOOST_TEST((r.failure().kind == tutti::failure::deadline), r.failure().text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_gives_the_operation_up_everywhere) {
+  auto const results = tutti::spawn<tutti::loopback>(2, [](auto& world) {
+    asio::io_context io;
+    tutti::on_asio loop{world, io};
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    std::vector<int> v(10000, 1);
+    if (world.rank() == 1) {
+      while (!world.transport().fault()) {
+        std::this_thread::yield();
+      }
+      sum(v);
+    }
+    asio::cancellation_signal stop;
+    std::exception_ptr failure;
+    sum.async(v, asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr why) { failure = why; }));
+    asio::post(io, [&] { stop.emit(asio::cancellation_type::terminal); });
+    io.run();
+    std::rethrow_exception(failure);
+  });
+  for (auto const& r : results) {
+    BOOST_TEST((r.failure().kind == tutti::failure::cancelled), r.failure().text);
+    BOOST_TEST((r.failure().at_fault == std::vector<tutti::rank_type>{0}), r.failure().text);
+  }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_models
+#include <tutti/bootstrap/launched_rendezvous.hpp>
+#include <tutti/trace/memory_trace.hpp>
+#include <tutti/transport/tcp.hpp>
+#include <tutti/tutti.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+// That each model satisfies its concept is asserted here and not in its header, where everybody who
+// includes it would pay for the proof.
+
+using namespace tutti;
+
+static_assert(tracer<no_trace> && tracer<memory_trace>);
+
+static_assert(topology<ring> && topology<chain> && topology<binary_tree> && topology<doubling>);
+static_assert(topology<butterfly> && topology<star> && topology<direct>);
+static_assert(topology<edge> && offers<edge, op::transfer>);
+static_assert(topology<planned<true>> && offers<planned<true>, op::allreduce>);
+static_assert(topology<plan<true>> && offers<plan<true>, op::allreduce>);
+static_assert(rooted_tree<binomial_tree> && rooted_tree<in_order_tree> && rooted_tree<line_tree>);
+static_assert(rooted_tree<star_tree>);
+
+static_assert(in_process<loopback> && inquires<loopback>);
+static_assert(transport<shared_memory> && inquires<shared_memory> && !in_process<shared_memory>);
+static_assert(transport<tcp> && inquires<tcp> && !in_process<tcp>);
+
+static_assert(rendezvous<thread_rendezvous> && rendezvous<process_rendezvous> && rendezvous<launched_rendezvous>);
+static_assert(rendezvous<tcp_rendezvous> && rendezvous<file_rendezvous>);
+
+template <class... R>
+constexpr bool all_reductions = (reduction<R> && ...);
+static_assert(all_reductions<sum<int>, prod<int>, min<int>, max<int>>);
+static_assert(all_reductions<sum<float>, prod<float>, min<float>, max<float>, mean<float>>);
+static_assert(all_reductions<bit_and<unsigned>, bit_or<unsigned>, bit_xor<unsigned>>);
+static_assert(all_reductions<bit_and<std::byte>, bit_or<std::byte>, bit_xor<std::byte>>);
+static_assert(all_reductions<logical_and<>, logical_or<>, logical_xor<>>);
+static_assert(all_reductions<logical_and<int>, logical_or<int>, logical_xor<int>>);
+static_assert(reduction<functor<int, int (*)(int, int)>>);
+
+BOOST_AUTO_TEST_CASE(the_models_tell_their_names) {
+  BOOST_TEST(loopback::name == "loopback");
+  BOOST_TEST(shared_memory::name == "shared_memory");
+  BOOST_TEST(tcp::name == "tcp");
+}

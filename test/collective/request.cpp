@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_request
+#include <laws/operators.hpp>
+#include <support/worlds.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/barrier.hpp>
+#include <tutti/collective/send_recv.hpp>
+#include <tutti/progress_thread.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/trace/memory_trace.hpp>
+#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/tcp.hpp>
+
+BOOST_AUTO_TEST_CASE(test_never_waits_and_tells_the_end) {
+  support::agree<tutti::loopback>(3, [](auto& world) -> std::string {
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    std::vector<int> v(5000, 1);
+    auto pending = sum.start(v);
+    while (!pending.test()) {
+      std::this_thread::yield();
+    }
+    return !pending.valid() && pending.test() && v.back() == 3 ? "" : "wrong";
+  });
+}
+
+BOOST_AUTO_TEST_CASE(wait_for_gives_up_waiting_and_not_the_operation) {
+  support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    tutti::send go{world};
+    tutti::recv wait_to_go{world};
+    std::vector<int> v(5000, 1);
+    int token = 0;
+    if (world.rank() == 1) {
+      wait_to_go(std::span(&token, 1), 0);
+      sum(v);
+    } else {
+      auto pending = sum.start(v);
+      if (pending.wait_for(std::chrono::milliseconds(20))) {
+        return "it ended before the other rank began";
+      }
+      go(std::span(&token, 1), 1);
+      if (!pending.wait_for(std::chrono::seconds(30))) {
+        return "it did not end";
+      }
+    }
+    return v.back() == 2 ? "" : "wrong";
+  });
+}
+
+BOOST_AUTO_TEST_CASE(requests_outlive_their_operator_and_can_be_moved) {
+  support::agree<tutti::loopback>(3, [](auto& world) -> std::string {
+    std::vector<int> v(5000, 1);
+    std::vector<tutti::request> pending;
+    {
+      tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+      pending.push_back(sum.start(v));
+    }
+    tutti::request moved = std::move(pending.front());
+    pending.clear();
+    moved.wait();
+    return v.front() == 3 ? "" : "wrong";
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_progress_thread_moves_operations_on) {
+  support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    for (int k = 0; k < 20; ++k) {
+      std::vector<int> v(20000, 1);
+      tutti::request pending;
+      {
+        tutti::progress_thread background{world};
+        {
+          auto const turn = background.pause();
+          pending = sum.start(v);
+        }
+        // The owner never calls: only the thread can bring it to its end.
+        for (bool ended = false; !ended;) {
+          auto const turn = background.pause();
+          ended = pending.ended();
+        }
+      }
+      pending.wait();
+      if (v.back() != 2) {
+        return "wrong";
+      }
+    }
+    return {};
+  });
+}
+
+BOOST_AUTO_TEST_CASE(messages_between_two_ranks_keep_their_order) {
+  support::agree<tutti::tcp>(3, [](auto& world) -> std::string {
+    tutti::send give{world};
+    tutti::recv take{world};
+    tutti::rank_type const next = (world.rank() + 1) % 3;
+    tutti::rank_type const before = (world.rank() + 2) % 3;
+    std::vector<std::vector<int>> in;
+    std::vector<std::vector<int>> out;
+    std::vector<tutti::request> pending;
+    for (std::size_t k = 0; k < 20; ++k) {
+      out.emplace_back(k * 3000, static_cast<int>(k));
+      in.emplace_back(k * 3000, -1);
+    }
+    for (std::size_t k = 0; k < 20; ++k) {
+      pending.push_back(give.start(out[k], next));
+      pending.push_back(take.start(in[k], before));
+    }
+    for (auto& p : pending) {
+      p.wait();
+    }
+    return in == out ? "" : "messages are mixed up";
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_barrier_lets_nobody_through_early) {
+  std::atomic<int> inside{0};
+  support::agree<tutti::loopback>(5, [&](auto& world) -> std::string {
+    tutti::barrier meet{world, tutti::doubling{}};
+    for (int k = 1; k <= 100; ++k) {
+      inside.fetch_add(1);
+      meet();
+      if (inside.load() < 5 * k) {
+        return "somebody was let through early";
+      }
+      meet();
+    }
+    return {};
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_world_of_known_size_is_one) {
+  auto const results = tutti::spawn<tutti::loopback, 3>([](auto& world) {
+    static_assert(std::is_empty_v<decltype(world.extent())>);
+    int x = 1;
+    tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}}(std::span(&x, 1));
+    return x;
+  });
+  for (auto const& r : results) {
+    BOOST_TEST(r.value() == 3);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_trace_tells_what_happened) {
+  auto const texts = tutti::run_threads(2, [](auto& meet) {
+    tutti::communicator<tutti::loopback, tutti::dynamic, tutti::memory_trace> world(meet, {}, tutti::memory_trace(64));
+    std::vector<float> v(100, 1);
+    tutti::allreduce{world, tutti::ring{}, tutti::sum<float>{}}(v);
+    std::string kinds;
+    world.trace().each([&](auto const& e) { kinds.append(name(e.kind)).append(" "); });
+    return kinds;
+  });
+  BOOST_TEST(texts[0].value() == "start send receive fold send receive complete ");
+}

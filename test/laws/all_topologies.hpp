@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <laws/operators.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/chain.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/topology/star.hpp>
+
+namespace laws {
+
+/// Every topology that tutti has: a new one joins the tests of the operators here.
+using all_topologies = topologies<tutti::ring, tutti::chain, tutti::binary_tree, tutti::doubling, tutti::butterfly,
+                                  tutti::star, tutti::direct>;
+
+}  // namespace laws

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <support/worlds.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/barrier.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/send_recv.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/ring.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+/// What a world does when something goes wrong. Each function runs a world and asserts, on the main
+/// thread, what its ranks report.
+namespace laws {
+
+using tutti::failure;
+using tutti::rank_type;
+
+/// "" if the rank failed as it should: by an error of this kind that blames this rank.
+template <class Outcome>
+[[nodiscard]] std::string failed_as(Outcome const& o, failure kind, rank_type culprit) {
+  if (o) {
+    return "it did not fail";
+  }
+  auto const& why = o.failure();
+  bool const blames = std::find(why.at_fault.begin(), why.at_fault.end(), culprit) != why.at_fault.end();
+  bool const says = why.text.find("rank " + std::to_string(culprit)) != std::string::npos;
+  return why.kind == kind && blames && says ? "" : "it failed otherwise: " + why.text;
+}
+
+/// A rank that leaves while others need it is an error on all of them that names it.
+template <class Transport, class Topology>
+void a_rank_that_leaves_is_named(Topology topology, rank_type n, rank_type gone, std::size_t count) {
+  auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
+    world.deadline(std::chrono::seconds(30));
+    tutti::allreduce sum{world, topology, tutti::sum<float>{}};
+    std::vector<float> v(count, 1);
+    for (int k = 0; k < 20; ++k) {
+      if (world.rank() == gone && k == 10) {
+        throw std::runtime_error("enough");
+      }
+      sum(v);
+    }
+  });
+  for (rank_type r = 0; r < n; ++r) {
+    if (r == gone) {
+      BOOST_TEST(results[r].failure().text == "enough");
+    } else {
+      BOOST_TEST(failed_as(results[r], failure::peer_lost, gone) == "");
+    }
+  }
+}
+
+/// kill -9 in the middle of an allreduce: the survivors name the rank, well before the deadline.
+template <class Transport, class Topology>
+void a_killed_process_is_named(Topology topology, rank_type n, rank_type killed, std::size_t count) {
+  auto const begin = tutti::steady_now();
+  auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
+    world.deadline(std::chrono::seconds(30));
+    tutti::allreduce sum{world, topology, tutti::sum<float>{}};
+    std::vector<float> v(count, 1);
+    for (int k = 0;; ++k) {
+      auto pending = sum.start(v);
+      if (world.rank() == killed && k == 10) {
+        ::kill(::getpid(), SIGKILL);
+      }
+      pending.wait();
+    }
+  });
+  for (rank_type r = 0; r < n; ++r) {
+    if (r == killed) {
+      BOOST_TEST(results[r].failure().signal == SIGKILL);
+    } else {
+      BOOST_TEST(failed_as(results[r], failure::peer_lost, killed) == "");
+    }
+  }
+  BOOST_TEST((tutti::steady_now() - begin < std::chrono::seconds(15)));
+}
+
+/// A rank that comes too late is an error of the deadline everywhere. Whoever noticed first names the
+/// rank that it waited for: the late one, or one that waits for it in turn.
+template <class Transport>
+void a_late_rank_is_named(rank_type n, rank_type late) {
+  auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
+    tutti::allreduce sum{world, tutti::doubling{}, tutti::sum<float>{}};
+    sum.deadline(std::chrono::milliseconds(200));
+    while (world.rank() == late && !world.transport().fault()) {
+      world.poll();  // until everybody else has given up
+      std::this_thread::yield();
+    }
+    float x = 1;
+    sum(std::span(&x, 1));
+  });
+  for (rank_type r = 0; r < n; ++r) {
+    BOOST_TEST((results[r].failure().kind == failure::deadline), results[r].failure().text);
+    if (n == 2) {
+      BOOST_TEST((results[r].failure().at_fault == std::vector<rank_type>{late}), results[r].failure().text);
+    }
+  }
+}
+
+/// Ranks that call different things are told so, both calls are shown, nobody hangs.
+template <class Transport, class Wrong>
+void a_different_call_is_named(rank_type n, rank_type odd, char const* shown, Wrong wrong) {
+  auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
+    world.deadline(std::chrono::seconds(20));
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    std::vector<float> v(100, 1);
+    sum(v);
+    if (world.rank() == odd) {
+      wrong(world);
+    } else {
+      sum(v);
+    }
+    tutti::barrier{world, tutti::ring{}}();  // who was not needed by the other call meets the fault here
+  });
+  bool is_shown = false;
+  for (rank_type r = 0; r < n; ++r) {
+    BOOST_TEST(!results[r].has_value(), "rank " << r << " of " << n << " did not fail");
+    auto const& why = results[r].failure();
+    BOOST_TEST((why.kind == failure::mismatch), why.text);
+    is_shown = is_shown || (why.text.find(shown) != std::string::npos &&
+                            why.text.find("allreduce(sum float32 x 100, ring)") != std::string::npos);
+  }
+  BOOST_TEST(is_shown, "nobody shows both calls: " << results[0].failure().text);
+}
+
+/// Every property of a call is compared.
+template <class Transport>
+void every_difference_is_found() {
+  auto const other = [](auto&& call) { return call; };
+  a_different_call_is_named<Transport>(3, 1, "x 101", other([](auto& world) {
+                                         tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+                                         std::vector<float> v(101);
+                                         sum(v);
+                                       }));
+  a_different_call_is_named<Transport>(3, 2, "int32", other([](auto& world) {
+                                         tutti::allreduce sum{world, tutti::ring{}, tutti::sum<std::int32_t>{}};
+                                         std::vector<std::int32_t> v(100);
+                                         sum(v);
+                                       }));
+  a_different_call_is_named<Transport>(3, 0, "max", other([](auto& world) {
+                                         tutti::allreduce max{world, tutti::ring{}, tutti::max<float>{}};
+                                         std::vector<float> v(100);
+                                         max(v);
+                                       }));
+  a_different_call_is_named<Transport>(2, 1, "doubling", other([](auto& world) {
+                                         tutti::allreduce sum{world, tutti::doubling{}, tutti::sum<float>{}};
+                                         std::vector<float> v(100);
+                                         sum(v);
+                                       }));
+  a_different_call_is_named<Transport>(3, 1, "broadcast", other([](auto& world) {
+                                         tutti::broadcast share{world, tutti::ring{}};
+                                         std::vector<float> v(100);
+                                         share(v, 0);
+                                       }));
+}
+
+/// Roots that differ, in an operation that has one.
+template <class Transport>
+void a_different_root_is_found() {
+  auto const results = tutti::spawn<Transport>(3, [&](auto& world) {
+    world.deadline(std::chrono::seconds(20));
+    tutti::broadcast share{world, tutti::binary_tree{}};
+    std::vector<float> v(100, 1);
+    share(v, world.rank() == 2 ? 1 : 0);
+    tutti::barrier{world, tutti::ring{}}();
+  });
+  for (rank_type r = 0; r < 3; ++r) {
+    BOOST_TEST((results[r].failure().kind == failure::mismatch), results[r].failure().text);
+  }
+}
+
+/// send and recv that disagree about the message.
+template <class Transport>
+void a_different_message_is_found() {
+  auto const results = tutti::spawn<Transport>(2, [&](auto& world) {
+    world.deadline(std::chrono::seconds(20));
+    std::vector<int> v(world.rank() == 0 ? 2 : 4);
+    if (world.rank() == 0) {
+      tutti::send give{world};
+      give(v, 1);
+      give(v, 1);  // two messages of two are not one of four
+      tutti::barrier{world, tutti::ring{}}();
+    } else {
+      tutti::recv take{world};
+      take(v, 0);
+    }
+  });
+  BOOST_TEST((results[1].failure().kind == failure::mismatch), results[1].failure().text);
+  BOOST_TEST(!results[0].has_value());
+}
+
+/// Dropping a request that is not complete gives it up: everybody learns who did.
+template <class Transport>
+void a_dropped_request_is_named() {
+  auto const results = tutti::spawn<Transport>(3, [&](auto& world) {
+    world.deadline(std::chrono::seconds(20));
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    std::vector<float> v(100000, 1);
+    if (world.rank() == 1) {
+      { auto dropped = sum.start(v); }
+      throw std::runtime_error("dropped");
+    }
+    sum(v);
+  });
+  BOOST_TEST(failed_as(results[0], failure::cancelled, 1) == "");
+  BOOST_TEST(failed_as(results[2], failure::cancelled, 1) == "");
+}
+
+/// A communicator that has failed goes on failing, by the same error, and at once.
+template <class Transport>
+void a_failed_epoch_stays_failed() {
+  auto const results = tutti::spawn<Transport>(2, [&](auto& world) -> std::string {
+    world.deadline(std::chrono::seconds(20));
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    if (world.rank() == 1) {
+      return {};
+    }
+    for (int k = 0; k < 3; ++k) {
+      try {
+        std::vector<float> v(1000, 1);
+        sum(v);
+        return "it worked";
+      } catch (tutti::error const& e) {
+        if (e.kind() != failure::peer_lost || e.at_fault() != std::vector<rank_type>{1} || e.self() != 0 ||
+            e.operation() != "allreduce(sum float32 x 1000, ring)" || e.sequence() != static_cast<std::uint64_t>(k)) {
+          return e.what();
+        }
+      }
+    }
+    return world.recent().text().find("#2 allreduce(sum float32 x 1000, ring): failed") != std::string::npos
+               ? ""
+               : "the flight recorder says " + world.recent().text();
+  });
+  BOOST_TEST(results[0].value() == "");
+}
+
+}  // namespace laws

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <laws/operators.hpp>
+#include <models/puppet_transport.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/communicator.hpp>
+
+#include <memory>
+
+namespace laws {
+
+/// An allreduce in the user's own memory is right whatever is delayed, and memory that is given back
+/// is read by nobody. One thread runs all ranks; `seed` decides who moves when.
+template <class Topology, class R>
+[[nodiscard]] std::string in_place_safety(Topology topology, R reduction, rank_type n, std::size_t count,
+                                          std::size_t segment, bool lends, std::uint64_t seed) {
+  using T = typename R::value_type;
+  using world_type = tutti::communicator<models::puppet>;
+  models::puppet_stage stage(n, seed);
+  stage.lends = lends;
+
+  struct rank {
+    rank(models::echo_rendezvous meet, Topology t, R r, models::puppet_stage& s)
+        : world(meet, {.role = {}, .transport = {&s}}), op(world, t, r) {}
+    world_type world;
+    tutti::allreduce<world_type, Topology, R> op;
+    std::vector<T> data[2];
+    tutti::request pending[2];
+    bool done[2] = {};
+  };
+  std::vector<std::unique_ptr<rank>> ranks;
+  for (rank_type r = 0; r < n; ++r) {
+    ranks.push_back(std::make_unique<rank>(models::echo_rendezvous(r, n), topology, reduction, stage));
+    ranks[r]->op.segment(segment);
+    for (std::size_t k = 0; k < 2; ++k) {
+      ranks[r]->data[k] = contributions<T>(r, count, k);
+    }
+  }
+
+  std::string complaint;
+  std::size_t left = 2 * n;
+  for (std::size_t moves = 0; left != 0; ++moves) {
+    if (moves == 200000) {
+      return wrong<Topology>("it never ends: allreduce", R::name, n, count, segment);
+    }
+    for (rank_type r = 0; r < n; ++r) {
+      if (stage.chance(3)) {
+        continue;
+      }
+      for (std::size_t k = 0; k < 2; ++k) {
+        rank& me = *ranks[r];
+        if (me.done[k]) {
+          continue;
+        }
+        if (!me.pending[k].valid()) {
+          me.pending[k] = me.op.start(me.data[k]);
+        }
+        if (me.pending[k].test()) {
+          me.done[k] = true;
+          --left;
+          if (!equal_bits(me.data[k], sequential(reduction, n, count, k))) {
+            complaint = wrong<Topology>("rank " + std::to_string(r) + " of allreduce", R::name, n, count, segment);
+          }
+          spoil(me.data[k]);
+        }
+      }
+    }
+  }
+  return complaint;
+}
+
+/// The same for many worlds, lengths and interleavings.
+template <class Topologies, class R>
+[[nodiscard]] std::string in_place_safety_everywhere(R reduction, std::uint64_t seeds) {
+  return Topologies::each([&](auto topology) -> std::string {
+    if constexpr (tutti::keeps_order_for<decltype(topology), R>) {
+      for (rank_type const n : {1U, 2U, 3U, 4U, 5U, 7U, 8U}) {
+        for (std::size_t const count : {std::size_t{1}, std::size_t{24}, std::size_t{97}}) {
+          for (std::size_t const segment : {std::size_t{0}, std::size_t{64}}) {
+            for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+              for (bool const lends : {true, false}) {
+                auto const complaint = in_place_safety(topology, reduction, n, count, segment, lends, seed);
+                if (!complaint.empty()) {
+                  return complaint + ", seed " + std::to_string(seed) + (lends ? ", lent" : ", copied");
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+    return {};
+  });
+}
+
+}  // namespace laws

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <laws/operators.hpp>
+#include <tutti/collective/allgather.hpp>
+#include <tutti/collective/alltoall.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/gather.hpp>
+#include <tutti/collective/scatter.hpp>
+
+namespace laws {
+
+template <class T, class World, class Topology>
+[[nodiscard]] std::string broadcast(World& world, Topology topology, std::size_t count, std::size_t segment,
+                                    rank_type root) {
+  tutti::broadcast op{world, topology};
+  op.segment(segment);
+  auto data = contributions<T>(world.rank(), count, 0);
+  op(data, root);
+  if (!equal_bits(data, contributions<T>(root, count, 0))) {
+    return wrong<Topology>("broadcast", "", world.size(), count, segment, root);
+  }
+  spoil(data);
+  return {};
+}
+
+template <class T, class World, class Topology>
+[[nodiscard]] std::string allgather(World& world, Topology topology, std::size_t count, std::size_t segment) {
+  rank_type const n = world.size();
+  tutti::allgather op{world, topology};
+  op.segment(segment);
+  auto const whole = contributions<T>(99, count, 0);
+  auto const mine = block_of(whole, n, world.rank());
+
+  std::vector<T> all(count);
+  op(mine, all);
+  if (!equal_bits(all, whole)) {
+    return wrong<Topology>("allgather", "", n, count, segment);
+  }
+  spoil(all);
+  std::copy(mine.begin(), mine.end(),
+            all.begin() + static_cast<std::ptrdiff_t>(tutti::block_begin(count, n, world.rank())));
+  auto pending = op.start(all);
+  pending.wait();
+  if (!equal_bits(all, whole)) {
+    return wrong<Topology>("allgather in place", "", n, count, segment);
+  }
+  return {};
+}
+
+template <class T, class World, class Topology>
+[[nodiscard]] std::string gather(World& world, Topology topology, std::size_t count, std::size_t segment,
+                                 rank_type root) {
+  rank_type const n = world.size();
+  bool const at_root = world.rank() == root;
+  tutti::gather op{world, topology};
+  op.segment(segment);
+  auto const whole = contributions<T>(99, count, 0);
+  auto const mine = block_of(whole, n, world.rank());
+
+  std::vector<T> all(at_root ? count : 0);
+  op(mine, all, root, count);
+  if (at_root && !equal_bits(all, whole)) {
+    return wrong<Topology>("gather", "", n, count, segment, root);
+  }
+  spoil(all);
+  if (at_root) {  // in place: the root's block lies where it belongs
+    auto const place = std::span(all).subspan(tutti::block_begin(count, n, root), mine.size());
+    std::copy(mine.begin(), mine.end(), place.begin());
+    op(place, all, root, count);
+  } else {
+    op(mine, all, root, count);
+  }
+  if (at_root && !equal_bits(all, whole)) {
+    return wrong<Topology>("gather in place", "", n, count, segment, root);
+  }
+  return {};
+}
+
+template <class T, class World, class Topology>
+[[nodiscard]] std::string scatter(World& world, Topology topology, std::size_t count, std::size_t segment,
+                                  rank_type root) {
+  rank_type const n = world.size();
+  bool const at_root = world.rank() == root;
+  tutti::scatter op{world, topology};
+  op.segment(segment);
+  auto const whole = contributions<T>(99, count, 0);
+  auto const expected = block_of(whole, n, world.rank());
+
+  std::vector<T> mine(expected.size());
+  auto all = at_root ? whole : std::vector<T>();
+  op(all, mine, root, count);
+  if (!equal_bits(mine, expected) || (at_root && !equal_bits(all, whole))) {
+    return wrong<Topology>("scatter", "", n, count, segment, root);
+  }
+  spoil(mine);
+  if (at_root) {
+    op(all, std::span(all).subspan(tutti::block_begin(count, n, root), mine.size()), root, count);
+    mine = block_of(all, n, root);
+  } else {
+    auto pending = op.start(all, mine, root, count);
+    pending.wait();
+  }
+  if (!equal_bits(mine, expected)) {
+    return wrong<Topology>("scatter in place", "", n, count, segment, root);
+  }
+  return {};
+}
+
+template <class T, class World, class Topology>
+[[nodiscard]] std::string alltoall(World& world, Topology topology, std::size_t each, std::size_t segment) {
+  rank_type const n = world.size();
+  tutti::alltoall op{world, topology};
+  op.segment(segment);
+  auto const input = contributions<T>(world.rank(), each * n, 0);
+  std::vector<T> output(each * n);
+  std::vector<T> expected;
+  for (rank_type from = 0; from < n; ++from) {
+    for (std::size_t i = 0; i < each; ++i) {
+      expected.push_back(contribution<T>(from, world.rank() * each + i, 0));
+    }
+  }
+  op(input, output);
+  if (!equal_bits(output, expected)) {
+    return wrong<Topology>("alltoall", "", n, each * n, segment);
+  }
+  return {};
+}
+
+/// Every operator that the topology offers, over every length and several roots.
+template <class T, class World, class Topology>
+[[nodiscard]] std::string moving(World& world, Topology topology, std::size_t longest) {
+  using namespace tutti;
+  return each_length(longest, [&](std::size_t count, std::size_t segment) {
+    std::string complaint;
+    auto const unless = [&](auto f) { complaint = complaint.empty() ? f() : complaint; };
+    for (rank_type const root : roots(world.size())) {
+      if constexpr (offers<Topology, op::broadcast>) {
+        unless([&] { return laws::broadcast<T>(world, topology, count, segment, root); });
+      }
+      if constexpr (offers<Topology, op::gather>) {
+        unless([&] { return laws::gather<T>(world, topology, count, segment, root); });
+      }
+      if constexpr (offers<Topology, op::scatter>) {
+        unless([&] { return laws::scatter<T>(world, topology, count, segment, root); });
+      }
+    }
+    if constexpr (offers<Topology, op::allgather>) {
+      unless([&] { return laws::allgather<T>(world, topology, count, segment); });
+    }
+    if constexpr (offers<Topology, op::alltoall>) {
+      unless([&] { return laws::alltoall<T>(world, topology, count / world.size(), segment); });
+    }
+    return complaint;
+  });
+}
+
+}  // namespace laws

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/concept.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// The law of the operators: they equal the sequential answer. Every check runs on one rank of a
+/// world and returns what is wrong, or nothing.
+namespace laws {
+
+using tutti::rank_type;
+
+/// The sizes of worlds that every operator is tried in.
+inline constexpr std::array<rank_type, 10> world_sizes{1, 2, 3, 4, 5, 7, 8, 11, 16, 17};
+
+/// Lengths of vectors: none, fewer than ranks, a prime, one less than a power of two.
+inline constexpr std::array<std::size_t, 6> lengths{0, 1, 5, 64, 1023, 4099};
+
+/// x -> a x + b, modulo 2^32: composing them is associative and does not commute.
+struct affine {
+  std::uint32_t a;
+  std::uint32_t b;
+  friend bool operator==(affine, affine) = default;
+};
+
+struct composition {
+  using value_type = affine;
+  using accumulator_type = affine;
+  static constexpr std::string_view name = "compose";
+  static constexpr bool commutative = false;
+  static constexpr bool associative = true;
+  [[nodiscard]] constexpr affine identity() const { return {1, 0}; }
+  [[nodiscard]] constexpr affine lift(affine x) const { return x; }
+  [[nodiscard]] constexpr affine combine(affine f, affine g) const { return {f.a * g.a, f.a * g.b + f.b}; }
+  [[nodiscard]] constexpr affine lower(affine x, rank_type) const { return x; }
+};
+
+/// A mean whose accumulators are not elements: larger, of another type, lifted and lowered.
+struct wide_mean {
+  struct accumulator {
+    double sum;
+    std::uint64_t count;
+  };
+  using value_type = float;
+  using accumulator_type = accumulator;
+  static constexpr std::string_view name = "wide mean";
+  static constexpr bool commutative = true;
+  static constexpr bool associative = false;
+  [[nodiscard]] constexpr accumulator identity() const { return {0, 0}; }
+  [[nodiscard]] constexpr accumulator lift(float x) const { return {double{x}, 1}; }
+  [[nodiscard]] constexpr accumulator combine(accumulator x, accumulator y) const {
+    return {x.sum + y.sum, x.count + y.count};
+  }
+  [[nodiscard]] constexpr float lower(accumulator x, rank_type n) const {
+    return x.count == n ? static_cast<float>(x.sum / static_cast<double>(n)) : -1.0F;
+  }
+};
+
+/// Three words, none of them alike: an element that no block or chunk size divides.
+struct triple {
+  std::uint64_t x, y, z;
+  friend bool operator==(triple, triple) = default;
+};
+
+/// What rank r contributes as element i of round k. Sums of these are exact in float.
+template <class T>
+[[nodiscard]] T contribution(rank_type r, std::size_t i, std::size_t k) {
+  auto const word = static_cast<std::uint32_t>((r + 1) * 7 + i * 13 + k * 29 + (i * (r + 3)) % 11);
+  if constexpr (std::same_as<T, affine>) {
+    return {2 * word + 1, word};
+  } else if constexpr (std::same_as<T, triple>) {
+    return {word, word * 3ULL, r * 1000ULL + i};
+  } else {
+    return static_cast<T>(word % 512);
+  }
+}
+
+template <class T>
+[[nodiscard]] std::vector<T> contributions(rank_type r, std::size_t count, std::size_t k) {
+  std::vector<T> v;
+  v.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    v.push_back(contribution<T>(r, i, k));
+  }
+  return v;
+}
+
+/// The sequential answer, in rank order.
+template <class R>
+[[nodiscard]] std::vector<typename R::value_type> sequential(R const& r, rank_type n, std::size_t count,
+                                                             std::size_t k) {
+  using T = typename R::value_type;
+  std::vector<T> out;
+  out.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto acc = r.lift(contribution<T>(0, i, k));
+    for (rank_type other = 1; other < n; ++other) {
+      acc = r.combine(acc, r.lift(contribution<T>(other, i, k)));
+    }
+    out.push_back(r.lower(acc, n));
+  }
+  return out;
+}
+
+template <class T>
+[[nodiscard]] bool equal_bits(std::vector<T> const& a, std::vector<T> const& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+/// Overwrites a buffer that was just given back: whoever still reads it will be wrong.
+template <class T>
+void spoil(std::vector<T>& v) {
+  if (!v.empty()) {
+    std::memset(static_cast<void*>(v.data()), 0xA5, v.size() * sizeof(T));
+  }
+}
+
+/// The block of rank r of a vector.
+template <class T>
+[[nodiscard]] std::vector<T> block_of(std::vector<T> const& v, rank_type n, rank_type r) {
+  auto const first = v.begin() + static_cast<std::ptrdiff_t>(tutti::block_begin(v.size(), n, r));
+  return {first, first + static_cast<std::ptrdiff_t>(tutti::block_size(v.size(), n, r))};
+}
+
+/// Names the case that went wrong.
+template <class Topology>
+[[nodiscard]] std::string wrong(std::string const& what, std::string_view reduction, rank_type n, std::size_t count,
+                                std::size_t segment, rank_type root = 0) {
+  return what + " over " + std::string(Topology::name) + " " + std::string(reduction) + ", n " +
+         std::to_string(n) + ", count " + std::to_string(count) + ", segment " + std::to_string(segment) + ", root " +
+         std::to_string(root);
+}
+
+/// Roots worth trying: the ends, the middle, one more.
+[[nodiscard]] inline std::vector<rank_type> roots(rank_type n) {
+  std::vector<rank_type> all{0, n - 1, n / 2, n / 3};
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+/// A list of topologies, to call something with each of them.
+template <class... Topologies>
+struct topologies {
+  /// The first complaint of `f(topology)`.
+  template <class F>
+  [[nodiscard]] static std::string each(F f) {
+    std::string complaint;
+    ((complaint.empty() ? void(complaint = f(Topologies{})) : void()), ...);
+    return complaint;
+  }
+};
+
+/// Calls f(count, segment bytes) for every length, whole and in pieces.
+template <class F>
+[[nodiscard]] std::string each_length(std::size_t longest, F f) {
+  std::string complaint;
+  for (std::size_t const count : lengths) {
+    for (std::size_t const segment : {std::size_t{0}, std::size_t{96}, std::size_t{1000}}) {
+      bool const worth_it = segment == 0 || (count > 5 && count * 4 / segment < 100);
+      if (count <= longest && worth_it && complaint.empty()) {
+        complaint = f(count, segment);
+      }
+    }
+  }
+  return complaint;
+}
+
+}  // namespace laws

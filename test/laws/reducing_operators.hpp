@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <laws/operators.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/reduce.hpp>
+#include <tutti/collective/reduce_scatter.hpp>
+
+namespace laws {
+
+/// In place, out of place, and two in flight, one of which the caller spoils at once.
+template <class World, class Topology, class R>
+[[nodiscard]] std::string allreduce(World& world, Topology topology, R reduction, std::size_t count,
+                                    std::size_t segment) {
+  using T = typename R::value_type;
+  rank_type const n = world.size();
+  tutti::allreduce op{world, topology, reduction};
+  op.segment(segment);
+
+  auto data = contributions<T>(world.rank(), count, 0);
+  op(data);
+  if (!equal_bits(data, sequential(reduction, n, count, 0))) {
+    return wrong<Topology>("allreduce in place", R::name, n, count, segment);
+  }
+  spoil(data);
+
+  auto const input = contributions<T>(world.rank(), count, 1);
+  std::vector<T> output(count);
+  op(input, output);
+  if (!equal_bits(output, sequential(reduction, n, count, 1)) ||
+      !equal_bits(input, contributions<T>(world.rank(), count, 1))) {
+    return wrong<Topology>("allreduce out of place", R::name, n, count, segment);
+  }
+  spoil(output);
+
+  auto first = contributions<T>(world.rank(), count, 2);
+  auto second = contributions<T>(world.rank(), count, 3);
+  auto one = op.start(first);
+  auto two = op.start(second);
+  (world.rank() % 2 == 0 ? one : two).wait();
+  (world.rank() % 2 == 0 ? two : one).wait();
+  if (!equal_bits(first, sequential(reduction, n, count, 2)) ||
+      !equal_bits(second, sequential(reduction, n, count, 3))) {
+    return wrong<Topology>("two allreduces in flight", R::name, n, count, segment);
+  }
+  return {};
+}
+
+template <class World, class Topology, class R>
+[[nodiscard]] std::string reduce(World& world, Topology topology, R reduction, std::size_t count, std::size_t segment,
+                                 rank_type root) {
+  using T = typename R::value_type;
+  rank_type const n = world.size();
+  bool const at_root = world.rank() == root;
+  tutti::reduce op{world, topology, reduction};
+  op.segment(segment);
+
+  auto data = contributions<T>(world.rank(), count, 0);
+  op(data, root);
+  if (!equal_bits(data, at_root ? sequential(reduction, n, count, 0) : contributions<T>(world.rank(), count, 0))) {
+    return wrong<Topology>("reduce in place", R::name, n, count, segment, root);
+  }
+  spoil(data);
+
+  auto const input = contributions<T>(world.rank(), count, 1);
+  std::vector<T> output(at_root ? count : 0);
+  auto pending = op.start(input, output, root);
+  pending.wait();
+  if (at_root && !equal_bits(output, sequential(reduction, n, count, 1))) {
+    return wrong<Topology>("reduce out of place", R::name, n, count, segment, root);
+  }
+  return {};
+}
+
+template <class World, class Topology, class R>
+[[nodiscard]] std::string reduce_scatter(World& world, Topology topology, R reduction, std::size_t count,
+                                         std::size_t segment) {
+  using T = typename R::value_type;
+  rank_type const n = world.size();
+  tutti::reduce_scatter op{world, topology, reduction};
+  op.segment(segment);
+
+  auto data = contributions<T>(world.rank(), count, 0);
+  auto const mine = op(data);
+  if (!equal_bits(std::vector<T>(mine.begin(), mine.end()),
+                  block_of(sequential(reduction, n, count, 0), n, world.rank()))) {
+    return wrong<Topology>("reduce_scatter in place", R::name, n, count, segment);
+  }
+  spoil(data);
+
+  auto const input = contributions<T>(world.rank(), count, 1);
+  std::vector<T> output(tutti::block_size(count, n, world.rank()));
+  op(input, output);
+  if (!equal_bits(output, block_of(sequential(reduction, n, count, 1), n, world.rank())) ||
+      !equal_bits(input, contributions<T>(world.rank(), count, 1))) {
+    return wrong<Topology>("reduce_scatter out of place", R::name, n, count, segment);
+  }
+  return {};
+}
+
+/// Every operator that the topology offers, over every length.
+template <class World, class Topology, class R>
+[[nodiscard]] std::string reducing(World& world, Topology topology, R reduction, std::size_t longest) {
+  if constexpr (!tutti::keeps_order_for<Topology, R>) {
+    return {};
+  } else {
+    return each_length(longest, [&](std::size_t count, std::size_t segment) {
+      std::string complaint;
+      if constexpr (tutti::offers<Topology, tutti::op::allreduce>) {
+        complaint = allreduce(world, topology, reduction, count, segment);
+      }
+      if constexpr (tutti::offers<Topology, tutti::op::reduce>) {
+        for (rank_type const root : roots(world.size())) {
+          complaint = complaint.empty() ? reduce(world, topology, reduction, count, segment, root) : complaint;
+        }
+      }
+      if constexpr (tutti::offers<Topology, tutti::op::reduce_scatter>) {
+        complaint = complaint.empty() ? reduce_scatter(world, topology, reduction, count, segment) : complaint;
+      }
+      return complaint;
+    });
+  }
+}
+
+}  // namespace laws

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/reduction/concept.hpp>
+#include <tutti/reduction/fold.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+/// The laws of the reduction concept. Each function returns what is wrong, or nothing. Samples must
+/// be rich enough to show that a property which is not declared does not hold.
+namespace laws {
+
+/// The same object representation; for types with padding give another equality.
+struct same_bits {
+  template <class T>
+  bool operator()(T const& a, T const& b) const {
+    return std::memcmp(&a, &b, sizeof(T)) == 0;
+  }
+};
+
+/// The algebra. Results are compared once lowered, because that is what a rank ends with.
+/// `same(x, y)` tells whether two lowered results are equal; `restored(result, x)` whether a single
+/// contribution x came back.
+template <tutti::reduction R, class Same = same_bits, class Restored = same_bits>
+[[nodiscard]] std::string algebra(R const& r, std::span<typename R::value_type const> samples, Same same = {},
+                                  Restored restored = {}) {
+  using accumulator = typename R::accumulator_type;
+  constexpr tutti::rank_type ranks[] = {1, 3};
+  auto const equal = [&](accumulator const& a, accumulator const& b) {
+    return std::ranges::all_of(ranks, [&](auto n) { return same(r.lower(a, n), r.lower(b, n)); });
+  };
+
+  std::vector<accumulator> lifted;
+  for (auto const& x : samples) {
+    if (!restored(r.lower(r.lift(x), 1), x)) {
+      return "lower(lift(x), 1) != x";
+    }
+    lifted.push_back(r.lift(x));
+  }
+
+  bool commutes = true;
+  bool associates = true;
+  for (accumulator const& a : lifted) {
+    if (!equal(r.combine(r.identity(), a), a) || !equal(r.combine(a, r.identity()), a)) {
+      return "the identity changes something";
+    }
+    for (accumulator const& b : lifted) {
+      accumulator const ab = r.combine(a, b);
+      commutes = commutes && equal(ab, r.combine(b, a));
+      for (accumulator const& c : lifted) {
+        associates = associates && equal(r.combine(ab, c), r.combine(a, r.combine(b, c)));
+      }
+    }
+  }
+  if (commutes != static_cast<bool>(R::commutative)) {
+    return commutes ? "commutes without saying so" : "does not commute";
+  }
+  if (associates != static_cast<bool>(R::associative)) {
+    return associates ? "is associative without saying so" : "is not associative";
+  }
+  return {};
+}
+
+/// Reads an operand as an accumulator. Where elements and accumulators have one type only the flag tells.
+template <tutti::reduction R, class T>
+[[nodiscard]] typename R::accumulator_type raised(R const& r, [[maybe_unused]] bool element, T const& x) {
+  if constexpr (tutti::accumulates_in_elements<R>) {
+    return element ? r.lift(x) : x;
+  } else if constexpr (std::is_same_v<T, typename R::value_type>) {
+    return r.lift(x);
+  } else {
+    return x;
+  }
+}
+
+/// Makes a result of an accumulator.
+template <class T, tutti::reduction R>
+[[nodiscard]] T ended(R const& r, [[maybe_unused]] bool finishes, typename R::accumulator_type const& acc,
+                      tutti::rank_type ranks) {
+  if constexpr (tutti::accumulates_in_elements<R>) {
+    return finishes ? r.lower(acc, ranks) : acc;
+  } else if constexpr (std::is_same_v<T, typename R::value_type>) {
+    return r.lower(acc, ranks);
+  } else {
+    return acc;
+  }
+}
+
+/// `count` samples, or accumulators of two samples each.
+template <class T, tutti::reduction R>
+[[nodiscard]] std::vector<T> operands(R const& r, [[maybe_unused]] bool element,
+                                      std::span<typename R::value_type const> samples, std::size_t count,
+                                      std::size_t seed) {
+  std::vector<T> all;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const& x = samples[(seed + i * i) % samples.size()];
+    auto const two = [&] { return r.combine(r.lift(x), r.lift(samples[(seed + 2 * i) % samples.size()])); };
+    if constexpr (tutti::accumulates_in_elements<R>) {
+      all.push_back(element ? x : two());
+    } else if constexpr (std::is_same_v<T, typename R::value_type>) {
+      all.push_back(x);
+    } else {
+      all.push_back(two());
+    }
+  }
+  return all;
+}
+
+/// Runs `kernel(place)` on elements [first, last) of `before`; whether they are then as expected and
+/// all others untouched.
+template <class T, class Kernel, class Expected, class Same>
+[[nodiscard]] bool changes(std::vector<T> before, std::size_t first, std::size_t last, Kernel kernel, Expected expected,
+                           Same same) {
+  std::vector<T> wanted = before;
+  for (std::size_t i = first; i < last; ++i) {
+    wanted[i] = expected(i);
+  }
+  kernel(reinterpret_cast<std::byte*>(before.data() + first));
+  return std::ranges::equal(before, wanted, same);
+}
+
+/// One kind of fold does what the scalar functions do: `n` elements that start `offset` elements into
+/// their arrays, out of place and in place, and not one element more.
+template <class Local, class Arriving, class Result, tutti::reduction R, class Same>
+[[nodiscard]] bool fold_matches(R const& r, tutti::fold_kind kind, std::span<typename R::value_type const> samples,
+                                std::size_t n, std::size_t offset, Same same) {
+  constexpr tutti::rank_type ranks = 3;
+  auto const local = operands<Local>(r, kind.local_is_element, samples, offset + n + 1, 0);
+  auto const arriving = operands<Arriving>(r, kind.arriving_is_element, samples, offset + n + 1, 1);
+  auto const result = operands<Result>(r, kind.finishes, samples, offset + n + 1, 2);
+  auto const expected = [&](std::size_t i) {
+    auto const x = raised(r, kind.local_is_element, local[i]);
+    auto const y = raised(r, kind.arriving_is_element, arriving[i]);
+    return ended<Result>(r, kind.finishes, kind.arriving_on_left ? r.combine(y, x) : r.combine(x, y), ranks);
+  };
+  auto const* const from = reinterpret_cast<std::byte const*>(arriving.data() + offset);
+  auto const apart = [&](std::byte* to) {
+    tutti::fold(r, kind, reinterpret_cast<std::byte const*>(local.data() + offset), from, to, n, ranks);
+  };
+  bool good = changes(result, offset, offset + n, apart, expected, same);
+  if constexpr (std::is_same_v<Local, Result>) {
+    auto const in_place = [&](std::byte* to) { tutti::fold(r, kind, to, from, to, n, ranks); };
+    good = good && changes(local, offset, offset + n, in_place, expected, same);
+  }
+  return good;
+}
+
+/// The same for finish.
+template <class From, tutti::reduction R, class Same>
+[[nodiscard]] bool finish_matches(R const& r, bool element, std::span<typename R::value_type const> samples,
+                                  std::size_t n, std::size_t offset, Same same) {
+  using value = typename R::value_type;
+  constexpr tutti::rank_type ranks = 3;
+  auto const from = operands<From>(r, element, samples, offset + n + 1, 0);
+  auto const to = operands<value>(r, true, samples, offset + n + 1, 1);
+  auto const expected = [&](std::size_t i) { return r.lower(raised(r, element, from[i]), ranks); };
+  auto const apart = [&](std::byte* out) {
+    tutti::finish(r, element, reinterpret_cast<std::byte const*>(from.data() + offset), out, n, ranks);
+  };
+  bool good = changes(to, offset, offset + n, apart, expected, same);
+  if constexpr (std::is_same_v<From, value>) {
+    auto const in_place = [&](std::byte* out) { tutti::finish(r, element, out, out, n, ranks); };
+    good = good && changes(from, offset, offset + n, in_place, expected, same);
+  }
+  return good;
+}
+
+/// All sixteen kinds of fold and both of finish, for n in 0..67 and starts that are aligned for the
+/// element and no more. What a reduction does not finish may differ in what lower removes (the bits of
+/// a NaN), so `same` compares lowered results and `same_accumulator` the others.
+template <tutti::reduction R, class Same = same_bits, class SameAccumulator = Same>
+[[nodiscard]] std::string kernels(R const& r, std::span<typename R::value_type const> samples, Same same = {},
+                                  SameAccumulator same_accumulator = {}) {
+  using x = typename R::value_type;
+  using acc = typename R::accumulator_type;
+  auto const folds = [&](tutti::fold_kind k, std::size_t n, std::size_t offset) {
+    if (k.finishes) {
+      return k.local_is_element      ? k.arriving_is_element ? fold_matches<x, x, x>(r, k, samples, n, offset, same)
+                                                             : fold_matches<x, acc, x>(r, k, samples, n, offset, same)
+                  : k.arriving_is_element ? fold_matches<acc, x, x>(r, k, samples, n, offset, same)
+                                     : fold_matches<acc, acc, x>(r, k, samples, n, offset, same);
+    }
+    return k.local_is_element      ? k.arriving_is_element
+                                         ? fold_matches<x, x, acc>(r, k, samples, n, offset, same_accumulator)
+                                         : fold_matches<x, acc, acc>(r, k, samples, n, offset, same_accumulator)
+                : k.arriving_is_element ? fold_matches<acc, x, acc>(r, k, samples, n, offset, same_accumulator)
+                                   : fold_matches<acc, acc, acc>(r, k, samples, n, offset, same_accumulator);
+  };
+  for (std::size_t n = 0; n <= 67; ++n) {
+    for (std::size_t offset : {0U, 1U, 3U}) {
+      std::string const where =
+          " of " + std::to_string(n) + " elements from element " + std::to_string(offset) + " on is wrong";
+      for (unsigned bits = 0; bits < 16; ++bits) {
+        tutti::fold_kind const kind{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
+        if (!folds(kind, n, offset)) {
+          return "fold of kind " + std::to_string(bits) + where;
+        }
+      }
+      if (!finish_matches<acc>(r, false, samples, n, offset, same)) {
+        return "finish of accumulators" + where;
+      }
+      if (!finish_matches<x>(r, true, samples, n, offset, same)) {
+        return "finish of elements" + where;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace laws

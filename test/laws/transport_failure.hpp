@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <laws/transport.hpp>
+
+#include <csignal>
+#include <unistd.h>
+
+/// The laws of a transport when the world fails. W as in transport.hpp.
+namespace tutti::laws {
+
+/// Drives the transport until there is a fault, and returns it. None: it did not come in time.
+template <class T>
+fault await_fault(T& t) {
+  std::ignore = support::until(t, [&] { return static_cast<bool>(t.fault()); });
+  return t.fault();
+}
+
+/// "" if the fault is this one, whoever reported it.
+[[nodiscard]] inline verdict expect(fault f, failure kind, rank_type culprit) {
+  return f.kind == kind && f.culprit == culprit ? "" : "expected another fault than " + support::describe_fault(f);
+}
+
+/// Sends and receives nothing that counts, until a fault stops it.
+template <class T>
+verdict talk_until_fault(T& t, stream s, failure kind, rank_type culprit) {
+  std::byte const one{};
+  rank_type const next = (t.rank() + 1) % t.size();
+  rank_type const previous = (t.rank() + t.size() - 1) % t.size();
+  t.begin(s, a_call(0));
+  verdict const bad = support::until(t, [&] {
+    std::ignore = t.send(next, s, {&one, 1}, 1);
+    if (t.view(previous, s, {1, 1, nullptr})) {
+      t.release(previous, s);
+    }
+    return false;
+  });
+  if (fault const f = t.fault(); !f) {
+    return bad;
+  } else if (verdict v = expect(f, kind, culprit); !v.empty()) {
+    return v;
+  }
+  if (t.send(next, s, {&one, 1}, 1).accepted || t.view(previous, s, {1, 1, nullptr})) {
+    return "messages still travel after a fault";
+  }
+  t.end(s);
+  return "";
+}
+
+/// A fault becomes known to everybody, and a later one does not replace it. What has arrived by then
+/// is not delivered any more.
+template <class W>
+void faults_are_known_to_all(rank_type n) {
+  check_all(W::run(n, [&](auto& t, auto& meet) -> verdict {
+    stream const s{1, 0};
+    std::byte const one{};
+    rank_type const previous = (t.rank() + n - 1) % n;
+    t.begin(s, a_call(0));
+    if (!t.send((t.rank() + 1) % n, s, {&one, 1}, 1).accepted) {
+      return "a first message was not accepted";
+    }
+    if (verdict bad = support::until(t,
+                                     [&] {
+                                       return static_cast<bool>(t.view(previous, s, {1, 1, nullptr}));
+                                     });
+        !bad.empty()) {
+      return bad;
+    }
+    meet.exchange("");
+    fault const first{failure::deadline, 1, n - 1};
+    if (t.rank() == n - 1) {
+      t.poison(first);
+      t.poison({failure::cancelled, 0, n - 1});
+    }
+    fault const seen = await_fault(t);
+    t.poison({failure::protocol, 0, t.rank()});
+    if (t.fault() != seen || seen != first) {
+      return "expected another fault than " + support::describe_fault(t.fault());
+    }
+    if (t.view(previous, s, {1, 1, nullptr})) {
+      return "a message was delivered after a fault";
+    }
+    t.end(s);
+    return talk_until_fault(t, {0, 0}, failure::deadline, 1);
+  }));
+}
+
+/// When several ranks find a fault, each keeps the one that it saw first.
+template <class W>
+void the_first_fault_wins(rank_type n, bool one_for_all) {
+  std::vector<verdict> const seen = W::run(n, [&](auto& t) -> verdict {
+    t.poison({failure::cancelled, t.rank(), t.rank()});
+    fault const first = t.fault();
+    for (int again = 0; again < 1000; ++again) {
+      t.poll();
+      t.poison({failure::deadline, 0, t.rank()});
+      if (t.fault() != first) {
+        return "the fault changed";
+      }
+    }
+    return support::describe_fault(first);
+  });
+  for (verdict const& v : seen) {
+    BOOST_TEST(v.starts_with("fault(cancelled"), v);
+    BOOST_TEST((!one_for_all || v == seen[0]), v << " is not " << seen[0]);
+  }
+}
+
+/// The receiver of a message of another call gets an error that shows both, and everybody a fault.
+template <class W>
+void mismatches_are_named(rank_type n) {
+  check_all(W::run(n, [&](auto& t) -> verdict {
+    stream const s{2, 10};
+    if (t.rank() > 1) {
+      fault const f = await_fault(t);
+      return f.kind == failure::mismatch && f.culprit < 2 ? "" : support::describe_fault(f);
+    }
+    t.begin(s, a_call(t.rank() == 0 ? 1000 : 2000));
+    std::byte const one{};
+    bool told = false;
+    try {
+      bool given = false;
+      verdict const bad = support::until(t, [&] {
+        given = given || t.send(1 - t.rank(), s, {&one, 1}, 1).accepted;
+        return static_cast<bool>(t.view(1 - t.rank(), s, {1, 1, nullptr}));
+      });
+      if (bad.empty()) {
+        return "a message of another call was delivered";
+      }
+    } catch (error const& e) {
+      std::string const what = e.what();
+      if (e.kind() != failure::mismatch || what.find("x 1000") == what.npos || what.find("x 2000") == what.npos ||
+          e.self() != t.rank() || e.at_fault() != std::vector<rank_type>{1 - t.rank()}) {
+        return "not a useful error: " + what;
+      }
+      told = true;
+    }
+    fault const f = await_fault(t);  // the other one may have been the first to see it
+    return f.kind == failure::mismatch && (told || f.culprit == t.rank()) ? "" : support::describe_fault(f);
+  }));
+}
+
+/// Also when only the number of the stream differs: one rank has called something more.
+template <class W>
+void lost_count_is_a_mismatch() {
+  check_all(W::run(2, [&](auto& t) -> verdict {
+    std::byte const one{};
+    stream const s{0, t.rank() == 0 ? 8U : 16U};
+    t.begin(s, a_call(1));
+    if (t.rank() == 0) {
+      verdict const bad = support::until(t, [&] { return t.send(1, s, {&one, 1}, 1).accepted; });
+      return !bad.empty() ? bad : expect(await_fault(t), failure::mismatch, 0);
+    }
+    try {
+      return "no error: " + support::until(t, [&] { return static_cast<bool>(t.view(0, s, {1, 1, nullptr})); });
+    } catch (error const& e) {
+      std::string const what = e.what();
+      return what.find("number 8") != what.npos && what.find("number 16") != what.npos ? "" : what;
+    }
+  }));
+}
+
+/// A rank that leaves takes nothing away that it has sent; who waits for more learns that it is gone.
+template <class W>
+void a_departed_peer_is_missed_when_it_is_needed() {
+  using transport = typename W::transport;
+  check_all(W::run(3, [&](transport& t) -> verdict {
+    stream const s{0, 1};
+    std::byte const marks[] = {std::byte{1}, std::byte{2}, std::byte{3}};
+    t.begin(s, a_call(3));
+    if (t.rank() == 1) {  // leaves as soon as it has sent
+      for (std::byte const& mark : marks) {
+        if (verdict bad = support::until(t, [&] { return t.send(0, s, {&mark, 1}, 1).accepted; }); !bad.empty()) {
+          return bad;
+        }
+      }
+      t.end(s);
+      return "";
+    }
+    if (t.rank() == 2) {
+      return expect(await_fault(t), failure::peer_lost, 1);
+    }
+    for (int look = 0; look < 200; ++look) {  // rank 1 may well be gone now, and nobody minds
+      t.look();
+      t.poll();
+      if (fault const f = t.fault()) {
+        return "nobody needs the rank that left, but " + support::describe_fault(f);
+      }
+      support::give_way();
+    }
+    for (std::byte const mark : marks) {
+      chunk c;
+      verdict const bad = support::until(t, [&] { return static_cast<bool>(c = t.view(1, s, {1, 1, nullptr})); });
+      if (!bad.empty() || c.bytes != 1 || *c.data != mark) {
+        return "not what was sent: " + bad;
+      }
+      t.release(1, s);
+    }
+    if (t.fault()) {
+      return "missed too early: " + support::describe_fault(t.fault());
+    }
+    std::ignore = support::until(t, [&] { return static_cast<bool>(t.view(1, s, {1, 1, nullptr})); });
+    return expect(t.fault(), failure::peer_lost, 1);
+  }));
+}
+
+/// A rank that leaves without having read what it was sent is missed, too: by who waits for its
+/// buffer, or else for room to send more.
+template <class W>
+void a_departed_reader_is_missed(std::size_t bytes) {
+  check_all(W::run(2, [&](auto& t) -> verdict {
+    if (t.rank() == 1) {
+      return "";
+    }
+    stream const s{0, 1};
+    std::vector<std::byte> const data(bytes);
+    t.begin(s, a_call(3));
+    ticket lent = 0;
+    std::ignore = support::until(t, [&] {
+      if (lent == 0) {
+        lent = t.send(1, s, data, 1).until;
+      }
+      return lent != 0 && t.released(1, s, lent);
+    });
+    verdict const v = expect(t.fault(), failure::peer_lost, 1);
+    t.quiesce();
+    return v;
+  }));
+}
+
+/// A process that is killed is found by everybody else, by name.
+template <class W>
+void a_dead_process_is_found(rank_type n, rank_type victim) {
+  std::vector<verdict> const verdicts = W::run(n, [&](auto& t) -> verdict {
+    if (t.rank() == victim) {
+      std::ignore = support::until(t, [turns = 0]() mutable { return ++turns == 100; });
+      ::kill(::getpid(), SIGKILL);
+    }
+    return talk_until_fault(t, {0, 0}, failure::peer_lost, victim);
+  });
+  for (rank_type r = 0; r < n; ++r) {
+    BOOST_TEST(verdicts[r] == (r == victim ? support::died : ""), "rank " << r << ": " << verdicts[r]);
+  }
+}
+
+/// Everybody stops in the middle of much traffic.
+template <class W>
+void destruction_with_work_in_flight_is_clean(rank_type n, std::size_t bytes) {
+  for (int turns = 1; turns < 40; turns += 3) {
+    check_all(W::run(n, [&](auto& t) -> verdict {
+      std::vector<job> jobs;
+      for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
+        jobs.push_back(everybody_to_everybody(t.rank(), n, {lane, 0}, {{0, bytes}, {0, 40}, {0, bytes}}));
+      }
+      int left = turns + static_cast<int>(t.rank());
+      verdict const v = support::run(t, jobs, [&](auto&) {
+        if (--left == 0) {
+          t.poison({failure::cancelled, t.rank(), t.rank()});
+        }
+      });
+      bool const expected = v.empty() || v.starts_with("fault(cancelled") || v.starts_with("fault(peer lost");
+      return expected ? "" : v;
+    }));
+  }
+}
+
+/// After `quiesce` nobody reads this rank's memory, whatever they were in the middle of.
+template <class W>
+void quiesce_waits_for_readers(int worlds) {
+  constexpr std::size_t bytes = 20'000;
+  for (int turn = 0; turn < worlds; ++turn) {
+    check_all(W::run(3, [&](auto& t) -> verdict {
+      stream const s{0, 0};
+      t.begin(s, a_call(1));
+      if (t.rank() == 0) {
+        std::vector<std::byte> data(bytes, std::byte{1});
+        for (rank_type to : {1U, 2U}) {
+          verdict const bad = support::until(t, [&] { return t.send(to, s, data, 1).accepted; });
+          if (!bad.empty()) {
+            return bad;
+          }
+        }
+        for (int wait = 0; wait < turn % 40; ++wait) {
+          support::give_way();
+        }
+        t.poison({failure::cancelled, 0, 0});
+        t.quiesce();
+        std::fill(data.begin(), data.end(), std::byte{2});
+        return expect(await_fault(t), failure::cancelled, 0);
+      }
+      verdict torn;
+      verdict const ended = support::until(t, [&] {
+        chunk const c = t.view(0, s, {bytes, 1, nullptr});
+        if (c && std::any_of(c.data, c.data + c.bytes, [](std::byte b) { return b != std::byte{1}; })) {
+          torn = "read memory that was not there any more";
+        }
+        return !torn.empty();
+      });
+      t.quiesce();
+      return !torn.empty() ? torn : ended.starts_with("fault(cancelled") ? "" : ended;
+    }));
+  }
+}
+
+}  // namespace tutti::laws

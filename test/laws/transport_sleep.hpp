@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <laws/transport.hpp>
+
+#include <poll.h>
+
+/// The laws of sleeping on a transport's descriptor. W as in transport.hpp.
+namespace tutti::laws {
+
+/// Sleeps until `done()`, as a waiting rank without anything else to do would: it looks once more
+/// after `arm`, and there is no time-out that would hide a lost wake-up.
+template <class T, class Done>
+verdict sleep_until(T& t, Done&& done) {
+  bool late = false;
+  for (;;) {
+    t.poll();
+    bool const over = done();
+    if (late) {
+      return over || t.fault() ? "a wake-up was lost" : "slept for 20 s and nothing came";
+    }
+    if (over) {
+      return "";
+    }
+    if (fault const f = t.fault()) {
+      return support::describe_fault(f);
+    }
+    int const bell = t.arm();
+    t.poll();
+    bool const ready = done();
+    if (!ready && !t.fault()) {
+      pollfd one{bell, POLLIN, 0};
+      late = ::poll(&one, 1, 20'000) == 0;
+    }
+    t.disarm();
+    if (ready) {
+      return "";
+    }
+  }
+}
+
+/// Ranks pass messages round and sleep in between: for each message, and for its release.
+template <class W>
+void sleepers_are_woken(rank_type n, std::uint32_t rounds, std::size_t bytes) {
+  check_all(W::run(n, [&](auto& t) -> verdict {
+    rank_type const next = (t.rank() + 1) % n;
+    rank_type const previous = (t.rank() + n - 1) % n;
+    std::vector<std::byte> const data(bytes);
+    verdict bad;
+    for (std::uint32_t k = 0; k < rounds && bad.empty(); ++k) {
+      stream const s{k % lane_count, k};
+      t.begin(s, a_call(bytes));
+      auto const send = [&] {
+        sent last;
+        std::size_t done = 0;
+        while (done != bytes && bad.empty()) {
+          bad = sleep_until(t, [&] {
+            last = t.send(next, s, std::span(data).subspan(done), 1);
+            done += last.bytes;
+            return last.accepted;
+          });
+        }
+        if (bad.empty()) {
+          bad = sleep_until(t, [&] { return t.released(next, s, last.until); });
+        }
+      };
+      auto const receive = [&] {
+        for (std::size_t done = 0; done != bytes && bad.empty();) {
+          bad = sleep_until(t, [&] {
+            chunk const c = t.view(previous, s, {bytes - done, 1, nullptr});
+            done += c.bytes;
+            if (c) {
+              t.release(previous, s);
+            }
+            return static_cast<bool>(c);
+          });
+        }
+      };
+      if (t.rank() == 0) {
+        send();
+        receive();
+      } else {
+        receive();
+        send();
+      }
+      t.end(s);
+    }
+    if (!bad.empty()) {
+      t.poison({failure::cancelled, t.rank(), t.rank()});
+    }
+    return bad;
+  }));
+}
+
+/// A release wakes the sender that waits for its buffer, though no message comes with it.
+template <class W>
+void releases_wake(std::uint32_t rounds, std::size_t bytes) {
+  check_all(W::run(2, [&](auto& t) -> verdict {
+    std::vector<std::byte> const data(bytes);
+    verdict bad;
+    for (std::uint32_t k = 0; k < rounds && bad.empty(); ++k) {
+      stream const s{0, k};
+      t.begin(s, a_call(bytes));
+      if (t.rank() == 0) {
+        sent last;
+        for (std::size_t done = 0; done != bytes && bad.empty(); done += last.bytes) {
+          bad = sleep_until(t, [&] { return (last = t.send(1, s, std::span(data).subspan(done), 1)).accepted; });
+        }
+        bad = !bad.empty() ? bad : sleep_until(t, [&] { return t.released(1, s, last.until); });
+        bad = !bad.empty() ? bad : sleep_until(t, [&] { return t.send(1, s, {}, 1).accepted; });
+      } else {
+        for (int i = 0; i < 3; ++i) {
+          support::give_way();  // lets it fall asleep
+        }
+        for (bool more = true; more && bad.empty();) {  // until the message of no bytes
+          bad = sleep_until(t, [&] {
+            chunk const c = t.view(0, s, {bytes, 1, nullptr});
+            if (c) {
+              more = c.bytes != 0;
+              t.release(0, s);
+            }
+            return static_cast<bool>(c);
+          });
+        }
+      }
+      t.end(s);
+    }
+    if (!bad.empty()) {
+      t.poison({failure::cancelled, t.rank(), t.rank()});
+    }
+    return bad;
+  }));
+}
+
+/// A fault wakes everybody, and so does a peer that leaves.
+template <class W>
+void sleepers_learn_of_faults(rank_type n) {
+  for (bool const leaves : {false, true}) {
+    check_all(W::run(n, [&](auto& t, auto& meet) -> verdict {
+      stream const s{0, 0};
+      t.begin(s, a_call(1));
+      if (t.rank() == 0) {
+        for (int i = 0; i < 50; ++i) {
+          support::give_way();  // let them fall asleep
+        }
+        if (!leaves) {
+          t.poison({failure::deadline, 0, 0});
+          meet.exchange("");  // leaving would wake them, too
+        }
+        return "";
+      }
+      verdict const v = sleep_until(t, [&] { return static_cast<bool>(t.view(0, s, {1, 1, nullptr})); });
+      if (!leaves) {
+        meet.exchange("");
+      }
+      return v.starts_with(leaves ? "fault(peer lost, culprit 0" : "fault(deadline passed, culprit 0") ? ""
+                                                                                                       : "woken: " + v;
+    }));
+  }
+}
+
+}  // namespace tutti::laws

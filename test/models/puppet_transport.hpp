@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/bootstrap/concept.hpp>
+#include <tutti/transport/concept.hpp>
+
+#include <array>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace models {
+
+using tutti::rank_type;
+
+/// A rendezvous for worlds whose ranks are all run by one thread: everybody says the same.
+class echo_rendezvous {
+ public:
+  echo_rendezvous(rank_type rank, rank_type size) : rank_(rank), size_(size) {}
+  [[nodiscard]] rank_type rank() const { return rank_; }
+  [[nodiscard]] rank_type size() const { return size_; }
+  [[nodiscard]] std::vector<std::string> exchange(std::string_view mine) {
+    return std::vector<std::string>(size_, std::string(mine));
+  }
+
+ private:
+  rank_type rank_;
+  rank_type size_;
+};
+static_assert(tutti::rendezvous<echo_rendezvous>);
+
+/// What the puppets of one world share. The thread that pulls the strings sets `random` and so
+/// decides what each rank sees when: any interleaving that a real machine could produce, repeatably.
+struct puppet_stage {
+  struct message {
+    std::vector<std::byte> copied;
+    std::byte const* lent = nullptr;
+    std::size_t bytes = 0;
+  };
+  struct edge {
+    std::deque<message> under_way;
+    std::uint64_t sent = 0;
+    std::uint64_t released = 0;
+  };
+
+  explicit puppet_stage(rank_type n, std::uint64_t seed) : size(n), edges(std::size_t{n} * n), random(seed * 2 + 1) {}
+
+  edge& at(rank_type from, rank_type to, std::uint32_t lane) { return edges[std::size_t{from} * size + to][lane]; }
+  /// True one time in `n`.
+  bool chance(std::uint64_t n) {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    return (random >> 33) % n == 0;
+  }
+
+  rank_type size;
+  std::vector<std::array<edge, tutti::lane_count>> edges;
+  std::uint64_t random;
+  bool lends = true;      ///< long messages are read where they are, as late as can be
+  std::size_t room = 16;  ///< how many bytes are copied at most, when it does not lend
+  std::size_t depth = 8;  ///< messages on an edge
+  tutti::fault wrong{};
+};
+
+/// A transport without threads or waiting, whose every delay is chosen by its stage. What arrives is
+/// seen late, at random, and always read from where the sender has it.
+class puppet {
+ public:
+  static constexpr std::string_view name = "puppet";
+  static constexpr bool in_process = true;
+  struct options {
+    puppet_stage* stage = nullptr;
+  };
+
+  template <tutti::rendezvous M>
+  explicit puppet(M& meet, options const& o) : stage_(o.stage), rank_(meet.rank()), size_(meet.size()) {}
+
+  [[nodiscard]] rank_type rank() const { return rank_; }
+  [[nodiscard]] rank_type size() const { return size_; }
+  void begin(tutti::stream, tutti::call const&) {}
+  void end(tutti::stream) {}
+
+  [[nodiscard]] bool shares(std::span<std::byte const> bytes) const { return stage_->lends && bytes.size() > 8; }
+
+  tutti::sent send(rank_type peer, tutti::stream s, std::span<std::byte const> bytes, std::size_t granule) {
+    auto& e = stage_->at(rank_, peer, s.lane);
+    if (e.sent - e.released >= stage_->depth || stage_->chance(4)) {
+      return {};
+    }
+    ++e.sent;
+    if (shares(bytes)) {
+      e.under_way.push_back({{}, bytes.data(), bytes.size()});
+      return {true, bytes.size(), e.sent};
+    }
+    std::size_t const room = stage_->room < granule ? granule : stage_->room - stage_->room % granule;
+    bytes = bytes.first(bytes.size() < room ? bytes.size() : room);
+    e.under_way.push_back({{bytes.begin(), bytes.end()}, nullptr, bytes.size()});
+    return {true, bytes.size(), 0};
+  }
+  bool released(rank_type peer, tutti::stream s, tutti::ticket k) {
+    return !stage_->chance(3) && stage_->at(rank_, peer, s.lane).released >= k;
+  }
+  tutti::chunk view(rank_type peer, tutti::stream s, tutti::wanted) {
+    auto& e = stage_->at(peer, rank_, s.lane);
+    if (e.under_way.empty() || stage_->chance(2)) {
+      return {};
+    }
+    auto const& m = e.under_way.front();
+    static constexpr std::byte nothing{};
+    return {m.lent != nullptr ? m.lent : m.copied.empty() ? &nothing : m.copied.data(), m.bytes};
+  }
+  void release(rank_type peer, tutti::stream s) {
+    auto& e = stage_->at(peer, rank_, s.lane);
+    e.under_way.pop_front();
+    ++e.released;
+  }
+  void poll() {}
+  int arm() { return -1; }
+  void disarm() {}
+  [[nodiscard]] tutti::time_point now() const { return {}; }
+  [[nodiscard]] tutti::fault fault() const { return stage_->wrong; }
+  void look() {}
+  void poison(tutti::fault why) { stage_->wrong = why; }
+  void quiesce() {}
+
+ private:
+  puppet_stage* stage_;
+  rank_type rank_;
+  rank_type size_;
+};
+static_assert(tutti::transport<puppet>);
+
+}  // namespace models

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/star.hpp>
+
+namespace models {
+
+using tutti::action;
+using tutti::rank_type;
+using tutti::space;
+using tutti::step;
+
+/// Three ranks, two of which sum for themselves. Rank 1 gives its vector to both of them, and gets the
+/// result back from rank 0 - which does not depend on rank 2 having read what it was given. So this
+/// is a schedule whose writes can overtake its readers, unless the engine waits. With another number
+/// of ranks it is a star.
+struct triangle : tutti::star {
+  static constexpr std::string_view name = "triangle";
+  static constexpr bool keeps_order = false;
+
+  [[nodiscard]] constexpr std::uint32_t blocks(tutti::op::allreduce o, rank_type n) const {
+    return tutti::star::blocks(o, n);
+  }
+  [[nodiscard]] constexpr std::uint32_t steps(tutti::op::allreduce o, rank_type n, rank_type me) const {
+    return n != 3 ? tutti::star::steps(o, n, me) : me == 2 ? 2 : 3;
+  }
+  [[nodiscard]] constexpr step at(tutti::op::allreduce o, rank_type n, rank_type me, std::uint32_t i) const {
+    constexpr tutti::block_range all{0, 1};
+    if (n != 3) {
+      return tutti::star::at(o, n, me, i);
+    }
+    if (me == 1) {
+      return i < 2 ? step{.send = {i == 0 ? 0U : 2U, space::input, all}}
+                   : step{.receive = {0, space::output, all}, .arrives = space::output};
+    }
+    if (i == 0) {
+      rank_type const other = 2 - me;
+      return {.send = {other, space::input, all},
+              .receive = {other, space::work, all},
+              .how = me == 0 ? action::fold_right : action::fold_left,
+              .local = space::input,
+              .arrives = space::input};
+    }
+    if (i == 1) {
+      return {.receive = {1, space::output, all}, .how = action::fold_right, .arrives = space::input};
+    }
+    return {.send = {1, space::output, all}};
+  }
+};
+
+}  // namespace models

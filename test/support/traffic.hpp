@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <support/verdict.hpp>
+#include <tutti/core/time.hpp>
+#include <tutti/transport/concept.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace tutti::support {
+
+/// Byte i of the message with this seed.
+[[nodiscard]] inline std::byte pattern(std::uint64_t seed, std::size_t i) {
+  return static_cast<std::byte>((seed * 0x9e3779b97f4a7c15U >> 56) + i * 7 + (i >> 8) * 13);
+}
+[[nodiscard]] inline std::uint64_t seed_of(rank_type from, rank_type to, stream s, std::size_t k) {
+  return ((std::uint64_t{from} * 67 + to) * 41 + s.lane) * 100'003 + s.number * 977ULL + k;
+}
+
+struct parcel {
+  rank_type peer;
+  std::size_t bytes;
+  std::size_t granule = 1;
+};
+
+/// What one rank sends and receives on one stream.
+struct job {
+  stream on;
+  call what;
+  std::vector<parcel> out;
+  std::vector<parcel> in;
+};
+
+/// Does one job, as an engine would: bit by bit, without waiting. Looks at every byte that arrives,
+/// and scribbles over its own as soon as the transport says that they are free.
+template <class T>
+class courier {
+ public:
+  explicit courier(job work) : work_(std::move(work)), complete_(work_.in.size()), got_(work_.in.size()) {
+    for (parcel const& p : work_.out) {
+      buffers_.emplace_back(p.bytes + 1);  // messages start at an odd address
+    }
+  }
+
+  [[nodiscard]] stream on() const { return work_.on; }
+  [[nodiscard]] verdict const& complaint() const { return complaint_; }
+
+  /// True when all is sent, received and free again.
+  bool advance(T& t) {
+    if (!open_) {
+      t.begin(work_.on, work_.what);
+      for (std::size_t k = 0; k < work_.out.size(); ++k) {
+        fill(t, k);
+      }
+      open_ = true;
+    }
+    send(t);
+    reclaim(t);
+    bool const received = receive(t);
+    if (sending_ != work_.out.size() || !lent_.empty() || !received) {
+      return false;
+    }
+    t.end(work_.on);
+    return true;
+  }
+
+ private:
+  struct loan {
+    ticket until;
+    rank_type peer;
+    std::span<std::byte> bytes;
+  };
+
+  [[nodiscard]] std::span<std::byte> buffer(std::size_t k) { return std::span(buffers_[k]).subspan(1); }
+  [[nodiscard]] static std::size_t place_in_order(std::vector<parcel> const& all, std::size_t k) {
+    return static_cast<std::size_t>(std::count_if(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(k),
+                                                  [&](parcel const& p) { return p.peer == all[k].peer; }));
+  }
+  static void scribble(std::span<std::byte> bytes) { std::fill(bytes.begin(), bytes.end(), std::byte{0xdd}); }
+
+  void fill(T& t, std::size_t k) {
+    std::uint64_t const seed = seed_of(t.rank(), work_.out[k].peer, work_.on, place_in_order(work_.out, k));
+    for (std::size_t i = 0; i < buffer(k).size(); ++i) {
+      buffer(k)[i] = pattern(seed, i);
+    }
+  }
+
+  void send(T& t) {
+    while (sending_ != work_.out.size()) {
+      parcel const& p = work_.out[sending_];
+      std::span<std::byte> const rest = buffer(sending_).subspan(accepted_);
+      sent const s = t.send(p.peer, work_.on, rest, p.granule);
+      if (!s.accepted) {
+        return;
+      }
+
+      if (s.bytes > rest.size() || s.bytes % p.granule != 0 || (s.bytes == 0 && !rest.empty())) {
+        complaint_ = "send took " + std::to_string(s.bytes) + " of " + std::to_string(rest.size()) + " bytes";
+        return;
+      }
+      if (s.until == 0) {
+        scribble(rest.first(s.bytes));
+      } else {
+        lent_.push_back({s.until, p.peer, rest.first(s.bytes)});
+      }
+      accepted_ += s.bytes;
+      if (accepted_ == p.bytes) {
+        accepted_ = 0;
+        ++sending_;
+      }
+    }
+  }
+
+  void reclaim(T& t) {
+    std::erase_if(lent_, [&](loan const& l) {
+      bool const free = t.released(l.peer, work_.on, l.until);
+      if (free) {
+        scribble(l.bytes);
+      }
+      return free;
+    });
+  }
+
+  bool receive(T& t) {
+    bool all = true;
+    for (std::size_t k = 0; k < work_.in.size(); ++k) {
+      if (complete_[k]) {
+        continue;
+      }
+      all = false;
+      bool const first_of_peer =
+          std::none_of(work_.in.begin(), work_.in.begin() + static_cast<std::ptrdiff_t>(k), [&](parcel const& p) {
+            return p.peer == work_.in[k].peer && !complete_[static_cast<std::size_t>(&p - work_.in.data())];
+          });
+      if (first_of_peer) {
+        receive(t, k);
+      }
+    }
+    return all;
+  }
+
+  void receive(T& t, std::size_t k) {
+    parcel const& p = work_.in[k];
+    std::uint64_t const seed = seed_of(p.peer, t.rank(), work_.on, place_in_order(work_.in, k));
+    if (k % 2 == 0 && place_.size() < p.bytes) {
+      place_.resize(p.bytes);
+    }
+    while (!complete_[k]) {
+      std::size_t const rest = p.bytes - got_[k];
+      std::byte* const place = k % 2 == 0 && rest != 0 ? place_.data() + got_[k] : nullptr;
+      chunk const c = t.view(p.peer, work_.on, {rest, p.granule, place});
+      if (!c) {
+        return;
+      }
+
+      if (c.bytes > rest || c.bytes % p.granule != 0 || (c.bytes == 0 && rest != 0)) {
+        complaint_ = "a chunk of " + std::to_string(c.bytes) + " bytes, " + std::to_string(rest) + " to come";
+        return;
+      }
+      for (std::size_t i = 0; i < c.bytes; ++i) {
+        if (c.data[i] != pattern(seed, got_[k] + i)) {
+          complaint_ = "byte " + std::to_string(got_[k] + i) + " of message " + std::to_string(k) + " from " +
+                       std::to_string(p.peer) + " is wrong";
+          return;
+        }
+      }
+      t.release(p.peer, work_.on);
+      got_[k] += c.bytes;
+      complete_[k] = got_[k] == p.bytes;
+    }
+  }
+
+  job work_;
+  std::vector<std::vector<std::byte>> buffers_;
+  std::vector<std::byte> place_;
+  std::vector<loan> lent_;
+  std::size_t sending_ = 0;
+  std::size_t accepted_ = 0;
+  std::vector<bool> complete_;
+  std::vector<std::size_t> got_;
+  verdict complaint_;
+  bool open_ = false;
+};
+
+/// Gives way to the other ranks, of which there may be more than processors.
+inline void give_way() {
+  std::this_thread::yield();
+}
+
+inline constexpr duration patience = std::chrono::seconds(40);
+
+[[nodiscard]] inline verdict describe_fault(fault f) {
+  return "fault(" + std::string(name(f.kind)) + ", culprit " + std::to_string(f.culprit) + ", reporter " +
+         std::to_string(f.reporter) + ")";
+}
+
+/// Waits until `done()`, driving the transport. "" then; else what went wrong.
+template <class T, class Done>
+verdict until(T& t, Done&& done) {
+  time_point deadline = t.now() + patience;
+  for (unsigned turn = 1; !done(); ++turn) {
+    if (fault const f = t.fault()) {
+      return describe_fault(f);
+    }
+    t.poll();
+    if (turn % 1024 == 0) {
+      t.look();
+      if (t.now() > deadline) {
+        return "waited too long";
+      }
+    }
+    give_way();
+  }
+  return "";
+}
+
+/// Does jobs: on each lane in the order given, on different lanes at the same time, asked in an order
+/// that `shuffle(lanes in flight)` chooses.
+template <class T, class Shuffle>
+verdict run(T& t, std::vector<job> const& jobs, Shuffle&& shuffle) {
+  std::vector<std::size_t> waiting;
+  for (std::size_t i = jobs.size(); i-- != 0;) {
+    waiting.push_back(i);
+  }
+  std::vector<courier<T>> flying;
+  verdict complaint;
+  verdict const waited = until(t, [&] {
+    for (std::size_t i = waiting.size(); i-- != 0;) {
+      std::uint32_t const lane = jobs[waiting[i]].on.lane;
+      if (std::none_of(flying.begin(), flying.end(), [&](auto const& c) { return c.on().lane == lane; })) {
+        flying.emplace_back(jobs[waiting[i]]);
+        waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+    shuffle(flying);
+    for (std::size_t i = flying.size(); i-- != 0 && complaint.empty();) {
+      bool const done = flying[i].advance(t);
+      complaint = flying[i].complaint();
+      if (done) {
+        flying.erase(flying.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+    return !complaint.empty() || (flying.empty() && waiting.empty());
+  });
+  verdict const result = complaint.empty() ? waited : complaint;
+  if (!result.empty()) {  // peers may be reading the buffers that go away here
+    t.poison({failure::cancelled, t.rank(), t.rank()});
+    t.quiesce();
+  }
+  return result;
+}
+template <class T>
+verdict run(T& t, std::vector<job> const& jobs) {
+  return run(t, jobs, [](auto&) {});
+}
+
+}  // namespace tutti::support

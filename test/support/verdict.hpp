@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/bootstrap/outcome.hpp>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace tutti::support {
+
+/// What became of one rank of a test: an empty text is success. Boost.Test is not thread-safe, and
+/// knows nothing of child processes, so ranks return one of these and the main thread asserts.
+using verdict = std::string;
+
+/// The verdict on a rank that was killed with SIGKILL.
+inline constexpr char const* died = "died";
+
+inline std::vector<verdict> verdicts_of(std::vector<outcome<verdict>> const& ends) {
+  std::vector<verdict> verdicts;
+  for (outcome<verdict> const& end : ends) {
+    rank_failure const& why = end.failure();
+    verdicts.push_back(end                     ? end.value()
+                       : why.signal == SIGKILL ? died
+                                               : "failed(" + std::string(name(why.kind)) + "): " + why.text);
+  }
+  return verdicts;
+}
+
+}  // namespace tutti::support
