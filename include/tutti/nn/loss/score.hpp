@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace tutti::nn {
+
+/// What a batch of predictions was worth, summed over its rows, so that parts of a batch add up.
+template <class T>
+struct score {
+  T loss = 0;
+  T correct = 0;  ///< a count; exact in float up to 2^24 samples
+};
+
+}  // namespace tutti::nn

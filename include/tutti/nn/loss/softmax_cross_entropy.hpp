@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/exponential.hpp>
+#include <tutti/nn/loss/score.hpp>
+#include <tutti/nn/tensor.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tutti::nn {
+
+/// -log softmax(row)[label], the loss of classifiers. Works on differences to a row's maximum, so
+/// that no sum overflows.
+struct softmax_cross_entropy {
+  /// The score of the predictions.
+  /// @pre one label per row, each below the number of columns
+  template <class T>
+  [[nodiscard]] static score<T> measure(matrix_view<T> const& predictions, std::span<std::uint8_t const> labels) {
+    return run<false, T>(predictions, labels, T{0}, nullptr);
+  }
+
+  /// As measure; besides, writes `scale` times the derivative of the loss by each prediction. A mean
+  /// over a batch of B rows, wherever they are computed, has scale 1 / B.
+  template <class T>
+  static score<T> differentiate(matrix_view<T> const& predictions, std::span<std::uint8_t const> labels, T scale,
+                                matrix_view<T> derivatives) {
+    expects(derivatives.shape() == predictions.shape(), "softmax_cross_entropy: one derivative per prediction");
+    return run<true, T>(predictions, labels, scale, derivatives.data());
+  }
+
+ private:
+  template <bool Differentiates, class T>
+  static score<T> run(matrix_view<T> const& predictions, std::span<std::uint8_t const> labels, T scale, T* slope) {
+    expects(labels.size() == predictions.shape(0), "softmax_cross_entropy: one label per row");
+    std::size_t const classes = predictions.shape(1);
+    score<T> sum;
+    T const* row = predictions.data();
+    for (std::uint8_t const label : labels) {
+      expects(label < classes, "softmax_cross_entropy: a label is beyond the last class");
+      std::size_t best = 0;
+      for (std::size_t c = 1; c != classes; ++c) {
+        best = row[c] > row[best] ? c : best;
+      }
+      T const top = row[best];
+      T total = 0;
+      for (std::size_t c = 0; c != classes; ++c) {
+        T const e = exponential(row[c] - top);
+        total += e;
+        if constexpr (Differentiates) {
+          slope[c] = e;
+        }
+      }
+      sum.loss += std::log(total) + (top - row[label]);
+      sum.correct += best == label ? T{1} : T{0};
+      if constexpr (Differentiates) {
+        T const factor = scale / total;
+        for (std::size_t c = 0; c != classes; ++c) {
+          slope[c] *= factor;
+        }
+        slope[label] -= scale;
+        slope += classes;
+      }
+      row += classes;
+    }
+    return sum;
+  }
+};
+
+}  // namespace tutti::nn

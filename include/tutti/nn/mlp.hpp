@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/model.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace tutti::nn {
+
+/// The activation of hidden layers, chosen at run time.
+enum class hidden_activation { relu, tanh, sigmoid };
+
+[[nodiscard]] constexpr std::string_view name(hidden_activation a) noexcept {
+  constexpr std::string_view names[] = {"relu", "tanh", "sigmoid"};
+  return names[static_cast<std::size_t>(a)];
+}
+
+/// A multilayer perceptron: dense hidden layers of the given sizes and a last dense layer of one
+/// number per class, for softmax_cross_entropy. Without hidden layers it is a linear classifier.
+template <class T>
+[[nodiscard]] model<T> mlp(std::size_t inputs, std::span<std::size_t const> hidden, std::size_t classes,
+                           hidden_activation activation, std::size_t attached = 0) {
+  std::vector<any_layer<T>> layers;
+  for (std::size_t const size : hidden) {
+    switch (activation) {
+      case hidden_activation::relu:
+        layers.emplace_back(dense<T, relu>(inputs, size));
+        break;
+      case hidden_activation::tanh:
+        layers.emplace_back(dense<T, tanh>(inputs, size));
+        break;
+      case hidden_activation::sigmoid:
+        layers.emplace_back(dense<T, sigmoid>(inputs, size));
+        break;
+    }
+    inputs = size;
+  }
+  layers.emplace_back(dense<T, identity>(inputs, classes));
+  return model<T>(std::move(layers), attached);
+}
+
+}  // namespace tutti::nn

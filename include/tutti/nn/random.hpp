@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace tutti::nn {
+
+/// A pseudo-random sequence that is the same on every platform, which the distributions of the
+/// standard library are not. Generators with different (seed, stream) are independent.
+///
+/// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+class random_sequence {
+ public:
+  constexpr explicit random_sequence(std::uint64_t seed, std::uint64_t stream = 0) noexcept
+      : state_(mix(seed + golden) ^ mix(mix(stream) + golden)) {}
+
+  /// 64 random bits.
+  constexpr std::uint64_t operator()() noexcept { return mix(state_ += golden); }
+
+  /// A number in [0, n), n > 0. Multiplies instead of dividing; the bias is below n / 2^32.
+  constexpr std::uint32_t below(std::uint32_t n) noexcept {
+    return static_cast<std::uint32_t>(((*this)() >> 32) * std::uint64_t{n} >> 32);
+  }
+
+  /// A whole number in [low, high].
+  constexpr std::int32_t between(std::int32_t low, std::int32_t high) noexcept {
+    return low + static_cast<std::int32_t>(below(static_cast<std::uint32_t>(high - low) + 1));
+  }
+
+  /// Whether an event of probability `percent` / 100 happens.
+  constexpr bool chance(std::uint32_t percent) noexcept { return below(100) < percent; }
+
+  /// A multiple of 2^-24 in [0, 1), exact in every floating-point type.
+  template <class T>
+  constexpr T fraction() noexcept {
+    return static_cast<T>((*this)() >> 40) / static_cast<T>(1 << 24);
+  }
+
+  // The names by which the standard library knows a generator.
+  using result_type = std::uint64_t;
+  [[nodiscard]] static constexpr result_type min() noexcept { return 0; }
+  [[nodiscard]] static constexpr result_type max() noexcept { return std::numeric_limits<result_type>::max(); }
+
+ private:
+  static constexpr std::uint64_t golden = 0x9e3779b97f4a7c15U;
+
+  static constexpr std::uint64_t mix(std::uint64_t z) noexcept {
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+    return z ^ z >> 31;
+  }
+
+  std::uint64_t state_;
+};
+
+}  // namespace tutti::nn

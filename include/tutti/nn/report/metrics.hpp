@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace tutti::nn {
+
+/// Where a rank spent its time, in seconds.
+struct rank_time {
+  double compute = 0;   ///< loading, forward, backward, update
+  double transfer = 0;  ///< in the collective, once the last rank was there
+  double waiting = 0;   ///< in the collective, for slower ranks
+};
+
+/// One step, the same on every rank but for the clock.
+struct step_result {
+  std::size_t epoch = 0;
+  std::size_t batch = 0;   ///< number within the epoch
+  std::size_t images = 0;  ///< in this batch, all ranks together
+  float loss = 0;          ///< mean over the batch
+  float accuracy = 0;      ///< of the batch, 0 to 1
+  double seconds = 0;      ///< since training began
+};
+
+struct epoch_result {
+  std::size_t epoch = 0;
+  std::size_t images = 0;    ///< trained on
+  double test_loss = 0;      ///< mean over the test set
+  double test_accuracy = 0;  ///< 0 to 1
+  double training_seconds = 0;
+  double testing_seconds = 0;
+  double seconds = 0;            ///< since training began
+  std::vector<rank_time> ranks;  ///< of this epoch's training
+
+  [[nodiscard]] double images_per_second() const noexcept {
+    return static_cast<double>(images) / std::max(training_seconds, 1e-9);
+  }
+};
+
+/// An observer of a training that keeps everything.
+struct history {
+  std::vector<step_result> steps;
+  std::vector<epoch_result> epochs;
+
+  template <class Replica>
+  void step(step_result const& done, Replica const&) {
+    steps.push_back(done);
+  }
+  void epoch(epoch_result const& done) { epochs.push_back(done); }
+
+  /// Where each rank spent its time, over all epochs.
+  [[nodiscard]] std::vector<rank_time> time() const {
+    std::vector<rank_time> sum(epochs.empty() ? 0 : epochs.front().ranks.size());
+    for (auto const& one : epochs) {
+      for (std::size_t r = 0; r != sum.size(); ++r) {
+        sum[r].compute += one.ranks[r].compute;
+        sum[r].transfer += one.ranks[r].transfer;
+        sum[r].waiting += one.ranks[r].waiting;
+      }
+    }
+    return sum;
+  }
+
+  /// Over the training parts of all epochs.
+  [[nodiscard]] double images_per_second() const {
+    epoch_result sum;
+    for (auto const& one : epochs) {
+      sum.images += one.images;
+      sum.training_seconds += one.training_seconds;
+    }
+    return sum.images_per_second();
+  }
+};
+
+}  // namespace tutti::nn

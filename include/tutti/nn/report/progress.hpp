@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/report/metrics.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <unistd.h>
+
+namespace tutti::nn {
+
+/// An observer that shows how a training goes: on a terminal a bar that moves, in a file or a pipe one
+/// line per epoch.
+class progress {
+ public:
+  /// @param epochs, images how many epochs there will be, of so many training images
+  progress(std::FILE* out, std::size_t epochs, std::size_t images)
+      : out_(out), moves_(isatty(fileno(out)) == 1), epochs_(epochs), images_(images) {}
+
+  template <class Replica>
+  void step(step_result const& done, Replica const&) {
+    if (done.batch == 0) {
+      seen_ = 0;
+      began_ = last_end_;
+      loss_ = done.loss;
+    }
+    seen_ += done.images;
+    loss_ += (done.loss - loss_) * 0.05F;  // a mean over the last 20 steps or so, not one batch's luck
+    loss_sum_ = (done.batch == 0 ? 0.0 : loss_sum_) + double{done.loss} * static_cast<double>(done.images);
+    if (moves_ && (done.seconds >= drawn_ + 0.1 || seen_ == images_)) {
+      drawn_ = done.seconds;
+      draw(done);
+    }
+  }
+
+  void epoch(epoch_result const& done) {
+    last_end_ = done.seconds;
+    std::fprintf(out_, "%sepoch %zu/%zu: loss %.4f, test loss %.4f, test accuracy %.2f %%, %.0f images/s, %.1f s\n",
+                 moves_ ? "\r\x1b[K" : "", done.epoch + 1, epochs_, loss_sum_ / static_cast<double>(done.images),
+                 done.test_loss, 100 * done.test_accuracy, done.images_per_second(), done.seconds);
+    std::fflush(out_);
+  }
+
+ private:
+  void draw(step_result const& done) {
+    constexpr std::size_t width = 24;
+    double const share = static_cast<double>(seen_) / static_cast<double>(images_);
+    double const whole = (static_cast<double>(done.epoch) + share) / static_cast<double>(epochs_);
+    auto const filled = std::min(width, static_cast<std::size_t>(share * width));
+    std::string const bar = std::string(filled, '=') + (filled < width ? ">" : "") +
+                            std::string(filled < width ? width - filled - 1 : 0, ' ');
+    std::fprintf(out_, "\r\x1b[Kepoch %zu/%zu [%s] %3.0f %%  %.0f images/s  loss %.4f  %.0f s left", done.epoch + 1,
+                 epochs_, bar.c_str(), 100 * share, static_cast<double>(seen_) / std::max(done.seconds - began_, 1e-9),
+                 double{loss_}, done.seconds / whole - done.seconds);
+    std::fflush(out_);
+  }
+
+  std::FILE* out_;
+  bool moves_;
+  std::size_t epochs_;
+  std::size_t images_;
+  std::size_t seen_ = 0;  // images of this epoch
+  float loss_ = 0;
+  double loss_sum_ = 0;
+  double began_ = 0;
+  double last_end_ = 0;
+  double drawn_ = 0;
+};
+
+}  // namespace tutti::nn

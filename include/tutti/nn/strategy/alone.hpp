@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/strategy/concept.hpp>
+
+namespace tutti::nn {
+
+/// One rank that needs nobody: training without a world.
+struct alone {
+  [[nodiscard]] static constexpr rank_type rank() noexcept { return 0; }
+  [[nodiscard]] static constexpr rank_type size() noexcept { return 1; }
+  static constexpr void share(std::span<float>) noexcept {}
+  static constexpr void sum(std::span<float>) noexcept {}
+};
+
+static_assert(strategy<alone>);
+
+}  // namespace tutti::nn

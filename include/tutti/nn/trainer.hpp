@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/time.hpp>
+#include <tutti/nn/replica.hpp>
+#include <tutti/nn/report/epoch_message.hpp>
+#include <tutti/nn/report/metrics.hpp>
+#include <tutti/nn/strategy/concept.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace tutti::nn {
+
+/// Watches a training. `step` is called after every update, `epoch` after every test.
+template <class O>
+concept observer = requires(O& o, step_result const& step, epoch_result const& epoch, replica const& model) {
+  o.step(step, model);
+  o.epoch(epoch);
+};
+
+/// The numbers grew beyond all bounds. Every rank finds out at the same step.
+class diverged : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+namespace detail {
+
+[[nodiscard]] inline double seconds(duration d) noexcept {
+  return static_cast<double>(d.count()) * 1e-9;
+}
+
+}  // namespace detail
+
+/// Trains the replicas of one model, one per rank of the strategy: every rank calls this with a
+/// replica that differs in its rank alone. All ranks end with the same weights, bit for bit.
+///
+/// Cost: one `share` of the weights, one `sum` of the gradients per step, one small `sum` per epoch
+/// for the test and the times. No allocation within a step but what observers do.
+/// @throws diverged when the loss is not finite; what the strategy throws
+template <strategy Strategy, observer... Observers>
+void train(replica& model, Strategy& ranks, Observers&... observers) {
+  settings const& asked = model.asked();
+  std::size_t const batches = model.batches();
+  std::size_t const steps = asked.epochs * batches;
+  epoch_message figures(batches, ranks.rank(), ranks.size());
+  ranks.share(model.parameters());
+
+  time_point const begin = steady_now();
+  for (std::size_t epoch = 0; epoch != asked.epochs; ++epoch) {
+    time_point const epoch_begin = steady_now();
+    figures.clear();
+    model.start(epoch);
+    time_point since = epoch_begin;
+    for (std::size_t b = 0; b != batches; ++b) {
+      auto const message = model.gradient(b);
+      time_point const ready = steady_now();
+      ranks.sum(message);
+      time_point const summed = steady_now();
+      float const way = steps > 1 ? static_cast<float>(epoch * batches + b) / static_cast<float>(steps - 1) : 0.0F;
+      auto const batch = model.update(asked.rate + (asked.last_rate - asked.rate) * way);
+      time_point const done = steady_now();
+      figures.add_compute(detail::seconds((ready - since) + (done - summed)));
+      figures.set_exchange(b, detail::seconds(summed - ready));
+      if (!std::isfinite(batch.loss)) {
+        throw diverged("the loss of step " + std::to_string(epoch * batches + b) +
+                       " is not finite: the training diverged; try a lower learning rate");
+      }
+      [[maybe_unused]] step_result const result{
+          epoch, b, model.batch_size(b), batch.loss, batch.correct, detail::seconds(done - begin)};
+      (observers.step(result, std::as_const(model)), ...);
+      since = steady_now();
+    }
+    time_point const trained = steady_now();
+    figures.set_test(model.test());
+    ranks.sum(figures.numbers());
+    time_point const tested = steady_now();
+    auto const test = figures.test();
+    auto const images = static_cast<double>(model.test_size());
+    [[maybe_unused]] epoch_result const result{epoch,
+                                               model.training_size(),
+                                               double{test.loss} / images,
+                                               double{test.correct} / images,
+                                               detail::seconds(trained - epoch_begin),
+                                               detail::seconds(tested - trained),
+                                               detail::seconds(tested - begin),
+                                               figures.split()};
+    (observers.epoch(result), ...);
+  }
+}
+
+}  // namespace tutti::nn

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_hardness
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/mlp.hpp>
+#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/trainer.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <vector>
+
+namespace nn = tutti::nn;
+
+namespace {
+
+double accuracy(nn::data_pair const& data, std::vector<std::size_t> const& hidden) {
+  nn::set_blas_threads(1);
+  nn::settings const asked;
+  nn::replica model(nn::mlp<float>(data.training.features(), hidden, data.training.classes, nn::hidden_activation::relu,
+                                   nn::replica::attached),
+                    data.training, data.test, asked, 0, 1);
+  nn::alone one;
+  nn::history seen;
+  nn::train(model, one, seen);
+  return seen.epochs.back().test_accuracy;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(built_in_digits_tell_a_linear_model_from_a_deep_one) {
+  nn::data_pair const data{nn::digits(20000, 1), nn::digits(4000, 1, 20000)};
+  double const linear = accuracy(data, {});
+  double const deep = accuracy(data, {256, 128});
+  BOOST_TEST_MESSAGE("linear " << linear << ", two hidden layers " << deep);
+  BOOST_TEST(linear > 0.80);
+  BOOST_TEST(linear < 0.92);
+  BOOST_TEST(deep > 0.97);
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_idx
+#include <tutti/nn/data/idx.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace nn = tutti::nn;
+namespace fs = std::filesystem;
+using bytes = std::vector<std::uint8_t>;
+
+namespace {
+
+/// A folder that is gone after the test.
+struct folder {
+  fs::path path = fs::temp_directory_path() / ("tutti_idx_" + std::to_string(getpid()));
+  folder() { fs::create_directories(path); }
+  ~folder() { fs::remove_all(path); }
+  folder(folder const&) = delete;
+  folder& operator=(folder const&) = delete;
+
+  fs::path plain(std::string const& name, bytes const& content) const {
+    std::ofstream(path / name, std::ios::binary)
+        .write(reinterpret_cast<char const*>(content.data()), static_cast<std::streamsize>(content.size()));
+    return path / name;
+  }
+  fs::path packed(std::string const& name, bytes const& content) const {
+    gzFile const file = gzopen((path / name).c_str(), "wb");
+    gzwrite(file, content.data(), static_cast<unsigned>(content.size()));
+    gzclose(file);
+    return path / name;
+  }
+};
+
+bytes idx_file(std::uint32_t magic, std::initializer_list<std::uint32_t> sizes, bytes const& content) {
+  bytes result;
+  auto const word = [&](std::uint32_t w) {
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      result.push_back(static_cast<std::uint8_t>(w >> shift));
+    }
+  };
+  word(magic);
+  for (auto const size : sizes) {
+    word(size);
+  }
+  result.insert(result.end(), content.begin(), content.end());
+  return result;
+}
+
+bytes const three_images = idx_file(0x803, {3, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255});
+bytes const three_labels = idx_file(0x801, {3}, {7, 0, 9});
+
+/// The message of the data_error that reading throws; it names the file.
+std::string complaint(fs::path const& images, fs::path const& labels, fs::path const& culprit) {
+  try {
+    (void)nn::read_idx(images, labels);
+  } catch (nn::data_error const& e) {
+    std::string const text = e.what();
+    BOOST_TEST(text.starts_with(culprit.string()), text);
+    return text;
+  }
+  return "nothing was thrown";
+}
+
+void expect_part(std::string const& text, std::string const& part) {
+  BOOST_TEST(text.find(part) != std::string::npos, "\"" << part << "\" in \"" << text << "\"");
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(plain_and_packed_files_are_read_alike) {
+  folder const f;
+  auto const i = f.plain("i", three_images);
+  auto const l = f.plain("l", three_labels);
+  auto const iz = f.packed("i.gz", three_images);
+  auto const lz = f.packed("l.gz", three_labels);
+  for (auto const& [images, labels] : {std::pair{i, l}, std::pair{iz, lz}, std::pair{i, lz}}) {
+    auto const data = nn::read_idx(images, labels);
+    BOOST_TEST(data.size() == 3U);
+    BOOST_TEST(data.rows == 2U);
+    BOOST_TEST(data.columns == 2U);
+    BOOST_TEST((data.pixels == bytes{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255}));
+    BOOST_TEST((data.labels == bytes{7, 0, 9}));
+    BOOST_TEST(data.image(1)[0] == 4);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(missing_files) {
+  folder const f;
+  auto const l = f.plain("l", three_labels);
+  expect_part(complaint(f.path / "none", l, f.path / "none"), "cannot be opened: No such file");
+}
+
+BOOST_AUTO_TEST_CASE(every_truncation_is_found) {
+  folder const f;
+  auto const i = f.plain("i", three_images);
+  auto const l = f.plain("l", three_labels);
+  for (std::size_t length = 0; length != three_images.size(); ++length) {
+    auto const cut = f.plain("cut", bytes(three_images.begin(), three_images.begin() + static_cast<long>(length)));
+    expect_part(complaint(cut, l, cut), "is truncated: expected ");
+  }
+  for (std::size_t length = 0; length != three_labels.size(); ++length) {
+    auto const cut = f.plain("cut", bytes(three_labels.begin(), three_labels.begin() + static_cast<long>(length)));
+    expect_part(complaint(i, cut, cut), "is truncated: expected ");
+  }
+  expect_part(complaint(f.plain("cut", bytes(three_images.begin(), three_images.end() - 5)), l, f.path / "cut"),
+              "expected 12 bytes of pixels, found 7");
+}
+
+BOOST_AUTO_TEST_CASE(truncated_and_damaged_compression) {
+  folder const f;
+  auto const l = f.plain("l", three_labels);
+  auto const packed = f.packed("i.gz", three_images);
+  std::ifstream in(packed, std::ios::binary);
+  bytes const whole{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  auto const cut = f.plain("cut.gz", bytes(whole.begin(), whole.end() - 9));
+  expect_part(complaint(cut, l, cut), "is truncated");
+  bytes wrong = whole;
+  wrong[wrong.size() - 6] ^= 0x55U;  // the checksum at the end
+  auto const damaged = f.plain("damaged.gz", wrong);
+  expect_part(complaint(damaged, l, damaged), "cannot be read: ");
+}
+
+BOOST_AUTO_TEST_CASE(foreign_files) {
+  folder const f;
+  auto const i = f.plain("i", three_images);
+  auto const l = f.plain("l", three_labels);
+  auto const png = f.plain("png", {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'});
+  expect_part(complaint(png, l, png), "expected the magic number 0x00000803 (idx images), found 0x89504e47");
+  expect_part(complaint(l, i, l), "found 0x00000801 (idx labels)");  // exchanged
+  expect_part(complaint(i, i, i), "expected the magic number 0x00000801 (idx labels), found 0x00000803 (idx images)");
+}
+
+BOOST_AUTO_TEST_CASE(files_that_do_not_belong_together) {
+  folder const f;
+  auto const i = f.plain("i", three_images);
+  auto const l = f.plain("l", idx_file(0x801, {2}, {1, 2}));
+  expect_part(complaint(i, l, l), "expected 3 labels, one per image, found 2");
+}
+
+BOOST_AUTO_TEST_CASE(labels_beyond_the_classes) {
+  folder const f;
+  auto const i = f.plain("i", three_images);
+  auto const l = f.plain("l", idx_file(0x801, {3}, {1, 10, 2}));
+  expect_part(complaint(i, l, l), "expected labels from 0 to 9, found 10 for image 1");
+}
+
+BOOST_AUTO_TEST_CASE(more_than_the_header_announces) {
+  folder const f;
+  auto const l = f.plain("l", three_labels);
+  bytes longer = three_images;
+  longer.push_back(0);
+  auto const i = f.plain("i", longer);
+  expect_part(complaint(i, l, i), "goes on after the last element");
+}
+
+BOOST_AUTO_TEST_CASE(unusable_headers_cost_no_memory) {
+  folder const f;
+  auto const l = f.plain("l", idx_file(0x801, {0xffffffffU}, {1}));
+  auto const huge = f.plain("i", idx_file(0x803, {0xffffffffU, 4096, 4096}, {1, 2}));
+  expect_part(complaint(huge, l, huge), "is truncated");
+  auto const empty = f.plain("e", idx_file(0x803, {0, 28, 28}, {}));
+  expect_part(complaint(empty, l, empty), "at least one image");
+  auto const wide = f.plain("w", idx_file(0x803, {1, 28, 70000}, {}));
+  expect_part(complaint(wide, l, wide), "28 x 70000");
+}
+
+BOOST_AUTO_TEST_CASE(folders) {
+  folder const f;
+  auto const problem = [&](fs::path const& path) {
+    try {
+      (void)nn::read_idx_folder(path);
+      return std::string("nothing was thrown");
+    } catch (nn::data_error const& e) {
+      return std::string(e.what());
+    }
+  };
+  for (auto const& path : {f.path, f.path / "none"}) {
+    auto const text = problem(path);
+    for (char const* name : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte.gz", "t10k-images.idx3-ubyte",
+                             "t10k-labels.idx1-ubyte.gz"}) {
+      expect_part(text, name);
+    }
+    expect_part(text, path.string());
+  }
+  expect_part(problem(f.path / "none"), "is not a folder");
+  f.plain("train-images-idx3-ubyte", three_images);
+  f.packed("train-labels.idx1-ubyte.gz", three_labels);
+  f.plain("t10k-images-idx3-ubyte", idx_file(0x803, {1, 2, 2}, {1, 2, 3, 4}));
+  BOOST_TEST(problem(f.path).find("train") == std::string::npos);  // only what is missing is listed
+  f.plain("t10k-labels-idx1-ubyte", idx_file(0x801, {1}, {5}));
+  auto const data = nn::read_idx_folder(f.path);
+  BOOST_TEST(data.training.size() == 3U);
+  BOOST_TEST(data.test.size() == 1U);
+  BOOST_TEST(data.test.labels[0] == 5);
+  f.plain("t10k-images-idx3-ubyte", idx_file(0x803, {1, 1, 4}, {1, 2, 3, 4}));
+  expect_part(problem(f.path), "does not hold one data set");
+}
+
+BOOST_AUTO_TEST_CASE(the_published_files) {
+  char const* const path = std::getenv("TUTTI_DATA");
+  if (path == nullptr) {
+    BOOST_TEST_MESSAGE("skipped: TUTTI_DATA does not name a folder with MNIST's files");
+    return;
+  }
+  auto const data = nn::read_idx_folder(path);
+  BOOST_TEST(data.training.size() == 60000U);
+  BOOST_TEST(data.test.size() == 10000U);
+  BOOST_TEST(data.training.features() == 784U);
+}

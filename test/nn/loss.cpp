@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_loss
+#include <tutti/nn/loss/softmax_cross_entropy.hpp>
+#include <tutti/nn/random.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace nn = tutti::nn;
+using loss = nn::softmax_cross_entropy;
+
+namespace {
+
+constexpr std::size_t rows = 9;
+constexpr std::size_t classes = 10;
+
+struct predictions {
+  nn::matrix<float> values = nn::matrix<float>::from_shape({rows, classes});
+  nn::matrix<float> slopes = values;
+  std::vector<std::uint8_t> labels = std::vector<std::uint8_t>(rows);
+
+  predictions() {
+    nn::random_sequence random(1);
+    std::generate(values.begin(), values.end(), [&] { return 8 * random.fraction<float>() - 4; });
+    std::ranges::generate(labels, [&] { return static_cast<std::uint8_t>(random.below(classes)); });
+  }
+  auto all() { return nn::first_rows(values, rows); }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(equals_the_definition) {
+  predictions p;
+  double right = 0;
+  double correct = 0;
+  for (std::size_t r = 0; r != rows; ++r) {
+    double total = 0;
+    std::size_t best = 0;
+    for (std::size_t c = 0; c != classes; ++c) {
+      total += std::exp(double{p.values(r, c)});
+      best = p.values(r, c) > p.values(r, best) ? c : best;
+    }
+    right -= std::log(std::exp(double{p.values(r, p.labels[r])}) / total);
+    correct += best == p.labels[r] ? 1 : 0;
+  }
+  auto const found = loss::measure<float>(p.all(), p.labels);
+  BOOST_TEST(std::abs(double{found.loss} - right) < 1e-5 * right);
+  BOOST_TEST(double{found.correct} == correct);
+}
+
+BOOST_AUTO_TEST_CASE(differentiating_scores_the_same) {
+  predictions p;
+  auto const plain = loss::measure<float>(p.all(), p.labels);
+  auto const both = loss::differentiate<float>(p.all(), p.labels, 0.25F, nn::first_rows(p.slopes, rows));
+  BOOST_TEST(plain.loss == both.loss);
+  BOOST_TEST(plain.correct == both.correct);
+}
+
+BOOST_AUTO_TEST_CASE(derivatives_of_a_row_sum_to_zero_and_scale) {
+  predictions p;
+  auto half = p.slopes;
+  loss::differentiate<float>(p.all(), p.labels, 1.0F, nn::first_rows(p.slopes, rows));
+  loss::differentiate<float>(p.all(), p.labels, 0.5F, nn::first_rows(half, rows));
+  for (std::size_t r = 0; r != rows; ++r) {
+    float sum = 0;
+    for (std::size_t c = 0; c != classes; ++c) {
+      sum += p.slopes(r, c);
+      BOOST_TEST((p.slopes(r, c) < 0) == (c == p.labels[r]));
+      BOOST_TEST(half(r, c) == 0.5F * p.slopes(r, c));
+    }
+    BOOST_TEST(std::abs(sum) < 1e-6F);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(parts_of_a_batch_add_up) {
+  predictions p;
+  auto const whole = loss::measure<float>(p.all(), p.labels);
+  auto const first = loss::measure<float>(nn::first_rows(p.values, 4), std::span(p.labels).first(4));
+  auto const rest =
+      loss::measure<float>(nn::view(p.values.data() + 4 * classes, rows - 4, classes), std::span(p.labels).subspan(4));
+  BOOST_TEST(std::abs(first.loss + rest.loss - whole.loss) < 1e-5F);
+  BOOST_TEST(first.correct + rest.correct == whole.correct);
+}
+
+BOOST_AUTO_TEST_CASE(huge_predictions_do_not_overflow) {
+  predictions p;
+  for (float& v : p.values) {
+    v *= 1e30F;
+  }
+  auto const found = loss::differentiate<float>(p.all(), p.labels, 1.0F, nn::first_rows(p.slopes, rows));
+  BOOST_TEST(std::isfinite(found.loss));
+  for (float const slope : p.slopes) {
+    BOOST_TEST(std::abs(slope) <= 1.0F);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_nan_is_not_hidden) {
+  predictions p;
+  p.values(3, 7) = std::nanf("");
+  BOOST_TEST(std::isnan(loss::measure<float>(p.all(), p.labels).loss));
+}
+
+BOOST_AUTO_TEST_CASE(mistakes_are_refused) {
+  predictions p;
+  auto few = std::span(p.labels).first(rows - 1);
+  BOOST_CHECK_THROW((void)loss::measure<float>(p.all(), few), tutti::precondition_error);
+  p.labels[2] = classes;
+  BOOST_CHECK_THROW((void)loss::measure<float>(p.all(), p.labels), tutti::precondition_error);
+}

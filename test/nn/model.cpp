@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_model
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/mlp.hpp>
+#include <tutti/nn/replica.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+namespace nn = tutti::nn;
+
+namespace {
+std::atomic<long> allocations = 0;
+}  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* const memory = std::malloc(size == 0 ? 1 : size)) {
+    return memory;
+  }
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace {
+constexpr std::array<std::size_t, 2> hidden{20, 11};
+
+auto make(std::size_t attached = 0) {
+  return nn::mlp<float>(16, hidden, 10, nn::hidden_activation::relu, attached);
+}
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(parameters_are_one_range_and_so_are_gradients) {
+  auto model = make(2);
+  BOOST_TEST(model.layers() == 3U);
+  BOOST_TEST(model.inputs() == 16U);
+  BOOST_TEST(model.outputs() == 10U);
+  BOOST_TEST(model.parameters().size() == 17U * 20 + 21 * 11 + 12 * 10);
+  BOOST_TEST(model.gradients().size() == model.parameters().size());
+  BOOST_TEST(model.message().size() == model.gradients().size() + 2);
+  BOOST_TEST(model.gradients().data() == model.message().data());
+  BOOST_TEST(model.attached().data() == model.message().data() + model.gradients().size());
+}
+
+BOOST_AUTO_TEST_CASE(weights_are_a_function_of_the_seed_and_of_the_right_size) {
+  auto a = make();
+  auto b = make();
+  a.initialise(1);
+  b.initialise(1);
+  BOOST_TEST(std::ranges::equal(a.parameters(), b.parameters()));
+  b.initialise(2);
+  BOOST_TEST(!std::ranges::equal(a.parameters(), b.parameters()));
+
+  auto wide = nn::mlp<float>(400, std::array<std::size_t, 1>{300}, 10, nn::hidden_activation::relu);
+  wide.initialise(3);
+  double squares = 0;
+  for (float const w : wide.parameters().first(400 * 300)) {
+    squares += double{w} * double{w};
+  }
+  BOOST_TEST(std::abs(squares / (400 * 300) - 2.0 / 400) < 0.02 * 2.0 / 400);  // He et al.: 2 / inputs
+  BOOST_TEST(std::ranges::all_of(wide.parameters().subspan(400 * 300, 300), [](float bias) { return bias == 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(layers_still_view_a_moved_model) {
+  auto original = make();
+  original.initialise(1);
+  nn::matrix<float> x({1, 16}, 0.5F);
+  auto const in = nn::read_only<float>(nn::first_rows(x, 1));
+  float const before = original.forward(in)(0, 3);
+  auto moved = std::move(original);
+  BOOST_TEST(moved.forward(in)(0, 3) == before);
+  std::ranges::fill(moved.parameters(), 0.0F);
+  BOOST_TEST(moved.forward(in)(0, 3) == 0.0F);
+}
+
+BOOST_AUTO_TEST_CASE(a_row_does_not_depend_on_the_others) {
+  auto model = make();
+  model.initialise(4);
+  nn::matrix<float> x({7, 16});
+  nn::random_sequence random(1);
+  std::generate(x.begin(), x.end(), [&] { return random.fraction<float>(); });
+  auto const all = model.forward(nn::read_only<float>(nn::first_rows(x, 7)));
+  std::vector<float> const together(all.data(), all.data() + 70);
+  for (std::size_t r = 0; r != 7; ++r) {
+    auto const alone = model.forward(nn::view<float const>(x.data() + r * 16, 1, 16));
+    for (std::size_t c = 0; c != 10; ++c) {
+      BOOST_TEST(std::abs(alone(0, c) - together[r * 10 + c]) < 1e-5F);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(layers_that_do_not_fit_are_refused) {
+  std::vector<nn::any_layer<float>> layers;
+  BOOST_CHECK_THROW(nn::model<float>{layers}, tutti::precondition_error);
+  layers.emplace_back(nn::dense<float, nn::relu>(3, 4));
+  layers.emplace_back(nn::dense<float, nn::identity>(5, 2));
+  BOOST_CHECK_THROW(nn::model<float>{layers}, tutti::precondition_error);
+  BOOST_CHECK_THROW((nn::dense<float>(0, 2)), tutti::precondition_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_step_does_not_allocate) {
+  nn::set_blas_threads(1);
+  auto const data = nn::digits(100, 1);
+  auto const test = nn::digits(10, 1, 100);
+  nn::settings asked;
+  asked.batch = 32;  // the last of the four batches is shorter
+  nn::replica replica(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::tanh, nn::replica::attached), data, test,
+                      asked, 0, 1);
+  replica.start(0);
+  replica.gradient(0);  // the BLAS makes its buffers at its first call
+  long const before = allocations;
+  for (std::size_t epoch = 0; epoch != 2; ++epoch) {
+    replica.start(epoch);
+    for (std::size_t b = 0; b != replica.batches(); ++b) {
+      replica.gradient(b);
+      replica.update(0.1F);
+    }
+    (void)replica.test();
+  }
+  BOOST_TEST(allocations - before == 0);
+}

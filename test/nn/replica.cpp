@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_replica
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/mlp.hpp>
+#include <tutti/nn/replica.hpp>
+#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/trainer.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+namespace nn = tutti::nn;
+
+// What the trainer promises about ranks, with a sum that cannot be wrong in place of a world: replicas
+// take turns in one thread.
+
+namespace {
+
+constexpr std::array<std::size_t, 1> hidden{16};
+
+struct data {
+  nn::dataset training = nn::digits(150, 1);
+  nn::dataset test = nn::digits(45, 1, 1000);
+};
+
+std::vector<nn::replica> world(data const& d, tutti::rank_type size, std::size_t batch) {
+  nn::set_blas_threads(1);
+  nn::settings asked;
+  asked.batch = batch;
+  std::vector<nn::replica> result;
+  for (tutti::rank_type r = 0; r != size; ++r) {
+    result.emplace_back(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu, nn::replica::attached), d.training,
+                        d.test, asked, r, size);
+  }
+  return result;
+}
+
+/// The message of batch b, added up over all replicas, in double.
+std::vector<double> sum(std::vector<nn::replica>& replicas, std::size_t b) {
+  std::vector<double> result;
+  for (auto& one : replicas) {
+    auto const message = one.gradient(b);
+    result.resize(message.size());
+    for (std::size_t i = 0; i != message.size(); ++i) {
+      result[i] += double{message[i]};
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(shards_of_any_size_add_up_to_the_whole_batch) {
+  data const d;
+  for (std::size_t const batch : {1U, 3U, 32U, 64U}) {  // 150 = 2 x 64 + 22
+    auto one = world(d, 1, batch);
+    one[0].start(0);
+    for (tutti::rank_type const size : {2U, 3U, 5U, 70U}) {
+      auto many = world(d, size, batch);
+      for (auto& replica : many) {
+        replica.start(0);
+      }
+      for (std::size_t const b : {std::size_t{0}, one[0].batches() - 1}) {
+        auto const whole = sum(one, b);
+        auto const parts = sum(many, b);
+        double worst = 0;
+        for (std::size_t i = 0; i != whole.size(); ++i) {
+          worst = std::max(worst, std::abs(whole[i] - parts[i]));
+        }
+        BOOST_TEST(worst < 2e-6, "batch " << batch << ", " << size << " ranks: " << worst);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_test_image_counts_once) {
+  data const d;
+  auto one = world(d, 1, 32);
+  auto const whole = one[0].test();
+  BOOST_TEST(whole.correct <= 45.0F);
+  for (tutti::rank_type const size : {2U, 4U, 50U}) {
+    auto many = world(d, size, 32);
+    nn::score<float> parts;
+    for (auto& replica : many) {
+      auto const part = replica.test();
+      parts.loss += part.loss;
+      parts.correct += part.correct;
+    }
+    BOOST_TEST(parts.correct == whole.correct);
+    BOOST_TEST(std::abs(parts.loss - whole.loss) < 1e-3F);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_attached_numbers_are_loss_and_accuracy_of_the_batch) {
+  data const d;
+  auto one = world(d, 1, 150);
+  one[0].start(0);
+  auto const message = one[0].gradient(0);
+  auto const found = one[0].update(0.0F);
+  BOOST_TEST(found.loss == message[message.size() - 2]);
+  BOOST_TEST(found.correct == message[message.size() - 1]);
+  BOOST_TEST(std::abs(found.loss - std::log(10.0F)) < 1.0F);  // nothing learned yet
+  BOOST_TEST((found.correct >= 0 && found.correct < 0.5F));
+}
+
+BOOST_AUTO_TEST_CASE(training_is_reproducible_and_learns) {
+  data const d;
+  std::vector<float> weights;
+  for (int turn = 0; turn != 2; ++turn) {
+    auto one = world(d, 1, 32);
+    nn::alone strategy;
+    nn::history seen;
+    nn::train(one[0], strategy, seen);
+    BOOST_TEST(seen.epochs.size() == 5U);
+    BOOST_TEST(seen.steps.size() == 25U);
+    BOOST_TEST(seen.steps.back().loss < 0.8F * seen.steps.front().loss);
+    std::vector<float> const now(one[0].parameters().begin(), one[0].parameters().end());
+    BOOST_TEST((weights.empty() || std::memcmp(weights.data(), now.data(), now.size() * sizeof(float)) == 0));
+    weights = now;
+  }
+}
+
+BOOST_AUTO_TEST_CASE(divergence_is_said) {
+  data const d;
+  nn::settings asked;
+  asked.rate = 1e30F;
+  nn::replica one(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu, nn::replica::attached), d.training,
+                  d.test, asked, 0, 1);
+  nn::alone strategy;
+  BOOST_CHECK_THROW(nn::train(one, strategy), nn::diverged);
+}
+
+BOOST_AUTO_TEST_CASE(models_that_do_not_fit_are_refused) {
+  data const d;
+  nn::settings const asked;
+  auto const refused = [&](nn::model<float> model) {
+    BOOST_CHECK_THROW(nn::replica(std::move(model), d.training, d.test, asked, 0, 1), tutti::precondition_error);
+  };
+  refused(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu));
+  refused(nn::mlp<float>(785, hidden, 10, nn::hidden_activation::relu, nn::replica::attached));
+  refused(nn::mlp<float>(784, hidden, 9, nn::hidden_activation::relu, nn::replica::attached));
+}

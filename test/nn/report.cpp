@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_report
+#include <tutti/nn/report/epoch_message.hpp>
+#include <tutti/nn/report/json.hpp>
+#include <tutti/nn/report/metrics.hpp>
+#include <tutti/nn/report/progress.hpp>
+#include <tutti/nn/report/svg.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+namespace nn = tutti::nn;
+
+namespace {
+
+nn::history made_up(std::size_t steps) {
+  nn::history seen;
+  for (std::size_t i = 0; i != steps; ++i) {
+    auto const way = static_cast<float>(i);
+    seen.step({0, i, 10, 2.0F / (1 + way / 3), 0.1F + 0.001F * way, 0.01 * static_cast<double>(i)}, 0);
+  }
+  seen.epoch({0, 10 * steps, 0.5, 0.9, 2.0, 0.25, 2.25, {{1.0, 0.5, 0.25}, {1.5, 0.5, 0.0}}});
+  seen.epoch({1, 10 * steps, 0.4, 0.95, 2.0, 0.25, 4.5, {{1.0, 0.5, 0.25}, {1.5, 0.5, 0.0}}});
+  return seen;
+}
+
+std::size_t count(std::string const& text, std::string const& part) {
+  std::size_t n = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++n;
+  }
+  return n;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(times_add_up_over_epochs) {
+  auto const seen = made_up(20);
+  auto const time = seen.time();
+  BOOST_TEST(time.size() == 2U);
+  BOOST_TEST(time[1].compute == 3.0);
+  BOOST_TEST(time[0].transfer == 1.0);
+  BOOST_TEST(time[0].waiting == 0.5);
+  BOOST_TEST(seen.images_per_second() == 100.0);
+}
+
+BOOST_AUTO_TEST_CASE(waiting_is_what_exceeds_the_shortest_call) {
+  nn::epoch_message sum(2, 0, 2);
+  sum.clear();
+  for (tutti::rank_type rank = 0; rank != 2; ++rank) {  // two ranks that come late in turn
+    nn::epoch_message one(2, rank, 2);
+    one.clear();
+    one.add_compute(1.0 + rank);
+    one.set_exchange(0, rank == 0 ? 0.5 : 2.0);
+    one.set_exchange(1, rank == 0 ? 4.0 : 1.0);
+    one.set_test({1.5F, 3.0F});
+    for (std::size_t i = 0; i != sum.numbers().size(); ++i) {
+      sum.numbers()[i] += one.numbers()[i];
+    }
+  }
+  auto const time = sum.split();
+  BOOST_TEST(time[0].compute == 1.0);
+  BOOST_TEST(time[1].compute == 2.0);
+  BOOST_TEST(time[0].transfer == 1.5);
+  BOOST_TEST(time[1].transfer == 1.5);
+  BOOST_TEST(time[0].waiting == 3.0);
+  BOOST_TEST(time[1].waiting == 1.5);
+  BOOST_TEST(sum.test().loss == 3.0F);
+  BOOST_TEST(sum.test().correct == 6.0F);
+}
+
+BOOST_AUTO_TEST_CASE(json_keeps_every_bit_of_a_loss) {
+  auto const seen = made_up(50);
+  auto const read = nlohmann::json::parse(nn::to_json(nn::settings{}, seen).dump());
+  for (std::size_t i = 0; i != 50; ++i) {
+    BOOST_TEST(read["steps"]["loss"][i].get<float>() == seen.steps[i].loss);
+  }
+  BOOST_TEST(read["epochs"].size() == 2U);
+  BOOST_TEST(read["test_accuracy"].get<double>() == 0.95);
+  BOOST_TEST(read["ranks"][1]["compute_s"].get<double>() == 3.0);
+}
+
+BOOST_AUTO_TEST_CASE(pictures_of_short_and_long_trainings) {
+  for (std::size_t const steps : {1U, 2U, 150U, 12345U}) {
+    auto const svg = nn::plot_svg(made_up(steps), "a title");
+    BOOST_TEST(svg.starts_with("<svg xmlns="));
+    BOOST_TEST(svg.ends_with("</svg>\n"));
+    BOOST_TEST(count(svg, "<polyline") == 4U);
+    BOOST_TEST(count(svg, "<circle") == 4U);  // two epochs in each panel
+    BOOST_TEST(count(svg, "a title") == 1U);
+    BOOST_TEST(count(svg, "nan") == 0U);
+    BOOST_TEST(count(svg, "inf") == 0U);
+    BOOST_TEST(count(svg, ">-0") == 0U);
+    BOOST_TEST(svg.size() < 40000U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_pipe_gets_a_line_per_epoch) {
+  std::FILE* const file = std::tmpfile();
+  BOOST_REQUIRE(file != nullptr);
+  nn::progress shown(file, 2, 200);
+  auto const seen = made_up(20);
+  for (auto const& epoch : seen.epochs) {
+    for (auto const& step : seen.steps) {
+      shown.step(step, 0);
+    }
+    shown.epoch(epoch);
+  }
+  std::rewind(file);
+  std::string text(10000, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  BOOST_TEST(count(text, "\n") == 2U);
+  BOOST_TEST(count(text, "\r") == 0U);
+  BOOST_TEST(count(text, "epoch 2/2: loss ") == 1U);
+  BOOST_TEST(count(text, "test accuracy 95.00 %, 100 images/s, 4.5 s") == 1U);
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_synchronous_binary_tree
+#include <nn/synchronous_laws.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/shared_memory.hpp>
+#include <tutti/transport/tcp.hpp>
+
+BOOST_AUTO_TEST_CASE(every_transport_trains_alike) {
+  laws::check_training_on_transports<tutti::binary_tree, tutti::loopback, tutti::shared_memory, tutti::tcp>();
+}

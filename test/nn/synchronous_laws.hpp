@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/join.hpp>
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/mlp.hpp>
+#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/trainer.hpp>
+#include <tutti/spawn.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <vector>
+
+/// The laws of synchronous training, for one topology on one transport. What the ranks saw travels back
+/// as words of 32 bits; the checks run in the main thread.
+namespace laws {
+
+namespace nn = tutti::nn;
+
+// 203 images make the last batch of an epoch a short one: 11 images on 4 ranks. The 19447 numbers of a
+// message divide by neither 3 nor 4.
+constexpr std::size_t training_images = 203;
+constexpr std::array<std::size_t, 2> hidden{24, 17};
+
+inline nn::settings training_settings() {
+  nn::settings s;
+  s.epochs = 2;
+  s.batch = 32;
+  s.rate = 0.1F;
+  return s;
+}
+
+inline nn::data_pair const& training_data() {
+  static nn::data_pair const data{nn::digits(training_images, 1), nn::digits(50, 1, 1000)};
+  return data;
+}
+
+inline nn::replica training_replica(tutti::rank_type rank, tutti::rank_type size) {
+  nn::set_blas_threads(1);
+  auto const& data = training_data();
+  return nn::replica(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu, nn::replica::attached), data.training,
+                     data.test, training_settings(), rank, size);
+}
+
+/// Writes down the gradients of each step, before and after the exchange, then the loss and a hash of
+/// the weights. A strategy and an observer.
+template <class Strategy>
+class witness {
+ public:
+  explicit witness(Strategy& strategy) : strategy_(strategy) {}
+
+  [[nodiscard]] tutti::rank_type rank() const { return strategy_.rank(); }
+  [[nodiscard]] tutti::rank_type size() const { return strategy_.size(); }
+  void share(std::span<float> weights) {
+    if (rank() != 0) {
+      std::ranges::fill(weights, std::nanf(""));  // equal seeds must not hide a broadcast that does nothing
+    }
+    strategy_.share(weights);
+    message_size_ = weights.size() + nn::replica::attached;
+  }
+  void sum(std::span<float> numbers) {
+    bool const is_step = numbers.size() == message_size_;  // not the figures of an epoch
+    if (is_step) {
+      note(numbers);
+    }
+    strategy_.sum(numbers);
+    if (is_step) {
+      note(numbers);
+    }
+  }
+
+  void step(nn::step_result const& done, nn::replica const& model) {
+    note(std::span(&done.loss, 1));
+    std::uint64_t hash = 14695981039346656037U;
+    for (float const w : model.parameters()) {
+      hash = (hash ^ std::bit_cast<std::uint32_t>(w)) * 1099511628211U;
+    }
+    words_.push_back(static_cast<std::uint32_t>(hash));
+    words_.push_back(static_cast<std::uint32_t>(hash >> 32));
+  }
+  void epoch(nn::epoch_result const&) {}
+
+  [[nodiscard]] std::vector<std::uint32_t> words() { return std::move(words_); }
+
+ private:
+  void note(std::span<float const> numbers) {
+    for (float const n : numbers) {
+      words_.push_back(std::bit_cast<std::uint32_t>(n));
+    }
+  }
+
+  Strategy& strategy_;
+  std::size_t message_size_ = 0;
+  std::vector<std::uint32_t> words_;
+};
+
+/// What one rank wrote down about one step.
+struct step_note {
+  std::span<std::uint32_t const> own;     ///< its message before the exchange
+  std::span<std::uint32_t const> summed;  ///< and after it
+  std::uint32_t loss;
+  std::uint64_t weights;
+};
+
+class transcript {
+ public:
+  transcript(std::vector<std::uint32_t> words, std::size_t message) : words_(std::move(words)), message_(message) {}
+  [[nodiscard]] std::size_t steps() const { return words_.size() / (2 * message_ + 3); }
+  [[nodiscard]] step_note operator[](std::size_t step) const {
+    auto const all = std::span(words_).subspan(step * (2 * message_ + 3));
+    auto const rest = all.subspan(2 * message_);
+    return {all.first(message_), all.subspan(message_, message_), rest[0], std::uint64_t{rest[2]} << 32 | rest[1]};
+  }
+  [[nodiscard]] std::vector<std::uint32_t> losses() const {
+    std::vector<std::uint32_t> result;
+    for (std::size_t s = 0; s != steps(); ++s) {
+      result.push_back((*this)[s].loss);
+    }
+    return result;
+  }
+
+ private:
+  std::vector<std::uint32_t> words_;
+  std::size_t message_;
+};
+
+template <class Transport, class Topology>
+std::vector<transcript> train_over(tutti::rank_type size) {
+  (void)training_data();  // before ranks are made
+  auto results = tutti::spawn<Transport>(size, [](auto& world) {
+    auto model = training_replica(world.rank(), world.size());
+    nn::synchronous strategy(world, Topology{});
+    witness watched(strategy);
+    nn::train(model, watched, watched);
+    return watched.words();
+  });
+  std::vector<transcript> all;
+  std::size_t const message = training_replica(0, 1).parameters().size() + nn::replica::attached;
+  for (auto& one : results) {
+    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
+    all.emplace_back(std::move(one).value(), message);
+  }
+  return all;
+}
+
+inline float number(std::uint32_t word) {
+  return std::bit_cast<float>(word);
+}
+
+/// After every step all ranks hold the same weights and the same loss, bit for bit.
+inline void check_replicas_stay_equal(std::vector<transcript> const& ranks) {
+  for (std::size_t r = 0; r != ranks.size(); ++r) {
+    BOOST_REQUIRE(ranks[r].steps() == 14U);
+    for (std::size_t s = 0; s != ranks[r].steps(); ++s) {
+      BOOST_TEST(ranks[r][s].weights == ranks[0][s].weights, "rank " << r << ", step " << s);
+      BOOST_TEST(ranks[r][s].loss == ranks[0][s].loss, "rank " << r << ", step " << s);
+    }
+  }
+}
+
+/// Each element of the summed gradients is as close to the exact sum of the ranks' contributions as n
+/// roundings allow, in whatever order they were added: n u sum|g|, with u = eps / 2 (Higham, "Accuracy
+/// and stability of numerical algorithms", 4.2).
+inline void check_sums_are_exact(std::vector<transcript> const& ranks) {
+  double const bound = 0.5 * double{std::numeric_limits<float>::epsilon()} * static_cast<double>(ranks.size());
+  for (std::size_t s = 0; s != ranks[0].steps(); ++s) {
+    std::size_t wrong = 0;
+    double largest = 0;
+    auto const summed = ranks[0][s].summed;
+    for (std::size_t i = 0; i != summed.size(); ++i) {
+      double exact = 0;
+      double sizes = 0;
+      for (auto const& one : ranks) {
+        double const g{number(one[s].own[i])};
+        exact += g;
+        sizes += std::abs(g);
+      }
+      // numbers below the normal range are rounded to steps of a fixed size
+      double const error = std::abs(double{number(summed[i])} - exact);
+      wrong += error <= bound * sizes + double{std::numeric_limits<float>::denorm_min()} ? 0U : 1U;
+      largest = std::max(largest, std::abs(exact));
+    }
+    BOOST_TEST(wrong == 0U, "step " << s << ": " << wrong << " elements");
+    BOOST_TEST(largest > 1e-4);  // there is something to be wrong about
+  }
+}
+
+/// As many ranks as there are do what one rank does with the same batches, up to rounding.
+inline void check_equals_one_rank(std::vector<transcript> const& ranks) {
+  auto model = training_replica(0, 1);
+  nn::alone one;
+  nn::history seen;
+  nn::train(model, one, seen);
+  for (std::size_t s = 0; s != seen.steps.size(); ++s) {
+    BOOST_TEST(std::abs(number(ranks[0][s].loss) - seen.steps[s].loss) < 1e-4F, "step " << s);
+  }
+  BOOST_TEST(seen.steps.back().loss < 0.97F * seen.steps.front().loss);
+}
+
+template <class Transport, class Topology>
+std::vector<std::uint32_t> check_training(tutti::rank_type size) {
+  auto const ranks = train_over<Transport, Topology>(size);
+  check_replicas_stay_equal(ranks);
+  check_sums_are_exact(ranks);
+  check_equals_one_rank(ranks);
+  return ranks[0].losses();
+}
+
+/// All laws on all transports, and that those give the same curve, bit for bit.
+template <class Topology, class First, class... Others>
+void check_training_on_transports() {
+  for (tutti::rank_type const size : {3U, 4U}) {
+    auto const first = check_training<First, Topology>(size);
+    bool const same[] = {(check_training<Others, Topology>(size) == first)...};
+    for (std::size_t i = 0; i != std::size(same); ++i) {
+      BOOST_TEST(same[i], size << " ranks: transport " << i + 1 << " has another loss curve");
+    }
+  }
+}
+
+}  // namespace laws
