@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+/// A translation unit to be compiled, and what its cost is compared with.
+struct compile_case {
+  std::string name;
+  std::string against;  ///< the name of the case whose cost is subtracted; empty: none
+  std::string text;
+};
+
+/// What is measured: the umbrella against the standard headers that any such program has, and each
+/// operator against the umbrella alone.
+inline std::vector<compile_case> compile_cases() {
+  std::string const standard = "#include <vector>\n#include <span>\n#include <atomic>\n#include <thread>\n";
+  std::string const umbrella = standard + "#include <tutti/tutti.hpp>\n";
+  std::vector<compile_case> all = {
+      {"nothing", "", ""},
+      {"standard headers", "", standard},
+      {"tutti/tutti.hpp", "standard headers", umbrella},
+  };
+
+  auto const uses = [&](std::string const& name, std::string const& transport, std::string const& body) {
+    all.push_back({name, "tutti/tutti.hpp",
+                   umbrella + "namespace tutti {\nvoid use(communicator<" + transport +
+                       ">& world, std::vector<float>& a, std::vector<float>& b) {\n" + body +
+                       "\n(void)a, (void)b;\n}\n}\n"});
+  };
+  uses("a function that uses nothing", "loopback", "(void)world;");
+  for (std::string const topology : {"ring", "binary_tree", "butterfly", "doubling", "star", "direct", "chain"}) {
+    uses("allreduce, " + topology, "loopback", "allreduce x{world, " + topology + "{}, sum<float>{}}; x(a);");
+  }
+  std::string const ring = "allreduce x{world, ring{}, sum<float>{}}; ";
+  uses("allreduce, ring, shared_memory", "shared_memory", ring + "x(a);");
+  uses("allreduce, ring, also started", "loopback", ring + "x(a); x.start(b).wait();");
+  uses("allreduce, ring, also out of place", "loopback", ring + "x(a); x(a, b);");
+  uses("allreduce, ring, sum and max", "loopback", ring + "x(a); allreduce y{world, ring{}, max<float>{}}; y(a);");
+  uses("broadcast, binary_tree", "loopback", "broadcast x{world, binary_tree{}}; x(a, 0);");
+  uses("reduce, binary_tree", "loopback", "reduce x{world, binary_tree{}, sum<float>{}}; x(a, 0);");
+  uses("reduce_scatter, ring", "loopback", "reduce_scatter x{world, ring{}, sum<float>{}}; x(a, b);");
+  uses("allgather, ring", "loopback", "allgather x{world, ring{}}; x(a);");
+  uses("gather, star", "loopback", "gather x{world, star{}}; x(a, b, 0);");
+  uses("scatter, star", "loopback", "scatter x{world, star{}}; x(a, b, 0);");
+  uses("alltoall, direct", "loopback", "alltoall x{world, direct{}}; x(a, b);");
+  uses("barrier, doubling", "loopback", "barrier x{world, doubling{}}; x();");
+  uses("send and recv", "loopback", "send x{world}; x(a, 1); recv y{world}; y(b, 1);");
+  return all;
+}

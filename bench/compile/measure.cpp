@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What including and using tutti costs the compiler: processor time (medians of several runs, the cases
+// taking turns, so that a disturbance hits all of them alike), and machine code. Prints a table; --json
+// writes the figures, too.
+
+#include "cases.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <spawn.h>
+#include <stdexcept>
+#include <stdlib.h>
+#include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+/// Runs a command and returns the processor time that it and its children took, in seconds.
+double run(std::vector<std::string> command) {
+  std::vector<char*> arguments;
+  for (std::string& s : command) {
+    arguments.push_back(s.data());
+  }
+  arguments.push_back(nullptr);
+  pid_t child = 0;
+  if (posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0) {
+    throw std::runtime_error("cannot run " + command[0]);
+  }
+  int status = 0;
+  rusage used{};
+  if (wait4(child, &status, 0, &used) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    throw std::runtime_error(command[0] + " failed on " + command.back());
+  }
+  auto const seconds = [](timeval t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+/// The size of the machine code in an object file, as `size` reports it: code, and constants.
+long code_size(std::string const& object) {
+  std::FILE* const pipe = popen(("size " + object).c_str(), "r");
+  if (pipe == nullptr) {
+    throw std::runtime_error("cannot run size");
+  }
+  long text = -1;
+  bool const read = std::fscanf(pipe, "%*[^\n]\n%ld", &text) == 1;
+  pclose(pipe);
+  if (!read) {
+    throw std::runtime_error("size says nothing about " + object);
+  }
+  return text;
+}
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  std::size_t const half = v.size() / 2;
+  return v.size() % 2 == 1 ? v[half] : (v[half - 1] + v[half]) / 2;
+}
+
+/// A folder that goes away again.
+class temporary_folder {
+ public:
+  temporary_folder() : path_(std::filesystem::temp_directory_path() / "tutti-compile-XXXXXX") {
+    if (mkdtemp(path_.data()) == nullptr) {
+      throw std::runtime_error("cannot make a folder for temporary files");
+    }
+  }
+  temporary_folder(temporary_folder const&) = delete;
+  temporary_folder& operator=(temporary_folder const&) = delete;
+  ~temporary_folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] std::string const& path() const noexcept { return path_; }
+
+ private:
+  std::string path_;
+};
+
+struct figures {
+  std::vector<double> seconds = {};
+  long code = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  std::string compiler = "c++";
+  std::string include = "include";
+  std::string json;
+  std::vector<std::string> flags = {"-O2"};
+  int runs = 7;
+  CLI::App app("What including and using tutti costs the compiler");
+  app.add_option("--compiler", compiler, "the compiler")->capture_default_str();
+  app.add_option("--include", include, "the folder that contains tutti/")->capture_default_str();
+  app.add_option("--flags", flags, "what else the compiler is told")->capture_default_str();
+  app.add_option("--runs", runs, "how often each case is compiled")->capture_default_str()->check(CLI::Range(1, 1000));
+  app.add_option("--json", json, "where to write the figures");
+  CLI11_PARSE(app, argc, argv);
+
+  temporary_folder const folder;
+  setenv("CCACHE_DISABLE", "1", 1);  // in case the compiler is ccache in disguise
+  auto const cases = compile_cases();
+  std::map<std::string, figures> measured;
+  for (int i = 0; i < runs; ++i) {
+    for (std::size_t c = 0; c < cases.size(); ++c) {
+      std::string const source = folder.path() + "/case_" + std::to_string(c) + ".cpp";
+      std::string const object = source + ".o";
+      if (i == 0) {
+        std::ofstream(source) << cases[c].text;
+      }
+      std::vector<std::string> command = {compiler, "-std=c++20", "-I" + include, "-c", "-o", object};
+      command.insert(command.end(), flags.begin(), flags.end());
+      command.push_back(source);
+      figures& f = measured[cases[c].name];
+      f.seconds.push_back(run(command));
+      f.code = code_size(object);
+    }
+  }
+
+  nlohmann::json report = {
+      {"compiler", compiler}, {"flags", flags}, {"runs", runs}, {"cases", nlohmann::json::array()}};
+  std::printf("%-36s %10s %10s %7s %10s\n", "", "seconds", "more", "ratio", "code bytes");
+  for (compile_case const& c : cases) {
+    figures const& f = measured.at(c.name);
+    double const seconds = median(f.seconds);
+    nlohmann::json row = {{"name", c.name},
+                          {"seconds", seconds},
+                          {"least", *std::min_element(f.seconds.begin(), f.seconds.end())},
+                          {"most", *std::max_element(f.seconds.begin(), f.seconds.end())},
+                          {"code", f.code}};
+    if (c.against.empty()) {
+      std::printf("%-36s %10.3f %10s %7s %10ld\n", c.name.c_str(), seconds, "", "", f.code);
+    } else {
+      figures const& base = measured.at(c.against);
+      double const before = median(base.seconds);
+      std::printf("%-36s %10.3f %+10.3f %7.2f %10ld\n", c.name.c_str(), seconds, seconds - before, seconds / before,
+                  f.code - base.code);
+      row.update({{"against", c.against},
+                  {"more_seconds", seconds - before},
+                  {"ratio", seconds / before},
+                  {"more_code", f.code - base.code}});
+    }
+    report["cases"].push_back(std::move(row));
+  }
+  if (!json.empty()) {
+    std::ofstream(json) << report.dump(2) << '\n';
+    std::printf("written to %s\n", json.c_str());
+  }
+  return 0;
+} catch (std::exception const& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
+}
