@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A topology of your own: an allreduce in which everything goes to one rank and back, but through a
+// neighbour - pairs of ranks combine first. It runs on every transport, with nothing else changed.
+#include <tutti/tutti.hpp>
+#include <tutti/transport/tcp.hpp>
+
+#include <cstdio>
+#include <vector>
+
+struct pairs_then_star {
+  // Required of a topology
+  static constexpr std::string_view name = "pairs_then_star";
+  static constexpr bool keeps_order = true;                // the lower ranks are always on the left
+  static constexpr bool sends_raw_contributions = false;   // partial sums travel
+
+  // Required to offer allreduce: how the vector is cut, and what is step i of rank me
+  constexpr std::uint32_t blocks(tutti::op::allreduce, tutti::rank_type) const { return 1; }
+  constexpr std::uint32_t steps(tutti::op::allreduce, tutti::rank_type n, tutti::rank_type me) const {
+    tutti::rank_type const others = (n + 1) / 2 - 1;  // pairs beside that of rank 0
+    return n == 1 ? 1 : me % 2 == 1 ? 2 : (me + 1 < n ? 2 : 0) + (me == 0 ? 2 * others : 2);
+  }
+  constexpr tutti::step at(tutti::op::allreduce, tutti::rank_type n, tutti::rank_type me, std::uint32_t i) const {
+    using tutti::action, tutti::space;
+    constexpr tutti::block_range all{0, 1};
+    bool const paired = me + 1 < n;
+    space const mine = paired ? space::work : space::input;  // what an even rank has once its pair is summed
+    if (n == 1) return {.send = {.memory = space::input, .blocks = all}, .receive = {.memory = space::output, .blocks = all}};
+    if (me % 2 == 1) {
+      return i == 0 ? tutti::step{.send = {me - 1, space::input, all}}
+                    : tutti::step{.receive = {me - 1, space::output, all}, .arrives = space::output};
+    }
+    bool const ends = me == 0 && n <= 2;
+    if (paired && i-- == 0) {
+      return {.receive = {me + 1, ends ? space::output : space::work, all}, .how = action::fold_right, .local = space::input, .arrives = space::input};
+    }
+    tutti::rank_type const others = (n + 1) / 2 - 1;
+    if (me != 0 && i == 0) return {.send = {0, mine, all}};
+    if (me != 0 && i == 1) return {.receive = {0, space::output, all}, .arrives = space::output};
+    if (me == 0 && i < others) {
+      tutti::rank_type const from = 2 * (i + 1);
+      return {.receive = {from, i + 1 == others ? space::output : space::work, all}, .how = action::fold_right,
+              .arrives = from + 1 < n ? space::work : space::input};
+    }
+    if (me == 0 && i < 2 * others) return {.send = {2 * (i - others + 1), space::output, all}};
+    return {.send = {me + 1, space::output, all}};
+  }
+};
+static_assert(tutti::offers<pairs_then_star, tutti::op::allreduce>);
+
+template <class Transport>
+bool works() {
+  bool good = true;
+  for (tutti::rank_type n = 1; n <= 6; ++n) {
+    auto const results = tutti::spawn<Transport>(n, [](auto& world) {
+      std::vector<int> v(1000, static_cast<int>(world.rank()) + 1);
+      tutti::allreduce{world, pairs_then_star{}, tutti::sum<int>{}}(v);
+      return v.back();
+    });
+    for (auto const& r : results) {
+      good = good && r.value() == static_cast<int>(n * (n + 1) / 2);
+    }
+  }
+  std::printf("%-14s %s\n", std::string(Transport::name).c_str(), good ? "right" : "wrong");
+  return good;
+}
+
+int main() {
+  bool const loopback = works<tutti::loopback>();
+  bool const shared_memory = works<tutti::shared_memory>();
+  bool const tcp = works<tutti::tcp>();
+  return loopback && shared_memory && tcp ? 0 : 1;
+}

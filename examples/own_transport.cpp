@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A transport of your own: the ranks are threads, and a message is a string in a queue under a lock.
+// Slow, and complete: every topology, reduction and operator runs on it.
+#include <tutti/tutti.hpp>
+
+#include <cstdio>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct post_office {  // what the ranks share
+  explicit post_office(tutti::rank_type n) : queues(n * n), bells(n) {
+    for (int& b : bells) b = ::eventfd(0, EFD_NONBLOCK);
+  }
+  ~post_office() {
+    for (int const b : bells) ::close(b);
+  }
+  std::mutex guard;
+  std::vector<std::array<std::deque<std::string>, tutti::lane_count>> queues;
+  std::vector<int> bells;
+  tutti::fault wrong;
+};
+
+class letters {
+ public:
+  static constexpr std::string_view name = "letters";
+  static constexpr bool in_process = true;
+
+  template <tutti::rendezvous Meet>  // rank 0 makes the office, the others learn where it is
+  explicit letters(Meet& meet) : rank_(meet.rank()), size_(meet.size()) {
+    auto* mine = rank_ == 0 ? new std::shared_ptr<post_office>(std::make_shared<post_office>(size_)) : nullptr;
+    auto const address = meet.exchange(std::to_string(reinterpret_cast<std::uintptr_t>(mine)))[0];
+    office_ = *reinterpret_cast<std::shared_ptr<post_office>*>(std::stoull(address));
+    meet.exchange("ready");
+    delete mine;
+  }
+
+  tutti::rank_type rank() const { return rank_; }
+  tutti::rank_type size() const { return size_; }
+  void begin(tutti::stream, tutti::call const&) {}
+  void end(tutti::stream) {}
+
+  tutti::sent send(tutti::rank_type to, tutti::stream s, std::span<std::byte const> bytes, std::size_t) {
+    std::lock_guard const lock(office_->guard);
+    queue(rank_, to, s).emplace_back(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+    ring(to);
+    return {true, bytes.size(), 0};  // copied: the bytes may be written again at once
+  }
+  bool released(tutti::rank_type, tutti::stream, tutti::ticket) { return true; }
+
+  tutti::chunk view(tutti::rank_type from, tutti::stream s, tutti::wanted) {
+    std::lock_guard const lock(office_->guard);
+    auto& q = queue(from, rank_, s);
+    if (q.empty() || office_->wrong) return {};
+    return {reinterpret_cast<std::byte const*>(q.front().data()), q.front().size()};
+  }
+  void release(tutti::rank_type from, tutti::stream s) {
+    std::lock_guard const lock(office_->guard);
+    queue(from, rank_, s).pop_front();
+  }
+
+  void poll() {}
+  int arm() { return office_->bells[rank_]; }
+  void disarm() {
+    std::uint64_t rings;
+    (void)!::read(office_->bells[rank_], &rings, sizeof rings);
+  }
+  tutti::time_point now() const { return tutti::steady_now(); }
+  tutti::fault fault() {
+    std::lock_guard const lock(office_->guard);
+    return office_->wrong;
+  }
+  void look() {}
+  void poison(tutti::fault why) {
+    std::lock_guard const lock(office_->guard);
+    office_->wrong = office_->wrong ? office_->wrong : why;
+    for (tutti::rank_type r = 0; r < size_; ++r) ring(r);
+  }
+  void quiesce() {}
+
+ private:
+  std::deque<std::string>& queue(tutti::rank_type from, tutti::rank_type to, tutti::stream s) {
+    return office_->queues[from * size_ + to][s.lane];
+  }
+  void ring(tutti::rank_type who) {
+    std::uint64_t const one = 1;
+    (void)!::write(office_->bells[who], &one, sizeof one);
+  }
+
+  tutti::rank_type rank_;
+  tutti::rank_type size_;
+  std::shared_ptr<post_office> office_;
+};
+static_assert(tutti::transport<letters>);
+
+int main() {
+  bool good = true;
+  auto const check = [&](auto topology) {
+    for (auto const& r : tutti::spawn<letters>(5, [&](auto& world) {
+           std::vector<int> v(10000, static_cast<int>(world.rank()));
+           tutti::allreduce{world, topology, tutti::sum<int>{}}(v);
+           return v.front() + v.back();
+         })) {
+      good = good && r.value() == 20;
+    }
+  };
+  check(tutti::ring{});
+  check(tutti::binary_tree{});
+  check(tutti::butterfly{});
+  std::puts(good ? "right over ring, binary_tree and butterfly" : "wrong");
+  return good ? 0 : 1;
+}

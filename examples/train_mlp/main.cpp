@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job.hpp"
+#include <tutti/bootstrap/environment.hpp>
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/data/idx.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace {
+
+tutti::nn::data_pair load(options const& o) {
+  if (o.data != "builtin") {
+    return tutti::nn::read_idx_folder(o.data);
+  }
+  // Image i is a function of i: the test images lie behind all that --samples can ask for.
+  return {tutti::nn::digits(o.samples, o.settings.seed), tutti::nn::digits(5000, o.settings.seed, 1U << 20)};
+}
+
+/// Before the training, not after it.
+void expect_writable(std::string const& path) {
+  if (!path.empty() && !std::ofstream(path, std::ios::app)) {
+    throw std::runtime_error("cannot write " + path);
+  }
+}
+
+outcomes train(job const& work) {
+  auto const& transport = work.asked.transport;
+  if (transport == "loopback") {
+    return train_over_loopback(work);
+  }
+  return transport == "tcp" ? train_over_tcp(work) : train_over_shared_memory(work);
+}
+
+/// Says why ranks failed, each reason once.
+bool report_failures(outcomes const& ranks) {
+  bool failed = false;
+  for (std::size_t r = 0; r != ranks.size(); ++r) {
+    if (ranks[r].has_value()) {
+      continue;
+    }
+    failed = true;
+    auto const& text = ranks[r].failure().text;
+    bool said = false;
+    for (std::size_t before = 0; before != r; ++before) {
+      said = said || (!ranks[before].has_value() && ranks[before].failure().text == text);
+    }
+    if (!said) {
+      std::fprintf(stderr, "train_mlp: rank %zu: %s\n", r, text.c_str());
+    }
+  }
+  return failed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  job work{read_options(argc, argv), {}, false};
+  auto& asked = work.asked;
+  try {
+    auto const place = tutti::read_environment();
+    work.launched = place.launcher != "none";
+    if (asked.transport.empty()) {
+      asked.transport = work.launched ? "tcp" : "loopback";
+    }
+    if (work.launched && asked.transport == "loopback") {
+      throw std::runtime_error("loopback joins the threads of one process, but a launcher (" + place.launcher +
+                               ") started several: use --transport tcp or shared_memory");
+    }
+    if (place.rank == 0) {
+      expect_writable(asked.plot);
+      expect_writable(asked.report);
+    }
+    work.data = load(asked);
+    std::fflush(stdout);  // or every forked rank inherits what is still unwritten
+    return report_failures(train(work)) ? EXIT_FAILURE : EXIT_SUCCESS;
+  } catch (std::exception const& e) {
+    std::fprintf(stderr, "train_mlp: %s\n", e.what());
+    return EXIT_FAILURE;
+  }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <cstdlib>
+
+namespace {
+
+/// "256,128" as numbers; "none" as no hidden layer.
+std::vector<std::size_t> read_hidden(std::string const& text) {
+  std::vector<std::size_t> sizes;
+  if (text == "none") {
+    return sizes;
+  }
+  char const* at = text.data();
+  char const* const end = at + text.size();
+  while (true) {
+    std::size_t size = 0;
+    auto const [next, problem] = std::from_chars(at, end, size);
+    if (problem != std::errc{} || size == 0 || size > 100000 || (next != end && *next != ',')) {
+      throw CLI::ValidationError("--hidden",
+                                 "takes the sizes of the hidden layers, such as 256,128, each from 1 to "
+                                 "100000, or none; \"" +
+                                     text + "\" is something else");
+    }
+    sizes.push_back(size);
+    if (next == end) {
+      return sizes;
+    }
+    at = next + 1;
+  }
+}
+
+}  // namespace
+
+options read_options(int argc, char** argv) {
+  options o;
+  std::string hidden = "256,128";
+  CLI::App app{
+      "Trains a multilayer perceptron to read digits, on several ranks at once: each computes the gradient\n"
+      "of its part of a batch, an allreduce adds them up, and all weights stay equal, bit for bit."};
+  app.footer(
+      "Examples:\n"
+      "  train_mlp                                          built-in digits, 4 threads, ring\n"
+      "  train_mlp --data mnist --plot training.svg         the four files of MNIST in the folder mnist\n"
+      "  train_mlp --transport tcp --topology binary_tree   4 processes that talk over sockets\n"
+      "  mpirun -n 4 train_mlp --transport tcp              under a launcher, on one host or several\n"
+      "\n"
+      "Under a launcher (torchrun, Open MPI, MPICH, Slurm, or TUTTI_RANK, TUTTI_SIZE and\n"
+      "TUTTI_MASTER_ADDR) the process joins the launcher's world instead of starting one.");
+  app.option_defaults()->always_capture_default();
+
+  auto* const ranks = app.add_option("--ranks", o.ranks, "How many ranks to start")->check(CLI::Range(1U, 1024U));
+  app.add_option("--transport", o.transport,
+                 "How they talk: loopback (threads), shared_memory or tcp (processes); "
+                 "loopback unless a launcher started this process, then tcp")
+      ->check(CLI::IsMember({"loopback", "shared_memory", "tcp"}));
+  app.add_option("--topology", o.topology, "Who talks to whom, and when")
+      ->check(CLI::IsMember({"ring", "chain", "binary_tree", "doubling", "butterfly", "star", "direct"}));
+
+  app.add_option("--data", o.data, "A folder with MNIST's four files, plain or .gz; or builtin, drawn digits");
+  app.add_option("--samples", o.samples, "Training images to draw, with --data builtin")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
+  app.add_option("--hidden", hidden, "Sizes of the hidden layers, or none for a linear model");
+  app.add_option("--activation", o.activation, "Of the hidden layers")
+      ->check(CLI::IsMember({"relu", "tanh", "sigmoid"}));
+
+  auto& s = o.settings;
+  app.add_option("--epochs", s.epochs, "Passes over the training set")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}));
+  auto* const batch = app.add_option("--batch", s.batch, "Images in one step, divided among the ranks")
+                          ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}));
+  app.add_option("--batch-per-rank", o.batch_per_rank, "Instead: images of each rank in one step, times the ranks")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}))
+      ->excludes(batch)
+      ->default_str("");
+  app.add_option("--lr", s.rate, "Learning rate of the first step")->check(CLI::Range(0.0, 1e6));
+  app.add_option("--lr-end", s.last_rate, "Learning rate of the last step; linear between")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--momentum", s.momentum, "Share of the last step that is repeated")->check(CLI::Range(0.0, 0.9999));
+  app.add_option("--seed", s.seed, "Of the initial weights, the order of images and the built-in digits");
+  app.add_option("--threads-per-rank", o.threads, "Threads of the matrix products")->check(CLI::Range(1, 1024));
+
+  app.add_option("--plot", o.plot, "Write loss and accuracy over time as a picture (SVG)");
+  app.add_option("--report", o.report, "Write everything that was measured as JSON");
+
+  try {
+    app.parse(argc, argv);
+    o.hidden = read_hidden(hidden);
+  } catch (CLI::ParseError const& e) {
+    std::exit(app.exit(e) == 0 ? EXIT_SUCCESS : 2);
+  }
+  o.ranks_given = ranks->count() != 0;
+  return o;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/settings.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// What the command line asks for.
+struct options {
+  std::uint32_t ranks = 4;
+  bool ranks_given = false;
+  std::string transport;  ///< empty: loopback, or tcp under a launcher
+  std::string topology = "ring";
+  std::string data = "builtin";
+  std::size_t samples = 20000;  ///< of the built-in digits
+  std::vector<std::size_t> hidden{256, 128};
+  std::string activation = "relu";
+  std::size_t batch_per_rank = 0;  ///< 0: settings.batch is the batch of all ranks
+  int threads = 1;
+  std::string plot;
+  std::string report;
+  tutti::nn::settings settings;
+};
+
+/// Reads the command line. Exits the program after --help, and with a message after a mistake.
+options read_options(int argc, char** argv);

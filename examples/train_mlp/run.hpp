@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "session.hpp"
+#include <tutti/bootstrap/member.hpp>
+#include <tutti/join.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/trainer.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/chain.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/topology/star.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+/// Calls f with the topology of that name.
+template <class F>
+void with_topology(std::string const& name, F&& f) {
+  auto const called = [&](auto... known) { return ((decltype(known)::name == name && (f(known), true)) || ...); };
+  if (!called(tutti::ring{}, tutti::chain{}, tutti::binary_tree{}, tutti::doubling{}, tutti::butterfly{}, tutti::star{},
+              tutti::direct{})) {
+    throw std::invalid_argument("no topology is called " + name);
+  }
+}
+
+/// What one rank does.
+template <class Communicator>
+int train_as_member(Communicator& world, job const& work) {
+  std::vector<std::string> names;
+  for (tutti::rank_type r = 0; r != world.size(); ++r) {
+    names.push_back(tutti::describe(r, world.members()[r]));
+  }
+  session mine(work, Communicator::transport_type::name, world.rank(), std::move(names));
+  with_topology(work.asked.topology, [&](auto topology) {
+    tutti::nn::synchronous strategy(world, topology);
+    tutti::nn::train(mine.model(), strategy, mine);
+  });
+  mine.finish();
+  return 0;
+}
+
+template <class Transport>
+outcomes train_over(job const& work) {
+  return tutti::spawn<Transport>(work.asked.ranks, [&](auto& world) { return train_as_member(world, work); });
+}
+
+/// As one process of a launcher's world.
+template <class Transport>
+outcomes train_in_launched_world(job const& work) {
+  auto world = tutti::join<Transport>();
+  if (work.asked.ranks_given && work.asked.ranks != world.size()) {
+    throw std::runtime_error("--ranks says " + std::to_string(work.asked.ranks) + ", but the launcher started " +
+                             std::to_string(world.size()) + "; leave the option out under a launcher");
+  }
+  train_as_member(world, work);
+  return {};
+}

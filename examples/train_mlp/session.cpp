@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session.hpp"
+
+#include <tutti/nn/mlp.hpp>
+#include <tutti/nn/report/json.hpp>
+#include <tutti/nn/report/svg.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+
+namespace nn = tutti::nn;
+
+namespace {
+
+nn::settings settings_for(job const& work, std::size_t ranks) {
+  auto result = work.asked.settings;
+  if (work.asked.batch_per_rank != 0) {
+    result.batch = work.asked.batch_per_rank * ranks;
+  }
+  if (result.batch > work.data.training.size()) {
+    throw std::runtime_error("a batch of " + std::to_string(result.batch) + " images is more than the " +
+                             std::to_string(work.data.training.size()) + " that there are to train with");
+  }
+  return result;
+}
+
+nn::model<float> model_for(job const& work) {
+  auto const activation = work.asked.activation == "tanh"      ? nn::hidden_activation::tanh
+                          : work.asked.activation == "sigmoid" ? nn::hidden_activation::sigmoid
+                                                               : nn::hidden_activation::relu;
+  auto const& training = work.data.training;
+  return nn::mlp<float>(training.features(), work.asked.hidden, training.classes, activation, nn::replica::attached);
+}
+
+/// "32", or "32 or 33" where the ranks do not divide the batch.
+std::string shard_sizes(std::size_t batch, std::size_t ranks) {
+  auto const small = std::to_string(batch / ranks);
+  return batch % ranks == 0 ? small : small + " or " + std::to_string(batch / ranks + 1);
+}
+
+std::string shape(nn::dataset const& data, std::vector<std::size_t> const& hidden) {
+  std::string text = std::to_string(data.features());
+  for (auto const size : hidden) {
+    text.append("-").append(std::to_string(size));
+  }
+  return text.append("-").append(std::to_string(data.classes));
+}
+
+void write(std::string const& path, std::string const& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) {
+    throw std::runtime_error("cannot write " + path);
+  }
+}
+
+}  // namespace
+
+session::session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names)
+    : work_(work),
+      transport_(transport),
+      rank_(rank),
+      names_(std::move(names)),
+      settings_(settings_for(work, names_.size())),
+      model_(model_for(work), work.data.training, work.data.test, settings_, rank,
+             static_cast<tutti::rank_type>(names_.size())) {
+  nn::set_blas_threads(work.asked.threads);
+  if (rank == 0) {
+    shown_.emplace(stdout, settings_.epochs, work.data.training.size());
+    introduce();
+  }
+}
+
+void session::step(nn::step_result const& done, nn::replica const& model) {
+  if (shown_) {
+    seen_.step(done, model);
+    shown_->step(done, model);
+  }
+}
+
+void session::epoch(nn::epoch_result const& done) {
+  if (shown_) {
+    seen_.epoch(done);
+    shown_->epoch(done);
+  }
+}
+
+void session::introduce() const {
+  auto const& [training, test] = work_.data;
+  auto const& asked = work_.asked;
+  std::printf("data   %s: %zu training and %zu test images of %zu x %zu pixels\n",
+              asked.data == "builtin" ? "built-in digits" : asked.data.c_str(), training.size(), test.size(),
+              training.rows, training.columns);
+  std::printf("model  %s, %s, %zu parameters\n", shape(training, asked.hidden).c_str(), asked.activation.c_str(),
+              model_.parameters().size());
+  std::printf("world  %zu %s, %s, %s\n", names_.size(), names_.size() == 1 ? "rank" : "ranks", transport_.c_str(),
+              asked.topology.c_str());
+  std::printf("batch  %zu in all, %s per rank\n", settings_.batch, shard_sizes(settings_.batch, names_.size()).c_str());
+  std::fflush(stdout);
+}
+
+void session::finish() const {
+  if (rank_ != 0) {
+    return;
+  }
+  std::printf("\ntest accuracy %.2f %% after epoch %zu, %.0f images/s; batch %zu in all, %s per rank\n\n",
+              100 * seen_.epochs.back().test_accuracy, seen_.epochs.size(), seen_.images_per_second(), settings_.batch,
+              shard_sizes(settings_.batch, names_.size()).c_str());
+  std::printf("  compute  transfer   waiting  share of time in communication\n");
+  auto const time = seen_.time();
+  for (std::size_t r = 0; r != time.size(); ++r) {
+    double const talking = time[r].transfer + time[r].waiting;
+    std::printf("%7.2f s %7.2f s %7.2f s  %3.0f %%  %s\n", time[r].compute, time[r].transfer, time[r].waiting,
+                100 * talking / std::max(time[r].compute + talking, 1e-9), names_[r].c_str());
+  }
+  std::fflush(stdout);
+
+  auto const& asked = work_.asked;
+  if (!asked.plot.empty()) {
+    write(asked.plot, nn::plot_svg(seen_, std::to_string(names_.size()) + " ranks, " + transport_ + ", " +
+                                              asked.topology + ", batch " + std::to_string(settings_.batch)));
+  }
+  if (!asked.report.empty()) {
+    nlohmann::ordered_json report;
+    report["run"] = {{"ranks", names_.size()},
+                     {"transport", transport_},
+                     {"topology", asked.topology},
+                     {"data", asked.data},
+                     {"training_images", work_.data.training.size()},
+                     {"test_images", work_.data.test.size()},
+                     {"hidden", asked.hidden},
+                     {"activation", asked.activation},
+                     {"parameters", model_.parameters().size()},
+                     {"batch", settings_.batch},
+                     {"batch_per_rank", static_cast<double>(settings_.batch) / static_cast<double>(names_.size())},
+                     {"threads_per_rank", asked.threads},
+                     {"members", names_}};
+    report.update(nn::to_json(settings_, seen_));
+    write(asked.report, report.dump(1) + "\n");
+  }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "job.hpp"
+#include <tutti/core/types.hpp>
+#include <tutti/nn/replica.hpp>
+#include <tutti/nn/report/metrics.hpp>
+#include <tutti/nn/report/progress.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// One rank's training: its model, and what rank 0 shows of it. No template, so that the transports and
+/// topologies cost nothing here.
+class session {
+ public:
+  /// @param names of all ranks, for the report
+  session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names);
+
+  [[nodiscard]] tutti::nn::replica& model() noexcept { return model_; }
+
+  // An observer of the training; silent but on rank 0.
+  void step(tutti::nn::step_result const& done, tutti::nn::replica const& model);
+  void epoch(tutti::nn::epoch_result const& done);
+
+  /// Shows where the time went and writes the files asked for.
+  void finish() const;
+
+ private:
+  void introduce() const;
+
+  job const& work_;
+  std::string transport_;
+  tutti::rank_type rank_;
+  std::vector<std::string> names_;
+  tutti::nn::settings settings_;
+  tutti::nn::replica model_;
+  tutti::nn::history seen_;
+  std::optional<tutti::nn::progress> shown_;
+};
