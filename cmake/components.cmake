@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# One INTERFACE target per component: `tutti` (no dependency but the platform) and one for each part
+# that brings a library of somebody else's. Installing them needs none of those libraries; the alias
+# tutti::<component> exists only where they were found.
+
+include(GNUInstallDirs)
+include(${CMAKE_CURRENT_LIST_DIR}/dependencies.cmake)
+
+# Which headers belong to which component. What is not named here belongs to `tutti`.
+set(tutti_headers_of_asio "^tutti/asio\\.hpp$|^tutti/asio/")
+set(tutti_headers_of_tcp "^tutti/transport/tcp(\\.hpp$|/|_)")
+set(tutti_headers_of_nn "^tutti/nn/")
+
+file(GLOB_RECURSE tutti_headers RELATIVE ${PROJECT_SOURCE_DIR}/include CONFIGURE_DEPENDS
+     ${PROJECT_SOURCE_DIR}/include/tutti/*.hpp)
+
+set(tutti_left ${tutti_headers})
+foreach(component IN ITEMS asio tcp nn)
+  set(tutti_headers_${component} ${tutti_left})
+  list(FILTER tutti_headers_${component} INCLUDE REGEX "${tutti_headers_of_${component}}")
+  list(FILTER tutti_left EXCLUDE REGEX "${tutti_headers_of_${component}}")
+endforeach()
+set(tutti_headers_tutti ${tutti_left})
+
+set(tutti_available "")
+foreach(component IN LISTS tutti_components)
+  if(component STREQUAL "tutti")
+    set(target tutti)
+  else()
+    set(target tutti_${component})
+  endif()
+  add_library(${target} INTERFACE)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${component})
+  target_include_directories(${target} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                                 $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(${target} INTERFACE cxx_std_20)
+  if(NOT CMAKE_VERSION VERSION_LESS 3.23)
+    list(TRANSFORM tutti_headers_${component} PREPEND ${PROJECT_SOURCE_DIR}/include/ OUTPUT_VARIABLE files)
+    target_sources(${target} INTERFACE FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${files})
+  endif()
+
+  tutti_find_dependencies(${component} missing)
+  if(missing)
+    message(STATUS "tutti::${component} is not available: it needs ${missing}")
+  else()
+    add_library(tutti::${component} ALIAS ${target})
+    list(APPEND tutti_available ${component})
+  endif()
+endforeach()
+
+# shm_open is in librt up to glibc 2.33; later ones keep an empty library of that name.
+target_link_libraries(tutti INTERFACE Threads::Threads $<$<PLATFORM_ID:Linux>:rt>)
+target_link_libraries(tutti_asio INTERFACE tutti Boost::headers)
+target_link_libraries(tutti_tcp INTERFACE tutti Boost::headers)
+target_link_libraries(tutti_nn INTERFACE tutti xtensor xtensor-blas BLAS::BLAS ZLIB::ZLIB
+                                         nlohmann_json::nlohmann_json)
+# xtensor-blas 0.21 reads its own configuration too late, and would multiply without the BLAS, 25 times slower.
+target_compile_definitions(tutti_nn INTERFACE HAVE_CBLAS=1)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# For this project's own tests, examples and benchmarks: build type, warnings, sanitizers. Nothing of
+# it reaches a project that uses tutti.
+
+set(TUTTI_SANITIZE "" CACHE STRING "Sanitizers of the tests and examples: address,undefined or thread")
+set_property(CACHE TUTTI_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
+option(TUTTI_WERROR "Treat warnings as errors" OFF)
+set(TUTTI_SECOND_COMPILER "" CACHE FILEPATH "A clang++ that checks the syntax of all sources, too; empty: none")
+
+get_property(tutti_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+if(tutti_top_level AND NOT tutti_multi_config AND NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+find_program(TUTTI_CCACHE ccache)
+if(TUTTI_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TUTTI_CCACHE})
+endif()
+
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+set(tutti_warning_flags -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow)
+if(TUTTI_WERROR)
+  list(APPEND tutti_warning_flags -Werror)
+endif()
+
+# What every program of this project is built with: all components that are available, warnings, sanitizers.
+add_library(tutti_program INTERFACE)
+target_compile_options(tutti_program INTERFACE ${tutti_warning_flags})
+foreach(component IN LISTS tutti_available)
+  if(NOT component STREQUAL "nn")  # it brings a BLAS: linked only where it is used
+    target_link_libraries(tutti_program INTERFACE tutti::${component})
+  endif()
+endforeach()
+
+if(TUTTI_SANITIZE)
+  target_compile_options(tutti_program INTERFACE -fsanitize=${TUTTI_SANITIZE} -fno-sanitize-recover=all
+                                                 -fno-omit-frame-pointer -g1)
+  target_link_options(tutti_program INTERFACE -fsanitize=${TUTTI_SANITIZE})
+  if(TUTTI_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(tutti_program INTERFACE -Wno-tsan)  # "atomic_thread_fence is not supported"
+  endif()
+endif()
+
+# Lets a second compiler read the sources of `target`: syntax, warnings and instantiations, no code.
+# Costs nothing when nothing has changed.
+function(tutti_check_with_second_compiler target)
+  if(NOT TUTTI_SECOND_COMPILER)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  set(stamps "")
+  list(FILTER sources EXCLUDE REGEX "\\$<")  # objects of others
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    cmake_path(GET source STEM stem)
+    set(stamp ${CMAKE_CURRENT_BINARY_DIR}/second_compiler/${target}.${stem})
+    add_custom_command(
+      OUTPUT ${stamp}
+      COMMAND ${TUTTI_SECOND_COMPILER} -std=c++20 -fsyntax-only ${tutti_warning_flags} ${ARGN}
+              "-I$<JOIN:$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>>,;-I>"
+              "$<$<BOOL:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>>:-D$<JOIN:$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>>,;-D>>"
+              -MMD -MF ${stamp}.d -MT ${stamp} ${source}
+      COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
+      DEPENDS ${source}
+      DEPFILE ${stamp}.d
+      COMMENT "Reading ${target} (${stem}) with the second compiler"
+      COMMAND_EXPAND_LISTS VERBATIM)
+    list(APPEND stamps ${stamp})
+  endforeach()
+  add_custom_target(second_compiler_${target} ALL DEPENDS ${stamps})
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/second_compiler)
+endfunction()
+
+find_program(TUTTI_CLANG_FORMAT NAMES clang-format-16)
+if(TUTTI_CLANG_FORMAT)
+  file(GLOB_RECURSE tutti_formatted CONFIGURE_DEPENDS
+       ${PROJECT_SOURCE_DIR}/include/*.hpp ${PROJECT_SOURCE_DIR}/test/*.[ch]pp ${PROJECT_SOURCE_DIR}/examples/*.[ch]pp
+       ${PROJECT_SOURCE_DIR}/bench/*.[ch]pp)
+  add_custom_target(format COMMAND ${TUTTI_CLANG_FORMAT} -i ${tutti_formatted} VERBATIM)
+endif()

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs the headers and a package for find_package(tutti COMPONENTS ...). Each component has an
+# export of its own, so that using one does not need the libraries of the others.
+
+include(CMakePackageConfigHelpers)
+set(tutti_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tutti)
+
+foreach(component IN LISTS tutti_components)
+  if(component STREQUAL "tutti")
+    set(target tutti)
+  else()
+    set(target tutti_${component})
+  endif()
+  if(CMAKE_VERSION VERSION_LESS 3.23)
+    install(TARGETS ${target} EXPORT tutti-${component})
+  else()
+    install(TARGETS ${target} EXPORT tutti-${component} FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  endif()
+  install(EXPORT tutti-${component} NAMESPACE tutti:: DESTINATION ${tutti_package_dir})
+endforeach()
+if(CMAKE_VERSION VERSION_LESS 3.23)  # no file sets yet
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tutti DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tutti-config.cmake.in
+                              ${PROJECT_BINARY_DIR}/tutti-config.cmake INSTALL_DESTINATION ${tutti_package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tutti-config-version.cmake COMPATIBILITY SameMinorVersion
+                                 ARCH_INDEPENDENT)
+install(FILES ${PROJECT_BINARY_DIR}/tutti-config.cmake ${PROJECT_BINARY_DIR}/tutti-config-version.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/dependencies.cmake
+        DESTINATION ${tutti_package_dir})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every test/compile_fail/<name>.cpp must not compile, and the compiler must say why:
+#
+#   // error: <regular expression that the message must match>
+#   // error by clang: <the same for clang, where it differs>
+#   ... correct program, but for a part of it: ...
+#   #ifdef MISTAKE
+#   ... the mistake ...
+#   #endif
+#
+# (clang 16 does not say which concept kept it from deducing an operator's arguments, only whose.)
+# It is compiled twice: without MISTAKE it must compile, with MISTAKE it must fail with that message.
+
+add_library(compile_fail_flags OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/element.cpp)
+target_link_libraries(compile_fail_flags PRIVATE tutti_program)
+set(compile_fail_includes "$<JOIN:$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:compile_fail_flags,INCLUDE_DIRECTORIES>>,:>")
+
+function(tutti_add_compile_fail name source compiler)
+  add_test(NAME ${name}
+           COMMAND ${CMAKE_COMMAND} -DCOMPILER=${compiler} -DSOURCE=${source} "-DINCLUDES=${compile_fail_includes}"
+                   -P ${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/expect_failure.cmake)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS compile_fail)
+endfunction()
+
+file(GLOB compile_fail_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/*.cpp)
+foreach(source IN LISTS compile_fail_sources)
+  cmake_path(GET source STEM name)
+  tutti_add_compile_fail(compile_fail_${name} ${source} ${CMAKE_CXX_COMPILER})
+  if(TUTTI_SECOND_COMPILER)
+    tutti_add_compile_fail(compile_fail_${name}_second_compiler ${source} ${TUTTI_SECOND_COMPILER})
+  endif()
+endforeach()

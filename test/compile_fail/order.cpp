@@ -1,0 +1,22 @@
+// error: keeps_order_for
+// error by clang: constraints not satisfied for class template 'allreduce'
+// SPDX-License-Identifier: Apache-2.0
+//
+// A ring combines in an order that starts elsewhere for every block; what does not commute needs a
+// topology that keeps the order of ranks.
+
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/reduction/functor.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+
+void use(tutti::communicator<tutti::loopback>& world) {
+  auto const left = tutti::reduce_with<int>([](int a, int) { return a; });
+  tutti::allreduce in_order{world, tutti::binary_tree{}, left};
+#ifdef MISTAKE
+  tutti::allreduce out_of_order{world, tutti::ring{}, left};
+#endif
+}
+
+int main() {}

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The table of docs/design.md, and the check; see include_table.sh.
+
+# The row of the table that a path stands in: its folder, or its own name for files at the top.
+function row_of(path,   part, n) {
+  n = split(path, part, "/")
+  if (n > 2) return part[2]
+  sub(/\.[a-z]+$/, "", part[2])
+  return part[2]
+}
+function allow(row, list) { allowed[row] = " " list " " }
+function vendor(header_pattern, file_pattern) { ++vendors; library[vendors] = header_pattern; home[vendors] = file_pattern }
+function violation(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; ++violations }
+
+BEGIN {
+  # "<row>" allows every file of that row, "<row>/concept" only its concept; a row may include itself.
+  concepts = "topology/concept reduction/concept transport/concept trace/concept bootstrap/concept wire/concept"
+  allow("core", "")
+  allow("trace", "core")
+  allow("wire", "core")
+  allow("topology", "core")
+  allow("bootstrap", "core")
+  allow("reduction", "core wire/concept")
+  allow("transport", "core trace/concept bootstrap/concept")
+  # Its default arguments, and the slip of paper that says who a rank is.
+  allow("communicator", "core trace/no_trace bootstrap/member " concepts)
+  allow("spawn", "core communicator bootstrap")
+  allow("join", "core communicator bootstrap")
+  allow("progress_thread", "core communicator collective")
+  # Folding spans is the same for every reduction; one edge is all the topology of send and recv; split
+  # asks everybody's colour by a schedule of its own choice.
+  allow("collective", "core communicator reduction/fold topology/edge topology/doubling " concepts)
+  allow("asio", "core communicator collective")
+  allow("cuda", "core reduction")
+  allow("nn", "*")
+  allow("tutti", "*")  # the umbrella
+
+  vendor("^boost/", "^tutti/(asio\\.hpp$|asio/|transport/tcp[./_])")
+  vendor("^(xtensor|xtensor-blas|xtl)/|^(cblas|zlib)\\.h$", "^tutti/nn/")
+  vendor("^nlohmann/", "^tutti/(nn/report|trace)/json[./_]")
+  vendor("^openssl/", "^tutti/transport/tls[./_]")
+  vendor("^(infiniband|rdma)/", "^tutti/transport/verbs[./_]")
+  vendor("^mpi\\.h$", "^tutti/transport/mpi[./_]")
+  vendor("^(cuda|cublas|cudnn|nccl)", "^tutti/cuda/")
+
+  # What the operating system gives.
+  platform = "^(sys|netinet|arpa|net|linux)/[a-z_]+\\.h$|^(dirent|endian|fcntl|ifaddrs|netdb|poll|pthread|sched|semaphore|signal|spawn|time|unistd|immintrin)\\.h$"
+  # Dear to parse: kept out of what the umbrella reaches.
+  dear = "^(chrono|format|functional|future|iostream|locale|regex|filesystem|random|ranges)$"
+}
+
+/^[ \t]*#[ \t]*include/ {
+  line = $0
+  sub(/^[ \t]*#[ \t]*include[ \t]*/, "", line)
+  if (line !~ /^</) { violation("includes are written <tutti/...>, not in quotes: " line); next }
+  sub(/^</, "", line); sub(/>.*/, "", line)
+  from = row_of(FILENAME)
+  if (!(from in allowed)) { if (!(from in unknown)) violation("the table has no row \"" from "\""); unknown[from]; next }
+
+  if (line ~ /^tutti\//) {
+    to = row_of(line)
+    exact = line; sub(/^tutti\//, "", exact); sub(/\.[a-z]+$/, "", exact)
+    if (to != from && allowed[from] != " * " && !index(allowed[from], " " to " ") && !index(allowed[from], " " exact " "))
+      violation(from " may not include " line)
+    if (to == from && FILENAME ~ /^tutti\/[a-z]+\/concept\.hpp$/) violation("a concept includes only core, not " line)
+    edges[FILENAME] = edges[FILENAME] " " line
+    next
+  }
+  if (line ~ /^[a-z_0-9]+$/) { if (line ~ dear) dears[FILENAME] = dears[FILENAME] " <" line ">"; next }
+  if (line ~ platform) next
+  for (v = 1; v <= vendors; ++v) {
+    if (line !~ library[v]) continue
+    if (FILENAME !~ home[v]) violation("<" line "> may not appear in this file")
+    vendored[FILENAME] = vendored[FILENAME] " <" line ">"
+    next
+  }
+  violation("<" line "> is neither standard, nor the platform, nor a library with a place of its own")
+}
+
+END {
+  # Everything that the umbrella reaches, and what it must not reach.
+  queue = "tutti/tutti.hpp"
+  seen[queue]
+  while (queue != "") {
+    n = split(queue, files, " ")
+    queue = ""
+    for (i = 1; i <= n; ++i) {
+      f = files[i]
+      if (f in vendored) { printf "%s: the umbrella reaches it, but it needs%s\n", f, vendored[f]; ++violations }
+      if (f in dears) { printf "%s: the umbrella reaches it, but it includes%s\n", f, dears[f]; ++violations }
+      m = split(edges[f], next_files, " ")
+      for (j = 1; j <= m; ++j)
+        if (!(next_files[j] in seen)) { seen[next_files[j]]; queue = queue " " next_files[j] }
+    }
+  }
+  if (violations) { printf "%d violation(s) of the include table\n", violations; exit 1 }
+}

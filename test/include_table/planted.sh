@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# The include table's own test: plants one violation after the other and expects each to be found.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$folder"' EXIT
+failures=0
+
+# plant <file> <include line> <text that the check must print>; no text: the check must be content
+plant() {
+  rm -rf "$folder/tutti"
+  mkdir -p "$folder/tutti/core" "$(dirname "$folder/$1")"
+  : > "$folder/tutti/core/types.hpp"
+  echo '#include <tutti/core/types.hpp>' > "$folder/tutti/tutti.hpp"
+  printf '%s\n' "$2" >> "$folder/$1"
+  if said=$(sh "$here/include_table.sh" "$folder"); then
+    [ -z "$3" ] && return
+    echo "not found: $2 in $1"
+  else
+    case $said in *"${3:-nothing at all}"*) return ;; esac
+    echo "expected \"${3:-no complaint}\" for $2 in $1, but heard: $said"
+  fi
+  failures=$((failures + 1))
+}
+
+plant tutti/topology/a.hpp '#include <tutti/transport/concept.hpp>' 'topology may not include'
+plant tutti/transport/a.hpp '#include <tutti/topology/concept.hpp>' 'transport may not include'
+plant tutti/transport/a.hpp '#include <tutti/bootstrap/join.hpp>' 'transport may not include'
+plant tutti/reduction/a.hpp '  #  include <tutti/wire/raw.hpp>' 'reduction may not include'
+plant tutti/collective/a.hpp '#include <tutti/topology/ring.hpp>' 'collective may not include'
+plant tutti/core/a.hpp '#include <tutti/communicator.hpp>' 'core may not include'
+plant tutti/communicator.hpp '#include <tutti/collective/engine.hpp>' 'communicator may not include'
+plant tutti/trace/concept.hpp '#include <tutti/trace/a.hpp>' 'a concept includes only core'
+plant tutti/core/a.hpp '#include "types.hpp"' 'not in quotes'
+plant tutti/core/a.hpp '#include <boost/asio.hpp>' 'may not appear'
+plant tutti/transport/loopback.hpp '#include <boost/asio.hpp>' 'may not appear'
+plant tutti/collective/a.hpp '#include <mpi.h>' 'may not appear'
+plant tutti/core/a.hpp '#include <cblas.h>' 'may not appear'
+plant tutti/core/a.hpp '#include <nlohmann/json.hpp>' 'may not appear'
+plant tutti/nn/a.hpp '#include <CLI/CLI.hpp>' 'neither standard'
+plant tutti/other/a.hpp '#include <vector>' 'no row "other"'
+plant tutti/tutti.hpp '#include <functional>' 'the umbrella reaches it'
+plant tutti/core/types.hpp '#include <iostream>' 'the umbrella reaches it'
+plant tutti/tutti.hpp '#include <boost/asio.hpp>' 'may not appear'
+
+plant tutti/collective/a.hpp '#include <tutti/topology/concept.hpp>' ''
+plant tutti/transport/tcp.hpp '#include <boost/asio/io_context.hpp>' ''
+plant tutti/transport/a.hpp '#include <sys/mman.h>' ''
+plant tutti/nn/a.hpp '#include <tutti/transport/tcp.hpp>' ''
+
+[ "$failures" -eq 0 ] || { echo "$failures planted violation(s) judged wrongly"; exit 1; }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Four ranks add up 1 + 2 + 3 + 4, over every transport that this project was given.
+
+#include <tutti/tutti.hpp>
+
+#ifdef WITH_asio
+#include <tutti/asio.hpp>
+#endif
+#ifdef WITH_nn
+#include <tutti/nn/trainer.hpp>
+#endif
+#ifdef WITH_tcp
+#include <tutti/transport/tcp.hpp>
+#endif
+
+#include <vector>
+
+template <class Transport>
+bool adds_up() {
+  auto const results = tutti::spawn<Transport>(4, [](auto& world) {
+    std::vector<float> values(3, static_cast<float>(world.rank() + 1));
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    sum(values);
+    return values.front() + values.back();
+  });
+  for (auto const& result : results) {
+    if (result.value() != 20.0F) {
+      return false;
+    }
+  }
+  return true;
+}
+
+int main() {
+  bool good = adds_up<tutti::loopback>() && adds_up<tutti::shared_memory>();
+#ifdef WITH_tcp
+  good = good && adds_up<tutti::tcp>();
+#endif
+  return good ? 0 : 1;
+}

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# An outside project gets tutti in each of the three ways, builds and runs; and a component that does
+# not exist, or whose libraries are not there, is said clearly.
+
+foreach(way IN ITEMS find_package add_subdirectory fetch_content no_such_component missing_library)
+  add_test(NAME install_${way}
+           COMMAND ${CMAKE_COMMAND} -DWAY=${way} -DTUTTI_SOURCE=${PROJECT_SOURCE_DIR} -DTUTTI_BINARY=${PROJECT_BINARY_DIR}
+                   -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/install/${way} -DGENERATOR=${CMAKE_GENERATOR}
+                   -DCOMPILER=${CMAKE_CXX_COMPILER} "-DLAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}"
+                   "-DAVAILABLE=${tutti_available}" -P ${CMAKE_CURRENT_SOURCE_DIR}/install/run.cmake)
+  set_tests_properties(install_${way} PROPERTIES TIMEOUT 180 LABELS packaging)
+endforeach()

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# One test of install.cmake: builds the consumer in FOLDER in the given WAY.
+cmake_minimum_required(VERSION 3.22)
+
+file(REMOVE_RECURSE ${FOLDER})
+set(prefix ${FOLDER}/prefix)
+set(consumer ${CMAKE_CURRENT_LIST_DIR}/consumer)
+
+function(run expected)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  if(expected STREQUAL "")
+    if(NOT status EQUAL 0)
+      list(JOIN ARGN " " command)
+      message(FATAL_ERROR "${command} failed (${status}):\n${said}")
+    endif()
+  else()
+    string(REGEX REPLACE "[ \n]+" " " said "${said}")  # CMake breaks its lines
+    if(status EQUAL 0 OR NOT said MATCHES "${expected}")
+      message(FATAL_ERROR "expected a failure that says \"${expected}\", but heard (${status}): ${said}")
+    endif()
+  endif()
+endfunction()
+
+set(configure ${CMAKE_COMMAND} -S ${consumer} -B ${FOLDER}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER}
+              -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DTUTTI_SOURCE=${TUTTI_SOURCE} -DCMAKE_PREFIX_PATH=${prefix})
+
+if(WAY MATCHES "find_package|no_such_component|missing_library")
+  run("" ${CMAKE_COMMAND} --install ${TUTTI_BINARY} --prefix ${prefix})
+endif()
+if(WAY STREQUAL "no_such_component")
+  run("tutti::warp: there is no such component; there are tutti, asio, tcp, nn" ${configure} -DWAY=find_package
+      -DCOMPONENTS=warp)
+elseif(WAY STREQUAL "missing_library")
+  run("tutti::tcp: it needs Boost 1.81 or newer" ${configure} -DWAY=find_package -DCOMPONENTS=tcp
+      -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
+else()
+  string(REPLACE ";" "\\;" components "${AVAILABLE}")
+  run("" ${configure} -DWAY=${WAY} -DCOMPONENTS=${components})
+  run("" ${CMAKE_COMMAND} --build ${FOLDER}/build)
+  run("" ${FOLDER}/build/consumer)
+endif()

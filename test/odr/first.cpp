@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two translation units use the library alike; what both instantiate must be one thing in the program.
+
+#include <tutti/tutti.hpp>
+
+using operator_type = tutti::allreduce<tutti::communicator<tutti::loopback>, tutti::ring, tutti::sum<float>>;
+
+struct seen {
+  void const* constant;
+  void (operator_type::*function)(tutti::duration);
+  float result;
+};
+seen second_sees();
+
+static float sum_of_two_ranks() {
+  auto results = tutti::spawn<tutti::loopback>(2, [](auto& world) {
+    std::vector<float> values(5, 1.0F);
+    operator_type(world, {}, {})(values);
+    return values[4];
+  });
+  return results[0].value() + results[1].value();
+}
+
+int main() {
+  seen const other = second_sees();
+  seen const here{&tutti::no_rank, &operator_type::deadline, sum_of_two_ranks()};
+  bool const same = other.constant == here.constant && other.function == here.function;
+  return same && other.result == 4.0F && here.result == 4.0F ? 0 : 1;
+}

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every header compiles alone, and twice; and all of them, each in a translation unit of its own, link
+# into one program together with two that use the library.
+
+set(odr_headers "")
+foreach(component IN LISTS tutti_components)
+  if(component IN_LIST tutti_available)
+    list(APPEND odr_headers ${tutti_headers_${component}})
+  else()
+    message(WARNING "The headers of tutti::${component} are not tested: it is not available (see above).")
+  endif()
+endforeach()
+
+set(odr_sources "")
+foreach(header IN LISTS odr_headers)
+  string(MAKE_C_IDENTIFIER ${header} name)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/headers/${name}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "#include <@header@>\n#include <@header@>\n" @ONLY)
+  list(APPEND odr_sources ${source})
+endforeach()
+
+add_library(headers OBJECT ${odr_sources})
+target_link_libraries(headers PRIVATE tutti_program)
+target_compile_options(headers PRIVATE -O0 -g0)  # nothing of it runs
+if(TARGET tutti::nn)
+  target_link_libraries(headers PRIVATE tutti::nn)
+endif()
+
+if(EXISTS ${PROJECT_SOURCE_DIR}/include/tutti/tutti.hpp)
+  add_executable(odr ${CMAKE_CURRENT_SOURCE_DIR}/odr/first.cpp ${CMAKE_CURRENT_SOURCE_DIR}/odr/second.cpp
+                     $<TARGET_OBJECTS:headers>)
+  target_link_libraries(odr PRIVATE tutti_program)
+  if(TARGET tutti::nn)
+    target_link_libraries(odr PRIVATE tutti::nn)
+  endif()
+  tutti_check_with_second_compiler(odr)
+  add_test(NAME odr COMMAND odr)
+  set_tests_properties(odr PROPERTIES TIMEOUT ${timeout} LABELS packaging)
+endif()

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See first.cpp.
+
+#include <tutti/tutti.hpp>
+
+using operator_type = tutti::allreduce<tutti::communicator<tutti::loopback>, tutti::ring, tutti::sum<float>>;
+
+struct seen {
+  void const* constant;
+  void (operator_type::*function)(tutti::duration);
+  float result;
+};
+
+static float sum_of_two_ranks() {
+  auto results = tutti::spawn<tutti::loopback>(2, [](auto& world) {
+    std::vector<float> values(5, 1.0F);
+    operator_type(world, {}, {})(values);
+    return values[4];
+  });
+  return results[0].value() + results[1].value();
+}
+
+seen second_sees() {
+  return {&tutti::no_rank, &operator_type::deadline, sum_of_two_ranks()};
+}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Writes every ```cpp block of a Markdown file as a translation unit: awk -v out=<folder> -f extract.awk README.md
+#
+# A block that defines functions or types at its margin is compiled as it stands. Any other block is
+# the inside of a function: its #include lines go to the top, the rest into a function (an awaitable
+# one if it says co_await). What the block takes for granted is said before it, out of the reader's
+# sight, in a comment that begins a line:
+#
+#   <!-- given:
+#   std::vector<float> gradients(1000);
+#   -->
+#
+# Its includes go to the top, the rest before the block. "<!-- given as above -->" repeats the last one.
+
+function flush_block(   file, i) {
+  file = sprintf("%s/block_%d.cpp", out, ++blocks)
+  printf "// %s, line %d\n", FILENAME, start > file
+  if (awaits) print "#include <boost/asio/awaitable.hpp>" > file
+  printf "%s%s", given_includes, includes > file
+  if (stands) {
+    printf "%s%s", given_rest, rest > file
+  } else {
+    printf "%s block_%d() {\n%s%s}\n", awaits ? "boost::asio::awaitable<void>" : "void", blocks, given_rest, rest > file
+  }
+  close(file)
+  print file
+}
+
+/^<!-- given as above -->/ { given_includes = last_includes; given_rest = last_rest; next }
+/^<!-- given:/ { in_given = 1; given_includes = given_rest = ""; next }
+in_given && /^-->/ { in_given = 0; last_includes = given_includes; last_rest = given_rest; next }
+in_given { if (/^#include/) given_includes = given_includes $0 "\n"; else given_rest = given_rest $0 "\n"; next }
+
+/^ *```cpp/ && !in_block { in_block = 1; start = NR + 1; includes = rest = ""; stands = awaits = 0; next }
+/^ *```/ && in_block { in_block = 0; flush_block(); given_includes = given_rest = ""; next }
+in_block {
+  if (/^ *#include/) { includes = includes $0 "\n"; next }
+  rest = rest $0 "\n"
+  if (/^(int main|struct |class |template|namespace |concept |(constexpr|inline) [a-z].*\) .*\{)/) stands = 1
+  if (/co_await/) awaits = 1
+}
+
+END { if (in_block) { print "a ```cpp block is not closed" > "/dev/stderr"; exit 1 } }
