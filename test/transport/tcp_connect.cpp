@@ -65,8 +65,8 @@ BOOST_AUTO_TEST_CASE(the_interface_can_be_named) {
     BOOST_TEST(world.deliver(0, 1, {0, 0}, 10) == "");
     BOOST_TEST(world[0].address().starts_with("127.0.0."));
   }
-  models::thread_meeting place(1);
-  models::thread_rendezvous meet(place, 0);
+  thread_meeting place(1, std::chrono::seconds(30));
+  thread_rendezvous meet(place, 0);
   tcp_options o;
   o.interface = "nosuch0";
   BOOST_CHECK_EXCEPTION(tcp(meet, o), error, [](error const& e) {

@@ -10,6 +10,28 @@ namespace {
 using namespace tutti;
 using support::tcp_ranks;
 
+[[nodiscard]] tcp_options known_world() {
+  tcp_options o;
+  o.world = {1, 2};
+  return o;
+}
+[[nodiscard]] net::hello greeting(net::greeting kind, rank_type from, rank_type to) {
+  net::hello h;
+  h.world = known_world().world;
+  h.kind = kind;
+  h.from = from;
+  h.to = to;
+  return h;
+}
+/// Connects to a rank and greets it, as another rank would.
+[[nodiscard]] descriptor say(tcp const& to, net::hello const& words) {
+  net::host_port at;
+  BOOST_REQUIRE(net::parse(to.address(), at));
+  descriptor socket = net::connect(net::resolve(at.host, at.port).front(), steady_now() + std::chrono::seconds(5));
+  write_some(socket.get(), std::as_bytes(std::span(&words, 1)));
+  return socket;
+}
+
 BOOST_AUTO_TEST_CASE(news_reaches_those_without_a_connection) {
   tcp_ranks world(5);
   BOOST_TEST(world.deliver(0, 1, {0, 0}, 10) == "");
@@ -23,24 +45,14 @@ BOOST_AUTO_TEST_CASE(news_reaches_those_without_a_connection) {
 
 /// Whoever found the fault may have told only one: those who know tell on along their connections.
 BOOST_AUTO_TEST_CASE(news_is_passed_on) {
-  tcp_options o;
-  o.world = {1, 2};
-  tcp_ranks world(5, o);
+  tcp_ranks world(5, known_world());
   for (rank_type r = 0; r < 3; ++r) {
     BOOST_TEST(world.deliver(r, r + 1, {0, 0}, 10) == "");
   }
   fault const f{failure::cancelled, 4, 4};
-  net::hello last_words;
-  last_words.world = o.world;
-  last_words.kind = net::greeting::revoke;
-  last_words.from = 4;
-  last_words.to = 0;
+  net::hello last_words = greeting(net::greeting::revoke, 4, 0);
   last_words.fault = f.pack();
-  net::host_port at;
-  BOOST_REQUIRE(net::parse(world[0].address(), at));
-  descriptor const socket =
-      net::connect(net::resolve(at.host, at.port).front(), steady_now() + std::chrono::seconds(5));
-  write_some(socket.get(), std::as_bytes(std::span(&last_words, 1)));
+  descriptor const socket = say(world[0], last_words);
   BOOST_TEST(world.until([&] { return world[3].fault() && world[2].fault() && world[1].fault(); }) == "");
   for (rank_type r = 0; r < 4; ++r) {
     BOOST_TEST(support::describe_fault(world[r].fault()) == support::describe_fault(f));
@@ -196,6 +208,19 @@ BOOST_AUTO_TEST_CASE(calls_that_differ_without_a_message) {
     }
   }
   BOOST_TEST((world[0].fault().kind == failure::mismatch));
+}
+
+/// Who needs a rank that leaves fails, and closes its connections without a goodbye. The leaving rank sees
+/// that; it must not tell others that the one that needed it is gone.
+BOOST_AUTO_TEST_CASE(who_leaves_accuses_nobody) {
+  tcp_ranks world(3, known_world());
+  descriptor needs = say(world[0], greeting(net::greeting::hello, 1, 0));
+  BOOST_TEST(world.until([&] { return world[0].links() == 1; }) == "");
+  needs.reset();
+  world.ranks[0].reset();
+  world[2].poll();
+  world[2].look();
+  BOOST_TEST(support::describe_fault(world[2].fault()) == support::describe_fault({}));
 }
 
 /// A rank that is asked what it is doing while it leaves has left, and did nothing wrong.

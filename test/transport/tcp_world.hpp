@@ -2,8 +2,8 @@
 #pragma once
 
 #include <laws/transport.hpp>
-#include <models/thread_rendezvous.hpp>
 #include <support/thread_ranks.hpp>
+#include <tutti/bootstrap/threads.hpp>
 #include <tutti/transport/tcp.hpp>
 
 #include <memory>
@@ -14,11 +14,11 @@ namespace tutti::support {
 /// The ranks of a tcp world, all driven by this thread, so that a test says in which order they act.
 struct tcp_ranks {
   explicit tcp_ranks(rank_type n, tcp_options const& o = {}) : ranks(n) {
-    models::thread_meeting place(n);
+    thread_meeting place(n, std::chrono::seconds(30));
     std::vector<std::thread> threads;
     for (rank_type r = 0; r < n; ++r) {
       threads.emplace_back([&, r] {
-        models::thread_rendezvous meet(place, r);
+        thread_rendezvous meet(place, r);
         ranks[r] = std::make_unique<tcp>(meet, o);
         for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
           ranks[r]->begin({lane, 0}, laws::a_call(1));

@@ -166,8 +166,11 @@ class mesh {
 
   /// The first fault wins. Every member is told: peers over their connections, and by whoever found the
   /// fault also those that it has no connection to.
+  ///
+  /// Who leaves finds no more faults: that peers close their connections to it, because it has gone, is
+  /// no news to others.
   void poison(tutti::fault const& why) {
-    if (fault_ || !why) {
+    if (fault_ || leaving_ || !why) {
       return;
     }
     adopt(why);
@@ -353,6 +356,7 @@ class mesh {
 
   /// Says goodbye, and stays until what was accepted has been handed over.
   void leave() {
+    leaving_ = true;
     if (!fault_) {
       for (rank_type const peer : up_) {
         if (!links_[peer]->out.torn()) {
@@ -398,6 +402,7 @@ class mesh {
   time_point last_asked_{};
   bool armed_ = false;
   bool asking_around_ = false;
+  bool leaving_ = false;
 };
 
 }  // namespace tutti::net
