@@ -35,12 +35,12 @@ class allgather : public launcher<Communicator, Topology, op::allgather, moving>
     auto const v = elements(all);
     this->run({}, {sizeof(v[0])}, call_for(v), apart<buffer_value_t<All>>(elements(mine), v), v.size());
   }
-  [[nodiscard]] request start(mutable_buffer auto&& all) {
+  [[nodiscard]] request start(lasting_mutable_buffer auto&& all) {
     auto const v = elements(all);
     return this->launch({}, {sizeof(v[0])}, call_for(v), in_place(v), v.size());
   }
-  template <mutable_buffer All>
-  [[nodiscard]] request start(buffer_of<buffer_value_t<All>> auto const& mine, All&& all) {
+  template <lasting_mutable_buffer All>
+  [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<All>> auto&& mine, All&& all) {
     auto const v = elements(all);
     return this->launch({}, {sizeof(v[0])}, call_for(v), apart<buffer_value_t<All>>(elements(mine), v), v.size());
   }

@@ -42,12 +42,13 @@ class allreduce : public launcher<Communicator, Topology, op::allreduce, combini
     this->run({}, payload_, what, apart(elements(input), elements(output)), input.size());
   }
 
-  [[nodiscard]] request start(mutable_buffer_of<value_type> auto&& data) {
+  [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data) {
     auto const v = elements(data);
     return this->launch({}, payload_, what, in_place(v), v.size());
   }
 
-  [[nodiscard]] request start(buffer_of<value_type> auto const& input, mutable_buffer_of<value_type> auto&& output) {
+  [[nodiscard]] request start(lasting_buffer_of<value_type> auto&& input,
+                              lasting_mutable_buffer_of<value_type> auto&& output) {
     return this->launch({}, payload_, what, apart(elements(input), elements(output)), input.size());
   }
 

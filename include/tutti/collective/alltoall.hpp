@@ -30,8 +30,8 @@ class alltoall : public launcher<Communicator, Topology, op::alltoall, moving>,
     using value = buffer_value_t<Input>;
     this->run({}, {sizeof(value)}, what<value>, memory<value>(elements(input), elements(output)), input.size());
   }
-  template <buffer Input>
-  [[nodiscard]] request start(Input const& input, mutable_buffer_of<buffer_value_t<Input>> auto&& output) {
+  template <lasting_buffer Input>
+  [[nodiscard]] request start(Input&& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output) {
     using value = buffer_value_t<Input>;
     return this->launch({}, {sizeof(value)}, what<value>, memory<value>(elements(input), elements(output)),
                         input.size());

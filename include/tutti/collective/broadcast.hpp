@@ -28,7 +28,7 @@ class broadcast : public launcher<Communicator, Topology, op::broadcast, moving>
     auto const v = elements(data);
     this->run({root}, {sizeof(v[0])}, call_for(v, root), memory(v), v.size());
   }
-  [[nodiscard]] request start(mutable_buffer auto&& data, rank_type root) {
+  [[nodiscard]] request start(lasting_mutable_buffer auto&& data, rank_type root) {
     auto const v = elements(data);
     return this->launch({root}, {sizeof(v[0])}, call_for(v, root), memory(v), v.size());
   }

@@ -38,12 +38,12 @@ class gather : public launcher<Communicator, Topology, op::gather, moving>,
     this->run({root}, {sizeof(value)}, call_for<value>(root), memory<value>(elements(mine), elements(all), root, total),
               total);
   }
-  template <buffer Mine>
-  [[nodiscard]] request start(Mine const& mine, mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root) {
+  template <lasting_buffer Mine>
+  [[nodiscard]] request start(Mine&& mine, lasting_mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root) {
     return start(mine, all, root, mine.size() * this->world().size());
   }
-  template <buffer Mine>
-  [[nodiscard]] request start(Mine const& mine, mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root,
+  template <lasting_buffer Mine>
+  [[nodiscard]] request start(Mine&& mine, lasting_mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root,
                               std::size_t total) {
     using value = buffer_value_t<Mine>;
     return this->launch({root}, {sizeof(value)}, call_for<value>(root),

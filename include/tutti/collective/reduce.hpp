@@ -40,12 +40,12 @@ class reduce : public launcher<Communicator, Topology, op::reduce, combining<Red
     this->run({root}, payload_, call_for(root), memory<value_type>(elements(input), elements(output), root),
               input.size());
   }
-  [[nodiscard]] request start(mutable_buffer_of<value_type> auto&& data, rank_type root) {
+  [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data, rank_type root) {
     auto const v = elements(data);
     return this->launch({root}, payload_, call_for(root), memory<value_type>(v, v, root), v.size());
   }
-  [[nodiscard]] request start(buffer_of<value_type> auto const& input, mutable_buffer_of<value_type> auto&& output,
-                              rank_type root) {
+  [[nodiscard]] request start(lasting_buffer_of<value_type> auto&& input,
+                              lasting_mutable_buffer_of<value_type> auto&& output, rank_type root) {
     return this->launch({root}, payload_, call_for(root), memory<value_type>(elements(input), elements(output), root),
                         input.size());
   }

@@ -37,12 +37,12 @@ class scatter : public launcher<Communicator, Topology, op::scatter, moving>,
     this->run({root}, {sizeof(value)}, call_for<value>(root), memory<value>(elements(all), elements(mine), root, total),
               total);
   }
-  template <mutable_buffer Mine>
-  [[nodiscard]] request start(buffer_of<buffer_value_t<Mine>> auto const& all, Mine&& mine, rank_type root) {
+  template <lasting_mutable_buffer Mine>
+  [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<Mine>> auto&& all, Mine&& mine, rank_type root) {
     return start(all, mine, root, mine.size() * this->world().size());
   }
-  template <mutable_buffer Mine>
-  [[nodiscard]] request start(buffer_of<buffer_value_t<Mine>> auto const& all, Mine&& mine, rank_type root,
+  template <lasting_mutable_buffer Mine>
+  [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<Mine>> auto&& all, Mine&& mine, rank_type root,
                               std::size_t total) {
     using value = buffer_value_t<Mine>;
     return this->launch({root}, {sizeof(value)}, call_for<value>(root),

@@ -32,8 +32,8 @@ class send : public launcher<Communicator, edge, op::transfer, moving>, public a
     std::span<buffer_value_t<Data> const> const v = elements(data);
     this->run(pair(to), {sizeof(v[0])}, call_for(v), {.input = bytes_of(v)}, v.size());
   }
-  template <buffer Data>
-  [[nodiscard]] request start(Data const& data, rank_type to) {
+  template <lasting_buffer Data>
+  [[nodiscard]] request start(Data&& data, rank_type to) {
     std::span<buffer_value_t<Data> const> const v = elements(data);
     return this->launch(pair(to), {sizeof(v[0])}, call_for(v), {.input = bytes_of(v)}, v.size());
   }
@@ -67,7 +67,7 @@ class recv : public launcher<Communicator, edge, op::transfer, moving>, public a
     auto const v = elements(data);
     this->run(pair(from), {sizeof(v[0])}, call_for(v), {.output = bytes_of(v)}, v.size());
   }
-  [[nodiscard]] request start(mutable_buffer auto&& data, rank_type from) {
+  [[nodiscard]] request start(lasting_mutable_buffer auto&& data, rank_type from) {
     auto const v = elements(data);
     return this->launch(pair(from), {sizeof(v[0])}, call_for(v), {.output = bytes_of(v)}, v.size());
   }

@@ -34,6 +34,21 @@ concept buffer_of = buffer<B> && std::same_as<buffer_value_t<B>, T>;
 template <class B, class T>
 concept mutable_buffer_of = mutable_buffer<B> && std::same_as<buffer_value_t<B>, T>;
 
+/// Whether an argument's elements outlive the expression that it is given in: those of a variable do, and
+/// those that a span refers to. What starts an operation takes nothing else, for it reads and writes the
+/// elements later.
+template <class B>
+concept lasting = std::is_lvalue_reference_v<B> || std::ranges::enable_borrowed_range<std::remove_cvref_t<B>>;
+
+template <class B>
+concept lasting_buffer = lasting<B> && buffer<B>;
+template <class B, class T>
+concept lasting_buffer_of = lasting<B> && buffer_of<B, T>;
+template <class B>
+concept lasting_mutable_buffer = lasting<B> && mutable_buffer<B>;
+template <class B, class T>
+concept lasting_mutable_buffer_of = lasting<B> && mutable_buffer_of<B, T>;
+
 /// The elements of a buffer as a span.
 template <class B>
   requires buffer<std::remove_reference_t<B>>
