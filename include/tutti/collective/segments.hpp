@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/machine.hpp>
+#include <tutti/collective/memories.hpp>
+#include <tutti/core/expects.hpp>
+#include <tutti/core/owned.hpp>
+#include <tutti/core/stream_numbers.hpp>
+#include <tutti/transport/concept.hpp>
+
+#include <array>
+#include <bit>
+
+namespace tutti {
+
+/// Whether a block's place is part of the result, so that segments are parts of blocks.
+template <class Op>
+inline constexpr bool blocks_have_owners = false;
+template <>
+inline constexpr bool blocks_have_owners<op::reduce_scatter> = true;
+template <>
+inline constexpr bool blocks_have_owners<op::allgather> = true;
+template <>
+inline constexpr bool blocks_have_owners<op::gather> = true;
+template <>
+inline constexpr bool blocks_have_owners<op::scatter> = true;
+template <>
+inline constexpr bool blocks_have_owners<op::alltoall> = true;
+
+/// What the segments of one operation have in common.
+template <class Communicator, class Topology, class Op, class Payload>
+struct run_context {
+  typename Communicator::transport_type& transport;
+  typename Communicator::trace_type& trace;
+  [[no_unique_address]] Topology topology;
+  Op op;
+  [[no_unique_address]] decltype(std::declval<Communicator>().extent()) extent;
+  rank_type rank;
+  Payload payload;
+  tutti::memories memories;
+  std::uint64_t sequence;
+
+  /// Tells the tracer, if there is one that listens.
+  void note(event_kind kind, std::uint32_t at, rank_type peer = no_rank, std::size_t bytes = 0,
+            std::string_view text = {}) {
+    tutti::record(trace, [&] { return event{kind, transport.now(), sequence, at, peer, bytes, text}; });
+  }
+
+  /// Does the arithmetic, or leaves it to a transport that keeps its own time.
+  template <class F>
+  void compute(std::size_t bytes, F f) {
+    if constexpr (computes<typename Communicator::transport_type>) {
+      transport.compute(bytes, f);
+    } else {
+      f();
+    }
+  }
+};
+
+/// The vector of one operation cut into segments, several of them in flight, each a machine of its own.
+/// Reused from call to call, so that a prepared operation allocates nothing.
+template <class Communicator, class Topology, class Op, class Payload>
+class segments {
+  using context_type = run_context<Communicator, Topology, Op, Payload>;
+
+ public:
+  segments(Communicator& world, Topology topology, Payload const& payload)
+      : world_(&world),
+        context_{world.transport(), world.trace(), topology, Op{}, world.extent(), world.rank(), payload, {}, 0} {}
+
+  [[nodiscard]] context_type& context() noexcept { return context_; }
+  [[nodiscard]] context_type const& context() const noexcept { return context_; }
+  [[nodiscard]] call const& what() const noexcept { return what_; }
+
+  /// Cuts the vector. `memory.work` may be left empty: then it is allocated if the schedule uses it.
+  /// @throws std::bad_alloc, precondition_error
+  void prepare(Op op, Payload payload, call const& what, memories const& memory, std::size_t count,
+               std::size_t segment_bytes) {
+    context_.op = op;
+    if constexpr (!std::is_empty_v<Payload>) {
+      context_.payload = payload;
+    }
+    context_.memories = memory;
+    count_ = count;
+    what_ = what;
+    blocks_ = context_.topology.blocks(op, context_.extent);
+    segments_ = segment_count(segment_bytes);
+    if (memory.work == nullptr) {
+      provide_work();
+    }
+    begun_ = 0;
+    done_ = 0;
+    active_ = 0;
+  }
+
+  /// Takes the operation's place in the order of the communicator.
+  void take_place() {
+    if constexpr (is_transfer) {
+      base_ = numbers().reserve(other());
+    } else {
+      base_ = world_->streams().reserve(segments_);
+    }
+  }
+
+  /// Goes as far as it can; true when the whole operation is complete.
+  /// @throws error as a transport reports it
+  bool advance() {
+    while (begun_ != segments_ && may_begin()) {
+      begin();
+    }
+    for (std::uint32_t slots = active_; slots != 0; slots &= slots - 1) {
+      auto const slot = static_cast<std::uint32_t>(std::countr_zero(slots));
+      if (machines_[slot].advance(context_)) {
+        end(slot);
+      }
+    }
+    return done_ == segments_;
+  }
+
+  /// Asks whether those that are waited for are at the same operation.
+  void inquire() {
+    if constexpr (inquires<typename Communicator::transport_type>) {
+      for (std::uint32_t slots = active_; slots != 0; slots &= slots - 1) {
+        auto const& m = machines_[static_cast<std::uint32_t>(std::countr_zero(slots))];
+        if (m.awaits() != no_rank) {
+          context_.transport.inquire(m.awaits(), m.on());
+        }
+      }
+    }
+  }
+
+  /// Whom they wait for, if anybody.
+  [[nodiscard]] rank_type awaits() const noexcept {
+    rank_type peer = no_rank;
+    for (std::uint32_t slots = active_; slots != 0 && peer == no_rank; slots &= slots - 1) {
+      peer = machines_[static_cast<std::uint32_t>(std::countr_zero(slots))].awaits();
+    }
+    return peer;
+  }
+
+  [[nodiscard]] std::uint32_t step_number() const noexcept {
+    return active_ == 0 ? 0 : machines_[static_cast<std::uint32_t>(std::countr_zero(active_))].step_number();
+  }
+
+ private:
+  static constexpr bool is_transfer = std::same_as<Op, op::transfer>;
+
+  [[nodiscard]] std::uint32_t segment_count(std::size_t segment_bytes) const {
+    if (segment_bytes == 0 || is_transfer) {
+      return 1;
+    }
+    const std::size_t size = context_.payload.size_of(space::output);
+    const std::size_t longest = blocks_have_owners<Op> ? block_size(count_, blocks_, 0) : count_;
+    const std::size_t per_segment = segment_bytes < size ? 1 : segment_bytes / size;
+    const std::size_t cuts = longest == 0 ? 1 : (longest - 1) / per_segment + 1;
+    expects(cuts <= UINT32_MAX, "segments of so few bytes would be more than 2^32: set segment(bytes) higher");
+    return static_cast<std::uint32_t>(cuts);
+  }
+
+  [[nodiscard]] slice cut(std::uint32_t segment) const noexcept {
+    if constexpr (blocks_have_owners<Op>) {
+      return slice::of_blocks(count_, blocks_, segment, segments_);
+    } else if (segments_ == 1) {
+      return slice::of_vector(0, count_, blocks_);
+    } else {
+      return slice::of_vector(block_begin(count_, segments_, segment), block_size(count_, segments_, segment), blocks_);
+    }
+  }
+
+  void provide_work() {
+    bool used = false;
+    const std::uint32_t steps = context_.topology.steps(context_.op, context_.extent, context_.rank);
+    for (std::uint32_t i = 0; i < steps && !used; ++i) {
+      const step st = context_.topology.at(context_.op, context_.extent, context_.rank, i);
+      used = (st.sends() && st.send.memory == space::work) || st.receive.memory == space::work ||
+             (st.how != action::copy && st.local == space::work);
+    }
+    if (!used) {
+      return;
+    }
+    const std::size_t bytes = count_ * context_.payload.size_of(space::work);
+    if (bytes > scratch_capacity_) {
+      scratch_ = owned_array<std::byte>(bytes);
+      scratch_capacity_ = bytes;
+    }
+    context_.memories.work = scratch_.get();
+  }
+
+  [[nodiscard]] bool may_begin() {
+    if constexpr (is_transfer) {
+      return numbers().may_begin(other(), base_);
+    } else {
+      return world_->streams().may_begin(base_ + begun_);
+    }
+  }
+  void begin() {
+    if constexpr (is_transfer) {
+      active_ = 1;
+      machines_[0].start(context_, cut(0), {transfer_lane, what_.fingerprint()});
+    } else {
+      const stream s = stream_numbers::stream_of(base_ + begun_);
+      active_ |= 1U << s.lane;
+      context_.transport.begin(s, what_);
+      machines_[s.lane].start(context_, cut(begun_), s);
+    }
+    ++begun_;
+  }
+  void end(std::uint32_t slot) {
+    active_ &= ~(1U << slot);
+    ++done_;
+    if constexpr (is_transfer) {
+      numbers().end(other());
+    } else {
+      context_.transport.end(machines_[slot].on());
+      world_->streams().end(slot);
+    }
+  }
+
+  [[nodiscard]] rank_type other() const noexcept
+    requires is_transfer
+  {
+    return context_.rank == context_.op.from ? context_.op.to : context_.op.from;
+  }
+  [[nodiscard]] transfer_numbers& numbers() noexcept
+    requires is_transfer
+  {
+    return context_.rank == context_.op.from ? world_->sends() : world_->receives();
+  }
+
+  Communicator* world_;
+  context_type context_;
+  std::size_t count_ = 0;
+  std::uint32_t blocks_ = 1;
+  std::uint32_t segments_ = 1;
+  std::uint32_t begun_ = 0;
+  std::uint32_t done_ = 0;
+  std::uint32_t active_ = 0;  ///< which machines run, a bit for each lane
+  std::uint64_t base_ = 0;    ///< the stream of the first segment
+  std::size_t scratch_capacity_ = 0;
+  owned_array<std::byte> scratch_;
+  call what_;
+  std::array<machine<context_type>, is_transfer ? 1 : collective_lanes> machines_;
+};
+
+}  // namespace tutti
