@@ -6,6 +6,7 @@
 // own: joining a world that a launcher started, <tutti/join.hpp>; the other transports, e.g.
 // <tutti/transport/tcp.hpp>; Boost.Asio, <tutti/asio.hpp>.
 
+#include <tutti/allocator.hpp>                  // IWYU pragma: export
 #include <tutti/collective/allgather.hpp>       // IWYU pragma: export
 #include <tutti/collective/allreduce.hpp>       // IWYU pragma: export
 #include <tutti/collective/alltoall.hpp>        // IWYU pragma: export

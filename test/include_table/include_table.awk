@@ -31,6 +31,7 @@ BEGIN {
   # Folding spans is the same for every reduction; one edge is all the topology of send and recv; split
   # asks everybody's colour by a schedule of its own choice.
   allow("collective", "core communicator reduction/fold topology/edge topology/doubling " concepts)
+  allow("allocator", "core communicator")
   allow("asio", "core communicator collective")
   allow("cuda", "core reduction")
   allow("nn", "*")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/core/error.hpp>
+#include <tutti/core/memory_source.hpp>
 #include <tutti/core/message.hpp>
 #include <tutti/core/operation.hpp>
 #include <tutti/core/time.hpp>
@@ -69,5 +70,12 @@ concept inquires = transport<T> && requires(T& t, rank_type peer, stream s) { t.
 /// exist. `compute(bytes, f)` stands for running f, which reads so many bytes.
 template <class T>
 concept computes = transport<T> && requires(T& t, std::size_t bytes, void (*f)()) { t.compute(bytes, f); };
+
+/// A transport that has memory of its own, which its peers read without a copy: tutti::allocator takes
+/// buffers from it.
+template <class T>
+concept provides_memory = transport<T> && requires(T const& t) {
+  { t.memory() } -> std::same_as<counted<memory_source>>;
+};
 
 }  // namespace tutti

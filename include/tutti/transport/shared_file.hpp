@@ -41,20 +41,28 @@ class shared_file {
     forget_name();
   }
 
-  /// Makes the file. All of its memory is there from the start: where it is short, this is an error
-  /// now, and no SIGBUS later.
-  void create(std::string name, std::size_t bytes) {
+  /// Makes the file, of which the first `present` bytes have memory from the start: where it is short,
+  /// this is an error now, and no SIGBUS later. The rest is address space until `commit`.
+  void create(std::string name, std::size_t bytes, std::size_t present) {
     open_as(std::move(name), O_CREAT | O_EXCL);
-    int code = 0;
-    do {
-      code = ::posix_fallocate(file_.get(), 0, static_cast<off_t>(bytes));
-    } while (code == EINTR);
-    if (code != 0) {
-      throw error(failure::join, "no room for " + std::to_string((bytes + 1048575) >> 20) +
-                                     " MiB of shared memory: " + describe_errno(code) +
+    if (::ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0) {
+      throw error(failure::join, "shared memory cannot be made so large: " + describe_errno(errno) +
+                                     "; make shared_memory_options::arena_bytes smaller");
+    }
+    if (!commit(0, present)) {
+      throw error(failure::join, "no room for " + std::to_string((present + 1048575) >> 20) +
+                                     " MiB of shared memory: " + describe_errno(errno) +
                                      "; enlarge /dev/shm (docker: --shm-size) or make the chunks fewer or smaller");
     }
     map(bytes);
+  }
+
+  /// Gives memory to bytes [from, to). False, and errno says why, if there is not enough.
+  [[nodiscard]] bool commit(std::size_t from, std::size_t to) noexcept {
+    do {
+      errno = ::posix_fallocate(file_.get(), static_cast<off_t>(from), static_cast<off_t>(to - from));
+    } while (errno == EINTR);
+    return errno == 0;
   }
 
   /// Maps the file that another process has made.

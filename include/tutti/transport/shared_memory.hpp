@@ -15,7 +15,8 @@ namespace tutti {
 
 /// Ranks are processes of one host. A short message travels in one cache line; a longer one is
 /// copied once, into a chunk of shared memory, and the receiver combines straight out of that. What
-/// already lies in the shared memory is not copied: the receiver reads it where it is.
+/// already lies in the shared memory - a buffer by tutti::allocator - is not copied: the receiver reads
+/// it where it is.
 ///
 /// Cost: 576 bytes for each ordered pair of ranks and lane, the chunks, one file and one socket.
 /// A process that is killed leaves nothing behind.
@@ -76,6 +77,9 @@ class basic_shared_memory {
     return {true, n, 0};
   }
   [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return room_.released(peer, s, k); }
+
+  /// Where tutti::allocator takes buffers from that peers read without a copy.
+  [[nodiscard]] counted<memory_source> memory() const noexcept { return world_.arena(); }
 
   chunk view(rank_type peer, stream s, wanted) { return room_.view(peer, s); }
   void release(rank_type peer, stream s) noexcept { room_.release(peer, s); }

@@ -5,7 +5,7 @@
 #include <tutti/core/expects.hpp>
 #include <tutti/transport/chunk_pool.hpp>
 #include <tutti/transport/mail_segment.hpp>
-#include <tutti/transport/shared_file.hpp>
+#include <tutti/transport/shared_arena.hpp>
 
 #include <span>
 #include <string>
@@ -14,10 +14,12 @@
 
 namespace tutti {
 
-/// How much shared memory messages are copied through. Rank 0's counts.
+/// How much shared memory messages are copied through, and buffers may be taken from. Rank 0's counts.
 struct shared_memory_options {
   std::size_t chunk_bytes = std::size_t{32} << 10;  ///< of one chunk; a multiple of 64
   std::uint32_t chunks = 4;                         ///< per rank and lane
+  /// What the buffers of one rank's allocators may come to. It takes address space, not memory.
+  std::size_t arena_bytes = std::size_t{16} << 30;
 };
 
 /// One rank's part of the making of a shared_memory world, and what it then holds of it.
@@ -34,23 +36,25 @@ class shared_world {
       accept(meet.rank(), offers);
       return std::string("ready");
     }));
-    file_.forget_name();
+    file().forget_name();
     check(meet.rank(), offers);
     check(meet.rank(), answers);
   }
 
-  [[nodiscard]] mail_segment mail() const noexcept { return {file_.base(), n_}; }
+  [[nodiscard]] mail_segment mail() const noexcept { return {file().base(), n_}; }
   [[nodiscard]] Doorbells& bells() noexcept { return bells_; }
   [[nodiscard]] shared_memory_options const& shape() const noexcept { return shape_; }
-  [[nodiscard]] std::byte* base() const noexcept { return file_.base(); }
+  [[nodiscard]] std::byte* base() const noexcept { return file().base(); }
   [[nodiscard]] std::byte* pool(rank_type r) const noexcept {
-    return file_.base() + pools_begin() + r * chunk_pool::bytes(shape_.chunk_bytes, shape_.chunks);
+    return file().base() + pools_begin() + r * chunk_pool::bytes(shape_.chunk_bytes, shape_.chunks);
   }
   [[nodiscard]] bool contains(std::span<std::byte const> bytes) const noexcept {
-    auto const offset = reinterpret_cast<std::uintptr_t>(bytes.data()) - reinterpret_cast<std::uintptr_t>(file_.base());
-    return offset < file_.size();
+    auto const offset =
+        reinterpret_cast<std::uintptr_t>(bytes.data()) - reinterpret_cast<std::uintptr_t>(file().base());
+    return offset < file().size();
   }
-  [[nodiscard]] bool locked(rank_type r) const noexcept { return file_.locked(r); }
+  [[nodiscard]] counted<shared_arena> const& arena() const noexcept { return arena_; }
+  [[nodiscard]] bool locked(rank_type r) const noexcept { return file().locked(r); }
 
  private:
   /// What `f` returns, or '!' and why it failed.
@@ -72,15 +76,16 @@ class shared_world {
     }
   }
 
-  /// "doorbell", and from rank 0 "doorbell memory chunk_bytes chunks".
+  /// "doorbell", and from rank 0 "doorbell memory chunk_bytes chunks arena_bytes".
   std::string offer(rank_type me, shared_memory_options const& o) {
     std::string text = "tutti-" + unique_text();
     bells_.open(text);
     if (me == 0) {
       shape_ = o;
       std::string const name = "/tutti-" + unique_text();
-      file_.create(name, pools_begin() + n_ * chunk_pool::bytes(o.chunk_bytes, o.chunks));
-      text += " " + name + " " + std::to_string(o.chunk_bytes) + " " + std::to_string(o.chunks);
+      file().create(name, arenas_begin() + n_ * arena_size(), arenas_begin());
+      text += " " + name + " " + std::to_string(o.chunk_bytes) + " " + std::to_string(o.chunks) + " " +
+              std::to_string(o.arena_bytes);
     }
     return text;
   }
@@ -105,23 +110,30 @@ class shared_world {
         }
         return value;
       };
-      file_.attach(std::string(word()));
+      file().attach(std::string(word()));
       shape_.chunk_bytes = number();
       shape_.chunks = static_cast<std::uint32_t>(number());
+      shape_.arena_bytes = number();
     }
-    file_.lock(me);
+    arena_->place(arenas_begin() + me * arena_size(), shape_.arena_bytes);
+    file().lock(me);
     mail().construct(me);
   }
 
-  [[nodiscard]] std::size_t pools_begin() const noexcept {
-    constexpr std::size_t page = 4096;
-    return (mail_segment::bytes(n_) + page - 1) / page * page;
+  [[nodiscard]] shared_file& file() const noexcept { return arena_->file; }
+
+  static constexpr std::size_t page = 4096;
+  static constexpr std::size_t whole_pages(std::size_t bytes) noexcept { return (bytes + page - 1) / page * page; }
+  [[nodiscard]] std::size_t pools_begin() const noexcept { return whole_pages(mail_segment::bytes(n_)); }
+  [[nodiscard]] std::size_t arenas_begin() const noexcept {
+    return whole_pages(pools_begin() + n_ * chunk_pool::bytes(shape_.chunk_bytes, shape_.chunks));
   }
+  [[nodiscard]] std::size_t arena_size() const noexcept { return whole_pages(shape_.arena_bytes); }
 
   rank_type n_;
   shared_memory_options shape_{};
   Doorbells bells_;
-  shared_file file_;
+  counted<shared_arena> arena_ = shared_arena::create();
 };
 
 }  // namespace tutti

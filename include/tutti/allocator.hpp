@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/communicator.hpp>
+#include <tutti/core/heap_memory.hpp>
+
+namespace tutti {
+
+/// Takes memory that suits a communicator: for `shared_memory` out of the segment, where peers read it
+/// without a copy; for other transports from the heap. Aligned to 64 bytes.
+///
+///     std::vector<float, tutti::allocator<float>> gradients(n, tutti::allocator<float>(world));
+///
+/// The memory may outlive the communicator. In a sub-communicator it is as good as any other memory.
+///
+/// @throws std::bad_alloc; for shared memory one that says what to enlarge
+/// Thread safety: as std::allocator.
+template <class T>
+class allocator {
+ public:
+  using value_type = T;
+  using propagate_on_container_copy_assignment = std::true_type;
+  using propagate_on_container_move_assignment = std::true_type;
+  using propagate_on_container_swap = std::true_type;
+  using is_always_equal = std::false_type;
+
+  template <transport Transport, rank_type N, class Trace>
+  explicit allocator(communicator<Transport, N, Trace>& world) {
+    if constexpr (provides_memory<Transport>) {
+      source_ = world.transport().memory();
+    } else {
+      source_ = heap_memory::source();
+    }
+  }
+  template <class U>
+  allocator(allocator<U> const& other) noexcept : source_(other.source()) {}
+
+  [[nodiscard]] T* allocate(std::size_t n) {
+    if (n > SIZE_MAX / sizeof(T)) {
+      throw std::bad_array_new_length();
+    }
+    return static_cast<T*>(source_->take(n * sizeof(T)));
+  }
+  void deallocate(T* p, std::size_t n) noexcept { source_->give(p, n * sizeof(T)); }
+
+  [[nodiscard]] counted<memory_source> const& source() const noexcept { return source_; }
+
+  template <class U>
+  friend bool operator==(allocator const& a, allocator<U> const& b) noexcept {
+    return a.source() == b.source();
+  }
+
+ private:
+  static_assert(alignof(T) <= memory_source::alignment);
+
+  counted<memory_source> source_;
+};
+
+}  // namespace tutti

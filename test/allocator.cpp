@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE whole_allocator
+#include <support/process_ranks.hpp>
+#include <tutti/allocator.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/shared_memory.hpp>
+#include <tutti/transport/tcp.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <list>
+#include <numeric>
+
+namespace {
+
+using tutti::rank_type;
+template <class T>
+using buffer = std::vector<T, tutti::allocator<T>>;
+
+/// In such a buffer operators give what they give in any other.
+template <class Transport, class Topology>
+std::string sums_are_right(auto& world, Topology topology) {
+  for (std::size_t const count : {1UL, 13UL, 1000UL, 300'000UL}) {
+    buffer<int> v(count, tutti::allocator<int>(world));
+    if (reinterpret_cast<std::uintptr_t>(v.data()) % 64 != 0) {
+      return "the buffer is not aligned";
+    }
+    tutti::allreduce sum{world, topology, tutti::sum<int>{}};
+    for (int round = 0; round < 3; ++round) {
+      std::iota(v.begin(), v.end(), static_cast<int>(world.rank()) + round);
+      sum(v);
+      int const n = static_cast<int>(world.size());
+      for (std::size_t i = 0; i < count; ++i) {
+        if (v[i] != n * (static_cast<int>(i) + round) + n * (n - 1) / 2) {
+          return "element " + std::to_string(i) + " of " + std::to_string(count) + " is wrong";
+        }
+      }
+    }
+  }
+  return "";
+}
+
+template <class Transport>
+void serves_operators(rank_type n) {
+  for (auto const& end : tutti::spawn<Transport>(n, [](auto& world) {
+         std::string const bad = sums_are_right<Transport>(world, tutti::ring{});
+         return bad.empty() ? sums_are_right<Transport>(world, tutti::butterfly{}) : bad;
+       })) {
+    BOOST_TEST(end.value() == "");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(buffers_serve_operators) {
+  for (rank_type const n : {1U, 2U, 3U, 4U}) {
+    serves_operators<tutti::loopback>(n);
+    serves_operators<tutti::shared_memory>(n);
+    serves_operators<tutti::tcp>(n);
+  }
+}
+
+/// Peers read a shared buffer where it is, and no other.
+BOOST_AUTO_TEST_CASE(shared_buffers_are_not_copied) {
+  for (auto const& end : tutti::spawn<tutti::shared_memory>(2, [](auto& world) {
+         buffer<char> const shared(1000, tutti::allocator<char>(world));
+         std::vector<char> const ordinary(1000);
+         return world.transport().shares(std::as_bytes(std::span(shared))) &&
+                !world.transport().shares(std::as_bytes(std::span(ordinary)));
+       })) {
+    BOOST_TEST(end.value());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(containers_copy_move_and_swap) {
+  for (auto const& end : tutti::spawn<tutti::shared_memory>(2, [](auto& world) -> std::string {
+         tutti::allocator<int> const from(world);
+         buffer<int> a(100, 1, from);
+         buffer<int> b = a;
+         buffer<int> c = std::move(a);
+         b.swap(c);
+         c = b;
+         b.resize(1000);
+         std::list<int, tutti::allocator<int>> l({1, 2, 3}, from);  // rebinds
+         return b.get_allocator() == from && c.size() == 100 && b[99] == 1 && l.back() == 3 ? "" : "lost";
+       })) {
+    BOOST_TEST(end.value() == "");
+  }
+}
+
+/// The memory is there for as long as the buffer is.
+BOOST_AUTO_TEST_CASE(buffers_outlive_their_world) {
+  for (auto const& end : tutti::run_processes(2, [](auto& meet) -> std::string {
+         buffer<int> kept = [&] {
+           tutti::communicator<tutti::shared_memory> world(meet);
+           return buffer<int>(1'000'000, 7, tutti::allocator<int>(world));
+         }();
+         kept.push_back(8);
+         return kept.front() == 7 && kept.back() == 8 ? "" : "lost";
+       })) {
+    BOOST_TEST(end.value() == "");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_full_segment_is_an_error_that_says_what_to_do) {
+  tutti::world_options<tutti::shared_memory> o;
+  o.transport.arena_bytes = 1 << 20;
+  for (auto const& end : tutti::spawn<tutti::shared_memory>(
+           2,
+           [](auto& world) -> std::string {
+             buffer<char> const most((1 << 20) - 64, tutti::allocator<char>(world));
+             try {
+               buffer<char> const more(100, tutti::allocator<char>(world));
+             } catch (std::bad_alloc const& e) {
+               return e.what();
+             }
+             return "";
+           },
+           o)) {
+    BOOST_TEST(end.value().find("arena_bytes") != std::string::npos);
+  }
+}
+
+}  // namespace
