@@ -63,18 +63,6 @@ BOOST_AUTO_TEST_CASE(buffers_serve_operators) {
   }
 }
 
-/// Peers read a shared buffer where it is, and no other.
-BOOST_AUTO_TEST_CASE(shared_buffers_are_not_copied) {
-  for (auto const& end : tutti::spawn<tutti::shared_memory>(2, [](auto& world) {
-         buffer<char> const shared(1000, tutti::allocator<char>(world));
-         std::vector<char> const ordinary(1000);
-         return world.transport().shares(std::as_bytes(std::span(shared))) &&
-                !world.transport().shares(std::as_bytes(std::span(ordinary)));
-       })) {
-    BOOST_TEST(end.value());
-  }
-}
-
 BOOST_AUTO_TEST_CASE(containers_copy_move_and_swap) {
   for (auto const& end : tutti::spawn<tutti::shared_memory>(2, [](auto& world) -> std::string {
          tutti::allocator<int> const from(world);

@@ -81,7 +81,7 @@ class puppet {
   void begin(tutti::stream, tutti::call const&) {}
   void end(tutti::stream) {}
 
-  [[nodiscard]] bool shares(std::span<std::byte const> bytes) const { return stage_->lends && bytes.size() > 8; }
+  [[nodiscard]] bool shares(stream, std::span<std::byte const> bytes) const { return stage_->lends && bytes.size() > 8; }
 
   tutti::sent send(rank_type peer, tutti::stream s, std::span<std::byte const> bytes, std::size_t granule) {
     auto& e = stage_->at(rank_, peer, s.lane);
@@ -89,7 +89,7 @@ class puppet {
       return {};
     }
     ++e.sent;
-    if (shares(bytes)) {
+    if (shares(s, bytes)) {
       e.under_way.push_back({{}, bytes.data(), bytes.size()});
       return {true, bytes.size(), e.sent};
     }

@@ -112,32 +112,94 @@ BOOST_AUTO_TEST_CASE(huge_messages_are_cut_between_granules) {
   ::munmap(memory, bytes);
 }
 
-/// A chunk that one rank passes on is read by the next where the first one has put it.
-BOOST_AUTO_TEST_CASE(shared_memory_is_passed_on_without_a_copy) {
+/// A message out of the segment's own memory is read where it lies, by process after process; what lies in
+/// ordinary memory, or is short, is copied.
+BOOST_AUTO_TEST_CASE(shared_memory_is_read_where_it_is) {
   check_all(process_ranks::run(3, [](auto& meet) -> verdict {
-    shared_memory t(meet);
+    constexpr std::size_t bytes = 1 << 20;
+    shared_memory t(meet, {.attach_from = SIZE_MAX});
     stream const s{1, 1};
     t.begin(s, some_call(1));
-    std::vector<std::byte> const data(5000, std::byte{42});
-    if (t.shares(data)) {
-      return "private memory is not shared";
-    }
+    std::vector<std::byte> const ordinary(bytes);
+    auto const memory = t.memory();
+    auto* const mine = static_cast<std::byte*>(memory->take(bytes));
+    std::span<std::byte const> const shared{mine, bytes};
+    verdict bad = t.shares(s, ordinary)           ? "private memory is not shared"
+                  : !t.shares(s, shared)          ? "shared memory is shared"
+                  : t.shares(s, shared.first(40)) ? "a short message is copied"
+                                                  : "";
     if (t.rank() == 0) {
-      sent const first = t.send(1, s, data, 1);
-      return first.accepted && first.until == 0 && first.bytes == 5000 ? until(t, [&] { return t.released(1, s, 1); })
-                                                                       : "not copied";
+      std::fill_n(mine, bytes, std::byte{42});
+      for (rank_type const to : {1U, 2U}) {
+        sent const whole = t.send(to, s, shared, 1);
+        bad = !bad.empty() || (whole.accepted && whole.until != 0 && whole.bytes == bytes) ? bad : "was copied";
+      }
+      bad = !bad.empty() ? bad : until(t, [&] { return t.released(1, s, 1) && t.released(2, s, 1); });
+    } else {
+      chunk c;
+      bad = !bad.empty() ? bad : until(t, [&] { return static_cast<bool>(c = t.view(0, s, {bytes, 1, nullptr})); });
+      bad = bad.empty() && (c.bytes != bytes || c.data[bytes - 1] != std::byte{42}) ? "wrong bytes" : bad;
+      t.release(0, s);
     }
-    chunk c;
-    verdict bad = until(t, [&] { return static_cast<bool>(c = t.view(t.rank() - 1, s, {5000, 1, nullptr})); });
-    std::span<std::byte const> const here{c.data, c.bytes};
-    if (bad.empty() && t.rank() == 1) {
-      sent const passed = t.send(2, s, here, 1);
-      bad = t.shares(here) && passed.accepted && passed.until != 0 && passed.bytes == 5000
-                ? until(t, [&] { return t.released(2, s, passed.until); })
-                : "was copied";
+    meet.exchange("");
+    memory->give(mine, bytes);
+    return bad;
+  }));
+}
+
+/// Long messages that are only moved are read out of the sender's private memory, if the system allows it:
+/// to their place, or piece by piece, of whatever size the granules allow.
+BOOST_AUTO_TEST_CASE(private_memory_is_read_by_attaching) {
+  check_all(process_ranks::run(2, [](auto& meet) -> verdict {
+    constexpr std::size_t bytes = 1'000'002;
+    shared_memory t(meet, {.attach_from = 100'000});
+    std::vector<std::byte> data(bytes);
+    stream const s{1, 1};
+    t.begin(s, some_call(1));
+    bool const attaches = t.shares(s, data);
+    verdict bad;
+    for (std::size_t const granule : {1UL, 6UL, 500'001UL}) {
+      for (bool const placed : {false, true}) {
+        if (t.rank() == 0) {
+          for (std::size_t i = 0; i < bytes; ++i) {
+            data[i] = static_cast<std::byte>(i * 7 + i / 999);
+          }
+          std::size_t done = 0;
+          ticket last = 0;
+          bad = until(t, [&] {
+            sent const part =
+                t.send(1, s, std::span<std::byte const>(data).subspan(done), granule == 500'001 ? 1 : granule);
+            done += part.bytes;
+            last = part.until;
+            return done == bytes;
+          });
+          if (bad.empty() && attaches) {
+            bad = last == 0 ? "was copied" : until(t, [&] { return t.released(1, s, last); });
+          }
+        } else {
+          std::fill(data.begin(), data.end(), std::byte{});
+          for (std::size_t done = 0; done != bytes && bad.empty();) {
+            chunk c;
+            bad = until(t, [&] {
+              c = t.view(0, s, {bytes - done, attaches ? granule : 1, placed ? data.data() + done : nullptr});
+              return static_cast<bool>(c);
+            });
+            if (attaches && c.bytes % granule != 0) {
+              bad = "a granule was cut";
+            }
+            if (bad.empty() && c.data != data.data() + done) {
+              std::copy_n(c.data, c.bytes, data.data() + done);
+            }
+            done += c.bytes;
+            t.release(0, s);
+          }
+          for (std::size_t i = 0; i < bytes && bad.empty(); ++i) {
+            bad = data[i] == static_cast<std::byte>(i * 7 + i / 999) ? "" : "byte " + std::to_string(i) + " is wrong";
+          }
+        }
+        meet.exchange("");
+      }
     }
-    bad = bad.empty() && (here.size() != 5000 || here[4999] != std::byte{42}) ? "wrong bytes" : bad;
-    t.release(t.rank() - 1, s);
     return bad;
   }));
 }
@@ -146,7 +208,7 @@ BOOST_AUTO_TEST_CASE(shared_memory_is_passed_on_without_a_copy) {
 BOOST_AUTO_TEST_CASE(shared_memory_that_is_not_there) {
   check_all(process_ranks::run(3,
                                [](auto& meet) -> verdict {
-                                 shared_memory t(meet, {.chunk_bytes = std::size_t{1} << 40, .chunks = 1});
+                                 shared_memory t(meet, {.chunk_bytes = 64, .ring_bytes = std::size_t{1} << 40});
                                  return "joined";
                                }),
             "failed(join failed): shared_memory, rank 0: no room for");
@@ -168,7 +230,8 @@ BOOST_AUTO_TEST_CASE(shared_memory_that_is_not_there) {
 /// The shape of the chunks is rank 0's; an element that fits none is the caller's mistake.
 BOOST_AUTO_TEST_CASE(chunks_are_as_rank_0_says) {
   check_all(process_ranks::run(2, [](auto& meet) -> verdict {
-    shared_memory t(meet, {.chunk_bytes = meet.rank() == 0 ? 128U : 4096U, .chunks = meet.rank() + 1});
+    shared_memory t(meet,
+                    {.chunk_bytes = meet.rank() == 0 ? 128U : 4096U, .ring_bytes = meet.rank() == 0 ? 0U : 4096U});
     t.begin({0, 0}, some_call(1));
     std::vector<std::byte> const data(1000);
     try {

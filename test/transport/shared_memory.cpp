@@ -10,6 +10,24 @@ using tutti::shared_memory;
 using world = tutti::laws::world<shared_memory, tutti::support::process_ranks>;
 using namespace tutti::laws;
 
+/// Hardly any memory to copy through, and what is not short is read in the sender's memory.
+struct tight_world {
+  using transport = shared_memory;
+
+  template <class F>
+  static std::vector<verdict> run(tutti::rank_type n, F const& f) {
+    return tutti::support::process_ranks::run(n, [&](auto& meet) -> verdict {
+      shared_memory t(meet, {.chunk_bytes = 128, .ring_bytes = 256, .attach_from = 1000});
+      return f(t);
+    });
+  }
+};
+
+BOOST_AUTO_TEST_CASE(tight_memory) {
+  delivers_everything_in_order<tight_world>(3, 10'003);
+  keeps_streams_apart<tight_world>(4, 200);
+  views_are_stable_until_released<tight_world>(100);
+}
 BOOST_AUTO_TEST_CASE(delivery) {
   for (tutti::rank_type const n : {1U, 2U, 5U}) {
     delivers_everything_in_order<world>(n, 100'003);

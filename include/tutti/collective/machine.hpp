@@ -15,11 +15,11 @@
 
 namespace tutti {
 
-/// A transport whose receivers may read a message where the sender has it: `shares(bytes)` says
+/// A transport whose receivers may read a message where the sender has it: `shares(stream, bytes)` says
 /// whether they would.
 template <class T>
-concept shares_memory = requires(T const& t, std::span<std::byte const> bytes) {
-  { t.shares(bytes) } -> std::same_as<bool>;
+concept shares_memory = requires(T const& t, stream s, std::span<std::byte const> bytes) {
+  { t.shares(s, bytes) } -> std::same_as<bool>;
 };
 
 /// Runs the schedule of one segment: a state machine of fixed size that goes as far as it can each
@@ -108,6 +108,7 @@ class machine {
   void send(Context& c) {
     endpoint const& end = step_.send;
     std::size_t const size = c.payload.size_of(end.memory);
+    std::size_t const granule = c.payload.granule(size);
     for (;;) {
       auto const run = cut_.run_at(end.blocks, out_.blocks);
       std::size_t const bytes = run.count * size;
@@ -116,14 +117,14 @@ class machine {
         return;
       }
       if constexpr (shares_memory<decltype(c.transport)>) {
-        if (overwrites_itself_ && !snapshot_taken_ && c.transport.shares({from, bytes}) && !take_snapshot(c)) {
+        if (overwrites_itself_ && !snapshot_taken_ && c.transport.shares(stream_, {from, bytes}) && !take_snapshot(c)) {
           return;
         }
       }
       if (snapshot_taken_) {
         from = snapshot_.get() + out_.total - out_.bytes;
       }
-      tutti::sent const result = c.transport.send(end.peer, stream_, {from + out_.bytes, bytes - out_.bytes}, size);
+      tutti::sent const result = c.transport.send(end.peer, stream_, {from + out_.bytes, bytes - out_.bytes}, granule);
       if (result.accepted) {
         if (result.until != 0) {
           readers_.add(
@@ -161,22 +162,23 @@ class machine {
       writable_ = true;
     }
     const std::size_t size = c.payload.size_of(step_.arrives);
+    const std::size_t granule = c.payload.granule(size);
     for (;;) {
       auto const run = cut_.run_at(end.blocks, in_.blocks);
       const std::size_t bytes = run.count * size;
       bool const copies = step_.how == action::copy;
       std::byte* const place =
           copies && bytes != 0 ? c.memories.write(end.memory, run.begin, size) + in_.bytes : nullptr;
-      const chunk part = c.transport.view(end.peer, stream_, {bytes - in_.bytes, size, place});
+      const chunk part = c.transport.view(end.peer, stream_, {bytes - in_.bytes, granule, place});
       if (!part) {
         return;
       }
-      if (part.bytes > bytes - in_.bytes || part.bytes % size != 0 || (part.bytes == 0 && bytes != 0)) {
+      if (part.bytes > bytes - in_.bytes || part.bytes % granule != 0 || (part.bytes == 0 && bytes != 0)) {
         throw error(failure::protocol, "a message of another length than the schedule's").between(c.rank, {end.peer});
       }
       c.note(event_kind::receive, at_, end.peer, part.bytes);
       if (part.bytes != 0) {
-        use(c, run.begin + in_.bytes / size, part, size);
+        use(c, run.begin, part, size);
       }
       c.transport.release(end.peer, stream_);
       in_.bytes += part.bytes;
@@ -191,11 +193,11 @@ class machine {
     }
   }
 
-  /// Combines or stores a chunk whose first element is element `first` of the vector.
-  void use(Context& c, std::size_t first, chunk part, std::size_t size) {
+  /// Combines or stores a chunk of the run of elements that begins with element `begin` of the vector.
+  void use(Context& c, std::size_t begin, chunk part, std::size_t size) {
     const space to = step_.receive.memory;
-    std::byte* const result = c.memories.write(to, first, c.payload.size_of(to));
     if (step_.how == action::copy) {
+      std::byte* const result = c.memories.write(to, begin, size) + in_.bytes;
       if (part.data != result) {
         c.compute(part.bytes, [&] { c.payload.copy(part.data, result, part.bytes); });
       }
@@ -203,6 +205,8 @@ class machine {
     }
     using payload = std::remove_cvref_t<decltype(c.payload)>;
     if constexpr (payload::combines) {
+      const std::size_t first = begin + in_.bytes / size;
+      std::byte* const result = c.memories.write(to, first, c.payload.size_of(to));
       std::byte const* const local = c.memories.read(step_.local, first, c.payload.size_of(step_.local));
       c.compute(part.bytes, [&] { c.payload.fold(step_, local, part.data, result, part.bytes / size, c.extent); });
       c.note(event_kind::fold, at_, step_.receive.peer, part.bytes);

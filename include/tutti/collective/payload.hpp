@@ -26,6 +26,9 @@ struct combining {
     return memory == space::work ? sizeof(accumulator_type) : sizeof(value_type);
   }
 
+  /// Messages are not cut inside one of these.
+  [[nodiscard]] static constexpr std::size_t granule(std::size_t size) noexcept { return size; }
+
   /// Combines `n` arriving elements or accumulators with the local ones.
   void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n,
             rank_type ranks) const {
@@ -63,6 +66,7 @@ struct moving {
   static constexpr bool work_fits_output = true;
 
   [[nodiscard]] constexpr std::size_t size_of(space) const noexcept { return element_bytes; }
+  [[nodiscard]] static constexpr std::size_t granule(std::size_t) noexcept { return 1; }
 
   void copy(std::byte const* from, std::byte* to, std::size_t bytes) const noexcept { std::memcpy(to, from, bytes); }
 

@@ -30,6 +30,11 @@ enum class operation_kind : std::uint8_t {
   return names[static_cast<std::size_t>(kind)];
 }
 
+/// Whether what arrives is combined with something, and not only moved.
+[[nodiscard]] constexpr bool combines(operation_kind kind) noexcept {
+  return kind == operation_kind::allreduce || kind == operation_kind::reduce || kind == operation_kind::reduce_scatter;
+}
+
 /// What a schedule is asked for. A topology offers an operation by overloading on its tag; the
 /// operator templates of the same names live one namespace up.
 ///

@@ -6,7 +6,7 @@
 #include <tutti/core/owned.hpp>
 #include <tutti/transport/concept.hpp>
 #include <tutti/transport/event_doorbells.hpp>
-#include <tutti/transport/mailroom.hpp>
+#include <tutti/transport/outbox.hpp>
 
 #include <new>
 
@@ -60,13 +60,27 @@ class loopback_world {
   loopback_world& operator=(loopback_world const&) = delete;
 
   [[nodiscard]] mail_segment& segment() noexcept { return segment_; }
+  /// What a rank copies messages to.
+  [[nodiscard]] chunk_ring chunks(rank_type r) const {
+    return {segment_.base() + chunks_begin(segment_.size()) + r * chunk_ring::bytes(ring_bytes, chunk_bytes),
+            ring_bytes, chunk_bytes};
+  }
   [[nodiscard]] Doorbells& bells() noexcept { return bells_; }
 
  private:
   explicit loopback_world(rank_type n)
-      : segment_(static_cast<std::byte*>(::operator new(mail_segment::bytes(n), std::align_val_t{cache_line})), n),
+      : segment_(static_cast<std::byte*>(::operator new(
+                     chunks_begin(n) + n * chunk_ring::bytes(ring_bytes, chunk_bytes), std::align_val_t{page})),
+                 n),
         bells_(n) {}
-  ~loopback_world() { ::operator delete(segment_.base(), std::align_val_t{cache_line}); }
+  ~loopback_world() { ::operator delete(segment_.base(), std::align_val_t{page}); }
+
+  static constexpr std::size_t ring_bytes = std::size_t{2} << 20;
+  static constexpr std::size_t chunk_bytes = std::size_t{64} << 10;
+  static constexpr std::size_t page = 4096;
+  [[nodiscard]] static constexpr std::size_t chunks_begin(rank_type n) noexcept {
+    return (mail_segment::bytes(n) + page - 1) / page * page;
+  }
 
   // The worlds of this process, a list; one that was found cannot go away before it is held.
   static monitor& guard() noexcept {
@@ -89,8 +103,9 @@ class loopback_world {
   loopback_world* next_ = nullptr;
 };
 
-/// Ranks are threads of one process. A short message travels in one cache line; a longer one stays
-/// where it is, and the receiver combines straight out of the sender's buffer.
+/// Ranks are threads of one process. A short message travels in one cache line; a longer one is copied to
+/// a chunk that the receiver combines straight out of; a long one stays where it is, and the receiver
+/// combines straight out of the sender's buffer.
 ///
 /// Cost: 576 bytes for each ordered pair of ranks and lane, and one descriptor per rank.
 template <class Doorbells>
@@ -105,7 +120,9 @@ class basic_loopback {
   /// has no descriptors left; and what the rendezvous throws.
   template <rendezvous M>
   explicit basic_loopback(M& meet)
-      : world_(join(meet)), room_(world_->segment(), meet.rank(), meet.size(), nullptr, world_->bells()) {}
+      : world_(join(meet)),
+        room_(world_->segment(), meet.rank(), meet.size(), nullptr, world_->bells()),
+        out_(room_, world_->chunks(meet.rank())) {}
 
   basic_loopback(basic_loopback const&) = delete;
   basic_loopback& operator=(basic_loopback const&) = delete;
@@ -115,22 +132,19 @@ class basic_loopback {
   [[nodiscard]] rank_type rank() const noexcept { return room_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return room_.size(); }
 
-  void begin(stream s, call const& what) noexcept { room_.begin(s, what); }
+  void begin(stream s, call const& what) noexcept {
+    room_.begin(s, what);
+    out_.begin(s, what);
+  }
   void end(stream) noexcept {}
 
   /// Whether peers would read these bytes where they are.
-  [[nodiscard]] bool shares(std::span<std::byte const> bytes) const noexcept {
-    return bytes.size() > mailbox::slot::room;
+  [[nodiscard]] bool shares(stream s, std::span<std::byte const> bytes) const noexcept {
+    return out_.lends(s, bytes.size());
   }
 
-  sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) noexcept {
-    if (bytes.size() <= mailbox::slot::room) {
-      return room_.post(peer, s, bytes);
-    }
-    if (bytes.size() > mailbox::slot::longest) {
-      bytes = bytes.first(mailbox::slot::longest - mailbox::slot::longest % granule);
-    }
-    return room_.lend(peer, s, bytes);
+  sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
+    return out_.send(peer, s, bytes, granule, shares(s, bytes));
   }
   [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return room_.released(peer, s, k); }
 
@@ -189,6 +203,7 @@ class basic_loopback {
 
   typename world::handle world_;
   mailroom<Doorbells> room_;
+  outbox<Doorbells> out_;
 };
 
 using loopback = basic_loopback<event_doorbells>;

@@ -45,6 +45,7 @@ class mail_segment {
   }
 
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
+  [[nodiscard]] rank_type size() const noexcept { return n_; }
   /// The fault of the epoch, packed.
   [[nodiscard]] std::atomic<std::uint64_t>& fault() const noexcept { return *at<std::atomic<std::uint64_t>>(0); }
   [[nodiscard]] member_lines& member(rank_type r) const noexcept { return *at<member_lines>(member_offset(r)); }

@@ -50,9 +50,10 @@ class shared_file {
                                      "; make shared_memory_options::arena_bytes smaller");
     }
     if (!commit(0, present)) {
-      throw error(failure::join, "no room for " + std::to_string((present + 1048575) >> 20) +
-                                     " MiB of shared memory: " + describe_errno(errno) +
-                                     "; enlarge /dev/shm (docker: --shm-size) or make the chunks fewer or smaller");
+      throw error(failure::join,
+                  "no room for " + std::to_string((present + 1048575) >> 20) +
+                      " MiB of shared memory: " + describe_errno(errno) +
+                      "; enlarge /dev/shm (docker: --shm-size) or make shared_memory_options::ring_bytes smaller");
     }
     map(bytes);
   }

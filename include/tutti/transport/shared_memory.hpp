@@ -2,21 +2,18 @@
 #pragma once
 
 #include <tutti/bootstrap/concept.hpp>
-#include <tutti/core/expects.hpp>
-#include <tutti/transport/chunk_pool.hpp>
 #include <tutti/transport/concept.hpp>
 #include <tutti/transport/datagram_doorbells.hpp>
-#include <tutti/transport/mailroom.hpp>
+#include <tutti/transport/outbox.hpp>
+#include <tutti/transport/peer_reader.hpp>
 #include <tutti/transport/shared_world.hpp>
-
-#include <cstring>
 
 namespace tutti {
 
 /// Ranks are processes of one host. A short message travels in one cache line; a longer one is
-/// copied once, into a chunk of shared memory, and the receiver combines straight out of that. What
-/// already lies in the shared memory - a buffer by tutti::allocator - is not copied: the receiver reads
-/// it where it is.
+/// copied once, into a chunk of shared memory, and the receiver combines straight out of that. A long
+/// one the receiver copies itself out of the sender's memory, if the system allows it. What already
+/// lies in shared memory - a buffer by tutti::allocator - is not copied: the receiver reads it where it is.
 ///
 /// Cost: 576 bytes for each ordered pair of ranks and lane, the chunks, one file and one socket.
 /// A process that is killed leaves nothing behind.
@@ -33,7 +30,8 @@ class basic_shared_memory {
   explicit basic_shared_memory(M& meet, options const& o = {})
       : world_(meet, o),
         room_(world_.mail(), meet.rank(), meet.size(), world_.base(), world_.bells()),
-        pool_(world_.pool(meet.rank()), world_.shape().chunk_bytes, world_.shape().chunks) {}
+        out_(room_, world_.chunks(meet.rank())),
+        reader_(world_.peers(), meet.size()) {}
 
   basic_shared_memory(basic_shared_memory const&) = delete;
   basic_shared_memory& operator=(basic_shared_memory const&) = delete;
@@ -45,44 +43,43 @@ class basic_shared_memory {
   [[nodiscard]] rank_type rank() const noexcept { return room_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return room_.size(); }
 
-  void begin(stream s, call const& what) noexcept { room_.begin(s, what); }
+  void begin(stream s, call const& what) noexcept {
+    room_.begin(s, what);
+    out_.begin(s, what);
+  }
   void end(stream) noexcept {}
 
   /// Whether peers would read these bytes where they are.
-  [[nodiscard]] bool shares(std::span<std::byte const> bytes) const noexcept {
-    return bytes.size() > mailbox::slot::room && world_.contains(bytes);
+  [[nodiscard]] bool shares(stream s, std::span<std::byte const> bytes) const noexcept {
+    return out_.lends(s, bytes.size()) &&
+           (world_.contains(bytes) || (bytes.size() >= world_.shape().attach_from && out_.moves(s)));
   }
 
   /// @pre granule fits a chunk
   sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
-    if (bytes.size() <= mailbox::slot::room) {
-      return room_.post(peer, s, bytes);
-    }
-    if (world_.contains(bytes)) {
-      return room_.lend(peer, s, bytes.first(whole(bytes.size(), mailbox::slot::longest, granule)));
-    }
-    if (room_.full(peer, s)) {
-      return {};
-    }
-    std::byte* const to = pool_.next(s.lane, [&](rank_type r, ticket k) { return room_.taken(r, s.lane, k); });
-    if (to == nullptr) {
-      // Pairs of ranks that send and recv must not wait for each other: the slots belong to one pair.
-      bool const fits = s.lane == transfer_lane && granule <= mailbox::slot::room;
-      return fits ? room_.post(peer, s, bytes.first(whole(bytes.size(), mailbox::slot::room, granule))) : sent{};
-    }
-    std::size_t const n = whole(bytes.size(), pool_.chunk_bytes(), granule);
-    expects(n != 0, "an element is larger than shared_memory_options::chunk_bytes; make the chunks larger");
-    std::memcpy(to, bytes.data(), n);
-    pool_.lend(s.lane, peer, room_.point_to(peer, s, {to, n}).until);
-    return {true, n, 0};
+    return out_.send(peer, s, bytes, granule, shares(s, bytes));
   }
   [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return room_.released(peer, s, k); }
 
   /// Where tutti::allocator takes buffers from that peers read without a copy.
   [[nodiscard]] counted<memory_source> memory() const noexcept { return world_.arena(); }
 
-  chunk view(rank_type peer, stream s, wanted) { return room_.view(peer, s); }
-  void release(rank_type peer, stream s) noexcept { room_.release(peer, s); }
+  chunk view(rank_type peer, stream s, wanted const& w) {
+    chunk const c = room_.view(peer, s);
+    if (c.bytes <= mailbox::slot::room || world_.contains({c.data, c.bytes})) {
+      return c;
+    }
+    chunk const part = reader_.view(peer, s.lane, world_.address_at(peer, c.data), c.bytes, w);
+    if (!part) {
+      unreadable(peer);
+    }
+    return part;
+  }
+  void release(rank_type peer, stream s) noexcept {
+    if (world_.shape().attach_from == SIZE_MAX || reader_.release(peer, s.lane)) {
+      room_.release(peer, s);
+    }
+  }
   void inquire(rank_type peer, stream s) { room_.inquire(peer, s); }
   void poll() noexcept {}
 
@@ -111,8 +108,19 @@ class basic_shared_memory {
   }
 
  private:
-  static std::size_t whole(std::size_t bytes, std::size_t most, std::size_t granule) noexcept {
-    return bytes <= most ? bytes : most - most % granule;
+  /// A peer's memory could not be read: it died, or has ended the operation and taken its memory back.
+  void unreadable(rank_type peer) {
+    int const why = errno;
+    if (!lives(peer)) {
+      room_.poison({failure::peer_lost, peer, rank()});
+    }
+    if (!fault()) {
+      room_.poison({failure::protocol, peer, rank()});
+      throw error(failure::protocol, "the memory of rank " + std::to_string(peer) + " cannot be read (" +
+                                         describe_errno(why) +
+                                         "); set shared_memory_options::attach_from to SIZE_MAX for such memory")
+          .between(rank(), {peer});
+    }
   }
 
   /// Not so for a process that died. One that left has said so before it let go of its lock.
@@ -122,7 +130,8 @@ class basic_shared_memory {
 
   shared_world<Doorbells> world_;
   mailroom<Doorbells> room_;
-  chunk_pool pool_;
+  outbox<Doorbells> out_;
+  peer_reader<peer_memory> reader_;
 };
 
 using shared_memory = basic_shared_memory<datagram_doorbells>;

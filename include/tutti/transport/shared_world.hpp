@@ -3,8 +3,9 @@
 
 #include <tutti/bootstrap/concept.hpp>
 #include <tutti/core/expects.hpp>
-#include <tutti/transport/chunk_pool.hpp>
+#include <tutti/transport/chunk_ring.hpp>
 #include <tutti/transport/mail_segment.hpp>
+#include <tutti/transport/peer_memory.hpp>
 #include <tutti/transport/shared_arena.hpp>
 
 #include <span>
@@ -16,10 +17,13 @@ namespace tutti {
 
 /// How much shared memory messages are copied through, and buffers may be taken from. Rank 0's counts.
 struct shared_memory_options {
-  std::size_t chunk_bytes = std::size_t{32} << 10;  ///< of one chunk; a multiple of 64
-  std::uint32_t chunks = 4;                         ///< per rank and lane
+  std::size_t chunk_bytes = std::size_t{64} << 10;  ///< what is copied at a time; a multiple of 64
+  std::size_t ring_bytes = std::size_t{2} << 20;    ///< per rank, besides one chunk per lane; a multiple of 64
   /// What the buffers of one rank's allocators may come to. It takes address space, not memory.
   std::size_t arena_bytes = std::size_t{16} << 30;
+  /// Messages in ordinary memory that are only moved (broadcast, send) are copied from so many bytes on by
+  /// their receiver out of the sender's memory, if the system allows it. SIZE_MAX: never.
+  std::size_t attach_from = std::size_t{8} << 20;
 };
 
 /// One rank's part of the making of a shared_memory world, and what it then holds of it.
@@ -28,30 +32,36 @@ class shared_world {
  public:
   template <rendezvous M>
   shared_world(M& meet, shared_memory_options const& o) : n_(meet.size()) {
-    expects(o.chunk_bytes >= cache_line && o.chunk_bytes % cache_line == 0 && o.chunks >= 1,
-            "shared_memory needs at least one chunk per lane, of a multiple of 64 bytes");
+    expects(o.chunk_bytes != 0 && o.chunk_bytes % cache_line == 0 && o.ring_bytes % cache_line == 0,
+            "shared_memory_options: chunk_bytes and ring_bytes must be multiples of 64, and chunks not empty");
     // Whoever fails still takes part in both exchanges, so that all learn of it at once.
     auto const offers = meet.exchange(attempt([&] { return offer(meet.rank(), o); }));
-    auto const answers = meet.exchange(attempt([&] {
-      accept(meet.rank(), offers);
-      return std::string("ready");
-    }));
+    auto const answers = meet.exchange(attempt([&] { return accept(meet.rank(), offers); }));
     file().forget_name();
     check(meet.rank(), offers);
     check(meet.rank(), answers);
+    conclude(answers);
   }
 
   [[nodiscard]] mail_segment mail() const noexcept { return {file().base(), n_}; }
   [[nodiscard]] Doorbells& bells() noexcept { return bells_; }
   [[nodiscard]] shared_memory_options const& shape() const noexcept { return shape_; }
   [[nodiscard]] std::byte* base() const noexcept { return file().base(); }
-  [[nodiscard]] std::byte* pool(rank_type r) const noexcept {
-    return file().base() + pools_begin() + r * chunk_pool::bytes(shape_.chunk_bytes, shape_.chunks);
+  /// What a rank copies messages to.
+  [[nodiscard]] chunk_ring chunks(rank_type r) const {
+    return {file().base() + rings_begin() + r * chunk_ring::bytes(shape_.ring_bytes, shape_.chunk_bytes),
+            shape_.ring_bytes, shape_.chunk_bytes};
   }
   [[nodiscard]] bool contains(std::span<std::byte const> bytes) const noexcept {
     auto const offset =
         reinterpret_cast<std::uintptr_t>(bytes.data()) - reinterpret_cast<std::uintptr_t>(file().base());
     return offset < file().size();
+  }
+  /// The memory of the other processes. To be read only if `shape().attach_from` says so.
+  [[nodiscard]] peer_memory const& peers() const noexcept { return peers_; }
+  /// Where another rank has what would lie at this address if it were in shared memory.
+  [[nodiscard]] std::uintptr_t address_at(rank_type r, std::byte const* here) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(here) - reinterpret_cast<std::uintptr_t>(base()) + bases_[r];
   }
   [[nodiscard]] counted<shared_arena> const& arena() const noexcept { return arena_; }
   [[nodiscard]] bool locked(rank_type r) const noexcept { return file().locked(r); }
@@ -76,63 +86,94 @@ class shared_world {
     }
   }
 
-  /// "doorbell", and from rank 0 "doorbell memory chunk_bytes chunks arena_bytes".
+  /// "doorbell process", and from rank 0 "doorbell process file chunk_bytes ring_bytes arena_bytes attach_from".
   std::string offer(rank_type me, shared_memory_options const& o) {
-    std::string text = "tutti-" + unique_text();
+    std::string const unique = unique_text();
+    std::string text = "tutti-" + unique;
     bells_.open(text);
+    text += " " + peers_.offer(unique);
     if (me == 0) {
       shape_ = o;
       std::string const name = "/tutti-" + unique_text();
       file().create(name, arenas_begin() + n_ * arena_size(), arenas_begin());
-      text += " " + name + " " + std::to_string(o.chunk_bytes) + " " + std::to_string(o.chunks) + " " +
-              std::to_string(o.arena_bytes);
+      text += " " + name + " " + std::to_string(o.chunk_bytes) + " " + std::to_string(o.ring_bytes) + " " +
+              std::to_string(o.arena_bytes) + " " + std::to_string(o.attach_from);
     }
     return text;
   }
 
-  void accept(rank_type me, std::vector<std::string> const& offers) {
+  /// Takes the words of a text one after the other.
+  struct words {
+    std::string_view rest;
+
+    std::string_view next() noexcept {
+      std::string_view const word = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(word.size() == rest.size() ? word.size() : word.size() + 1);
+      return word;
+    }
+    std::size_t number() noexcept {
+      std::size_t value = 0;
+      for (char const digit : next()) {
+        value = value * 10 + static_cast<std::size_t>(digit - '0');
+      }
+      return value;
+    }
+  };
+
+  /// "yes base", or "no base" if this rank cannot read all others' memory.
+  std::string accept(rank_type me, std::vector<std::string> const& offers) {
     check(me, offers);
     std::vector<std::string> doorbells;
+    std::vector<std::string_view> processes;
     for (std::string const& o : offers) {
-      doorbells.push_back(o.substr(0, o.find(' ')));
+      words text{o};
+      doorbells.emplace_back(text.next());
+      processes.push_back(text.next());
     }
     bells_.connect(doorbells);
     if (me != 0) {
-      std::string_view rest = offers[0];
-      auto const word = [&rest] {
-        rest.remove_prefix(rest.find(' ') + 1);
-        return rest.substr(0, rest.find(' '));
-      };
-      auto const number = [&word] {
-        std::size_t value = 0;
-        for (char const digit : word()) {
-          value = value * 10 + static_cast<std::size_t>(digit - '0');
-        }
-        return value;
-      };
-      file().attach(std::string(word()));
-      shape_.chunk_bytes = number();
-      shape_.chunks = static_cast<std::uint32_t>(number());
-      shape_.arena_bytes = number();
+      words text{offers[0]};
+      text.next();
+      text.next();
+      file().attach(std::string(text.next()));
+      shape_.chunk_bytes = text.number();
+      shape_.ring_bytes = text.number();
+      shape_.arena_bytes = text.number();
+      shape_.attach_from = text.number();
     }
     arena_->place(arenas_begin() + me * arena_size(), shape_.arena_bytes);
     file().lock(me);
     mail().construct(me);
+    bool const reads = shape_.attach_from != SIZE_MAX && peers_.reads(processes);
+    return (reads ? "yes " : "no ") + std::to_string(reinterpret_cast<std::uintptr_t>(base()));
+  }
+
+  void conclude(std::vector<std::string> const& answers) {
+    bases_ = owned_array<std::uintptr_t>(n_);
+    for (rank_type r = 0; r < n_; ++r) {
+      words text{answers[r]};
+      if (text.next() != "yes") {
+        shape_.attach_from = SIZE_MAX;
+      }
+      bases_[r] = text.number();
+    }
   }
 
   [[nodiscard]] shared_file& file() const noexcept { return arena_->file; }
 
   static constexpr std::size_t page = 4096;
   static constexpr std::size_t whole_pages(std::size_t bytes) noexcept { return (bytes + page - 1) / page * page; }
-  [[nodiscard]] std::size_t pools_begin() const noexcept { return whole_pages(mail_segment::bytes(n_)); }
+  [[nodiscard]] std::size_t rings_begin() const noexcept { return whole_pages(mail_segment::bytes(n_)); }
   [[nodiscard]] std::size_t arenas_begin() const noexcept {
-    return whole_pages(pools_begin() + n_ * chunk_pool::bytes(shape_.chunk_bytes, shape_.chunks));
+    return whole_pages(rings_begin() + n_ * chunk_ring::bytes(shape_.ring_bytes, shape_.chunk_bytes));
   }
   [[nodiscard]] std::size_t arena_size() const noexcept { return whole_pages(shape_.arena_bytes); }
 
   rank_type n_;
   shared_memory_options shape_{};
   Doorbells bells_;
+  peer_memory peers_;
+  owned_array<std::uintptr_t> bases_;  ///< where each rank has mapped the file
   counted<shared_arena> arena_ = shared_arena::create();
 };
 

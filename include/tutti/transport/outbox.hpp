@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/transport/chunk_ring.hpp>
+#include <tutti/transport/mailroom.hpp>
+
+#include <cstring>
+#include <thread>
+
+namespace tutti {
+
+/// How the messages of one rank leave it: inside the cache line of their flag, copied to a chunk of
+/// shared memory, or lent, that is read by the peer where they are.
+///
+/// To lend saves a copy. But what a peer has read its owner can only write again at the price of telling
+/// the peer's cache; and so up to some size the copy, out of the owner's cache into chunks that are used
+/// in turn, costs less in all (docs/performance.md). Where ranks take turns on the cores that is different.
+template <class Doorbells>
+class outbox {
+ public:
+  /// Messages that are combined are lent from so many bytes on, those that are only moved from so many.
+  static constexpr std::size_t lend_folds_from = std::size_t{512} << 10;
+  static constexpr std::size_t lend_moves_from = std::size_t{64} << 10;
+
+  outbox(mailroom<Doorbells>& room, chunk_ring ring)
+      : room_(&room), ring_(std::move(ring)), crowded_(room.size() > std::thread::hardware_concurrency()) {}
+
+  void begin(stream s, call const& what) noexcept { moves_[s.lane] = !combines(what.kind); }
+
+  /// Whether the stream's messages are only moved.
+  [[nodiscard]] bool moves(stream s) const noexcept { return moves_[s.lane]; }
+
+  /// Whether a message is better lent than copied, if the peer can reach it.
+  [[nodiscard]] bool lends(stream s, std::size_t bytes) const noexcept {
+    return bytes > mailbox::slot::room && (crowded_ || bytes >= (moves(s) ? lend_moves_from : lend_folds_from));
+  }
+
+  /// `lend`: the peer reads it where it is. @see transport
+  sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, bool lend) {
+    if (bytes.size() <= mailbox::slot::room) {
+      return room_->post(peer, s, bytes);
+    }
+    if (lend) {
+      return room_->lend(peer, s, bytes.first(whole(bytes.size(), mailbox::slot::longest, granule)));
+    }
+    if (room_->full(peer, s)) {
+      return {};
+    }
+    std::size_t const n = whole(bytes.size(), ring_.chunk_bytes(), granule);
+    expects(n != 0,
+            "an element is larger than a chunk of shared memory; make shared_memory_options::chunk_bytes larger");
+    std::byte* const to =
+        ring_.next(s.lane, n, [&](rank_type r, std::uint32_t lane, ticket k) { return room_->taken(r, lane, k); });
+    if (to == nullptr) {
+      // Pairs of ranks that send and recv must not wait for each other: the slots belong to one pair.
+      bool const inline_too = s.lane == transfer_lane && granule <= mailbox::slot::room;
+      return inline_too ? room_->post(peer, s, bytes.first(whole(bytes.size(), mailbox::slot::room, granule))) : sent{};
+    }
+    std::memcpy(to, bytes.data(), n);
+    ring_.lend(peer, room_->point_to(peer, s, {to, n}).until);
+    return {true, n, 0};
+  }
+
+ private:
+  static std::size_t whole(std::size_t bytes, std::size_t most, std::size_t granule) noexcept {
+    return bytes <= most ? bytes : most - most % granule;
+  }
+
+  mailroom<Doorbells>* room_;
+  chunk_ring ring_;
+  bool moves_[lane_count] = {};
+  bool crowded_;  ///< more ranks than processors
+};
+
+}  // namespace tutti
