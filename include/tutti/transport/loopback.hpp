@@ -121,7 +121,8 @@ class basic_loopback {
   template <rendezvous M>
   explicit basic_loopback(M& meet)
       : world_(join(meet)),
-        room_(world_->segment(), meet.rank(), meet.size(), nullptr, world_->bells()),
+        room_(world_->segment(), meet.rank(), meet.size(), nullptr, world_->bells(),
+              sleep_barrier(sleep_barrier::offered())),
         out_(room_, world_->chunks(meet.rank())) {}
 
   basic_loopback(basic_loopback const&) = delete;

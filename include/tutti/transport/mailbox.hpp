@@ -47,20 +47,6 @@ struct mailbox {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "the words of a mailbox are shared between processes");
 
-/// Keeps a later load from being done before an earlier store. (The same with sequentially consistent
-/// stores instead is dearer on x86: their exchange holds on to a line that both ends want.)
-inline void store_load_fence() noexcept {
-// g++ warns under -fsanitize=thread that the tool sees no order in a fence. Nothing relies on that.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wtsan"
-#endif
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-}
-
 /// Copies a short message. Single elements are by far the most frequent: they need no call.
 inline void copy_short(std::byte* to, std::span<std::byte const> from) noexcept {
   switch (from.size()) {

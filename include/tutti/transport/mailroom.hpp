@@ -5,6 +5,7 @@
 #include <tutti/core/message.hpp>
 #include <tutti/core/owned.hpp>
 #include <tutti/transport/mail_segment.hpp>
+#include <tutti/transport/sleep_barrier.hpp>
 
 #include <sched.h>
 #include <span>
@@ -18,14 +19,15 @@ namespace tutti {
 /// Used by one thread at a time. No call waits, except `quiesce`.
 ///
 /// Memory order. Whoever sleeps writes `asleep`, then looks for news; whoever has news writes it,
-/// then looks at `asleep`. One of the two must see the other's write, so each has a fence between
-/// its store and its load. A reader (mark, look for a fault) and `quiesce` (fault, look for marks)
-/// do the same. All else is release and acquire on the word that says something is there.
+/// then looks at `asleep`. One of the two must see the other's write: sleep_barrier sees to that.
+/// A reader (mark, look for a fault) and `quiesce` (fault, look for marks) have a fence each between
+/// their store and their load. All else is release and acquire on the word that says something is there.
 template <class Doorbells>
 class mailroom {
  public:
   /// `origin` is what the places of long messages are counted from.
-  mailroom(mail_segment const& segment, rank_type rank, rank_type size, std::byte* origin, Doorbells& bells)
+  mailroom(mail_segment const& segment, rank_type rank, rank_type size, std::byte* origin, Doorbells& bells,
+           sleep_barrier barrier)
       : segment_(segment),
         fault_(&segment.fault()),
         origin_(reinterpret_cast<std::uintptr_t>(origin)),
@@ -33,7 +35,8 @@ class mailroom {
         in_(std::size_t{size} * lane_count),
         rank_(rank),
         size_(size),
-        bells_(&bells) {
+        bells_(&bells),
+        barrier_(barrier) {
     for (rank_type peer = 0; peer < size; ++peer) {
       for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
         out_[index(peer, lane)].box = &segment_.box(rank, peer, lane);
@@ -170,7 +173,7 @@ class mailroom {
 
   void sleep() noexcept {
     segment_.member(rank_).asleep.store(1, std::memory_order_relaxed);
-    store_load_fence();
+    barrier_.sleeper();
   }
   void wake() noexcept { segment_.member(rank_).asleep.store(0, std::memory_order_relaxed); }
 
@@ -264,7 +267,7 @@ class mailroom {
   }
 
   void ring_if_asleep(rank_type peer) noexcept {
-    store_load_fence();
+    barrier_.messenger();
     std::atomic<std::uint32_t>& asleep = segment_.member(peer).asleep;
     if (asleep.load(std::memory_order_relaxed) != 0) [[unlikely]] {
       // One ring is enough to wake it; the others need not make the system call.
@@ -330,6 +333,7 @@ class mailroom {
   rank_type rank_;
   rank_type size_;
   Doorbells* bells_;
+  sleep_barrier barrier_;
 };
 
 }  // namespace tutti

@@ -29,7 +29,7 @@ class basic_shared_memory {
   template <rendezvous M>
   explicit basic_shared_memory(M& meet, options const& o = {})
       : world_(meet, o),
-        room_(world_.mail(), meet.rank(), meet.size(), world_.base(), world_.bells()),
+        room_(world_.mail(), meet.rank(), meet.size(), world_.base(), world_.bells(), world_.barrier()),
         out_(room_, world_.chunks(meet.rank())),
         reader_(world_.peers(), meet.size()) {}
 

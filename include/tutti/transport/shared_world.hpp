@@ -7,6 +7,7 @@
 #include <tutti/transport/mail_segment.hpp>
 #include <tutti/transport/peer_memory.hpp>
 #include <tutti/transport/shared_arena.hpp>
+#include <tutti/transport/sleep_barrier.hpp>
 
 #include <span>
 #include <string>
@@ -57,6 +58,7 @@ class shared_world {
         reinterpret_cast<std::uintptr_t>(bytes.data()) - reinterpret_cast<std::uintptr_t>(file().base());
     return offset < file().size();
   }
+  [[nodiscard]] sleep_barrier barrier() const noexcept { return sleep_barrier(remote_fences_); }
   /// The memory of the other processes. To be read only if `shape().attach_from` says so.
   [[nodiscard]] peer_memory const& peers() const noexcept { return peers_; }
   /// Where another rank has what would lie at this address if it were in shared memory.
@@ -120,7 +122,8 @@ class shared_world {
     }
   };
 
-  /// "yes base", or "no base" if this rank cannot read all others' memory.
+  /// "base attaches fences": where this rank has mapped the file; whether it can read the memory of all
+  /// others; whether they can make it pass a fence.
   std::string accept(rank_type me, std::vector<std::string> const& offers) {
     check(me, offers);
     std::vector<std::string> doorbells;
@@ -145,17 +148,17 @@ class shared_world {
     file().lock(me);
     mail().construct(me);
     bool const reads = shape_.attach_from != SIZE_MAX && peers_.reads(processes);
-    return (reads ? "yes " : "no ") + std::to_string(reinterpret_cast<std::uintptr_t>(base()));
+    return std::to_string(reinterpret_cast<std::uintptr_t>(base())) + (reads ? " 1" : " 0") +
+           (sleep_barrier::offered() ? " 1" : " 0");
   }
 
   void conclude(std::vector<std::string> const& answers) {
     bases_ = owned_array<std::uintptr_t>(n_);
     for (rank_type r = 0; r < n_; ++r) {
       words text{answers[r]};
-      if (text.next() != "yes") {
-        shape_.attach_from = SIZE_MAX;
-      }
       bases_[r] = text.number();
+      shape_.attach_from = text.number() != 0 ? shape_.attach_from : SIZE_MAX;
+      remote_fences_ = remote_fences_ && text.number() != 0;
     }
   }
 
@@ -173,6 +176,7 @@ class shared_world {
   shared_memory_options shape_{};
   Doorbells bells_;
   peer_memory peers_;
+  bool remote_fences_ = true;
   owned_array<std::uintptr_t> bases_;  ///< where each rank has mapped the file
   counted<shared_arena> arena_ = shared_arena::create();
 };
