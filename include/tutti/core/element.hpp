@@ -13,7 +13,8 @@ namespace tutti {
 template <class T>
 concept element = std::is_trivially_copyable_v<T> && std::is_object_v<T> && !std::is_const_v<T> && alignof(T) <= 16;
 
-/// A name for T that is the same in every process: "float32", "int64", or the compiler's own spelling.
+/// A name for T that is the same in every process: "float32", "int64", what T itself says (a static
+/// member `element_name`), or the compiler's own spelling.
 template <element T>
 [[nodiscard]] constexpr std::string_view element_name() noexcept {
   if constexpr (std::same_as<T, float>) {
@@ -29,6 +30,8 @@ template <element T>
                                               {"int8", "int16", "int32", "int64"}};
     constexpr unsigned row = std::is_signed_v<T> ? 1 : 0;
     return names[row][sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3];
+  } else if constexpr (requires { std::string_view(T::element_name); }) {
+    return T::element_name;
   } else {
     // "... element_name() [with T = N::point; ...]" (g++), "... [T = N::point]" (clang)
     std::string_view text = std::source_location::current().function_name();
