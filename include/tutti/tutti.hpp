@@ -19,6 +19,8 @@
 #include <tutti/collective/send_recv.hpp>       // IWYU pragma: export
 #include <tutti/collective/split.hpp>           // IWYU pragma: export
 #include <tutti/communicator.hpp>               // IWYU pragma: export
+#include <tutti/core/bfloat16.hpp>              // IWYU pragma: export
+#include <tutti/core/half.hpp>                  // IWYU pragma: export
 #include <tutti/reduction/arithmetic.hpp>       // IWYU pragma: export
 #include <tutti/reduction/bitwise.hpp>          // IWYU pragma: export
 #include <tutti/reduction/functor.hpp>          // IWYU pragma: export

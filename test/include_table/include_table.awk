@@ -46,7 +46,7 @@ BEGIN {
   vendor("^(cuda|cublas|cudnn|nccl)", "^tutti/cuda/")
 
   # What the operating system gives.
-  platform = "^(sys|netinet|arpa|net|linux)/[a-z_]+\\.h$|^(dirent|endian|fcntl|ifaddrs|netdb|poll|pthread|sched|semaphore|signal|spawn|time|unistd|immintrin)\\.h$"
+  platform = "^(sys|netinet|arpa|net|linux)/[a-z_]+\\.h$|^(cpuid|dirent|endian|fcntl|ifaddrs|netdb|poll|pthread|sched|semaphore|signal|spawn|time|unistd|immintrin)\\.h$"
   # Dear to parse: kept out of what the umbrella reaches.
   dear = "^(chrono|format|functional|future|iostream|locale|regex|filesystem|random|ranges)$"
 }

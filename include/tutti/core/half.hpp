@@ -37,13 +37,21 @@ class half {
     // Subnormals are small integers times 2^-24: no subnormal float appears, which a processor may flush.
     auto const subnormal =
         std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24F);
-    std::uint32_t const special = (magnitude << 13) | 0x7f800000U | (magnitude > 0x7c00U ? 0x400000U : 0U);
-    std::uint32_t const finite = magnitude < 0x400U ? subnormal : normal;
+    std::uint32_t const special = mask(magnitude >= 0x7c00U) & 0x7f800000U;
+    std::uint32_t const quiet = mask(magnitude > 0x7c00U) & 0x400000U;
     std::uint32_t const sign = (bits_ & 0x8000U) << 16;
-    return std::bit_cast<float>(sign | (magnitude >= 0x7c00U ? special : finite));
+    return std::bit_cast<float>(sign | either(magnitude < 0x400U, subnormal, normal) | special | quiet);
   }
 
  private:
+  // Selections by masks. A compiler would make branches of conditions, and no vectors of branches.
+  [[nodiscard]] static constexpr std::uint32_t mask(bool when) noexcept {
+    return 0U - static_cast<std::uint32_t>(when);
+  }
+  [[nodiscard]] static constexpr std::uint32_t either(bool when, std::uint32_t then, std::uint32_t otherwise) noexcept {
+    return otherwise ^ ((then ^ otherwise) & mask(when));
+  }
+
   [[nodiscard]] static constexpr std::uint16_t narrowed(float x) noexcept {
     auto const all = std::bit_cast<std::uint32_t>(x);
     std::uint32_t const magnitude = all & 0x7fffffffU;
@@ -52,9 +60,9 @@ class half {
     // The last bit of 1/2 weighs 2^-24, as that of a subnormal half: the addition rounds.
     std::uint32_t const subnormal =
         std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - std::bit_cast<std::uint32_t>(0.5F);
-    std::uint32_t const finite = magnitude < 0x38800000U ? subnormal : normal;
-    std::uint32_t const special = magnitude > 0x7f800000U ? 0x7e00U | ((magnitude >> 13) & 0x3ffU) : 0x7c00U;
-    std::uint32_t const result = magnitude >= 0x47800000U ? special : finite;
+    std::uint32_t const finite = either(magnitude < 0x38800000U, subnormal, normal);
+    std::uint32_t const nan = mask(magnitude > 0x7f800000U) & (0x200U | ((magnitude >> 13) & 0x3ffU));
+    std::uint32_t const result = either(magnitude >= 0x47800000U, 0x7c00U | nan, finite);
     return static_cast<std::uint16_t>(((all >> 16) & 0x8000U) | result);
   }
 

@@ -3,6 +3,7 @@
 
 #include <tutti/reduction/concept.hpp>
 #include <tutti/reduction/number.hpp>
+#include <tutti/reduction/rounded.hpp>
 
 #include <bit>
 #include <concepts>
@@ -25,7 +26,7 @@ using bits_t = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
 /// The smaller one; -0 < +0; NaN if either is. Both selections agree unless the operands are zeros of
 /// different sign, where `or` keeps the sign, or unordered, where it makes a NaN of any bits with a NaN.
-template <number T>
+template <native_number T>
 [[nodiscard]] constexpr T smaller(T a, T b) noexcept {
   if constexpr (std::floating_point<T>) {
     return std::bit_cast<T>(std::bit_cast<bits_t<T>>(a < b ? a : b) | std::bit_cast<bits_t<T>>(b < a ? b : a));
@@ -107,15 +108,27 @@ struct max : of_numbers<T> {
 
 /// The sum divided by the number of ranks. Floating point only: the sum of integers may wrap and its
 /// quotient be wrong; sum them in a type that is wide enough and divide as you see fit.
-template <std::floating_point T>
-  requires number<T>
+template <floating_number T>
 struct mean : of_numbers<T> {
   static constexpr std::string_view name = "mean";
   static constexpr bool associative = false;
+  static constexpr bool lowers_nan_only = false;
 
   [[nodiscard]] static constexpr T identity() noexcept { return sum<T>::identity(); }
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return a + b; }
   [[nodiscard]] static constexpr T lower(T a, rank_type n) noexcept { return canonical(a / static_cast<T>(n)); }
 };
+
+// Of half and bfloat16: computed in float, and rounded after each combination, so that two bytes travel.
+template <narrow_number T>
+struct sum<T> : rounded<T, sum<typename T::computed_in>> {};
+template <narrow_number T>
+struct prod<T> : rounded<T, prod<typename T::computed_in>> {};
+template <narrow_number T>
+struct min<T> : rounded<T, min<typename T::computed_in>> {};
+template <narrow_number T>
+struct max<T> : rounded<T, max<typename T::computed_in>> {};
+template <narrow_number T>
+struct mean<T> : rounded<T, mean<typename T::computed_in>> {};
 
 }  // namespace tutti

@@ -25,6 +25,7 @@ struct of_bits {
   static constexpr bool associative = true;
   static constexpr bool symmetric = true;
   static constexpr bool lifts = false;
+  static constexpr bool fuses = false;
   static constexpr bool lowers = false;
 
   [[nodiscard]] static constexpr T lift(T x) noexcept { return x; }

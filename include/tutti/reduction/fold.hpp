@@ -4,6 +4,9 @@
 #include <tutti/core/expects.hpp>
 #include <tutti/core/types.hpp>
 #include <tutti/reduction/concept.hpp>
+#include <tutti/reduction/kernel.hpp>
+#include <tutti/reduction/rounded.hpp>
+#include <tutti/reduction/traits.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -12,42 +15,6 @@
 #include <type_traits>
 
 namespace tutti {
-
-/// Whether lift does anything. A reduction says `static constexpr bool lifts = false` if lift(x) is x;
-/// accumulators are elements then.
-template <reduction R>
-inline constexpr bool lifts = [] {
-  if constexpr (requires { R::lifts; }) {
-    static_assert(R::lifts || accumulates_in_elements<R>, "lift(x) cannot be x if accumulators are not elements");
-    return static_cast<bool>(R::lifts);
-  } else {
-    return true;
-  }
-}();
-
-/// Whether lower does anything. A reduction says `static constexpr bool lowers = false` if
-/// lower(a, n) is a, for every n; accumulators are elements then.
-template <reduction R>
-inline constexpr bool lowers = [] {
-  if constexpr (requires { R::lowers; }) {
-    static_assert(R::lowers || accumulates_in_elements<R>, "lower(a, n) cannot be a if accumulators are not elements");
-    return static_cast<bool>(R::lowers);
-  } else {
-    return true;
-  }
-}();
-
-/// Whether combine(a, b) and combine(b, a) have the same bits once lowered: more than commutative
-/// says. Such a reduction says `static constexpr bool symmetric = true`; it needs half the kernels.
-template <reduction R>
-inline constexpr bool symmetric = [] {
-  if constexpr (requires { R::symmetric; }) {
-    static_assert(!R::symmetric || R::commutative, "a symmetric reduction commutes");
-    return static_cast<bool>(R::symmetric);
-  } else {
-    return false;
-  }
-}();
 
 /// What a fold is given and what it makes. An element is a raw value_type, still to be lifted;
 /// anything else is an accumulator.
@@ -62,6 +29,10 @@ namespace detail {
 
 template <reduction R, bool Element>
 using operand_t = std::conditional_t<Element, typename R::value_type, typename R::accumulator_type>;
+
+/// The widest instructions that are worth it and keep the bits: see kernel.hpp. Rounding is as fast without AVX-512.
+template <reduction R>
+inline constexpr instruction_set widest = fuses<R> || rounds<R> ? instruction_set::avx2 : instruction_set::avx512;
 
 /// Reads an operand as an accumulator.
 template <bool Element, reduction R>
@@ -80,6 +51,8 @@ struct fold_pair {
   using arriving_type = operand_t<R, ArrivingElement>;
   using result_type = operand_t<R, Finishes>;
 
+  static constexpr instruction_set widest = detail::widest<R>;
+
   R reduction;  // a copy: no store of a result can change it
   rank_type ranks;
 
@@ -93,68 +66,35 @@ struct fold_pair {
       return acc;
     }
   }
+
+  /// A block of them, if the reduction has a way of its own.
+  template <instruction_set Set, std::size_t N>
+  [[gnu::always_inline]] void block(result_type* to, local_type const* local, arriving_type const* arriving) const
+    requires rounds<R>
+  {
+    fold_rounded<Set, N, ArrivingOnLeft, Finishes>(reduction, to, local, arriving, ranks);
+  }
 };
 
 /// The end of one element.
 template <reduction R, bool FromElement>
 struct finish_one {
+  static constexpr instruction_set widest = detail::widest<R>;
+
   R reduction;
   rank_type ranks;
 
   constexpr typename R::value_type operator()(operand_t<R, FromElement> const& x) const {
     return reduction.lower(raise<FromElement>(reduction, x), ranks);
   }
+
+  template <instruction_set Set, std::size_t N>
+  [[gnu::always_inline]] void block(typename R::value_type* to, operand_t<R, FromElement> const* from) const
+    requires rounds<R>
+  {
+    finish_rounded<Set, N>(reduction, to, from, ranks);
+  }
 };
-
-// Kernels. They run in blocks of a constant number of elements, because g++ -O2 vectorises no loop
-// that would need an epilogue; and results either are the local operands or overlap nothing, which
-// __restrict says, because it vectorises no loop that would need to check that at run time.
-// test/reduction/vectorised looks at the instructions.
-
-/// Elements per block: a cache line of numbers; other types one by one.
-template <reduction R>
-inline constexpr std::size_t block =
-    std::is_arithmetic_v<typename R::value_type> && std::is_arithmetic_v<typename R::accumulator_type>
-        ? 64 / (sizeof(typename R::value_type) > sizeof(typename R::accumulator_type)
-                    ? sizeof(typename R::value_type)
-                    : sizeof(typename R::accumulator_type))
-        : 1;
-
-template <std::size_t N, class Function, class To, class... From>
-inline void map_block(Function const& f, To* __restrict to, From const* __restrict... from) {
-  for (std::size_t i = 0; i < N; ++i) {
-    to[i] = f(from[i]...);
-  }
-}
-
-template <std::size_t N, class Function, class To, class... From>
-inline void update_block(Function const& f, To* __restrict to, From const* __restrict... from) {
-  for (std::size_t i = 0; i < N; ++i) {
-    to[i] = f(to[i], from[i]...);
-  }
-}
-
-template <std::size_t Block, class Function, class To, class... From>
-void map(Function const f, std::size_t n, To* to, From const*... from) {
-  std::size_t const whole = n - n % Block;
-  for (std::size_t i = 0; i < whole; i += Block) {
-    map_block<Block>(f, to + i, (from + i)...);
-  }
-  for (std::size_t i = whole; i < n; ++i) {
-    map_block<1>(f, to + i, (from + i)...);
-  }
-}
-
-template <std::size_t Block, class Function, class To, class... From>
-void update(Function const f, std::size_t n, To* to, From const*... from) {
-  std::size_t const whole = n - n % Block;
-  for (std::size_t i = 0; i < whole; i += Block) {
-    update_block<Block>(f, to + i, (from + i)...);
-  }
-  for (std::size_t i = whole; i < n; ++i) {
-    update_block<1>(f, to + i, (from + i)...);
-  }
-}
 
 template <class T>
 [[nodiscard]] inline bool aligned(void const* p) noexcept {
@@ -201,13 +141,7 @@ void fold(R const& r, fold_kind kind, std::byte const* local, std::byte const* a
                                    "fold: align the operands for their types");
           auto* const to = reinterpret_cast<result_type*>(result);
           auto const* const from = reinterpret_cast<arriving_type const*>(arriving);
-          if constexpr (std::same_as<local_type, result_type>) {
-            if (local == result) {
-              detail::update<detail::block<R>>(pair{r, ranks}, n, to, from);
-              return;
-            }
-          }
-          detail::map<detail::block<R>>(pair{r, ranks}, n, to, reinterpret_cast<local_type const*>(local), from);
+          detail::run(pair{r, ranks}, n, to, reinterpret_cast<local_type const*>(local), from);
         });
       });
     });
@@ -233,13 +167,7 @@ void finish(R const& r, bool from_element, std::byte const* from, std::byte* to,
       expects<check::thorough>(detail::aligned<from_type>(from) && detail::aligned<result_type>(to),
                                "finish: align the operands for their types");
       auto* const out = reinterpret_cast<result_type*>(to);
-      if constexpr (std::same_as<from_type, result_type>) {
-        if (from == to) {
-          detail::update<detail::block<R>>(one{r, ranks}, n, out);
-          return;
-        }
-      }
-      detail::map<detail::block<R>>(one{r, ranks}, n, out, reinterpret_cast<from_type const*>(from));
+      detail::run(one{r, ranks}, n, out, reinterpret_cast<from_type const*>(from));
     });
   }
 }

@@ -3,6 +3,8 @@
 
 #include <tutti/core/types.hpp>
 #include <tutti/reduction/concept.hpp>
+#include <tutti/reduction/number.hpp>
+#include <tutti/reduction/rounded.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -62,6 +64,12 @@ concept combines_elements = std::copy_constructible<F> && requires(F const& f, T
   { f(a, b) } -> std::convertible_to<T>;
 };
 
+/// f is a function of the type that T is computed in, such as float for half. A function that names half itself
+/// is not: float does not convert to half without being asked to.
+template <class F, class T>
+concept combines_widened =
+    narrow_number<T> && std::copy_constructible<F> && combines_elements<F, typename T::computed_in>;
+
 /// A user's function as a reduction. Made by reduce_with.
 template <element T, class F, functor_property... Properties>
   requires combines_elements<F, T>
@@ -112,6 +120,21 @@ class functor {
   T identity_;
 };
 
+namespace detail {
+
+/// The reduction of T by f: in the type that T is computed in, if f is a function of that.
+template <element T, functor_property... Properties, class F>
+[[nodiscard]] constexpr auto make_functor(F f, T const& identity) {
+  if constexpr (combines_widened<F, T>) {
+    using wide = typename T::computed_in;
+    return rounded<T, functor<wide, F, Properties...>>(functor<wide, F, Properties...>(std::move(f), identity));
+  } else {
+    return functor<T, F, Properties...>(std::move(f), identity);
+  }
+}
+
+}  // namespace detail
+
 /// A reduction of elements of type T by f(a, b), where a comes from lower ranks than b:
 ///
 ///     auto longest = tutti::reduce_with<item>(pick_longer, tutti::associative, tutti::named<"longest">);
@@ -119,17 +142,20 @@ class functor {
 /// Nothing is assumed of f but that grouping does not change its meaning. What is declared
 /// (`commutative`, `associative`, `named<"...">`) is believed: test it with test/laws/reduction.hpp.
 /// No schedule uses the identity, which is T{} here.
+///
+/// For half and bfloat16 give a function of floats: it is called with widened operands, and what it returns
+/// is rounded, by the fast kernels. A function of halves works, too, but slower.
 template <element T, class F, functor_property... Properties>
-  requires combines_elements<F, T> && std::default_initializable<T>
+  requires(combines_elements<F, T> || combines_widened<F, T>) && std::default_initializable<T>
 [[nodiscard]] constexpr auto reduce_with(F f, Properties...) {
-  return functor<T, F, Properties...>(std::move(f), T{});
+  return detail::make_functor<T, Properties...>(std::move(f), T{});
 }
 
 /// The same with the identity of f, for those who ask for it (the laws do).
 template <element T, class F, functor_property... Properties>
-  requires combines_elements<F, T>
+  requires(combines_elements<F, T> || combines_widened<F, T>)
 [[nodiscard]] constexpr auto reduce_with(F f, T const& identity, Properties...) {
-  return functor<T, F, Properties...>(std::move(f), identity);
+  return detail::make_functor<T, Properties...>(std::move(f), identity);
 }
 
 }  // namespace tutti

@@ -20,6 +20,7 @@ struct of_truths {
   static constexpr bool associative = true;
   static constexpr bool symmetric = true;
   static constexpr bool lifts = false;
+  static constexpr bool fuses = false;
   static constexpr bool lowers = !std::same_as<T, bool>;  // a single rank combines nothing
 
   [[nodiscard]] static constexpr T lift(T x) noexcept { return x; }

@@ -4,23 +4,46 @@
 #include <tutti/core/element.hpp>
 #include <tutti/core/types.hpp>
 
+#include <bit>
 #include <concepts>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
 
 namespace tutti {
 
+/// A floating-point format that numbers are stored in but not computed with, such as half and bfloat16: it
+/// names the type to compute in (`computed_in`), which it converts to by itself, and from which it is made.
+template <class T>
+concept narrow_number =
+    element<T> && std::floating_point<typename T::computed_in> && std::convertible_to<T, typename T::computed_in> &&
+    std::constructible_from<T, typename T::computed_in>;
+
+/// Numbers that are computed with as they are.
+template <class T>
+concept native_number =
+    element<T> && ((std::integral<T> && !std::same_as<T, bool>) || std::same_as<T, float> || std::same_as<T, double>);
+
 /// What the arithmetic reductions work on.
 template <class T>
-concept number =
-    element<T> && ((std::integral<T> && !std::same_as<T, bool>) || std::same_as<T, float> || std::same_as<T, double>);
+concept number = native_number<T> || narrow_number<T>;
+
+/// Those of them that have a point.
+template <class T>
+concept floating_number = narrow_number<T> || (native_number<T> && std::floating_point<T>);
 
 /// One bit pattern for all NaNs. Which NaN an addition of two gives depends on their order, so without
 /// this ranks that combine in different orders would hold different bits.
-template <number T>
+template <native_number T>
 [[nodiscard]] constexpr T canonical(T x) noexcept {
   if constexpr (std::floating_point<T>) {
-    return x != x ? std::numeric_limits<T>::quiet_NaN() : x;
+    // By the bits: a compiler that sees a comparison of floats here and others before it, in min, makes branches of
+    // them all, and no vectors.
+    using bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    constexpr auto infinity = std::bit_cast<bits>(std::numeric_limits<T>::infinity());
+    constexpr auto nan = std::bit_cast<bits>(std::numeric_limits<T>::quiet_NaN());
+    auto const given = std::bit_cast<bits>(x);
+    return std::bit_cast<T>((given & std::numeric_limits<bits>::max()) > infinity ? nan : given);
   } else {
     return x;
   }
@@ -28,7 +51,7 @@ template <number T>
 
 /// What the reductions of numbers share: accumulators are elements, order makes no difference once
 /// NaNs are canonical.
-template <number T>
+template <native_number T>
 struct of_numbers {
   using value_type = T;
   using accumulator_type = T;
@@ -36,6 +59,8 @@ struct of_numbers {
   static constexpr bool symmetric = true;
   static constexpr bool lifts = false;
   static constexpr bool lowers = std::floating_point<T>;
+  static constexpr bool fuses = false;
+  static constexpr bool lowers_nan_only = true;
 
   [[nodiscard]] static constexpr T lift(T x) noexcept { return x; }
   [[nodiscard]] static constexpr T lower(T a, rank_type) noexcept { return canonical(a); }

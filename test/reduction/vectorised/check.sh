@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Are the span kernels of the shipped reductions vectorised at -O2? Looks for the packed instruction
-# that each needs in what the compiler made of its kernels.
+# Are the span kernels vectorised in a program that is compiled with -O2 for any x86-64? Looks for the packed
+# instruction that each needs in what the compiler made of its kernels: for the processor that every
+# program may count on, and for those that have more.
 #
 #     sh check.sh <c++ compiler> <include directory>
 #
@@ -24,16 +25,23 @@ trap 'rm -rf "$work"' EXIT
 objdump -d -C --no-show-raw-insn "$work/kernels.o" > "$work/listing"
 
 failed=0
-# needs <reduction> <extended regular expression of mnemonics>: in a function named for the reduction
-needs() {
-  if ! awk -v wanted="tutti::$1" '/>:$/ { of = index($0, wanted) != 0 } of' "$work/listing" |
-    grep -Eq "[[:space:]]v?($2)[[:space:]]"; then
-    echo "$1: no $2"
+# look <functions> <reduction> <instruction>: functions and instruction are extended regular expressions
+look() {
+  if ! awk -v name="$1" -v of="$2" '/>:$/ { in_it = $0 ~ name && index($0, of) != 0 } in_it' "$work/listing" |
+    grep -Eq "$3"; then
+    echo "$2: no $3 in $1"
     failed=1
   fi
 }
+# needs <reduction> <mnemonics>: for any processor
+needs() { look 'tutti::(detail::run|fold)<' "tutti::$1" "[[:space:]]v?($2)[[:space:]].*xmm"; }
+# wide <reduction> <mnemonics>: for AVX2, and for AVX-512
+wide() {
+  look run_avx2 "$1" "[[:space:]]v($2)[[:space:]].*ymm"
+  look run_avx512 "$1" "[[:space:]]v($2)[[:space:]].*zmm"
+}
 needs 'sum<float>' addps
-needs 'sum<float>' 'cmp(un)?ordps|cmpn?eqps'  # NaNs made canonical in the same loop
+needs 'sum<float>' pcmpgtd  # NaNs made canonical in the same loop
 needs 'sum<double>' addpd
 needs 'sum<signed char>' paddb
 needs 'sum<short>' paddw
@@ -49,5 +57,22 @@ needs 'max<unsigned char>' pmaxub
 needs 'mean<float>' divps
 needs 'logical_or<int>' 'por|pcmpeqd'
 needs 'bit_xor<unsigned int>' 'pxor|xorps'
+wide 'sum<float>' addps
+wide 'sum<double>' addpd
+wide 'sum<signed char>' paddb
+wide 'prod<float>' mulps
+wide 'min<float>' minps
+wide 'min<int>' pminsd
+wide 'bit_xor<unsigned int>' 'pxord?|xorps'
+look run_avx512 'prod<long>' 'vpmullq.*zmm'  # AVX2 has none
+look run_avx2 'sum<tutti::half>' 'vcvtph2ps.*ymm'
+look run_avx2 'sum<tutti::half>' 'vcvtps2ph'
+look run_avx2 'sum<tutti::bfloat16>' 'vaddps.*ymm'
+look run_avx2 'sum<float>' vmovntps  # long results go past the caches
+look run_avx2 'functor<float, tutti::damp>' 'vmulps.*ymm'
+if grep -q vfm "$work/listing"; then
+  echo "fused multiply-add: bits that depend on the processor"
+  failed=1
+fi
 [ $failed -eq 0 ] && echo "all kernels are vectorised"
 exit $failed

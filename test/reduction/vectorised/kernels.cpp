@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The kernels that check.sh looks at. Compiled, never run.
+#include <tutti/core/bfloat16.hpp>
+#include <tutti/core/half.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/bitwise.hpp>
 #include <tutti/reduction/fold.hpp>
+#include <tutti/reduction/functor.hpp>
 #include <tutti/reduction/logical.hpp>
 
 namespace tutti {
 
 using in = std::byte const*;
 using out = std::byte*;
+
+/// A user's function.
+struct damp {
+  float operator()(float a, float b) const { return a * 0.5F + b; }
+};
 
 template void fold(sum<float> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(sum<double> const&, fold_kind, in, in, out, std::size_t, rank_type);
@@ -27,5 +35,9 @@ template void fold(max<unsigned char> const&, fold_kind, in, in, out, std::size_
 template void fold(mean<float> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(logical_or<int> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(bit_xor<unsigned> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(prod<long> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(sum<half> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(sum<bfloat16> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(functor<float, damp> const&, fold_kind, in, in, out, std::size_t, rank_type);
 
 }  // namespace tutti

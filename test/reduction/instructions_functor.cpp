@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE reduction_instructions_functor
+#include <reduction/instructions.hpp>
+#include <tutti/core/bfloat16.hpp>
+#include <tutti/core/half.hpp>
+#include <tutti/reduction/functor.hpp>
+
+#include <tuple>
+
+namespace {
+
+using instructions::available;
+using instructions::check;
+using instructions::limited_to;
+using tutti::instruction_set;
+
+using fractions = std::tuple<float, double, tutti::half, tutti::bfloat16>;
+
+/// A product to which something is added: fused where a compiler may, its last bit differs.
+constexpr auto damped = [](auto a, auto b) { return a * decltype(a)(0.9F) + b; };
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_functor_that_could_be_fused, T, fractions) {
+  check(tutti::reduce_with<T>(damped));
+}
+
+BOOST_AUTO_TEST_CASE(a_functor_of_halves) {
+  check(tutti::reduce_with<tutti::half>([](tutti::half a, tutti::half b) { return tutti::half(2 * a - b); }));
+}
+
+[[gnu::noinline]] int elsewhere(int a, int b) {
+  return 3 * a - b;
+}
+BOOST_AUTO_TEST_CASE(a_functor_that_cannot_be_inlined) {
+  int (*const volatile pointer)(int, int) = elsewhere;
+  check(tutti::reduce_with<int>(+pointer));
+}
+
+struct point {
+  float x, y, z;
+};
+BOOST_AUTO_TEST_CASE(a_functor_of_structures) {
+  auto const add = [](point a, point b) { return point{a.x + b.x, a.y + b.y, a.z + b.z}; };
+  // Bits of NaNs do not matter here, and a structure has no way to say so.
+  std::vector<point> a(300, point{1, 2, 3});
+  for (auto set : available()) {
+    limited_to const limit(set);
+    auto b = a;
+    auto* const place = reinterpret_cast<std::byte*>(b.data());
+    tutti::fold(tutti::reduce_with<point>(add), {}, place, reinterpret_cast<std::byte const*>(a.data()), place,
+                b.size(), 2);
+    BOOST_TEST(std::ranges::all_of(b, [](point p) { return p.x == 2 && p.y == 4 && p.z == 6; }));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(streamed) {
+  instructions::check_streamed(tutti::reduce_with<double>(damped));
+}
+
+BOOST_AUTO_TEST_CASE(the_limit_is_kept) {
+  for (auto set : available()) {
+    limited_to const limit(set);
+    BOOST_TEST(int(tutti::instructions()) == int(set));
+  }
+  BOOST_TEST(int(tutti::instructions()) == int(tutti::available_instructions()));
+  tutti::limit_instructions(instruction_set::avx512);  // no more than there is
+  BOOST_TEST(int(tutti::instructions()) == int(tutti::available_instructions()));
+}
+
+}  // namespace
