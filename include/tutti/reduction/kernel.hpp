@@ -93,11 +93,13 @@ inline constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
 
 /// Writes a line past the caches. @pre `to` is aligned to 64 bytes.
 [[gnu::target("avx2"), gnu::always_inline]] inline void stream_line(void const* line, void* to) noexcept {
-  using vector [[gnu::vector_size(32), gnu::may_alias]] = float;
+  // By sixteen bytes: what was just written by as many or more can be read back without waiting.
+  using vector [[gnu::vector_size(16), gnu::may_alias]] = float;
   auto const* const from = static_cast<vector const*>(line);
   auto* const out = static_cast<vector*>(to);
-  asm volatile("vmovntps %1, %0" : "=m"(out[0]) : "x"(from[0]));
-  asm volatile("vmovntps %1, %0" : "=m"(out[1]) : "x"(from[1]));
+  for (int i = 0; i < 4; ++i) {
+    asm volatile("vmovntps %1, %0" : "=m"(out[i]) : "x"(from[i]));
+  }
 }
 
 /// The loop, out of place, for results that are not worth a place in the caches.

@@ -4,9 +4,7 @@
 #include <tutti/core/element.hpp>
 #include <tutti/core/types.hpp>
 
-#include <bit>
 #include <concepts>
-#include <cstdint>
 #include <limits>
 #include <type_traits>
 
@@ -37,13 +35,7 @@ concept floating_number = narrow_number<T> || (native_number<T> && std::floating
 template <native_number T>
 [[nodiscard]] constexpr T canonical(T x) noexcept {
   if constexpr (std::floating_point<T>) {
-    // By the bits: a compiler that sees a comparison of floats here and others before it, in min, makes branches of
-    // them all, and no vectors.
-    using bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-    constexpr auto infinity = std::bit_cast<bits>(std::numeric_limits<T>::infinity());
-    constexpr auto nan = std::bit_cast<bits>(std::numeric_limits<T>::quiet_NaN());
-    auto const given = std::bit_cast<bits>(x);
-    return std::bit_cast<T>((given & std::numeric_limits<bits>::max()) > infinity ? nan : given);
+    return x != x ? std::numeric_limits<T>::quiet_NaN() : x;
   } else {
     return x;
   }

@@ -41,7 +41,7 @@ wide() {
   look run_avx512 "$1" "[[:space:]]v($2)[[:space:]].*zmm"
 }
 needs 'sum<float>' addps
-needs 'sum<float>' pcmpgtd  # NaNs made canonical in the same loop
+needs 'sum<float>' 'cmp(un)?ordps|cmpn?eqps'  # NaNs made canonical in the same loop
 needs 'sum<double>' addpd
 needs 'sum<signed char>' paddb
 needs 'sum<short>' paddw
