@@ -151,14 +151,17 @@ template <class F, class To, class... From>
 
 #endif
 
-/// Results of fewer bytes are not worth asking what the processor has.
+/// Results of fewer bytes are not worth asking what the processor has; of functions that do blocks their own way, one
+/// block is.
 inline constexpr std::size_t short_bytes = 256;
 
 /// to[i] = f(from[i]...) for n elements.
 template <class F, class To, class... From>
 void run(F const f, std::size_t n, To* to, From const*... from) {
 #if defined(__x86_64__)
-  if (n * sizeof(To) >= short_bytes) {
+  constexpr std::size_t block = block_elements<To, From...>;
+  constexpr bool own_way = does_blocks<instruction_set::avx2, block, F, To, From...>;
+  if (n >= (own_way ? block : short_bytes / sizeof(To))) {
     instruction_set const set = instructions();
     if constexpr (F::widest >= instruction_set::avx512) {
       if (set >= instruction_set::avx512) {

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How near do the kernels of reductions come to what the memory can do? Operations, element types and
+// instruction sets over spans that lie in the first, second and third cache and in memory, against the limit
+// of the same traffic: a loop by hand that moves as many streams and does nothing else worth mentioning (memcpy for
+// reference). One thread, pinned; contenders take turns; medians. `fold [--json <file>] [--quick]`
+#include <tutti/core/bfloat16.hpp>
+#include <tutti/core/half.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/bitwise.hpp>
+#include <tutti/reduction/fold.hpp>
+#include <tutti/reduction/functor.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <pthread.h>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+struct place {
+  char const* name;
+  std::size_t bytes;  ///< of one stream
+};
+constexpr place places[] = {{"L1", 8U << 10}, {"L2", 256U << 10}, {"L3", 2U << 20}, {"memory", 64U << 20}};
+
+/// Three streams, aligned to a cache line, all pages touched, every element 1 or something like it.
+struct streams {
+  std::byte* result;
+  std::byte* left;
+  std::byte* right;
+};
+
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+/// One thing that is measured: a pass over the streams.
+struct contender {
+  std::string name;
+  std::string type;
+  std::string kind;   ///< in place (two streams read, one of them written), or out of place (three)
+  std::string limit;  ///< the contender that its time is compared with
+  tutti::instruction_set instructions;
+  void (*pass)(streams const&, std::size_t bytes);
+  std::vector<double> gigabytes_per_second = {};
+};
+
+// The limits. As wide as the machine allows, and streaming where that is faster: the better of the two counts.
+
+using vector [[gnu::vector_size(32), gnu::may_alias]] = float;
+
+#if defined(__x86_64__)
+#define TUTTI_BENCH_WIDE [[gnu::target("avx2"), gnu::noinline]]
+#else
+#define TUTTI_BENCH_WIDE [[gnu::noinline]]
+#endif
+
+TUTTI_BENCH_WIDE void add_in_place(streams const& s, std::size_t bytes) {
+  auto* const to = reinterpret_cast<vector*>(s.result);
+  auto const* const from = reinterpret_cast<vector const*>(s.left);
+  for (std::size_t i = 0; i < bytes / sizeof(vector); i += 4) {
+    vector const a = to[i] + from[i];
+    vector const b = to[i + 1] + from[i + 1];
+    vector const c = to[i + 2] + from[i + 2];
+    vector const d = to[i + 3] + from[i + 3];
+    to[i] = a, to[i + 1] = b, to[i + 2] = c, to[i + 3] = d;
+  }
+}
+
+TUTTI_BENCH_WIDE void add_apart(streams const& s, std::size_t bytes) {
+  auto* const to = reinterpret_cast<vector*>(s.result);
+  auto const* const left = reinterpret_cast<vector const*>(s.left);
+  auto const* const right = reinterpret_cast<vector const*>(s.right);
+  for (std::size_t i = 0; i < bytes / sizeof(vector); i += 4) {
+    vector const a = left[i] + right[i];
+    vector const b = left[i + 1] + right[i + 1];
+    vector const c = left[i + 2] + right[i + 2];
+    vector const d = left[i + 3] + right[i + 3];
+    to[i] = a, to[i + 1] = b, to[i + 2] = c, to[i + 3] = d;
+  }
+}
+
+TUTTI_BENCH_WIDE void add_streaming(streams const& s, std::size_t bytes) {
+#if defined(__x86_64__)
+  auto* const to = reinterpret_cast<vector*>(s.result);
+  auto const* const left = reinterpret_cast<vector const*>(s.left);
+  auto const* const right = reinterpret_cast<vector const*>(s.right);
+  for (std::size_t i = 0; i < bytes / sizeof(vector); ++i) {
+    vector const sum = left[i] + right[i];
+    asm volatile("vmovntps %1, %0" : "=m"(to[i]) : "x"(sum));
+  }
+  asm volatile("sfence" ::: "memory");
+#else
+  add_apart(s, bytes);
+#endif
+}
+
+void copy(streams const& s, std::size_t bytes) {
+  std::memcpy(s.result, s.left, bytes);
+}
+
+/// Halves its left operand, so that results stay numbers: a user's function, with a product and a sum.
+struct damp {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a * T(0.5F) + b;
+  }
+};
+
+template <class R>
+R made() {
+  return R{};
+}
+template <class T>
+using damping = decltype(tutti::reduce_with<T>(damp{}));
+template <>
+damping<float> made() {
+  return tutti::reduce_with<float>(damp{});
+}
+template <>
+damping<tutti::half> made() {
+  return tutti::reduce_with<tutti::half>(damp{});
+}
+
+template <class R, bool InPlace, bool Finishes>
+void folding(streams const& s, std::size_t bytes) {
+  tutti::fold(made<R>(), {.finishes = Finishes}, InPlace ? s.result : s.left, s.right, s.result,
+              bytes / sizeof(typename R::value_type), 2);
+}
+
+char const* name_of(tutti::instruction_set set) {
+  return set == tutti::instruction_set::avx512 ? "avx512" : set == tutti::instruction_set::avx2 ? "avx2" : "baseline";
+}
+
+class bench {
+ public:
+  explicit bench(int rounds) : rounds_(rounds) {
+    add("memcpy", "bytes", "copy", "", copy);
+    add("limit", "float32", "in place", "", add_in_place);
+    add("limit", "float32", "out of place", "", add_apart);
+    add("limit", "float32", "streaming", "", add_streaming);
+  }
+
+  template <class R>
+  void reduction() {
+    for (auto set : {tutti::instruction_set::baseline, tutti::instruction_set::avx2, tutti::instruction_set::avx512}) {
+      if (set <= tutti::available_instructions()) {
+        std::string const type(tutti::element_name<typename R::value_type>());
+        std::string const name(R::name);
+        add(name, type, "in place", "in place", folding<R, true, false>, set);
+        add(name, type, "out of place", "out of place", folding<R, false, false>, set);
+        if (tutti::lowers<R>) {
+          add(name, type, "last", "out of place", folding<R, false, true>, set);
+        }
+      }
+    }
+  }
+
+  void run(place where) {
+    memory_.assign(3 * (where.bytes + 4096) + 64, std::byte{0});
+    auto* const begin = memory_.data() + (64 - reinterpret_cast<std::uintptr_t>(memory_.data()) % 64);
+    streams const s{begin, begin + where.bytes + 1024, begin + 2 * (where.bytes + 1024)};
+    for (int round = 0; round <= rounds_; ++round) {
+      for (contender& c : all_) {
+        tutti::limit_instructions(c.instructions);
+        int const passes = static_cast<int>(std::max<std::size_t>(1, (std::size_t{1} << 20) / where.bytes));
+        c.pass(s, where.bytes);
+        double const from = seconds();
+        for (int i = 0; i < passes; ++i) {
+          c.pass(s, where.bytes);
+          asm volatile("" ::: "memory");
+        }
+        double const moved = (c.kind == "copy" ? 2.0 : 3.0) * static_cast<double>(where.bytes) * passes;
+        if (round != 0) {
+          c.gigabytes_per_second.push_back(moved / (seconds() - from) * 1e-9);
+        }
+      }
+    }
+    report(where);
+  }
+
+  void write(std::FILE* file) const { std::fprintf(file, "[\n%s\n]\n", json_.c_str()); }
+
+ private:
+  void add(std::string name, std::string type, std::string kind, std::string limit, decltype(contender::pass) pass,
+           tutti::instruction_set set = tutti::instruction_set::baseline) {
+    all_.push_back({std::move(name), std::move(type), std::move(kind), std::move(limit), set, pass});
+  }
+
+  void report(place where) {
+    std::map<std::string, double> limits;
+    std::printf("\n%s: %zu KiB a stream; GB/s read and written\n", where.name, where.bytes >> 10);
+    for (contender& c : all_) {
+      double const speed = median(c.gigabytes_per_second);
+      if (c.limit.empty()) {
+        limits[c.kind] = speed;
+      }
+      double const limit = c.limit == "out of place" ? std::max(limits["out of place"], limits["streaming"])
+                           : c.limit.empty()         ? speed
+                                                     : limits[c.limit];
+      std::printf("  %-8s %-9s %-13s %-9s %7.1f %6.2f of the limit\n", c.name.c_str(), c.type.c_str(), c.kind.c_str(),
+                  c.limit.empty() ? "" : name_of(c.instructions), speed, speed / limit);
+      char line[400];
+      std::snprintf(line, sizeof line,
+                    R"(  {"place": "%s", "bytes": %zu, "operation": "%s", "type": "%s", "kind": "%s", )"
+                    R"("instructions": "%s", "gigabytes_per_second": %.2f, "of_limit": %.3f})",
+                    where.name, where.bytes, c.name.c_str(), c.type.c_str(), c.kind.c_str(), name_of(c.instructions),
+                    speed, speed / limit);
+      json_ += (json_.empty() ? "" : ",\n") + std::string(line);
+      c.gigabytes_per_second.clear();
+    }
+  }
+
+  int rounds_;
+  std::vector<contender> all_;
+  std::vector<std::byte> memory_;
+  std::string json_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string json;
+  int rounds = 15;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view const word = argv[i];
+    if (word == "--quick") {
+      rounds = 3;
+    } else if (word == "--json" && i + 1 < argc) {
+      json = argv[++i];
+    } else {
+      std::fprintf(stderr, "usage: fold [--json <file>] [--quick]\n");
+      return 2;
+    }
+  }
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(0, &cores);
+  ::pthread_setaffinity_np(::pthread_self(), sizeof cores, &cores);
+
+  bench all(rounds);
+  all.reduction<tutti::sum<float>>();
+  all.reduction<tutti::sum<double>>();
+  all.reduction<tutti::sum<tutti::half>>();
+  all.reduction<tutti::sum<tutti::bfloat16>>();
+  all.reduction<tutti::sum<std::int8_t>>();
+  all.reduction<tutti::sum<std::int32_t>>();
+  all.reduction<tutti::prod<std::int64_t>>();
+  all.reduction<tutti::min<float>>();
+  all.reduction<tutti::max<float>>();
+  all.reduction<tutti::min<std::int64_t>>();
+  all.reduction<tutti::mean<float>>();
+  all.reduction<tutti::bit_xor<std::uint32_t>>();
+  all.reduction<damping<float>>();
+  all.reduction<damping<tutti::half>>();
+  std::printf("The processor has %s; medians of %d rounds\n", name_of(tutti::available_instructions()), rounds);
+  for (place const& where : places) {
+    all.run(where);
+  }
+  if (!json.empty()) {
+    std::FILE* const file = std::fopen(json.c_str(), "w");
+    if (file == nullptr) {
+      std::fprintf(stderr, "cannot write %s\n", json.c_str());
+      return 1;
+    }
+    all.write(file);
+    std::fclose(file);
+  }
+  return 0;
+}
