@@ -27,12 +27,12 @@ BOOST_AUTO_TEST_CASE(a_functor_of_halves) {
   check(tutti::reduce_with<tutti::half>([](tutti::half a, tutti::half b) { return tutti::half(2 * a - b); }));
 }
 
-[[gnu::noinline]] int elsewhere(int a, int b) {
+[[gnu::noinline]] unsigned elsewhere(unsigned a, unsigned b) {
   return 3 * a - b;
 }
 BOOST_AUTO_TEST_CASE(a_functor_that_cannot_be_inlined) {
-  int (*const volatile pointer)(int, int) = elsewhere;
-  check(tutti::reduce_with<int>(+pointer));
+  unsigned (*const volatile pointer)(unsigned, unsigned) = elsewhere;
+  check(tutti::reduce_with<unsigned>(+pointer));
 }
 
 struct point {
