@@ -30,6 +30,7 @@
 #include <tutti/topology/butterfly.hpp>         // IWYU pragma: export
 #include <tutti/topology/chain.hpp>             // IWYU pragma: export
 #include <tutti/topology/direct.hpp>            // IWYU pragma: export
+#include <tutti/topology/double_tree.hpp>       // IWYU pragma: export
 #include <tutti/topology/doubling.hpp>          // IWYU pragma: export
 #include <tutti/topology/planned.hpp>           // IWYU pragma: export
 #include <tutti/topology/ring.hpp>              // IWYU pragma: export

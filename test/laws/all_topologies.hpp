@@ -6,6 +6,7 @@
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/chain.hpp>
 #include <tutti/topology/direct.hpp>
+#include <tutti/topology/double_tree.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
@@ -13,7 +14,7 @@
 namespace laws {
 
 /// Every topology that tutti has: a new one joins the tests of the operators here.
-using all_topologies = topologies<tutti::ring, tutti::chain, tutti::binary_tree, tutti::doubling, tutti::butterfly,
-                                  tutti::star, tutti::direct>;
+using all_topologies = topologies<tutti::ring, tutti::chain, tutti::binary_tree, tutti::double_tree, tutti::doubling,
+                                  tutti::butterfly, tutti::star, tutti::direct>;
 
 }  // namespace laws

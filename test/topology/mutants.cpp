@@ -5,6 +5,7 @@
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/chain.hpp>
 #include <tutti/topology/direct.hpp>
+#include <tutti/topology/double_tree.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
@@ -175,6 +176,9 @@ BOOST_AUTO_TEST_CASE(chain) {
 }
 BOOST_AUTO_TEST_CASE(binary_tree) {
   refuse_all_of<tutti::binary_tree>();
+}
+BOOST_AUTO_TEST_CASE(double_tree) {
+  refuse_all_of<tutti::double_tree>();
 }
 BOOST_AUTO_TEST_CASE(doubling) {
   refuse_all_of<tutti::doubling>();
