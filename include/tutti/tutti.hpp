@@ -32,6 +32,7 @@
 #include <tutti/topology/direct.hpp>            // IWYU pragma: export
 #include <tutti/topology/double_tree.hpp>       // IWYU pragma: export
 #include <tutti/topology/doubling.hpp>          // IWYU pragma: export
+#include <tutti/topology/hierarchical.hpp>      // IWYU pragma: export
 #include <tutti/topology/planned.hpp>           // IWYU pragma: export
 #include <tutti/topology/ring.hpp>              // IWYU pragma: export
 #include <tutti/topology/star.hpp>              // IWYU pragma: export

@@ -16,6 +16,8 @@ static_assert(tracer<no_trace> && tracer<memory_trace>);
 
 static_assert(topology<ring> && topology<chain> && topology<binary_tree> && topology<doubling>);
 static_assert(topology<double_tree> && topology<butterfly> && topology<star> && topology<direct>);
+static_assert(topology<hierarchical<ring, ring>> && topology<hierarchical<ring, ring, by_host>>);
+static_assert(grouping<consecutive> && grouping<by_host>);
 static_assert(topology<edge> && offers<edge, op::transfer>);
 static_assert(topology<planned<true>> && offers<planned<true>, op::allreduce>);
 static_assert(topology<plan<true>> && offers<plan<true>, op::allreduce>);

@@ -7,6 +7,7 @@
 #include <tutti/topology/direct.hpp>
 #include <tutti/topology/double_tree.hpp>
 #include <tutti/topology/doubling.hpp>
+#include <tutti/topology/hierarchical.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
 
@@ -168,6 +169,17 @@ void refuse_all_of() {
   });
 }
 
+/// Hosts of so many ranks.
+template <class Inner, class Outer, rank_type RanksPerHost>
+struct hosts_of : tutti::hierarchical<Inner, Outer> {
+  hosts_of() : tutti::hierarchical<Inner, Outer>(Inner{}, Outer{}, RanksPerHost) {}
+};
+
+BOOST_AUTO_TEST_CASE(hierarchical) {
+  refuse_all_of<hosts_of<tutti::binary_tree, tutti::doubling, 2>>();
+  refuse_all_of<hosts_of<tutti::ring, tutti::ring, 3>>();
+  refuse_all_of<hosts_of<tutti::chain, tutti::double_tree, 2>>();
+}
 BOOST_AUTO_TEST_CASE(ring) {
   refuse_all_of<tutti::ring>();
 }

@@ -72,7 +72,7 @@ struct transfer {
 /// What a rank says it is doing. All ranks of an operation must say the same; the transports compare
 /// the fingerprint on the first message of every edge, and show the text when it differs.
 struct call {
-  static constexpr std::size_t text = 12;  ///< names are cut to this many characters, for reports only
+  static constexpr std::size_t text = 13;  ///< names are cut to this many characters, for reports only
 
   std::uint64_t count = 0;       ///< elements in the vector (for send/recv: in the message)
   std::uint32_t root = no_rank;  ///< no_rank where the operation has none

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/core/host_map.hpp>
+#include <tutti/topology/concept.hpp>
+
+namespace tutti {
+
+/// Puts n ranks into groups, such as hosts. The members of a group are numbered from 0 on, in the order
+/// of their ranks.
+template <class G>
+concept grouping = std::copyable<G> && requires(G const g, rank_type n, rank_type k, rank_type i) {
+  { G::in_rank_order } -> std::convertible_to<bool>;  // each group is an interval of ranks
+  { g.groups(n) } -> std::same_as<rank_type>;
+  { g.group(n, k) } -> std::same_as<rank_type>;      // of rank k
+  { g.local(n, k) } -> std::same_as<rank_type>;      // rank k's number in its group
+  { g.size(n, k) } -> std::same_as<rank_type>;       // of group k
+  { g.member(n, k, i) } -> std::same_as<rank_type>;  // member i of group k
+};
+
+/// So many ranks each, one group after the other; what is left makes a last, smaller one.
+class consecutive {
+ public:
+  static constexpr bool in_rank_order = true;
+
+  /// @throws precondition_error for groups of nobody
+  constexpr explicit consecutive(rank_type each) : each_(each) {
+    expects(each != 0, "a group has at least one rank: give the number of ranks per host, e.g. world.local_size()");
+  }
+
+  [[nodiscard]] constexpr rank_type groups(rank_type n) const noexcept { return (n - 1) / each_ + 1; }
+  [[nodiscard]] constexpr rank_type group(rank_type, rank_type r) const noexcept { return r / each_; }
+  [[nodiscard]] constexpr rank_type local(rank_type, rank_type r) const noexcept { return r % each_; }
+  [[nodiscard]] constexpr rank_type size(rank_type n, rank_type group) const noexcept {
+    return n - group * each_ < each_ ? n - group * each_ : each_;
+  }
+  [[nodiscard]] constexpr rank_type member(rank_type, rank_type group, rank_type i) const noexcept {
+    return group * each_ + i;
+  }
+
+ private:
+  rank_type each_;
+};
+
+/// The hosts of a map, whatever their sizes and wherever their ranks are.
+///
+/// @pre the map outlives it
+class by_host {
+ public:
+  static constexpr bool in_rank_order = false;  // not known before the program runs
+
+  constexpr explicit by_host(host_map const& map) noexcept : map_(&map) {}
+
+  /// @throws precondition_error if the map is another world's
+  [[nodiscard]] constexpr rank_type groups(rank_type n) const {
+    expects(n == map_->ranks(), "the hosts are those of another world: give hierarchical its own world.hosts()");
+    return map_->hosts();
+  }
+  [[nodiscard]] constexpr rank_type group(rank_type, rank_type r) const noexcept { return map_->host(r); }
+  [[nodiscard]] constexpr rank_type local(rank_type, rank_type r) const noexcept { return map_->local(r); }
+  [[nodiscard]] constexpr rank_type size(rank_type, rank_type group) const noexcept {
+    return static_cast<rank_type>(map_->members(group).size());
+  }
+  [[nodiscard]] constexpr rank_type member(rank_type, rank_type group, rank_type i) const noexcept {
+    return map_->members(group)[i];
+  }
+
+ private:
+  host_map const* map_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/grouping.hpp>
+#include <tutti/topology/tree.hpp>
+
+#include <array>
+#include <numeric>
+
+namespace tutti {
+
+/// Two topologies in one schedule: `Inner` among the ranks of each host, `Outer` among the hosts, each of
+/// which one rank speaks for. Between hosts there is one stream of messages.
+///
+///     tutti::allreduce sum{world, tutti::hierarchical{tutti::binary_tree{}, tutti::ring{}, world.hosts()},
+///                          tutti::sum<float>{}};
+///
+/// Allreduce: every host reduces to its speaker, the speakers reduce among each other, every speaker tells
+/// its host. A rooted operation leaves out what it does not need, and on the root's host the root speaks.
+/// Hosts need not have equally many ranks.
+///
+/// Cost: with h hosts, allreduce takes Inner's reduce on a host, Outer's allreduce among h ranks and
+/// Inner's broadcast, one after the other, or in segments at the same time. Between hosts it sends what
+/// Outer sends among h ranks: with the ring 2 (h - 1) / h S per host, in 2 (h - 1) messages. The other way
+/// to do it is that each of a host's p ranks reduces a p-th of the vector between the hosts: p streams with
+/// p times as many messages and connections, and in all as many bytes. It shares the combining among p
+/// ranks, which a network is rarely fast enough to notice.
+template <topology Inner, topology Outer, grouping Groups = consecutive>
+class hierarchical {
+  static constexpr auto full_name = [] {
+    constexpr std::string_view parts[] = {"hierarchical<", Inner::name, ", ", Outer::name, ">"};
+    std::array<char, parts[0].size() + parts[1].size() + parts[2].size() + parts[3].size() + parts[4].size()> text{};
+    std::size_t at = 0;
+    for (std::string_view const part : parts) {
+      at += part.copy(text.data() + at, part.size());
+    }
+    return text;
+  }();
+
+  /// What an operation consists of.
+  template <class Op>
+  static constexpr bool reduces = std::same_as<Op, op::allreduce> || std::same_as<Op, op::reduce>;
+  template <class Op>
+  static constexpr bool spreads = std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>;
+  template <class Op>
+  static constexpr bool possible =
+      (reduces<Op> || spreads<Op>)&&offers<Outer, Op> &&
+      (!reduces<Op> || offers<Inner, op::reduce>)&&(!spreads<Op> || offers<Inner, op::broadcast>);
+
+ public:
+  static constexpr std::string_view name{full_name.data(), full_name.size()};
+  static constexpr bool keeps_order = Inner::keeps_order && Outer::keeps_order && Groups::in_rank_order;
+  static constexpr bool sends_raw_contributions = false;
+
+  constexpr hierarchical(Inner inner, Outer outer, Groups groups) : inner_(inner), outer_(outer), groups_(groups) {}
+  /// Hosts of so many consecutive ranks each; the last one may have fewer.
+  constexpr hierarchical(Inner inner, Outer outer, rank_type ranks_per_host)
+    requires std::same_as<Groups, consecutive>
+      : hierarchical(inner, outer, consecutive(ranks_per_host)) {}
+  /// The hosts of a world, as `world.hosts()` gives them. @pre the map outlives this
+  constexpr hierarchical(Inner inner, Outer outer, host_map const& hosts)
+    requires std::same_as<Groups, by_host>
+      : hierarchical(inner, outer, by_host(hosts)) {}
+
+  /// The vector is cut so that the blocks of every stage are whole numbers of blocks.
+  template <class Op>
+    requires possible<Op>
+  [[nodiscard]] constexpr std::uint32_t blocks(Op const& o, rank_type n) const {
+    const rank_type hosts = groups_.groups(n);
+    std::uint64_t all = outer_.blocks(among_hosts(o, n), hosts);
+    for (rank_type host = 0; host < hosts; ++host) {
+      const rank_type size = groups_.size(n, host);
+      if (host == 0 || size != groups_.size(n, host - 1)) {
+        all = reduces<Op> ? std::lcm(all, inner_blocks<op::reduce>(size)) : all;
+        all = spreads<Op> ? std::lcm(all, inner_blocks<op::broadcast>(size)) : all;
+        expects(all <= UINT32_MAX,
+                "hierarchical: hosts of so many different sizes would cut the vector into too "
+                "many blocks: choose an inner topology that does not cut it, such as binary_tree");
+      }
+    }
+    return static_cast<std::uint32_t>(all);
+  }
+
+  template <class Op>
+    requires possible<Op>
+  [[nodiscard]] constexpr std::uint32_t steps(Op const& o, rank_type n, rank_type me) const {
+    stages<Op> const s(*this, o, n, me);
+    return n == 1 ? (reduces<Op> ? 1 : 0) : s.up + s.across + s.down;
+  }
+
+  template <class Op>
+    requires possible<Op>
+  [[nodiscard]] constexpr step at(Op const& o, rank_type n, rank_type me, std::uint32_t i) const {
+    if (n == 1) {
+      return keep_own(0);
+    }
+    stages<Op> const s(*this, o, n, me);
+    auto const member = [&](rank_type local) { return groups_.member(n, s.host, local); };
+    if constexpr (reduces<Op>) {
+      if (i < s.up) {
+        // What a host has is not yet the result, unless there is no other.
+        auto const memory = [&](rank_type, space m) { return m == space::output && s.hosts > 1 ? space::work : m; };
+        const op::reduce to{s.speaker};
+        return placed(inner_.at(to, s.size, s.local, i), me, inner_.blocks(to, s.size), blocks(o, n), member, memory);
+      }
+      i -= s.up;
+    }
+    if (i < s.across) {
+      auto const speaker = [&](rank_type host) { return groups_.member(n, host, speaker_of(o, n, host)); };
+      // What a host contributes is what its ranks have added up.
+      auto const memory = [&](rank_type r, space m) {
+        return reduces<Op> && m == space::input && groups_.size(n, groups_.group(n, r)) > 1 ? space::work : m;
+      };
+      auto const among = among_hosts(o, n);
+      return placed(outer_.at(among, s.hosts, s.host, i), me, outer_.blocks(among, s.hosts), blocks(o, n), speaker,
+                    memory);
+    }
+    if constexpr (spreads<Op>) {
+      // The speaker has the result, or is the root.
+      auto const memory = [&](rank_type r, space m) { return m == space::input ? source(o, r) : m; };
+      const op::broadcast from{s.speaker};
+      return placed(inner_.at(from, s.size, s.local, i - s.across), me, inner_.blocks(from, s.size), blocks(o, n),
+                    member, memory);
+    }
+    return {};
+  }
+
+ private:
+  /// Where a rank stands in an operation, and how many steps it takes in each stage.
+  template <class Op>
+  struct stages {
+    constexpr stages(hierarchical const& h, Op const& o, rank_type n, rank_type me)
+        : hosts(h.groups_.groups(n)),
+          host(h.groups_.group(n, me)),
+          size(h.groups_.size(n, host)),
+          local(h.groups_.local(n, me)),
+          speaker(h.speaker_of(o, n, host)) {
+      if constexpr (reduces<Op>) {
+        up = size > 1 ? h.inner_.steps(op::reduce{speaker}, size, local) : 0;
+      }
+      across = hosts > 1 && local == speaker ? h.outer_.steps(h.among_hosts(o, n), hosts, host) : 0;
+      if constexpr (spreads<Op>) {
+        down = size > 1 ? h.inner_.steps(op::broadcast{speaker}, size, local) : 0;
+      }
+    }
+
+    rank_type hosts;
+    rank_type host;
+    rank_type size;  ///< of the host
+    rank_type local;
+    rank_type speaker;
+    std::uint32_t up = 0;
+    std::uint32_t across = 0;
+    std::uint32_t down = 0;
+  };
+
+  template <class Op>
+  [[nodiscard]] constexpr std::uint32_t inner_blocks(rank_type size) const {
+    if constexpr (offers<Inner, Op>) {
+      return size == 1 ? 1 : inner_.blocks(Op{0}, size);
+    } else {
+      return 1;
+    }
+  }
+
+  /// Who speaks for a host, by its number there.
+  template <class Op>
+  [[nodiscard]] constexpr rank_type speaker_of(Op const& o, rank_type n, rank_type host) const {
+    if constexpr (requires { o.root; }) {
+      return groups_.group(n, o.root) == host ? groups_.local(n, o.root) : 0;
+    } else {
+      return 0;
+    }
+  }
+
+  /// The operation of the outer topology.
+  template <class Op>
+  [[nodiscard]] constexpr Op among_hosts(Op const& o, rank_type n) const {
+    if constexpr (requires { o.root; }) {
+      return Op{groups_.group(n, o.root)};
+    } else {
+      return o;
+    }
+  }
+
+  /// Where a speaker has what it tells its host.
+  template <class Op>
+  [[nodiscard]] static constexpr space source(Op const& o, rank_type speaker) {
+    if constexpr (requires { o.root; }) {
+      return speaker == o.root ? space::input : space::output;
+    } else {
+      return space::output;
+    }
+  }
+
+  /// A step of one stage as a step of the whole: its peers, its memories and its blocks.
+  template <class RankOf, class MemoryOf>
+  [[nodiscard]] static constexpr step placed(step s, rank_type me, std::uint32_t parts, std::uint32_t blocks,
+                                             RankOf rank_of, MemoryOf memory_of) {
+    auto const place = [&](endpoint& e) {
+      e.peer = e.peer == no_rank ? no_rank : rank_of(e.peer);
+      e.memory = memory_of(me, e.memory);
+      e.blocks = {e.blocks.first * (blocks / parts), e.blocks.count * (blocks / parts)};
+    };
+    place(s.send);
+    place(s.receive);
+    s.local = memory_of(me, s.local);
+    s.arrives = s.receives() ? memory_of(s.receive.peer, s.arrives) : s.arrives;
+    return s;
+  }
+
+  [[no_unique_address]] Inner inner_;
+  [[no_unique_address]] Outer outer_;
+  Groups groups_;
+};
+
+template <class Inner, class Outer, std::integral Count>
+hierarchical(Inner, Outer, Count) -> hierarchical<Inner, Outer, consecutive>;
+template <class Inner, class Outer>
+hierarchical(Inner, Outer, host_map const&) -> hierarchical<Inner, Outer, by_host>;
+
+}  // namespace tutti

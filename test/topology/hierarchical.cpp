@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE topology_hierarchical
+#include <laws/topology.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/chain.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/double_tree.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/hierarchical.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/topology/star.hpp>
+
+#include <bit>
+#include <vector>
+
+namespace {
+
+using tutti::binary_tree;
+using tutti::doubling;
+using tutti::hierarchical;
+using tutti::host_map;
+using tutti::rank_type;
+using tutti::ring;
+using tutti::step;
+namespace op = tutti::op;
+
+// Two numbers that do not hide each other: times are a L + b G.
+constexpr std::uint64_t L = 1'000'000'007;
+constexpr std::uint64_t G = 3;
+
+// Proved for hosts of three, the last of which has fewer wherever 3 does not divide n.
+static_assert(laws::hold<op::allreduce>(hierarchical{binary_tree{}, ring{}, 3}, 1, 17));
+static_assert(laws::hold<op::reduce>(hierarchical{binary_tree{}, ring{}, 3}, 1, 17));
+static_assert(laws::hold<op::broadcast>(hierarchical{binary_tree{}, ring{}, 3}, 1, 17));
+static_assert(laws::hold<op::allreduce>(hierarchical{doubling{}, doubling{}, 3}, 1, 17));
+static_assert(laws::hold<op::allreduce>(hierarchical{ring{}, tutti::butterfly{}, 3}, 1, 17));
+
+static_assert(hierarchical<binary_tree, doubling>::keeps_order);
+static_assert(!hierarchical<binary_tree, ring>::keeps_order && !hierarchical<ring, binary_tree>::keeps_order);
+static_assert(!hierarchical<binary_tree, doubling, tutti::by_host>::keeps_order);
+static_assert(hierarchical<binary_tree, ring>::name == "hierarchical<binary_tree, ring>");
+
+// It offers what its parts can do.
+static_assert(tutti::offers<hierarchical<tutti::butterfly, tutti::butterfly>, op::broadcast>);
+static_assert(!tutti::offers<hierarchical<tutti::butterfly, ring>, op::allreduce>);
+static_assert(!tutti::offers<hierarchical<ring, tutti::butterfly>, op::reduce>);
+static_assert(!tutti::offers<hierarchical<ring, ring>, op::allgather>);
+
+template <class Inner>
+void check_over_every_outer(std::initializer_list<rank_type> sizes) {
+  for (rank_type const per_host : {1U, 2U, 3U, 4U, 8U, 100U}) {
+    laws::check(hierarchical{Inner{}, ring{}, per_host}, sizes);
+    laws::check(hierarchical{Inner{}, tutti::chain{}, per_host}, sizes);
+    laws::check(hierarchical{Inner{}, binary_tree{}, per_host}, sizes);
+    laws::check(hierarchical{Inner{}, tutti::double_tree{}, per_host}, sizes);
+    laws::check(hierarchical{Inner{}, doubling{}, per_host}, sizes);
+    laws::check(hierarchical{Inner{}, tutti::butterfly{}, per_host}, sizes);
+    laws::check(hierarchical{Inner{}, tutti::star{}, per_host}, sizes);
+    laws::check(hierarchical{Inner{}, tutti::direct{}, per_host}, sizes);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(is_right_whatever_it_is_made_of) {
+  check_over_every_outer<ring>({1, 2, 5, 6, 8, 11});
+  check_over_every_outer<binary_tree>({1, 4, 6, 9});
+  check_over_every_outer<tutti::double_tree>({4, 7, 12});
+  laws::check(hierarchical{tutti::chain{}, ring{}, 3}, {5, 6, 12});
+  laws::check(hierarchical{doubling{}, ring{}, 4}, {5, 8, 13});
+  laws::check(hierarchical{tutti::star{}, ring{}, 4}, {5, 8, 13});
+  laws::check(hierarchical{tutti::direct{}, ring{}, 4}, {5, 8, 13});
+}
+
+BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
+  laws::check(hierarchical{binary_tree{}, ring{}, 8}, {31, 32, 33, 64, 100});
+  BOOST_TEST(bool(laws::run(hierarchical{binary_tree{}, doubling{}, 16}, op::allreduce{}, 1000)));
+}
+
+/// Hosts as a launcher that deals ranks out one by one makes them, and hosts of all sizes.
+host_map dealt_out(rank_type n, rank_type hosts) {
+  std::vector<rank_type> host_of;
+  for (rank_type r = 0; r < n; ++r) {
+    host_of.push_back(r % hosts);
+  }
+  return host_map(host_of);
+}
+
+BOOST_AUTO_TEST_CASE(is_right_wherever_the_ranks_are) {
+  for (auto const& host_of : {std::vector{0},
+                              {7, 7, 7, 2, 2},
+                              {2, 2, 7, 7, 7},
+                              {1, 2, 2, 1, 1},
+                              {0, 1, 1, 1, 2, 2},
+                              {0, 1, 2, 0, 1, 2, 0},
+                              {0, 1, 2, 3, 4, 5, 6}}) {
+    const host_map map(host_of);
+    laws::check(hierarchical{binary_tree{}, ring{}, map}, {map.ranks()});
+    laws::check(hierarchical{ring{}, ring{}, map}, {map.ranks()});
+    laws::check(hierarchical{ring{}, doubling{}, map}, {map.ranks()});
+    laws::check(hierarchical{tutti::double_tree{}, tutti::butterfly{}, map}, {map.ranks()});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(refuses_what_makes_no_sense) {
+  BOOST_CHECK_THROW(hierarchical(ring{}, ring{}, 0), tutti::precondition_error);
+  const host_map map = dealt_out(6, 2);
+  BOOST_CHECK_THROW(std::ignore = hierarchical(ring{}, ring{}, map).blocks(op::allreduce{}, 5),
+                    tutti::precondition_error);
+}
+
+BOOST_AUTO_TEST_CASE(needs_no_waiting) {
+  for (rank_type n = 2; n <= 17; ++n) {
+    for (rank_type const per_host : {2U, 4U}) {
+      auto const tree = hierarchical{binary_tree{}, ring{}, per_host};
+      BOOST_TEST(both(verify(tree, op::allreduce{}, n), verify(tree, op::reduce{n / 2}, n)).war_free);
+      auto const rings = hierarchical{ring{}, ring{}, per_host};
+      BOOST_TEST(both(verify(rings, op::allreduce{}, n), verify(rings, op::broadcast{n / 2}, n)).war_free);
+    }
+  }
+}
+
+/// What all ranks send to ranks of other hosts.
+struct between_hosts {
+  std::uint64_t messages = 0;
+  std::uint64_t elements = 0;
+  std::uint64_t pairs = 0;  ///< of ranks, one of which sends to the other
+
+  friend bool operator==(between_hosts, between_hosts) = default;
+};
+
+template <class Topology, tutti::grouping Groups>
+between_hosts count(Topology const& topology, Groups const& hosts, rank_type n, std::size_t vector) {
+  between_hosts all;
+  op::allreduce const o;
+  for (rank_type r = 0; r < n; ++r) {
+    std::vector<bool> met(n);
+    for (std::uint32_t i = 0; i < topology.steps(o, n, r); ++i) {
+      const step s = topology.at(o, n, r, i);
+      if (s.sends() && hosts.group(n, s.send.peer) != hosts.group(n, r)) {
+        ++all.messages;
+        all.elements += tutti::elements(vector, topology.blocks(o, n), s.send.blocks);
+        all.pairs += met[s.send.peer] ? 0U : 1U;
+        met[s.send.peer] = true;
+      }
+    }
+  }
+  return all;
+}
+
+// h hosts of p ranks. Between them: what h ranks would send, on their edges only.
+BOOST_AUTO_TEST_CASE(there_is_one_stream_between_hosts) {
+  for (rank_type const h : {2U, 3U, 4U, 8U}) {
+    for (rank_type const p : {1U, 2U, 4U, 8U}) {
+      const rank_type n = h * p;
+      const std::uint64_t S = 5040 * 16;
+      const tutti::consecutive hosts(p);
+      auto const rings = count(hierarchical{binary_tree{}, ring{}, p}, hosts, n, S);
+      BOOST_TEST((rings == between_hosts{.messages = 2 * h * (h - 1), .elements = 2 * (h - 1) * S, .pairs = h}));
+      auto const exchanges = count(hierarchical{binary_tree{}, doubling{}, p}, hosts, n, S);
+      BOOST_TEST(exchanges.elements == cost_of(doubling{}, op::allreduce{}, h, S).traffic);
+      BOOST_TEST(exchanges.messages == cost_of(doubling{}, op::allreduce{}, h, S).messages);
+
+      // A flat ring over neighbours crosses each border with nearly as much, in p times as many messages.
+      auto const flat = count(ring{}, hosts, n, S);
+      BOOST_TEST((flat == between_hosts{.messages = 2 * h * (n - 1), .elements = 2 * (n - 1) * S / p, .pairs = h}));
+      // Ranks dealt out to the hosts one by one: every hop crosses a border, p times as much.
+      const host_map map = dealt_out(n, h);
+      auto const dealt = count(ring{}, tutti::by_host(map), n, S);
+      BOOST_TEST((dealt == between_hosts{.messages = 2 * n * (n - 1), .elements = 2 * (n - 1) * S, .pairs = n}));
+      BOOST_TEST((count(hierarchical{binary_tree{}, ring{}, map}, tutti::by_host(map), n, S) == rings));
+      // Recursive doubling sends between hosts what each of their ranks has: p times as much.
+      if (std::has_single_bit(h)) {
+        BOOST_TEST(count(doubling{}, hosts, n, S).elements == p * exchanges.elements);
+      }
+    }
+  }
+}
+
+// One stage after the other, if nothing is cut into segments.
+BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
+  const std::uint64_t S = 5040;
+  for (rank_type const h : {2U, 3U, 5U}) {
+    for (rank_type const p : {2U, 4U, 8U}) {
+      const hierarchical both_ways{doubling{}, ring{}, p};
+      auto const stages = price(doubling{}, op::reduce{0}, p, S, L, G) + price(ring{}, op::allreduce{}, h, S, L, G) +
+                          price(doubling{}, op::broadcast{0}, p, S, L, G);
+      BOOST_TEST(price(both_ways, op::allreduce{}, h * p, S, L, G) == stages);
+
+      auto const c = cost_of(both_ways, op::allreduce{}, h * p, S);
+      BOOST_TEST(c.messages == 2 * h * (p - 1) + 2 * h * (h - 1));
+      BOOST_TEST(c.traffic == 2 * h * (p - 1) * S + 2 * (h - 1) * S);
+      BOOST_TEST(cost_of(both_ways, op::reduce{h}, h * p, S).messages == h * (p - 1) + h * (h - 1));
+      BOOST_TEST(cost_of(both_ways, op::broadcast{h}, h * p, S).traffic == (h * p - 1) * S);
+    }
+  }
+}
+
+}  // namespace
