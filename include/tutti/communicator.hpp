@@ -6,6 +6,7 @@
 #include <tutti/core/error.hpp>
 #include <tutti/core/expects.hpp>
 #include <tutti/core/extent.hpp>
+#include <tutti/core/host_map.hpp>
 #include <tutti/core/pending.hpp>
 #include <tutti/core/recorder.hpp>
 #include <tutti/core/stream_numbers.hpp>
@@ -14,21 +15,11 @@
 #include <tutti/transport/concept.hpp>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace tutti {
-
-/// What a transport may be told when it is opened: its `options`, if it has any.
-template <class Transport>
-struct options_of {
-  struct type {};
-};
-template <class Transport>
-  requires requires { typename Transport::options; }
-struct options_of<Transport> {
-  using type = typename Transport::options;
-};
 
 /// How a rank takes part in a world.
 template <class Transport>
@@ -58,7 +49,8 @@ class communicator {
         settings_(o),
         members_(introduce(meet, o.role)),
         crowded_(neighbours() > std::thread::hardware_concurrency()),
-        transport_(open(meet, o)),
+        transport_(open_transport<Transport>(meet, o.transport)),
+        hosts_(find_hosts()),
         trace_(std::move(trace)),
         sends_(meet.size()),
         receives_(meet.size()) {
@@ -78,6 +70,22 @@ class communicator {
   /// Host, process and role of every rank.
   [[nodiscard]] std::vector<member> const& members() const noexcept { return members_; }
   [[nodiscard]] std::string const& role() const noexcept { return settings_.role; }
+
+  /// Which ranks share a host: as the transport sees it, or by the names of the hosts.
+  ///
+  ///     tutti::hierarchical{tutti::binary_tree{}, tutti::ring{}, world.hosts()}
+  [[nodiscard]] host_map const& hosts() const noexcept {
+    if constexpr (requires { transport_.hosts(); }) {
+      return transport_.hosts();
+    } else {
+      return hosts_;
+    }
+  }
+  /// How many ranks are on this rank's host, and which of them this rank is.
+  [[nodiscard]] rank_type local_size() const noexcept {
+    return static_cast<rank_type>(hosts().members(hosts().host(rank_)).size());
+  }
+  [[nodiscard]] rank_type local_rank() const noexcept { return hosts().local(rank_); }
 
   /// What it was made with; `split` makes others alike.
   [[nodiscard]] options const& settings() const noexcept { return settings_; }
@@ -172,6 +180,18 @@ class communicator {
     return count;
   }
 
+  [[nodiscard]] host_map find_hosts() const {
+    if constexpr (requires { transport_.hosts(); }) {
+      return {};
+    } else {
+      std::vector<std::string_view> names;
+      for (member const& m : members_) {
+        names.push_back(m.host);
+      }
+      return host_map(names);
+    }
+  }
+
   /// "rank 2 (worker:1 on node7, pid 4242)".
   [[nodiscard]] std::string who(rank_type r) const {
     return r >= members_.size() ? "an unknown rank" : tutti::describe(r, members_[r]);
@@ -182,15 +202,6 @@ class communicator {
     auto const& all = transport_.incidents();
     for (; incidents_traced_ < all.size(); ++incidents_traced_) {
       trace_.record({.kind = event_kind::note, .time = transport_.now(), .text = all[incidents_traced_]});
-    }
-  }
-
-  template <class Meet>
-  static Transport open(Meet& meet, options const& o) {
-    if constexpr (std::constructible_from<Transport, Meet&, decltype(o.transport) const&>) {
-      return Transport(meet, o.transport);
-    } else {
-      return Transport(meet);
     }
   }
 
@@ -213,6 +224,7 @@ class communicator {
   std::vector<member> members_;
   bool crowded_;
   Transport transport_;
+  host_map hosts_;  ///< empty if the transport knows them
   [[no_unique_address]] Trace trace_;
   stream_numbers streams_;
   transfer_numbers sends_;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <tutti/bootstrap/launched_rendezvous.hpp>
+#include <tutti/bootstrap/team_rendezvous.hpp>
+#include <tutti/bootstrap/threads.hpp>
 #include <tutti/communicator.hpp>
 
 namespace tutti {
@@ -29,6 +31,28 @@ template <class Transport, rank_type N = dynamic, class Trace = no_trace, class 
   }
   Meet meet(where);
   return communicator<Transport, N, Trace>(meet, options, std::move(trace));
+}
+
+/// The same with several ranks in each process: `threads` of them run `f(world)` here. How many may differ
+/// from process to process.
+///
+///     auto results = tutti::join<tutti::by_locality<tutti::loopback, tutti::tcp>>(4, [](auto& world) { ... });
+///
+/// Returns what the threads of this process returned, in the order of their ranks, or why they failed.
+/// @throws error (failure::join) as above
+template <class Transport, class Meet = launched_rendezvous, class F>
+  requires in_process<Transport>
+[[nodiscard]] auto join(rank_type threads, F&& f, world_options<Transport> options = {}) {
+  environment const where = read_environment();
+  if (options.role.empty()) {
+    options.role = where.role;
+  }
+  Meet processes(where);
+  return run_threads(threads, [&](thread_rendezvous& seat) {
+    team_rendezvous meet(seat, processes);
+    communicator<Transport> world(meet, options);
+    return f(world);
+  });
 }
 
 }  // namespace tutti

@@ -165,11 +165,13 @@ BOOST_AUTO_TEST_CASE(what_the_user_sets_wins_over_every_launcher) {
   }
   auto const e = read(with(own, {{"TUTTI_TIMEOUT", "0.25"},
                                  {"TUTTI_INTERFACE", "ib0"},
+                                 {"TUTTI_NODE", "rack 3"},
                                  {"TUTTI_JOB", "j"},
                                  {"TUTTI_LOCAL_RANK", "0"},
                                  {"TUTTI_LOCAL_SIZE", "2"}}));
   BOOST_TEST((e.patience == 250ms));
   BOOST_TEST(e.interface == "ib0");
+  BOOST_TEST(e.node == "rack 3");
   BOOST_TEST(e.job == "j");
   BOOST_TEST(e.local_rank == 0U);
   BOOST_TEST(e.local_size == 2U);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE collective_models
 #include <tutti/bootstrap/launched_rendezvous.hpp>
+#include <tutti/bootstrap/team_rendezvous.hpp>
 #include <tutti/trace/memory_trace.hpp>
+#include <tutti/transport/by_locality.hpp>
 #include <tutti/transport/tcp.hpp>
 #include <tutti/tutti.hpp>
 
@@ -28,6 +30,14 @@ static_assert(in_process<loopback> && inquires<loopback>);
 static_assert(transport<shared_memory> && inquires<shared_memory> && !in_process<shared_memory>);
 static_assert(transport<tcp> && inquires<tcp> && !in_process<tcp>);
 
+static_assert(known_by_world<loopback> && known_by_world<shared_memory>);
+using processes_and_tcp = by_locality<shared_memory, tcp>;
+using threads_and_tcp = by_locality<loopback, tcp>;
+static_assert(transport<processes_and_tcp> && inquires<processes_and_tcp> && !in_process<processes_and_tcp>);
+static_assert(in_process<threads_and_tcp> && shares_memory<threads_and_tcp> && inquires<threads_and_tcp>);
+
+static_assert(rendezvous<team_rendezvous<thread_rendezvous, launched_rendezvous>>);
+static_assert(part_of_world<neighbours<thread_rendezvous>>);
 static_assert(rendezvous<thread_rendezvous> && rendezvous<process_rendezvous> && rendezvous<launched_rendezvous>);
 static_assert(rendezvous<tcp_rendezvous> && rendezvous<file_rendezvous>);
 

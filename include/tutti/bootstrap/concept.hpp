@@ -22,4 +22,21 @@ concept rendezvous = requires(M& m, M const& c, std::string_view mine) {
   { m.exchange(mine) } -> std::same_as<std::vector<std::string>>;
 };
 
+/// A rendezvous of some members of a larger world: a transport that is made from it and is
+/// `known_by_world` names ranks in its faults and errors by their numbers there.
+template <class M>
+concept part_of_world = rendezvous<M> && requires(M const& m, rank_type r) {
+  { m.world_rank(r) } -> std::same_as<rank_type>;
+};
+
+/// The number by which rank r of a rendezvous is known.
+template <rendezvous M>
+[[nodiscard]] rank_type world_rank(M const& meet, rank_type r) {
+  if constexpr (part_of_world<M>) {
+    return meet.world_rank(r);
+  } else {
+    return r;
+  }
+}
+
 }  // namespace tutti

@@ -23,6 +23,7 @@ struct environment {
   std::string directory;           ///< where they meet through files instead; empty: nowhere
   std::string job;                 ///< what the launcher calls this job; empty if nothing
   std::string interface;           ///< the network interface to use; empty: the one on the route
+  std::string node;                ///< what tells this host from others; empty: what the system says
   std::string role;                ///< of this rank in a list of hosts
   duration patience = join_timeout;
 };
@@ -30,8 +31,8 @@ struct environment {
 /// Reads an environment through a lookup function: name of a variable to its value, or null.
 ///
 /// TUTTI_RANK, TUTTI_SIZE, TUTTI_LOCAL_RANK, TUTTI_LOCAL_SIZE, TUTTI_MASTER_ADDR, TUTTI_MASTER_PORT,
-/// TUTTI_STORE (tcp or file:PATH), TUTTI_HOSTS (a list, or file:PATH), TUTTI_JOB, TUTTI_INTERFACE and
-/// TUTTI_TIMEOUT (seconds) win over all else. Ranks and sizes come from the first of torchrun, Open
+/// TUTTI_STORE (tcp or file:PATH), TUTTI_HOSTS (a list, or file:PATH), TUTTI_JOB, TUTTI_INTERFACE,
+/// TUTTI_NODE and TUTTI_TIMEOUT (seconds) win over all else. Ranks and sizes come from the first of torchrun, Open
 /// MPI, MPICH and Slurm that gives both.
 template <class Lookup>
 class environment_reader {
@@ -49,6 +50,7 @@ class environment_reader {
       e.patience = std::chrono::milliseconds(milliseconds("TUTTI_TIMEOUT", *seconds));
     }
     e.interface = get("TUTTI_INTERFACE").value_or("");
+    e.node = get("TUTTI_NODE").value_or("");
     find_place(e);
     return e;
   }

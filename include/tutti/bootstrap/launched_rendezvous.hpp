@@ -16,7 +16,7 @@ class basic_launched_rendezvous {
  public:
   /// @throws error(failure::join) that names the ranks at fault
   explicit basic_launched_rendezvous(environment const& e = read_environment())
-      : rank_(e.rank), size_(e.size), one_host_(e.local_size == e.size), interface_(e.interface) {
+      : rank_(e.rank), size_(e.size), one_host_(e.local_size == e.size), interface_(e.interface), node_(e.node) {
     membership const me{e.rank, e.size, e.job, e.role, e.patience};
     if (e.size > 1 && !e.directory.empty()) {
       file_.emplace(e.directory, me);
@@ -54,6 +54,9 @@ class basic_launched_rendezvous {
     return outward ? outward.host() : "127.0.0.1";
   }
 
+  /// What the user says tells this host from others (TUTTI_NODE); empty if nothing.
+  [[nodiscard]] std::string const& node() const noexcept { return node_; }
+
   /// What came to rank 0's port that was no member: where from, and why it was refused.
   [[nodiscard]] std::vector<std::string> refused() const { return tcp_ ? tcp_->refused() : std::vector<std::string>(); }
 
@@ -62,6 +65,7 @@ class basic_launched_rendezvous {
   rank_type size_;
   bool one_host_;
   std::string interface_;
+  std::string node_;
   std::optional<Tcp> tcp_;
   std::optional<File> file_;
 };

@@ -28,6 +28,13 @@ class group_rendezvous {
     return give_.world().transport().local_host();
   }
 
+  /// What tells this host from others, if the parent's transport knows.
+  [[nodiscard]] std::string node() const
+    requires requires(typename Communicator::transport_type const& t) { t.node(); }
+  {
+    return give_.world().transport().node();
+  }
+
   std::vector<std::string> exchange(std::string_view mine) {
     std::vector<std::string> all(members_.size());
     all[rank_] = mine;

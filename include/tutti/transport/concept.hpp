@@ -78,4 +78,25 @@ concept provides_memory = transport<T> && requires(T const& t) {
   { t.memory() } -> std::same_as<counted<memory_source>>;
 };
 
+/// What a transport may be told when it is opened: its `options`, if it has any.
+template <class Transport>
+struct options_of {
+  struct type {};
+};
+template <class Transport>
+  requires requires { typename Transport::options; }
+struct options_of<Transport> {
+  using type = typename Transport::options;
+};
+
+/// Opens a transport from a rendezvous, with its options if it has any.
+template <class Transport, class Meet>
+[[nodiscard]] Transport open_transport(Meet& meet, typename options_of<Transport>::type const& o) {
+  if constexpr (std::constructible_from<Transport, Meet&, decltype(o)>) {
+    return Transport(meet, o);
+  } else {
+    return Transport(meet);
+  }
+}
+
 }  // namespace tutti

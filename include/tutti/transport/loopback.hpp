@@ -115,14 +115,14 @@ class basic_loopback {
  public:
   static constexpr std::string_view name = "loopback";
   static constexpr bool in_process = true;
+  static constexpr bool known_by_world = true;
 
   /// Collective. @throws error(failure::join) when the ranks are not threads of one process, or it
   /// has no descriptors left; and what the rendezvous throws.
   template <rendezvous M>
   explicit basic_loopback(M& meet)
       : world_(join(meet)),
-        room_(world_->segment(), meet.rank(), meet.size(), nullptr, world_->bells(),
-              sleep_barrier(sleep_barrier::offered())),
+        room_(world_->segment(), meet, nullptr, world_->bells(), sleep_barrier(sleep_barrier::offered())),
         out_(room_, world_->chunks(meet.rank())) {}
 
   basic_loopback(basic_loopback const&) = delete;
@@ -195,8 +195,9 @@ class basic_loopback {
       if (text.empty() || ready[r] != "yes") {
         throw error(failure::join, text.empty() ? "no file descriptors left for the doorbells of a loopback world"
                                                 : "loopback joins threads of one process, and rank " +
-                                                      std::to_string(r) + " is in another; use shared_memory or tcp")
-            .between(meet.rank(), {r});
+                                                      std::to_string(world_rank(meet, r)) +
+                                                      " is in another; use shared_memory or tcp")
+            .between(world_rank(meet, meet.rank()), {world_rank(meet, r)});
       }
     }
     return joined;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/bootstrap/concept.hpp>
 #include <tutti/core/error.hpp>
 #include <tutti/core/message.hpp>
 #include <tutti/core/owned.hpp>
@@ -26,21 +27,23 @@ template <class Doorbells>
 class mailroom {
  public:
   /// `origin` is what the places of long messages are counted from.
-  mailroom(mail_segment const& segment, rank_type rank, rank_type size, std::byte* origin, Doorbells& bells,
-           sleep_barrier barrier)
+  template <rendezvous M>
+  mailroom(mail_segment const& segment, M const& meet, std::byte* origin, Doorbells& bells, sleep_barrier barrier)
       : segment_(segment),
         fault_(&segment.fault()),
         origin_(reinterpret_cast<std::uintptr_t>(origin)),
-        out_(std::size_t{size} * lane_count),
-        in_(std::size_t{size} * lane_count),
-        rank_(rank),
-        size_(size),
+        out_(std::size_t{meet.size()} * lane_count),
+        in_(std::size_t{meet.size()} * lane_count),
+        known_as_(meet.size()),
+        rank_(meet.rank()),
+        size_(meet.size()),
         bells_(&bells),
         barrier_(barrier) {
-    for (rank_type peer = 0; peer < size; ++peer) {
+    for (rank_type peer = 0; peer < size_; ++peer) {
+      known_as_[peer] = world_rank(meet, peer);
       for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
-        out_[index(peer, lane)].box = &segment_.box(rank, peer, lane);
-        in_[index(peer, lane)].box = &segment_.box(peer, rank, lane);
+        out_[index(peer, lane)].box = &segment_.box(rank_, peer, lane);
+        in_[index(peer, lane)].box = &segment_.box(peer, rank_, lane);
       }
     }
   }
@@ -54,7 +57,7 @@ class mailroom {
   void leave(Lives&& lives) noexcept {
     for (std::size_t i = 0; i < std::size_t{size_} * lane_count; ++i) {
       if (outgoing& e = out_[i]; !acknowledged(e, e.lent)) {
-        poison({failure::cancelled, rank_, rank_});
+        poison({failure::cancelled, known_as(rank_), known_as(rank_)});
         break;
       }
     }
@@ -66,6 +69,8 @@ class mailroom {
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return size_; }
+  /// By which number a rank goes in faults and errors.
+  [[nodiscard]] rank_type known_as(rank_type r) const noexcept { return known_as_[r]; }
 
   void begin(stream s, call const& what) noexcept {
     lane_state& l = lanes_[s.lane];
@@ -282,7 +287,7 @@ class mailroom {
     }
   }
 
-  void lost(rank_type peer) noexcept { poison({failure::peer_lost, peer, rank_}); }
+  void lost(rank_type peer) noexcept { poison({failure::peer_lost, known_as(peer), known_as(rank_)}); }
 
   /// Marks this rank as a reader, then looks whether the owner may have stopped waiting for readers.
   [[nodiscard]] bool start_reading(incoming& e) noexcept {
@@ -309,18 +314,20 @@ class mailroom {
   }
 
   [[noreturn]] void mismatch(rank_type peer, stream s, std::uint32_t theirs) {
-    poison({failure::mismatch, peer, rank_});
-    std::string const me = "rank " + std::to_string(rank_);
-    std::string const other = "rank " + std::to_string(peer);
+    rank_type const self = known_as(rank_);
+    rank_type const them = known_as(peer);
+    poison({failure::mismatch, them, self});
+    std::string const me = "rank " + std::to_string(self);
+    std::string const other = "rank " + std::to_string(them);
     if (s.lane == transfer_lane) {
       throw error(failure::mismatch, "the message that " + other + " sends is another than " + me +
                                          " receives; send and recv must agree in type and number of elements")
-          .between(rank_, {peer});
+          .between(self, {them});
     }
     throw error(failure::mismatch, me + " called " + segment_.board(rank_, s.lane).describe(lanes_[s.lane].check) +
                                        ", but " + other + " called " + segment_.board(peer, s.lane).describe(theirs) +
                                        "; all ranks must call the same operations in the same order")
-        .between(rank_, {peer});
+        .between(self, {them});
   }
 
   mail_segment segment_;
@@ -328,6 +335,7 @@ class mailroom {
   std::uintptr_t origin_;
   owned_array<outgoing> out_;
   owned_array<incoming> in_;
+  owned_array<rank_type> known_as_;
   lane_state lanes_[lane_count]{};
   std::uint32_t reading_ = 0;  ///< messages that this rank reads in other ranks' memory
   rank_type rank_;

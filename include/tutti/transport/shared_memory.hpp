@@ -22,6 +22,7 @@ class basic_shared_memory {
  public:
   static constexpr std::string_view name = "shared_memory";
   static constexpr bool in_process = false;
+  static constexpr bool known_by_world = true;
   using options = shared_memory_options;
 
   /// Collective. @throws error(failure::join) on every rank when one cannot map the memory or there
@@ -29,7 +30,7 @@ class basic_shared_memory {
   template <rendezvous M>
   explicit basic_shared_memory(M& meet, options const& o = {})
       : world_(meet, o),
-        room_(world_.mail(), meet.rank(), meet.size(), world_.base(), world_.bells(), world_.barrier()),
+        room_(world_.mail(), meet, world_.base(), world_.bells(), world_.barrier()),
         out_(room_, world_.chunks(meet.rank())),
         reader_(world_.peers(), meet.size()) {}
 
@@ -98,7 +99,7 @@ class basic_shared_memory {
   void look() noexcept {
     for (rank_type r = 0; r < size() && !fault(); ++r) {
       if (!lives(r)) {
-        room_.poison({failure::peer_lost, r, rank()});
+        room_.poison({failure::peer_lost, room_.known_as(r), room_.known_as(rank())});
       }
     }
   }
@@ -112,14 +113,14 @@ class basic_shared_memory {
   void unreadable(rank_type peer) {
     int const why = errno;
     if (!lives(peer)) {
-      room_.poison({failure::peer_lost, peer, rank()});
+      room_.poison({failure::peer_lost, room_.known_as(peer), room_.known_as(rank())});
     }
     if (!fault()) {
-      room_.poison({failure::protocol, peer, rank()});
-      throw error(failure::protocol, "the memory of rank " + std::to_string(peer) + " cannot be read (" +
-                                         describe_errno(why) +
+      room_.poison({failure::protocol, room_.known_as(peer), room_.known_as(rank())});
+      throw error(failure::protocol, "the memory of rank " + std::to_string(room_.known_as(peer)) +
+                                         " cannot be read (" + describe_errno(why) +
                                          "); set shared_memory_options::attach_from to SIZE_MAX for such memory")
-          .between(rank(), {peer});
+          .between(room_.known_as(rank()), {room_.known_as(peer)});
     }
   }
 

@@ -37,10 +37,10 @@ class shared_world {
             "shared_memory_options: chunk_bytes and ring_bytes must be multiples of 64, and chunks not empty");
     // Whoever fails still takes part in both exchanges, so that all learn of it at once.
     auto const offers = meet.exchange(attempt([&] { return offer(meet.rank(), o); }));
-    auto const answers = meet.exchange(attempt([&] { return accept(meet.rank(), offers); }));
+    auto const answers = meet.exchange(attempt([&] { return accept(meet, offers); }));
     file().forget_name();
-    check(meet.rank(), offers);
-    check(meet.rank(), answers);
+    check(meet, offers);
+    check(meet, answers);
     conclude(answers);
   }
 
@@ -79,11 +79,13 @@ class shared_world {
     }
   }
 
-  static void check(rank_type me, std::vector<std::string> const& texts) {
+  template <class M>
+  static void check(M const& meet, std::vector<std::string> const& texts) {
     for (rank_type r = 0; r < texts.size(); ++r) {
       if (texts[r].starts_with('!')) {
-        throw error(failure::join, "shared_memory, rank " + std::to_string(r) + ": " + texts[r].substr(1))
-            .between(me, {r});
+        rank_type const them = world_rank(meet, r);
+        throw error(failure::join, "shared_memory, rank " + std::to_string(them) + ": " + texts[r].substr(1))
+            .between(world_rank(meet, meet.rank()), {them});
       }
     }
   }
@@ -124,8 +126,10 @@ class shared_world {
 
   /// "base attaches fences": where this rank has mapped the file; whether it can read the memory of all
   /// others; whether they can make it pass a fence.
-  std::string accept(rank_type me, std::vector<std::string> const& offers) {
-    check(me, offers);
+  template <class M>
+  std::string accept(M const& meet, std::vector<std::string> const& offers) {
+    rank_type const me = meet.rank();
+    check(meet, offers);
     std::vector<std::string> doorbells;
     std::vector<std::string_view> processes;
     for (std::string const& o : offers) {

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/bootstrap/concept.hpp>
+#include <tutti/core/host_map.hpp>
+#include <tutti/core/node_identity.hpp>
+#include <tutti/core/owned.hpp>
+#include <tutti/transport/concept.hpp>
+#include <tutti/transport/either_descriptor.hpp>
+#include <tutti/transport/neighbours.hpp>
+
+#include <string>
+#include <vector>
+
+namespace tutti {
+
+/// A transport that can serve a part of a world: it names ranks in faults and errors by their numbers in
+/// the world, if its rendezvous knows those.
+template <class T>
+concept known_by_world = transport<T> && T::known_by_world;
+
+/// How a rank takes part in a `by_locality` world.
+template <class Near, class Far>
+struct locality_options {
+  typename options_of<Near>::type near{};
+  typename options_of<Far>::type far{};
+  /// So many consecutive ranks count as a host, wherever they are: to try out on one machine what is meant
+  /// for several. 0: as it is.
+  rank_type ranks_per_host = 0;
+};
+
+/// Two transports as one: ranks of one host talk through `Near`, ranks of different hosts through `Far`.
+///
+///     auto world = tutti::join<tutti::by_locality<tutti::shared_memory, tutti::tcp>>();
+///
+/// With `loopback` as Near the ranks are threads of several processes, and a process is what a host is
+/// otherwise. Which ranks share a host the system says (see core/node_identity.hpp), or the variable
+/// TUTTI_NODE, which has one value on each.
+///
+/// A fault of one transport is a fault of both; every rank hears of it through whichever reaches it.
+///
+/// Cost: a look at a table for each call; while waiting, both transports are asked.
+/// Thread safety: one thread at a time; instances are independent.
+template <known_by_world Near, transport Far>
+class by_locality {
+ public:
+  static constexpr std::string_view name = "by_locality";
+  static constexpr bool in_process = Near::in_process;
+  using options = locality_options<Near, Far>;
+
+  /// Collective over the members of the rendezvous.
+  /// @throws error(failure::join) on every rank when a transport cannot be opened on one
+  template <rendezvous M>
+  explicit by_locality(M& meet, options const& o = {})
+      : node_(node_of(meet, o)),
+        hosts_(meet.exchange(node_)),
+        near_ranks_(meet.size(), no_rank),
+        far_(open_transport<Far>(meet, o.far)),
+        near_(open_near(meet, o)),
+        bells_() {
+    for (rank_type const r : hosts_.members(hosts_.host(meet.rank()))) {
+      near_ranks_[r] = hosts_.local(r);
+    }
+  }
+  by_locality(by_locality const&) = delete;
+  by_locality& operator=(by_locality const&) = delete;
+
+  [[nodiscard]] rank_type rank() const noexcept { return far_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return far_.size(); }
+  /// Which ranks share a host.
+  [[nodiscard]] host_map const& hosts() const noexcept { return hosts_; }
+  /// What this rank's host is told from others by.
+  [[nodiscard]] std::string const& node() const noexcept { return node_; }
+  [[nodiscard]] Near& near() noexcept { return *near_; }
+  [[nodiscard]] Far& far() noexcept { return far_; }
+
+  void begin(stream s, call const& what) {
+    near_->begin(s, what);
+    far_.begin(s, what);
+  }
+  void end(stream s) {
+    near_->end(s);
+    far_.end(s);
+  }
+
+  /// Whether any peer would read these bytes where they are.
+  [[nodiscard]] bool shares(stream s, std::span<std::byte const> bytes) const
+    requires requires(Near const& near) { near.shares(s, bytes); }
+  {
+    return near_->shares(s, bytes);
+  }
+  /// Where tutti::allocator takes buffers from that ranks of this host read without a copy.
+  [[nodiscard]] counted<memory_source> memory() const noexcept
+    requires provides_memory<Near>
+  {
+    return near_->memory();
+  }
+
+  [[nodiscard]] sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
+    return through(peer, [&](auto& t, rank_type r) { return t.send(r, s, bytes, granule); });
+  }
+  [[nodiscard]] bool released(rank_type peer, stream s, ticket k) {
+    return through(peer, [&](auto& t, rank_type r) { return t.released(r, s, k); });
+  }
+  [[nodiscard]] chunk view(rank_type peer, stream s, wanted const& w) {
+    return through(peer, [&](auto& t, rank_type r) { return t.view(r, s, w); });
+  }
+  void release(rank_type peer, stream s) {
+    through(peer, [&](auto& t, rank_type r) { t.release(r, s); });
+  }
+  void inquire(rank_type peer, stream s) {
+    through(peer, [&](auto& t, rank_type r) {
+      if constexpr (inquires<std::remove_cvref_t<decltype(t)>>) {
+        t.inquire(r, s);
+      }
+    });
+  }
+
+  void poll() {
+    near_->poll();
+    far_.poll();
+    share_fault();
+  }
+  [[nodiscard]] int arm() { return bells_.either(near_->arm(), far_.arm()); }
+  void disarm() {
+    near_->disarm();
+    far_.disarm();
+  }
+  [[nodiscard]] time_point now() const { return far_.now(); }
+
+  [[nodiscard]] tutti::fault fault() {
+    share_fault();
+    return fault_;
+  }
+  void look() {
+    near_->look();
+    far_.look();
+    share_fault();
+  }
+  void poison(tutti::fault const& why) {
+    share_fault();
+    if (!fault_ && why) {
+      adopt(why);
+    }
+  }
+  void quiesce() {
+    share_fault();
+    near_->quiesce();
+    far_.quiesce();
+  }
+
+  /// The odd events of the transport between hosts.
+  [[nodiscard]] decltype(auto) incidents() const
+    requires requires(Far const& far) { far.incidents(); }
+  {
+    return far_.incidents();
+  }
+  /// By which number the other members reach this host.
+  [[nodiscard]] std::string local_host() const
+    requires requires(Far const& far) { far.local_host(); }
+  {
+    return far_.local_host();
+  }
+
+ private:
+  template <class M>
+  static std::string node_of(M& meet, options const& o) {
+    std::string text;
+    if constexpr (requires { meet.node(); }) {
+      text = meet.node();
+    }
+    if (text.empty() && o.ranks_per_host != 0) {
+      text = "host " + std::to_string(meet.rank() / o.ranks_per_host);
+    }
+    if (text.empty()) {
+      text = node_identity();
+      if constexpr (Near::in_process) {
+        text += " process " + std::to_string(::getpid());
+      }
+    }
+    return text;
+  }
+
+  /// Where one host fails, the others must not go on without it.
+  template <class M>
+  owned<Near> open_near(M& meet, options const& o) {
+    owned<Near> opened;
+    std::string complaint;
+    try {
+      neighbours<M> here(meet, hosts_);
+      opened.reset(new Near(open_transport<Near>(here, o.near)));
+    } catch (error const& e) {
+      complaint = e.what();
+    }
+    auto const complaints = meet.exchange(complaint);
+    for (rank_type r = 0; r < meet.size(); ++r) {
+      if (!complaints[r].empty()) {
+        throw error(failure::join, complaints[r]).between(meet.rank(), {r});
+      }
+    }
+    return opened;
+  }
+
+  template <class F>
+  decltype(auto) through(rank_type peer, F f) {
+    rank_type const near = near_ranks_[peer];
+    return near != no_rank ? f(*near_, near) : f(far_, peer);
+  }
+
+  /// The first fault that this rank sees, on either side, is its own for good.
+  void share_fault() {
+    if (!fault_) [[likely]] {
+      if (tutti::fault const near = near_->fault()) [[unlikely]] {
+        adopt(near);
+      } else if (tutti::fault const far = far_.fault()) [[unlikely]] {
+        adopt(far);
+      }
+    }
+  }
+  void adopt(tutti::fault const& why) {
+    fault_ = why;
+    near_->poison(why);
+    far_.poison(why);
+  }
+
+  std::string node_;
+  host_map hosts_;
+  std::vector<rank_type> near_ranks_;  ///< of ranks of this host there; no_rank for others
+  Far far_;
+  owned<Near> near_;  ///< leaves first, and with it whoever is near learns of it at once
+  either_descriptor bells_;
+  tutti::fault fault_{};
+};
+
+}  // namespace tutti

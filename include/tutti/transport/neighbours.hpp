@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/bootstrap/concept.hpp>
+#include <tutti/core/host_map.hpp>
+
+namespace tutti {
+
+/// The rendezvous of the ranks of one host within that of all: every host's ranks exchange at the same
+/// time, through one exchange of all.
+template <class Meet>
+class neighbours {
+ public:
+  neighbours(Meet& all, host_map const& hosts)
+      : all_(&all), members_(&hosts.members(hosts.host(all.rank()))), rank_(hosts.local(all.rank())) {}
+
+  [[nodiscard]] rank_type rank() const noexcept { return rank_; }
+  [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(members_->size()); }
+  [[nodiscard]] rank_type world_rank(rank_type r) const noexcept { return (*members_)[r]; }
+
+  std::vector<std::string> exchange(std::string_view mine) {
+    std::vector<std::string> const texts = all_->exchange(mine);
+    std::vector<std::string> ours;
+    for (rank_type const r : *members_) {
+      ours.push_back(texts[r]);
+    }
+    return ours;
+  }
+
+ private:
+  Meet* all_;
+  std::vector<rank_type> const* members_;
+  rank_type rank_;
+};
+
+}  // namespace tutti

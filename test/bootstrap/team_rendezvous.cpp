@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE bootstrap_team_rendezvous
+#include <tutti/bootstrap/processes.hpp>
+#include <tutti/bootstrap/team_rendezvous.hpp>
+#include <tutti/bootstrap/threads.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+using tutti::process_rendezvous;
+using tutti::rank_type;
+using tutti::thread_rendezvous;
+
+namespace {
+
+/// What the threads of each process heard, process by process: process p has threads[p] of them.
+std::vector<tutti::outcome<std::string>> heard(std::vector<rank_type> const& threads) {
+  return tutti::run_processes(static_cast<rank_type>(threads.size()), [&](process_rendezvous& processes) {
+    std::string all;
+    for (auto const& end : tutti::run_threads(threads[processes.rank()], [&](thread_rendezvous& seat) {
+           tutti::team_rendezvous meet(seat, processes);
+           std::string text;
+           for (int round = 0; round < 2; ++round) {
+             for (auto const& said : meet.exchange(std::to_string(meet.rank()) + "/" + std::to_string(meet.size()))) {
+               text += said + " ";
+             }
+           }
+           return text;
+         })) {
+      all += (end ? end.value() : end.failure().text) + "; ";
+    }
+    return all;
+  });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(threads_of_processes_meet_in_rank_order) {
+  for (std::vector<rank_type> const& threads : {std::vector<rank_type>{1}, {3}, {1, 1}, {2, 2}, {3, 1, 2}, {1, 4}}) {
+    auto const size = std::accumulate(threads.begin(), threads.end(), rank_type{0});
+    std::string once;
+    for (rank_type r = 0; r < size; ++r) {
+      once += std::to_string(r) + "/" + std::to_string(size) + " ";
+    }
+    auto const all = heard(threads);
+    for (std::size_t p = 0; p < threads.size(); ++p) {
+      std::string expected;
+      for (rank_type t = 0; t < threads[p]; ++t) {
+        expected += once + once + "; ";
+      }
+      BOOST_TEST(all[p].value() == expected);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_process_that_does_not_come_is_named_on_every_thread) {
+  auto const ends = tutti::run_processes(2, [](process_rendezvous& processes) {
+    if (processes.rank() == 1) {
+      throw std::runtime_error("not today");
+    }
+    std::string all;
+    for (auto const& end :
+         tutti::run_threads(3, [&](thread_rendezvous& seat) { tutti::team_rendezvous const meet(seat, processes); })) {
+      all += end ? "came together; " : end.failure().text + "; ";
+    }
+    return all;
+  });
+  std::string const text = ends[0].value();
+  std::size_t told = 0;
+  for (auto at = text.find("not today"); at != std::string::npos; at = text.find("not today", at + 1)) {
+    ++told;
+  }
+  BOOST_TEST(told == 3, text);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_by_locality
+#include <laws/moving_operators.hpp>
+#include <laws/reducing_operators.hpp>
+#include <support/emulated_hosts.hpp>
+#include <support/worlds.hpp>
+#include <tutti/bootstrap/team_rendezvous.hpp>
+#include <tutti/collective/split.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/double_tree.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/hierarchical.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/shared_memory.hpp>
+#include <tutti/transport/tcp.hpp>
+
+using tutti::rank_type;
+using tutti::support::emulated_hosts;
+
+namespace {
+
+template <class Near, rank_type RanksPerHost>
+void equal_the_sequential_answer(std::initializer_list<rank_type> sizes) {
+  for (rank_type const n : sizes) {
+    support::agree<emulated_hosts<Near, tutti::tcp, RanksPerHost>>(n, [](auto& world) {
+      tutti::hierarchical const by_hosts{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
+      std::string complaint = laws::reducing(world, by_hosts, tutti::sum<float>{}, 4099);
+      complaint = complaint.empty() ? laws::moving<laws::triple>(world, by_hosts, 1023) : complaint;
+      complaint = complaint.empty() ? laws::reducing(world, tutti::ring{}, laws::wide_mean{}, 1023) : complaint;
+      complaint =
+          complaint.empty() ? laws::reducing(world, tutti::double_tree{}, tutti::sum<float>{}, 4099) : complaint;
+      return complaint.empty() ? laws::reducing(world, tutti::doubling{}, laws::composition{}, 1023) : complaint;
+    });
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(threads_and_tcp) {
+  equal_the_sequential_answer<tutti::loopback, 2>({1, 2, 4, 6});
+  equal_the_sequential_answer<tutti::loopback, 3>({5, 6, 8});
+}
+
+BOOST_AUTO_TEST_CASE(processes_and_tcp) {
+  equal_the_sequential_answer<tutti::shared_memory, 2>({1, 2, 4, 6});
+  equal_the_sequential_answer<tutti::shared_memory, 3>({5, 6, 8});
+}
+
+BOOST_AUTO_TEST_CASE(a_world_tells_its_hosts) {
+  support::agree<emulated_hosts<tutti::shared_memory, tutti::tcp, 3>>(5, [](auto& world) -> std::string {
+    rank_type const host = world.rank() / 3;
+    bool const good = world.hosts().hosts() == 2 && world.hosts().host(world.rank()) == host &&
+                      world.local_rank() == world.rank() % 3 && world.local_size() == (host == 0 ? 3 : 2);
+    return good ? "" : "it tells others";
+  });
+}
+
+// By itself it sees that all ranks are on one host, and never needs a connection.
+BOOST_AUTO_TEST_CASE(one_host_needs_no_connection) {
+  support::agree<tutti::by_locality<tutti::shared_memory, tutti::tcp>>(4, [](auto& world) -> std::string {
+    std::string const complaint = laws::reducing(world, tutti::ring{}, tutti::sum<int>{}, 1023);
+    return !complaint.empty()                     ? complaint
+           : world.local_size() != 4              ? "it sees several hosts"
+           : world.transport().far().links() != 0 ? "it has connections"
+                                                  : "";
+  });
+}
+
+// Between hosts only the speakers are connected.
+BOOST_AUTO_TEST_CASE(there_is_one_stream_between_hosts) {
+  support::agree<emulated_hosts<tutti::shared_memory, tutti::tcp, 3>>(6, [](auto& world) -> std::string {
+    tutti::hierarchical const by_hosts{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
+    std::string const complaint = laws::allreduce(world, by_hosts, tutti::sum<int>{}, 100'000, 10'000);
+    std::size_t const links = world.transport().far().links();
+    return !complaint.empty()                           ? complaint
+           : links != (world.local_rank() == 0 ? 1 : 0) ? std::to_string(links) + " connections"
+                                                        : "";
+  });
+}
+
+// A part of the world knows which of its ranks share a host.
+BOOST_AUTO_TEST_CASE(a_part_of_the_world_has_hosts_too) {
+  support::agree<emulated_hosts<tutti::loopback, tutti::tcp, 2>>(6, [](auto& world) -> std::string {
+    auto half = tutti::split(world, world.rank() % 2);
+    if (half.size() != 3 || half.hosts().hosts() != 3) {
+      return "three ranks are on " + std::to_string(half.hosts().hosts()) + " hosts";
+    }
+    return laws::reducing(half, tutti::ring{}, tutti::sum<int>{}, 1023);
+  });
+}
+
+// Several processes, of several threads each, which share memory only among themselves.
+BOOST_AUTO_TEST_CASE(threads_of_several_processes) {
+  auto const ends = tutti::run_processes(3, [](tutti::process_rendezvous& processes) {
+    std::string all;
+    rank_type const threads = processes.rank() + 1;
+    for (auto const& end : tutti::run_threads(threads, [&](tutti::thread_rendezvous& seat) -> std::string {
+           tutti::team_rendezvous meet(seat, processes);
+           tutti::communicator<tutti::by_locality<tutti::loopback, tutti::tcp>> world(meet);
+           world.deadline(std::chrono::seconds(40));
+           if (world.size() != 6 || world.local_size() != threads || world.hosts().hosts() != 3) {
+             return "it does not know who is where";
+           }
+           tutti::hierarchical const by_hosts{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
+           return laws::reducing(world, by_hosts, tutti::sum<float>{}, 4099);
+         })) {
+      all += end ? end.value() : end.failure().text;
+    }
+    return all;
+  });
+  for (auto const& end : ends) {
+    BOOST_TEST((end ? end.value() : end.failure().text) == "");
+  }
+}
