@@ -11,6 +11,7 @@
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/hierarchical.hpp>
 #include <tutti/topology/ring.hpp>
+#include <tutti/trace/memory_trace.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/shared_memory.hpp>
 #include <tutti/transport/tcp.hpp>
@@ -77,6 +78,36 @@ BOOST_AUTO_TEST_CASE(there_is_one_stream_between_hosts) {
            : links != (world.local_rank() == 0 ? 1 : 0) ? std::to_string(links) + " connections"
                                                         : "";
   });
+}
+
+// What crosses between hosts is what the schedule says: two hosts of three, the vector once each way.
+BOOST_AUTO_TEST_CASE(bytes_between_hosts_are_the_closed_form) {
+  constexpr std::size_t count = 6000;
+  using transport = emulated_hosts<tutti::shared_memory, tutti::tcp, 3>;
+  auto const sent = [](auto which) {
+    std::uint64_t bytes = 0;
+    for (auto const& end : tutti::run_processes(6, [&](tutti::process_rendezvous& meet) {
+           tutti::communicator<transport, tutti::dynamic, tutti::memory_trace> world(meet, {}, tutti::memory_trace());
+           tutti::allreduce sum{world, which(world), tutti::sum<float>{}};
+           std::vector<float> v(count, 1);
+           sum(v);
+           std::uint64_t mine = 0;
+           world.trace().each([&](tutti::event const& e) {
+             bool const away =
+                 e.kind == tutti::event_kind::send && world.hosts().host(e.peer) != world.hosts().host(world.rank());
+             mine += away ? e.bytes : 0;
+           });
+           return mine;
+         })) {
+      bytes += end.value();
+    }
+    return bytes;
+  };
+  std::uint64_t const vector = count * sizeof(float);
+  BOOST_TEST(sent([](auto& world) {
+               return tutti::hierarchical{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
+             }) == 2 * vector);
+  BOOST_TEST(sent([](auto&) { return tutti::ring{}; }) == 2 * 5 * vector / 3);  // over both borders, 5/6 twice
 }
 
 // A part of the world knows which of its ranks share a host.

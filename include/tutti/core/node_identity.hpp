@@ -8,6 +8,13 @@
 
 namespace tutti {
 
+/// Numbers of a file that no other file of this kernel has; nothing if there is none.
+template <class = void>
+[[nodiscard]] std::string file_identity(char const* name) {
+  struct stat about {};
+  return ::stat(name, &about) == 0 ? ' ' + std::to_string(about.st_dev) + ':' + std::to_string(about.st_ino) : "";
+}
+
 /// A text that is equal for processes which can share memory with each other, and differs otherwise: the
 /// kernel that runs them, the network that they see (their doorbells are sockets) and where their shared
 /// memory lies. So containers and network namespaces of one machine are hosts of their own, unless they
@@ -20,13 +27,13 @@ template <class = void>
   if (auto const got = file ? ::read(file.get(), boot, sizeof boot) : 0; got > 0) {
     text.assign(boot, static_cast<std::size_t>(got) - (boot[got - 1] == '\n' ? 1U : 0U));
   }
-  for (char const* const name : {"/proc/self/ns/net", "/dev/shm"}) {
-    struct stat about {};
-    if (::stat(name, &about) == 0) {
-      text += ' ' + std::to_string(about.st_dev) + ':' + std::to_string(about.st_ino);
-    }
-  }
-  return text;
+  return text + file_identity("/proc/self/ns/net") + file_identity("/dev/shm");
+}
+
+/// The same for threads of one process, among the processes of a node.
+template <class = void>
+[[nodiscard]] std::string process_identity() {
+  return " process " + std::to_string(::getpid()) + file_identity("/proc/self/ns/pid");
 }
 
 }  // namespace tutti

@@ -46,11 +46,12 @@ class consecutive {
 /// The hosts of a map, whatever their sizes and wherever their ranks are.
 ///
 /// @pre the map outlives it
-class by_host {
+template <class Map>
+class basic_by_host {
  public:
   static constexpr bool in_rank_order = false;  // not known before the program runs
 
-  constexpr explicit by_host(host_map const& map) noexcept : map_(&map) {}
+  constexpr explicit basic_by_host(Map const& map) noexcept : map_(&map) {}
 
   /// @throws precondition_error if the map is another world's
   [[nodiscard]] constexpr rank_type groups(rank_type n) const {
@@ -67,7 +68,9 @@ class by_host {
   }
 
  private:
-  host_map const* map_;
+  Map const* map_;
 };
+
+using by_host = basic_by_host<host_map>;
 
 }  // namespace tutti

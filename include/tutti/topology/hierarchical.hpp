@@ -5,7 +5,7 @@
 #include <tutti/topology/tree.hpp>
 
 #include <array>
-#include <numeric>
+#include <utility>
 
 namespace tutti {
 
@@ -71,8 +71,8 @@ class hierarchical {
     for (rank_type host = 0; host < hosts; ++host) {
       const rank_type size = groups_.size(n, host);
       if (host == 0 || size != groups_.size(n, host - 1)) {
-        all = reduces<Op> ? std::lcm(all, inner_blocks<op::reduce>(size)) : all;
-        all = spreads<Op> ? std::lcm(all, inner_blocks<op::broadcast>(size)) : all;
+        all = reduces<Op> ? common_multiple(all, inner_blocks<op::reduce>(size)) : all;
+        all = spreads<Op> ? common_multiple(all, inner_blocks<op::broadcast>(size)) : all;
         expects(all <= UINT32_MAX,
                 "hierarchical: hosts of so many different sizes would cut the vector into too "
                 "many blocks: choose an inner topology that does not cut it, such as binary_tree");
@@ -153,6 +153,15 @@ class hierarchical {
     std::uint32_t across = 0;
     std::uint32_t down = 0;
   };
+
+  /// The least one. (std::lcm lives in a header of its own.)
+  [[nodiscard]] static constexpr std::uint64_t common_multiple(std::uint64_t a, std::uint64_t b) noexcept {
+    std::uint64_t divisor = a;
+    for (std::uint64_t rest = b; rest != 0;) {
+      divisor = std::exchange(rest, divisor % rest);
+    }
+    return a / divisor * b;
+  }
 
   template <class Op>
   [[nodiscard]] constexpr std::uint32_t inner_blocks(rank_type size) const {

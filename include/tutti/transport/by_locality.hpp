@@ -174,9 +174,9 @@ class by_locality {
     }
     if (text.empty()) {
       text = node_identity();
-      if constexpr (Near::in_process) {
-        text += " process " + std::to_string(::getpid());
-      }
+    }
+    if constexpr (Near::in_process) {
+      text += process_identity();
     }
     return text;
   }
