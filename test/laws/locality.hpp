@@ -26,6 +26,44 @@ struct connected_world {
   }
 };
 
+/// Ranks that are near each other are named by their numbers in the world, in errors and to everybody else.
+/// W has hosts of two.
+template <class W>
+void neighbours_are_named_by_their_world_ranks() {
+  check_all(W::run(4, [](auto& t) -> verdict {  // ranks 2 and 3 call different things
+    if (t.rank() < 2) {
+      fault const f = await_fault(t);
+      return f.kind == failure::mismatch && f.culprit / 2 == 1 && f.reporter == 5 - f.culprit
+                 ? ""
+                 : support::describe_fault(f);
+    }
+    stream const s{2, 10};
+    std::byte const one{1};
+    rank_type const peer = 5 - t.rank();
+    bool given = false;
+    t.begin(s, a_call(t.rank() * 1000));
+    try {
+      verdict const ended = support::until(t, [&] {
+        given = given || t.send(peer, s, {&one, 1}, 1).accepted;
+        return static_cast<bool>(t.view(peer, s, {1, 1, nullptr}));
+      });
+      return ended.empty() ? "a message of another call was delivered" : expect(t.fault(), failure::mismatch, t.rank());
+    } catch (error const& e) {
+      std::string const what = e.what();
+      bool const names = what.find("rank 2 called") != what.npos && what.find("rank 3 called") != what.npos;
+      return names && e.self() == t.rank() && e.at_fault() == std::vector<rank_type>{peer} ? "" : what;
+    }
+  }));
+  check_all(W::run(4, [](auto& t) -> verdict {  // rank 3 leaves rank 2 alone
+    if (t.rank() == 2) {
+      stream const s{0, 1};
+      t.begin(s, a_call(1));
+      std::ignore = support::until(t, [&] { return static_cast<bool>(t.view(3, s, {1, 1, nullptr})); });
+    }
+    return t.rank() == 3 ? "" : expect(await_fault(t), failure::peer_lost, 3);
+  }));
+}
+
 /// Calls f.operator()<World>() for worlds of several numbers of ranks per host.
 template <class Near, class Ranks, class F>
 void on_some_hosts(F f) {

@@ -26,6 +26,9 @@ BOOST_AUTO_TEST_CASE(mismatches) {
     lost_count_is_a_mismatch<World>();
   });
 }
+BOOST_AUTO_TEST_CASE(names) {
+  neighbours_are_named_by_their_world_ranks<mixed>();
+}
 BOOST_AUTO_TEST_CASE(departures) {
   on_some_hosts<loopback, ranks>([]<class World>() {
     a_departed_peer_is_missed_when_it_is_needed<World>();
