@@ -38,6 +38,12 @@ static_assert(in_process<threads_and_tcp> && shares_memory<threads_and_tcp> && i
 
 static_assert(rendezvous<team_rendezvous<thread_rendezvous, launched_rendezvous>>);
 static_assert(part_of_world<neighbours<thread_rendezvous>>);
+// A capability that is lost for a slip in a signature would be a wrong number, not an error.
+static_assert(shares_memory<loopback> && shares_memory<shared_memory> && !shares_memory<tcp>);
+static_assert(shares_memory<by_locality<shared_memory, tcp>> && shares_memory<by_locality<loopback, tcp>>);
+static_assert(provides_memory<shared_memory> && provides_memory<by_locality<shared_memory, tcp>>);
+static_assert(!provides_memory<loopback> && !provides_memory<tcp>);
+
 static_assert(rendezvous<thread_rendezvous> && rendezvous<process_rendezvous> && rendezvous<launched_rendezvous>);
 static_assert(rendezvous<tcp_rendezvous> && rendezvous<file_rendezvous>);
 
