@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "meeting.hpp"
+#include "pattern.hpp"
+#include "record.hpp"
+#include "work.hpp"
+
+#include <algorithm>
+#include <concepts>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <span>
+
+namespace bench {
+
+/// Vectors of a rank, input and output; in place they are one.
+struct vectors {
+  std::span<float> input;
+  std::span<float> output;
+};
+
+/// One rank of an implementation that is measured.
+///
+/// `with(work, vectors, use)` prepares the operation, which is not timed, and calls `use(operate)`, where
+/// `operate()` performs it once. It throws what cannot be done, the same on every rank.
+template <class C>
+concept contender = requires(C& c, C const& k, work const& w, vectors const& v) {
+  { k.rank() } -> std::convertible_to<unsigned>;
+  { k.size() } -> std::convertible_to<unsigned>;
+  { C::ranks_are_threads } -> std::convertible_to<bool>;
+  c.barrier();  // all ranks have done what they began before
+  c.with(w, v, [](auto&&) {});
+  { c.messages() } -> std::convertible_to<std::int64_t>;  // sent so far; negative if it does not count them
+};
+
+/// The memory of a rank's vectors: ordinary, and aligned alike for everybody. Memory of another kind (that
+/// of a transport's segment, say) would be asked for here, by a setting of the work.
+class memory {
+ public:
+  std::span<float> of(std::size_t count) {
+    std::size_t const bytes = (count * sizeof(float) + page - 1) / page * page;
+    if (bytes > bytes_ || bytes < bytes_ / 2) {  // large memory is given back: other contenders need it
+      data_.reset();
+      data_.reset(static_cast<float*>(std::aligned_alloc(page, bytes)));
+      bytes_ = data_ ? bytes : 0;
+      if (!data_) {
+        throw std::bad_alloc();
+      }
+    }
+    return {data_.get(), count};
+  }
+  void give_back() noexcept {
+    data_.reset();
+    bytes_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t page = 4096;
+  struct free_it {
+    void operator()(float* p) const noexcept { std::free(p); }
+  };
+  std::unique_ptr<float, free_it> data_;
+  std::size_t bytes_ = 0;
+};
+
+/// Runs batches on one rank. This is the loop that is timed, the same code for all contenders.
+template <contender Contender>
+class batches {
+ public:
+  batches(Contender& contender, meeting& meet)
+      : contender_(&contender), meet_(&meet), mine_(contender.rank()), root_(0), sum_(pattern::sum(contender.size())) {}
+
+  record run(work const& w) {
+    vectors v;
+    v.output = output_.of(w.count());
+    v.input = w.in == inputs::rewritten || w.op == operation::broadcast ? v.output : input_.of(w.count());
+    record r;
+    contender_->with(w, v, [&](auto&& operate) { r = measure(w, v, operate); });
+    if (w.bytes > kept_bytes) {
+      input_.give_back();
+      output_.give_back();
+    }
+    return r;
+  }
+
+ private:
+  static constexpr std::size_t kept_bytes = std::size_t{4} << 20;
+
+  template <class Operate>
+  record measure(work const& w, vectors const& v, Operate& operate) {
+    record r{.rank = contender_->rank(), .iterations = w.iterations};
+    pattern const& expected = w.op == operation::allreduce ? sum_ : root_;
+    bool const writes = w.in == inputs::rewritten && (w.op == operation::allreduce || contender_->rank() == 0);
+
+    // One operation that is checked, from memory that holds nothing of the result, and some more to warm up.
+    std::fill(v.output.begin(), v.output.end(), -1.F);
+    if (w.op == operation::allreduce || contender_->rank() == 0) {
+      mine_.write(v.input, 0);
+    }
+    contender_->barrier();
+    operate();
+    if (!expected.equals(v.output, 0)) {
+      r.error = "the first result is wrong";
+    }
+    auto const step = [&](std::size_t turn) {
+      if (writes) {
+        mine_.write(v.input, turn);
+      }
+    };
+    for (std::size_t i = 1; i <= w.iterations / 8; ++i) {
+      step(i);
+      operate();
+    }
+    contender_->barrier();
+
+    r.writing = time([&] {
+      for (std::size_t i = 1; i <= w.iterations; ++i) {
+        step(i);
+        asm volatile("" : : "r"(v.input.data()) : "memory");
+      }
+    });
+    std::int64_t const sent = contender_->messages();
+    if (w.at == pace::back_to_back) {
+      r.loop = time([&] {
+        for (std::size_t i = 1; i <= w.iterations; ++i) {
+          step(i);
+          operate();
+        }
+      });
+    } else {
+      r.loop = time([&] {
+        for (std::size_t i = 1; i <= w.iterations; ++i) {
+          step(i);
+          contender_->barrier();
+          meet_->wait();
+          std::int64_t const begin = now();
+          operate();
+          r.alone += now() - begin;
+        }
+      });
+    }
+    std::int64_t const sent_now = contender_->messages();
+    r.messages = sent_now < 0 ? -1 : sent_now - sent;
+    contender_->barrier();
+    if (!expected.equals(v.output, w.in == inputs::rewritten ? w.iterations : 0)) {
+      r.error = "the last result is wrong";
+    }
+    return r;
+  }
+
+  template <class Body>
+  interval time(Body const& body) {
+    interval i;
+    meet_->wait();
+    used const before = used::by_now(Contender::ranks_are_threads);
+    i.begin = now();
+    body();
+    i.end = now();
+    i.spent = used::by_now(Contender::ranks_are_threads) - before;
+    return i;
+  }
+
+  Contender* contender_;
+  meeting* meet_;
+  memory input_;
+  memory output_;
+  pattern mine_;
+  pattern root_;
+  pattern sum_;
+};
+
+}  // namespace bench

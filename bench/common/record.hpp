@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "clock.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace bench {
+
+/// A stretch of time and what one rank used in it.
+struct interval {
+  std::int64_t begin = 0;  ///< of now()
+  std::int64_t end = 0;
+  used spent{};
+};
+
+/// What one rank has to say about a batch.
+struct record {
+  unsigned rank = 0;
+  std::size_t iterations = 0;
+  interval writing{};          ///< of the inputs, as often, and nothing else
+  interval loop{};             ///< of writing and operating
+  std::int64_t alone = 0;      ///< nanoseconds within the operation; measured only with a barrier before each
+  std::int64_t messages = -1;  ///< sent by this rank in all iterations; negative: not counted
+  std::string error{};         ///< why it failed; then the rest means nothing
+};
+
+inline std::string quoted(std::string_view text) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out = "\"";
+  for (char const c : text) {
+    auto const code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (code < 0x20) {
+      out.append("\\u00").append({digits[code / 16], digits[code % 16]});
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+/// The record as one line of JSON.
+inline std::string to_json(record const& r) {
+  std::string out = "{\"rank\": " + std::to_string(r.rank);
+  auto const number = [&out](char const* name, auto value) {
+    out.append(", \"").append(name).append("\": ").append(std::to_string(value));
+  };
+  if (!r.error.empty()) {
+    return out + ", \"error\": " + quoted(r.error) + "}\n";
+  }
+  auto const stretch = [&](std::string const& name, interval const& i) {
+    number((name + "_begin").c_str(), i.begin);
+    number((name + "_end").c_str(), i.end);
+    number((name + "_user").c_str(), i.spent.user);
+    number((name + "_system").c_str(), i.spent.system);
+    number((name + "_switches").c_str(), i.spent.switches);
+  };
+  number("iterations", r.iterations);
+  stretch("writing", r.writing);
+  stretch("loop", r.loop);
+  number("alone", r.alone);
+  if (r.messages >= 0) {
+    number("messages", r.messages);
+  }
+  return out + "}\n";
+}
+
+}  // namespace bench

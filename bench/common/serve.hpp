@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "batch.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <pthread.h>
+#include <sched.h>
+#include <stdexcept>
+#include <string>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
+#include <unistd.h>
+
+namespace bench {
+
+/// A core of its own for each rank, if there are enough: the same for all contenders. Called before the
+/// implementation starts, so that its helpers stay with their rank.
+inline void pin(unsigned rank, unsigned size) noexcept {
+  if (size <= std::thread::hardware_concurrency()) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(rank, &cores);
+    ::pthread_setaffinity_np(::pthread_self(), sizeof cores, &cores);
+  }
+}
+
+inline settings read_command_line(int argc, char** argv) {
+  settings s;
+  for (int i = 1; i < argc; ++i) {
+    s.add(argv[i]);
+  }
+  if (!s.has("meeting")) {
+    throw std::runtime_error(
+        "meeting=FILE is missing: a new file that the ranks of this run share. bench/compare starts this program; by "
+        "hand, add op= bytes= iterations= inputs= pace= algorithm= segment= for one batch, see docs/benchmarks.md");
+  }
+  return s;
+}
+
+/// The line on which whoever compares tells one rank what to do. The rank sleeps while others are measured.
+class command_line {
+ public:
+  /// @throws std::runtime_error if nobody listens there
+  explicit command_line(std::string const& path) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un to{};
+    to.sun_family = AF_UNIX;
+    path.copy(to.sun_path, sizeof to.sun_path - 1);
+    if (::connect(socket_, reinterpret_cast<sockaddr const*>(&to), sizeof to) != 0) {
+      throw std::runtime_error("control=" + path + ": nobody listens there");
+    }
+  }
+  command_line(command_line const&) = delete;
+  command_line& operator=(command_line const&) = delete;
+  ~command_line() { ::close(socket_); }
+
+  void tell(std::string_view text) {
+    while (!text.empty()) {
+      ssize_t const n = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
+      if (n <= 0) {
+        throw std::runtime_error("whoever compares is gone");
+      }
+      text.remove_prefix(static_cast<std::size_t>(n));
+    }
+  }
+  /// False: there is nothing more to do.
+  bool next(std::string& line) {
+    for (;;) {
+      std::size_t const end = heard_.find('\n');
+      if (end != std::string::npos) {
+        line = heard_.substr(0, end);
+        heard_.erase(0, end + 1);
+        return true;
+      }
+      char some[512];
+      ssize_t const n = ::read(socket_, some, sizeof some);
+      if (n <= 0) {
+        return false;
+      }
+      heard_.append(some, static_cast<std::size_t>(n));
+    }
+  }
+
+ private:
+  int socket_;
+  std::string heard_;
+};
+
+/// One rank's life: batch after batch as commanded through control=SOCKET, or the one batch that the
+/// settings describe, whose record goes to standard output.
+template <contender Contender>
+void serve(Contender& contender, settings const& s) {
+  meeting meet(s.text("meeting", ""), contender.size());
+  batches<Contender> run(contender, meet);
+  auto const answer = [&](settings const& batch) {
+    try {
+      return to_json(run.run(read_work(batch)));
+    } catch (std::exception const& e) {
+      return to_json(record{.rank = contender.rank(), .error = e.what()});
+    }
+  };
+  if (!s.has("control")) {
+    std::fputs(answer(s).c_str(), stdout);
+    std::fflush(stdout);
+    return;
+  }
+  command_line commands(s.text("control", ""));
+  commands.tell("{\"rank\": " + std::to_string(contender.rank()) + ", \"size\": " + std::to_string(contender.size()) +
+                ", \"pid\": " + std::to_string(::getpid()) + "}\n");
+  for (std::string line; commands.next(line);) {
+    commands.tell(answer(settings(line)));
+  }
+}
+
+}  // namespace bench

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <initializer_list>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace bench {
+
+/// Words of the form name=value, from a command line or from the line of a command.
+class settings {
+ public:
+  settings() = default;
+  explicit settings(std::string const& line) {
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      add(word);
+    }
+  }
+
+  /// @throws std::runtime_error if the word is no name=value
+  void add(std::string const& word) {
+    std::size_t const at = word.find('=');
+    if (at == std::string::npos || at == 0) {
+      throw std::runtime_error("\"" + word + "\" is not of the form name=value");
+    }
+    values_[word.substr(0, at)] = word.substr(at + 1);
+  }
+
+  [[nodiscard]] bool has(std::string const& name) const { return values_.contains(name); }
+
+  [[nodiscard]] std::string text(std::string const& name, std::string const& otherwise) const {
+    auto const found = values_.find(name);
+    return found == values_.end() ? otherwise : found->second;
+  }
+
+  /// @throws std::runtime_error if the value is no whole number
+  [[nodiscard]] std::size_t number(std::string const& name, std::size_t otherwise) const {
+    auto const found = values_.find(name);
+    if (found == values_.end()) {
+      return otherwise;
+    }
+    std::string const& digits = found->second;
+    std::size_t value = 0;
+    auto const [end, why] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (why != std::errc{} || end != digits.data() + digits.size()) {
+      throw std::runtime_error(name + "=" + digits + ": a whole number is expected");
+    }
+    return value;
+  }
+
+  /// The one of `names` that the setting names; the first if it is not there.
+  /// @throws std::runtime_error if it names none
+  [[nodiscard]] std::string_view one_of(std::string const& name, std::initializer_list<std::string_view> names) const {
+    std::string const given = text(name, std::string(*names.begin()));
+    std::string known;
+    for (std::string_view const n : names) {
+      if (n == given) {
+        return n;
+      }
+      known.append(" ").append(n);
+    }
+    throw std::runtime_error(name + "=" + given + ": expected one of" + known);
+  }
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+}  // namespace bench

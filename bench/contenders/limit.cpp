@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the machine allows, as a contender: threads that do by hand the least that the work asks for, over
+// shared memory or over TCP. transport=memory or tcp, ranks=.
+#include "../common/serve.hpp"
+#include "limit_memory.hpp"
+#include "limit_tcp.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <thread>
+#include <vector>
+
+int main(int argc, char** argv) try {
+  bench::settings const s = bench::read_command_line(argc, argv);
+  bool const tcp = s.one_of("transport", {"memory", "tcp"}) == "tcp";
+  auto const size = static_cast<unsigned>(s.number("ranks", 2));
+  bench::board shared(size);
+  bench::sockets const net(tcp ? size : 0);
+  auto const rank = [&](unsigned r) {
+    try {
+      bench::pin(r, size);
+      if (tcp) {
+        bench::tcp_limit me(r, shared, net);
+        bench::serve(me, s);
+      } else {
+        bench::memory_limit me(r, shared);
+        bench::serve(me, s);
+      }
+    } catch (std::exception const& e) {
+      std::fprintf(stderr, "%s\n", e.what());
+      std::exit(1);  // the others would wait for this one
+    }
+  };
+  std::vector<std::jthread> ranks;
+  for (unsigned r = 0; r < size; ++r) {
+    ranks.emplace_back(rank, r);
+  }
+} catch (std::exception const& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
+}

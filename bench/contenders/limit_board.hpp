@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <sched.h>
+#include <thread>
+#include <vector>
+
+namespace bench {
+
+/// What the threads of a limit share: a place for each to publish where its vectors are and how far it is.
+struct board {
+  static constexpr std::size_t line_floats = 14;
+  static constexpr std::size_t slot_floats = 16 * 1024;
+
+  /// A short vector and its number, in one cache line.
+  struct alignas(64) line {
+    std::atomic<std::uint64_t> number{0};
+    std::array<float, line_floats> values{};
+  };
+  struct alignas(64) place {
+    std::atomic<std::uint64_t> number{0};
+    alignas(64) float const* input = nullptr;
+    float* output = nullptr;
+    std::array<line, 2> lines{};
+    std::array<std::vector<float>, 2> slots{std::vector<float>(slot_floats), std::vector<float>(slot_floats)};
+  };
+
+  explicit board(unsigned size) : places(size) {}
+  std::vector<place> places;
+};
+
+/// How one thread waits for the others: spinning while each has a core, giving the core away otherwise.
+class steps {
+ public:
+  steps(unsigned rank, board& shared)
+      : rank_(rank), shared_(&shared), crowded_(shared.places.size() > std::thread::hardware_concurrency()) {}
+
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+
+  /// Says that this rank has come to its next step.
+  void announce() noexcept { shared_->places[rank_].number.store(++number_, std::memory_order_release); }
+
+  void await(std::atomic<std::uint64_t> const& counter, std::uint64_t at_least) const noexcept {
+    for (unsigned i = 0; counter.load(std::memory_order_acquire) < at_least; ++i) {
+      if (crowded_ && i > 64) {
+        ::sched_yield();
+      } else {
+        __builtin_ia32_pause();
+      }
+    }
+  }
+  void await_all(std::uint64_t at_least) const noexcept {
+    for (board::place const& p : shared_->places) {
+      await(p.number, at_least);
+    }
+  }
+  void meet() noexcept {
+    announce();
+    await_all(number_);
+  }
+
+ private:
+  unsigned rank_;
+  board* shared_;
+  bool crowded_;
+  std::uint64_t number_ = 0;
+};
+
+}  // namespace bench

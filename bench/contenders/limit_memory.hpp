@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "../common/batch.hpp"
+#include "limit_board.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace bench {
+
+/// The least that threads can do: pinned, with pointers to each other's vectors, no matching, no bounds, no
+/// failure. Which way is the least depends on the size:
+///
+///     line     up to 56 bytes travel in the cache line that says that they are there
+///     slots    who contributes copies its vector to a slot, from which all others read it; two slots
+///              alternate, so that nobody waits for readers
+///     blocks   each sums its block of all vectors where they lie, then fetches the other blocks; a
+///              broadcast reads the root's vector where it lies
+///     push     like blocks, but each writes its sums into all vectors itself
+class memory_limit {
+ public:
+  static constexpr bool ranks_are_threads = true;
+
+  memory_limit(unsigned rank, board& shared)
+      : rank_(rank), size_(static_cast<unsigned>(shared.places.size())), shared_(&shared), steps_(rank, shared) {}
+
+  [[nodiscard]] unsigned rank() const noexcept { return rank_; }
+  [[nodiscard]] unsigned size() const noexcept { return size_; }
+  [[nodiscard]] std::int64_t messages() const noexcept { return -1; }
+  void barrier() noexcept { steps_.meet(); }
+
+  template <class Use>
+  void with(work const& w, vectors const& v, Use const& use) {
+    board::place& mine = shared_->places[rank_];
+    mine.input = v.input.data();
+    mine.output = v.output.data();
+    steps_.meet();
+    bool const all = w.op == operation::allreduce;
+    if (w.algorithm == "line" && w.count() <= board::line_floats) {
+      all ? use([&] { sum_of_lines(v); }) : use([&] { line_of_root(v.output); });
+    } else if (w.algorithm == "slots" && w.count() <= board::slot_floats) {
+      all ? use([&] { sum_of_slots(v); }) : use([&] { slot_of_root(v.output); });
+    } else if (w.algorithm == "blocks") {
+      all ? use([&] { sum_of_blocks(v, false); }) : use([&] { vector_of_root(v.output); });
+    } else if (w.algorithm == "push" && all) {
+      use([&] { sum_of_blocks(v, true); });
+    } else {
+      throw not_offered(w);
+    }
+  }
+
+ private:
+  static constexpr std::size_t tile = 2048;  ///< floats: what is summed is passed on from the first-level cache
+
+  /// @pre `to` is `a` or apart from both
+  static void add(float* to, float const* a, float const* b, std::size_t n) noexcept {
+#pragma GCC ivdep
+    for (std::size_t i = 0; i < n; ++i) {
+      to[i] = a[i] + b[i];
+    }
+  }
+
+  void sum_of_lines(vectors const& v) noexcept {
+    std::uint64_t const turn = ++lines_;
+    board::line& out = shared_->places[rank_].lines[turn % 2];
+    std::memcpy(out.values.data(), v.input.data(), v.input.size_bytes());
+    out.number.store(turn, std::memory_order_release);
+    float const* mine = v.input.data();
+    for (unsigned k = 1; k < size_; ++k) {
+      board::line const& in = shared_->places[(rank_ + k) % size_].lines[turn % 2];
+      steps_.await(in.number, turn);
+      add(v.output.data(), mine, in.values.data(), v.output.size());
+      mine = v.output.data();
+    }
+  }
+
+  void line_of_root(std::span<float> v) noexcept {
+    std::uint64_t const turn = ++lines_;
+    board::line& line = shared_->places[0].lines[turn % 2];
+    if (rank_ == 0) {
+      wait_for_readers();
+      std::memcpy(line.values.data(), v.data(), v.size_bytes());
+      line.number.store(turn, std::memory_order_release);
+    } else {
+      steps_.await(line.number, turn);
+      std::memcpy(v.data(), line.values.data(), v.size_bytes());
+    }
+    steps_.announce();
+  }
+
+  void sum_of_slots(vectors const& v) noexcept {
+    std::uint64_t const turn = steps_.number() + 1;
+    std::memcpy(shared_->places[rank_].slots[turn % 2].data(), v.input.data(), v.input.size_bytes());
+    steps_.announce();
+    float const* mine = v.input.data();
+    for (unsigned k = 1; k < size_; ++k) {
+      board::place const& in = shared_->places[(rank_ + k) % size_];
+      steps_.await(in.number, turn);
+      add(v.output.data(), mine, in.slots[turn % 2].data(), v.output.size());
+      mine = v.output.data();
+    }
+  }
+
+  void slot_of_root(std::span<float> v) noexcept {
+    std::uint64_t const turn = steps_.number() + 1;
+    board::place& root = shared_->places[0];
+    if (rank_ == 0) {
+      wait_for_readers();
+      std::memcpy(root.slots[turn % 2].data(), v.data(), v.size_bytes());
+    } else {
+      steps_.await(root.number, turn);
+      std::memcpy(v.data(), root.slots[turn % 2].data(), v.size_bytes());
+    }
+    steps_.announce();
+  }
+  /// Two slots or lines alternate, so the readers of the one before may still be busy.
+  void wait_for_readers() noexcept {
+    std::uint64_t const number = steps_.number();
+    steps_.await_all(number > 0 ? number - 1 : 0);
+  }
+
+  void sum_of_blocks(vectors const& v, bool push) noexcept {
+    auto const begin = [n = v.output.size(), this](unsigned r) { return n * r / size_; };
+    steps_.meet();  // all inputs are there
+    for (std::size_t i = begin(rank_); i < begin(rank_ + 1); i += tile) {
+      std::size_t const n = std::min(tile, begin(rank_ + 1) - i);
+      float const* sum = v.input.data();
+      for (unsigned k = 1; k < size_; ++k) {
+        add(v.output.data() + i, sum + i, shared_->places[(rank_ + k) % size_].input + i, n);
+        sum = v.output.data();
+      }
+      for (unsigned k = 1; push && k < size_; ++k) {
+        std::memcpy(shared_->places[(rank_ + k) % size_].output + i, sum + i, n * sizeof(float));
+      }
+    }
+    steps_.meet();  // all sums are there
+    if (!push) {
+      for (unsigned k = 1; k < size_; ++k) {
+        unsigned const r = (rank_ + k) % size_;
+        std::memcpy(v.output.data() + begin(r), shared_->places[r].output + begin(r),
+                    (begin(r + 1) - begin(r)) * sizeof(float));
+      }
+      steps_.meet();  // all have been read
+    }
+  }
+
+  void vector_of_root(std::span<float> v) noexcept {
+    steps_.meet();
+    if (rank_ != 0) {
+      std::memcpy(v.data(), shared_->places[0].output, v.size_bytes());
+    }
+    steps_.meet();
+  }
+
+  unsigned rank_;
+  unsigned size_;
+  board* shared_;
+  steps steps_;
+  std::uint64_t lines_ = 0;
+};
+
+}  // namespace bench

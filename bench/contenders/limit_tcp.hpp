@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "../common/batch.hpp"
+#include "limit_board.hpp"
+#include "limit_sockets.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <poll.h>
+#include <stdexcept>
+#include <sys/socket.h>
+#include <vector>
+
+namespace bench {
+
+/// The least that can be done over TCP: the bytes of an algorithm in its dependent steps and nothing else,
+/// no header, no matching. What arrives is summed as it comes.
+///
+///     direct    everybody sends its whole vector to everybody; a broadcast: the root does
+///     doubling  whole vectors, in log2 n exchanges
+///     ring      blocks, in 2 (n - 1) exchanges
+///     chain     of a broadcast: each passes on what arrives
+///     tree      of a broadcast: the same, to the children of a binomial tree
+class tcp_limit {
+ public:
+  static constexpr bool ranks_are_threads = true;
+
+  tcp_limit(unsigned rank, board& shared, sockets const& net)
+      : rank_(rank), size_(static_cast<unsigned>(shared.places.size())), net_(&net), steps_(rank, shared) {}
+
+  [[nodiscard]] unsigned rank() const noexcept { return rank_; }
+  [[nodiscard]] unsigned size() const noexcept { return size_; }
+  [[nodiscard]] std::int64_t messages() const noexcept { return -1; }
+  void barrier() noexcept { steps_.meet(); }
+
+  template <class Use>
+  void with(work const& w, vectors const& v, Use const& use) {
+    arrived_.resize(w.count());
+    if (w.op == operation::allreduce) {
+      if (w.algorithm == "direct") {
+        own_.resize(w.count());
+        return use([&] { direct(v); });
+      }
+      if (w.algorithm == "doubling" && std::has_single_bit(size_)) {
+        return use([&] { doubling(v); });
+      }
+      if (w.algorithm == "ring" && w.count() >= size_) {
+        return use([&] { ring(v); });
+      }
+    } else {
+      std::vector<unsigned> children;
+      for (unsigned distance = 1; distance < size_; distance *= 2) {
+        if (w.algorithm == "tree" && rank_ < distance && rank_ + distance < size_) {
+          children.push_back(rank_ + distance);
+        }
+      }
+      for (unsigned r = 1; r < size_; ++r) {
+        if ((w.algorithm == "chain" && r == rank_ + 1) || (w.algorithm == "direct" && rank_ == 0)) {
+          children.push_back(r);
+        }
+      }
+      unsigned const parent = w.algorithm == "direct"  ? 0
+                              : w.algorithm == "chain" ? rank_ - 1
+                                                       : rank_ - std::bit_floor(rank_ == 0 ? 1 : rank_);
+      if (w.algorithm == "tree" || w.algorithm == "chain" || w.algorithm == "direct") {
+        return use([&, parent] { pass_on(v.output, parent, children); });
+      }
+    }
+    throw not_offered(w);
+  }
+
+ private:
+  /// Bytes on their way over one connection.
+  struct outgoing {
+    int socket;
+    char const* data;
+    std::size_t left;
+
+    /// Whether something has moved.
+    bool move() {
+      ssize_t const n = left == 0 ? 0 : ::send(socket, data, left, MSG_DONTWAIT | MSG_NOSIGNAL);
+      check(n);
+      data += std::max<ssize_t>(n, 0);
+      left -= static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+      return n > 0;
+    }
+  };
+  struct incoming {
+    int socket;
+    char* data;
+    std::size_t left;
+    std::size_t got = 0;
+
+    bool move() {
+      // A piece at a time, so that it is summed while it is in the cache.
+      ssize_t const n = left == 0 ? 0 : ::recv(socket, data + got, std::min(left, piece), MSG_DONTWAIT);
+      check(n);
+      got += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+      left -= static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+      return n > 0;
+    }
+  };
+  static constexpr std::size_t piece = std::size_t{256} << 10;
+
+  static void check(ssize_t moved) {
+    if (moved < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+      throw std::runtime_error("a connection broke");
+    }
+  }
+
+  void wait(unsigned& idle, std::span<pollfd> on) const {
+    if (++idle > (size_ > std::thread::hardware_concurrency() ? 4U : 20000U)) {
+      ::poll(on.data(), on.size(), 1000);
+    }
+  }
+
+  /// Sends to one and receives from another, at once; adds what arrives to `sum`, or leaves it in `in`.
+  void exchange(unsigned to, std::span<float const> out, unsigned from, std::span<float> in, float* to_sum,
+                float const* with) {
+    outgoing o{net_->between(rank_, to), reinterpret_cast<char const*>(out.data()), out.size_bytes()};
+    incoming i{net_->between(rank_, from), reinterpret_cast<char*>(in.data()), in.size_bytes()};
+    std::size_t summed = 0;
+    for (unsigned idle = 0; o.left > 0 || i.left > 0;) {
+      bool const moved = o.move();
+      if (i.move()) {
+        idle = 0;
+        if (to_sum != nullptr) {
+          std::size_t const whole = i.got / sizeof(float);
+          add(to_sum + summed, with + summed, in.data() + summed, whole - summed);
+          summed = whole;
+        }
+      } else if (moved) {
+        idle = 0;
+      } else {
+        std::array<pollfd, 2> on{pollfd{o.left > 0 ? o.socket : -1, POLLOUT, 0},
+                                 pollfd{i.left > 0 ? i.socket : -1, POLLIN, 0}};
+        wait(idle, on);
+      }
+    }
+  }
+
+  /// @pre `to` is `a` or apart from both
+  static void add(float* to, float const* a, float const* b, std::size_t n) noexcept {
+#pragma GCC ivdep
+    for (std::size_t i = 0; i < n; ++i) {
+      to[i] = a[i] + b[i];
+    }
+  }
+
+  void direct(vectors const& v) {
+    float const* mine = v.input.data();
+    std::span<float const> own = v.input;
+    if (size_ > 2) {  // the sum must not overwrite what is still to be sent
+      std::copy(v.input.begin(), v.input.end(), own_.begin());
+      own = own_;
+    }
+    for (unsigned k = 1; k < size_; ++k) {
+      if (size_ == 2) {
+        exchange(1 - rank_, own, 1 - rank_, arrived_, nullptr, nullptr);
+        add(v.output.data(), mine, arrived_.data(), arrived_.size());
+      } else {
+        exchange((rank_ + k) % size_, own, (rank_ + size_ - k) % size_, arrived_, v.output.data(), mine);
+      }
+      mine = v.output.data();
+    }
+  }
+
+  void doubling(vectors const& v) {
+    std::span<float const> mine = v.input;
+    for (unsigned distance = 1; distance < size_; distance *= 2) {
+      exchange(rank_ ^ distance, mine, rank_ ^ distance, arrived_, nullptr, nullptr);
+      add(v.output.data(), mine.data(), arrived_.data(), arrived_.size());
+      mine = v.output;
+    }
+  }
+
+  void ring(vectors const& v) {
+    unsigned const next = (rank_ + 1) % size_;
+    unsigned const before = (rank_ + size_ - 1) % size_;
+    auto const begin = [&](unsigned b) { return v.output.size() * b / size_; };
+    auto const length = [&](unsigned b) { return begin(b + 1) - begin(b); };
+    std::span<float const> from = v.input;
+    for (unsigned k = 0; k + 1 < size_; ++k) {
+      unsigned const send = (rank_ + size_ - k) % size_;
+      unsigned const receive = (send + size_ - 1) % size_;
+      exchange(next, from.subspan(begin(send), length(send)), before, std::span(arrived_).first(length(receive)),
+               v.output.data() + begin(receive), v.input.data() + begin(receive));
+      from = v.output;
+    }
+    for (unsigned k = 0; k + 1 < size_; ++k) {
+      unsigned const send = (rank_ + 1 + size_ - k) % size_;
+      unsigned const receive = (send + size_ - 1) % size_;
+      exchange(next, v.output.subspan(begin(send), length(send)), before,
+               v.output.subspan(begin(receive), length(receive)), nullptr, nullptr);
+    }
+  }
+
+  void pass_on(std::span<float> v, unsigned parent, std::vector<unsigned> const& children) {
+    auto* const data = reinterpret_cast<char*>(v.data());
+    incoming in{rank_ == 0 ? -1 : net_->between(rank_, parent), data, rank_ == 0 ? 0 : v.size_bytes(), 0};
+    in.got = v.size_bytes() - in.left;
+    std::array<outgoing, 32> out;
+    for (std::size_t c = 0; c < children.size(); ++c) {
+      out[c] = {net_->between(rank_, children[c]), data, 0};
+    }
+    for (unsigned idle = 0;;) {
+      bool moved = in.move();
+      bool over = in.left == 0;
+      std::array<pollfd, 33> on{pollfd{in.left > 0 ? in.socket : -1, POLLIN, 0}};
+      for (std::size_t c = 0; c < children.size(); ++c) {
+        out[c].left = in.got - static_cast<std::size_t>(out[c].data - data);
+        moved = out[c].move() || moved;
+        over = over && out[c].left == 0;
+        on[c + 1] = {out[c].left > 0 ? out[c].socket : -1, POLLOUT, 0};
+      }
+      if (over) {
+        return;
+      }
+      idle = moved ? 0 : idle;
+      if (!moved) {
+        wait(idle, std::span(on).first(children.size() + 1));
+      }
+    }
+  }
+
+  unsigned rank_;
+  unsigned size_;
+  sockets const* net_;
+  steps steps_;
+  std::vector<float> arrived_;
+  std::vector<float> own_;
+};
+
+}  // namespace bench

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "../common/serve.hpp"
+#include "tutti_transports.hpp"
+#include <tutti/spawn.hpp>
+#include <tutti/tutti.hpp>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+
+namespace bench {
+
+/// Counts the messages, or parts of messages, that a rank hands to its transport.
+struct counting_trace {
+  static constexpr bool enabled = true;
+  std::int64_t sent = 0;
+  void record(tutti::event const& e) noexcept { sent += e.kind == tutti::event_kind::send; }
+};
+
+/// tutti as a contender. The algorithm is the name of a topology.
+template <class World>
+class tutti_rank {
+ public:
+  static constexpr bool ranks_are_threads = World::transport_type::in_process;
+
+  explicit tutti_rank(World& world) : world_(&world), barrier_(world, tutti::doubling{}) {}
+  [[nodiscard]] unsigned rank() const noexcept { return world_->rank(); }
+  [[nodiscard]] unsigned size() const noexcept { return world_->size(); }
+  void barrier() { barrier_(); }
+  [[nodiscard]] std::int64_t messages() const noexcept {
+    if constexpr (World::trace_type::enabled) {
+      return world_->trace().sent;
+    } else {
+      return -1;
+    }
+  }
+
+  template <class Use>
+  void with(work const& w, vectors const& v, Use const& use) {
+    bool const found = among<tutti::ring, tutti::chain, tutti::binary_tree, tutti::doubling, tutti::butterfly,
+                             tutti::star, tutti::direct>(w, v, use);
+    if (!found) {
+      throw not_offered(w);
+    }
+  }
+
+ private:
+  template <class... Topologies, class Use>
+  bool among(work const& w, vectors const& v, Use const& use) {
+    return ((Topologies::name == w.algorithm && over(Topologies{}, w, v, use)) || ...);
+  }
+
+  template <class Topology, class Use>
+  bool over(Topology topology, work const& w, vectors const& v, Use const& use) {
+    if (w.op == operation::broadcast) {
+      if constexpr (tutti::offers<Topology, tutti::op::broadcast>) {
+        tutti::broadcast share{*world_, topology};
+        share.segment(w.segment);
+        use([&] { share(v.output, 0); });
+        return true;
+      }
+    } else if constexpr (tutti::offers<Topology, tutti::op::allreduce>) {
+      tutti::allreduce sum{*world_, topology, tutti::sum<float>{}};
+      sum.segment(w.segment);
+      if (w.in == inputs::rewritten) {
+        use([&] { sum(v.output); });
+      } else {
+        use([&] { sum(v.input, v.output); });
+      }
+      return true;
+    }
+    return false;
+  }
+
+  World* world_;
+  tutti::barrier<World, tutti::doubling> barrier_;
+};
+
+template <class Transport, class Trace>
+int run_tutti(settings const& s) {
+  auto const size = static_cast<tutti::rank_type>(s.number("ranks", 2));
+  auto const rank = [&](auto& meet) {
+    pin(meet.rank(), meet.size());
+    tutti::communicator<Transport, tutti::dynamic, Trace> world(meet);
+    tutti_rank me(world);
+    serve(me, s);
+  };
+  int status = 0;
+  auto const ends = [&] {
+    if constexpr (Transport::in_process) {
+      return tutti::run_threads(size, rank);
+    } else {
+      return tutti::run_processes(size, rank);
+    }
+  }();
+  for (auto const& end : ends) {
+    try {
+      end.value();
+    } catch (std::exception const& e) {
+      std::fprintf(stderr, "%s\n", e.what());
+      status = 1;
+    }
+  }
+  return status;
+}
+
+/// A world of s's "ranks" ranks, which serve; with "trace=yes" their messages are counted.
+template <class Transport>
+int run_tutti(settings const& s) {
+  return s.one_of("trace", {"no", "yes"}) == "yes" ? run_tutti<Transport, counting_trace>(s)
+                                                   : run_tutti<Transport, tutti::no_trace>(s);
+}
+
+}  // namespace bench

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "../common/settings.hpp"
+
+namespace bench {
+
+/// A world of as many ranks as the settings say, which serve; the exit status of the program.
+int run_tutti_over_loopback(settings const& s);
+int run_tutti_over_shared_memory(settings const& s);
+int run_tutti_over_tcp(settings const& s);
+
+}  // namespace bench
