@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The contenders: how each is started, with which settings, and the ways in which it can do the work."""
+import dataclasses
+import os
+import shutil
+
+KIB = 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """A choice that a contender offers for an operation; the empty one lets it choose."""
+
+    algorithm: str = ""
+    segment: int = 0
+
+    def __str__(self):
+        return self.algorithm + (f"/{self.segment // KIB}K" if self.segment else "")
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    name: str  # unique
+    implementation: str
+    role: str  # ours, peer, limit
+    field: str  # memory: by whatever means on one host; tcp: over TCP alone
+    executable: str
+    packages: str  # what a Debian system needs to build and run it
+    settings: str  # in words, for the report
+    launcher: str = ""
+    options: tuple = ()
+    crowded_options: tuple = ()  # with more ranks than cores
+    variables: tuple = ()
+
+    def missing(self, folder):
+        """What keeps it from being started, in words; empty: nothing."""
+        if not os.access(os.path.join(folder, self.executable), os.X_OK):
+            return f"there is no {os.path.join(folder, self.executable)}; it needs {self.packages}, then build again"
+        if self.launcher and not self._launcher():
+            return f"there is no {self.launcher}; it needs {self.packages}"
+        return ""
+
+    def _launcher(self):
+        return shutil.which(self.launcher) or shutil.which(self.launcher.split(".")[0])
+
+    def command(self, folder, ranks, cores):
+        executable = os.path.join(folder, self.executable)
+        if not self.launcher:
+            return [executable, f"ranks={ranks}", *self.options]
+        crowded = self.crowded_options if ranks > cores else ()
+        return [self._launcher(), "-n", str(ranks), *self.options, *crowded, executable]
+
+    def environment(self):
+        return {**os.environ, **dict(self.variables)}
+
+    def ways(self, op, size, ranks, inputs):
+        return WAYS[self.implementation](self, op, size, ranks, inputs)
+
+
+def tutti_ways(program, op, size, ranks, inputs):
+    topologies = ["ring", "chain", "binary_tree", "doubling", "star", "direct"]
+    if op == "allreduce" or ranks > 2:
+        topologies.append("butterfly")
+    whole = [Way(t) for t in topologies]
+    if size < 128 * KIB:
+        return whole
+    # Segments serve what hands on: chains, trees and rings.
+    cut = [Way(t, s) for t in ("ring", "chain", "binary_tree", "butterfly", "direct", "doubling")
+           for s in (64 * KIB, 512 * KIB) if s < size and t in topologies]
+    return whole + cut
+
+
+def limit_ways(program, op, size, ranks, inputs):
+    if program.field == "tcp":
+        names = ["direct", "doubling", "ring"] if op == "allreduce" else ["direct", "tree", "chain"]
+        if ranks & (ranks - 1) and "doubling" in names:
+            names.remove("doubling")
+        if size < 4 * ranks and "ring" in names:
+            names.remove("ring")
+        return [Way(n) for n in names]
+    ways = [Way("blocks")]
+    if op == "allreduce":
+        ways.append(Way("push"))
+    if size <= 64 * KIB:
+        ways.append(Way("slots"))
+    if size <= 56:
+        ways.append(Way("line"))
+    return ways
+
+
+def gloo_ways(program, op, size, ranks, inputs):
+    if op == "broadcast":
+        return [Way(n) for n in ("tree", "one_to_all", "one_to_all_polling")]
+    in_place = inputs == "rewritten"
+    older = ["halving_doubling", "halving_doubling_polling", "ring_chunked", "ring_chunked_polling"]
+    return [Way(n) for n in ["ring", "bcube"] + (older if in_place else [])]
+
+
+WAYS = {
+    "tutti": tutti_ways,
+    "limit": limit_ways,
+    "gloo": gloo_ways,
+    "openmpi": lambda *_: [Way()],
+    "mpich": lambda *_: [Way()],
+}
+
+OPENMPI_PACKAGES = "the packages openmpi-bin libopenmpi-dev pkg-config"
+MPICH_PACKAGES = "the packages mpich libmpich-dev pkg-config"
+GLOO_PACKAGES = "the package libgloo-dev"
+
+
+def _tutti(transport, field):
+    return Program(f"tutti:{transport}", "tutti", "ours", field, "bench_tutti", "nothing but tutti", "defaults",
+                   options=(f"transport={transport}",))
+
+
+def _openmpi(name, field, settings, *options):
+    root = (("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"))
+    return Program(name, "openmpi", "peer", field, "bench_openmpi", OPENMPI_PACKAGES, settings, "mpirun.openmpi",
+                   ("--bind-to", "none", "--mca", "pml", "ob1") + options,
+                   ("--oversubscribe", "--mca", "mpi_yield_when_idle", "1"),
+                   root if os.geteuid() == 0 else ())
+
+
+def _mpich(name, field, settings, **variables):
+    return Program(name, "mpich", "peer", field, "bench_mpich", MPICH_PACKAGES, settings, "mpirun.mpich",
+                   ("-bind-to", "none"), variables=tuple(variables.items()))
+
+
+def _gloo(field):
+    return Program(f"gloo:{field}", "gloo", "peer", field, "bench_gloo", GLOO_PACKAGES,
+                   "TCP on the loopback interface; blocking or polling pairs, whichever is faster")
+
+
+PROGRAMS = [
+    _tutti("shared_memory", "memory"),
+    _tutti("loopback", "memory"),
+    _openmpi("openmpi", "memory", "btl self,vader; single copy by CMA where the system allows it",
+             "--mca", "btl", "self,vader"),
+    _mpich("mpich", "memory", "ch4:ucx as packaged, POSIX shared memory"),
+    _gloo("memory"),
+    Program("limit:memory", "limit", "limit", "memory", "bench_limit", "nothing but tutti", "threads, by pointer",
+            options=("transport=memory",)),
+    _tutti("tcp", "tcp"),
+    _openmpi("openmpi:tcp", "tcp", "btl self,tcp on the interface lo",
+             "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo"),
+    _mpich("mpich:tcp", "tcp", "MPIR_CVAR_NOLOCAL=1, UCX_TLS=tcp,self on the interface lo",
+           MPIR_CVAR_NOLOCAL="1", UCX_TLS="tcp,self", UCX_NET_DEVICES="lo"),
+    _gloo("tcp"),
+    Program("limit:tcp", "limit", "limit", "tcp", "bench_limit", "nothing but tutti", "sockets without a protocol",
+            options=("transport=tcp",)),
+]

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures one cell: all contenders of a field doing the same work, in turns."""
+import dataclasses
+
+from comparison.batch import Failed, figures
+
+SLOWEST = 60.0  # seconds that a batch may take before its contender counts as hung
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    field: str
+    op: str
+    ranks: int
+    size: int  # bytes of each rank's vector
+    inputs: str  # rewritten, constant
+    pace: str  # back_to_back, barrier
+
+    def words(self, way, iterations):
+        algorithm = f" algorithm={way.algorithm}" if way.algorithm else ""
+        return (f"op={self.op} bytes={self.size} inputs={self.inputs} pace={self.pace} iterations={iterations}"
+                f"{algorithm} segment={way.segment}")
+
+
+@dataclasses.dataclass
+class Entry:
+    """One contender's way of doing a cell, and what it took in each round; None where it failed."""
+
+    program: object
+    way: object
+    iterations: int = 1
+    trial: float = 0.0  # seconds with writing, the least of the trials that chose the way
+    rounds: list = dataclasses.field(default_factory=list)
+    error: str = ""
+
+
+def run_once(world, cell, entry):
+    patience = SLOWEST + cell.ranks * cell.size / 1e8
+    return figures(world.run(cell.words(entry.way, entry.iterations), patience))
+
+
+def calibrate(world, cell, entry, batch_seconds):
+    """Finds how many operations fill a batch."""
+    for _ in range(3):
+        result = run_once(world, cell, entry)
+        entry.trial = result["alone"] or result["loop"]
+        if result["loop"] * entry.iterations > batch_seconds / 3:
+            break
+        entry.iterations = count_for(batch_seconds, result["loop"], at_most=64 * entry.iterations)
+
+
+def count_for(batch_seconds, seconds, at_most):
+    return max(1, min(at_most, int(batch_seconds / max(seconds, 1e-9))))
+
+
+def choose(world, cell, batch_seconds, trials):
+    """Tries all ways of a contender, in turns, and returns the fastest as an entry, and what all took."""
+    entries = []
+    error = "it offers no way to do this"
+    for way in world.program.ways(cell.op, cell.size, cell.ranks, cell.inputs):
+        entry = Entry(world.program, way)
+        try:
+            calibrate(world, cell, entry, batch_seconds)
+            entries.append(entry)
+        except Failed as why:
+            error = str(why)
+        if world.ended:
+            break
+    if not entries or world.ended:
+        return Entry(world.program, None, error=error), {}
+    if len(entries) > 1:
+        best = min(e.trial for e in entries)
+        entries = [e for e in entries if e.trial < 3 * best]
+        for _ in range(trials):
+            for e in entries:
+                result = run_once(world, cell, e)
+                e.trial = min(e.trial, result["alone"] or result["loop"])
+    entries.sort(key=lambda e: e.trial)
+    return entries[0], {str(e.way): e.trial for e in entries}
+
+
+def alternate(worlds, cell, entries, rounds):
+    """A B C A B C ..."""
+    for _ in range(rounds):
+        for world, entry in zip(worlds, entries):
+            if world.ended or entry.way is None:
+                entry.rounds.append(None)
+                continue
+            try:
+                entry.rounds.append(run_once(world, cell, entry))
+            except Failed as why:
+                entry.error = str(why)
+                entry.rounds.append(None)

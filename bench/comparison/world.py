@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A contender that runs: its ranks sleep on a socket until they are given a batch."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+from comparison.batch import Failed
+
+
+class World:
+    def __init__(self, program, folder, ranks, cores, patience=30.0):
+        self.program = program
+        self._place = tempfile.TemporaryDirectory(prefix="tutti-bench-", dir=shared_folder())
+        path = self._place.name
+        self._lines = []
+        self._pids = set()
+        with socket.socket(socket.AF_UNIX) as door:
+            door.bind(os.path.join(path, "control"))
+            door.listen(ranks)
+            self._log = open(os.path.join(path, "log"), "w+")
+            os.mkdir(os.path.join(path, "store"))
+            self._process = subprocess.Popen(
+                program.command(folder, ranks, cores) + own_files(program, path) + [f"control={path}/control"],
+                env=program.environment(), stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
+                start_new_session=True)
+            try:
+                self._welcome(door, ranks, patience)
+            except BaseException:
+                self.end(by_force=True)
+                raise
+
+    def _welcome(self, door, ranks, patience):
+        door.settimeout(0.2)
+        until = time.monotonic() + patience
+        while len(self._lines) < ranks:
+            try:
+                line = door.accept()[0]
+            except TimeoutError:
+                if self._process.poll() is not None or time.monotonic() > until:
+                    raise Failed(f"{self.program.name} does not start: {self._said()}") from None
+                continue
+            self._lines.append(Line(line))
+            self._pids.add(self._lines[-1].next(until)["pid"])
+
+    def run(self, words, patience):
+        """Has all ranks run a batch; their records. After a failure to answer this world is of no more use."""
+        until = time.monotonic() + patience
+        try:
+            for line in self._lines:
+                line.say(words)
+            return [line.next(until) for line in self._lines]
+        except (OSError, Failed) as why:
+            said = self._said()
+            self.end(by_force=True)
+            raise Failed(f"{self.program.name} died or hung ({why}): {said}") from None
+
+    @property
+    def ended(self):
+        return self._process is None
+
+    def end(self, by_force=False):
+        if self._process is None:
+            return
+        for line in self._lines:
+            line.close()
+        if not by_force:
+            try:
+                self._process.wait(10)
+            except subprocess.TimeoutExpired:
+                by_force = True
+        if by_force:
+            for pid in self._pids:
+                signal_to(os.kill, pid)
+            signal_to(os.killpg, self._process.pid)
+            self._process.wait()
+        self._process = None
+        self._log.close()
+        self._place.cleanup()
+
+    def _said(self):
+        self._log.flush()
+        self._log.seek(0)
+        return " ".join(self._log.read().split())[-300:] or "it said nothing"
+
+
+class Line:
+    def __init__(self, stream):
+        self._stream = stream
+        self._heard = b""
+
+    def say(self, words):
+        self._stream.sendall(words.encode() + b"\n")
+
+    def next(self, until):
+        while b"\n" not in self._heard:
+            self._stream.settimeout(max(0.001, until - time.monotonic()))
+            try:
+                some = self._stream.recv(65536)
+            except TimeoutError:
+                raise Failed("no answer in time") from None
+            if not some:
+                raise Failed("a rank has ended")
+            self._heard += some
+        text, self._heard = self._heard.split(b"\n", 1)
+        return json.loads(text)
+
+    def close(self):
+        self._stream.close()
+
+
+def own_files(program, path):
+    """The words that name the files which the ranks of one run share."""
+    words = [f"meeting={path}/meeting"]
+    return words + [f"store={path}/store"] if program.implementation == "gloo" else words
+
+
+def shared_folder():
+    return "/dev/shm" if os.path.isdir("/dev/shm") else None
+
+
+def signal_to(kill, pid):
+    try:
+        kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
