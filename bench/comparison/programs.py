@@ -20,7 +20,7 @@ class Way:
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    name: str  # unique
+    name: str  # programs of one name are one contender with different settings: the best is measured
     implementation: str
     role: str  # ours, peer, limit
     field: str  # memory: by whatever means on one host; tcp: over TCP alone
@@ -31,6 +31,7 @@ class Program:
     options: tuple = ()
     crowded_options: tuple = ()  # with more ranks than cores
     variables: tuple = ()
+    setting: str = ""  # tells programs of one name apart
 
     def missing(self, folder):
         """What keeps it from being started, in words; empty: nothing."""
@@ -81,7 +82,7 @@ def limit_ways(program, op, size, ranks, inputs):
     ways = [Way("blocks")]
     if op == "allreduce":
         ways.append(Way("push"))
-    if size <= 64 * KIB:
+    if size <= 128 * KIB:
         ways.append(Way("slots"))
     if size <= 56:
         ways.append(Way("line"))
@@ -114,37 +115,43 @@ def _tutti(transport, field):
                    options=(f"transport={transport}",))
 
 
-def _openmpi(name, field, settings, *options):
+def _openmpi(name, field, setting, settings, *options):
     root = (("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"))
     return Program(name, "openmpi", "peer", field, "bench_openmpi", OPENMPI_PACKAGES, settings, "mpirun.openmpi",
                    ("--bind-to", "none", "--mca", "pml", "ob1") + options,
                    ("--oversubscribe", "--mca", "mpi_yield_when_idle", "1"),
-                   root if os.geteuid() == 0 else ())
+                   root if os.geteuid() == 0 else (), setting)
 
 
-def _mpich(name, field, settings, **variables):
+def _mpich(name, field, setting, settings, **variables):
     return Program(name, "mpich", "peer", field, "bench_mpich", MPICH_PACKAGES, settings, "mpirun.mpich",
-                   ("-bind-to", "none"), variables=tuple(variables.items()))
+                   ("-bind-to", "none"), variables=tuple(variables.items()), setting=setting)
 
 
 def _gloo(field):
     return Program(f"gloo:{field}", "gloo", "peer", field, "bench_gloo", GLOO_PACKAGES,
-                   "TCP on the loopback interface; blocking or polling pairs, whichever is faster")
+                   "TCP on the loopback interface; blocking or polling pairs")
 
 
 PROGRAMS = [
     _tutti("shared_memory", "memory"),
     _tutti("loopback", "memory"),
-    _openmpi("openmpi", "memory", "btl self,vader; single copy by CMA where the system allows it",
+    _openmpi("openmpi", "memory", "cma", "btl self,vader, single copy by CMA (the default)",
              "--mca", "btl", "self,vader"),
-    _mpich("mpich", "memory", "ch4:ucx as packaged, POSIX shared memory"),
+    _openmpi("openmpi", "memory", "copy", "the same with btl_vader_single_copy_mechanism none",
+             "--mca", "btl", "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none"),
+    _openmpi("openmpi", "memory", "coll_sm", "the same as cma with coll_sm_priority 100",
+             "--mca", "btl", "self,vader", "--mca", "coll_sm_priority", "100"),
+    _mpich("mpich", "memory", "posix", "POSIX shared memory (the default)"),
+    _mpich("mpich", "memory", "ucx", "MPIR_CVAR_NOLOCAL=1, UCX_TLS=posix,sysv,cma,self",
+           MPIR_CVAR_NOLOCAL="1", UCX_TLS="posix,sysv,cma,self"),
     _gloo("memory"),
     Program("limit:memory", "limit", "limit", "memory", "bench_limit", "nothing but tutti", "threads, by pointer",
             options=("transport=memory",)),
     _tutti("tcp", "tcp"),
-    _openmpi("openmpi:tcp", "tcp", "btl self,tcp on the interface lo",
+    _openmpi("openmpi:tcp", "tcp", "", "btl self,tcp on the interface lo",
              "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo"),
-    _mpich("mpich:tcp", "tcp", "MPIR_CVAR_NOLOCAL=1, UCX_TLS=tcp,self on the interface lo",
+    _mpich("mpich:tcp", "tcp", "", "MPIR_CVAR_NOLOCAL=1, UCX_TLS=tcp,self on the interface lo",
            MPIR_CVAR_NOLOCAL="1", UCX_TLS="tcp,self", UCX_NET_DEVICES="lo"),
     _gloo("tcp"),
     Program("limit:tcp", "limit", "limit", "tcp", "bench_limit", "nothing but tutti", "sockets without a protocol",

@@ -15,14 +15,14 @@ def summary(cell, entries, tried):
             "name": e.program.name,
             "implementation": e.program.implementation,
             "role": e.program.role,
-            "way": str(e.way) if e.way else "",
+            "way": e.choice(),
             "iterations": e.iterations,
             "seconds": [r and seconds(r, writing) for r in e.rounds],
         }
         if e.error:
             one["error"] = e.error
         if tried.get(e.program.name):
-            one["tried"] = tried[e.program.name]
+            one["tried"] = tried[e.program.name]  # seconds with writing, the least of the trials
         if done:
             times = [seconds(r, writing) for r in done]
             one["median"] = median(times)

@@ -33,6 +33,10 @@ class Entry:
     rounds: list = dataclasses.field(default_factory=list)
     error: str = ""
 
+    def choice(self):
+        """What was chosen: settings, algorithm."""
+        return " ".join(w for w in (self.program.setting, str(self.way or "")) if w)
+
 
 def run_once(world, cell, entry):
     patience = SLOWEST + cell.ranks * cell.size / 1e8
@@ -76,14 +80,25 @@ def choose(world, cell, batch_seconds, trials):
                 result = run_once(world, cell, e)
                 e.trial = min(e.trial, result["alone"] or result["loop"])
     entries.sort(key=lambda e: e.trial)
-    return entries[0], {str(e.way): e.trial for e in entries}
+    return entries[0], {e.choice(): e.trial for e in entries}
+
+
+def best_of_each_name(entries):
+    """Of a contender with several settings, those that are best here."""
+    best = {}
+    for e in entries:
+        rival = best.get(e.program.name)
+        if rival is None or (e.way and (not rival.way or e.trial < rival.trial)):
+            best[e.program.name] = e
+    return list(best.values())
 
 
 def alternate(worlds, cell, entries, rounds):
-    """A B C A B C ..."""
+    """A B C A B C ...; worlds: of each program."""
     for _ in range(rounds):
-        for world, entry in zip(worlds, entries):
-            if world.ended or entry.way is None:
+        for entry in entries:
+            world = worlds.get(entry.program)
+            if not world or world.ended or entry.way is None:
                 entry.rounds.append(None)
                 continue
             try:

@@ -14,7 +14,8 @@ namespace bench {
 /// What the threads of a limit share: a place for each to publish where its vectors are and how far it is.
 struct board {
   static constexpr std::size_t line_floats = 14;
-  static constexpr std::size_t slot_floats = 16 * 1024;
+  static constexpr std::size_t lines_deep = 64;
+  static constexpr std::size_t slots_floats = 64 * 1024;  ///< of all slots of a rank: they stay in its cache
 
   /// A short vector and its number, in one cache line.
   struct alignas(64) line {
@@ -25,8 +26,8 @@ struct board {
     std::atomic<std::uint64_t> number{0};
     alignas(64) float const* input = nullptr;
     float* output = nullptr;
-    std::array<line, 2> lines{};
-    std::array<std::vector<float>, 2> slots{std::vector<float>(slot_floats), std::vector<float>(slot_floats)};
+    std::vector<line> lines = std::vector<line>(lines_deep);
+    std::vector<float> slots = std::vector<float>(slots_floats);
   };
 
   explicit board(unsigned size) : places(size) {}

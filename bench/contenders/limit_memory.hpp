@@ -13,8 +13,8 @@ namespace bench {
 /// failure. Which way is the least depends on the size:
 ///
 ///     line     up to 56 bytes travel in the cache line that says that they are there
-///     slots    who contributes copies its vector to a slot, from which all others read it; two slots
-///              alternate, so that nobody waits for readers
+///     slots    who contributes copies its vector to a slot, from which all others read it; there are
+///              several, so that nobody soon waits for readers
 ///     blocks   each sums its block of all vectors where they lie, then fetches the other blocks; a
 ///              broadcast reads the root's vector where it lies
 ///     push     like blocks, but each writes its sums into all vectors itself
@@ -39,7 +39,8 @@ class memory_limit {
     bool const all = w.op == operation::allreduce;
     if (w.algorithm == "line" && w.count() <= board::line_floats) {
       all ? use([&] { sum_of_lines(v); }) : use([&] { line_of_root(v.output); });
-    } else if (w.algorithm == "slots" && w.count() <= board::slot_floats) {
+    } else if (w.algorithm == "slots" && w.count() <= board::slots_floats / 2) {
+      depth_ = std::min(board::lines_deep, board::slots_floats / w.count());
       all ? use([&] { sum_of_slots(v); }) : use([&] { slot_of_root(v.output); });
     } else if (w.algorithm == "blocks") {
       all ? use([&] { sum_of_blocks(v, false); }) : use([&] { vector_of_root(v.output); });
@@ -63,12 +64,12 @@ class memory_limit {
 
   void sum_of_lines(vectors const& v) noexcept {
     std::uint64_t const turn = ++lines_;
-    board::line& out = shared_->places[rank_].lines[turn % 2];
+    board::line& out = shared_->places[rank_].lines[turn % board::lines_deep];
     std::memcpy(out.values.data(), v.input.data(), v.input.size_bytes());
     out.number.store(turn, std::memory_order_release);
     float const* mine = v.input.data();
     for (unsigned k = 1; k < size_; ++k) {
-      board::line const& in = shared_->places[(rank_ + k) % size_].lines[turn % 2];
+      board::line const& in = shared_->places[(rank_ + k) % size_].lines[turn % board::lines_deep];
       steps_.await(in.number, turn);
       add(v.output.data(), mine, in.values.data(), v.output.size());
       mine = v.output.data();
@@ -77,9 +78,9 @@ class memory_limit {
 
   void line_of_root(std::span<float> v) noexcept {
     std::uint64_t const turn = ++lines_;
-    board::line& line = shared_->places[0].lines[turn % 2];
+    board::line& line = shared_->places[0].lines[turn % board::lines_deep];
     if (rank_ == 0) {
-      wait_for_readers();
+      wait_for_readers(board::lines_deep);
       std::memcpy(line.values.data(), v.data(), v.size_bytes());
       line.number.store(turn, std::memory_order_release);
     } else {
@@ -89,35 +90,38 @@ class memory_limit {
     steps_.announce();
   }
 
+  [[nodiscard]] float* slot(unsigned r, std::uint64_t turn) const noexcept {
+    return shared_->places[r].slots.data() + turn % depth_ * (board::slots_floats / depth_);
+  }
+
   void sum_of_slots(vectors const& v) noexcept {
     std::uint64_t const turn = steps_.number() + 1;
-    std::memcpy(shared_->places[rank_].slots[turn % 2].data(), v.input.data(), v.input.size_bytes());
+    std::memcpy(slot(rank_, turn), v.input.data(), v.input.size_bytes());
     steps_.announce();
     float const* mine = v.input.data();
     for (unsigned k = 1; k < size_; ++k) {
-      board::place const& in = shared_->places[(rank_ + k) % size_];
-      steps_.await(in.number, turn);
-      add(v.output.data(), mine, in.slots[turn % 2].data(), v.output.size());
+      unsigned const r = (rank_ + k) % size_;
+      steps_.await(shared_->places[r].number, turn);
+      add(v.output.data(), mine, slot(r, turn), v.output.size());
       mine = v.output.data();
     }
   }
 
   void slot_of_root(std::span<float> v) noexcept {
     std::uint64_t const turn = steps_.number() + 1;
-    board::place& root = shared_->places[0];
     if (rank_ == 0) {
-      wait_for_readers();
-      std::memcpy(root.slots[turn % 2].data(), v.data(), v.size_bytes());
+      wait_for_readers(depth_);
+      std::memcpy(slot(0, turn), v.data(), v.size_bytes());
     } else {
-      steps_.await(root.number, turn);
-      std::memcpy(v.data(), root.slots[turn % 2].data(), v.size_bytes());
+      steps_.await(shared_->places[0].number, turn);
+      std::memcpy(v.data(), slot(0, turn), v.size_bytes());
     }
     steps_.announce();
   }
-  /// Two slots or lines alternate, so the readers of the one before may still be busy.
-  void wait_for_readers() noexcept {
-    std::uint64_t const number = steps_.number();
-    steps_.await_all(number > 0 ? number - 1 : 0);
+  /// What is written next was read `depth` operations ago.
+  void wait_for_readers(std::size_t depth) noexcept {
+    std::uint64_t const next = steps_.number() + 1;
+    steps_.await_all(next > depth ? next - depth : 0);
   }
 
   void sum_of_blocks(vectors const& v, bool push) noexcept {
@@ -157,7 +161,8 @@ class memory_limit {
   unsigned size_;
   board* shared_;
   steps steps_;
-  std::uint64_t lines_ = 0;
+  std::uint64_t lines_ = 0;  ///< how many lines were used
+  std::size_t depth_ = 2;    ///< slots
 };
 
 }  // namespace bench

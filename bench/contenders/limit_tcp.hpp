@@ -111,9 +111,13 @@ class tcp_limit {
     }
   }
 
+  /// Spins, or gives the core away if others need it, and sleeps in the end.
   void wait(unsigned& idle, std::span<pollfd> on) const {
-    if (++idle > (size_ > std::thread::hardware_concurrency() ? 4U : 20000U)) {
+    bool const crowded = size_ > std::thread::hardware_concurrency();
+    if (++idle > (crowded ? 1000U : 20000U)) {
       ::poll(on.data(), on.size(), 1000);
+    } else if (crowded) {
+      ::sched_yield();
     }
   }
 
