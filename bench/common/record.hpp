@@ -55,8 +55,7 @@ inline std::string to_json(record const& r) {
   auto const stretch = [&](std::string const& name, interval const& i) {
     number((name + "_begin").c_str(), i.begin);
     number((name + "_end").c_str(), i.end);
-    number((name + "_user").c_str(), i.spent.user);
-    number((name + "_system").c_str(), i.spent.system);
+    number((name + "_processor").c_str(), i.spent.processor);
     number((name + "_switches").c_str(), i.spent.switches);
   };
   number("iterations", r.iterations);

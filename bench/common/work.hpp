@@ -27,7 +27,7 @@ struct work {
   std::size_t iterations = 1;
   inputs in = inputs::rewritten;
   pace at = pace::back_to_back;
-  std::string algorithm;    ///< the contender's own word; empty: its default
+  std::string algorithm{};  ///< the contender's own word; empty: its default
   std::size_t segment = 0;  ///< bytes, for contenders that cut vectors into segments; 0: not cut
 
   [[nodiscard]] std::size_t count() const noexcept { return bytes / sizeof(float); }

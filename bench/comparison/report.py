@@ -31,6 +31,7 @@ def summary(cell, entries, tried):
             one["half"] = spread(times)
             one["processor"] = median([r["processor"] for r in done])
             one["switches"] = median([r["switches"] for r in done])
+            one.update(e.counts)
         contenders.append(one)
     result = {k: getattr(cell, k) for k in ("field", "op", "ranks", "size", "inputs", "pace")}
     result["writing"] = writing
@@ -110,10 +111,24 @@ def table(run):
         lines += ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
         for cell in sorted(cells, key=lambda c: (c["ranks"], c["size"])):
             lines.append("| " + " | ".join(row(cell, names, ours)) + " |")
-        lines.append("")
+        lines += ["", *costs(cells)] if pace == "back_to_back" else [""]
     errors = sorted({f"- {c['name']}, {cell['op']}, {cell['ranks']} ranks, {size_text(cell['size'])}: {c['error']}"
                      for cell in run["cells"] for c in cell["contenders"] if "error" in c})
     return "\n".join(lines + (["## What failed", "", *errors, ""] if errors else []))
+
+
+def costs(cells):
+    """What one operation costs all ranks together; the harness' own barrier would be in it with a barrier."""
+    lines = ["Of all ranks together, per operation:", "",
+             "| ranks | bytes | contender | processor time | context switches | system calls | messages |",
+             "|" + " --- |" * 7]
+    for cell in sorted(cells, key=lambda c: (c["ranks"], c["size"])):
+        for c in cell["contenders"]:
+            if "median" in c:
+                counts = [f"{c[k]:.3g}" if c.get(k) is not None else "-" for k in ("switches", "system_calls", "messages")]
+                lines.append(f"| {cell['ranks']} | {size_text(cell['size'])} | {c['name']} {c['way']} | "
+                             f"{time_text(c['processor'])} | {' | '.join(counts)} |")
+    return [*lines, ""]
 
 
 def row(cell, names, ours):

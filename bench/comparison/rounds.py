@@ -32,6 +32,7 @@ class Entry:
     trial: float = 0.0  # seconds with writing, the least of the trials that chose the way
     rounds: list = dataclasses.field(default_factory=list)
     error: str = ""
+    counts: dict = dataclasses.field(default_factory=dict)  # system calls, messages: of one operation
 
     def choice(self):
         """What was chosen: settings, algorithm."""

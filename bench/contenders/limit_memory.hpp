@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../common/batch.hpp"
+#include "limit_add.hpp"
 #include "limit_board.hpp"
 
 #include <algorithm>
@@ -53,14 +54,6 @@ class memory_limit {
 
  private:
   static constexpr std::size_t tile = 2048;  ///< floats: what is summed is passed on from the first-level cache
-
-  /// @pre `to` is `a` or apart from both
-  static void add(float* to, float const* a, float const* b, std::size_t n) noexcept {
-#pragma GCC ivdep
-    for (std::size_t i = 0; i < n; ++i) {
-      to[i] = a[i] + b[i];
-    }
-  }
 
   void sum_of_lines(vectors const& v) noexcept {
     std::uint64_t const turn = ++lines_;

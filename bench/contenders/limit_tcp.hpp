@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../common/batch.hpp"
+#include "limit_add.hpp"
 #include "limit_board.hpp"
 #include "limit_sockets.hpp"
 
@@ -143,14 +144,6 @@ class tcp_limit {
                                  pollfd{i.left > 0 ? i.socket : -1, POLLIN, 0}};
         wait(idle, on);
       }
-    }
-  }
-
-  /// @pre `to` is `a` or apart from both
-  static void add(float* to, float const* a, float const* b, std::size_t n) noexcept {
-#pragma GCC ivdep
-    for (std::size_t i = 0; i < n; ++i) {
-      to[i] = a[i] + b[i];
     }
   }
 

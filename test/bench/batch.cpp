@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A contender that does not do its work must not get a time.
+#define BOOST_TEST_MODULE bench_batch
+#include "../../bench/common/batch.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+using bench::inputs;
+using bench::operation;
+using bench::pace;
+using bench::vectors;
+
+/// A world of one rank that performs what it is given.
+struct lonely {
+  static constexpr bool ranks_are_threads = true;
+  std::function<void(vectors const&)> perform;
+  std::int64_t performed = 0;
+  int barriers = 0;
+
+  [[nodiscard]] static unsigned rank() noexcept { return 0; }
+  [[nodiscard]] static unsigned size() noexcept { return 1; }
+  void barrier() noexcept { ++barriers; }
+  [[nodiscard]] std::int64_t messages() const noexcept { return performed; }
+  template <class Use>
+  void with(bench::work const&, vectors const& v, Use const& use) {
+    use([&] {
+      ++performed;
+      perform(v);
+    });
+  }
+};
+
+/// The sum of one vector: nothing in place, a copy out of place.
+void right(vectors const& v) {
+  if (v.input.data() != v.output.data()) {
+    std::copy(v.input.begin(), v.input.end(), v.output.begin());
+  }
+}
+
+struct file {
+  std::string path = "/tmp/tutti_bench_batch." + std::to_string(::getpid());
+  file() = default;
+  file(file const&) = delete;
+  file& operator=(file const&) = delete;
+  ~file() { std::remove(path.c_str()); }
+};
+
+bench::record run(lonely& c, bench::work const& w) {
+  file const place;
+  bench::meeting meet(place.path, 1);
+  bench::batches<lonely> batches(c, meet);
+  return batches.run(w);
+}
+
+std::vector<bench::work> all_works() {
+  std::vector<bench::work> all;
+  for (auto const op : {operation::allreduce, operation::broadcast}) {
+    for (auto const in : {inputs::rewritten, inputs::constant}) {
+      for (auto const at : {pace::back_to_back, pace::barrier}) {
+        for (std::size_t const bytes : {std::size_t{4}, std::size_t{8196}, std::size_t{40004}}) {
+          all.push_back({.op = op, .bytes = bytes, .iterations = 20, .in = in, .at = at});
+        }
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(who_does_the_work_gets_a_record) {
+  for (bench::work const& w : all_works()) {
+    lonely c{.perform = right};
+    bench::record const r = run(c, w);
+    BOOST_TEST(r.error == "");
+    BOOST_TEST(r.iterations == 20);
+    BOOST_TEST(r.messages == 20);  // of the timed operations only
+    BOOST_TEST(c.performed == 1 + 20 / 8 + 20);
+    BOOST_TEST((r.writing.begin <= r.writing.end && r.writing.end <= r.loop.begin && r.loop.begin <= r.loop.end));
+    BOOST_TEST((r.alone > 0) == (w.at == pace::barrier));
+    BOOST_TEST((c.barriers >= 20) == (w.at == pace::barrier));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(one_wrong_element_is_found) {
+  for (bench::work const& w : all_works()) {
+    for (std::size_t const at : {std::size_t{0}, w.count() / 2, w.count() - 1}) {
+      lonely c{.perform = [&](vectors const& v) {
+        right(v);
+        v.output[at] += 1;
+      }};
+      BOOST_TEST(run(c, w).error != "");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(who_only_copies_the_first_time_is_found) {
+  bench::work const w{.bytes = 4096, .iterations = 20, .in = inputs::constant};
+  lonely idle{.perform = [](vectors const&) {}};
+  BOOST_TEST(run(idle, w).error == "the first result is wrong");
+  lonely tired{.perform = [&](vectors const& v) {
+    right(v);
+    if (tired.performed > 10) {
+      v.output[3] = 0;
+    }
+  }};
+  BOOST_TEST(run(tired, w).error == "the last result is wrong");
+}
+
+BOOST_AUTO_TEST_CASE(vectors_differ_from_turn_to_turn_and_from_rank_to_rank) {
+  std::vector<float> a(5000), b(5000);
+  bench::pattern const first(0), second(1);
+  for (std::size_t turn = 0; turn < 50; ++turn) {
+    first.write(a, turn);
+    second.write(b, turn);
+    BOOST_TEST(first.equals(a, turn));
+    BOOST_TEST(!second.equals(a, turn));
+    BOOST_TEST(!first.equals(a, turn + 1));
+    std::transform(a.begin(), a.end(), b.begin(), b.begin(), std::plus<>{});
+    BOOST_TEST(bench::pattern::sum(2).equals(b, turn));
+    a[4999] += 1;
+    BOOST_TEST(!first.equals(a, turn));
+  }
+}

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The logic of bench/compare, with no contender and no clock: python3 test/bench/comparison.py"""
+import itertools
+import json
+import math
+import os
+import sys
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+
+from comparison import plot, programs, report  # noqa: E402
+from comparison.batch import Failed, figures, seconds  # noqa: E402
+from comparison.estimates import median, median_interval, paired_ratio, spread  # noqa: E402
+from comparison.rounds import Cell, Entry, alternate, best_of_each_name, choose  # noqa: E402
+
+
+class Estimates(unittest.TestCase):
+    def test_median_lies_between_as_many(self):
+        for values in itertools.product(range(4), repeat=5):
+            m = median(list(values))
+            self.assertLessEqual(sum(v < m for v in values), 2)
+            self.assertLessEqual(sum(v > m for v in values), 2)
+        self.assertEqual(median([4, 1, 3, 2]), 2.5)
+
+    def test_interval_holds_the_median_as_often_as_it_says(self):
+        # A value is above the true median or below it, each as likely: count all outcomes.
+        for n in range(2, 15):
+            low, high, probability = median_interval(list(range(n)))
+            holds = sum(math.comb(n, below) for below in range(n + 1) if low < below <= high)
+            self.assertAlmostEqual(holds / 2**n, probability)
+            self.assertEqual(low + high, n - 1)
+
+    def test_interval_is_the_narrowest_that_does(self):
+        for n, low in ((6, 1), (8, 1), (9, 2), (25, 8), (50, 18)):  # of published tables, counted from 1
+            found = median_interval(list(range(1, n + 1)))
+            self.assertEqual(found[:2], (low, n + 1 - low))
+            self.assertGreaterEqual(found[2], 0.95)
+        self.assertLess(median_interval([1, 2, 3, 4, 5])[2], 0.95)  # too few to say more
+
+    def test_spread_is_half_of_the_values(self):
+        self.assertEqual(spread(list(range(9))), (2, 6))
+
+    def test_pairing_removes_what_a_round_has_in_common(self):
+        slow = [1, 100, 3, 7, 1e-3, 50]
+        ratio = paired_ratio([2 * s for s in slow], slow)
+        self.assertEqual((ratio["median"], ratio["low"], ratio["high"]), (2, 2, 2))
+
+    def test_failed_rounds_are_left_out(self):
+        self.assertEqual(paired_ratio([1, None, 4], [1, 2, 2])["rounds"], 2)
+        self.assertIsNone(paired_ratio([None, 1], [1, None]))
+
+
+def record(rank, **more):
+    r = {"rank": rank, "iterations": 10, "alone": 0}
+    for name, begin, end in (("writing", 0, 100), ("loop", 1000, 3000)):
+        r |= {f"{name}_begin": begin + rank, f"{name}_end": end + rank, f"{name}_processor": end - begin,
+              f"{name}_switches": rank}
+    return r | more
+
+
+class Batch(unittest.TestCase):
+    def test_time_is_from_the_first_begin_to_the_last_end(self):
+        f = figures([record(0), record(1)])
+        self.assertAlmostEqual(f["loop"], 200.1e-9)
+        self.assertAlmostEqual(f["writing"], 10.1e-9)
+        self.assertAlmostEqual(f["processor"], 380e-9)
+        self.assertAlmostEqual(seconds(f, 10e-9), 190.1e-9)
+        self.assertNotIn("messages", f)
+
+    def test_with_a_barrier_it_is_the_slowest_rank(self):
+        f = figures([record(0, alone=500), record(1, alone=700)])
+        self.assertAlmostEqual(seconds(f, 10e-9), 70e-9)
+
+    def test_messages_are_added_up(self):
+        self.assertEqual(figures([record(0, messages=20), record(1, messages=5)])["messages"], 2.5)
+
+    def test_one_error_is_the_error_of_all(self):
+        with self.assertRaisesRegex(Failed, "wrong"):
+            figures([record(0), {"rank": 1, "error": "wrong"}])
+
+    def test_no_time_is_below_the_clock(self):
+        self.assertEqual(seconds(figures([record(0)]), 1.0), 1e-9)
+
+
+class FakeWorld:
+    """Takes `cost(way)` nanoseconds for an operation."""
+
+    def __init__(self, program, cost, log):
+        self.program, self.cost, self.log, self.ended = program, cost, log, False
+
+    def run(self, words, patience):
+        told = dict(w.split("=") for w in words.split())
+        self.log.append(self.program.name)
+        cost = self.cost(told.get("algorithm", ""))
+        if cost is None:
+            return [{"rank": 0, "error": "not offered"}]
+        k = int(told["iterations"])
+        return [record(0, iterations=k, writing_begin=0, writing_end=0, loop_begin=0, loop_end=cost * k)]
+
+
+def program(name, implementation, role, setting=""):
+    return programs.Program(name, implementation, role, "memory", "none", "the package x", "", setting=setting)
+
+
+CELL = Cell("memory", "allreduce", 2, 1024, "rewritten", "back_to_back")
+
+
+class Rounds(unittest.TestCase):
+    def test_contenders_take_turns(self):
+        log = []
+        worlds = [FakeWorld(program(n, "openmpi", "peer"), lambda way: 100, log) for n in "ABC"]
+        entries = [Entry(w.program, programs.Way()) for w in worlds]
+        alternate({w.program: w for w in worlds}, CELL, entries, 3)
+        self.assertEqual("".join(log), "ABCABCABC")
+        self.assertEqual([len(e.rounds) for e in entries], [3, 3, 3])
+
+    def test_a_round_that_fails_leaves_a_gap(self):
+        log = []
+        good, bad = (FakeWorld(program(n, "openmpi", "peer"), cost, log)
+                     for n, cost in (("A", lambda way: 100), ("B", lambda way: None)))
+        entries = [Entry(w.program, programs.Way()) for w in (good, bad)]
+        alternate({w.program: w for w in (good, bad)}, CELL, entries, 2)
+        self.assertEqual(entries[1].rounds, [None, None])
+        self.assertEqual(entries[1].error, "not offered")
+        self.assertTrue(all(entries[0].rounds))
+
+    def test_the_fastest_way_is_chosen(self):
+        costs = {"ring": 900, "doubling": 300, "star": None}
+        world = FakeWorld(program("t", "tutti", "ours"), lambda way: costs.get(way, 800), [])
+        entry, tried = choose(world, CELL, 1e-6, 2)
+        self.assertEqual(str(entry.way), "doubling")
+        self.assertNotIn("star", tried)
+        self.assertGreaterEqual(entry.iterations, 3)  # of 300 ns, to fill a microsecond
+
+    def test_of_several_settings_the_best_is_measured(self):
+        entries = [Entry(program("m", "mpich", "peer", s), way, trial=t)
+                   for s, way, t in (("a", programs.Way(), 3), ("b", programs.Way(), 2), ("c", None, 0))]
+        self.assertEqual([e.program.setting for e in best_of_each_name(entries)], ["b"])
+
+
+class Programs(unittest.TestCase):
+    def test_ways_are_offered_once_and_can_be_said_in_words(self):
+        for p in programs.PROGRAMS:
+            for op, size, ranks, inputs in itertools.product(("allreduce", "broadcast"), (4, 1 << 20, 1 << 28),
+                                                            (2, 3, 4, 8), ("rewritten", "constant")):
+                ways = p.ways(op, size, ranks, inputs)
+                self.assertTrue(ways)
+                self.assertEqual(len(ways), len(set(ways)))
+                for way in ways:
+                    words = Cell(p.field, op, ranks, size, inputs, "barrier").words(way, 1).split()
+                    self.assertTrue(all("=" in w for w in words))
+                    self.assertLess(way.segment, size)
+
+    def test_who_is_missing_is_told_with_what_to_install(self):
+        for p in programs.PROGRAMS:
+            self.assertIn(p.packages, p.missing("/nowhere"))
+
+
+def sample_run():
+    log = []
+    cells = []
+    for op, size in itertools.product(("allreduce", "broadcast"), (4, 1024, 1 << 20)):
+        cell = Cell("memory", op, 2, size, "rewritten", "back_to_back")
+        kinds = (("tutti:<x> & y", "tutti", "ours", 100), ("openmpi", "openmpi", "peer", 200),
+                 ("gloo", "gloo", "peer", None), ("limit:memory", "limit", "limit", 50))
+        worlds = [FakeWorld(program(n, i, role), lambda way, cost=cost: cost and cost * (1 + size), log)
+                  for n, i, role, cost in kinds]
+        entries = [Entry(w.program, programs.Way("ring" if w.program.role == "ours" else "")) for w in worlds]
+        alternate({w.program: w for w in worlds}, cell, entries, 9)
+        cells.append(report.summary(cell, entries, {"openmpi": {"cma": 1.0}}))
+    machine = {"processor": "p", "cores": 2, "kernel": "k", "load_before": 0.0, "load_after": 0.0}
+    return {"machine": machine, "settings": {"openmpi": "s"}, "launches": 1, "rounds": 9, "batch_seconds": 0.001,
+            "cells": cells}
+
+
+class Report(unittest.TestCase):
+    def test_results_survive_json(self):
+        run = sample_run()
+        again = json.loads(json.dumps(run))
+        self.assertEqual(report.table(again), report.table(run))
+
+    def test_ratios_are_to_the_best_peer_and_to_the_limit(self):
+        (ours,) = sample_run()["cells"][0]["ratios"]
+        self.assertEqual(ours["peer"]["name"], "openmpi")
+        self.assertAlmostEqual(ours["peer"]["median"], 0.5)
+        self.assertAlmostEqual(ours["limit"]["median"], 2.0)
+
+    def test_table_has_a_row_per_cell_and_as_many_columns_in_each(self):
+        text = report.table(sample_run())
+        self.assertIn("| 2 | 1 MiB |", text)
+        self.assertIn("gloo, allreduce, 2 ranks, 4 B: not offered", text)
+        for block in text.split("\n\n"):
+            widths = {line.count("|") for line in block.splitlines() if line.startswith("|")}
+            self.assertLessEqual(len(widths), 1)
+
+    def test_sizes_and_times_are_readable(self):
+        self.assertEqual([report.size_text(s) for s in (4, 1024, 1028, 3 << 20)], ["4 B", "1 KiB", "1028 B", "3 MiB"])
+        self.assertEqual([report.time_text(t) for t in (2e-9, 1.5e-6, 0.25, 3)], ["2 ns", "1.5 us", "250 ms", "3 s"])
+
+
+class Plot(unittest.TestCase):
+    def test_charts_are_well_formed_and_complete(self):
+        cells = [c for c in sample_run()["cells"] if c["op"] == "allreduce"]
+        svg = plot.chart("a <title> & more", plot.curves_of(cells))
+        root = ElementTree.fromstring(svg)
+        name = "{http://www.w3.org/2000/svg}"
+        words = [t.text for t in root.iter(name + "text")]
+        for expected in ("a <title> & more", "tutti:<x> & y", "limit:memory", "time of one operation", "1 KiB"):
+            self.assertIn(expected, words)
+        self.assertNotIn("gloo", words)  # it was never measured
+        self.assertEqual(len(list(root.iter(name + "circle"))), 9)
+        for c in root.iter(name + "circle"):
+            self.assertTrue(plot.LEFT <= float(c.get("cx")) <= plot.WIDTH - plot.RIGHT)
+            self.assertTrue(plot.TOP <= float(c.get("cy")) <= plot.HEIGHT - plot.BOTTOM)
+        dashed = [p for p in root.iter(name + "polyline") if p.get("stroke-dasharray")]
+        self.assertEqual(len(dashed), 1)
+
+    def test_axes_are_logarithmic(self):
+        x = plot.axis([4, 4096], 2, 0, 100)
+        self.assertAlmostEqual(x(16) - x(4), x(64) - x(16))
+        self.assertEqual((x(4), x(4096)), (0, 100))
+
+    def test_one_point_is_a_chart_and_none_is_not(self):
+        ElementTree.fromstring(plot.chart("t", [("a", False, [(4, 1e-6, 1e-6, 1e-6)])]))
+        self.assertIsNone(plot.chart("t", []))
+
+
+if __name__ == "__main__":
+    unittest.main()
