@@ -38,6 +38,6 @@ def figures(records):
 
 
 def seconds(figure, writing):
-    """The time of one operation. Back to back it is the loop's less `writing`, which is the same work for all
-    contenders and so best estimated from all of their batches; the clock knows nothing below a nanosecond."""
+    """The time of one operation. Back to back it is the loop's less `writing`: the same work for all contenders, so
+    the same is taken off for all, the least that any batch took. The clock knows nothing below a nanosecond."""
     return max(1e-9, figure["alone"] if figure["alone"] > 0 else figure["loop"] - writing)

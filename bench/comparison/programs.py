@@ -36,7 +36,7 @@ class Program:
     def missing(self, folder):
         """What keeps it from being started, in words; empty: nothing."""
         if not os.access(os.path.join(folder, self.executable), os.X_OK):
-            return f"there is no {os.path.join(folder, self.executable)}; it needs {self.packages}, then build again"
+            return f"{os.path.join(folder, self.executable)} is not built; it needs {self.packages}"
         if self.launcher and not self._launcher():
             return f"there is no {self.launcher}; it needs {self.packages}"
         return ""

@@ -7,8 +7,7 @@ from comparison.estimates import median, median_interval, paired_ratio, spread
 def summary(cell, entries, tried):
     """One cell as a dictionary that JSON can hold."""
     contenders = []
-    written = [r["writing"] for e in entries for r in e.rounds if r]
-    writing = median(written) if written else 0.0
+    writing = min((r["writing"] for e in entries for r in e.rounds if r), default=0.0)
     for e in entries:
         done = [r for r in e.rounds if r]
         one = {
@@ -54,7 +53,8 @@ def ratios(contenders):
         for role in ("peer", "limit"):
             other = best(contenders, role)
             if other:
-                row[role] = {"name": other["name"], **paired_ratio(ours["seconds"], other["seconds"])}
+                row[role] = {"name": other["name"], "of_least": ours["least"] / other["least"],
+                             **(paired_ratio(ours["seconds"], other["seconds"]) or {})}
         rows.append(row)
     return rows
 
@@ -74,7 +74,9 @@ def time_text(seconds):
 
 
 def ratio_text(ratio):
-    return f"{ratio['median']:.2f} [{ratio['low']:.2f}, {ratio['high']:.2f}]" if ratio else "-"
+    if not ratio or "median" not in ratio:
+        return "-"
+    return f"{ratio['median']:.2f} [{ratio['low']:.2f}, {ratio['high']:.2f}]; {ratio['of_least']:.2f}"
 
 
 KINDS = {
@@ -151,4 +153,4 @@ def machine_text(run):
     return (f"{m['processor']}, {m['cores']} cores, Linux {m['kernel']}, load {m['load_before']:.1f} before and "
             f"{m['load_after']:.1f} after. {run['launches']} launches, {run['rounds']} rounds in each, batches of "
             f"{run['batch_seconds'] * 1e3:.0f} ms; medians, and ratios of times of the same round with the 95 % "
-            f"interval of their median.\n\nSettings: {settings}.")
+            f"interval of their median; after the semicolon, of the least times, which others on the machine disturb least.\n\nSettings: {settings}.")
