@@ -41,7 +41,7 @@ class memory {
  public:
   std::span<float> of(std::size_t count) {
     std::size_t const bytes = (count * sizeof(float) + page - 1) / page * page;
-    if (bytes > bytes_ || bytes < bytes_ / 2) {  // large memory is given back: other contenders need it
+    if (bytes > bytes_ || bytes < bytes_ / 2) {
       data_.reset();
       data_.reset(static_cast<float*>(std::aligned_alloc(page, bytes)));
       bytes_ = data_ ? bytes : 0;
@@ -78,7 +78,7 @@ class batches {
     v.input = w.in == inputs::rewritten || w.op == operation::broadcast ? v.output : input_.of(w.count());
     record r;
     contender_->with(w, v, [&](auto&& operate) { r = measure(w, v, operate); });
-    if (w.bytes > kept_bytes) {
+    if (w.bytes * contender_->size() > kept_bytes) {  // others need the memory
       input_.give_back();
       output_.give_back();
     }
@@ -86,7 +86,7 @@ class batches {
   }
 
  private:
-  static constexpr std::size_t kept_bytes = std::size_t{4} << 20;
+  static constexpr std::size_t kept_bytes = std::size_t{128} << 20;  ///< of all ranks, from batch to batch
 
   template <class Operate>
   record measure(work const& w, vectors const& v, Operate& operate) {

@@ -127,7 +127,8 @@ def costs(cells):
     for cell in sorted(cells, key=lambda c: (c["ranks"], c["size"])):
         for c in cell["contenders"]:
             if "median" in c:
-                counts = [f"{c[k]:.3g}" if c.get(k) is not None else "-" for k in ("switches", "system_calls", "messages")]
+                counts = [f"{c[k]:.3g}" if c.get(k) is not None else "-"
+                          for k in ("switches", "system_calls", "messages")]
                 lines.append(f"| {cell['ranks']} | {size_text(cell['size'])} | {c['name']} {c['way']} | "
                              f"{time_text(c['processor'])} | {' | '.join(counts)} |")
     return [*lines, ""]
@@ -153,4 +154,5 @@ def machine_text(run):
     return (f"{m['processor']}, {m['cores']} cores, Linux {m['kernel']}, load {m['load_before']:.1f} before and "
             f"{m['load_after']:.1f} after. {run['launches']} launches, {run['rounds']} rounds in each, batches of "
             f"{run['batch_seconds'] * 1e3:.0f} ms; medians, and ratios of times of the same round with the 95 % "
-            f"interval of their median; after the semicolon, of the least times, which others on the machine disturb least.\n\nSettings: {settings}.")
+            "interval of their median; after the semicolon, of the least times, which others on the machine disturb "
+            f"least.\n\nSettings: {settings}.")

@@ -75,7 +75,7 @@ def choose(world, cell, batch_seconds, trials):
         return Entry(world.program, None, error=error), {}
     if len(entries) > 1:
         best = min(e.trial for e in entries)
-        entries = [e for e in entries if e.trial < 3 * best]
+        entries = [e for e in entries if e.trial < 2 * best]
         for _ in range(trials):
             for e in entries:
                 result = run_once(world, cell, e)
