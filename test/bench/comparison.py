@@ -117,6 +117,13 @@ class Rounds(unittest.TestCase):
         self.assertEqual("".join(log), "ABCABCABC")
         self.assertEqual([len(e.rounds) for e in entries], [3, 3, 3])
 
+    def test_without_patience_there_are_still_enough_rounds_for_an_interval(self):
+        world = FakeWorld(program("A", "openmpi", "peer"), lambda way: 100, [])
+        entry = Entry(world.program, programs.Way())
+        alternate({world.program: world}, CELL, [entry], 100, patience=0)
+        self.assertEqual(len(entry.rounds), 7)
+        self.assertGreaterEqual(median_interval(list(range(len(entry.rounds))))[2], 0.95)
+
     def test_a_round_that_fails_leaves_a_gap(self):
         log = []
         good, bad = (FakeWorld(program(n, "openmpi", "peer"), cost, log)
