@@ -80,8 +80,7 @@ def limit_ways(program, op, size, ranks, inputs):
             names.remove("ring")
         return [Way(n) for n in names]
     ways = [Way("blocks")]
-    if op == "allreduce":
-        ways.append(Way("push"))
+    ways.append(Way("push" if op == "allreduce" else "stream"))
     if size <= 128 * KIB:
         ways.append(Way("slots"))
     if size <= 56:

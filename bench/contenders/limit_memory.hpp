@@ -19,6 +19,7 @@ namespace bench {
 ///     blocks   each sums its block of all vectors where they lie, then fetches the other blocks; a
 ///              broadcast reads the root's vector where it lies
 ///     push     like blocks, but each writes its sums into all vectors itself
+///     stream   of a broadcast: like slots, but a vector travels in pieces, which stay in the cache
 class memory_limit {
  public:
   static constexpr bool ranks_are_threads = true;
@@ -47,12 +48,16 @@ class memory_limit {
       all ? use([&] { sum_of_blocks(v, false); }) : use([&] { vector_of_root(v.output); });
     } else if (w.algorithm == "push" && all) {
       use([&] { sum_of_blocks(v, true); });
+    } else if (w.algorithm == "stream" && !all) {
+      depth_ = board::slots_floats / stream_floats;
+      use([&] { stream_of_root(v.output); });
     } else {
       throw not_offered(w);
     }
   }
 
  private:
+  static constexpr std::size_t stream_floats = 4096;
   static constexpr std::size_t tile = 2048;  ///< floats: what is summed is passed on from the first-level cache
 
   void sum_of_lines(vectors const& v) noexcept {
@@ -110,6 +115,11 @@ class memory_limit {
       std::memcpy(v.data(), slot(0, turn), v.size_bytes());
     }
     steps_.announce();
+  }
+  void stream_of_root(std::span<float> v) noexcept {
+    for (std::size_t i = 0; i < v.size(); i += stream_floats) {
+      slot_of_root(v.subspan(i, std::min(stream_floats, v.size() - i)));
+    }
   }
   /// What is written next was read `depth` operations ago.
   void wait_for_readers(std::size_t depth) noexcept {

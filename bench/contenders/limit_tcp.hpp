@@ -119,6 +119,11 @@ class tcp_limit {
       ::poll(on.data(), on.size(), 1000);
     } else if (crowded) {
       ::sched_yield();
+    } else {
+      // Asking holds the socket's lock, which whatever arrives needs.
+      for (int i = 0; i < 16; ++i) {
+        __builtin_ia32_pause();
+      }
     }
   }
 
