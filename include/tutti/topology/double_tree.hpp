@@ -18,10 +18,10 @@ namespace tutti {
 ///
 /// Rank order is not kept.
 ///
-/// Cost: the busiest rank sends S and receives S, in allreduce twice that, whatever n is: in many segments
-/// reduce and broadcast take S G, allreduce 2 S G, and the depth of the trees only at their ends. As one
-/// segment allreduce takes (2 log2 n + 2) (L + S / 2 G) for n = 2^k, in general 2 floor(log2 n) + 2
-/// messages one after the other; reduce and broadcast floor(log2 (n - 1)) + 2.
+/// Cost: the busiest rank sends S and receives S, in allreduce twice that, whatever n is: S G and 2 S G is
+/// what many segments come close to, for the depth of the trees counts only at their ends. As one segment
+/// allreduce takes (2 log2 n + 2) (L + S / 2 G) for n = 2^k, in general 2 floor(log2 n) + 2 messages one
+/// after the other; reduce and broadcast floor(log2 (n - 1)) + 2.
 struct double_tree {
   static constexpr std::string_view name = "double_tree";
   static constexpr bool keeps_order = false;
