@@ -24,8 +24,9 @@ inline constexpr duration between_looks = std::chrono::milliseconds(10);
 /// How a wait ended.
 enum class waited { done, limit, fault };
 
-/// Calls `advance` until it says true: spins for as long as a message takes, yields for as long as a
-/// busy peer may need the core, then sleeps on the transport's descriptor. Everything else that was
+/// Calls `advance` until it says true: spins for as long as a message takes, unless the peer may be
+/// waiting for this very core; yields for as long as a busy peer may need it, then sleeps on the
+/// transport's descriptor. Everything else that was
 /// started on the communicator moves on meanwhile.
 ///
 /// Returns early when `limit` has passed or when the epoch has failed. A negative limit is none. Now
@@ -33,7 +34,7 @@ enum class waited { done, limit, fault };
 template <class Communicator, class Advance, class Inquire>
 waited wait(Communicator& world, Advance advance, Inquire inquire, duration limit) {
   auto& transport = world.transport();
-  int const spins = world.crowded() ? 64 : 4096;
+  int const spins = world.crowded() ? 1 : 4096;
   for (int i = 0; i < spins; ++i) {
     if (advance()) {
       return waited::done;

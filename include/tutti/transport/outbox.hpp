@@ -6,7 +6,6 @@
 #include <tutti/transport/mailroom.hpp>
 
 #include <cstring>
-#include <thread>
 
 namespace tutti {
 
@@ -15,7 +14,7 @@ namespace tutti {
 ///
 /// To lend saves a copy. But what a peer has read its owner can only write again at the price of telling
 /// the peer's cache; and so up to some size the copy, out of the owner's cache into chunks that are used
-/// in turn, costs less in all (docs/performance.md). Where ranks take turns on the cores that is different.
+/// in turn, costs less in all (docs/performance.md). And a sender that has copied need not wait for readers.
 template <class Doorbells>
 class outbox {
  public:
@@ -33,7 +32,7 @@ class outbox {
 
   /// Whether a message is better lent than copied, if the peer can reach it.
   [[nodiscard]] bool lends(stream s, std::size_t bytes) const noexcept {
-    return bytes > mailbox::slot::room && (crowded_ || bytes >= (moves(s) ? lend_moves_from : lend_folds_from));
+    return bytes >= (moves(s) ? lend_moves_from : lend_folds_from);
   }
 
   /// `lend`: the peer reads it where it is. @see transport
@@ -70,7 +69,6 @@ class outbox {
   mailroom<Doorbells>* room_;
   chunk_ring ring_;
   bool moves_[lane_count] = {};
-  bool crowded_;  ///< more ranks than processors
 };
 
 }  // namespace tutti
