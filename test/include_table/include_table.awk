@@ -27,6 +27,9 @@ BEGIN {
   allow("communicator", "core trace/no_trace bootstrap/member " concepts)
   allow("spawn", "core communicator bootstrap")
   allow("join", "core communicator bootstrap")
+  # Virtual time has one transport: programs over it, and schedules that the engine runs over it.
+  allow("simulate", "core communicator bootstrap transport/simulated")
+  allow("simulate_schedule", "core collective topology/concept trace/no_trace transport/simulated")
   allow("progress_thread", "core communicator collective")
   # Folding spans is the same for every reduction; one edge is all the topology of send and recv; split
   # asks everybody's colour by a schedule of its own choice.
@@ -45,8 +48,8 @@ BEGIN {
   vendor("^mpi\\.h$", "^tutti/transport/mpi[./_]")
   vendor("^(cuda|cublas|cudnn|nccl)", "^tutti/cuda/")
 
-  # What the operating system gives.
-  platform = "^(sys|netinet|arpa|net|linux)/[a-z_]+\\.h$|^(cpuid|dirent|endian|fcntl|ifaddrs|netdb|poll|pthread|sched|semaphore|signal|spawn|time|unistd|immintrin)\\.h$"
+  # What the operating system and the compiler give.
+  platform = "^(sys|netinet|arpa|net|linux|sanitizer)/[a-z_]+\\.h$|^(cpuid|cxxabi|dirent|endian|fcntl|ifaddrs|netdb|poll|pthread|sched|semaphore|signal|spawn|time|ucontext|unistd|immintrin)\\.h$"
   # Dear to parse: kept out of what the umbrella reaches.
   dear = "^(chrono|format|functional|future|iostream|locale|regex|filesystem|random|ranges)$"
 }

@@ -105,16 +105,21 @@ class segments {
   /// Goes as far as it can; true when the whole operation is complete.
   /// @throws error as a transport reports it
   bool advance() {
-    while (begun_ != segments_ && may_begin()) {
-      begin();
-    }
-    for (std::uint32_t slots = active_; slots != 0; slots &= slots - 1) {
-      auto const slot = static_cast<std::uint32_t>(std::countr_zero(slots));
-      if (machines_[slot].advance(context_)) {
-        end(slot);
+    for (;;) {
+      while (begun_ != segments_ && may_begin()) {
+        begin();
+      }
+      std::uint32_t const before = done_;
+      for (std::uint32_t slots = active_; slots != 0; slots &= slots - 1) {
+        auto const slot = static_cast<std::uint32_t>(std::countr_zero(slots));
+        if (machines_[slot].advance(context_)) {
+          end(slot);
+        }
+      }
+      if (done_ == before || begun_ == segments_) {  // no lane has become free for a segment that waits for one
+        return done_ == segments_;
       }
     }
-    return done_ == segments_;
   }
 
   /// Asks whether those that are waited for are at the same operation.

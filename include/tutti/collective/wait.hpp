@@ -3,6 +3,7 @@
 
 #include <tutti/core/error.hpp>
 #include <tutti/core/time.hpp>
+#include <tutti/transport/concept.hpp>
 
 #include <cerrno>
 #include <poll.h>
@@ -88,6 +89,36 @@ waited wait(Communicator& world, Advance advance, Inquire inquire, duration limi
     if (limit >= duration::zero() && now - begin >= limit) {
       return waited::limit;
     }
+  }
+}
+
+/// The same over a transport that waits by itself: while nothing happens there, no turn is taken here.
+template <class Communicator, class Advance, class Inquire>
+  requires rests<typename Communicator::transport_type>
+waited wait(Communicator& world, Advance advance, Inquire inquire, duration limit) {
+  auto& transport = world.transport();
+  const time_point begin = transport.now();
+  time_point next_look = begin + between_looks;
+  for (;;) {
+    world.operations().advance();
+    if (advance()) {
+      return waited::done;
+    }
+    const time_point now = transport.now();
+    if (now >= next_look) {
+      transport.look();
+      inquire();
+      next_look = now + between_looks;
+    }
+    if (transport.fault()) {
+      return waited::fault;
+    }
+    if (limit >= duration::zero() && now - begin >= limit) {
+      return waited::limit;
+    }
+    const duration until_look = next_look - now;
+    const duration left = limit < duration::zero() ? until_look : begin + limit - now;
+    transport.rest(left < until_look ? left : until_look);
   }
 }
 

@@ -71,6 +71,12 @@ concept inquires = transport<T> && requires(T& t, rank_type peer, stream s) { t.
 template <class T>
 concept computes = transport<T> && requires(T& t, std::size_t bytes, void (*f)()) { t.compute(bytes, f); };
 
+/// A transport that waits by itself, because real time means nothing to it: `rest` returns when there
+/// may be something to do, or when so much time has passed on its own clock. Nobody spins, or sleeps on
+/// its descriptor.
+template <class T>
+concept rests = transport<T> && requires(T& t, duration limit) { t.rest(limit); };
+
 /// A transport that has memory of its own, which its peers read without a copy: tutti::allocator takes
 /// buffers from it.
 template <class T>

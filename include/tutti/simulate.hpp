@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/bootstrap/outcome.hpp>
+#include <tutti/communicator.hpp>
+#include <tutti/core/fiber.hpp>
+#include <tutti/core/owned.hpp>
+#include <tutti/transport/simulated.hpp>
+
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace tutti {
+
+/// Where the ranks of one simulation meet. It takes no virtual time.
+class simulated_meeting {
+ public:
+  explicit simulated_meeting(simulation& in) : in_(&in), texts_(in.ranks()) {}
+
+  [[nodiscard]] rank_type size() const noexcept { return in_->ranks(); }
+
+  std::vector<std::string> exchange(rank_type me, std::string_view mine) {
+    std::uint64_t const round = round_;
+    texts_[me] = mine;
+    if (++present_ == size()) {
+      complete_ = texts_;
+      present_ = 0;
+      ++round_;
+      wake_all();
+    }
+    while (round_ == round) {
+      if (rank_type const missing = in_->dead(me) ? me : absent_; missing != no_rank) {
+        throw error(failure::join, "rank " + std::to_string(missing) + " has ended before it could join")
+            .between(me, {missing});
+      }
+      in_->wait(me, simulation::never);
+    }
+    return complete_;  // overwritten only when every rank has come again
+  }
+
+  /// Rank `me` has ended and will never come again.
+  void leave(rank_type me) {
+    absent_ = me;
+    if (present_ != 0) {
+      wake_all();
+    }
+  }
+
+ private:
+  void wake_all() {
+    for (rank_type r = 0; r < size(); ++r) {
+      in_->wake(r);
+    }
+  }
+
+  simulation* in_;
+  std::vector<std::string> texts_;
+  std::vector<std::string> complete_;
+  std::uint64_t round_ = 0;
+  rank_type present_ = 0;
+  rank_type absent_ = no_rank;
+};
+
+/// The rendezvous of a rank of a simulation.
+class simulated_rendezvous {
+ public:
+  simulated_rendezvous(simulated_meeting& at, rank_type rank) noexcept : at_(&at), rank_(rank) {}
+
+  [[nodiscard]] rank_type rank() const noexcept { return rank_; }
+  [[nodiscard]] rank_type size() const noexcept { return at_->size(); }
+  std::vector<std::string> exchange(std::string_view mine) { return at_->exchange(rank_, mine); }
+
+ private:
+  simulated_meeting* at_;
+  rank_type rank_;
+};
+
+/// What became of a simulated world: what each rank returned, or why it failed, and what it cost.
+template <class R>
+struct simulated_outcome {
+  std::vector<outcome<R>> results;
+  simulated_report report;
+};
+
+/// Runs `f(simulated_rendezvous&, simulation&)` as n ranks of one thread, each on a stack of its own,
+/// in virtual time, until all have ended.
+/// @throws precondition_error if network, placement or faults do not fit each other
+template <class F>
+[[nodiscard]] auto run_simulated(simulated_network const& net, rank_type n, F&& f, simulation_options const& options)
+    -> simulated_outcome<std::invoke_result_t<F&, simulated_rendezvous&, simulation&>> {
+  using result = std::invoke_result_t<F&, simulated_rendezvous&, simulation&>;
+  struct rank;
+  struct stage {
+    stage(simulated_network const& network, rank_type size, F& program, simulation_options const& o)
+        : in(network, size, o, /*carries=*/true), meeting(in), f(program) {}
+    simulation in;
+    simulated_meeting meeting;
+    F& f;
+    std::vector<owned<rank>> ranks;
+  };
+  struct rank {
+    rank(stage& s, rank_type r)
+        : home(s),
+          me(r),
+          end(rank_failure{}),
+          body(
+              s.in.options().stack_bytes, [](void* p) { static_cast<rank*>(p)->run(); }, this) {}
+    void run() {
+      try {
+        simulated_rendezvous meet(home.meeting, me);
+        if constexpr (std::is_void_v<result>) {
+          home.f(meet, home.in);
+          end = outcome<result>(std::in_place);
+        } else {
+          end = outcome<result>(std::in_place, home.f(meet, home.in));
+        }
+      } catch (...) {
+        end = current_failure();
+      }
+      ended = home.in.time_of(me);
+      home.meeting.leave(me);
+    }
+    stage& home;
+    rank_type me;
+    outcome<result> end;
+    picoseconds ended{};
+    fiber body;
+  };
+
+  stage s(net, n, f, options);
+  s.in.yields_to(&s, [](void* driver, rank_type r) { static_cast<stage*>(driver)->ranks[r]->body.suspend(); });
+  for (rank_type r = 0; r < n; ++r) {
+    s.ranks.push_back(owned<rank>(new rank(s, r)));
+    s.in.rest(r);
+    s.in.wake(r);
+  }
+  for (rank_type left = n; left != 0;) {
+    rank& next = *s.ranks[s.in.next()];
+    next.body.resume();
+    left -= next.body.ended() ? 1U : 0U;
+  }
+
+  simulated_outcome<result> all{{}, s.in.report()};
+  for (auto const& r : s.ranks) {
+    all.results.push_back(std::move(r->end));
+    all.report.ended.push_back(r->ended);
+  }
+  return all;
+}
+
+/// Makes a world of `n` ranks in virtual time, on a network of your choice, and runs `f(world)` on
+/// each: the same programs, operators and engine as in any world, with true values, and a report of
+/// when and what moved where. For up to some thousand ranks; see simulate_schedule for more.
+///
+///     auto const net = tutti::one_switch(8, {.latency = 1us, .per_byte = tutti::at_gigabits(100)});
+///     auto const all = tutti::simulate(net, 8, [](auto& world) {
+///       tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+///       std::vector<float> v(1 << 20, 1);
+///       sum(v);
+///       world.transport().spend(3ms);   // the program computes
+///       return v[0];
+///     });
+///     all.results[0].value();  all.report.time();
+///
+/// One thread, no real time, the same result each time. Programs run one after the other between the
+/// moments where they wait, so what they share needs no lock. Errors, deadlines and deaths come in
+/// virtual time.
+///
+/// @pre f does not wait for real time or for another rank by anything but `world`
+template <tracer Trace = no_trace, class F>
+[[nodiscard]] auto simulate(simulated_network const& net, rank_type n, F&& f, simulation_options const& options = {}) {
+  return run_simulated(
+      net, n,
+      [&](simulated_rendezvous& meet, simulation& in) {
+        communicator<simulated, dynamic, Trace> world(meet, {.role = {}, .transport = {&in, meet.rank()}});
+        return f(world);
+      },
+      options);
+}
+
+}  // namespace tutti

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/bootstrap/concept.hpp>
+#include <tutti/transport/concept.hpp>
+#include <tutti/transport/simulation.hpp>
+
+#include <string>
+
+namespace tutti {
+
+/// Ranks are programs of one thread in virtual time: <tutti/simulate.hpp> runs them. A message takes
+/// what it takes on the simulated network, arithmetic what it takes on the simulated processor; all
+/// else is free. Contents are copied when they are sent.
+///
+/// There is no descriptor to sleep on: `arm` is of no use, and neither are event loops and progress
+/// threads.
+class simulated {
+ public:
+  static constexpr std::string_view name = "simulated";
+
+  struct options {
+    simulation* in = nullptr;  ///< given by who drives it
+    rank_type rank = no_rank;  ///< in the whole world
+  };
+
+  /// Collective. @pre the simulation is given, and outlives this: use tutti::simulate
+  template <rendezvous M>
+  explicit simulated(M& meet, options const& o) : simulation_(o.in), rank_(meet.rank()) {
+    expects(o.in != nullptr, "simulated: worlds in virtual time are made by tutti::simulate");
+    std::vector<rank_type> members;
+    for (std::string const& text : meet.exchange(std::to_string(o.rank))) {
+      members.push_back(static_cast<rank_type>(std::stoul(text)));
+    }
+    std::string number;
+    if (rank_ == 0) {
+      number = std::to_string(simulation_->add_world(std::move(members)));
+    }
+    world_ = &simulation_->world(static_cast<std::uint32_t>(std::stoul(meet.exchange(number)[0])));
+  }
+  /// Member `rank` of a world that exists.
+  simulated(simulation& in, simulated_world& world, rank_type rank) noexcept
+      : simulation_(&in), world_(&world), rank_(rank) {}
+
+  simulated(simulated const&) = delete;
+  simulated& operator=(simulated const&) = delete;
+  ~simulated() {
+    if (!simulation_->dead(place())) {
+      world_->leave(rank_);
+    }
+  }
+
+  [[nodiscard]] rank_type rank() const noexcept { return rank_; }
+  [[nodiscard]] rank_type size() const noexcept { return world_->size(); }
+
+  void begin(stream s, call const& what) { world_->begin(rank_, s, what); }
+  void end(stream) noexcept {}
+
+  sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t) {
+    if (fault() || simulation_->dead(place())) {
+      return {};
+    }
+    if (!simulation_->send(*world_, rank_, peer, s, bytes)) {
+      if (departed(peer)) {
+        lose(peer);
+      }
+      return {};
+    }
+    return {true, bytes.size(), 0};
+  }
+  [[nodiscard]] bool released(rank_type, stream, ticket) const noexcept { return true; }
+
+  chunk view(rank_type peer, stream s, wanted w) {
+    if (simulation_->busy(place()) || simulation_->dead(place()) || fault()) {
+      return {};
+    }
+    auto const* const edge = world_->edges.find(peer, rank_, s.lane);
+    simulation::arrival m{};
+    if (edge == nullptr || !simulation_->look(*edge, m)) {
+      if (edge == nullptr ? departed(peer) : simulation_->gone(*edge)) {
+        lose(peer);
+      }
+      return {};
+    }
+    if (m.says != world_->current(rank_, s)) {
+      mismatch(peer, s, m.says);
+    }
+    return {place_of(m, w), m.bytes};
+  }
+  void release(rank_type peer, stream s) { simulation_->release(*world_, peer, rank_, s); }
+
+  /// Whether the peer is at the same stream with another call, of which no message may ever come here.
+  /// @throws error(failure::mismatch)
+  void inquire(rank_type peer, stream s) {
+    simulated_world::opening theirs;
+    if (s.lane != transfer_lane && world_->differs(peer, s, world_->current(rank_, s), theirs)) {
+      mismatch(peer, s, theirs);
+    }
+  }
+
+  /// Takes the time that asking the network takes; others go on meanwhile.
+  void poll() {
+    if (simulation_->can_wait()) {
+      rest(std::chrono::duration_cast<duration>(simulation_->options().look));
+    }
+  }
+  /// Until something has happened to this rank, or so much time has passed.
+  /// @throws error(failure::peer_lost) on a rank that dies meanwhile
+  void rest(duration limit) {
+    if (!simulation_->dead(place())) {
+      simulation_->wait(place(), simulation_->time_of(place()) + limit);
+    }
+    if (simulation_->dead(place())) {
+      throw error(failure::peer_lost, "this rank has died in the simulation").between(rank_, {rank_});
+    }
+  }
+
+  /// `f` reads so many bytes: it is run, and takes what they take.
+  template <class F>
+  void compute(std::size_t bytes, F&& f) {
+    f();
+    simulation_->combine(place(), bytes);
+  }
+  /// The program computes for so long.
+  void spend(picoseconds time) noexcept { simulation_->spend(place(), time); }
+
+  [[nodiscard]] int arm() const noexcept { return -1; }
+  void disarm() noexcept {}
+
+  [[nodiscard]] time_point now() const noexcept { return std::chrono::duration_cast<duration>(exact_now()); }
+  [[nodiscard]] picoseconds exact_now() const noexcept { return simulation_->time_of(place()); }
+
+  [[nodiscard]] tutti::fault fault() const noexcept {
+    return world_->wrong && (noticed_ || world_->told <= exact_now()) ? world_->wrong : tutti::fault{};
+  }
+  void look() {
+    if (!simulation_->deaths().empty()) {
+      for (rank_type r = 0; r < size(); ++r) {
+        if (simulation_->found_dead(world_->members()[r])) {
+          lose(r);
+        }
+      }
+    }
+  }
+  void poison(tutti::fault const& why) {
+    if (why && !simulation_->dead(place())) {
+      noticed_ = true;
+      simulation_->poison(*world_, rank_, why);
+    }
+  }
+  void quiesce() noexcept {}
+
+ private:
+  [[nodiscard]] rank_type place() const noexcept { return world_->members()[rank_]; }
+
+  [[nodiscard]] bool departed(rank_type peer) const noexcept {
+    return world_->left(peer) || simulation_->found_dead(world_->members()[peer]);
+  }
+  void lose(rank_type peer) { poison({failure::peer_lost, peer, rank_}); }
+
+  /// Contents go straight to where they are wanted; without contents, that is where they are said to be.
+  [[nodiscard]] std::byte const* place_of(simulation::arrival const& m, wanted const& w) const noexcept {
+    static constexpr std::byte nothing{};
+    if (!simulation_->carries()) {
+      return w.place != nullptr ? w.place : &nothing;
+    }
+    if (w.place == nullptr || m.bytes > w.bytes || m.bytes == 0) {
+      return m.data != nullptr ? m.data : &nothing;
+    }
+    std::memcpy(w.place, m.data, m.bytes);
+    return w.place;
+  }
+
+  [[noreturn]] void mismatch(rank_type peer, stream s, simulated_world::opening theirs) {
+    poison({failure::mismatch, peer, rank_});
+    std::string const me = "rank " + std::to_string(rank_);
+    std::string const other = "rank " + std::to_string(peer);
+    if (s.lane == transfer_lane) {
+      throw error(failure::mismatch, "the message that " + other + " sends is another than " + me +
+                                         " receives; send and recv must agree in type and number of elements")
+          .between(rank_, {peer});
+    }
+    throw error(failure::mismatch, me + " called " + world_->describe(world_->current(rank_, s)) + ", but " + other +
+                                       " called " + world_->describe(theirs) +
+                                       "; all ranks must call the same operations in the same order")
+        .between(rank_, {peer});
+  }
+
+  simulation* simulation_;
+  simulated_world* world_ = nullptr;
+  rank_type rank_;
+  bool noticed_ = false;  ///< it has found a fault itself, and need not be told
+};
+
+}  // namespace tutti

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_simulated
+#include <laws/all_topologies.hpp>
+#include <laws/in_flight.hpp>
+#include <laws/moving_operators.hpp>
+#include <laws/reducing_operators.hpp>
+#include <support/simulated_worlds.hpp>
+
+// The laws of the operators, in virtual time.
+
+BOOST_AUTO_TEST_CASE(sums_equal_the_sequential_answer) {
+  for (auto const n : laws::world_sizes) {
+    support::agree_in_virtual_time(n, [](auto& world) {
+      return laws::all_topologies::each(
+          [&](auto topology) { return laws::reducing(world, topology, tutti::sum<float>{}, 1023); });
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(accumulators_need_not_be_elements) {
+  for (auto const n : laws::world_sizes) {
+    support::agree_in_virtual_time(n, [](auto& world) {
+      return laws::all_topologies::each(
+          [&](auto topology) { return laws::reducing(world, topology, laws::wide_mean{}, 1023); });
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(order_is_kept) {
+  for (auto const n : laws::world_sizes) {
+    support::agree_in_virtual_time(n, [](auto& world) {
+      return laws::all_topologies::each(
+          [&](auto topology) { return laws::reducing(world, topology, laws::composition{}, 1023); });
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(elements_are_moved) {
+  for (auto const n : laws::world_sizes) {
+    support::agree_in_virtual_time(n, [](auto& world) {
+      return laws::all_topologies::each(
+          [&](auto topology) { return laws::moving<laws::triple>(world, topology, 1023); });
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(many_operations_at_once_do_not_mix) {
+  for (auto const n : laws::world_sizes) {
+    support::agree_in_virtual_time(n, [](auto& world) { return laws::many_in_flight(world, 60); });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(narrow_windows_and_losses_change_nothing) {
+  tutti::simulation_options options;
+  options.window = 1;
+  options.faults.loss = 0.2;
+  for (tutti::rank_type const n : {2U, 5U, 8U}) {
+    support::agree_in_virtual_time(
+        n, [](auto& world) { return laws::many_in_flight(world, 60); }, options);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(vectors_may_be_large) {
+  for (tutti::rank_type const n : {2U, 3U, 4U}) {
+    support::agree_in_virtual_time(n, [](auto& world) { return laws::large(world, 400'003); });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(parts_of_a_world_are_worlds) {
+  for (tutti::rank_type const n : {1U, 2U, 5U, 8U}) {
+    support::agree_in_virtual_time(n, [](auto& world) { return laws::splits(world); });
+  }
+}
