@@ -28,6 +28,7 @@ class simulated_meeting {
       present_ = 0;
       ++round_;
       wake_all();
+      in_->wait(me, simulation::never);  // all go on in the order of their ranks
     }
     while (round_ == round) {
       if (rank_type const missing = in_->dead(me) ? me : absent_; missing != no_rank) {
@@ -41,7 +42,7 @@ class simulated_meeting {
 
   /// Rank `me` has ended and will never come again.
   void leave(rank_type me) {
-    absent_ = me;
+    absent_ = absent_ == no_rank ? me : absent_;
     if (present_ != 0) {
       wake_all();
     }
@@ -59,7 +60,7 @@ class simulated_meeting {
   std::vector<std::string> complete_;
   std::uint64_t round_ = 0;
   rank_type present_ = 0;
-  rank_type absent_ = no_rank;
+  rank_type absent_ = no_rank;  ///< the first that left
 };
 
 /// The rendezvous of a rank of a simulation.

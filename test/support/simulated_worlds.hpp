@@ -48,6 +48,7 @@ struct simulated_transports {
   template <class F>
   static std::vector<tutti::support::verdict> run(tutti::rank_type n, F const& f) {
     tutti::simulation_options options;
+    options.window = 16;
     options.look = microseconds(5);  // these laws look again and again for what they wait for
     auto const all = tutti::run_simulated(
         busy_cluster(), n,

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_simulated_failure
+#include <laws/all_topologies.hpp>
+#include <support/simulated_worlds.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/barrier.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/send_recv.hpp>
+#include <tutti/simulate_schedule.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace {
+
+using namespace support;
+using tutti::failure;
+using tutti::picoseconds;
+using tutti::rank_type;
+
+/// "" if the rank failed as it should: by an error of this kind that blames this rank, in words too.
+template <class Outcome>
+std::string failed_as(Outcome const& o, failure kind, rank_type culprit) {
+  if (o) {
+    return "it did not fail";
+  }
+  auto const& why = o.failure();
+  bool const blames = std::find(why.at_fault.begin(), why.at_fault.end(), culprit) != why.at_fault.end();
+  bool const says = why.text.find("rank " + std::to_string(culprit)) != std::string::npos;
+  return why.kind == kind && blames && says ? "" : "it failed otherwise: " + why.text;
+}
+
+/// Sums again and again.
+auto summing(auto topology, std::size_t count, int times) {
+  return [=](auto& world) {
+    tutti::allreduce sum{world, topology, tutti::sum<float>{}};
+    std::vector<float> v(count, 1);
+    for (int k = 0; k < times; ++k) {
+      sum(v);
+    }
+  };
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_death_is_an_error_on_all_survivors_in_bounded_time) {
+  tutti::simulation_options options;
+  options.faults.deaths = {{2, microseconds(500)}};
+  options.faults.detection = milliseconds(3);
+  auto const complaint = laws::all_topologies::each([&](auto topology) -> std::string {
+    for (std::size_t const count : {std::size_t{1}, std::size_t{100'000}}) {
+      auto const all = tutti::simulate(one_switch(5, fast), 5, summing(topology, count, 1'000'000), options);
+      for (rank_type r = 0; r < 5; ++r) {
+        std::string const bad = failed_as(all.results[r], failure::peer_lost, 2);
+        if (!bad.empty()) {
+          return "rank " + std::to_string(r) + ": " + bad;
+        }
+        picoseconds const least = r == 2 ? microseconds(500) : milliseconds(3);
+        if (all.report.ended[r] < least || all.report.ended[r] > milliseconds(15)) {
+          return "rank " + std::to_string(r) + " heard of it at " + std::to_string(all.report.ended[r].count()) + " ps";
+        }
+      }
+    }
+    return {};
+  });
+  BOOST_TEST(complaint == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_has_left_a_rank_before_it_dies_arrives) {
+  tutti::simulation_options options;
+  options.faults.deaths = {{0, microseconds(2)}};
+  auto const all = tutti::simulate(
+      one_switch(2, fast), 2,
+      [](auto& world) {
+        std::vector<int> got;
+        if (world.rank() == 0) {
+          tutti::send{world}(std::vector<int>{42}, 1);
+          world.transport().spend(seconds(1));
+          tutti::send{world}(std::vector<int>{43}, 1);
+          return got;
+        }
+        tutti::recv take{world};
+        try {
+          for (int x = 0;; got.push_back(x)) {
+            take(std::span(&x, 1), 0);
+          }
+        } catch (tutti::error const& e) {
+          got.push_back(static_cast<int>(e.at_fault().front()));
+        }
+        return got;
+      },
+      options);
+  BOOST_TEST((all.results[1].value() == std::vector<int>{42, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_named) {
+  auto const all = tutti::simulate(one_switch(4, fast), 4, [](auto& world) {
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    std::vector<float> v(1000, 1);
+    for (int k = 0; k < 20; ++k) {
+      if (world.rank() == 2 && k == 10) {
+        throw std::runtime_error("enough");
+      }
+      sum(v);
+    }
+  });
+  BOOST_TEST(all.results[2].failure().text == "enough");
+  for (rank_type const r : {0U, 1U, 3U}) {
+    BOOST_TEST(failed_as(all.results[r], failure::peer_lost, 2) == "");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_never_joins_is_named) {
+  auto const all = tutti::run_simulated(one_switch(3, fast), 3,
+                                        [](tutti::simulated_rendezvous& meet, tutti::simulation&) {
+                                          if (meet.rank() != 1) {
+                                            meet.exchange("here");
+                                          }
+                                        },
+                                        {});
+  BOOST_TEST(failed_as(all.results[0], failure::join, 1) == "");
+  BOOST_TEST(failed_as(all.results[2], failure::join, 1) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_dies_before_it_joins_is_named) {
+  tutti::simulation_options options;
+  options.faults.deaths = {{1, picoseconds(0)}};
+  auto const all = tutti::simulate(one_switch(3, fast), 3, summing(tutti::ring{}, 1, 1), options);
+  for (rank_type r = 0; r < 3; ++r) {
+    BOOST_TEST(failed_as(all.results[r], failure::join, 1) == "");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_late_rank_meets_the_deadline_of_virtual_time) {
+  auto const all = tutti::simulate(one_switch(2, fast), 2, [](auto& world) {
+    tutti::allreduce sum{world, tutti::doubling{}, tutti::sum<float>{}};
+    sum.deadline(seconds(100));
+    if (world.rank() == 1) {
+      world.transport().spend(std::chrono::hours(1));
+    }
+    float x = 1;
+    sum(std::span(&x, 1));
+  });
+  BOOST_TEST(failed_as(all.results[0], failure::deadline, 1) == "");
+  BOOST_TEST((all.results[1].failure().kind == failure::deadline));
+  BOOST_TEST((all.report.ended[0] >= seconds(100) && all.report.ended[0] < seconds(101)));
+}
+
+BOOST_AUTO_TEST_CASE(calls_that_differ_are_told) {
+  auto const all = tutti::simulate(one_switch(3, fast), 3, [](auto& world) {
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    std::vector<float> v(world.rank() == 1 ? 101 : 100);
+    sum(v);
+  });
+  for (rank_type r = 0; r < 3; ++r) {
+    BOOST_TEST((all.results[r].failure().kind == failure::mismatch));
+  }
+  std::string const& text = all.results[2].failure().text;
+  BOOST_TEST(text.find("x 100") != text.npos);
+  BOOST_TEST(text.find("x 101") != text.npos);
+}
+
+BOOST_AUTO_TEST_CASE(calls_that_never_exchange_a_message_are_told) {
+  auto const all = tutti::simulate(one_switch(3, fast), 3, [](auto& world) {
+    tutti::broadcast share{world, tutti::binary_tree{}};
+    std::vector<float> v(100, 1);
+    share(v, world.rank() == 2 ? 1 : 0);
+    tutti::barrier{world, tutti::ring{}}();
+  });
+  for (rank_type r = 0; r < 3; ++r) {
+    BOOST_TEST((all.results[r].failure().kind == failure::mismatch), all.results[r].failure().text);
+  }
+  BOOST_TEST((all.report.time() < seconds(1)));
+}
+
+BOOST_AUTO_TEST_CASE(a_dropped_request_is_named) {
+  auto const all = tutti::simulate(one_switch(3, fast), 3, [](auto& world) {
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    std::vector<float> v(100'000, 1);
+    if (world.rank() == 1) {
+      {
+        auto dropped = sum.start(v);
+      }
+      throw std::runtime_error("dropped");
+    }
+    sum(v);
+  });
+  BOOST_TEST(failed_as(all.results[0], failure::cancelled, 1) == "");
+  BOOST_TEST(failed_as(all.results[2], failure::cancelled, 1) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_message_that_is_lost_for_good_meets_the_deadline) {
+  tutti::simulation_options options;
+  options.faults.loss = 1;
+  auto const all = tutti::simulate(
+      one_switch(2, fast), 2,
+      [](auto& world) {
+        world.deadline(seconds(7));
+        tutti::broadcast share{world, tutti::ring{}};
+        float x = 1;
+        share(std::span(&x, 1), 0);
+        tutti::barrier{world, tutti::ring{}}();
+      },
+      options);
+  for (rank_type r = 0; r < 2; ++r) {
+    BOOST_TEST((all.results[r].failure().kind == failure::deadline), all.results[r].failure().text);
+  }
+  BOOST_TEST(failed_as(all.results[1], failure::deadline, 0) == "");
+  BOOST_TEST((all.report.time() >= seconds(7) && all.report.time() < seconds(8)));
+  BOOST_TEST(all.report.lost >= options.faults.attempts);
+}
+
+BOOST_AUTO_TEST_CASE(polling_takes_time) {
+  auto const all = tutti::simulate(one_switch(2, fast), 2, [](auto& world) {
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    std::vector<float> v(1000, 1);
+    auto pending = sum.start(v);
+    int tests = 1;
+    while (!pending.test()) {
+      ++tests;
+    }
+    return tests;
+  });
+  BOOST_TEST(all.results[0].value() > 10);
+  BOOST_TEST((all.report.time() > microseconds(2)));
+}
+
+BOOST_AUTO_TEST_CASE(ranks_that_wait_while_they_handle_exceptions_keep_their_own) {
+  auto const all = tutti::simulate(one_switch(5, fast), 5, [](auto& world) -> std::string {
+    tutti::barrier meet{world, tutti::doubling{}};
+    try {
+      try {
+        throw std::runtime_error("of rank " + std::to_string(world.rank()));
+      } catch (std::exception const&) {
+        world.transport().spend(microseconds(10 * ((world.rank() * 3) % 5)));
+        meet();
+        meet();
+        throw;
+      }
+    } catch (std::exception const& e) {
+      return e.what();
+    }
+  });
+  for (rank_type r = 0; r < 5; ++r) {
+    BOOST_TEST(all.results[r].value() == "of rank " + std::to_string(r));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_schedule_that_cannot_end_says_why) {
+  tutti::simulation_options death;
+  death.faults.deaths = {{3, microseconds(5)}};
+  tutti::simulation_options loss;
+  loss.faults.loss = 1;
+  auto const kind = [](tutti::simulation_options const& o) {
+    try {
+      std::ignore =
+          tutti::simulate_schedule(one_switch(16, fast), tutti::ring{}, tutti::op::allreduce{}, 16, {1000}, o);
+    } catch (tutti::error const& e) {
+      return e.kind();
+    }
+    return failure::none;
+  };
+  BOOST_TEST((kind(death) == failure::peer_lost));
+  BOOST_TEST((kind(loss) == failure::deadline));
+  BOOST_TEST((kind({}) == failure::none));
+}

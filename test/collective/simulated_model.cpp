@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_simulated_model
+#include <laws/all_topologies.hpp>
+#include <support/simulated_worlds.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/send_recv.hpp>
+#include <tutti/simulate_schedule.hpp>
+#include <tutti/topology/cost.hpp>
+
+// What things take in virtual time.
+
+namespace {
+
+using namespace support;
+using tutti::picoseconds;
+using tutti::rank_type;
+using tutti::simulate_schedule;
+using tutti::simulation_options;
+using tutti::op::allreduce;
+
+constexpr std::int64_t latency = 1'000'000;
+constexpr std::int64_t gap = 80;
+
+/// Simulated and priced, in picoseconds, on one switch.
+template <class Topology, class Op>
+std::pair<std::int64_t, std::int64_t> both(Topology topology, Op op, rank_type n, std::size_t bytes) {
+  auto const report = simulate_schedule(one_switch(n, fast), topology, op, n, {bytes, 1});
+  return {report.time().count(),
+          static_cast<std::int64_t>(tutti::price(topology, op, n, bytes, static_cast<std::uint64_t>(latency),
+                                                 static_cast<std::uint64_t>(gap)))};
+}
+
+/// `exactly`, or at least and by at most a tenth more.
+template <class Topology, class Op>
+std::string agrees(Topology topology, Op op, char const* what, bool exactly) {
+  if constexpr (tutti::offers<Topology, Op>) {
+    for (rank_type const n : {1U, 2U, 3U, 4U, 5U, 7U, 8U, 11U, 16U, 17U, 32U, 100U, 128U}) {
+      for (std::size_t const bytes : {0U, 1U, 1000U, 1'000'003U}) {
+        auto const [simulated, priced] = both(topology, op, n, bytes);
+        bool const fits = exactly ? simulated == priced : simulated >= priced && simulated <= priced + priced / 10;
+        if (!fits) {
+          return std::string(Topology::name) + " " + what + ", n " + std::to_string(n) + ", bytes " +
+                 std::to_string(bytes) + ": " + std::to_string(simulated) + " is not " + std::to_string(priced);
+        }
+      }
+    }
+  }
+  return {};
+}
+
+/// What two ranks do, and when each has done it.
+template <class F>
+std::vector<picoseconds> times(tutti::simulated_network const& net, rank_type n, F f,
+                               simulation_options const& o = {}) {
+  auto const all = tutti::simulate(net, n, f, o);
+  for (auto const& r : all.results) {
+    BOOST_TEST(r.has_value(), r.failure().text);
+  }
+  return all.report.ended;
+}
+
+/// Rank 0 sends so many messages of so many bytes to rank 1.
+auto sending(int messages, std::size_t bytes) {
+  return [=](auto& world) {
+    std::vector<std::byte> v(bytes);
+    tutti::send give{world};
+    tutti::recv take{world};
+    for (int k = 0; k < messages && world.rank() < 2; ++k) {
+      world.rank() == 0 ? give(v, 1) : take(v, 0);
+    }
+  };
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_message_takes_what_loggp_says) {
+  tutti::loggp const nic{nanoseconds(1000), nanoseconds(100), nanoseconds(700), picoseconds(10)};
+  auto const one = times(tutti::one_switch(2, nic), 2, sending(1, 5000));
+  BOOST_TEST((one[0] == nanoseconds(100)));                    // o
+  BOOST_TEST((one[1] == nanoseconds(100 + 1000 + 50 + 100)));  // o + L + bG + o
+  auto const three = times(tutti::one_switch(2, nic), 2, sending(3, 5000));
+  BOOST_TEST((three[1] == nanoseconds(100 + 2 * 700 + 1000 + 50 + 100)));  // a gap apart
+  auto const long_ones = times(tutti::one_switch(2, nic), 2, sending(3, 500'000));
+  BOOST_TEST((long_ones[1] == nanoseconds(100 + 3 * 5000 + 1000 + 100)));  // a transfer apart
+}
+
+BOOST_AUTO_TEST_CASE(neighbours_on_a_host_do_not_use_the_interface) {
+  tutti::simulated_network net = tutti::one_switch(1, fast);
+  net.memory = {nanoseconds(10), nanoseconds(0), nanoseconds(0), picoseconds(1)};
+  auto const all = tutti::simulate(net, 2, sending(1, 1000));
+  BOOST_TEST((all.report.ended[1] == nanoseconds(11)));
+  BOOST_TEST(all.report.nics[0].out.messages == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(ranks_of_a_host_share_its_interface) {
+  auto const net = tutti::one_switch(2, fast);
+  simulation_options o;
+  o.place = {0, 0, 1, 1};
+  auto const all = times(
+      net, 4,
+      [](auto& world) {
+        std::vector<std::byte> v(100'000);
+        world.rank() < 2 ? tutti::send{world}(v, world.rank() + 2) : tutti::recv{world}(v, world.rank() - 2);
+      },
+      o);
+  BOOST_TEST((all[2] == microseconds(1 + 8)));
+  BOOST_TEST((all[3] == microseconds(1 + 16)));
+}
+
+BOOST_AUTO_TEST_CASE(arithmetic_takes_time) {
+  tutti::simulated_network net = tutti::one_switch(2, fast);
+  auto const sum = [](auto& world) {
+    std::vector<float> v(250'000, 1);
+    tutti::allreduce{world, tutti::doubling{}, tutti::sum<float>{}}(v);
+  };
+  BOOST_TEST((times(net, 2, sum)[0] == microseconds(81)));
+  net.combine = picoseconds(100);
+  BOOST_TEST((times(net, 2, sum)[0] == microseconds(181)));
+}
+
+BOOST_AUTO_TEST_CASE(computing_hides_what_has_been_started) {
+  auto const overlapping = [](auto& world) {
+    tutti::allreduce sum{world, tutti::doubling{}, tutti::sum<float>{}};
+    std::vector<float> v(250'000, 1);
+    auto pending = sum.start(v);
+    world.transport().spend(microseconds(60));
+    pending.wait();
+    world.transport().spend(microseconds(10));
+  };
+  BOOST_TEST((times(tutti::one_switch(2, fast), 2, overlapping)[0] == microseconds(81 + 10)));
+}
+
+BOOST_AUTO_TEST_CASE(simulator_and_cost_model_agree) {
+  auto const complaint = laws::all_topologies::each([](auto topology) -> std::string {
+    std::string bad;
+    auto const check = [&](auto op, char const* what) {
+      // Of a rank that two messages are for, the model deals first with the one that it wants first; an
+      // interface does with the one that comes first. Only where butterflies fold ranks that are no
+      // power of two away does that make a difference.
+      constexpr bool exactly = !std::same_as<decltype(topology), tutti::butterfly>;
+      bad = bad.empty() ? agrees(topology, op, what, exactly) : bad;
+    };
+    check(allreduce{}, "allreduce");
+    check(tutti::op::reduce{0}, "reduce");
+    check(tutti::op::broadcast{0}, "broadcast");
+    check(tutti::op::reduce_scatter{}, "reduce_scatter");
+    check(tutti::op::allgather{}, "allgather");
+    check(tutti::op::gather{0}, "gather");
+    check(tutti::op::scatter{0}, "scatter");
+    check(tutti::op::alltoall{}, "alltoall");
+    return bad;
+  });
+  BOOST_TEST(complaint == "");
+  for (rank_type const n : {1U, 2U, 4U, 8U, 16U, 64U, 256U}) {
+    auto const [simulated, priced] = both(tutti::butterfly{}, allreduce{}, n, 1'000'003);
+    BOOST_TEST(simulated == priced);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sizes_tell_the_time_of_true_values) {
+  auto const net = busy_cluster();
+  auto const complaint = laws::all_topologies::each([&](auto topology) -> std::string {
+    for (rank_type const n : {2U, 5U, 10U, 16U}) {
+      for (std::size_t const segment : {std::size_t{0}, std::size_t{4000}}) {
+        auto const real = tutti::simulate(net, n, [&](auto& world) {
+          tutti::allreduce sum{world, topology, tutti::sum<float>{}};
+          sum.segment(segment);
+          std::vector<float> in(10'007, 1);
+          std::vector<float> out(in.size());
+          sum(in, out);
+        });
+        auto const sizes = simulate_schedule(net, topology, allreduce{}, n, {10'007, 4, segment});
+        if (real.report.ended != sizes.ended || real.report.nics != sizes.nics) {
+          return std::string(topology.name) + ", n " + std::to_string(n) + ", segment " + std::to_string(segment);
+        }
+      }
+    }
+    return {};
+  });
+  BOOST_TEST(complaint == "");
+}
+
+BOOST_AUTO_TEST_CASE(incast_serialises) {
+  constexpr std::size_t bytes = 1'000'000;
+  for (rank_type const n : {2U, 9U, 65U}) {
+    auto const report = simulate_schedule(one_switch(n, fast), tutti::star{}, tutti::op::reduce{0}, n, {bytes, 1});
+    std::int64_t const transfer = static_cast<std::int64_t>(bytes) * gap;
+    BOOST_TEST(report.time().count() == latency + (n - 1) * transfer);
+    BOOST_TEST(report.nics[0].in.busy.count() == (n - 1) * transfer);
+    // message k waits for k others
+    BOOST_TEST(report.nics[0].in.waited.count() == (n - 1) * (n - 2) / 2 * transfer);
+    BOOST_TEST(report.busiest().name == "host 0, in");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(placement_decides_what_a_trunk_costs) {
+  constexpr rank_type n = 16;
+  constexpr std::size_t bytes = 1'600'000;
+  auto const flat = one_switch(n, fast);
+  auto const two = tutti::two_switches(n / 2, fast, {picoseconds(0), fast.per_byte});  // a trunk as fast as one host
+  simulation_options good;
+  good.place = in_order(two, n);
+  simulation_options bad;
+  bad.place = dealt(two, n);
+  auto const run = [&](auto topology, auto const& net, simulation_options const& o) {
+    return simulate_schedule(net, topology, allreduce{}, n, {bytes, 1}, o);
+  };
+  auto const waited = [](tutti::simulated_report const& r) { return r.uplinks[1].out.waited + r.uplinks[1].in.waited; };
+
+  // A ring has one message a step on the trunk each way: it does not notice it at all.
+  auto const ring_flat = run(tutti::ring{}, flat, {});
+  auto const ring_good = run(tutti::ring{}, two, good);
+  BOOST_TEST((ring_good.time() == ring_flat.time()));
+  BOOST_TEST((waited(ring_good) == picoseconds(0)));
+
+  // Dealt to the switches, all of its messages cross, and eight share what was one's.
+  auto const ring_bad = run(tutti::ring{}, two, bad);
+  BOOST_TEST((waited(ring_bad) > picoseconds(0)));
+  BOOST_TEST((ring_bad.time() > 6 * ring_flat.time() && ring_bad.time() < 8 * ring_flat.time()));
+  BOOST_TEST(ring_bad.uplinks[1].out.messages == ring_bad.messages / 2);
+
+  // A butterfly has steps in which everybody's partner is on the other side, wherever it is: in order, those
+  // that exchange half of the vector.
+  auto const butterfly_flat = run(tutti::butterfly{}, flat, {});
+  auto const butterfly_good = run(tutti::butterfly{}, two, good);
+  auto const butterfly_bad = run(tutti::butterfly{}, two, bad);
+  BOOST_TEST((waited(butterfly_good) > picoseconds(0)));
+  BOOST_TEST((waited(butterfly_bad) > picoseconds(0)));
+  BOOST_TEST((butterfly_good.time() > ring_good.time()));
+  BOOST_TEST((butterfly_good.time() > butterfly_flat.time() && butterfly_bad.time() > butterfly_flat.time()));
+
+  // A trunk that is as fast as all hosts together is no trunk.
+  auto const wide = tutti::two_switches(n / 2, fast, {picoseconds(0), fast.per_byte / (n / 2)});
+  BOOST_TEST((run(tutti::ring{}, wide, good).time() == ring_flat.time()));
+  BOOST_TEST((run(tutti::butterfly{}, wide, bad).time() < butterfly_bad.time()));
+}
+
+BOOST_AUTO_TEST_CASE(slow_links_pass_on_what_they_can) {
+  auto const net = tutti::leaves_and_spine(3, 1, fast, {nanoseconds(300), 10 * fast.per_byte});
+  auto const all = tutti::simulate(net, 3, sending(2, 1000));
+  // head: two links and the latency; then two messages at the pace of the uplink
+  BOOST_TEST((all.report.ended[1] == nanoseconds(300 + 300 + 1000 + 2 * 800)));
+  BOOST_TEST(all.report.uplinks[1].out.bytes == 2000U);
+  BOOST_TEST(all.report.uplinks[2].in.bytes == 2000U);
+  BOOST_TEST(all.report.uplinks[3].in.bytes == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(segments_hide_hops) {
+  constexpr rank_type n = 9;
+  constexpr std::size_t bytes = 1'000'000;
+  for (std::size_t const segments : {1U, 4U, 8U, 50U}) {
+    auto const report = simulate_schedule(one_switch(n, fast), tutti::chain{}, tutti::op::broadcast{0}, n,
+                                          {bytes, 1, segments == 1 ? 0 : bytes / segments});
+    std::int64_t const each = static_cast<std::int64_t>(bytes / segments) * gap;
+    std::int64_t const pipeline = (n - 1) * (latency + each) + static_cast<std::int64_t>(segments - 1) * each;
+    BOOST_TEST(report.time().count() == pipeline);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(slowness_pauses_and_lags_cost_what_they_say) {
+  tutti::loggp const nic{nanoseconds(1000), nanoseconds(100), nanoseconds(0), picoseconds(10)};
+  auto const net = tutti::one_switch(3, nic);
+  auto const end = [&](simulation_options const& o) { return times(net, 3, sending(1, 1000), o)[1]; };
+  picoseconds const alone = nanoseconds(100 + 1000 + 10 + 100);
+  simulation_options o;
+  BOOST_TEST((end(o) == alone));
+  o.faults.slow = {{0, 3}};
+  BOOST_TEST((end(o) == alone + nanoseconds(200)));
+  o.faults = {};
+  o.faults.lags = {{1, nanoseconds(50)}};
+  BOOST_TEST((end(o) == alone + nanoseconds(50)));
+  o.faults = {};
+  o.faults.pauses = {{1, nanoseconds(500), nanoseconds(2000)}};
+  BOOST_TEST((end(o) == nanoseconds(2500 + 100)));
+  o.faults = {};
+  o.faults.pauses = {{2, nanoseconds(1), nanoseconds(2000)}};
+  BOOST_TEST((end(o) == alone));
+}
+
+BOOST_AUTO_TEST_CASE(losses_cost_a_resend_each_and_hold_up_those_behind) {
+  constexpr int messages = 200;
+  simulation_options o;
+  o.faults.loss = 0.1;
+  o.faults.resend = microseconds(100);
+  auto const all = tutti::simulate(one_switch(2, fast), 2, sending(messages, 100), o);
+  BOOST_TEST(all.results[1].has_value());
+  BOOST_TEST(all.report.messages == 200U);
+  BOOST_TEST((all.report.lost > 5U && all.report.lost < 50U));
+  BOOST_TEST(all.report.nics[0].out.messages == messages + all.report.lost);
+  BOOST_TEST(all.report.nics[1].in.messages == 200U);
+  BOOST_TEST((all.report.time() >= microseconds(100)));
+}
+
+BOOST_AUTO_TEST_CASE(the_same_happens_each_time) {
+  simulation_options o;
+  o.faults.loss = 0.05;
+  o.faults.slow = {{3, 1.7}};
+  auto const run = [&](std::uint64_t seed) {
+    o.faults.seed = seed;
+    return simulate_schedule(busy_cluster(), tutti::butterfly{}, allreduce{}, 20, {10'000}, o);
+  };
+  auto const first = run(1);
+  BOOST_TEST((first == run(1)));
+  BOOST_TEST(!(first == run(2)));
+}
+
+BOOST_AUTO_TEST_CASE(worlds_may_be_very_large) {
+  constexpr rank_type n = 65'536;
+  auto const report = simulate_schedule(one_switch(n, fast), tutti::doubling{}, allreduce{}, n, {1000, 1});
+  BOOST_TEST(report.messages == 16ULL * n);
+  BOOST_TEST(report.time().count() == 16 * (latency + 1000 * gap));
+}
