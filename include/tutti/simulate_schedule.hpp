@@ -97,7 +97,7 @@ class simulated_rank {
 
 /// What a schedule is asked to move.
 struct simulated_vector {
-  std::size_t count;              ///< elements, in all blocks
+  std::size_t count;              ///< elements, in all blocks; of alltoall a multiple of n
   std::size_t element_bytes = 4;  ///< of an element, and of an accumulator
   std::size_t segment_bytes = 0;  ///< as launcher::segment
 };
@@ -124,6 +124,9 @@ template <class Topology, class Op>
     bool ended = false;
   };
 
+  if constexpr (std::same_as<Op, op::alltoall>) {
+    expects(n == 0 || vector.count % n == 0, "simulate_schedule: alltoall moves as many elements to each rank");
+  }
   simulation in(net, n, options, /*carries=*/false);
   std::vector<rank_type> everybody(n);
   for (rank_type r = 0; r < n; ++r) {

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What would an allreduce take there? A table of topologies x ranks x sizes on a network of your choice,
+// in virtual time; see docs/simulation.md.
+//
+//   simulate [network=flat|two|leaves] [hosts_each=32] [place=order|dealt] [gigabits=100] [trunk=100]
+//            [latency=1000] [overhead=300] [gap=0] [combine=50] [loss=0] [segment=0]
+//            [ranks=16,256,4096] [bytes=8,65536,16777216]
+//
+// Times in ns, rates in Gbit/s, combine in ps a byte; trunk: of the link between two switches, or up from each
+// leaf. Networks of leaves have hosts_each hosts on a leaf.
+#include <tutti/simulate_schedule.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/chain.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/topology/star.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <sstream>
+#include <string>
+
+namespace {
+
+std::map<std::string, std::string> settings{{"network", "flat"},
+                                            {"hosts_each", "32"},
+                                            {"place", "order"},
+                                            {"gigabits", "100"},
+                                            {"trunk", "100"},
+                                            {"latency", "1000"},
+                                            {"overhead", "300"},
+                                            {"gap", "0"},
+                                            {"combine", "50"},
+                                            {"loss", "0"},
+                                            {"segment", "0"},
+                                            {"ranks", "16,256,4096"},
+                                            {"bytes", "8,65536,16777216"}};
+
+std::int64_t number(char const* name) {
+  return std::stoll(settings.at(name));
+}
+
+std::vector<std::size_t> numbers(char const* name) {
+  std::vector<std::size_t> all;
+  std::istringstream in(settings.at(name));
+  for (std::string one; std::getline(in, one, ',');) {
+    all.push_back(std::stoull(one));
+  }
+  return all;
+}
+
+tutti::simulated_network network(tutti::rank_type ranks) {
+  auto const each = static_cast<std::uint32_t>(number("hosts_each"));
+  tutti::loggp const nic{std::chrono::nanoseconds(number("latency")), std::chrono::nanoseconds(number("overhead")),
+                         std::chrono::nanoseconds(number("gap")), tutti::at_gigabits(number("gigabits"))};
+  tutti::simulated_network::uplink const trunk{nic.latency / 2, tutti::at_gigabits(number("trunk"))};
+  std::string const& kind = settings.at("network");
+  tutti::simulated_network net = kind == "two" ? tutti::two_switches((ranks + 1) / 2, nic, trunk)
+                                 : kind == "leaves"
+                                     ? tutti::leaves_and_spine((ranks + each - 1) / each, each, nic, trunk)
+                                     : tutti::one_switch(ranks, nic);
+  net.combine = tutti::picoseconds(number("combine"));
+  return net;
+}
+
+/// Nobody can be faster: every byte but one's own part must leave and come, every rank hear of every other.
+double limit_in_microseconds(tutti::rank_type n, std::size_t bytes) {
+  double const per_byte = static_cast<double>(tutti::at_gigabits(number("gigabits")).count()) * 1e-6;
+  double rounds = 0;
+  for (std::size_t reached = 1; reached < n; reached *= 2) {
+    ++rounds;
+  }
+  double const start = rounds * static_cast<double>(number("latency") + 2 * number("overhead")) * 1e-3;
+  double const transfer = 2.0 * (n - 1) / n * static_cast<double>(bytes) * per_byte;
+  return start < transfer ? transfer : start;
+}
+
+template <class Topology>
+void row(Topology topology, tutti::rank_type n, std::size_t bytes) {
+  constexpr std::uint64_t most_steps = 100'000'000;
+  std::printf("%-12s %6u %10zu", Topology::name.data(), n, bytes);
+  if (std::uint64_t{topology.steps(tutti::op::allreduce{}, n, n / 2)} * n > most_steps) {
+    std::printf("  left out: more than 10^8 messages\n");
+    return;
+  }
+  auto const net = network(n);
+  tutti::simulation_options options;
+  options.place = settings.at("place") == "dealt" ? tutti::dealt(net, n) : tutti::in_order(net, n);
+  options.faults.loss = std::stod(settings.at("loss"));
+  auto const begin = std::chrono::steady_clock::now();
+  auto const report = tutti::simulate_schedule(net, topology, tutti::op::allreduce{}, n,
+                                               {bytes / 4, 4, static_cast<std::size_t>(number("segment"))}, options);
+  double const real = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  double const us = static_cast<double>(report.time().count()) * 1e-6;
+  auto const busiest = report.busiest();
+  std::printf(" %12.1f %8.2f  %-16s %4.0f%% %10llu %7.2f\n", us, us / limit_in_microseconds(n, bytes),
+              busiest.name.c_str(), 100 * static_cast<double>(busiest.use.busy.count()) * 1e-6 / us,
+              static_cast<unsigned long long>(report.messages), real);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  for (int i = 1; i < argc; ++i) {
+    std::string const text = argv[i];
+    auto const equals = text.find('=');
+    if (equals == text.npos || !settings.contains(text.substr(0, equals))) {
+      std::fprintf(stderr, "%s is no setting; settings and what they are unless given:\n", argv[i]);
+      for (auto const& [name, value] : settings) {
+        std::fprintf(stderr, "  %s=%s\n", name.c_str(), value.c_str());
+      }
+      return 2;
+    }
+    settings[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  std::printf("%-12s %6s %10s %12s %8s  %-16s %5s %10s %7s\n", "allreduce", "ranks", "bytes", "us", "x limit",
+              "busiest", "busy", "messages", "real s");
+  for (std::size_t const ranks : numbers("ranks")) {
+    for (std::size_t const bytes : numbers("bytes")) {
+      auto const n = static_cast<tutti::rank_type>(ranks);
+      row(tutti::ring{}, n, bytes);
+      row(tutti::butterfly{}, n, bytes);
+      row(tutti::doubling{}, n, bytes);
+      row(tutti::binary_tree{}, n, bytes);
+      row(tutti::chain{}, n, bytes);
+      row(tutti::star{}, n, bytes);
+      row(tutti::direct{}, n, bytes);
+    }
+  }
+} catch (std::exception const& e) {
+  std::fprintf(stderr, "simulate: %s\n", e.what());
+  return 1;
+}
