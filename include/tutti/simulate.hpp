@@ -84,68 +84,77 @@ struct simulated_outcome {
   simulated_report report;
 };
 
-/// Runs `f(simulated_rendezvous&, simulation&)` as n ranks of one thread, each on a stack of its own,
-/// in virtual time, until all have ended.
+/// A rank of a simulation that runs `f(simulated_rendezvous&, simulation&)` on a stack of its own.
+template <class F>
+class simulated_program {
+ public:
+  using result = std::invoke_result_t<F&, simulated_rendezvous&, simulation&>;
+
+  simulated_program(simulation& in, simulated_meeting& meeting, rank_type rank, F& f)
+      : in_(in),
+        meeting_(meeting),
+        rank_(rank),
+        f_(f),
+        end_(rank_failure{}),
+        body_(
+            in.options().stack_bytes, [](void* p) { static_cast<simulated_program*>(p)->run(); }, this) {}
+
+  [[nodiscard]] fiber& body() noexcept { return body_; }
+  [[nodiscard]] outcome<result>& end() noexcept { return end_; }
+  [[nodiscard]] picoseconds ended() const noexcept { return ended_; }
+
+ private:
+  void run() {
+    try {
+      simulated_rendezvous meet(meeting_, rank_);
+      if constexpr (std::is_void_v<result>) {
+        f_(meet, in_);
+        end_ = outcome<result>(std::in_place);
+      } else {
+        end_ = outcome<result>(std::in_place, f_(meet, in_));
+      }
+    } catch (...) {
+      end_ = current_failure();
+    }
+    ended_ = in_.time_of(rank_);
+    meeting_.leave(rank_);
+  }
+
+  simulation& in_;
+  simulated_meeting& meeting_;
+  rank_type rank_;
+  F& f_;
+  outcome<result> end_;
+  picoseconds ended_{};
+  fiber body_;
+};
+
+/// Runs `f(simulated_rendezvous&, simulation&)` as n ranks of one thread, in virtual time, until all
+/// have ended.
 /// @throws precondition_error if network, placement or faults do not fit each other
 template <class F>
-[[nodiscard]] auto run_simulated(simulated_network const& net, rank_type n, F&& f, simulation_options const& options)
-    -> simulated_outcome<std::invoke_result_t<F&, simulated_rendezvous&, simulation&>> {
-  using result = std::invoke_result_t<F&, simulated_rendezvous&, simulation&>;
-  struct rank;
-  struct stage {
-    stage(simulated_network const& network, rank_type size, F& program, simulation_options const& o)
-        : in(network, size, o, /*carries=*/true), meeting(in), f(program) {}
-    simulation in;
-    simulated_meeting meeting;
-    F& f;
-    std::vector<owned<rank>> ranks;
-  };
-  struct rank {
-    rank(stage& s, rank_type r)
-        : home(s),
-          me(r),
-          end(rank_failure{}),
-          body(
-              s.in.options().stack_bytes, [](void* p) { static_cast<rank*>(p)->run(); }, this) {}
-    void run() {
-      try {
-        simulated_rendezvous meet(home.meeting, me);
-        if constexpr (std::is_void_v<result>) {
-          home.f(meet, home.in);
-          end = outcome<result>(std::in_place);
-        } else {
-          end = outcome<result>(std::in_place, home.f(meet, home.in));
-        }
-      } catch (...) {
-        end = current_failure();
-      }
-      ended = home.in.time_of(me);
-      home.meeting.leave(me);
-    }
-    stage& home;
-    rank_type me;
-    outcome<result> end;
-    picoseconds ended{};
-    fiber body;
-  };
-
-  stage s(net, n, f, options);
-  s.in.yields_to(&s, [](void* driver, rank_type r) { static_cast<stage*>(driver)->ranks[r]->body.suspend(); });
+[[nodiscard]] auto run_simulated(simulated_network const& net, rank_type n, F&& f, simulation_options const& options) {
+  using program = simulated_program<std::remove_reference_t<F>>;
+  using programs = std::vector<owned<program>>;
+  simulation in(net, n, options, /*carries=*/true);
+  simulated_meeting meeting(in);
+  programs ranks;
+  in.yields_to(&ranks, [](void* all, rank_type r) { (*static_cast<programs*>(all))[r]->body().suspend(); });
   for (rank_type r = 0; r < n; ++r) {
-    s.ranks.push_back(owned<rank>(new rank(s, r)));
-    s.in.rest(r);
-    s.in.wake(r);
+    ranks.push_back(owned<program>(new program(in, meeting, r, f)));
+    in.rest(r);
+    in.wake(r);
   }
   for (rank_type left = n; left != 0;) {
-    rank& next = *s.ranks[s.in.next()];
-    next.body.resume();
-    left -= next.body.ended() ? 1U : 0U;
+    fiber& next = ranks[in.next()]->body();  // there is one: whoever waits for others looks now and then
+    next.resume();
+    left -= next.ended() ? 1U : 0U;
   }
 
-  simulated_outcome<result> all{{}, s.in.report()};
-  for (auto const& r : s.ranks) {
-    all.results.push_back(std::move(r->end));
-    all.report.ended.push_back(r->ended);
+  simulated_outcome<typename program::result> all{{}, in.report()};
+  for (auto const& r : ranks) {
+    all.results.push_back(std::move(r->end()));
+    all.report.ended.push_back(r->ended());
   }
   return all;
 }

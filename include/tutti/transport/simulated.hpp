@@ -71,7 +71,7 @@ class simulated {
   [[nodiscard]] bool released(rank_type, stream, ticket) const noexcept { return true; }
 
   chunk view(rank_type peer, stream s, wanted w) {
-    if (simulation_->busy(place()) || simulation_->dead(place()) || fault()) {
+    if (simulation_->dead(place()) || fault()) {
       return {};
     }
     auto const* const edge = world_->edges.find(peer, rank_, s.lane);
@@ -80,6 +80,10 @@ class simulated {
       if (edge == nullptr ? departed(peer) : simulation_->gone(*edge)) {
         lose(peer);
       }
+      return {};
+    }
+    if (simulation_->busy(place())) {
+      simulation_->misses(place());
       return {};
     }
     if (m.says != world_->current(rank_, s)) {

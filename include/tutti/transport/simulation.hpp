@@ -86,8 +86,8 @@ class simulation {
     processor& p = processors_[r];
     p.resting = true;
     p.until = until;
-    if (p.busy_until > now_) {
-      events_.push(p.busy_until, kind::wake, r);
+    if (std::exchange(p.missed, false)) {
+      call_when_free(r);
     }
     if (until < p.timer) {  // one timer a rank: an earlier one will set it again
       p.timer = until;
@@ -121,6 +121,9 @@ class simulation {
     return processors_[r].dead && processors_[r].found <= now_;
   }
   [[nodiscard]] std::vector<rank_type> const& deaths() const noexcept { return deaths_; }
+
+  /// Something is there for a rank that is too busy to see it.
+  void misses(rank_type r) noexcept { processors_[r].missed = true; }
 
   /// Keeps a rank's processor busy.
   void spend(rank_type r, picoseconds work) noexcept {
@@ -239,7 +242,9 @@ class simulation {
     picoseconds timer = never;  ///< the time of the earliest timer that is set
     picoseconds found = never;
     double slowness = 1;
+    picoseconds called{};  ///< the last time that it was to be woken at because it would be free
     bool resting = false;
+    bool missed = false;  ///< something is there that it has been too busy to see
     bool dead = false;
   };
 
@@ -322,7 +327,6 @@ class simulation {
       case kind::pause: {
         auto const& p = options_.faults.pauses[what];
         processors_[p.rank].busy_until = time_of(p.rank) + p.lasting;
-        events_.push(processors_[p.rank].busy_until, kind::wake, p.rank);
         return no_rank;
       }
       case kind::death:
@@ -331,9 +335,24 @@ class simulation {
     return no_rank;
   }
 
-  rank_type awake(rank_type r) noexcept {
+  rank_type awake(rank_type r) {
     processor& p = processors_[r];
-    return p.resting && p.busy_until <= now_ && !p.dead ? (p.resting = false, r) : no_rank;
+    if (!p.resting || p.dead) {
+      return no_rank;
+    }
+    if (busy(r)) {
+      call_when_free(r);
+      return no_rank;
+    }
+    p.resting = false;
+    return r;
+  }
+  void call_when_free(rank_type r) {
+    processor& p = processors_[r];
+    if (p.called != p.busy_until) {
+      p.called = p.busy_until;
+      events_.push(p.busy_until, kind::wake, r);
+    }
   }
 
   rank_type ring(rank_type r) {
