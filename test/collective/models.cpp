@@ -2,6 +2,7 @@
 #define BOOST_TEST_MODULE collective_models
 #include <tutti/bootstrap/launched_rendezvous.hpp>
 #include <tutti/bootstrap/team_rendezvous.hpp>
+#include <tutti/simulate.hpp>
 #include <tutti/trace/memory_trace.hpp>
 #include <tutti/transport/by_locality.hpp>
 #include <tutti/transport/tcp.hpp>
@@ -29,6 +30,8 @@ static_assert(rooted_tree<star_tree>);
 static_assert(in_process<loopback> && inquires<loopback>);
 static_assert(transport<shared_memory> && inquires<shared_memory> && !in_process<shared_memory>);
 static_assert(transport<tcp> && inquires<tcp> && !in_process<tcp>);
+static_assert(inquires<simulated> && computes<simulated> && rests<simulated> && !in_process<simulated>);
+static_assert(!rests<loopback> && !rests<shared_memory> && !rests<tcp>);
 
 static_assert(known_by_world<loopback> && known_by_world<shared_memory>);
 using processes_and_tcp = by_locality<shared_memory, tcp>;
@@ -45,7 +48,7 @@ static_assert(provides_memory<shared_memory> && provides_memory<by_locality<shar
 static_assert(!provides_memory<loopback> && !provides_memory<tcp>);
 
 static_assert(rendezvous<thread_rendezvous> && rendezvous<process_rendezvous> && rendezvous<launched_rendezvous>);
-static_assert(rendezvous<tcp_rendezvous> && rendezvous<file_rendezvous>);
+static_assert(rendezvous<tcp_rendezvous> && rendezvous<file_rendezvous> && rendezvous<simulated_rendezvous>);
 
 template <class... R>
 constexpr bool all_reductions = (reduction<R> && ...);
@@ -61,4 +64,5 @@ BOOST_AUTO_TEST_CASE(the_models_tell_their_names) {
   BOOST_TEST(loopback::name == "loopback");
   BOOST_TEST(shared_memory::name == "shared_memory");
   BOOST_TEST(tcp::name == "tcp");
+  BOOST_TEST(simulated::name == "simulated");
 }

@@ -238,14 +238,14 @@ BOOST_AUTO_TEST_CASE(placement_decides_what_a_trunk_costs) {
   BOOST_TEST(ring_bad.uplinks[1].out.messages == ring_bad.messages / 2);
 
   // A butterfly has steps in which everybody's partner is on the other side, wherever it is: in order, those
-  // that exchange half of the vector.
+  // that exchange the smallest blocks; dealt, those that exchange half of the vector.
   auto const butterfly_flat = run(tutti::butterfly{}, flat, {});
   auto const butterfly_good = run(tutti::butterfly{}, two, good);
   auto const butterfly_bad = run(tutti::butterfly{}, two, bad);
   BOOST_TEST((waited(butterfly_good) > picoseconds(0)));
   BOOST_TEST((waited(butterfly_bad) > picoseconds(0)));
   BOOST_TEST((butterfly_good.time() > ring_good.time()));
-  BOOST_TEST((butterfly_good.time() > butterfly_flat.time() && butterfly_bad.time() > butterfly_flat.time()));
+  BOOST_TEST((butterfly_good.time() > butterfly_flat.time() && butterfly_bad.time() > 3 * butterfly_good.time()));
 
   // A trunk that is as fast as all hosts together is no trunk.
   auto const wide = tutti::two_switches(n / 2, fast, {picoseconds(0), fast.per_byte / (n / 2)});

@@ -9,10 +9,6 @@ using tutti::failure;
 using tutti::rank_type;
 using worlds = support::simulated_transports;
 
-static_assert(tutti::transport<tutti::simulated> && tutti::inquires<tutti::simulated>);
-static_assert(tutti::computes<tutti::simulated> && tutti::rests<tutti::simulated>);
-static_assert(!tutti::in_process<tutti::simulated>);
-
 BOOST_AUTO_TEST_CASE(it_delivers_everything_in_order) {
   laws::delivers_everything_in_order<worlds>(2, 5 << 20);
   laws::delivers_everything_in_order<worlds>(5, 100'003);

@@ -22,8 +22,7 @@ class outbox {
   static constexpr std::size_t lend_folds_from = std::size_t{512} << 10;
   static constexpr std::size_t lend_moves_from = std::size_t{64} << 10;
 
-  outbox(mailroom<Doorbells>& room, chunk_ring ring)
-      : room_(&room), ring_(std::move(ring)), crowded_(room.size() > std::thread::hardware_concurrency()) {}
+  outbox(mailroom<Doorbells>& room, chunk_ring ring) : room_(&room), ring_(std::move(ring)) {}
 
   void begin(stream s, call const& what) noexcept { moves_[s.lane] = !combines(what.kind); }
 
