@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/expects.hpp>
-#include <tutti/core/owned.hpp>
 #include <tutti/transport/simulated_events.hpp>
-#include <tutti/transport/simulated_faults.hpp>
-#include <tutti/transport/simulated_network.hpp>
+#include <tutti/transport/simulated_messages.hpp>
 #include <tutti/transport/simulated_report.hpp>
 #include <tutti/transport/simulated_wires.hpp>
 #include <tutti/transport/simulated_world.hpp>
+#include <tutti/transport/simulation_options.hpp>
 
-#include <cstring>
 #include <deque>
 #include <span>
 #include <vector>
 
 namespace tutti {
-
-/// How a simulation is run.
-struct simulation_options {
-  placement place{};  ///< the host of each rank; empty: in_order
-  simulated_faults faults{};
-  std::uint32_t window = 1024;                       ///< messages under way from a rank to another, on each lane
-  picoseconds look = std::chrono::nanoseconds(50);   ///< what asking the network for news takes (`test`, `poll`)
-  std::size_t stack_bytes = std::size_t{256} << 10;  ///< of each rank's program; only what is used takes memory
-};
 
 /// A cluster in virtual time: processors, the messages between them, and the events to come. It knows
 /// nothing of programs: whoever drives it asks for the `next` rank that has something to do, lets that
@@ -145,14 +133,14 @@ class simulation {
       e.refused = true;
       return false;
     }
-    std::uint32_t const id = new_message();
+    std::uint32_t const id = messages_.make();
     message& m = messages_[id];
     m.from = w.members()[from];
     m.to = w.members()[to];
     m.bytes = bytes.size();
     m.says = w.current(from, s);
     if (carries_) {
-      keep(m, bytes);
+      m.keep(bytes);
     }
     (e.length++ == 0 ? e.first : messages_[e.last].next) = id;
     e.last = id;
@@ -192,8 +180,7 @@ class simulation {
       w.edges.erase(e);
     }
     spend(messages_[id].to, wires_.between(messages_[id].to, messages_[id].from).overhead);
-    messages_[id].next = idle_;
-    idle_ = id;
+    messages_.drop(id);
   }
 
   // --- faults
@@ -221,21 +208,9 @@ class simulation {
 
  private:
   using kind = simulated_event::kind;
-  enum class progress : std::uint8_t { under_way, arrived, gone };
+  using message = simulated_message;
+  using progress = simulated_message::progress;
 
-  struct message {
-    std::uint32_t next = 0;  ///< on its edge, or among those that are not in use
-    rank_type from = 0;
-    rank_type to = 0;
-    std::uint32_t on = 0;  ///< the switch that its head has come to
-    std::uint32_t attempts = 0;
-    progress stage = progress::under_way;
-    simulated_world::opening says{};
-    picoseconds tail{};  ///< when its last byte comes there
-    std::size_t bytes = 0;
-    std::size_t capacity = 0;
-    owned_array<std::byte> contents{};
-  };
   struct processor {
     picoseconds busy_until{};
     picoseconds until = never;  ///< it rests until then at most
@@ -247,27 +222,6 @@ class simulation {
     bool missed = false;  ///< something is there that it has been too busy to see
     bool dead = false;
   };
-
-  static simulation_options complete(simulation_options o, simulated_network const& net, rank_type ranks) {
-    expects(ranks != 0 && ranks < 1U << 24, "simulation: a world has from 1 to 2^24 - 1 ranks");
-    expects(!net.hosts.empty(), "simulation: a network has at least one host");
-    for (simulated_network::host const& h : net.hosts) {
-      expects(h.on < net.switches.size(), "simulation: a host is on a switch that does not exist");
-    }
-    for (std::size_t i = 0; i < net.switches.size(); ++i) {
-      expects((i == 0) == (net.switches[i].parent == simulated_network::none) && (i == 0 || net.switches[i].parent < i),
-              "simulation: the first switch is the root, and every other one comes after its parent");
-    }
-    if (o.place.empty()) {
-      o.place = in_order(net, ranks);
-    }
-    expects(o.place.size() == ranks, "simulation: the placement must name a host for every rank");
-    for (std::uint32_t const host : o.place) {
-      expects(host < net.hosts.size(), "simulation: a rank is placed on a host that does not exist");
-    }
-    expects(o.window != 0, "simulation: at least one message must be able to be under way");
-    return o;
-  }
 
   void measure() {
     std::vector<picoseconds> depth(net_.switches.size());
@@ -284,23 +238,16 @@ class simulation {
 
   void schedule_faults() {
     simulated_faults const& f = options_.faults;
-    auto const exists = [&](std::size_t which, std::size_t of) {
-      expects(which < of, "simulation: a fault names a rank or a host that does not exist");
-    };
     for (auto const& s : f.slow) {
-      exists(s.rank, processors_.size());
       processors_[s.rank].slowness = s.times;
     }
     for (auto const& l : f.lags) {
-      exists(l.host, lags_.size());
       lags_[l.host] += l.extra;
     }
     for (std::size_t i = 0; i < f.pauses.size(); ++i) {
-      exists(f.pauses[i].rank, processors_.size());
       events_.push(f.pauses[i].at, kind::pause, static_cast<std::uint32_t>(i));
     }
     for (auto const& d : f.deaths) {
-      exists(d.rank, processors_.size());
       events_.push(d.at, kind::death, d.rank);
     }
   }
@@ -383,27 +330,6 @@ class simulation {
     p.found = now_ + options_.faults.detection;
     deaths_.push_back(r);
     return std::exchange(p.resting, false) ? r : no_rank;
-  }
-
-  std::uint32_t new_message() {
-    if (idle_ == simulated_edges::none) {
-      messages_.emplace_back();
-      return static_cast<std::uint32_t>(messages_.size() - 1);
-    }
-    message& m = messages_[idle_];
-    m.attempts = 0;
-    m.stage = progress::under_way;
-    return std::exchange(idle_, m.next);
-  }
-
-  static void keep(message& m, std::span<std::byte const> bytes) {
-    if (m.capacity < bytes.size()) {
-      m.contents = owned_array<std::byte>(bytes.size());
-      m.capacity = bytes.size();
-    }
-    if (!bytes.empty()) {
-      std::memcpy(m.contents.get(), bytes.data(), bytes.size());
-    }
   }
 
   // --- the way of a message
@@ -503,8 +429,7 @@ class simulation {
   std::vector<picoseconds> lags_;      ///< by host
   picoseconds diameter_{};             ///< the longest way there is
   std::vector<rank_type> deaths_;
-  std::vector<message> messages_;
-  std::uint32_t idle_ = simulated_edges::none;  ///< the first message that is not in use
+  simulated_messages messages_;
   std::deque<simulated_world> worlds_;
   std::uint64_t dice_;
   std::uint64_t sent_ = 0;

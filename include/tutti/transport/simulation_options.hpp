@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/transport/simulated_faults.hpp>
+#include <tutti/transport/simulated_network.hpp>
+
+namespace tutti {
+
+/// How a simulation is run.
+struct simulation_options {
+  placement place{};  ///< the host of each rank; empty: in_order
+  simulated_faults faults{};
+  std::uint32_t window = 1024;                       ///< messages under way from a rank to another, on each lane
+  picoseconds look = std::chrono::nanoseconds(50);   ///< what asking the network for news takes (`test`, `poll`)
+  std::size_t stack_bytes = std::size_t{256} << 10;  ///< of each rank's program; only what is used takes memory
+};
+
+/// The options with what was left out.
+/// @throws precondition_error if network, placement and faults do not fit each other
+[[nodiscard]] inline simulation_options complete(simulation_options o, simulated_network const& net, rank_type ranks) {
+  expects(ranks != 0 && ranks < 1U << 24, "simulation: a world has from 1 to 2^24 - 1 ranks");
+  expects(!net.hosts.empty(), "simulation: a network has at least one host");
+  for (simulated_network::host const& h : net.hosts) {
+    expects(h.on < net.switches.size(), "simulation: a host is on a switch that does not exist");
+  }
+  for (std::size_t i = 0; i < net.switches.size(); ++i) {
+    expects((i == 0) == (net.switches[i].parent == simulated_network::none) && (i == 0 || net.switches[i].parent < i),
+            "simulation: the first switch is the root, and every other one comes after its parent");
+  }
+  if (o.place.empty()) {
+    o.place = in_order(net, ranks);
+  }
+  expects(o.place.size() == ranks, "simulation: the placement must name a host for every rank");
+  for (std::uint32_t const host : o.place) {
+    expects(host < net.hosts.size(), "simulation: a rank is placed on a host that does not exist");
+  }
+  expects(o.window != 0, "simulation: at least one message must be able to be under way");
+  auto const exists = [](std::size_t which, std::size_t of) {
+    expects(which < of, "simulation: a fault names a rank or a host that does not exist");
+  };
+  for (auto const& f : o.faults.slow) {
+    exists(f.rank, ranks);
+  }
+  for (auto const& f : o.faults.pauses) {
+    exists(f.rank, ranks);
+  }
+  for (auto const& f : o.faults.lags) {
+    exists(f.host, net.hosts.size());
+  }
+  for (auto const& f : o.faults.deaths) {
+    exists(f.rank, ranks);
+  }
+  return o;
+}
+
+}  // namespace tutti
