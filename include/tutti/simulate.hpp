@@ -28,14 +28,14 @@ class simulated_meeting {
       present_ = 0;
       ++round_;
       wake_all();
-      in_->wait(me, simulation::never);  // all go on in the order of their ranks
+      in_->wait(me, simulated_processors::never);  // all go on in the order of their ranks
     }
     while (round_ == round) {
-      if (rank_type const missing = in_->dead(me) ? me : absent_; missing != no_rank) {
+      if (rank_type const missing = in_->processors().dead(me) ? me : absent_; missing != no_rank) {
         throw error(failure::join, "rank " + std::to_string(missing) + " has ended before it could join")
             .between(me, {missing});
       }
-      in_->wait(me, simulation::never);
+      in_->wait(me, simulated_processors::never);
     }
     return complete_;  // overwritten only when every rank has come again
   }
@@ -51,7 +51,7 @@ class simulated_meeting {
  private:
   void wake_all() {
     for (rank_type r = 0; r < size(); ++r) {
-      in_->wake(r);
+      in_->processors().wake(r);
     }
   }
 
@@ -116,7 +116,7 @@ class simulated_program {
     } catch (...) {
       end_ = current_failure();
     }
-    ended_ = in_.time_of(rank_);
+    ended_ = in_.processors().time_of(rank_);
     meeting_.leave(rank_);
   }
 
@@ -142,8 +142,8 @@ template <class F>
   in.yields_to(&ranks, [](void* all, rank_type r) { (*static_cast<programs*>(all))[r]->body().suspend(); });
   for (rank_type r = 0; r < n; ++r) {
     ranks.push_back(owned<program>(new program(in, meeting, r, f)));
-    in.rest(r);
-    in.wake(r);
+    in.processors().rest(r);
+    in.processors().wake(r);
   }
   for (rank_type left = n; left != 0;) {
     fiber& next = ranks[in.next()]->body();  // there is one: whoever waits for others looks now and then

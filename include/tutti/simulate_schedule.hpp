@@ -148,26 +148,27 @@ template <class Topology, class Op>
   auto const advance = [&](rank_type r) {
     if (ranks[r].operation.advance()) {
       ranks[r].ended = true;
-      report.ended[r] = in.time_of(r);
+      report.ended[r] = in.processors().time_of(r);
       --left;
     } else {
-      in.rest(r);
+      in.processors().rest(r);
     }
   };
   for (rank_type r = 0; r < n; ++r) {
     ranks.emplace_back(in, world, r, topology, payload);
     ranks[r].operation.start(op, payload, what, memory, vector.count, vector.segment_bytes);
-    in.rest(r);
-    in.wake(r);
+    in.processors().rest(r);
+    in.processors().wake(r);
   }
   while (left != 0) {
     rank_type const r = in.next();
-    if (r == no_rank || in.dead(r) || world.wrong) {
-      bool const died = !in.deaths().empty();
+    if (r == no_rank || in.processors().dead(r) || world.wrong) {
+      bool const died = !in.processors().deaths().empty();
       throw error(died ? failure::peer_lost : failure::deadline,
-                  died ? "the simulated operation cannot end: rank " + std::to_string(in.deaths().front()) + " has died"
+                  died ? "the simulated operation cannot end: rank " +
+                             std::to_string(in.processors().deaths().front()) + " has died"
                        : std::string("the simulated operation cannot end: a message was lost for good"))
-          .between(no_rank, died ? in.deaths() : std::vector<rank_type>{});
+          .between(no_rank, died ? in.processors().deaths() : std::vector<rank_type>{});
     }
     advance(r);
   }

@@ -45,7 +45,7 @@ class simulated {
   simulated(simulated const&) = delete;
   simulated& operator=(simulated const&) = delete;
   ~simulated() {
-    if (!simulation_->dead(place())) {
+    if (!processors().dead(place())) {
       world_->leave(rank_);
     }
   }
@@ -57,7 +57,7 @@ class simulated {
   void end(stream) noexcept {}
 
   sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t) {
-    if (fault() || simulation_->dead(place())) {
+    if (fault() || processors().dead(place())) {
       return {};
     }
     if (!simulation_->send(*world_, rank_, peer, s, bytes)) {
@@ -71,7 +71,7 @@ class simulated {
   [[nodiscard]] bool released(rank_type, stream, ticket) const noexcept { return true; }
 
   chunk view(rank_type peer, stream s, wanted w) {
-    if (simulation_->dead(place()) || fault()) {
+    if (processors().dead(place()) || fault()) {
       return {};
     }
     auto const* const edge = world_->edges.find(peer, rank_, s.lane);
@@ -82,8 +82,8 @@ class simulated {
       }
       return {};
     }
-    if (simulation_->busy(place())) {
-      simulation_->misses(place());
+    if (processors().busy(place())) {
+      processors().misses(place());
       return {};
     }
     if (m.says != world_->current(rank_, s)) {
@@ -111,10 +111,10 @@ class simulated {
   /// Until something has happened to this rank, or so much time has passed.
   /// @throws error(failure::peer_lost) on a rank that dies meanwhile
   void rest(duration limit) {
-    if (!simulation_->dead(place())) {
-      simulation_->wait(place(), simulation_->time_of(place()) + limit);
+    if (!processors().dead(place())) {
+      simulation_->wait(place(), processors().time_of(place()) + limit);
     }
-    if (simulation_->dead(place())) {
+    if (processors().dead(place())) {
       throw error(failure::peer_lost, "this rank has died in the simulation").between(rank_, {rank_});
     }
   }
@@ -126,28 +126,28 @@ class simulated {
     simulation_->combine(place(), bytes);
   }
   /// The program computes for so long.
-  void spend(picoseconds time) noexcept { simulation_->spend(place(), time); }
+  void spend(picoseconds time) noexcept { processors().spend(place(), time); }
 
   [[nodiscard]] int arm() const noexcept { return -1; }
   void disarm() noexcept {}
 
   [[nodiscard]] time_point now() const noexcept { return std::chrono::duration_cast<duration>(exact_now()); }
-  [[nodiscard]] picoseconds exact_now() const noexcept { return simulation_->time_of(place()); }
+  [[nodiscard]] picoseconds exact_now() const noexcept { return processors().time_of(place()); }
 
   [[nodiscard]] tutti::fault fault() const noexcept {
     return world_->wrong && (noticed_ || world_->told <= exact_now()) ? world_->wrong : tutti::fault{};
   }
   void look() {
-    if (!simulation_->deaths().empty()) {
+    if (!processors().deaths().empty()) {
       for (rank_type r = 0; r < size(); ++r) {
-        if (simulation_->found_dead(world_->members()[r])) {
+        if (processors().found_dead(world_->members()[r])) {
           lose(r);
         }
       }
     }
   }
   void poison(tutti::fault const& why) {
-    if (why && !simulation_->dead(place())) {
+    if (why && !processors().dead(place())) {
       noticed_ = true;
       simulation_->poison(*world_, rank_, why);
     }
@@ -156,9 +156,10 @@ class simulated {
 
  private:
   [[nodiscard]] rank_type place() const noexcept { return world_->members()[rank_]; }
+  [[nodiscard]] simulated_processors& processors() const noexcept { return simulation_->processors(); }
 
   [[nodiscard]] bool departed(rank_type peer) const noexcept {
-    return world_->left(peer) || simulation_->found_dead(world_->members()[peer]);
+    return world_->left(peer) || processors().found_dead(world_->members()[peer]);
   }
   void lose(rank_type peer) { poison({failure::peer_lost, peer, rank_}); }
 

@@ -21,11 +21,12 @@ struct simulated_event {
   }
 };
 
-/// What is to come, the earliest first; of what comes at one time, what was foreseen first. That makes
-/// every simulation repeatable. A heap with four children a node: half the cache misses of two.
+/// The clock of a simulation, and what is to come, the earliest first; of what comes at one time, what was foreseen
+/// first. That makes every simulation repeatable. A heap with four children a node: half the cache misses of two.
 class simulated_events {
  public:
   [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
+  [[nodiscard]] picoseconds now() const noexcept { return now_; }
   [[nodiscard]] std::uint64_t count() const noexcept { return number_; }  ///< how many were ever foreseen
 
   void push(picoseconds time, simulated_event::kind kind, std::uint32_t what) {
@@ -38,9 +39,10 @@ class simulated_events {
     heap_[at] = e;
   }
 
-  /// @pre !empty()
+  /// The next event; it is as late as that then. @pre !empty()
   simulated_event pop() {
     simulated_event const first = heap_.front();
+    now_ = first.time;
     simulated_event const last = heap_.back();
     heap_.pop_back();
     std::size_t const size = heap_.size();
@@ -65,6 +67,7 @@ class simulated_events {
   }
 
  private:
+  picoseconds now_{};
   std::vector<simulated_event> heap_;
   std::uint64_t number_ = 0;
 };

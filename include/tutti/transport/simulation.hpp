@@ -3,6 +3,7 @@
 
 #include <tutti/transport/simulated_events.hpp>
 #include <tutti/transport/simulated_messages.hpp>
+#include <tutti/transport/simulated_processors.hpp>
 #include <tutti/transport/simulated_report.hpp>
 #include <tutti/transport/simulated_wires.hpp>
 #include <tutti/transport/simulated_world.hpp>
@@ -24,8 +25,6 @@ namespace tutti {
 /// One thread. Deterministic. Memory: some 200 bytes for each message under way, 400 for each rank.
 class simulation {
  public:
-  static constexpr picoseconds never = picoseconds::max();
-
   /// `carries`: messages have contents; otherwise they only have a length.
   /// @pre every rank's host, and every host's switch, exists
   simulation(simulated_network net, rank_type ranks, simulation_options options, bool carries)
@@ -33,7 +32,7 @@ class simulation {
         options_(complete(std::move(options), net_, ranks)),
         wires_(net_, options_.place),
         carries_(carries),
-        processors_(ranks),
+        processors_(events_, ranks),
         lags_(net_.hosts.size()),
         dice_(options_.faults.seed) {
     measure();
@@ -42,7 +41,7 @@ class simulation {
   simulation(simulation const&) = delete;
   simulation& operator=(simulation const&) = delete;
 
-  [[nodiscard]] rank_type ranks() const noexcept { return static_cast<rank_type>(processors_.size()); }
+  [[nodiscard]] rank_type ranks() const noexcept { return processors_.size(); }
   [[nodiscard]] simulation_options const& options() const noexcept { return options_; }
   [[nodiscard]] bool carries() const noexcept { return carries_; }
 
@@ -61,26 +60,11 @@ class simulation {
   [[nodiscard]] rank_type next() {
     while (!events_.empty()) {
       simulated_event const e = events_.pop();
-      now_ = e.time;
       if (rank_type const r = happen(e.what_happens(), e.what); r != no_rank) {
         return r;
       }
     }
     return no_rank;
-  }
-
-  /// Rank r has nothing to do until `next` returns it: when something has happened to it, or at a time.
-  void rest(rank_type r, picoseconds until = never) {
-    processor& p = processors_[r];
-    p.resting = true;
-    p.until = until;
-    if (std::exchange(p.missed, false)) {
-      call_when_free(r);
-    }
-    if (until < p.timer) {  // one timer a rank: an earlier one will set it again
-      p.timer = until;
-      events_.push(until, kind::timer, r);
-    }
   }
 
   /// What runs ranks that wait in the middle of their programs: `yield` returns when `next` has returned
@@ -91,38 +75,17 @@ class simulation {
   }
   [[nodiscard]] bool can_wait() const noexcept { return yield_ != nullptr; }
   void wait(rank_type r, picoseconds until) {
-    rest(r, until);
+    processors_.rest(r, until);
     yield_(driver_, r);
   }
-  void wake(rank_type r) { events_.push(now_, kind::wake, r); }
 
-  // --- processors
+  [[nodiscard]] simulated_processors& processors() noexcept { return processors_; }
+  [[nodiscard]] simulated_processors const& processors() const noexcept { return processors_; }
 
-  /// The time on a rank's own clock.
-  [[nodiscard]] picoseconds time_of(rank_type r) const noexcept {
-    return processors_[r].busy_until < now_ ? now_ : processors_[r].busy_until;
+  /// Keeps a rank's processor busy with combining so many bytes.
+  void combine(rank_type r, std::size_t bytes) noexcept {
+    processors_.spend(r, net_.combine * static_cast<std::int64_t>(bytes));
   }
-  [[nodiscard]] bool busy(rank_type r) const noexcept { return processors_[r].busy_until > now_; }
-  [[nodiscard]] bool dead(rank_type r) const noexcept { return processors_[r].dead; }
-  /// Whether others can know that it is.
-  [[nodiscard]] bool found_dead(rank_type r) const noexcept {
-    return processors_[r].dead && processors_[r].found <= now_;
-  }
-  [[nodiscard]] std::vector<rank_type> const& deaths() const noexcept { return deaths_; }
-
-  /// Something is there for a rank that is too busy to see it.
-  void misses(rank_type r) noexcept { processors_[r].missed = true; }
-
-  /// Keeps a rank's processor busy.
-  void spend(rank_type r, picoseconds work) noexcept {
-    if (work != picoseconds{}) {
-      double const times = processors_[r].slowness;
-      processors_[r].busy_until =
-          time_of(r) +
-          (times == 1 ? work : picoseconds(static_cast<std::int64_t>(static_cast<double>(work.count()) * times)));
-    }
-  }
-  void combine(rank_type r, std::size_t bytes) noexcept { spend(r, net_.combine * static_cast<std::int64_t>(bytes)); }
 
   // --- messages
 
@@ -144,9 +107,9 @@ class simulation {
     }
     (e.length++ == 0 ? e.first : messages_[e.last].next) = id;
     e.last = id;
-    spend(m.from, wires_.between(m.from, m.to).overhead);
-    if (busy(m.from)) {
-      events_.push(time_of(m.from), kind::inject, id);
+    processors_.spend(m.from, wires_.between(m.from, m.to).overhead);
+    if (processors_.busy(m.from)) {
+      events_.push(processors_.time_of(m.from), kind::inject, id);
     } else {
       inject(id);
     }
@@ -174,12 +137,12 @@ class simulation {
     std::uint32_t const id = e.first;
     e.first = messages_[id].next;
     if (std::exchange(e.refused, false)) {
-      wake(w.members()[from]);
+      processors_.wake(w.members()[from]);
     }
     if (--e.length == 0) {
       w.edges.erase(e);
     }
-    spend(messages_[id].to, wires_.between(messages_[id].to, messages_[id].from).overhead);
+    processors_.spend(messages_[id].to, wires_.between(messages_[id].to, messages_[id].from).overhead);
     messages_.drop(id);
   }
 
@@ -189,7 +152,7 @@ class simulation {
   void poison(simulated_world& w, rank_type reporter, fault const& why) {
     if (!w.wrong) {
       w.wrong = why;
-      w.told = time_of(w.members()[reporter]) + diameter_;
+      w.told = processors_.time_of(w.members()[reporter]) + diameter_;
       for (rank_type const r : w.members()) {
         events_.push(w.told, kind::wake, r);
       }
@@ -211,18 +174,6 @@ class simulation {
   using message = simulated_message;
   using progress = simulated_message::progress;
 
-  struct processor {
-    picoseconds busy_until{};
-    picoseconds until = never;  ///< it rests until then at most
-    picoseconds timer = never;  ///< the time of the earliest timer that is set
-    picoseconds found = never;
-    double slowness = 1;
-    picoseconds called{};  ///< the last time that it was to be woken at because it would be free
-    bool resting = false;
-    bool missed = false;  ///< something is there that it has been too busy to see
-    bool dead = false;
-  };
-
   void measure() {
     std::vector<picoseconds> depth(net_.switches.size());
     picoseconds deepest{};
@@ -239,7 +190,7 @@ class simulation {
   void schedule_faults() {
     simulated_faults const& f = options_.faults;
     for (auto const& s : f.slow) {
-      processors_[s.rank].slowness = s.times;
+      processors_.slow_down(s.rank, s.times);
     }
     for (auto const& l : f.lags) {
       lags_[l.host] += l.extra;
@@ -266,70 +217,18 @@ class simulation {
         return no_rank;
       case kind::arrive:
         messages_[what].stage = progress::arrived;
-        return awake(messages_[what].to);
+        return processors_.awake(messages_[what].to);
       case kind::wake:
-        return awake(what);
+        return processors_.awake(what);
       case kind::timer:
-        return ring(what);
-      case kind::pause: {
-        auto const& p = options_.faults.pauses[what];
-        processors_[p.rank].busy_until = time_of(p.rank) + p.lasting;
+        return processors_.ring(what);
+      case kind::pause:
+        processors_.pause(options_.faults.pauses[what].rank, options_.faults.pauses[what].lasting);
         return no_rank;
-      }
       case kind::death:
-        return die(what);
+        return processors_.die(what, options_.faults.detection);
     }
     return no_rank;
-  }
-
-  rank_type awake(rank_type r) {
-    processor& p = processors_[r];
-    if (!p.resting || p.dead) {
-      return no_rank;
-    }
-    if (busy(r)) {
-      call_when_free(r);
-      return no_rank;
-    }
-    p.resting = false;
-    return r;
-  }
-  void call_when_free(rank_type r) {
-    processor& p = processors_[r];
-    if (p.called != p.busy_until) {
-      p.called = p.busy_until;
-      events_.push(p.busy_until, kind::wake, r);
-    }
-  }
-
-  rank_type ring(rank_type r) {
-    processor& p = processors_[r];
-    if (p.timer == now_) {
-      p.timer = never;
-    }
-    if (!p.resting) {
-      return no_rank;
-    }
-    if (p.until <= now_) {
-      return awake(r);
-    }
-    if (p.until < p.timer) {
-      p.timer = p.until;
-      events_.push(p.until, kind::timer, r);
-    }
-    return no_rank;
-  }
-
-  /// It is woken one last time, to clear up.
-  rank_type die(rank_type r) {
-    processor& p = processors_[r];
-    if (p.dead) {
-      return no_rank;
-    }
-    p.dead = true;
-    p.found = now_ + options_.faults.detection;
-    deaths_.push_back(r);
-    return std::exchange(p.resting, false) ? r : no_rank;
   }
 
   // --- the way of a message
@@ -353,12 +252,12 @@ class simulation {
   /// It leaves its processor.
   void inject(std::uint32_t id) {
     message& m = messages_[id];
-    if (processors_[m.from].dead) {
+    if (processors_.dead(m.from)) {
       m.stage = progress::gone;
       return;
     }
     loggp const& nic = wires_.between(m.from, m.to);
-    picoseconds const head = wires_.way_out(m.from, m.to).take(now_, occupation(nic, m), m.bytes);
+    picoseconds const head = wires_.way_out(m.from, m.to).take(events_.now(), occupation(nic, m), m.bytes);
     m.tail = head + transfer(nic.per_byte, m);
     if (m.attempts++ == 0) {
       ++sent_;
@@ -392,7 +291,7 @@ class simulation {
     message& m = messages_[id];
     auto const hop = wires_.next(m.on, m.to);
     picoseconds const busy = transfer(hop.link->per_byte, m);
-    picoseconds const head = hop.wire->take(now_, busy, m.bytes);
+    picoseconds const head = hop.wire->take(events_.now(), busy, m.bytes);
     m.tail = (m.tail < head + busy ? head + busy : m.tail) + hop.link->latency;
     m.on = hop.leads_to;
     forward(id, head + hop.link->latency);
@@ -402,7 +301,7 @@ class simulation {
   void enter(std::uint32_t id) {
     message& m = messages_[id];
     loggp const& nic = wires_.between(m.to, m.from);
-    picoseconds const head = wires_.way_in(m.from, m.to).take(now_, occupation(nic, m), m.bytes);
+    picoseconds const head = wires_.way_in(m.from, m.to).take(events_.now(), occupation(nic, m), m.bytes);
     picoseconds const whole = head + transfer(nic.per_byte, m);
     picoseconds const tail = m.tail + latency(m);
     events_.push(whole < tail ? tail : whole, kind::arrive, id);
@@ -423,12 +322,10 @@ class simulation {
   simulation_options options_;
   simulated_wires wires_;
   bool carries_;
-  picoseconds now_{};
   simulated_events events_;
-  std::vector<processor> processors_;  ///< by rank
-  std::vector<picoseconds> lags_;      ///< by host
-  picoseconds diameter_{};             ///< the longest way there is
-  std::vector<rank_type> deaths_;
+  simulated_processors processors_;
+  std::vector<picoseconds> lags_;  ///< by host
+  picoseconds diameter_{};         ///< the longest way there is
   simulated_messages messages_;
   std::deque<simulated_world> worlds_;
   std::uint64_t dice_;
