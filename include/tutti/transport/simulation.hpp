@@ -22,7 +22,7 @@ namespace tutti {
 /// A rank's own time runs ahead of the simulation's while its processor is busy; what it sends then
 /// is sent at that time, and what arrives is not seen before.
 ///
-/// One thread. Deterministic. Memory: some 200 bytes for each message under way, 400 for each rank.
+/// One thread. Deterministic. Memory: some 150 bytes for each message under way, 400 for each rank.
 class simulation {
  public:
   /// `carries`: messages have contents; otherwise they only have a length.
