@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/execution.hpp>
+#include <tutti/collective/segments.hpp>
 #include <tutti/core/error.hpp>
 #include <tutti/core/extent.hpp>
-#include <tutti/core/pending.hpp>
 #include <tutti/core/stream_numbers.hpp>
 #include <tutti/topology/concept.hpp>
 #include <tutti/trace/no_trace.hpp>
@@ -26,6 +25,7 @@ struct sizes_only {
   static constexpr bool combines = true;
 
   [[nodiscard]] constexpr std::size_t size_of(space) const noexcept { return element_bytes; }
+  [[nodiscard]] static constexpr std::size_t granule(std::size_t size) noexcept { return size; }
   void fold(step const&, std::byte const*, std::byte const*, std::byte*, std::size_t, rank_type) const noexcept {}
   void copy(std::byte const*, std::byte*, std::size_t) const noexcept {}
   void local(step const&, std::byte const*, std::byte*, std::size_t, rank_type) const noexcept {}
@@ -53,7 +53,7 @@ class address_space {
   void* begin_;
 };
 
-/// What an execution needs to know of a communicator, for ranks that do nothing else: a communicator
+/// What segments need to know of a communicator, for ranks that do nothing else: a communicator
 /// knows all other members, and 65,536 of those would not fit into any memory.
 class simulated_rank {
  public:
@@ -66,33 +66,12 @@ class simulated_rank {
   [[nodiscard]] tutti::extent<dynamic> extent() const noexcept { return tutti::extent<dynamic>(transport_.size()); }
   [[nodiscard]] simulated& transport() noexcept { return transport_; }
   [[nodiscard]] no_trace& trace() noexcept { return trace_; }
-  [[nodiscard]] pending_list& operations() noexcept { return pending_; }
   [[nodiscard]] stream_numbers& streams() noexcept { return streams_; }
-  void poll() noexcept {}
-
-  /// Nobody asks for its last operations.
-  struct forgetful {
-    std::uint64_t start(call const&) noexcept { return 0; }
-    void finish(std::uint64_t, recorder::state) noexcept {}
-  };
-  [[nodiscard]] forgetful recent() const noexcept { return {}; }
-
-  [[nodiscard]] error explain(fault const& why, call const& what, std::uint64_t sequence, std::uint32_t step) const {
-    return report(why.kind, std::string(name(why.kind)), what, sequence, step, {why.culprit});
-  }
-  [[nodiscard]] error report(failure kind, std::string const& text, call const& what, std::uint64_t sequence,
-                             std::uint32_t step, std::vector<rank_type> at_fault) const {
-    error e(kind,
-            describe(what) + ", step " + std::to_string(step) + ", on rank " + std::to_string(rank()) + ": " + text);
-    e.in(describe(what), sequence, step).between(rank(), std::move(at_fault));
-    return e;
-  }
 
  private:
   simulated transport_;
   [[no_unique_address]] no_trace trace_;
   stream_numbers streams_;
-  pending_list pending_;
 };
 
 /// What a schedule is asked to move.
@@ -115,12 +94,11 @@ template <class Topology, class Op>
   requires offers<Topology, Op>
 [[nodiscard]] simulated_report simulate_schedule(simulated_network const& net, Topology topology, Op op, rank_type n,
                                                  simulated_vector vector, simulation_options const& options = {}) {
-  using execution_type = execution<simulated_rank, Topology, Op, sizes_only>;
   struct participant {
     participant(simulation& in, simulated_world& world, rank_type r, Topology const& t, sizes_only p)
         : self(in, world, r), operation(self, t, p) {}
     simulated_rank self;
-    execution_type operation;
+    segments<simulated_rank, Topology, Op, sizes_only> operation;
     bool ended = false;
   };
 
@@ -156,7 +134,8 @@ template <class Topology, class Op>
   };
   for (rank_type r = 0; r < n; ++r) {
     ranks.emplace_back(in, world, r, topology, payload);
-    ranks[r].operation.start(op, payload, what, memory, vector.count, vector.segment_bytes);
+    ranks[r].operation.prepare(op, payload, what, memory, vector.count, vector.segment_bytes);
+    ranks[r].operation.take_place();
     in.processors().rest(r);
     in.processors().wake(r);
   }
