@@ -32,14 +32,16 @@ std::pair<std::int64_t, std::int64_t> both(Topology topology, Op op, rank_type n
 
 /// An interface deals with the message that comes first; the cost model, which has no common clock, lets it deal
 /// with the one that its rank wants first. Where messages of different steps meet at one interface that makes
-/// a difference: at the roots of binomial trees, where a butterfly folds the ranks above a power of two away,
-/// where `direct` leaves ranks without a partner for a step, so that they run ahead.
+/// a difference: at the roots of binomial trees, in double_tree where the trees meet, where a butterfly folds the ranks
+/// above a power of two away, where `direct` leaves ranks without a partner for a step, so that they run ahead.
 template <class Topology, class Op>
 constexpr bool steps_meet = false;
 template <>
 constexpr bool steps_meet<tutti::doubling, tutti::op::reduce> = true;
 template <>
 constexpr bool steps_meet<tutti::doubling, tutti::op::gather> = true;
+template <class Op>
+constexpr bool steps_meet<tutti::double_tree, Op> = true;
 template <>
 constexpr bool steps_meet<tutti::butterfly, allreduce> = true;
 template <>
