@@ -63,7 +63,7 @@ std::string agrees(Topology topology, Op op, char const* what) {
       for (std::size_t bytes : {0U, 1U, 1000U, 1'000'003U}) {
         bytes *= std::same_as<Op, tutti::op::alltoall> ? n : 1U;
         auto const [simulated, priced] = both(topology, op, n, bytes);
-        bool const within = simulated * 100 >= priced * 95 && simulated * 100 <= priced * 150;
+        bool const within = simulated * 100 >= priced * 85 && simulated * 100 <= priced * 150;
         if (steps_meet<Topology, Op> ? !within : simulated != priced) {
           return std::string(Topology::name) + " " + what + ", n " + std::to_string(n) + ", bytes " +
                  std::to_string(bytes) + ": " + std::to_string(simulated) + " is not " + std::to_string(priced);
