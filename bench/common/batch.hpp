@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdlib>
-#include <memory>
 #include <new>
 #include <span>
 
@@ -35,33 +34,56 @@ concept contender = requires(C& c, C const& k, work const& w, vectors const& v) 
   { c.messages() } -> std::convertible_to<std::int64_t>;  // sent so far; negative if it does not count them
 };
 
-/// The memory of a rank's vectors: ordinary, and aligned alike for everybody. Memory of another kind (that
-/// of a transport's segment, say) would be asked for here, by a setting of the work.
+/// The memory of a rank's vectors: ordinary, and aligned alike for everybody, unless the contender has
+/// memory of its own to `take` and to `give`.
+template <class Contender>
 class memory {
  public:
+  explicit memory(Contender& contender) : contender_(&contender) {}
+  memory(memory const&) = delete;
+  memory& operator=(memory const&) = delete;
+  ~memory() { give_back(); }
+
   std::span<float> of(std::size_t count) {
     std::size_t const bytes = (count * sizeof(float) + page - 1) / page * page;
     if (bytes > bytes_ || bytes < bytes_ / 2) {
-      data_.reset();
-      data_.reset(static_cast<float*>(std::aligned_alloc(page, bytes)));
-      bytes_ = data_ ? bytes : 0;
-      if (!data_) {
+      give_back();
+      data_ = static_cast<float*>(take(bytes));
+      if (data_ == nullptr) {
         throw std::bad_alloc();
       }
+      bytes_ = bytes;
     }
-    return {data_.get(), count};
+    return {data_, count};
   }
   void give_back() noexcept {
-    data_.reset();
+    if (data_ != nullptr) {
+      give(data_, bytes_);
+    }
+    data_ = nullptr;
     bytes_ = 0;
   }
 
  private:
   static constexpr std::size_t page = 4096;
-  struct free_it {
-    void operator()(float* p) const noexcept { std::free(p); }
-  };
-  std::unique_ptr<float, free_it> data_;
+
+  void* take(std::size_t bytes) {
+    if constexpr (requires { contender_->take(bytes); }) {
+      return contender_->take(bytes);
+    } else {
+      return std::aligned_alloc(page, bytes);
+    }
+  }
+  void give(void* data, std::size_t bytes) noexcept {
+    if constexpr (requires { contender_->give(data, bytes); }) {
+      contender_->give(data, bytes);
+    } else {
+      std::free(data);
+    }
+  }
+
+  Contender* contender_;
+  float* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
 
@@ -70,7 +92,13 @@ template <contender Contender>
 class batches {
  public:
   batches(Contender& contender, meeting& meet)
-      : contender_(&contender), meet_(&meet), mine_(contender.rank()), root_(0), sum_(pattern::sum(contender.size())) {}
+      : contender_(&contender),
+        meet_(&meet),
+        input_(contender),
+        output_(contender),
+        mine_(contender.rank()),
+        root_(0),
+        sum_(pattern::sum(contender.size())) {}
 
   record run(work const& w) {
     vectors v;
@@ -164,8 +192,8 @@ class batches {
 
   Contender* contender_;
   meeting* meet_;
-  memory input_;
-  memory output_;
+  memory<Contender> input_;
+  memory<Contender> output_;
   pattern mine_;
   pattern root_;
   pattern sum_;

@@ -62,11 +62,13 @@ def tutti_ways(program, op, size, ranks, inputs):
     topologies = ["ring", "chain", "binary_tree", "doubling", "star", "direct"]
     if op == "allreduce" or ranks > 2:
         topologies.append("butterfly")
+    if ranks > 2:
+        topologies.append("double_tree")
     whole = [Way(t) for t in topologies]
     if size < 128 * KIB:
         return whole
     # Segments serve what hands on: chains, trees and rings.
-    cut = [Way(t, s) for t in ("ring", "chain", "binary_tree", "butterfly", "direct", "doubling")
+    cut = [Way(t, s) for t in ("ring", "chain", "binary_tree", "double_tree", "butterfly", "direct", "doubling")
            for s in (64 * KIB, 512 * KIB) if s < size and t in topologies]
     return whole + cut
 
@@ -109,9 +111,9 @@ MPICH_PACKAGES = "the packages mpich libmpich-dev pkg-config"
 GLOO_PACKAGES = "the package libgloo-dev"
 
 
-def _tutti(transport, field):
-    return Program(f"tutti:{transport}", "tutti", "ours", field, "bench_tutti", "nothing but tutti", "defaults",
-                   options=(f"transport={transport}",))
+def _tutti(transport, field, name="", settings="defaults", *options):
+    return Program(f"tutti:{name or transport}", "tutti", "ours", field, "bench_tutti", "nothing but tutti", settings,
+                   options=(f"transport={transport}", *options))
 
 
 def _openmpi(name, field, setting, settings, *options):
@@ -134,6 +136,7 @@ def _gloo(field):
 
 PROGRAMS = [
     _tutti("shared_memory", "memory"),
+    _tutti("shared_memory", "memory", "segment", "shared_memory with buffers by tutti::allocator", "buffers=own"),
     _tutti("loopback", "memory"),
     _openmpi("openmpi", "memory", "cma", "btl self,vader, single copy by CMA (the default)",
              "--mca", "btl", "self,vader"),

@@ -19,16 +19,24 @@ struct counting_trace {
   void record(tutti::event const& e) noexcept { sent += e.kind == tutti::event_kind::send; }
 };
 
+/// Where vectors lie: on the heap, or where tutti::allocator takes memory for the transport.
+enum class buffers { ordinary, own };
+
 /// tutti as a contender. The algorithm is the name of a topology.
 template <class World>
 class tutti_rank {
  public:
   static constexpr bool ranks_are_threads = World::transport_type::in_process;
 
-  explicit tutti_rank(World& world) : world_(&world), barrier_(world, tutti::doubling{}) {}
+  tutti_rank(World& world, buffers where)
+      : world_(&world),
+        memory_(where == buffers::own ? tutti::allocator<std::byte>(world).source() : tutti::heap_memory::source()),
+        barrier_(world, tutti::doubling{}) {}
   [[nodiscard]] unsigned rank() const noexcept { return world_->rank(); }
   [[nodiscard]] unsigned size() const noexcept { return world_->size(); }
   void barrier() { barrier_(); }
+  [[nodiscard]] void* take(std::size_t bytes) { return memory_->take(bytes); }
+  void give(void* memory, std::size_t bytes) noexcept { memory_->give(memory, bytes); }
   [[nodiscard]] std::int64_t messages() const noexcept {
     if constexpr (World::trace_type::enabled) {
       return world_->trace().sent;
@@ -39,8 +47,8 @@ class tutti_rank {
 
   template <class Use>
   void with(work const& w, vectors const& v, Use const& use) {
-    bool const found = among<tutti::ring, tutti::chain, tutti::binary_tree, tutti::doubling, tutti::butterfly,
-                             tutti::star, tutti::direct>(w, v, use);
+    bool const found = among<tutti::ring, tutti::chain, tutti::binary_tree, tutti::double_tree, tutti::doubling,
+                             tutti::butterfly, tutti::star, tutti::direct>(w, v, use);
     if (!found) {
       throw not_offered(w);
     }
@@ -75,6 +83,7 @@ class tutti_rank {
   }
 
   World* world_;
+  tutti::counted<tutti::memory_source> memory_;
   tutti::barrier<World, tutti::doubling> barrier_;
 };
 
@@ -84,7 +93,7 @@ int run_tutti(settings const& s) {
   auto const rank = [&](auto& meet) {
     pin(meet.rank(), meet.size());
     tutti::communicator<Transport, tutti::dynamic, Trace> world(meet);
-    tutti_rank me(world);
+    tutti_rank me(world, s.one_of("buffers", {"ordinary", "own"}) == "own" ? buffers::own : buffers::ordinary);
     serve(me, s);
   };
   int status = 0;
