@@ -81,7 +81,9 @@ class puppet {
   void begin(tutti::stream, tutti::call const&) {}
   void end(tutti::stream) {}
 
-  [[nodiscard]] bool shares(stream, std::span<std::byte const> bytes) const { return stage_->lends && bytes.size() > 8; }
+  [[nodiscard]] bool shares(tutti::stream, std::span<std::byte const> bytes) const {
+    return stage_->lends && bytes.size() > 8;
+  }
 
   tutti::sent send(rank_type peer, tutti::stream s, std::span<std::byte const> bytes, std::size_t granule) {
     auto& e = stage_->at(rank_, peer, s.lane);
