@@ -7,7 +7,7 @@ using tutti::tcp;
 
 BOOST_AUTO_TEST_CASE(a_rank_that_leaves) {
   laws::a_rank_that_leaves_is_named<tcp>(tutti::ring{}, 4, 2, 1);
-  laws::a_rank_that_leaves_is_named<tcp>(tutti::ring{}, 4, 0, 100'000);
+  laws::a_rank_that_leaves_is_named<tcp>(tutti::ring{}, 4, 0, 300'000);
   laws::a_rank_that_leaves_is_named<tcp>(tutti::binary_tree{}, 5, 4, 1000);
   laws::a_rank_that_leaves_is_named<tcp>(tutti::doubling{}, 3, 1, 100'000);
 }

@@ -12,7 +12,7 @@ using namespace tutti::laws;
 
 BOOST_AUTO_TEST_CASE(delivery) {
   for (tutti::rank_type const n : {1U, 2U, 5U}) {
-    delivers_everything_in_order<world>(n, 100'003);
+    delivers_everything_in_order<world>(n, 400'003);
   }
   delivers_everything_in_order<world>(2, 5 << 20);
 }

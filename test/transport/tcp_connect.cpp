@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(both_connect_at_once) {
     auto const verdicts = support::thread_ranks::run(n, [&](auto& meet) -> support::verdict {
       tcp t(meet);
       start.arrive_and_wait();
-      std::vector<laws::parcel> const sizes{{0, 100}, {0, 100'000}, {0, 0}};
+      std::vector<laws::parcel> const sizes{{0, 100}, {0, 300'000}, {0, 0}};
       support::verdict const bad = support::run(t, {laws::everybody_to_everybody(t.rank(), n, {0, 0}, sizes)});
       return !bad.empty()             ? bad
              : t.links() != n - 1     ? "too many connections"

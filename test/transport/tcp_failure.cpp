@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(mismatches) {
 BOOST_AUTO_TEST_CASE(departures) {
   a_departed_peer_is_missed_when_it_is_needed<world>();
   a_departed_reader_is_missed<world>(8);
-  a_departed_reader_is_missed<world>(80'000);
+  a_departed_reader_is_missed<world>(300'000);
 }
 BOOST_AUTO_TEST_CASE(destruction) {
   destruction_with_work_in_flight_is_clean<world>(2, 10'000);

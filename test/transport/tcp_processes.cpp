@@ -11,7 +11,7 @@ using world = tutti::laws::world<tcp, tutti::support::process_ranks>;
 using namespace tutti::laws;
 
 BOOST_AUTO_TEST_CASE(delivery) {
-  delivers_everything_in_order<world>(4, 100'003);
+  delivers_everything_in_order<world>(4, 400'003);
   keeps_streams_apart<world>(3, 100);
 }
 BOOST_AUTO_TEST_CASE(deaths) {
@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(deaths) {
 }
 BOOST_AUTO_TEST_CASE(departures) {
   a_departed_peer_is_missed_when_it_is_needed<world>();
-  a_departed_reader_is_missed<world>(80'000);
+  a_departed_reader_is_missed<world>(300'000);
 }
 
 }  // namespace
