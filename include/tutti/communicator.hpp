@@ -93,6 +93,11 @@ class communicator {
   /// Whether this host has more ranks than cores: then waiting must not keep a core busy.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
 
+  /// Whether the next wait goes to sleep at once, because others compute on this rank's core: so for a
+  /// number of waits, of which this is one.
+  [[nodiscard]] bool naps() noexcept { return naps_ > 0 && naps_-- > 0; }
+  void naps(int waits) noexcept { naps_ = waits; }
+
   /// How long an operation may take before it fails; an operator may set its own.
   [[nodiscard]] duration deadline() const noexcept { return settings_.deadline; }
   void deadline(duration d) noexcept { settings_.deadline = d; }
@@ -223,6 +228,7 @@ class communicator {
   options settings_;
   std::vector<member> members_;
   bool crowded_;
+  int naps_ = 0;
   Transport transport_;
   host_map hosts_;  ///< empty if the transport knows them
   [[no_unique_address]] Trace trace_;

@@ -25,37 +25,68 @@ inline constexpr duration between_looks = std::chrono::milliseconds(10);
 /// How a wait ended.
 enum class waited { done, limit, fault };
 
-/// Calls `advance` until it says true: spins for as long as a message takes, unless the peer may be
-/// waiting for this very core; yields for as long as a busy peer may need it, then sleeps on the
-/// transport's descriptor. Everything else that was
-/// started on the communicator moves on meanwhile.
-///
-/// Returns early when `limit` has passed or when the epoch has failed. A negative limit is none. Now
-/// and then it looks for dead peers and calls `inquire`, which may find out that waiting is in vain.
-template <class Communicator, class Advance, class Inquire>
-waited wait(Communicator& world, Advance advance, Inquire inquire, duration limit) {
+/// What the messages of a round may take that a peer answers at once.
+inline constexpr duration longest_spin = std::chrono::microseconds(100);
+
+/// A yield that takes longer was to somebody who computes: among ranks that wait, turns are short.
+inline constexpr duration longest_turn = std::chrono::milliseconds(1);
+/// After that so many waits sleep at once: who wakes up is given the core before who computes; who yields
+/// gets it back when the other's time is over.
+inline constexpr int naps_in_a_row = 1000;
+
+/// Spins for as long as a message takes, unless the peer may be waiting for this very core; yields for as
+/// long as a busy peer may need it. True if `advance` said so.
+template <class Communicator, class Advance>
+bool wait_awake(Communicator& world, Advance& advance) {
   auto& transport = world.transport();
-  int const spins = world.crowded() ? 1 : 4096;
-  for (int i = 0; i < spins; ++i) {
+  time_point begin{};
+  for (int i = 0;; ++i) {
     if (advance()) {
-      return waited::done;
+      return true;
+    }
+    if (world.crowded()) {
+      break;
     }
     relax();
     if (i % 32 == 31) {
       world.poll();
       if (transport.fault()) {
-        return waited::fault;
+        return false;
+      }
+      time_point const now = steady_now();
+      begin = begin == time_point{} ? now : begin;
+      if (now - begin > longest_spin) {
+        break;
       }
     }
   }
 
   constexpr int yields = 64;
   for (int i = 0; i < yields; ++i) {
+    time_point const before = steady_now();
     std::this_thread::yield();
     world.poll();
     if (advance()) {
-      return waited::done;
+      return true;
     }
+    if (steady_now() - before > longest_turn) {
+      world.naps(naps_in_a_row);
+      return false;
+    }
+  }
+  return false;
+}
+
+/// Calls `advance` until it says true: awake at first, then asleep on the transport's descriptor.
+/// Everything else that was started on the communicator moves on meanwhile.
+///
+/// Returns early when `limit` has passed or when the epoch has failed. A negative limit is none. Now
+/// and then it looks for dead peers and calls `inquire`, which may find out that waiting is in vain.
+template <class Communicator, class Advance, class Inquire>
+waited wait(Communicator& world, Advance advance, Inquire inquire, duration limit) {
+  auto& transport = world.transport();
+  if (!world.naps() && wait_awake(world, advance)) {
+    return waited::done;
   }
 
   // From here on a system call is nothing. The clock starts now: the spins above were microseconds.
