@@ -103,16 +103,18 @@ class by_locality {
     return through(peer, [&](auto& t, rank_type r) { return t.released(r, s, k); });
   }
   [[nodiscard]] chunk view(rank_type peer, stream s, wanted const& w) {
-    return through(peer, [&](auto& t, rank_type r) { return t.view(r, s, w); });
+    return telling([&] { return through(peer, [&](auto& t, rank_type r) { return t.view(r, s, w); }); });
   }
   void release(rank_type peer, stream s) {
     through(peer, [&](auto& t, rank_type r) { t.release(r, s); });
   }
   void inquire(rank_type peer, stream s) {
-    through(peer, [&](auto& t, rank_type r) {
-      if constexpr (inquires<std::remove_cvref_t<decltype(t)>>) {
-        t.inquire(r, s);
-      }
+    telling([&] {
+      through(peer, [&](auto& t, rank_type r) {
+        if constexpr (inquires<std::remove_cvref_t<decltype(t)>>) {
+          t.inquire(r, s);
+        }
+      });
     });
   }
 
@@ -205,6 +207,17 @@ class by_locality {
   decltype(auto) through(rank_type peer, F f) {
     rank_type const near = near_ranks_[peer];
     return near != no_rank ? f(*near_, near) : f(far_, peer);
+  }
+
+  /// Whoever throws has made the fault known on one side; the other one must hear of it, too.
+  template <class F>
+  decltype(auto) telling(F f) {
+    try {
+      return f();
+    } catch (...) {
+      share_fault();
+      throw;
+    }
   }
 
   /// The first fault that this rank sees, on either side, is its own for good.
