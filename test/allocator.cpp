@@ -5,7 +5,9 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
+#include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/direct.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/shared_memory.hpp>
@@ -27,16 +29,20 @@ template <class Transport, class Topology>
 std::string sums_are_right(auto& world, Topology topology) {
   for (std::size_t const count : {1UL, 13UL, 1000UL, 300'000UL}) {
     buffer<int> v(count, tutti::allocator<int>(world));
+    buffer<int> out(count, tutti::allocator<int>(world));
     if (reinterpret_cast<std::uintptr_t>(v.data()) % 64 != 0) {
       return "the buffer is not aligned";
     }
     tutti::allreduce sum{world, topology, tutti::sum<int>{}};
-    for (int round = 0; round < 3; ++round) {
+    for (int round = 0; round < 4; ++round) {
+      bool const in_place = round % 2 == 0;
+      sum.segment(round < 2 ? 0 : 65536);
       std::iota(v.begin(), v.end(), static_cast<int>(world.rank()) + round);
-      sum(v);
+      in_place ? sum(v) : sum(v, out);
+      buffer<int> const& result = in_place ? v : out;
       int const n = static_cast<int>(world.size());
       for (std::size_t i = 0; i < count; ++i) {
-        if (v[i] != n * (static_cast<int>(i) + round) + n * (n - 1) / 2) {
+        if (result[i] != n * (static_cast<int>(i) + round) + n * (n - 1) / 2) {
           return "element " + std::to_string(i) + " of " + std::to_string(count) + " is wrong";
         }
       }
@@ -48,15 +54,17 @@ std::string sums_are_right(auto& world, Topology topology) {
 template <class Transport>
 void serves_operators(rank_type n) {
   for (auto const& end : tutti::spawn<Transport>(n, [](auto& world) {
-         std::string const bad = sums_are_right<Transport>(world, tutti::ring{});
-         return bad.empty() ? sums_are_right<Transport>(world, tutti::butterfly{}) : bad;
+         std::string bad = sums_are_right<Transport>(world, tutti::ring{});
+         bad = bad.empty() ? sums_are_right<Transport>(world, tutti::butterfly{}) : bad;
+         bad = bad.empty() ? sums_are_right<Transport>(world, tutti::direct{}) : bad;
+         return bad.empty() ? sums_are_right<Transport>(world, tutti::binary_tree{}) : bad;
        })) {
     BOOST_TEST(end.value() == "");
   }
 }
 
 BOOST_AUTO_TEST_CASE(buffers_serve_operators) {
-  for (rank_type const n : {1U, 2U, 3U, 4U}) {
+  for (rank_type const n : {1U, 2U, 3U, 5U, 8U}) {
     serves_operators<tutti::loopback>(n);
     serves_operators<tutti::shared_memory>(n);
     serves_operators<tutti::tcp>(n);

@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace models {
@@ -38,9 +39,11 @@ struct puppet_stage {
     std::vector<std::byte> copied;
     std::byte const* lent = nullptr;
     std::size_t bytes = 0;
+    std::byte* back = nullptr;
   };
   struct edge {
     std::deque<message> under_way;
+    std::byte* entrusted = nullptr;  ///< what the receiver may write
     std::uint64_t sent = 0;
     std::uint64_t released = 0;
   };
@@ -64,7 +67,8 @@ struct puppet_stage {
 };
 
 /// A transport without threads or waiting, whose every delay is chosen by its stage. What arrives is
-/// seen late, at random, and always read from where the sender has it.
+/// seen late, at random, and always read from where the sender has it. What is entrusted is spoiled as
+/// soon as it has been read.
 class puppet {
  public:
   static constexpr std::string_view name = "puppet";
@@ -100,6 +104,28 @@ class puppet {
     e.under_way.push_back({{bytes.begin(), bytes.end()}, nullptr, bytes.size()});
     return {true, bytes.size(), 0};
   }
+  tutti::sent entrust(rank_type peer, tutti::stream s, std::span<std::byte const> bytes, std::size_t granule,
+                      std::byte* back) {
+    tutti::sent const result = send(peer, s, bytes, granule);
+    if (result.until != 0) {
+      stage_->at(rank_, peer, s.lane).under_way.back().back = back;
+    }
+    return result;
+  }
+  tutti::sent restore(rank_type peer, tutti::stream s, std::span<std::byte const> bytes, std::size_t granule) {
+    std::byte*& place = stage_->at(peer, rank_, s.lane).entrusted;
+    auto& e = stage_->at(rank_, peer, s.lane);
+    if (place == nullptr) {
+      return send(peer, s, bytes, granule);
+    }
+    if (e.sent - e.released >= stage_->depth || stage_->chance(4)) {
+      return {};
+    }
+    ++e.sent;
+    std::memcpy(place, bytes.data(), bytes.size());
+    e.under_way.push_back({{}, std::exchange(place, nullptr), bytes.size()});
+    return {true, bytes.size(), 0};
+  }
   bool released(rank_type peer, tutti::stream s, tutti::ticket k) {
     return !stage_->chance(3) && stage_->at(rank_, peer, s.lane).released >= k;
   }
@@ -114,6 +140,10 @@ class puppet {
   }
   void release(rank_type peer, tutti::stream s) {
     auto& e = stage_->at(peer, rank_, s.lane);
+    if (auto const& m = e.under_way.front(); m.back != nullptr) {
+      e.entrusted = m.back;
+      std::memset(m.back, 0xee, m.bytes);
+    }
     e.under_way.pop_front();
     ++e.released;
   }
@@ -131,6 +161,6 @@ class puppet {
   rank_type rank_;
   rank_type size_;
 };
-static_assert(tutti::transport<puppet>);
+static_assert(tutti::entrusts<puppet>);
 
 }  // namespace models

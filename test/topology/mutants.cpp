@@ -17,6 +17,7 @@
 namespace {
 
 using tutti::action;
+using tutti::custody;
 using tutti::rank_type;
 using tutti::space;
 using tutti::step;
@@ -38,6 +39,7 @@ enum class slip {
   mistaken_local,
   receive_elsewhere,
   send_from_elsewhere,
+  other_custody,
   leave_out,
   count
 };
@@ -98,6 +100,11 @@ step changed(step s, slip what, rank_type n, std::uint32_t blocks, bool keeps_or
       break;
     case slip::send_from_elsewhere:
       s.send.memory = s.sends() || !s.receives() ? other_than(s.send.memory) : s.send.memory;
+      break;
+    case slip::other_custody:
+      if (s.sends()) {
+        s.custody = s.custody == custody::kept ? custody::entrusted : custody::kept;
+      }
       break;
     case slip::leave_out:
     case slip::count:

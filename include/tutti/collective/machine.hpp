@@ -124,7 +124,7 @@ class machine {
       if (snapshot_taken_) {
         from = snapshot_.get() + out_.total - out_.bytes;
       }
-      tutti::sent const result = c.transport.send(end.peer, stream_, {from + out_.bytes, bytes - out_.bytes}, granule);
+      tutti::sent const result = offer(c, run, {from + out_.bytes, bytes - out_.bytes}, granule);
       if (result.accepted) {
         if (result.until != 0) {
           readers_.add(
@@ -150,6 +150,23 @@ class machine {
         return;
       }
     }
+  }
+
+  /// Sends what is left of a run, in the way that the schedule says.
+  template <class Run>
+  tutti::sent offer(Context& c, Run const& run, std::span<std::byte const> bytes, std::size_t granule) {
+    endpoint const& end = step_.send;
+    if constexpr (entrusts<std::remove_cvref_t<decltype(c.transport)>>) {
+      bool const whole = out_.total == 0 && run.blocks >= end.blocks.count && !bytes.empty();
+      if (whole && step_.custody == custody::restored) {
+        return c.transport.restore(end.peer, stream_, bytes, granule);
+      }
+      std::size_t const size = c.payload.size_of(space::output);
+      if (whole && step_.custody == custody::entrusted && size == c.payload.size_of(end.memory)) {
+        return c.transport.entrust(end.peer, stream_, bytes, granule, c.memories.write(space::output, run.begin, size));
+      }
+    }
+    return c.transport.send(end.peer, stream_, bytes, granule);
   }
 
   /// Takes what has arrived.

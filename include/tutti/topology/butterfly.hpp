@@ -33,7 +33,7 @@ struct butterfly {
       return keep_own(0);
     }
     if (p.follows(me)) {
-      return i == 0 ? hand_over(me - 1, all) : take_back(me - 1, all);
+      return i == 0 ? hand_over(me - 1, all, custody::entrusted) : take_back(me - 1, all);
     }
     if (p.paired(p.group(me)) && i-- == 0) {
       return take_over(me + 1, all);
@@ -42,11 +42,16 @@ struct butterfly {
       return give_back(me + 1, all);
     }
     if (i < p.log()) {
-      return halve(p, me, i, i + 1 == p.log() ? space::output : space::work);
+      step s = halve(p, me, i, i + 1 == p.log() ? space::output : space::work);
+      s.custody = custody::entrusted;
+      return s;
     }
     const exchange x = exchange_of(p, me, 2 * p.log() - 1 - i);
     const rank_type peer = p.leader(x.other);
-    return {.send = {peer, space::output, x.kept}, .receive = {peer, space::output, x.given}, .arrives = space::output};
+    return {.send = {peer, space::output, x.kept},
+            .receive = {peer, space::output, x.given},
+            .arrives = space::output,
+            .custody = custody::restored};
   }
 
   // Reduce-scatter: halving, as above, over the blocks of each group's members; then every group
@@ -74,7 +79,7 @@ struct butterfly {
       return keep_own(0);
     }
     if (p.follows(me)) {
-      return i == 0   ? hand_over(me - 1, all)
+      return i == 0   ? hand_over(me - 1, all, custody::kept)
              : i == 1 ? step{.receive = {p.leader(part), space::work, {me, 1}}}
                       : keep_own(me, space::work);
     }

@@ -30,12 +30,23 @@ struct endpoint {
   friend constexpr bool operator==(endpoint const&, endpoint const&) = default;
 };
 
+/// Who may touch the blocks that a step sends, once they have left.
+enum class custody : std::uint8_t {
+  kept,       ///< the sender
+  entrusted,  ///< the receiver, until it sends them back finished: the sender neither reads nor writes them
+  restored,   ///< the sender gives back what it was entrusted with
+};
+
 /// One step of one rank: at most one send and one receive, both under way at the same time.
 ///
 /// A fold reads its local operand from `local`: `input` the first time (the rank's own
 /// contribution, which is lifted), `work` after that. It writes `receive.memory`: `work` to go on
 /// accumulating, `output` when that was the last contribution - then the result is lowered.
 /// `arrives` is the memory that the sender sends from, so that the receiver knows what it gets.
+///
+/// Most reductions end with the blocks that a rank has sent to another coming back from there. A schedule
+/// says so with `custody`: a transport through memory then lets the receiver read and write them where
+/// the sender has them, and no finished element is copied twice.
 ///
 /// A step with neither peer is local: it copies `send` to `receive`, and from `input` or `work` to
 /// `output` of a reducing operation it finishes (lifts, lowers).
@@ -45,6 +56,7 @@ struct step {
   action how = action::copy;
   space local = space::work;
   space arrives = space::work;
+  tutti::custody custody = tutti::custody::kept;
 
   friend constexpr bool operator==(step const&, step const&) = default;
 
@@ -70,7 +82,8 @@ concept topology = std::copyable<T> && requires {
 ///   - every rank ends with every contribution exactly once (and nothing else);
 ///   - in rank order if `keeps_order`;
 ///   - it is right in place, where input, work and output are one memory;
-///   - no write can overtake a reader, or the engine's check finds it.
+///   - no write can overtake a reader, or the engine's check finds it;
+///   - what is entrusted to a peer nobody else touches until the same peer restores it, to `output`.
 template <class T, class Op>
 concept offers = topology<T> && requires(T const t, Op const op, rank_type n, rank_type me, std::uint32_t i) {
   { t.blocks(op, n) } -> std::same_as<std::uint32_t>;     // the vector is cut into so many blocks

@@ -50,7 +50,12 @@ struct direct : on_tree<star_tree> {
     return n == 1 ? 1 : 2 * (n - 1);
   }
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
-    return n == 1 || i < n - 1 ? at(op::reduce_scatter{}, n, me, i) : hand_out(n, me, i - (n - 1));
+    if (n == 1) {
+      return keep_own(0);
+    }
+    step s = i < n - 1 ? at(op::reduce_scatter{}, n, me, i) : hand_out(n, me, i - (n - 1));
+    s.custody = i < n - 1 ? custody::entrusted : custody::restored;
+    return s;
   }
 
   // Reduce: the blocks are reduced as above, then all go to the root. It lowers them: the others have

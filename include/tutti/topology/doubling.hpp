@@ -36,7 +36,7 @@ struct doubling : on_tree<binomial_tree> {
       return keep_own(0);
     }
     if (p.follows(me)) {
-      return i == 0 ? hand_over(me - 1, all) : take_back(me - 1, all);
+      return i == 0 ? hand_over(me - 1, all, custody::entrusted) : take_back(me - 1, all);
     }
     const rank_type group = p.group(me);
     bool const paired = p.paired(group);

@@ -78,7 +78,11 @@ template <rooted_tree Tree>
 template <rooted_tree Tree>
 [[nodiscard]] constexpr step allreduce_step(Tree const& tree, rank_type me, std::uint32_t i) {
   const std::uint32_t up = reduce_steps(tree, me);
-  return i < up ? reduce_step(tree, me, i) : broadcast_step(tree, me, i - up, space::output);
+  step s = i < up ? reduce_step(tree, me, i) : broadcast_step(tree, me, i - up, space::output);
+  if (s.sends()) {
+    s.custody = i < up ? custody::entrusted : custody::restored;
+  }
+  return s;
 }
 
 /// Gather: like reduce, with the blocks of a subtree laid side by side. A leaf sends its own block

@@ -99,6 +99,29 @@ class by_locality {
   [[nodiscard]] sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
     return through(peer, [&](auto& t, rank_type r) { return t.send(r, s, bytes, granule); });
   }
+  [[nodiscard]] sent entrust(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule,
+                             std::byte* back)
+    requires entrusts<Near>
+  {
+    return through(peer, [&](auto& t, rank_type r) {
+      if constexpr (entrusts<std::remove_cvref_t<decltype(t)>>) {
+        return t.entrust(r, s, bytes, granule, back);
+      } else {
+        return t.send(r, s, bytes, granule);
+      }
+    });
+  }
+  [[nodiscard]] sent restore(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule)
+    requires entrusts<Near>
+  {
+    return through(peer, [&](auto& t, rank_type r) {
+      if constexpr (entrusts<std::remove_cvref_t<decltype(t)>>) {
+        return t.restore(r, s, bytes, granule);
+      } else {
+        return t.send(r, s, bytes, granule);
+      }
+    });
+  }
   [[nodiscard]] bool released(rank_type peer, stream s, ticket k) {
     return through(peer, [&](auto& t, rank_type r) { return t.released(r, s, k); });
   }

@@ -66,6 +66,19 @@ concept in_process = transport<T> && T::in_process;
 template <class T>
 concept inquires = transport<T> && requires(T& t, rank_type peer, stream s) { t.inquire(peer, s); };
 
+/// A transport whose ranks may work in each other's memory. `entrust` is a `send` that also says where the
+/// receiver may write what it makes of the message, if the transport can let it; the receiver's `restore`
+/// of as many bytes to the same peer then writes them there, and the sender's `view` returns that very place.
+/// Where it cannot, both are `send`. Between the two that memory is the receiver's.
+///
+/// @pre of one stream at most one message is entrusted to a peer at a time
+template <class T>
+concept entrusts = transport<T> && requires(T& t, rank_type peer, stream s, std::span<std::byte const> bytes,
+                                            std::size_t granule, std::byte* back) {
+  { t.entrust(peer, s, bytes, granule, back) } -> std::same_as<sent>;
+  { t.restore(peer, s, bytes, granule) } -> std::same_as<sent>;
+};
+
 /// A transport that does the arithmetic itself: virtual time, device memory, payloads that do not
 /// exist. `compute(bytes, f)` stands for running f, which reads so many bytes.
 template <class T>

@@ -147,6 +147,12 @@ class basic_loopback {
   sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
     return out_.send(peer, s, bytes, granule, shares(s, bytes));
   }
+  sent entrust(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
+    return out_.entrusts(bytes.size()) ? out_.entrust(peer, s, bytes, back) : send(peer, s, bytes, granule);
+  }
+  sent restore(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
+    return room_.holds(peer, s, bytes.size()) ? room_.restore(peer, s, bytes) : send(peer, s, bytes, granule);
+  }
   [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return room_.released(peer, s, k); }
 
   chunk view(rank_type peer, stream s, wanted) { return room_.view(peer, s); }

@@ -15,8 +15,8 @@ struct member_lines {
   enum : std::uint32_t { here, left };
 
   alignas(cache_line) std::atomic<std::uint32_t> presence{here};
-  alignas(cache_line) std::atomic<std::uint32_t> asleep{0};   ///< it wants its doorbell rung
-  alignas(cache_line) std::atomic<std::uint32_t> reading{0};  ///< it reads memory that is not its own
+  alignas(cache_line) std::atomic<std::uint32_t> asleep{0};    ///< it wants its doorbell rung
+  alignas(cache_line) std::atomic<std::uint32_t> touching{0};  ///< it reads or writes memory that is not its own
 };
 
 /// Where things lie in the memory that n ranks share. It does not own the memory.

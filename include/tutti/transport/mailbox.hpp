@@ -28,13 +28,20 @@ struct mailbox {
     std::atomic<std::uint64_t> number{0};  ///< of the message in it; written last
     std::uint32_t check;                   ///< of call and stream
     std::uint32_t bytes;
-    alignas(16) std::byte payload[room];  ///< up to `room` bytes, or the place of more
+    alignas(16) std::byte payload[room];  ///< up to `room` bytes, or the location of more
 
-    void put_place(std::uint64_t place) noexcept { std::memcpy(payload, &place, sizeof place); }
-    [[nodiscard]] std::uint64_t place() const noexcept {
-      std::uint64_t p;
-      std::memcpy(&p, payload, sizeof p);
-      return p;
+    /// Where a longer message is. One that is entrusted says where its receiver may write what it makes of
+    /// it, and one that is restored is where it was wanted, in the receiver's memory.
+    struct location {
+      std::uint64_t place;
+      std::uint64_t back = 0;
+      enum : std::uint64_t { lent, entrusted, restored } custody = lent;
+    };
+    void put(location l) noexcept { std::memcpy(payload, &l, sizeof l); }
+    [[nodiscard]] location where() const noexcept {
+      location l;
+      std::memcpy(&l, payload, sizeof l);
+      return l;
     }
   };
   static_assert(sizeof(slot) == cache_line);

@@ -56,13 +56,13 @@ class mailroom {
   template <class Lives>
   void leave(Lives&& lives) noexcept {
     for (std::size_t i = 0; i < std::size_t{size_} * lane_count; ++i) {
-      if (outgoing& e = out_[i]; !acknowledged(e, e.lent)) {
+      if (outgoing& e = out_[i]; e.entrusted != 0 || !acknowledged(e, e.lent)) {
         poison({failure::cancelled, known_as(rank_), known_as(rank_)});
         break;
       }
     }
     quiesce(lives);
-    stop_reading();
+    touch_no_more();
     segment_.member(rank_).presence.store(member_lines::left, std::memory_order_release);
     ring_all();
   }
@@ -91,23 +91,48 @@ class mailroom {
 
   /// Sends more than slot::room bytes by saying where they are. They must stay as they are until
   /// `taken` says so.
-  sent point_to(rank_type peer, stream s, std::span<std::byte const> bytes) noexcept {
+  sent point_to(rank_type peer, stream s, std::span<std::byte const> bytes, std::byte* back = nullptr) noexcept {
     outgoing& e = out_[index(peer, s.lane)];
     if (!has_room(peer, e)) {
       return {};
     }
-    e.box->of(e.number + 1).put_place(reinterpret_cast<std::uintptr_t>(bytes.data()) - origin_);
+    e.box->of(e.number + 1)
+        .put(back == nullptr ? location{offset(bytes.data())}
+                             : location{offset(bytes.data()), offset(back), location::entrusted});
     publish(peer, s, e, bytes.size());
     return {true, bytes.size(), e.number};
   }
 
-  /// The same with the user's own bytes.
-  sent lend(rank_type peer, stream s, std::span<std::byte const> bytes) noexcept {
-    sent const result = point_to(peer, s, bytes);
+  /// The same with the user's own bytes. The peer may write what it makes of them to `back`, unless null.
+  sent lend(rank_type peer, stream s, std::span<std::byte const> bytes, std::byte* back = nullptr) noexcept {
+    sent const result = point_to(peer, s, bytes, back);
     if (result.accepted) {
-      out_[index(peer, s.lane)].lent = result.until;
+      outgoing& e = out_[index(peer, s.lane)];
+      e.lent = result.until;
+      e.entrusted += back != nullptr ? 1U : 0U;
     }
     return result;
+  }
+
+  /// Whether the peer has entrusted so many bytes on this stream, and not got them back.
+  [[nodiscard]] bool holds(rank_type peer, stream s, std::size_t bytes) const noexcept {
+    incoming const& e = in_[index(peer, s.lane)];
+    return e.holds && e.held_for == s.number && e.held_bytes == bytes;
+  }
+
+  /// Writes them there. @pre holds
+  sent restore(rank_type peer, stream s, std::span<std::byte const> bytes) noexcept {
+    outgoing& o = out_[index(peer, s.lane)];
+    incoming& e = in_[index(peer, s.lane)];
+    if (!has_room(peer, o) || !start_touching()) {
+      return {};
+    }
+    std::memcpy(address(e.back), bytes.data(), bytes.size());
+    stop_touching();
+    o.box->of(o.number + 1).put({e.back, 0, location::restored});
+    e.holds = false;
+    publish(peer, s, o, bytes.size());
+    return {true, bytes.size(), 0};
   }
 
   /// Whether `post` and `point_to` would be refused now.
@@ -140,7 +165,7 @@ class mailroom {
       return {};
     }
     if (fault_->load(std::memory_order_acquire) != 0) [[unlikely]] {
-      stop_reading();
+      touch_no_more();
       return {};
     }
     if (m.check != check(s)) [[unlikely]] {
@@ -149,10 +174,14 @@ class mailroom {
     if (m.bytes <= mailbox::slot::room) {
       return {m.payload, m.bytes};
     }
-    if (!e.reads && !start_reading(e)) {
-      return {};
+    location const at = m.where();
+    if (!e.reads && at.custody != location::restored) {  // that is this rank's own memory
+      if (!start_touching()) {
+        return {};
+      }
+      e.reads = true;
     }
-    return {reinterpret_cast<std::byte const*>(origin_ + static_cast<std::uintptr_t>(m.place())), m.bytes};
+    return {address(at.place), m.bytes};
   }
 
   /// Whether the peer is at the same stream with another call, of which no message may ever come here.
@@ -166,10 +195,13 @@ class mailroom {
 
   void release(rank_type peer, stream s) noexcept {
     incoming& e = in_[index(peer, s.lane)];
-    if (e.reads) {
-      e.reads = false;
-      if (reading_ != 0 && --reading_ == 0) {
-        segment_.member(rank_).reading.store(0, std::memory_order_release);
+    if (mailbox::slot const& m = e.box->of(e.number + 1); m.bytes > mailbox::slot::room) {
+      if (location const at = m.where(); at.custody != location::lent) {
+        settle(peer, s, e, m.bytes, at);
+      }
+      if (e.reads) {
+        e.reads = false;
+        stop_touching();
       }
     }
     e.box->taken.store(++e.number, std::memory_order_release);
@@ -206,26 +238,34 @@ class mailroom {
     if (!fault()) {
       return;
     }
-    stop_reading();
+    touch_no_more();
     store_load_fence();
     for (rank_type peer = 0; peer < size_; ++peer) {
-      while (segment_.member(peer).reading.load(std::memory_order_acquire) != 0 && lives(peer)) {
+      while (segment_.member(peer).touching.load(std::memory_order_acquire) != 0 && lives(peer)) {
         ::sched_yield();
       }
     }
   }
 
  private:
+  using location = mailbox::slot::location;
+
   struct outgoing {
     mailbox* box = nullptr;
-    std::uint64_t number = 0;  ///< of the last message sent
-    std::uint64_t taken = 0;   ///< how many are known to have been released
-    std::uint64_t lent = 0;    ///< the last one that is the user's own memory
+    std::uint64_t number = 0;     ///< of the last message sent
+    std::uint64_t taken = 0;      ///< how many are known to have been released
+    std::uint64_t lent = 0;       ///< the last one that is the user's own memory
+    std::uint32_t entrusted = 0;  ///< how many of these the peer has yet to restore
   };
   struct incoming {
     mailbox* box = nullptr;
     std::uint64_t number = 0;  ///< of the last message released
     bool reads = false;        ///< the next one is being read where it is
+
+    bool holds = false;  ///< it has been entrusted with a message:
+    std::uint64_t back = 0;
+    std::size_t held_bytes = 0;
+    std::uint32_t held_for = 0;  ///< the number of the stream
   };
   struct lane_state {
     std::uint32_t check = 0;
@@ -289,23 +329,47 @@ class mailroom {
 
   void lost(rank_type peer) noexcept { poison({failure::peer_lost, known_as(peer), known_as(rank_)}); }
 
-  /// Marks this rank as a reader, then looks whether the owner may have stopped waiting for readers.
-  [[nodiscard]] bool start_reading(incoming& e) noexcept {
-    if (reading_ == 0) {
-      segment_.member(rank_).reading.store(1, std::memory_order_relaxed);
+  [[nodiscard]] std::uint64_t offset(void const* at) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(at) - origin_;
+  }
+  [[nodiscard]] std::byte* address(std::uint64_t offset) const noexcept {
+    return reinterpret_cast<std::byte*>(origin_ + static_cast<std::uintptr_t>(offset));
+  }
+
+  /// Books a message that was entrusted to this rank, or restored to it.
+  void settle(rank_type peer, stream s, incoming& e, std::size_t bytes, location at) noexcept {
+    if (at.custody == location::restored) {
+      --out_[index(peer, s.lane)].entrusted;
+      return;
+    }
+    e.holds = true;
+    e.back = at.back;
+    e.held_bytes = bytes;
+    e.held_for = s.number;
+  }
+
+  /// Marks this rank as one that reads or writes others' memory, then looks whether the owners may have
+  /// stopped waiting for those.
+  [[nodiscard]] bool start_touching() noexcept {
+    if (touching_ == 0) {
+      segment_.member(rank_).touching.store(1, std::memory_order_relaxed);
       store_load_fence();
       if (fault_->load(std::memory_order_acquire) != 0) {
-        stop_reading();
+        touch_no_more();
         return false;
       }
     }
-    ++reading_;
-    e.reads = true;
+    ++touching_;
     return true;
   }
-  void stop_reading() noexcept {
-    reading_ = 0;
-    segment_.member(rank_).reading.store(0, std::memory_order_release);
+  void stop_touching() noexcept {
+    if (touching_ != 0 && --touching_ == 0) {
+      segment_.member(rank_).touching.store(0, std::memory_order_release);
+    }
+  }
+  void touch_no_more() noexcept {
+    touching_ = 0;
+    segment_.member(rank_).touching.store(0, std::memory_order_release);
   }
 
   /// On the transfer lane the number itself is the check: messages of several kinds are under way there.
@@ -337,7 +401,7 @@ class mailroom {
   owned_array<incoming> in_;
   owned_array<rank_type> known_as_;
   lane_state lanes_[lane_count]{};
-  std::uint32_t reading_ = 0;  ///< messages that this rank reads in other ranks' memory
+  std::uint32_t touching_ = 0;  ///< messages that this rank reads in other ranks' memory
   rank_type rank_;
   rank_type size_;
   Doorbells* bells_;

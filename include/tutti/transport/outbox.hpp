@@ -21,6 +21,9 @@ class outbox {
   /// Messages that are combined are lent from so many bytes on, those that are only moved from so many.
   static constexpr std::size_t lend_folds_from = std::size_t{512} << 10;
   static constexpr std::size_t lend_moves_from = std::size_t{64} << 10;
+  /// What the peer writes back is lent sooner: a line that it has read and then written is its owner's to
+  /// write again at the price of one transfer, and there is no second message to copy.
+  static constexpr std::size_t entrust_from = std::size_t{4} << 10;
 
   outbox(mailroom<Doorbells>& room, chunk_ring ring) : room_(&room), ring_(std::move(ring)) {}
 
@@ -32,6 +35,15 @@ class outbox {
   /// Whether a message is better lent than copied, if the peer can reach it.
   [[nodiscard]] bool lends(stream s, std::size_t bytes) const noexcept {
     return bytes >= (moves(s) ? lend_moves_from : lend_folds_from);
+  }
+
+  /// Sends what is the peer's to change: the peer reads it where it is and writes what it makes of it to
+  /// `back`. @pre the peer can reach both
+  [[nodiscard]] bool entrusts(std::size_t bytes) const noexcept {
+    return bytes >= entrust_from && bytes <= mailbox::slot::longest;
+  }
+  sent entrust(rank_type peer, stream s, std::span<std::byte const> bytes, std::byte* back) noexcept {
+    return room_->lend(peer, s, bytes, back);
   }
 
   /// `lend`: the peer reads it where it is. @see transport

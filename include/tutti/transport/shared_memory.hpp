@@ -60,6 +60,13 @@ class basic_shared_memory {
   sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
     return out_.send(peer, s, bytes, granule, shares(s, bytes));
   }
+  sent entrust(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
+    bool const here = out_.entrusts(bytes.size()) && world_.contains(bytes) && world_.contains({back, bytes.size()});
+    return here ? out_.entrust(peer, s, bytes, back) : send(peer, s, bytes, granule);
+  }
+  sent restore(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
+    return room_.holds(peer, s, bytes.size()) ? room_.restore(peer, s, bytes) : send(peer, s, bytes, granule);
+  }
   [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return room_.released(peer, s, k); }
 
   /// Where tutti::allocator takes buffers from that peers read without a copy.
