@@ -12,6 +12,7 @@
 
 #include <cstring>
 #include <span>
+#include <utility>
 
 namespace tutti {
 
@@ -81,6 +82,8 @@ class machine {
   }
 
  private:
+  static constexpr std::size_t piece_bytes = 4096;  ///< stays in the first-level cache, with two operands
+
   /// How far one end of a step has come: blocks finished, and bytes of the run under way.
   struct progress {
     std::uint32_t blocks = 0;
@@ -159,7 +162,7 @@ class machine {
     if constexpr (entrusts<std::remove_cvref_t<decltype(c.transport)>>) {
       bool const whole = out_.total == 0 && run.blocks >= end.blocks.count && !bytes.empty();
       if (whole && step_.custody == custody::restored) {
-        return c.transport.restore(end.peer, stream_, bytes, granule);
+        return c.transport.restore(end.peer, stream_, made_there_ == nullptr ? bytes : made_at(bytes.size()), granule);
       }
       std::size_t const size = c.payload.size_of(space::output);
       if (whole && step_.custody == custody::entrusted && size == c.payload.size_of(end.memory)) {
@@ -225,9 +228,45 @@ class machine {
       const std::size_t first = begin + in_.bytes / size;
       std::byte* const result = c.memories.write(to, first, c.payload.size_of(to));
       std::byte const* const local = c.memories.read(step_.local, first, c.payload.size_of(step_.local));
-      c.compute(part.bytes, [&] { c.payload.fold(step_, local, part.data, result, part.bytes / size, c.extent); });
+      c.compute(part.bytes, [&] {
+        if (!made_there(c, local, part, result, size)) {
+          c.payload.fold(step_, local, part.data, result, part.bytes / size, c.extent);
+        }
+      });
       c.note(event_kind::fold, at_, step_.receive.peer, part.bytes);
     }
+  }
+
+  /// If the next step restores what this one finishes, the sum is made where the peer wants it, piece by
+  /// piece, and copied from the cache to where this rank wants it. A line of the peer's that is read and
+  /// written at once crosses over between the caches once; read first and written later, twice.
+  bool made_there(Context& c, std::byte const* local, chunk part, std::byte* result, std::size_t size) {
+    using payload = std::remove_cvref_t<decltype(c.payload)>;
+    if constexpr (entrusts<std::remove_cvref_t<decltype(c.transport)>> && payload::work_fits_output) {
+      if (step_.receive.memory != space::output || at_ + 1 == total_) {
+        return false;
+      }
+      std::byte* const there = c.transport.home(step_.receive.peer, stream_);
+      if (there == nullptr) {
+        return false;
+      }
+      const step next = c.topology.at(c.op, c.extent, c.rank, at_ + 1);
+      if (next.custody != custody::restored || next.send.peer != step_.receive.peer) {
+        return false;
+      }
+      const std::size_t piece = piece_bytes - piece_bytes % size;
+      for (std::size_t i = 0; i < part.bytes; i += piece) {
+        const std::size_t n = part.bytes - i < piece ? part.bytes - i : piece;
+        c.payload.fold(step_, local + i, part.data + i, there + i, n / size, c.extent);
+        std::memcpy(result + i, there + i, n);
+      }
+      made_there_ = there;
+      return true;
+    }
+    return false;
+  }
+  [[nodiscard]] std::span<std::byte const> made_at(std::size_t bytes) noexcept {
+    return {std::exchange(made_there_, nullptr), bytes};
   }
 
   /// A step without a peer.
@@ -300,6 +339,7 @@ class machine {
   bool writable_ = false;
   bool overwrites_itself_ = false;
   bool snapshot_taken_ = false;
+  std::byte* made_there_ = nullptr;  ///< what the next step restores lies there already
   std::size_t snapshot_capacity_ = 0;
   owned_array<std::byte> snapshot_;
   readers readers_;

@@ -120,8 +120,8 @@ inline void with_flag(bool flag, F const& f) {
 ///     acc = kind.arriving_on_left ? combine(arriving, local) : combine(local, arriving)
 ///     result[i] = kind.finishes ? lower(acc, ranks) : acc
 ///
-/// `result` holds elements if the fold finishes, accumulators otherwise. It may be `local` itself if
-/// both hold the same type; else it overlaps neither operand. The flags are looked at once a call; a
+/// `result` holds elements if the fold finishes, accumulators otherwise. It may be one of the operands if
+/// both hold the same type; else it overlaps neither. The flags are looked at once a call; a
 /// reduction that declares `lifts`, `lowers` or `symmetric` has no code for flags that change nothing.
 ///
 /// @pre the three pointers are aligned for what they hold.

@@ -122,6 +122,17 @@ class by_locality {
       }
     });
   }
+  [[nodiscard]] std::byte* home(rank_type peer, stream s)
+    requires entrusts<Near>
+  {
+    return through(peer, [&](auto& t, rank_type r) -> std::byte* {
+      if constexpr (entrusts<std::remove_cvref_t<decltype(t)>>) {
+        return t.home(r, s);
+      } else {
+        return nullptr;
+      }
+    });
+  }
   [[nodiscard]] bool released(rank_type peer, stream s, ticket k) {
     return through(peer, [&](auto& t, rank_type r) { return t.released(r, s, k); });
   }

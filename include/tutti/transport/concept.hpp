@@ -71,12 +71,16 @@ concept inquires = transport<T> && requires(T& t, rank_type peer, stream s) { t.
 /// of as many bytes to the same peer then writes them there, and the sender's `view` returns that very place.
 /// Where it cannot, both are `send`. Between the two that memory is the receiver's.
 ///
+/// A receiver that has the message before it by `view` may make the result at its place at once: `home`
+/// says where that is, or null. Such bytes are restored from there.
+///
 /// @pre of one stream at most one message is entrusted to a peer at a time
 template <class T>
 concept entrusts = transport<T> && requires(T& t, rank_type peer, stream s, std::span<std::byte const> bytes,
                                             std::size_t granule, std::byte* back) {
   { t.entrust(peer, s, bytes, granule, back) } -> std::same_as<sent>;
   { t.restore(peer, s, bytes, granule) } -> std::same_as<sent>;
+  { t.home(peer, s) } -> std::same_as<std::byte*>;
 };
 
 /// A transport that does the arithmetic itself: virtual time, device memory, payloads that do not

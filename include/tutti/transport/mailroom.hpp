@@ -114,21 +114,37 @@ class mailroom {
     return result;
   }
 
+  /// Where the peer wants what is made of the message that `view` gave, or null.
+  [[nodiscard]] std::byte* home(rank_type peer, stream s) noexcept {
+    incoming const& e = in_[index(peer, s.lane)];
+    mailbox::slot const& m = e.box->of(e.number + 1);
+    if (m.bytes <= mailbox::slot::room) {
+      return nullptr;
+    }
+    location const at = m.where();
+    return at.custody == location::entrusted ? address(at.back) : nullptr;
+  }
+
   /// Whether the peer has entrusted so many bytes on this stream, and not got them back.
   [[nodiscard]] bool holds(rank_type peer, stream s, std::size_t bytes) const noexcept {
     incoming const& e = in_[index(peer, s.lane)];
     return e.holds && e.held_for == s.number && e.held_bytes == bytes;
   }
 
-  /// Writes them there. @pre holds
+  /// Writes them there, unless they are there. @pre holds
   sent restore(rank_type peer, stream s, std::span<std::byte const> bytes) noexcept {
     outgoing& o = out_[index(peer, s.lane)];
     incoming& e = in_[index(peer, s.lane)];
-    if (!has_room(peer, o) || !start_touching()) {
+    if (!has_room(peer, o)) {
       return {};
     }
-    std::memcpy(address(e.back), bytes.data(), bytes.size());
-    stop_touching();
+    if (std::byte* const place = address(e.back); place != bytes.data()) {
+      if (!start_touching()) {
+        return {};
+      }
+      std::memcpy(place, bytes.data(), bytes.size());
+      stop_touching();
+    }
     o.box->of(o.number + 1).put({e.back, 0, location::restored});
     e.holds = false;
     publish(peer, s, o, bytes.size());

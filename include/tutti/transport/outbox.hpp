@@ -23,7 +23,7 @@ class outbox {
   static constexpr std::size_t lend_moves_from = std::size_t{64} << 10;
   /// What the peer writes back is lent sooner: a line that it has read and then written is its owner's to
   /// write again at the price of one transfer, and there is no second message to copy.
-  static constexpr std::size_t entrust_from = std::size_t{4} << 10;
+  static constexpr std::size_t entrust_from = 512;
 
   outbox(mailroom<Doorbells>& room, chunk_ring ring) : room_(&room), ring_(std::move(ring)) {}
 

@@ -67,6 +67,7 @@ class basic_shared_memory {
   sent restore(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
     return room_.holds(peer, s, bytes.size()) ? room_.restore(peer, s, bytes) : send(peer, s, bytes, granule);
   }
+  [[nodiscard]] std::byte* home(rank_type peer, stream s) noexcept { return room_.home(peer, s); }
   [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return room_.released(peer, s, k); }
 
   /// Where tutti::allocator takes buffers from that peers read without a copy.

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Are the span kernels vectorised in a program that is compiled with -O2 for any x86-64? Looks for the packed
-# instruction that each needs in what the compiler made of its kernels: for the processor that every
-# program may count on, and for those that have more.
+# Are the span kernels vectorised in a program that is compiled with -O2 or -O3 for any x86-64? Looks for the
+# packed instruction that each needs in what the compiler made of its kernels: for the processor that every
+# program may count on, and for those that have more. And for whether there are not many more scalar
+# ones: a loop over whole blocks must not end as scalar code while only what is left over is vectorised.
 #
 #     sh check.sh <c++ compiler> <include directory>
 #
@@ -21,17 +22,28 @@ command -v objdump > /dev/null || { echo "no objdump"; exit 77; }
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$compiler" -std=c++20 -O2 -DNDEBUG -I"$include" -c "$here/kernels.cpp" -o "$work/kernels.o"
-objdump -d -C --no-show-raw-insn "$work/kernels.o" > "$work/listing"
 
 failed=0
 # look <functions> <reduction> <instruction>: functions and instruction are extended regular expressions
 look() {
   if ! awk -v name="$1" -v of="$2" '/>:$/ { in_it = $0 ~ name && index($0, of) != 0 } in_it' "$work/listing" |
     grep -Eq "$3"; then
-    echo "$2: no $3 in $1"
+    echo "$2: no $3 in $1 ($level)"
     failed=1
   fi
+}
+# mostly <reduction> <packed mnemonic> <scalar mnemonic>
+mostly() {
+  for set in run_avx2 run_avx512; do
+    for kind in "$2" "$3"; do
+      awk -v name="$set" -v of="tutti::$1" '/>:$/ { in_it = $0 ~ name && index($0, of) != 0 } in_it' "$work/listing" |
+        grep -Ec "[[:space:]]v$kind[[:space:]]" > "$work/$kind" || true
+    done
+    if [ "$(cat "$work/$3")" -gt $((2 * $(cat "$work/$2"))) ]; then
+      echo "$1: $(cat "$work/$3") times $3, $(cat "$work/$2") times $2 in $set ($level)"
+      failed=1
+    fi
+  done
 }
 # needs <reduction> <mnemonics>: for any processor
 needs() { look 'tutti::(detail::run|fold)<' "tutti::$1" "[[:space:]]v?($2)[[:space:]].*xmm"; }
@@ -40,39 +52,48 @@ wide() {
   look run_avx2 "$1" "[[:space:]]v($2)[[:space:]].*ymm"
   look run_avx512 "$1" "[[:space:]]v($2)[[:space:]].*zmm"
 }
-needs 'sum<float>' addps
-needs 'sum<float>' 'cmp(un)?ordps|cmpn?eqps'  # NaNs made canonical in the same loop
-needs 'sum<double>' addpd
-needs 'sum<signed char>' paddb
-needs 'sum<short>' paddw
-needs 'sum<int>' paddd
-needs 'sum<long>' paddq
-needs 'prod<float>' mulps
-needs 'prod<short>' pmullw
-needs 'min<float>' 'minps|cmpltps'
-needs 'min<double>' 'minpd|cmpltpd'
-needs 'max<float>' 'minps|maxps|cmpltps'
-needs 'min<int>' 'pminsd|pcmpgtd'
-needs 'max<unsigned char>' pmaxub
-needs 'mean<float>' divps
-needs 'logical_or<int>' 'por|pcmpeqd'
-needs 'bit_xor<unsigned int>' 'pxor|xorps'
-wide 'sum<float>' addps
-wide 'sum<double>' addpd
-wide 'sum<signed char>' paddb
-wide 'prod<float>' mulps
-wide 'min<float>' minps
-wide 'min<int>' pminsd
-wide 'bit_xor<unsigned int>' 'pxord?|xorps'
-look run_avx512 'prod<long>' 'vpmullq.*zmm'  # AVX2 has none
-look run_avx2 'sum<tutti::half>' 'vcvtph2ps.*ymm'
-look run_avx2 'sum<tutti::half>' 'vcvtps2ph'
-look run_avx2 'sum<tutti::bfloat16>' 'vaddps.*ymm'
-look run_avx2 'sum<float>' vmovntps  # long results go past the caches
-look run_avx2 'functor<float, tutti::damp>' 'vmulps.*ymm'
-if grep -q vfm "$work/listing"; then
-  echo "fused multiply-add: bits that depend on the processor"
-  failed=1
-fi
+for level in -O2 -O3; do
+  "$compiler" -std=c++20 $level -DNDEBUG -I"$include" -c "$here/kernels.cpp" -o "$work/kernels.o"
+  objdump -d -C --no-show-raw-insn "$work/kernels.o" > "$work/listing"
+
+  needs 'sum<float>' addps
+  needs 'sum<float>' 'cmp(un)?ordps|cmpn?eqps'  # NaNs made canonical in the same loop
+  needs 'sum<double>' addpd
+  needs 'sum<signed char>' paddb
+  needs 'sum<short>' paddw
+  needs 'sum<int>' paddd
+  needs 'sum<long>' paddq
+  needs 'prod<float>' mulps
+  needs 'prod<short>' pmullw
+  needs 'min<float>' 'minps|cmpltps'
+  needs 'min<double>' 'minpd|cmpltpd'
+  needs 'max<float>' 'minps|maxps|cmpltps'
+  needs 'min<int>' 'pminsd|pcmpgtd'
+  needs 'max<unsigned char>' pmaxub
+  needs 'mean<float>' divps
+  needs 'logical_or<int>' 'por|pcmpeqd'
+  needs 'bit_xor<unsigned int>' 'pxor|xorps'
+  wide 'sum<float>' addps
+  wide 'sum<double>' addpd
+  wide 'sum<signed char>' paddb
+  wide 'prod<float>' mulps
+  wide 'min<float>' minps
+  wide 'min<int>' pminsd
+  wide 'bit_xor<unsigned int>' 'pxord?|xorps'
+  look run_avx512 'prod<long>' 'vpmullq.*zmm'  # AVX2 has none
+  look run_avx2 'sum<tutti::half>' 'vcvtph2ps.*ymm'
+  look run_avx2 'sum<tutti::half>' 'vcvtps2ph'
+  look run_avx2 'sum<tutti::bfloat16>' 'vaddps.*ymm'
+  look run_avx2 'sum<float>' vmovntps  # long results go past the caches
+  look run_avx2 'functor<float, tutti::damp>' 'vmulps.*ymm'
+  mostly 'sum<float>' addps addss
+  mostly 'sum<double>' addpd addsd
+  mostly 'prod<float>' mulps mulss
+  mostly 'mean<float>' addps addss
+  if grep -q vfm "$work/listing"; then
+    echo "fused multiply-add: bits that depend on the processor"
+    failed=1
+  fi
+done
 [ $failed -eq 0 ] && echo "all kernels are vectorised"
 exit $failed
