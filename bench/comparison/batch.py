@@ -37,6 +37,11 @@ def figures(records):
     return result
 
 
+def operations(iterations):
+    """How many operations a batch performs: one that is checked, an eighth to warm up, and those that are timed."""
+    return 1 + iterations // 8 + iterations
+
+
 def seconds(figure, writing):
     """The time of one operation. Back to back it is the loop's less `writing`: the same work for all contenders, so
     the same is taken off for all, the least that any batch took. The clock knows nothing below a nanosecond."""

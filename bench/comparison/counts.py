@@ -7,15 +7,10 @@ import shutil
 import subprocess
 import tempfile
 
-from comparison.batch import Failed, figures
+from comparison.batch import Failed, figures, operations
 from comparison.world import own_files, shared_folder
 
 PATIENCE = 120  # seconds for a run
-
-
-def operations(iterations):
-    """How many operations a batch performs: one that is checked, an eighth to warm up, and those that are timed."""
-    return 1 + iterations // 8 + iterations
 
 
 def run_alone(entry, folder, cell, cores, iterations, before=(), words=()):

@@ -7,7 +7,7 @@ from comparison.estimates import median, median_interval, paired_ratio, spread
 def summary(cell, entries, tried):
     """One cell as a dictionary that JSON can hold."""
     contenders = []
-    writing = min((r["writing"] for e in entries for r in e.rounds if r), default=0.0)
+    writing = min((r["writing"] for e in entries for r in e.rounds if r and r["writing"] is not None), default=0.0)
     for e in entries:
         done = [r for r in e.rounds if r]
         one = {
@@ -28,8 +28,14 @@ def summary(cell, entries, tried):
             one["least"] = min(times)
             one["interval"] = median_interval(times)
             one["half"] = spread(times)
-            one["processor"] = median([r["processor"] for r in done])
-            one["switches"] = median([r["switches"] for r in done])
+            for what in ("processor", "switches"):
+                if all(what in r for r in done):
+                    one[what] = median([r[what] for r in done])
+            for what in BYTES:
+                if all(what in r for r in done):
+                    one[what] = median([r[what] for r in done])
+            if all("wire" in r for r in done):
+                one["wire"] = {k: median([r["wire"][k] for r in done]) for k in done[0]["wire"]}
             one.update(e.counts)
         contenders.append(one)
     result = {k: getattr(cell, k) for k in ("field", "op", "ranks", "size", "inputs", "pace")}
@@ -37,6 +43,10 @@ def summary(cell, entries, tried):
     result["contenders"] = contenders
     result["ratios"] = ratios(contenders)
     return result
+
+
+# What a network that counts adds to the figures of a batch.
+BYTES = ("bytes between hosts", "bytes through the trunk")
 
 
 def best(contenders, role):
@@ -121,14 +131,14 @@ def table(run):
 
 def costs(cells):
     """What one operation costs all ranks together; the harness' own barrier would be in it with a barrier."""
-    lines = ["Of all ranks together, per operation:", "",
-             "| ranks | bytes | contender | processor time | context switches | system calls | messages |",
-             "|" + " --- |" * 7]
+    known = [w for w in BYTES if any(w in c for cell in cells for c in cell["contenders"])]
+    head = ["ranks", "bytes", "contender", "processor time", "context switches", "system calls", "messages", *known]
+    lines = ["Of all ranks together, per operation:", "", f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
     for cell in sorted(cells, key=lambda c: (c["ranks"], c["size"])):
         for c in cell["contenders"]:
-            if "median" in c:
+            if "processor" in c:
                 counts = [f"{c[k]:.3g}" if c.get(k) is not None else "-"
-                          for k in ("switches", "system_calls", "messages")]
+                          for k in ("switches", "system_calls", "messages", *known)]
                 lines.append(f"| {cell['ranks']} | {size_text(cell['size'])} | {c['name']} {c['way']} | "
                              f"{time_text(c['processor'])} | {' | '.join(counts)} |")
     return [*lines, ""]

@@ -3,7 +3,7 @@
 import dataclasses
 import time
 
-from comparison.batch import Failed, figures
+from comparison.batch import Failed
 
 SLOWEST = 60.0  # seconds that a batch may take before its contender counts as hung
 TRIALS = 2.0  # seconds after which a contender's trials end, however few they were
@@ -44,7 +44,7 @@ class Entry:
 
 def run_once(world, cell, entry):
     patience = SLOWEST + cell.ranks * cell.size / 1e8
-    return figures(world.run(cell.words(entry.way, entry.iterations), patience))
+    return world.measure(cell.words(entry.way, entry.iterations), patience)
 
 
 def calibrate(world, cell, entry, batch_seconds):

@@ -8,12 +8,14 @@ import subprocess
 import tempfile
 import time
 
-from comparison.batch import Failed
+from comparison.batch import Failed, figures
 
 
 class World:
-    def __init__(self, program, folder, ranks, cores, patience=30.0):
+    def __init__(self, program, commands, ranks, patience=30.0):
+        """commands(path) is what to start, with environments; path is a folder of this world's own."""
         self.program = program
+        self._processes = []
         self._place = tempfile.TemporaryDirectory(prefix="tutti-bench-", dir=shared_folder())
         path = self._place.name
         self._lines = []
@@ -23,11 +25,11 @@ class World:
             door.listen(ranks)
             self._log = open(os.path.join(path, "log"), "w+")
             os.mkdir(os.path.join(path, "store"))
-            self._process = subprocess.Popen(
-                program.command(folder, ranks, cores) + own_files(program, path) + [f"control={path}/control"],
-                env=program.environment(), stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
-                start_new_session=True)
             try:
+                for command, environment in commands(path):
+                    self._processes.append(subprocess.Popen(
+                        [*command, f"control={path}/control"], env=environment, stdin=subprocess.DEVNULL,
+                        stdout=self._log, stderr=self._log, start_new_session=True))
                 self._welcome(door, ranks, patience)
             except BaseException:
                 self.end(by_force=True)
@@ -40,7 +42,7 @@ class World:
             try:
                 line = door.accept()[0]
             except TimeoutError:
-                if self._process.poll() is not None or time.monotonic() > until:
+                if any(p.poll() is not None for p in self._processes) or time.monotonic() > until:
                     raise Failed(f"{self.program.name} does not start: {self._said()}") from None
                 continue
             self._lines.append(Line(line))
@@ -58,26 +60,33 @@ class World:
             self.end(by_force=True)
             raise Failed(f"{self.program.name} died or hung ({why}): {said}") from None
 
+    def measure(self, words, patience):
+        """What the operations of a batch took."""
+        return figures(self.run(words, patience))
+
     @property
     def ended(self):
-        return self._process is None
+        return not self._processes
 
     def end(self, by_force=False):
-        if self._process is None:
+        if self.ended:
             return
         for line in self._lines:
             line.close()
         if not by_force:
             try:
-                self._process.wait(10)
+                for process in self._processes:
+                    process.wait(10)
             except subprocess.TimeoutExpired:
                 by_force = True
         if by_force:
             for pid in self._pids:
                 signal_to(os.kill, pid)
-            signal_to(os.killpg, self._process.pid)
-            self._process.wait()
-        self._process = None
+            for process in self._processes:
+                if process.poll() is None:
+                    signal_to(os.killpg, process.pid)
+                process.wait()
+        self._processes = []
         self._log.close()
         self._place.cleanup()
 
@@ -110,6 +119,11 @@ class Line:
 
     def close(self):
         self._stream.close()
+
+
+def on_this_host(program, folder, ranks, cores):
+    """The commands of a program that starts its ranks itself."""
+    return lambda path: [(program.command(folder, ranks, cores) + own_files(program, path), program.environment())]
 
 
 def own_files(program, path):

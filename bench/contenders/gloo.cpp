@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gloo as a contender, over its TCP transport on the loopback interface: the newer functions (ring, bcube) and
-// the older classes, which have more algorithms and can poll. ranks=, store=FOLDER (new).
+// Gloo as a contender, over its TCP transport: the newer functions (ring, bcube) and the older classes, which have
+// more algorithms and can poll. ranks=, store=FOLDER (new). All ranks are started here, on the loopback interface;
+// or with rank= and address= only that one, on the interface with that address.
 #include "../common/serve.hpp"
 #include <tutti/bootstrap/processes.hpp>
 
@@ -29,8 +30,8 @@ class gloo_rank {
  public:
   static constexpr bool ranks_are_threads = false;
 
-  gloo_rank(unsigned rank, unsigned size, std::string const& store)
-      : context_(connect(rank, size, store, "blocking")), polling_(connect(rank, size, store, "polling")) {
+  gloo_rank(unsigned rank, unsigned size, bench::settings const& s)
+      : context_(connect(rank, size, s, "blocking")), polling_(connect(rank, size, s, "polling")) {
     for (unsigned r = 0; r < size; ++r) {
       if (r != rank) {
         polling_->getPair(static_cast<int>(r))->setSync(true, true);
@@ -87,12 +88,12 @@ class gloo_rank {
   }
 
  private:
-  static std::shared_ptr<gloo::rendezvous::Context> connect(unsigned rank, unsigned size, std::string const& store,
+  static std::shared_ptr<gloo::rendezvous::Context> connect(unsigned rank, unsigned size, bench::settings const& s,
                                                             std::string const& name) {
-    gloo::transport::tcp::attr where("127.0.0.1");
+    gloo::transport::tcp::attr where(s.text("address", "127.0.0.1").c_str());
     auto context = std::make_shared<gloo::rendezvous::Context>(static_cast<int>(rank), static_cast<int>(size));
     context->setTimeout(std::chrono::minutes(2));
-    gloo::rendezvous::FileStore files(store);
+    gloo::rendezvous::FileStore files(s.text("store", "."));
     gloo::rendezvous::PrefixStore meet(name, files);
     auto device = gloo::transport::tcp::CreateDevice(where);
     context->connectFullMesh(meet, device);
@@ -108,11 +109,16 @@ class gloo_rank {
 int main(int argc, char** argv) try {
   bench::settings const s = bench::read_command_line(argc, argv);
   auto const size = static_cast<tutti::rank_type>(s.number("ranks", 2));
-  auto const ends = tutti::run_processes(size, [&](auto& meet) {
-    bench::pin(meet.rank(), meet.size());
-    gloo_rank me(meet.rank(), meet.size(), s.text("store", "."));
+  auto const run = [&](unsigned rank) {
+    bench::pin(rank, size);
+    gloo_rank me(rank, size, s);
     bench::serve(me, s);
-  });
+  };
+  if (s.has("rank")) {
+    run(static_cast<unsigned>(s.number("rank", 0)));
+    return 0;
+  }
+  auto const ends = tutti::run_processes(size, [&](auto& meet) { run(meet.rank()); });
   for (auto const& end : ends) {
     end.value();
   }

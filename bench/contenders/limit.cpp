@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the machine allows, as a contender: threads that do by hand the least that the work asks for, over
-// shared memory or over TCP. transport=memory or tcp, ranks=.
+// shared memory or over TCP. transport=memory or tcp, ranks=; over TCP also hosts=NAMESPACE@ADDRESS,... of each rank.
 #include "../common/serve.hpp"
 #include "limit_memory.hpp"
 #include "limit_tcp.hpp"
@@ -16,7 +16,7 @@ int main(int argc, char** argv) try {
   bool const tcp = s.one_of("transport", {"memory", "tcp"}) == "tcp";
   auto const size = static_cast<unsigned>(s.number("ranks", 2));
   bench::board shared(size);
-  bench::sockets const net(tcp ? size : 0);
+  bench::sockets const net(tcp ? size : 0, bench::places(s.text("hosts", "")));
   auto const rank = [&](unsigned r) {
     try {
       bench::pin(r, size);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <stdexcept>
 #include <string>
 #include <sys/socket.h>
@@ -16,13 +19,37 @@
 
 namespace bench {
 
-/// TCP connections over the loopback interface, one between each two ranks.
+/// Where a rank has its ends of connections.
+struct place {
+  std::string space{};  ///< the name of a network namespace of `ip netns`; empty: this one
+  std::string address = "127.0.0.1";
+};
+
+/// Reads NAMESPACE@ADDRESS,... of each rank.
+/// @throws std::runtime_error if it is not of that form
+inline std::vector<place> places(std::string const& text) {
+  std::vector<place> found;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t const end = std::min(text.find(',', at), text.size());
+    std::size_t const sign = text.find('@', at);
+    if (sign >= end) {
+      throw std::runtime_error("hosts=" + text + ": NAMESPACE@ADDRESS,... is expected");
+    }
+    found.push_back({text.substr(at, sign - at), text.substr(sign + 1, end - sign - 1)});
+    at = end + 1;
+  }
+  return found;
+}
+
+/// TCP connections, one between each two ranks: over the loopback interface, or between the given places.
 class sockets {
  public:
-  explicit sockets(unsigned size) : ends_(size, std::vector<int>(size, -1)) {
+  /// @throws std::runtime_error if they cannot be made
+  explicit sockets(unsigned size, std::vector<place> at = {}) : ends_(size, std::vector<int>(size, -1)) {
+    at.resize(size);
     for (unsigned a = 0; a < size; ++a) {
       for (unsigned b = 0; b < a; ++b) {
-        std::tie(ends_[a][b], ends_[b][a]) = connection();
+        std::tie(ends_[a][b], ends_[b][a]) = connection(at[a], at[b]);
       }
     }
   }
@@ -44,21 +71,30 @@ class sockets {
  private:
   static int checked(int result) {
     if (result < 0) {
-      throw std::runtime_error(std::string("cannot connect over the loopback interface: ") + std::strerror(errno));
+      throw std::runtime_error(std::string("cannot connect: ") + std::strerror(errno));
     }
     return result;
   }
-  static std::pair<int, int> connection() {
+  /// A socket belongs for good to the namespace in which its thread was when it was made.
+  static int socket_at(place const& where) {
+    if (!where.space.empty()) {
+      int const space = checked(::open(("/run/netns/" + where.space).c_str(), O_RDONLY | O_CLOEXEC));
+      checked(::setns(space, CLONE_NEWNET));
+      ::close(space);
+    }
+    return checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  }
+  static std::pair<int, int> connection(place const& from, place const& to) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    checked(::inet_pton(AF_INET, to.address.c_str(), &address.sin_addr) - 1);
     socklen_t length = sizeof address;
     auto* const any = reinterpret_cast<sockaddr*>(&address);
-    int const door = checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    int const door = socket_at(to);
     checked(::bind(door, any, length));
     checked(::listen(door, 1));
     checked(::getsockname(door, any, &length));
-    int const one = checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    int const one = socket_at(from);
     checked(::connect(one, any, length));
     int const other = checked(::accept4(door, nullptr, nullptr, SOCK_CLOEXEC));
     ::close(door);

@@ -23,6 +23,8 @@ namespace bench {
 ///     direct    everybody sends its whole vector to everybody; a broadcast: the root does
 ///     doubling  whole vectors, in log2 n exchanges
 ///     ring      blocks, in 2 (n - 1) exchanges
+///     ping_pong, ping_pong_asleep
+///               of two ranks: one vector there, the sum back; who waits asks again and again, or sleeps
 ///     chain     of a broadcast: each passes on what arrives
 ///     tree      of a broadcast: the same, to the children of a binomial tree
 class tcp_limit {
@@ -50,6 +52,9 @@ class tcp_limit {
       }
       if (w.algorithm == "ring" && w.count() >= size_) {
         return use([&] { ring(v); });
+      }
+      if (w.algorithm.starts_with("ping_pong") && size_ == 2) {
+        return use([&, asleep = w.algorithm == "ping_pong_asleep"] { ping_pong(v, asleep); });
       }
     } else {
       std::vector<unsigned> children;
@@ -197,6 +202,28 @@ class tcp_limit {
       unsigned const receive = (send + size_ - 1) % size_;
       exchange(next, v.output.subspan(begin(send), length(send)), before,
                v.output.subspan(begin(receive), length(receive)), nullptr, nullptr);
+    }
+  }
+
+  void ping_pong(vectors const& v, bool asleep) {
+    if (rank_ == 1) {
+      pass(v.input, {}, asleep);
+      pass({}, v.output, asleep);
+    } else {
+      pass({}, arrived_, asleep);
+      add(v.output.data(), v.input.data(), arrived_.data(), arrived_.size());
+      pass(v.output, {}, asleep);
+    }
+  }
+  /// One way between two ranks: one of the spans is empty.
+  void pass(std::span<float const> out, std::span<float> in, bool asleep) {
+    outgoing o{net_->between(rank_, 1 - rank_), reinterpret_cast<char const*>(out.data()), out.size_bytes()};
+    incoming i{net_->between(rank_, 1 - rank_), reinterpret_cast<char*>(in.data()), in.size_bytes()};
+    while (o.left > 0 || i.left > 0) {
+      if (!o.move() && !i.move() && asleep) {
+        pollfd on{o.socket, static_cast<short>(o.left > 0 ? POLLOUT : POLLIN), 0};
+        ::poll(&on, 1, 1000);
+      }
     }
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tutti as a contender: transport=, ranks=, trace=. One unit per transport, for the compiler's sake.
+// tutti as a contender: transport=, ranks=, trace=. One unit per transport, for the compiler's sake. With
+// launched=yes this process is one of several, as tutti's environment says (TUTTI_RANK, ...); by locality with
+// threads, threads= of them are ranks.
 #include "../common/serve.hpp"
 #include "tutti_transports.hpp"
 
@@ -10,10 +12,13 @@
 
 int main(int argc, char** argv) try {
   bench::settings const s = bench::read_command_line(argc, argv);
-  std::string_view const transport = s.one_of("transport", {"shared_memory", "loopback", "tcp"});
-  return transport == "loopback" ? bench::run_tutti_over_loopback(s)
-         : transport == "tcp"    ? bench::run_tutti_over_tcp(s)
-                                 : bench::run_tutti_over_shared_memory(s);
+  std::string_view const transport =
+      s.one_of("transport", {"shared_memory", "loopback", "tcp", "shared_memory+tcp", "loopback+tcp"});
+  return transport == "loopback"            ? bench::run_tutti_over_loopback(s)
+         : transport == "tcp"               ? bench::run_tutti_over_tcp(s)
+         : transport == "loopback+tcp"      ? bench::run_tutti_over_loopback_and_tcp(s)
+         : transport == "shared_memory+tcp" ? bench::run_tutti_over_shared_memory_and_tcp(s)
+                                            : bench::run_tutti_over_shared_memory(s);
 } catch (std::exception const& e) {
   std::fprintf(stderr, "%s\n", e.what());
   return 1;

@@ -3,6 +3,8 @@
 
 #include "../common/serve.hpp"
 #include "tutti_transports.hpp"
+#include <tutti/bootstrap/launched_rendezvous.hpp>
+#include <tutti/bootstrap/team_rendezvous.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/tutti.hpp>
 
@@ -22,7 +24,12 @@ struct counting_trace {
 /// Where vectors lie: on the heap, or where tutti::allocator takes memory for the transport.
 enum class buffers { ordinary, own };
 
-/// tutti as a contender. The algorithm is the name of a topology.
+/// Whether ranks of one host have a transport of their own: then topologies may tell them apart.
+template <class Transport>
+concept local = requires(Transport& t) { t.near(); };
+
+/// tutti as a contender. The algorithm is the name of a topology; by locality also two with a + between, as
+/// in binary_tree+ring: the first within each host, the second between hosts.
 template <class World>
 class tutti_rank {
  public:
@@ -49,7 +56,7 @@ class tutti_rank {
   void with(work const& w, vectors const& v, Use const& use) {
     bool const found = among<tutti::ring, tutti::chain, tutti::binary_tree, tutti::double_tree, tutti::doubling,
                              tutti::butterfly, tutti::star, tutti::direct>(w, v, use);
-    if (!found) {
+    if (!found && !hierarchical(w, v, use)) {
       throw not_offered(w);
     }
   }
@@ -58,6 +65,23 @@ class tutti_rank {
   template <class... Topologies, class Use>
   bool among(work const& w, vectors const& v, Use const& use) {
     return ((Topologies::name == w.algorithm && over(Topologies{}, w, v, use)) || ...);
+  }
+
+  template <class Use>
+  bool hierarchical(work const& w, vectors const& v, Use const& use) {
+    if constexpr (local<typename World::transport_type>) {
+      return between_hosts<tutti::ring, tutti::butterfly, tutti::doubling, tutti::double_tree>(w, v, use);
+    } else {
+      return false;
+    }
+  }
+
+  template <class... Topologies, class Use>
+  bool between_hosts(work const& w, vectors const& v, Use const& use) {
+    using inner = tutti::binary_tree;
+    return ((w.algorithm == std::string(inner::name).append("+").append(Topologies::name) &&
+             over(tutti::hierarchical{inner{}, Topologies{}, world_->hosts()}, w, v, use)) ||
+            ...);
   }
 
   template <class Topology, class Use>
@@ -87,23 +111,10 @@ class tutti_rank {
   tutti::barrier<World, tutti::doubling> barrier_;
 };
 
-template <class Transport, class Trace>
-int run_tutti(settings const& s) {
-  auto const size = static_cast<tutti::rank_type>(s.number("ranks", 2));
-  auto const rank = [&](auto& meet) {
-    pin(meet.rank(), meet.size());
-    tutti::communicator<Transport, tutti::dynamic, Trace> world(meet);
-    tutti_rank me(world, s.one_of("buffers", {"ordinary", "own"}) == "own" ? buffers::own : buffers::ordinary);
-    serve(me, s);
-  };
+/// The exit status of a program whose ranks ended so.
+template <class Outcomes>
+int status_of(Outcomes const& ends) {
   int status = 0;
-  auto const ends = [&] {
-    if constexpr (Transport::in_process) {
-      return tutti::run_threads(size, rank);
-    } else {
-      return tutti::run_processes(size, rank);
-    }
-  }();
   for (auto const& end : ends) {
     try {
       end.value();
@@ -113,6 +124,46 @@ int run_tutti(settings const& s) {
     }
   }
   return status;
+}
+
+/// The ranks of this process, which a launcher has started among others: one, or "threads" of them.
+template <class Transport, class Rank>
+int run_launched(settings const& s, Rank const& rank) {
+  tutti::launched_rendezvous processes;
+  if constexpr (Transport::in_process) {
+    return status_of(tutti::run_threads(static_cast<tutti::rank_type>(s.number("threads", 1)), [&](auto& seat) {
+      tutti::team_rendezvous meet(seat, processes);
+      rank(meet);
+    }));
+  } else {
+    rank(processes);
+    return 0;
+  }
+}
+
+template <class Transport, class Trace>
+int run_tutti(settings const& s) {
+  auto const size = static_cast<tutti::rank_type>(s.number("ranks", 2));
+  auto const rank = [&](auto& meet) {
+    pin(meet.rank(), meet.size());
+    tutti::communicator<Transport, tutti::dynamic, Trace> world(meet);
+    tutti_rank me(world, s.one_of("buffers", {"ordinary", "own"}) == "own" ? buffers::own : buffers::ordinary);
+    serve(me, s);
+  };
+  if (s.one_of("launched", {"no", "yes"}) == "yes") {
+    return run_launched<Transport>(s, rank);
+  }
+  if constexpr (local<Transport>) {
+    throw std::runtime_error("transport=" + s.text("transport", "") + " is for several hosts: add launched=yes");
+  }
+  auto const ends = [&] {
+    if constexpr (Transport::in_process) {
+      return tutti::run_threads(size, rank);
+    } else {
+      return tutti::run_processes(size, rank);
+    }
+  }();
+  return status_of(ends);
 }
 
 /// A world of s's "ranks" ranks, which serve; with "trace=yes" their messages are counted.

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The logic of bench/compare, which is Python with nothing but its standard library.
+# The logic of bench/compare and bench/netns, which are Python with nothing but its standard library. What needs
+# root is skipped without it, and says so.
 find_package(Python3 QUIET COMPONENTS Interpreter)
 if(Python3_FOUND)
-  add_test(NAME bench_comparison COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/bench/comparison.py)
-  set_tests_properties(bench_comparison PROPERTIES TIMEOUT 60 LABELS bench)
+  foreach(name comparison network network_smoke)
+    add_test(NAME bench_${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/bench/${name}.py)
+    set_tests_properties(bench_${name} PROPERTIES TIMEOUT 60 LABELS bench)
+  endforeach()
+  set_tests_properties(bench_network_smoke PROPERTIES SKIP_REGULAR_EXPRESSION "OK \\(skipped=")
 else()
-  message(STATUS "The test bench_comparison is left out: it needs Python 3 (Debian: python3)")
+  message(STATUS "The tests of bench/ in Python are left out: they need Python 3 (Debian: python3)")
 endif()

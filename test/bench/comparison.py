@@ -91,7 +91,10 @@ class FakeWorld:
     def __init__(self, program, cost, log):
         self.program, self.cost, self.log, self.ended = program, cost, log, False
 
-    def run(self, words, patience):
+    def measure(self, words, patience):
+        return figures(self.run(words))
+
+    def run(self, words):
         told = dict(w.split("=") for w in words.split())
         self.log.append(self.program.name)
         cost = self.cost(told.get("algorithm", ""))

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What no implementation can beat on a network, from what one raw socket reaches there."""
+import dataclasses
+import math
+
+
+@dataclasses.dataclass(frozen=True)
+class Wire:
+    """What raw sockets measured."""
+
+    goodput: float  # bytes a second, one way over one link
+    trunk: float  # the same through the trunk; infinite if there is none
+    half: float  # seconds: half a ping-pong of 4 B, each end on a core of its own
+    processor: float  # seconds of processor time that a message of 4 B takes, of both ends
+
+
+def bandwidth(op, hosts, size, wire):
+    """Seconds. Allreduce: every host's link carries 2 (n - 1) / n of the vector each way (Patarasuk and Yuan, 2009);
+    a trunk carries it once each way, because each side lacks the other's sum. Broadcast: both carry it once."""
+    if hosts < 2:
+        return 0.0
+    share = 2 * (hosts - 1) / hosts if op == "allreduce" else 1
+    return max(share * size / wire.goodput, size / wire.trunk)
+
+
+def latency(hosts, cores, wire):
+    """Seconds: after k messages one after the other no more than 2^k hosts know of each other; and every host sends
+    a message at least, for which there are only so many cores."""
+    return math.ceil(math.log2(hosts)) * wire.half + wire.processor * hosts / cores
+
+
+def bound(op, hosts, cores, size, wire):
+    return max(bandwidth(op, hosts, size, wire), latency(hosts, cores, wire))

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the hosts, counts what passes between them, and takes them away again whatever happens."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+from comparison.batch import Failed
+
+NAME = "tutti-bench-"
+
+
+def missing():
+    """What keeps hosts from being made here, in words; empty: nothing."""
+    for program in ("ip", "tc"):
+        if not shutil.which(program):
+            return f"there is no program {program} (Debian: the package iproute2)"
+    if os.geteuid() != 0:
+        return "network namespaces are made by root: run this as root"
+    name = f"{NAME}{os.getpid()}-try"
+    done = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return (f"no network namespace can be made here ({' '.join(done.stderr.split())}): a container needs "
+                "CAP_SYS_ADMIN and CAP_NET_ADMIN")
+    subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+    return ""
+
+
+def congestion_control():
+    """How TCP avoids congestion: cubic, or else reno, if a namespace may choose it; or else as this system does. The
+    first namespace says what others may use, and is left as it is."""
+    with open("/proc/sys/net/ipv4/tcp_allowed_congestion_control", encoding="utf-8") as f:
+        allowed = f.read().split()
+    with open("/proc/sys/net/ipv4/tcp_congestion_control", encoding="utf-8") as f:
+        return next((c for c in ("cubic", "reno") if c in allowed), f.read().strip())
+
+
+def left_over():
+    """Namespaces of runs that died before they could take them away."""
+    names = os.listdir("/run/netns") if os.path.isdir("/run/netns") else []
+    return [n for n in names if dead(n)]
+
+
+def dead(name):
+    found = re.match(f"{NAME}([0-9]+)-", name)
+    return bool(found) and not os.path.isdir(f"/proc/{found.group(1)}")
+
+
+class Hosts:
+    """The hosts of a network, while this context lasts."""
+
+    def __init__(self, network, congestion):
+        self._network, self._congestion = network, congestion
+
+    def __enter__(self):
+        remove(left_over())
+        try:
+            for command in self._network.commands(self._congestion):
+                run(command)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        remove(self._network.spaces)
+
+    def counters(self):
+        """Bytes that hosts have sent, and that have passed the trunk in its busier direction: as on the wire,
+        but with one header for packets that the kernel carries as one."""
+        links = json.loads(run(["ip", "-n", self._network.switch, "-s", "-j", "link", "show"]))
+        return count(links)
+
+
+def count(links):
+    """links: what `ip -s -j link` says of the switch."""
+    sent = sum(l["stats64"]["rx"]["bytes"] for l in links if l["ifname"].startswith("port"))
+    trunk = [l["stats64"]["tx"]["bytes"] for l in links if l["ifname"].startswith("trunk")]
+    return sent, trunk
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(f"{' '.join(command)}: {' '.join((done.stderr + done.stdout).split())}")
+    return done.stdout
+
+
+def remove(spaces):
+    """Ends what runs in them, and deletes them. A second Ctrl-C waits until that is done."""
+    known = set(os.listdir("/run/netns")) if os.path.isdir("/run/netns") else set()
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        for space in (s for s in spaces if s in known):
+            pids = subprocess.run(["ip", "netns", "pids", space], capture_output=True, text=True, check=False).stdout
+            for pid in pids.split():
+                try:
+                    os.kill(int(pid), signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            subprocess.run(["ip", "netns", "del", space], capture_output=True, check=False)
+    finally:
+        signal.signal(signal.SIGINT, before)
