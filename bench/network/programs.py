@@ -77,13 +77,15 @@ def openmpi_run(program, executable, network, placement, path):
                         ("oob_tcp_if_include", network.NET), ("mpi_yield_when_idle", "1"), ("pml", "ob1"),
                         ("btl", "self,tcp" if placement.each == 1 else "self,vader,tcp")):
         command += ["--mca", name, value]
-    return [(on(network, placement.order[0], *command, "--bind-to", "none", *program.options, executable), {})]
+    return [([agent, network.address(placement.order[0]), *command, "--bind-to", "none", *program.options, executable],
+             {})]
 
 
-# Open MPI calls it as it would call ssh: an address, and the words of a command for its shell.
+# Open MPI calls it as it would call ssh: an address, and the words of a command for its shell. It names its shared
+# memory for the host, so each host gets a name of its own.
 AGENT = """#!/bin/sh
-address=$1; shift
-exec ip netns exec {prefix}-h$((${{address##*.}} - 1)) sh -c "$*"
+host={prefix}-h$((${{1##*.}} - 1)); shift
+exec ip netns exec $host unshare --uts sh -c "hostname $host; $*"
 """
 
 
@@ -105,6 +107,12 @@ def hierarchical_ways(op, size, ranks, inputs):
 def segments(size):
     """Whole, and in pieces of which several are on their way at a time."""
     return [s for s in (0, 256 * KIB, 1024 * KIB, 4096 * KIB) if s < size]
+
+
+def gloo_ways_here(op, size, ranks, inputs):
+    """Ranks that poll starve each other where they outnumber the cores, and may then take minutes."""
+    ways = gloo_ways(None, op, size, ranks, inputs)
+    return [w for w in ways if ranks <= os.cpu_count() or not w.algorithm.endswith("_polling")]
 
 
 def raw_ways(op, size, ranks, inputs):
@@ -155,7 +163,7 @@ PROGRAMS = [
              ("coll_tuned_allreduce_algorithm", "6")),
     _openmpi("han", "coll_han_priority 100", ("coll_han_priority", "100"), needs=several),
     Networked("gloo", "gloo", "peer", FIELD, "bench_gloo", GLOO_PACKAGES, "blocking or polling pairs",
-              starts=gloo_rank, offers=lambda *a: gloo_ways(None, *a)),
+              starts=gloo_rank, offers=gloo_ways_here),
     Networked("raw_sockets", "limit", "reference", FIELD, "bench_limit", "nothing but tutti",
               "the same bytes by hand, without a protocol", options=("transport=tcp",), starts=raw, offers=raw_ways,
               needs=lambda placement: placement.each == 1),

@@ -205,7 +205,7 @@ class Programs(unittest.TestCase):
         ((command, _),) = self.commands(dataclasses.replace(program, launcher="sh"), TWO, placed)
         hosts_word = command[command.index("--host") + 1]
         self.assertEqual(hosts_word, ",".join(f"{TWO.address(h)}:1" for h in placed.hosts))
-        self.assertEqual(command[:4], ["ip", "netns", "exec", TWO.space(0)])
+        self.assertEqual(command[1], TWO.address(0))
         self.assertEqual(command[command.index("--map-by") + 1], "slot")
 
     def test_the_agent_finds_the_namespace_of_an_address(self):
@@ -220,7 +220,7 @@ class Programs(unittest.TestCase):
             for host in (0, 7, 150):
                 said = subprocess.run([agent, ONE.address(host), "orted", "-x", "a b"], capture_output=True, text=True,
                                       env={"PATH": f"{path}:{os.environ['PATH']}"}, check=True).stdout
-                self.assertEqual(said, f"netns exec {ONE.space(host)} sh -c orted -x a b\n")
+                self.assertEqual(said, f"netns exec {ONE.space(host)} unshare --uts sh -c hostname {ONE.space(host)}; orted -x a b\n")
 
     def test_ways_are_offered_once_and_are_pieces_of_the_vector(self):
         for p in programs.PROGRAMS:
