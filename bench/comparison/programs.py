@@ -37,11 +37,11 @@ class Program:
         """What keeps it from being started, in words; empty: nothing."""
         if not os.access(os.path.join(folder, self.executable), os.X_OK):
             return f"{os.path.join(folder, self.executable)} is not built; it needs {self.packages}"
-        if self.launcher and not self._launcher():
+        if self.launcher and not self.launcher_path():
             return f"there is no {self.launcher}; it needs {self.packages}"
         return ""
 
-    def _launcher(self):
+    def launcher_path(self):
         return shutil.which(self.launcher) or shutil.which(self.launcher.split(".")[0])
 
     def command(self, folder, ranks, cores):
@@ -49,7 +49,7 @@ class Program:
         if not self.launcher:
             return [executable, f"ranks={ranks}", *self.options]
         crowded = self.crowded_options if ranks > cores else ()
-        return [self._launcher(), "-n", str(ranks), *self.options, *crowded, executable]
+        return [self.launcher_path(), "-n", str(ranks), *self.options, *crowded, executable]
 
     def environment(self):
         return {**os.environ, **dict(self.variables)}

@@ -62,7 +62,8 @@ def count_for(batch_seconds, seconds, at_most):
 
 
 def choose(world, cell, batch_seconds, trials):
-    """Tries all ways of a contender, in turns, and returns the fastest as an entry, and what all took."""
+    """Tries all ways of a contender, in turns, and returns the fastest as an entry, and what all took. One that
+    kills it is the last that is tried."""
     entries = []
     error = "it offers no way to do this"
     for way in world.program.ways(cell.op, cell.size, cell.ranks, cell.inputs):
@@ -74,20 +75,27 @@ def choose(world, cell, batch_seconds, trials):
             error = str(why)
         if world.ended:
             break
-    if not entries or world.ended:
-        return Entry(world.program, None, error=error), {}
     if len(entries) > 1:
-        best = min(e.trial for e in entries)
-        entries = [e for e in entries if e.trial < 2 * best]
-        until = time.monotonic() + TRIALS
-        for _ in range(trials):
-            if time.monotonic() > until:
-                break
-            for e in entries:
+        try_again(world, cell, entries, trials)
+    entries = sorted((e for e in entries if not e.error), key=lambda e: e.trial)
+    if not entries:
+        return Entry(world.program, None, error=error), {}
+    return entries[0], {e.choice(): e.trial for e in entries}
+
+
+def try_again(world, cell, entries, trials):
+    """In turns, all that may still be the fastest."""
+    best = min(e.trial for e in entries)
+    until = time.monotonic() + TRIALS
+    for _ in range(trials):
+        for e in (e for e in entries if e.trial < 2 * best and not e.error):
+            if world.ended or time.monotonic() > until:
+                return
+            try:
                 result = run_once(world, cell, e)
                 e.trial = min(e.trial, result["alone"] or result["loop"])
-    entries.sort(key=lambda e: e.trial)
-    return entries[0], {e.choice(): e.trial for e in entries}
+            except Failed as why:
+                e.error = str(why)
 
 
 def best_of_each_name(entries):

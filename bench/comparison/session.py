@@ -17,17 +17,17 @@ class Session:
         self._machine = machine()
         self.entries = {}  # of each cell
 
-    def measure(self, worlds, cell):
-        """worlds: of each program that can do this cell."""
+    def measure(self, running, cell):
+        """running() is the worlds of the programs that can do this cell; who has died is started again."""
         o = self._o
         if cell not in self.entries:
             chosen = []
-            for world in worlds.values():
+            for world in running().values():
                 entry, took = choose(world, cell, o.batch * 1e-3, o.trials)
                 chosen.append(entry)
                 self._tried.setdefault(cell, {}).setdefault(world.program.name, {}).update(took)
             self.entries[cell] = best_of_each_name(chosen)
-        alternate(worlds, cell, self.entries[cell], o.rounds, o.patience)
+        alternate(running(), cell, self.entries[cell], o.rounds, o.patience)
         self.write()
 
     def write(self):

@@ -71,7 +71,7 @@ def openmpi_run(program, executable, network, placement, path):
         f.write(AGENT.format(prefix=network.prefix))
     os.chmod(agent, 0o700)
     hosts = ",".join(f"{network.address(h)}:{placement.each}" for h in placement.order)
-    command = [program._launcher(), "-n", str(placement.ranks), "--host", hosts,
+    command = [program.launcher_path(), "-n", str(placement.ranks), "--host", hosts,
                "--map-by", "slot" if placement.packed else "node"]
     for name, value in (("plm_rsh_agent", agent), ("plm_rsh_no_tree_spawn", "1"), ("btl_tcp_if_include", network.NET),
                         ("oob_tcp_if_include", network.NET), ("mpi_yield_when_idle", "1"), ("pml", "ob1"),

@@ -145,6 +145,28 @@ class Rounds(unittest.TestCase):
         self.assertNotIn("star", tried)
         self.assertGreaterEqual(entry.iterations, 3)  # of 300 ns, to fill a microsecond
 
+    def test_who_dies_of_one_way_keeps_those_tried_before(self):
+        world = FakeWorld(program("t", "tutti", "ours"), lambda way: 900, [])
+
+        def cost(way):
+            world.ended = way == "doubling"
+            return None if world.ended else 900
+
+        world.cost = cost
+        entry, tried = choose(world, CELL, 1e-6, 2)
+        self.assertEqual(str(entry.way), "ring")
+        self.assertNotIn("doubling", tried)
+
+    def test_a_way_that_fails_when_it_is_tried_again_is_not_chosen(self):
+        asked = []
+
+        def cost(way):
+            asked.append(way)
+            return None if way == "ring" and asked.count("ring") > 3 else 100 if way == "ring" else 150
+
+        entry, _ = choose(FakeWorld(program("t", "tutti", "ours"), cost, []), CELL, 1e-6, 5)
+        self.assertNotEqual(str(entry.way), "ring")
+
     def test_of_several_settings_the_best_is_measured(self):
         entries = [Entry(program("m", "mpich", "peer", s), way, trial=t)
                    for s, way, t in (("a", programs.Way(), 3), ("b", programs.Way(), 2), ("c", None, 0))]
