@@ -133,11 +133,22 @@ def _tutti_by(topology):
     return _tutti(f"tutti:{topology}", "tcp", each_rank, f"TCP alone, {topology}", offers, usual=False)
 
 
-def _openmpi(setting, settings, *options, needs=lambda placement: True):
+def _openmpi(setting, settings, *options, ops=("allreduce", "broadcast"), needs=lambda placement: True):
     words = [w for name, value in options for w in ("--mca", name, value)]
     return Networked("openmpi", "openmpi", "peer", FIELD, "bench_openmpi", OPENMPI_PACKAGES, settings, "mpirun.openmpi",
                      tuple(words), variables=(("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")),
-                     setting=setting, starts=openmpi_run, offers=lambda *_: [Way()], needs=needs)
+                     setting=setting, starts=openmpi_run, offers=lambda op, *_: [Way()] * (op in ops), needs=needs)
+
+
+def _openmpi_by(op, setting, number, segment=0):
+    """With the algorithm of a number, as its manual has them."""
+    chosen = [("coll_tuned_use_dynamic_rules", "1"), (f"coll_tuned_{op[1]}_algorithm", str(number))]
+    if segment:
+        chosen.append((f"coll_tuned_{op[1]}_algorithm_segmentsize", str(segment)))
+    return _openmpi(setting, ", ".join(" ".join(c) for c in chosen[1:]), *chosen, ops=op[:1])
+
+
+ALLREDUCE, BROADCAST = ("allreduce", "allreduce"), ("broadcast", "bcast")  # our word and Open MPI's
 
 
 def several(placement):
@@ -157,10 +168,10 @@ PROGRAMS = [
     _tutti("tutti:hierarchical_threads", "loopback+tcp", each_host,
            "by_locality with threads as ranks, hierarchical topologies", hierarchical_ways, several_packed),
     _openmpi("default", "its own choice of algorithm; btl self,tcp, and vader with several ranks on a host"),
-    _openmpi("ring", "coll_tuned_allreduce_algorithm 4", ("coll_tuned_use_dynamic_rules", "1"),
-             ("coll_tuned_allreduce_algorithm", "4")),
-    _openmpi("rabenseifner", "coll_tuned_allreduce_algorithm 6", ("coll_tuned_use_dynamic_rules", "1"),
-             ("coll_tuned_allreduce_algorithm", "6")),
+    _openmpi_by(ALLREDUCE, "ring", 4),
+    _openmpi_by(ALLREDUCE, "segmented_ring", 5, 256 * KIB),
+    _openmpi_by(ALLREDUCE, "rabenseifner", 6),
+    _openmpi_by(BROADCAST, "pipeline", 3, 256 * KIB),
     _openmpi("han", "coll_han_priority 100", ("coll_han_priority", "100"), needs=several),
     Networked("gloo", "gloo", "peer", FIELD, "bench_gloo", GLOO_PACKAGES, "blocking or polling pairs",
               starts=gloo_rank, offers=gloo_ways_here),

@@ -123,6 +123,9 @@ class Bounds(unittest.TestCase):
         self.assertEqual(bounds.bound("allreduce", 4, 2, 4, WIRE), bounds.latency(4, 2, WIRE))
         self.assertEqual(bounds.bound("allreduce", 4, 2, 10**6, WIRE), 1.5)
 
+    def test_a_root_that_runs_ahead_is_not_bound_by_latency(self):
+        self.assertEqual(bounds.bound("broadcast", 4, 2, 4, WIRE), 4e-6)
+
 
 class FakeWire:
     """One raw socket with 1 MB/s, 100 us of half a ping-pong and 20 us of processor time per message."""
