@@ -46,6 +46,10 @@ class sockets {
  public:
   /// @throws std::runtime_error if they cannot be made
   explicit sockets(unsigned size, std::vector<place> at = {}) : ends_(size, std::vector<int>(size, -1)) {
+    if (!at.empty() && at.size() != size) {
+      throw std::runtime_error("hosts= names " + std::to_string(at.size()) + " places for " + std::to_string(size) +
+                               " ranks");
+    }
     at.resize(size);
     for (unsigned a = 0; a < size; ++a) {
       for (unsigned b = 0; b < a; ++b) {
@@ -87,7 +91,9 @@ class sockets {
   static std::pair<int, int> connection(place const& from, place const& to) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    checked(::inet_pton(AF_INET, to.address.c_str(), &address.sin_addr) - 1);
+    if (::inet_pton(AF_INET, to.address.c_str(), &address.sin_addr) != 1) {
+      throw std::runtime_error("\"" + to.address + "\" is no address");
+    }
     socklen_t length = sizeof address;
     auto* const any = reinterpret_cast<sockaddr*>(&address);
     int const door = socket_at(to);

@@ -10,6 +10,7 @@ import subprocess
 from comparison.batch import Failed
 
 NAME = "tutti-bench-"
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def missing():
@@ -89,9 +90,9 @@ def run(command):
 
 
 def remove(spaces):
-    """Ends what runs in them, and deletes them. A second Ctrl-C waits until that is done."""
+    """Ends what runs in them, and deletes them. Another Ctrl-C waits until that is done."""
     known = set(os.listdir("/run/netns")) if os.path.isdir("/run/netns") else set()
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = {s: signal.signal(s, signal.SIG_IGN) for s in STOPS}
     try:
         for space in (s for s in spaces if s in known):
             pids = subprocess.run(["ip", "netns", "pids", space], capture_output=True, text=True, check=False).stdout
@@ -102,4 +103,5 @@ def remove(spaces):
                     pass
             subprocess.run(["ip", "netns", "del", space], capture_output=True, check=False)
     finally:
-        signal.signal(signal.SIGINT, before)
+        for s, handler in before.items():
+            signal.signal(s, handler)
