@@ -86,7 +86,7 @@ class puppet {
   void begin(tutti::stream, tutti::call const&) {}
   void end(tutti::stream) {}
 
-  [[nodiscard]] bool shares(tutti::stream, std::span<std::byte const> bytes) const {
+  [[nodiscard]] bool shares(rank_type, tutti::stream, std::span<std::byte const> bytes) const {
     return stage_->lends && bytes.size() > 8;
   }
 
@@ -96,7 +96,7 @@ class puppet {
       return {};
     }
     ++e.sent;
-    if (shares(s, bytes)) {
+    if (shares(peer, s, bytes)) {
       e.under_way.push_back({{}, bytes.data(), bytes.size()});
       return {true, bytes.size(), e.sent};
     }

@@ -41,5 +41,18 @@ BOOST_AUTO_TEST_CASE(views) {
     views_are_stable_until_released<World>(5000);
   });
 }
+BOOST_AUTO_TEST_CASE(only_neighbours_read_a_message_where_it_is) {
+  check_all(mixed::run(4, [](auto& t) -> verdict {
+    tutti::stream const s{0, 1};
+    std::vector<std::byte> const data(1 << 20);
+    t.begin(s, a_call(1));
+    for (tutti::rank_type peer = 0; peer < 4; ++peer) {
+      if (t.shares(peer, s, data) != (peer / 2 == t.rank() / 2)) {
+        return "rank " + std::to_string(peer) + (peer / 2 == t.rank() / 2 ? " may read it" : " cannot read it");
+      }
+    }
+    return "";
+  }));
+}
 
 }  // namespace

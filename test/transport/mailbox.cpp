@@ -124,10 +124,10 @@ BOOST_AUTO_TEST_CASE(shared_memory_is_read_where_it_is) {
     auto const memory = t.memory();
     auto* const mine = static_cast<std::byte*>(memory->take(bytes));
     std::span<std::byte const> const shared{mine, bytes};
-    verdict bad = t.shares(s, ordinary)           ? "private memory is not shared"
-                  : !t.shares(s, shared)          ? "shared memory is shared"
-                  : t.shares(s, shared.first(40)) ? "a short message is copied"
-                                                  : "";
+    verdict bad = t.shares(1, s, ordinary)           ? "private memory is not shared"
+                  : !t.shares(1, s, shared)          ? "shared memory is shared"
+                  : t.shares(1, s, shared.first(40)) ? "a short message is copied"
+                                                     : "";
     if (t.rank() == 0) {
       std::fill_n(mine, bytes, std::byte{42});
       for (rank_type const to : {1U, 2U}) {
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(private_memory_is_read_by_attaching) {
     std::vector<std::byte> data(bytes);
     stream const s{1, 1};
     t.begin(s, some_call(1));
-    bool const attaches = t.shares(s, data);
+    bool const attaches = t.shares(1, s, data);
     verdict bad;
     for (std::size_t const granule : {1UL, 6UL, 500'001UL}) {
       for (bool const placed : {false, true}) {

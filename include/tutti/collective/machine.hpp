@@ -16,11 +16,11 @@
 
 namespace tutti {
 
-/// A transport whose receivers may read a message where the sender has it: `shares(stream, bytes)` says
-/// whether they would.
+/// A transport whose receivers may read a message where the sender has it: `shares(peer, stream, bytes)`
+/// says whether that peer would.
 template <class T>
-concept shares_memory = requires(T const& t, stream s, std::span<std::byte const> bytes) {
-  { t.shares(s, bytes) } -> std::same_as<bool>;
+concept shares_memory = requires(T const& t, rank_type peer, stream s, std::span<std::byte const> bytes) {
+  { t.shares(peer, s, bytes) } -> std::same_as<bool>;
 };
 
 /// Runs the schedule of one segment: a state machine of fixed size that goes as far as it can each
@@ -120,7 +120,8 @@ class machine {
         return;
       }
       if constexpr (shares_memory<decltype(c.transport)>) {
-        if (overwrites_itself_ && !snapshot_taken_ && c.transport.shares(stream_, {from, bytes}) && !take_snapshot(c)) {
+        if (overwrites_itself_ && !snapshot_taken_ && c.transport.shares(end.peer, stream_, {from, bytes}) &&
+            !take_snapshot(c)) {
           return;
         }
       }

@@ -83,11 +83,12 @@ class by_locality {
     far_.end(s);
   }
 
-  /// Whether any peer would read these bytes where they are.
-  [[nodiscard]] bool shares(stream s, std::span<std::byte const> bytes) const
-    requires requires(Near const& near) { near.shares(s, bytes); }
+  /// Whether the peer would read these bytes where they are.
+  [[nodiscard]] bool shares(rank_type peer, stream s, std::span<std::byte const> bytes) const
+    requires requires(Near const& near) { near.shares(peer, s, bytes); }
   {
-    return near_->shares(s, bytes);
+    rank_type const near = near_ranks_[peer];
+    return near != no_rank && near_->shares(near, s, bytes);
   }
   /// Where tutti::allocator takes buffers from that ranks of this host read without a copy.
   [[nodiscard]] counted<memory_source> memory() const noexcept

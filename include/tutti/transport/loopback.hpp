@@ -139,13 +139,13 @@ class basic_loopback {
   }
   void end(stream) noexcept {}
 
-  /// Whether peers would read these bytes where they are.
-  [[nodiscard]] bool shares(stream s, std::span<std::byte const> bytes) const noexcept {
+  /// Whether a peer would read these bytes where they are.
+  [[nodiscard]] bool shares(rank_type, stream s, std::span<std::byte const> bytes) const noexcept {
     return out_.lends(s, bytes.size());
   }
 
   sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
-    return out_.send(peer, s, bytes, granule, shares(s, bytes));
+    return out_.send(peer, s, bytes, granule, shares(peer, s, bytes));
   }
   sent entrust(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
     return out_.entrusts(bytes.size()) ? out_.entrust(peer, s, bytes, back) : send(peer, s, bytes, granule);

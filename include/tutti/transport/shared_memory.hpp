@@ -50,15 +50,15 @@ class basic_shared_memory {
   }
   void end(stream) noexcept {}
 
-  /// Whether peers would read these bytes where they are.
-  [[nodiscard]] bool shares(stream s, std::span<std::byte const> bytes) const noexcept {
+  /// Whether a peer would read these bytes where they are.
+  [[nodiscard]] bool shares(rank_type, stream s, std::span<std::byte const> bytes) const noexcept {
     return out_.lends(s, bytes.size()) &&
            (world_.contains(bytes) || (bytes.size() >= world_.shape().attach_from && out_.moves(s)));
   }
 
   /// @pre granule fits a chunk
   sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
-    return out_.send(peer, s, bytes, granule, shares(s, bytes));
+    return out_.send(peer, s, bytes, granule, shares(peer, s, bytes));
   }
   sent entrust(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
     bool const here = out_.entrusts(bytes.size()) && world_.contains(bytes) && world_.contains({back, bytes.size()});
