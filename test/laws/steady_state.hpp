@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <laws/operators.hpp>
+#include <support/heap_and_locks.hpp>
+#include <tutti/collective/allgather.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/alltoall.hpp>
+#include <tutti/collective/barrier.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/gather.hpp>
+#include <tutti/collective/reduce.hpp>
+#include <tutti/collective/reduce_scatter.hpp>
+#include <tutti/collective/scatter.hpp>
+#include <tutti/collective/send_recv.hpp>
+#include <tutti/reduction/functor.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/topology/star.hpp>
+
+#include <new>
+#include <span>
+#include <thread>
+
+namespace laws {
+
+/// How often an operation is run before it is prepared, and how often it is watched then.
+inline constexpr int operations_to_warm_up = 64;
+inline constexpr int steady_operations = 200;
+
+/// What `operate` asks for on this rank in the steady state, in words; nothing if it asks for nothing.
+///
+/// `rounds`: so many times it may be watched until nobody asks for anything. A transport may have to see how
+/// many messages arrive early at most before it has room for all of them; an operation that asks now and then
+/// would ask for ever.
+template <class World, class Operate>
+[[nodiscard]] std::string asks_for(World& world, int rounds, Operate operate) {
+  tutti::allreduce most{world, tutti::doubling{}, tutti::max<std::uint64_t>{}};
+  for (int i = 0; i < operations_to_warm_up; ++i) {
+    operate();
+  }
+  support::heap_and_locks used;
+  for (std::uint64_t asked = 1; asked != 0 && rounds > 0; --rounds) {
+    auto const before = support::counted_by_now;
+    for (int i = 0; i < steady_operations; ++i) {
+      operate();
+    }
+    used = support::counted_by_now - before;
+    asked = used.allocations + used.locks;
+    most(std::span(&asked, 1));
+  }
+  return used.allocations + used.locks == 0
+             ? ""
+             : std::to_string(used.allocations) + " allocations and " + std::to_string(used.locks) + " locks in " +
+                   std::to_string(steady_operations) + " operations";
+}
+
+/// A prepared operation asks for no memory and takes no lock: what any of them does ask for.
+template <class World>
+[[nodiscard]] std::string steady_state(World& world, std::size_t bytes, int rounds = 1) {
+  using T = std::uint32_t;
+  rank_type const n = world.size();
+  rank_type const me = world.rank();
+  std::size_t const count = bytes / sizeof(T);
+  std::vector<T> const input(count, 1);
+  std::vector<T> output(count);
+  std::vector<T> other(count);
+  std::vector<T> const mine(input.begin(), input.begin() + static_cast<std::ptrdiff_t>(block_of(input, n, me).size()));
+  std::vector<T> part(mine.size());
+  std::vector<T> const wide(count * n, 1);
+  std::vector<T> wide_output(count * n);
+  tutti::sum<T> const add;
+
+  std::string complaint;
+  auto const law = [&](std::string const& name, auto operate) {  // every rank tries all, so that they keep in step
+    std::string const found = asks_for(world, rounds, operate);
+    if (complaint.empty() && !found.empty()) {
+      complaint = name + " of " + std::to_string(bytes) + " bytes: " + found;
+    }
+  };
+
+  auto const allreduces = [&](auto topology) {
+    tutti::allreduce op{world, topology, add};
+    std::string const name = "allreduce over " + std::string(decltype(topology)::name);
+    law(name + " in place", [&] { op(output); });
+    law(name + " out of place", [&] { op(input, output); });
+    law(name + " started", [&] { op.start(output).wait(); });
+    law(name + " started twice, tested", [&] {
+      auto one = op.start(output);
+      auto two = op.start(input, other);
+      while (!one.test() || !two.test()) {
+        std::this_thread::yield();
+      }
+    });
+    op.segment(256);
+    law(name + " in segments", [&] { op(output); });
+  };
+  allreduces(tutti::doubling{});
+  allreduces(tutti::ring{});
+  allreduces(tutti::butterfly{});
+  allreduces(tutti::binary_tree{});
+
+  std::vector<float> const floats(count, 1);
+  std::vector<float> mean(count);
+  tutti::allreduce mean_of{world, tutti::ring{}, wide_mean{}};
+  law("allreduce with accumulators that are no elements", [&] { mean_of(floats, mean); });
+
+  tutti::reduce reduce{world, tutti::binary_tree{}, add};
+  law("reduce", [&] { reduce(input, output, 0); });
+  tutti::broadcast share{world, tutti::binary_tree{}};
+  law("broadcast", [&] { share(output, 0); });
+  tutti::reduce_scatter scatter_sums{world, tutti::ring{}, add};
+  law("reduce_scatter", [&] { scatter_sums(input, part); });
+  tutti::allgather collect{world, tutti::ring{}};
+  law("allgather", [&] { collect(mine, output); });
+  tutti::gather gather{world, tutti::star{}};
+  law("gather", [&] { gather(mine, output, 0, count); });
+  tutti::scatter scatter{world, tutti::star{}};
+  law("scatter", [&] { scatter(input, part, 0, count); });
+  tutti::alltoall exchange{world, tutti::direct{}};
+  law("alltoall", [&] { exchange(wide, wide_output); });
+  tutti::barrier meet{world, tutti::doubling{}};
+  law("barrier", [&] { meet(); });
+  tutti::send give{world};
+  tutti::recv take{world};
+  law("send and recv", [&] {
+    auto pending = give.start(input, (me + 1) % n);
+    take(output, (me + n - 1) % n);
+    pending.wait();
+  });
+  return complaint;
+}
+
+/// What a reduction asks for is seen, so the laws above can fail.
+template <class World>
+[[nodiscard]] std::string what_is_asked_for_is_seen(World& world) {
+  auto const seen = [&](auto&& request) {
+    tutti::allreduce op{world, tutti::doubling{}, tutti::reduce_with<int>([&](int a, int b) {
+                          request();
+                          return a + b;
+                        })};
+    int x = 1;
+    return asks_for(world, 1, [&] { op(std::span(&x, 1)); });
+  };
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  std::string const of_memory = seen([] { ::operator delete(::operator new(1)); });
+  std::string const of_locks = seen([&] {
+    ::pthread_mutex_lock(&mutex);
+    ::pthread_mutex_unlock(&mutex);
+  });
+  return of_memory.starts_with("200 allocations and 0") && of_locks.starts_with("0 allocations and 200")
+             ? ""
+             : "counted " + of_memory + "; " + of_locks;
+}
+
+}  // namespace laws

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <laws/operators.hpp>
+#include <support/system_calls.hpp>
+#include <tutti/bootstrap/threads.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/reduce.hpp>
+#include <tutti/collective/send_recv.hpp>
+#include <tutti/communicator.hpp>
+#include <tutti/reduction/functor.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/topology/star.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <span>
+#include <sys/syscall.h>
+#include <thread>
+#include <unistd.h>
+
+namespace laws {
+
+/// Whether system calls can be seen here, for a test's precondition.
+inline boost::test_tools::assertion_result system_calls_are_seen(boost::unit_test::test_unit_id) {
+  boost::test_tools::assertion_result able(true);
+  std::string why = support::system_calls::why_not();
+  if (why.empty() && support::system_calls::first_of([] { std::ignore = tutti::steady_now(); }) >= 0) {
+    why = "reading the clock is a system call on this machine";
+  }
+  if (!why.empty()) {
+    able = false;
+    able.message() << "system calls are not seen: " << why;
+  }
+  return able;
+}
+
+/// The same, and that two ranks have a core each: with fewer they must yield to each other.
+inline boost::test_tools::assertion_result cores_for_two(boost::unit_test::test_unit_id id) {
+  auto able = system_calls_are_seen(id);
+  if (able && std::thread::hardware_concurrency() < 2) {
+    able = false;
+    able.message() << "two ranks have one core";
+  }
+  return able;
+}
+
+inline constexpr int watched_operations = 200;
+
+/// The first system call that `operate` makes in so many runs, in words; nothing if it makes none.
+template <class Operate>
+[[nodiscard]] std::string calls_the_system(Operate operate) {
+  for (int i = 0; i < 64; ++i) {  // one for each lane, and then some
+    operate();
+  }
+  long const call = support::system_calls::first_of([&] {
+    for (int i = 0; i < watched_operations; ++i) {
+      operate();
+    }
+  });
+  return call < 0 ? "" : "system call " + std::to_string(call);
+}
+
+/// Both ranks of a world, in one thread: what either does, the other has done its part for, and so nobody ever
+/// waits. Operations make no system call then.
+template <class World>
+[[nodiscard]] std::string no_call_without_waiting(World& zero, World& one, std::size_t bytes) {
+  using T = std::uint32_t;
+  std::vector<T> const input(bytes / sizeof(T), 1);
+  std::vector<T> x(input);
+  std::vector<T> y(input);
+  tutti::sum<T> const add;
+  std::string complaint;
+  auto const law = [&](std::string const& name, auto operate) {
+    std::string const found = calls_the_system(operate);
+    if (complaint.empty() && !found.empty()) {
+      complaint = name + " of " + std::to_string(bytes) + " bytes: " + found;
+    }
+  };
+
+  {
+    tutti::allreduce mine{zero, tutti::doubling{}, add};
+    tutti::allreduce theirs{one, tutti::doubling{}, add};
+    law("allreduce, rank 0 blocking", [&] {
+      auto pending = theirs.start(y);
+      mine(x);
+      pending.wait();
+    });
+    law("allreduce, rank 1 blocking, out of place", [&] {
+      auto pending = mine.start(input, x);
+      theirs(input, y);
+      pending.wait();
+    });
+  }
+  {
+    tutti::allreduce mine{zero, tutti::ring{}, add};
+    tutti::allreduce theirs{one, tutti::ring{}, add};
+    law("allreduce by ring, both started", [&] {
+      auto a = mine.start(x);
+      auto b = theirs.start(y);
+      zero.poll();
+      one.poll();
+      zero.poll();
+      b.wait();
+      a.wait();
+    });
+  }
+  tutti::broadcast tell{zero, tutti::binary_tree{}};
+  tutti::broadcast hear{one, tutti::binary_tree{}};
+  law("broadcast", [&] {
+    tell(x, 0);
+    hear(y, 0);
+  });
+  tutti::reduce collect{zero, tutti::star{}, add};
+  tutti::reduce contribute{one, tutti::star{}, add};
+  law("reduce", [&] {
+    contribute(y, 0);
+    collect(x, 0);
+  });
+  tutti::send give{zero};
+  tutti::recv take{one};
+  law("send and recv", [&] {
+    give(x, 1);
+    take(y, 0);
+  });
+  return complaint;
+}
+
+/// Runs `check(zero, one)` on both ranks of a world of two, in one thread.
+template <class Transport, class Check>
+[[nodiscard]] std::string in_one_thread(Check check) {
+  using world_type = tutti::communicator<Transport>;
+  world_type* other = nullptr;
+  auto const ends = tutti::run_threads(2, [&](tutti::thread_rendezvous& meet) -> std::string {
+    world_type world(meet);
+    if (meet.rank() == 1) {
+      other = &world;
+    }
+    meet.exchange("made");
+    std::string const complaint = meet.rank() == 0 ? check(world, *other) : "";
+    meet.exchange("used");
+    return complaint;
+  });
+  return ends[0] ? ends[0].value() : ends[0].failure().text;
+}
+
+/// Two ranks with a core each make no system call, either, as long as both keep their cores. That somebody does
+/// not is up to the machine: who waits for him longer than he spins yields to others. So there must be a quiet run
+/// of many operations in a row among many runs; one alone proves that no operation has to call the system.
+template <class World, class Operate>
+[[nodiscard]] std::string has_a_quiet_run(World& world, int runs, Operate operate) {
+  tutti::allreduce most{world, tutti::doubling{}, tutti::max<long>{}};
+  long call = 0;
+  while (runs-- > 0 && call >= 0) {
+    world.naps(0);
+    call = support::system_calls::first_of([&] {
+      for (int i = 0; i < watched_operations; ++i) {
+        operate();
+      }
+    });
+    most(std::span(&call, 1));
+  }
+  return call < 0 ? "" : "no run without a system call, such as number " + std::to_string(call);
+}
+
+template <class World>
+[[nodiscard]] std::string no_call_with_cores(World& world) {
+  constexpr int patience = 2000;
+  std::string complaint;
+  for (std::size_t const bytes : {4UL, 1024UL, 16384UL}) {
+    std::vector<float> const input(bytes / sizeof(float), 1);
+    std::vector<float> x(input);
+    auto const law = [&](auto topology) {
+      tutti::allreduce op{world, topology, tutti::max<float>{}};
+      auto const try_one = [&](char const* how, auto operate) {
+        if (complaint.empty()) {  // the ranks agree: what either finds, both do
+          std::string const found = has_a_quiet_run(world, patience, operate);
+          complaint = found.empty()
+                          ? ""
+                          : std::string(decltype(topology)::name) + how + std::to_string(bytes) + " bytes: " + found;
+        }
+      };
+      try_one(" in place, ", [&] { op(x); });
+      try_one(" out of place, ", [&] { op(input, x); });
+      try_one(" started, ", [&] { op.start(x).wait(); });
+    };
+    law(tutti::doubling{});
+    law(tutti::ring{});
+    law(tutti::butterfly{});
+  }
+  return complaint;
+}
+
+/// A reduction that makes a system call.
+[[nodiscard]] inline auto calling_sum() {
+  return tutti::reduce_with<int>([](int a, int b) {
+    ::getppid();
+    return a + b;
+  });
+}
+
+/// A system call in an operation is seen, so the laws above can fail.
+template <class World>
+[[nodiscard]] std::string calls_are_seen_without_waiting(World& zero, World& one) {
+  int x = 1;
+  int y = 1;
+  tutti::allreduce mine{zero, tutti::doubling{}, calling_sum()};
+  tutti::allreduce theirs{one, tutti::doubling{}, calling_sum()};
+  auto const found = calls_the_system([&] {
+    auto pending = theirs.start(std::span(&y, 1));
+    mine(std::span(&x, 1));
+    pending.wait();
+  });
+  return found == "system call " + std::to_string(SYS_getppid) ? "" : "what was seen: " + found;
+}
+template <class World>
+[[nodiscard]] std::string calls_are_seen_with_cores(World& world) {
+  int x = 1;
+  tutti::allreduce op{world, tutti::doubling{}, calling_sum()};
+  return has_a_quiet_run(world, 20, [&] { op(std::span(&x, 1)); }).empty() ? "nothing was seen" : "";
+}
+
+}  // namespace laws

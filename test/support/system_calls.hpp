@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <csignal>
+#include <cstdlib>
+#include <sys/prctl.h>
+#include <ucontext.h>
+
+namespace support {
+
+/// Sees whether a thread makes a system call between two points. The kernel turns the call into a signal
+/// ("syscall user dispatch", Linux 5.11); that takes neither privileges nor another process, and switching it
+/// on and off is a store to memory. What the C library reads without the kernel, such as the clock, is no call.
+class system_calls {
+ public:
+  /// Whether this machine can tell. What `why_not` says is for people.
+  [[nodiscard]] static char const* why_not() noexcept {
+#if defined(__x86_64__)
+    if (!watch()) {
+      return "the kernel has no syscall user dispatch, or this container does not allow it";
+    }
+    return "";
+#else
+    return "it is written for x86-64";
+#endif
+  }
+
+  /// The number of the first system call that f makes, on this thread; negative if it makes none.
+  /// @pre why_not() said nothing
+  template <class F>
+  [[nodiscard]] static long first_of(F&& f) {
+    watch();
+    first_ = -1;
+    selector_ = dispatched;
+    try {
+      f();
+    } catch (...) {
+      selector_ = allowed;
+      throw;
+    }
+    selector_ = allowed;
+    return first_;
+  }
+
+ private:
+  static constexpr char allowed = 0;
+  static constexpr char dispatched = 1;
+
+  /// Tells the kernel where this thread's selector is.
+  static bool watch() noexcept {
+#if defined(__x86_64__)
+    struct sigaction action {};
+    action.sa_sigaction = &caught;
+    action.sa_flags = SA_SIGINFO;
+    return ::sigaction(SIGSYS, &action, nullptr) == 0 &&
+           ::prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &selector_) == 0;
+#else
+    return false;
+#endif
+  }
+
+#if defined(__x86_64__)
+  /// Notes the call, and lets it happen: the instruction, two bytes long, is run again. Later calls go unseen.
+  static void caught(int, siginfo_t* info, void* where) noexcept {
+    selector_ = allowed;
+    first_ = info->si_syscall;
+    auto& registers = static_cast<ucontext_t*>(where)->uc_mcontext.gregs;
+    registers[REG_RAX] = info->si_syscall;
+    registers[REG_RIP] -= 2;
+  }
+#endif
+
+  static inline thread_local constinit char volatile selector_ = allowed;
+  static inline thread_local constinit long volatile first_ = -1;
+};
+
+}  // namespace support
