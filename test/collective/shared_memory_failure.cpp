@@ -20,6 +20,10 @@ BOOST_AUTO_TEST_CASE(different_calls) {
   laws::every_difference_is_found<shared_memory>();
 }
 
+BOOST_AUTO_TEST_CASE(different_groupings) {
+  laws::a_different_grouping_is_found<shared_memory>();
+}
+
 BOOST_AUTO_TEST_CASE(different_roots) {
   laws::a_different_root_is_found<shared_memory>();
 }

@@ -9,6 +9,7 @@
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/doubling.hpp>
+#include <tutti/topology/hierarchical.hpp>
 #include <tutti/topology/ring.hpp>
 
 #include <algorithm>
@@ -164,6 +165,54 @@ void every_difference_is_found() {
                                        }));
 }
 
+/// Ranks that take each other for members of different hosts are told so.
+template <class Transport>
+void a_different_grouping_is_found() {
+  using tutti::hierarchical;
+  auto const failures = [](rank_type n, auto make) {
+    std::vector<tutti::rank_failure> all;
+    for (auto const& end : tutti::spawn<Transport>(n, [&](auto& world) {
+           world.deadline(std::chrono::seconds(20));
+           tutti::allreduce sum{world, make(world.rank()), tutti::sum<float>{}};
+           std::vector<float> v(100, 1);
+           sum(v);
+           tutti::barrier{world, tutti::ring{}}();
+         })) {
+      all.push_back(end ? tutti::rank_failure{} : end.failure());
+    }
+    return all;
+  };
+  auto const both_are_shown = [](auto const& all, char const* one, char const* other) {
+    bool shown = false;
+    for (auto const& why : all) {
+      BOOST_TEST((why.kind == failure::mismatch), why.text);
+      shown = shown || (why.text.find(one) != std::string::npos && why.text.find(other) != std::string::npos);
+    }
+    BOOST_TEST(shown, "nobody shows both groupings: " << all[0].text);
+  };
+  both_are_shown(failures(4,
+                          [](rank_type me) {
+                            return hierarchical{tutti::binary_tree{}, tutti::ring{}, me == 3 ? 4U : 2U};
+                          }),
+                 "x 100, hosts of 2)", "x 100, hosts of 4)");
+
+  // As many hosts of as many ranks, and other ranks on them.
+  tutti::host_map const blocks(std::vector{0, 0, 1, 1});
+  tutti::host_map const dealt(std::vector{0, 1, 0, 1});
+  both_are_shown(failures(4,
+                          [&](rank_type me) {
+                            return hierarchical{tutti::binary_tree{}, tutti::ring{}, me == 1 ? dealt : blocks};
+                          }),
+                 "x 100, hosts ", "but rank ");
+
+  // Said otherwise, and the same.
+  for (auto const& why : failures(3, [](rank_type me) {
+         return hierarchical{tutti::binary_tree{}, tutti::ring{}, me == 0 ? 3U : 8U};
+       })) {
+    BOOST_TEST((why.kind == failure::none), why.text);
+  }
+}
+
 /// Roots that differ, in an operation that has one.
 template <class Transport>
 void a_different_root_is_found() {
@@ -207,7 +256,9 @@ void a_dropped_request_is_named() {
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
     std::vector<float> v(100000, 1);
     if (world.rank() == 1) {
-      { auto dropped = sum.start(v); }
+      {
+        auto dropped = sum.start(v);
+      }
       throw std::runtime_error("dropped");
     }
     sum(v);

@@ -195,4 +195,34 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
   }
 }
 
+// How the ranks are grouped counts, and not how that was said.
+BOOST_AUTO_TEST_CASE(settings_tell_groupings_apart) {
+  auto const identity = [](auto const& topology, rank_type n) { return topology.settings(n).identity; };
+  auto const label = [](auto const& topology, rank_type n) { return std::string(topology.settings(n).label); };
+  auto const of = [](rank_type each) { return hierarchical{binary_tree{}, ring{}, each}; };
+  host_map const pairs(std::vector{0, 0, 1, 1, 2, 2});
+  host_map const dealt(std::vector{0, 1, 2, 0, 1, 2});
+  hierarchical const by_pairs{binary_tree{}, ring{}, pairs};
+  hierarchical const by_dealt{binary_tree{}, ring{}, dealt};
+
+  for (rank_type a = 1; a <= 6; ++a) {
+    for (rank_type b = 1; b <= 6; ++b) {
+      BOOST_TEST((identity(of(a), 6) == identity(of(b), 6)) == (a == b));
+    }
+  }
+  BOOST_TEST(identity(of(6), 6) == identity(of(100), 6));
+  BOOST_TEST(identity(of(2), 6) == identity(by_pairs, 6));
+  BOOST_TEST(identity(of(2), 6) != identity(by_dealt, 6));
+  BOOST_TEST(identity(of(3), 6) != identity(by_dealt, 6));
+  // Parts have settings, too.
+  BOOST_TEST(identity(hierarchical{of(2), ring{}, 6U}, 6) != identity(hierarchical{of(3), ring{}, 6U}, 6));
+  BOOST_TEST(identity(hierarchical{binary_tree{}, of(2), 1U}, 6) !=
+             identity(hierarchical{binary_tree{}, of(3), 1U}, 6));
+
+  BOOST_TEST(label(of(2), 6) == "hosts of 2");
+  BOOST_TEST(label(of(65535), 6) == "hosts of 655");  // as much as there is room for
+  BOOST_TEST(label(by_pairs, 6).starts_with("hosts "));
+  BOOST_TEST(label(by_pairs, 6) != label(by_dealt, 6));
+}
+
 }  // namespace

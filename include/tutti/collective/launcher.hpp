@@ -4,7 +4,10 @@
 #include <tutti/collective/execution.hpp>
 #include <tutti/collective/request.hpp>
 #include <tutti/core/owned.hpp>
+#include <tutti/topology/concept.hpp>
 
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 namespace tutti {
@@ -45,7 +48,11 @@ class launcher {
         topology_(topology),
         blocking_(new execution_type(world, topology, payload)),
         pool_(new pool),
-        deadline_(world.deadline()) {}
+        deadline_(world.deadline()) {
+    if constexpr (has_settings<Topology>) {
+      agreed_ = topology.settings(world.size());
+    }
+  }
 
   [[nodiscard]] Communicator& world() const noexcept { return *world_; }
   [[nodiscard]] Topology const& topology() const noexcept { return topology_; }
@@ -90,6 +97,10 @@ class launcher {
   call& tell(call& what, std::size_t count) const noexcept {
     what.count = count;
     what.identity ^= static_cast<std::uint32_t>((segment_ * 0x9e3779b97f4a7c15U) >> 32);
+    if constexpr (has_settings<Topology>) {
+      what.identity ^= agreed_.identity;
+      std::memcpy(what.topology, agreed_.label, sizeof what.topology);
+    }
     return what;
   }
 
@@ -104,7 +115,10 @@ class launcher {
   }
 
   Communicator* world_;
+  struct nothing {};
+
   [[no_unique_address]] Topology topology_;
+  [[no_unique_address]] std::conditional_t<has_settings<Topology>, topology_settings, nothing> agreed_;
   owned<execution_type> blocking_;
   owned<pool, leave_pool> pool_;
   duration deadline_;

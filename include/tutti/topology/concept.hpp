@@ -91,4 +91,17 @@ concept offers = topology<T> && requires(T const t, Op const op, rank_type n, ra
   { t.at(op, n, me, i) } -> std::same_as<step>;           // its step i
 };
 
+/// What the ranks of an operation must agree upon besides the type of their topology: a hash of it, and how it
+/// is called in errors.
+struct topology_settings {
+  std::uint32_t identity = 0;
+  char label[call::text] = {};
+};
+
+/// A topology that is made with arguments, of which `settings(n)` tells whether the ranks gave the same.
+template <class T>
+concept has_settings = topology<T> && requires(T const t, rank_type n) {
+  { t.settings(n) } -> std::same_as<topology_settings>;
+};
+
 }  // namespace tutti

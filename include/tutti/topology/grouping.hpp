@@ -10,14 +10,31 @@ namespace tutti {
 /// Puts n ranks into groups, such as hosts. The members of a group are numbered from 0 on, in the order
 /// of their ranks.
 template <class G>
-concept grouping = std::copyable<G> && requires(G const g, rank_type n, rank_type k, rank_type i) {
+concept grouping = std::copyable<G> && requires(G const g, rank_type n, rank_type k, rank_type i,
+                                                std::uint32_t identity, char (&text)[call::text]) {
   { G::in_rank_order } -> std::convertible_to<bool>;  // each group is an interval of ranks
   { g.groups(n) } -> std::same_as<rank_type>;
-  { g.group(n, k) } -> std::same_as<rank_type>;      // of rank k
-  { g.local(n, k) } -> std::same_as<rank_type>;      // rank k's number in its group
-  { g.size(n, k) } -> std::same_as<rank_type>;       // of group k
-  { g.member(n, k, i) } -> std::same_as<rank_type>;  // member i of group k
+  { g.group(n, k) } -> std::same_as<rank_type>;       // of rank k
+  { g.local(n, k) } -> std::same_as<rank_type>;       // rank k's number in its group
+  { g.size(n, k) } -> std::same_as<rank_type>;        // of group k
+  { g.member(n, k, i) } -> std::same_as<rank_type>;   // member i of group k
+  { g.label(identity, text) } -> std::same_as<void>;  // how a grouping with this hash is called in errors
 };
+
+/// Writes words and a number, as much as there is room for.
+constexpr void put_label(char (&to)[call::text], std::string_view words, std::uint32_t number, std::uint32_t base) {
+  char digits[10] = {};
+  std::size_t left = 0;
+  do {
+    digits[left++] = "0123456789abcdef"[number % base];
+    number /= base;
+  } while (number != 0);
+  std::size_t at = words.copy(to, call::text - 1);
+  while (left > 0 && at + 1 < call::text) {
+    to[at++] = digits[--left];
+  }
+  to[at] = 0;
+}
 
 /// So many ranks each, one group after the other; what is left makes a last, smaller one.
 class consecutive {
@@ -38,6 +55,7 @@ class consecutive {
   [[nodiscard]] constexpr rank_type member(rank_type, rank_type group, rank_type i) const noexcept {
     return group * each_ + i;
   }
+  constexpr void label(std::uint32_t, char (&text)[call::text]) const { put_label(text, "hosts of ", each_, 10); }
 
  private:
   rank_type each_;
@@ -65,6 +83,10 @@ class basic_by_host {
   }
   [[nodiscard]] constexpr rank_type member(rank_type, rank_type group, rank_type i) const noexcept {
     return map_->members(group)[i];
+  }
+  /// Its sizes need not differ from those of another map that puts the ranks elsewhere.
+  constexpr void label(std::uint32_t identity, char (&text)[call::text]) const {
+    put_label(text, "hosts ", identity >> 8, 16);
   }
 
  private:

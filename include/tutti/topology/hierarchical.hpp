@@ -5,6 +5,7 @@
 #include <tutti/topology/tree.hpp>
 
 #include <array>
+#include <type_traits>
 #include <utility>
 
 namespace tutti {
@@ -61,6 +62,28 @@ class hierarchical {
   constexpr hierarchical(Inner inner, Outer outer, host_map const& hosts)
     requires std::same_as<Groups, by_host>
       : hierarchical(inner, outer, by_host(hosts)) {}
+
+  /// Which ranks are in one group, however that was said: "hosts of 4", "hosts 1f3a9c".
+  /// @throws precondition_error if the hosts are those of another world
+  [[nodiscard]] constexpr topology_settings settings(rank_type n) const {
+    topology_settings s;
+    const rank_type groups = groups_.groups(n);
+    s.identity = groups;
+    for (rank_type r = 0; r < n; ++r) {
+      s.identity = (s.identity ^ groups_.group(n, r)) * 16777619U;
+    }
+    groups_.label(s.identity, s.label);
+    auto const add_part = [&](auto const& part, rank_type size) {
+      if constexpr (has_settings<std::remove_cvref_t<decltype(part)>>) {
+        s.identity = (s.identity ^ part.settings(size).identity) * 16777619U;
+      }
+    };
+    add_part(outer_, groups);
+    for (rank_type group = 0; group < groups; ++group) {
+      add_part(inner_, groups_.size(n, group));
+    }
+    return s;
+  }
 
   /// The vector is cut so that the blocks of every stage are whole numbers of blocks.
   template <class Op>
