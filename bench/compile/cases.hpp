@@ -37,6 +37,19 @@ inline std::vector<compile_case> compile_cases() {
   uses("allreduce, ring, also started", "loopback", ring + "x(a); x.start(b).wait();");
   uses("allreduce, ring, also out of place", "loopback", ring + "x(a); x(a, b);");
   uses("allreduce, ring, sum and max", "loopback", ring + "x(a); allreduce y{world, ring{}, max<float>{}}; y(a);");
+  // Five topologies of which the program chooses one: each compiled in, or all of them as plans.
+  std::string compiled_in = "switch (b.size()) {\n";
+  std::string planned = "auto const steps = [&] {\nswitch (b.size()) {\n";
+  int choice = 0;
+  for (std::string const topology : {"ring", "doubling", "butterfly", "binary_tree", "star"}) {
+    std::string const label = choice == 4 ? "default" : "case " + std::to_string(choice);
+    compiled_in += label + ": { allreduce x{world, " + topology + "{}, sum<float>{}}; x(a); break; }\n";
+    planned += label + ": return plan<false>(" + topology + "{}, op::allreduce{}, world.size(), world.rank());\n";
+    ++choice;
+  }
+  uses("allreduce, one of five, compiled in", "loopback", compiled_in + "}");
+  uses("allreduce, one of five, planned", "loopback",
+       planned + "}\n}();\nallreduce x{world, steps.view(), sum<float>{}}; x(a);");
   uses("broadcast, binary_tree", "loopback", "broadcast x{world, binary_tree{}}; x(a, 0);");
   uses("reduce, binary_tree", "loopback", "reduce x{world, binary_tree{}, sum<float>{}}; x(a, 0);");
   uses("reduce_scatter, ring", "loopback", "reduce_scatter x{world, ring{}, sum<float>{}}; x(a, b);");

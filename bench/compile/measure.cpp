@@ -87,6 +87,21 @@ class temporary_folder {
   std::string path_;
 };
 
+/// The cases whose names contain a text, and those that they are compared with.
+std::vector<compile_case> chosen(std::vector<compile_case> all, std::string const& text) {
+  auto const wanted = [&](compile_case const& c) { return c.name.find(text) != std::string::npos; };
+  std::vector<compile_case> some;
+  for (std::size_t i = all.size(); i-- > 0;) {  // what a case is compared with comes before it
+    bool const compared =
+        std::any_of(some.begin(), some.end(), [&](auto const& c) { return c.against == all[i].name; });
+    if (compared || wanted(all[i])) {
+      some.push_back(std::move(all[i]));
+    }
+  }
+  std::reverse(some.begin(), some.end());
+  return some;
+}
+
 struct figures {
   std::vector<double> seconds = {};
   long code = 0;
@@ -98,6 +113,7 @@ int main(int argc, char** argv) try {
   std::string compiler = "c++";
   std::string include = "include";
   std::string json;
+  std::string only;
   std::vector<std::string> flags = {"-O2"};
   int runs = 7;
   CLI::App app("What including and using tutti costs the compiler");
@@ -105,12 +121,13 @@ int main(int argc, char** argv) try {
   app.add_option("--include", include, "the folder that contains tutti/")->capture_default_str();
   app.add_option("--flags", flags, "what else the compiler is told")->capture_default_str();
   app.add_option("--runs", runs, "how often each case is compiled")->capture_default_str()->check(CLI::Range(1, 1000));
+  app.add_option("--only", only, "only cases whose names contain this, and what they are compared with");
   app.add_option("--json", json, "where to write the figures");
   CLI11_PARSE(app, argc, argv);
 
   temporary_folder const folder;
   setenv("CCACHE_DISABLE", "1", 1);  // in case the compiler is ccache in disguise
-  auto const cases = compile_cases();
+  auto const cases = chosen(compile_cases(), only);
   std::map<std::string, figures> measured;
   for (int i = 0; i < runs; ++i) {
     for (std::size_t c = 0; c < cases.size(); ++c) {

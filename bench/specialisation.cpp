@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What does it buy that the topology is in the type? Two pinned threads sum vectors of floats over loopback: with
+// the topology compiled in, with the number of ranks in the type as well, and with the same schedule as a plan, the
+// one type of all topologies that are chosen at run time. They take turns; medians, and medians of ratios of a round.
+// What it costs to compile: bench/compile.
+//
+//   specialisation [rounds=41] [milliseconds=1]
+#include "common/clock.hpp"
+#include "common/settings.hpp"
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/planned.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/topology/star.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <pthread.h>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr std::array<std::size_t, 6> sizes{4, 64, 1024, 4096, 16384, 65536};
+
+/// Nanoseconds of one operation, in a round of each of the three.
+struct times {
+  std::string_view topology;
+  std::size_t bytes;
+  std::vector<double> compiled{};
+  std::vector<double> sized{};
+  std::vector<double> planned{};
+};
+
+void pin(unsigned core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(core % std::max(std::thread::hardware_concurrency(), 1U), &set);
+  ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
+}
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+double median_of_ratios(std::vector<double> const& a, std::vector<double> const& b) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ratios.push_back(a[i] / b[i]);
+  }
+  return median(std::move(ratios));
+}
+
+/// Of so many calls in a row. Not to be inlined: the contenders' loops shall differ in what they call and in
+/// nothing else.
+template <class Sum>
+[[gnu::noinline]] double measure(Sum& sum, std::span<float> v, std::size_t calls) {
+  sum(v);  // both ranks are here
+  std::int64_t const begin = bench::now();
+  for (std::size_t i = 0; i < calls; ++i) {
+    sum(v);
+  }
+  return static_cast<double>(bench::now() - begin) / static_cast<double>(calls);
+}
+
+template <class Topology, class World, class SizedWorld>
+void compare(World& world, SizedWorld& sized_world, bench::settings const& s, std::vector<times>& all) {
+  tutti::sum<float> const add;
+  tutti::plan<false> const steps(Topology{}, tutti::op::allreduce{}, world.size(), world.rank());
+  tutti::allreduce compiled{world, Topology{}, add};
+  tutti::allreduce sized{sized_world, Topology{}, add};
+  tutti::allreduce planned{world, steps.view(), add};
+  for (std::size_t const bytes : sizes) {
+    std::vector<float> v(bytes / sizeof(float));
+    std::size_t const calls = s.number("milliseconds", 1) * 1'000'000 / (150 + bytes / 8);
+    times t{Topology::name, bytes};
+    for (std::size_t round = 0; round < s.number("rounds", 41); ++round) {
+      for (std::size_t turn = round; turn < round + 3; ++turn) {  // whoever is first shall not always be
+        turn % 3 == 0   ? t.compiled.push_back(measure(compiled, v, calls))
+        : turn % 3 == 1 ? t.sized.push_back(measure(sized, v, calls))
+                        : t.planned.push_back(measure(planned, v, calls));
+      }
+    }
+    all.push_back(std::move(t));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  bench::settings s;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--help") {
+      std::puts("usage: specialisation [rounds=41] [milliseconds=1]\n\nTopologies compiled in, and the same as plans.");
+      return 0;
+    }
+    s.add(argv[i]);
+  }
+  auto const results = tutti::run_threads(2, [&](auto& meet) {
+    pin(meet.rank());
+    tutti::communicator<tutti::loopback> world(meet);
+    tutti::communicator<tutti::loopback, 2> sized(meet);
+    std::vector<times> all;
+    compare<tutti::doubling>(world, sized, s, all);
+    compare<tutti::butterfly>(world, sized, s, all);
+    compare<tutti::ring>(world, sized, s, all);
+    compare<tutti::binary_tree>(world, sized, s, all);
+    compare<tutti::star>(world, sized, s, all);
+    return all;
+  });
+  std::printf("%-12s %7s %12s %12s %12s %16s %16s\n", "", "bytes", "compiled in", "size, too", "plan",
+              "plan / compiled", "size / compiled");
+  for (times const& t : results[0].value()) {
+    std::printf("%-12s %7zu %9.0f ns %9.0f ns %9.0f ns %16.2f %16.2f\n", t.topology.data(), t.bytes, median(t.compiled),
+                median(t.sized), median(t.planned), median_of_ratios(t.planned, t.compiled),
+                median_of_ratios(t.sized, t.compiled));
+  }
+  return 0;
+} catch (std::exception const& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
+}
