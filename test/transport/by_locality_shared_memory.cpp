@@ -1,45 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE transport_by_locality_shared_memory
-#include <laws/locality.hpp>
+#include <laws/locality_cases.hpp>
 #include <support/process_ranks.hpp>
 #include <tutti/transport/shared_memory.hpp>
 
 namespace {
 
-using tutti::shared_memory;
-using ranks = tutti::support::process_ranks;
-using mixed = tutti::laws::world<tutti::support::emulated_hosts<shared_memory, tutti::tcp, 2>, ranks>;
-using uneven = tutti::laws::world<tutti::support::emulated_hosts<shared_memory, tutti::tcp, 3>, ranks>;
-using namespace tutti::laws;
+using laws_between_hosts = tutti::laws::between_hosts<tutti::shared_memory, tutti::support::process_ranks>;
 
-BOOST_AUTO_TEST_CASE(delivery) {
-  on_some_hosts<shared_memory, ranks>([]<class World>() {
-    for (tutti::rank_type const n : {1U, 2U, 5U}) {
-      delivers_everything_in_order<World>(n, 100'003);
-    }
-  });
-  delivers_everything_in_order<mixed>(4, 5 << 20);
-  delivers_everything_in_order<uneven>(5, 100'003);
-}
-BOOST_AUTO_TEST_CASE(more_ranks_than_processors) {
-  delivers_everything_in_order<uneven>(17, 1000);
-}
-BOOST_AUTO_TEST_CASE(granules) {
-  on_some_hosts<shared_memory, ranks>([]<class World>() { keeps_granules_whole<World>(); });
-}
-BOOST_AUTO_TEST_CASE(streams) {
-  on_some_hosts<shared_memory, ranks>([]<class World>() { keeps_streams_apart<World>(2, 300); });
-  keeps_streams_apart<mixed>(4, 200);
-  keeps_streams_apart<uneven>(17, 20);
-}
-BOOST_AUTO_TEST_CASE(lanes) {
-  full_lanes_hold_up_no_other<mixed>(1000, 100'000);
-}
-BOOST_AUTO_TEST_CASE(views) {
-  on_some_hosts<shared_memory, ranks>([]<class World>() {
-    views_are_stable_until_released<World>(8);
-    views_are_stable_until_released<World>(5000);
-  });
-}
+support::cases const all = laws_between_hosts::delivering();
 
 }  // namespace

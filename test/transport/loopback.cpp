@@ -1,40 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE transport_loopback
-#include <laws/transport.hpp>
+#include <laws/memory_cases.hpp>
 #include <support/thread_ranks.hpp>
 #include <tutti/transport/loopback.hpp>
 
 namespace {
 
-using tutti::loopback;
-using world = tutti::laws::world<loopback, tutti::support::thread_ranks>;
-using namespace tutti::laws;
+using world = tutti::laws::world<tutti::loopback, tutti::support::thread_ranks>;
 
-BOOST_AUTO_TEST_CASE(delivery) {
-  for (tutti::rank_type const n : {1U, 2U, 5U}) {
-    delivers_everything_in_order<world>(n, 100'003);
-  }
-  delivers_everything_in_order<world>(2, 5 << 20);
-}
-BOOST_AUTO_TEST_CASE(more_ranks_than_processors) {
-  delivers_everything_in_order<world>(17, 1000);
-  keeps_streams_apart<world>(17, 20);
-}
-BOOST_AUTO_TEST_CASE(granules) {
-  keeps_granules_whole<world>();
-}
-BOOST_AUTO_TEST_CASE(streams) {
-  keeps_streams_apart<world>(2, 1000);
-  keeps_streams_apart<world>(4, 200);
-}
-BOOST_AUTO_TEST_CASE(lanes) {
-  for (std::size_t const bytes : {4UL, 1000UL, 100'000UL}) {
-    full_lanes_hold_up_no_other<world>(bytes, bytes * 100);
-  }
-}
-BOOST_AUTO_TEST_CASE(views) {
-  views_are_stable_until_released<world>(8);
-  views_are_stable_until_released<world>(5000);
-}
+support::cases const all = tutti::laws::through_memory<world>::delivering();
 
 }  // namespace
