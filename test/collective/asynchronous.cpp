@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_asynchronous
+#include <tutti/collective/asynchronous.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <string>
+
+namespace {
+
+/// An operator, and what <tutti/asio.hpp> is to real ones: an async_start that is found by its argument.
+struct operation : tutti::asynchronous<operation> {
+  int started = 0;
+
+  friend std::string async_start(operation& self, std::string& buffer, std::unique_ptr<int> token) {
+    ++self.started;
+    buffer += "touched";
+    return buffer + std::to_string(*token);
+  }
+};
+
+BOOST_AUTO_TEST_CASE(async_gives_its_arguments_as_they_are_and_returns_what_the_token_makes) {
+  operation op;
+  std::string buffer;
+  BOOST_TEST(op.async(buffer, std::make_unique<int>(7)) == "touched7");
+  BOOST_TEST(buffer == "touched");  // itself, and no copy
+  BOOST_TEST(op.started == 1);
+}
+
+}  // namespace

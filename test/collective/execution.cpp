@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_execution
+#include <models/puppet_transport.hpp>
+#include <tutti/collective/execution.hpp>
+#include <tutti/collective/payload.hpp>
+#include <tutti/communicator.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/functor.hpp>
+#include <tutti/topology/doubling.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+
+namespace {
+
+using tutti::rank_type;
+using tutti::recorder;
+using world_type = tutti::communicator<models::puppet>;
+
+/// Adds, and throws where an operand is negative.
+struct careful_sum {
+  int operator()(int a, int b) const { return a < 0 || b < 0 ? throw std::domain_error("negative") : a + b; }
+};
+using reduction = decltype(tutti::reduce_with<int>(careful_sum{}, tutti::commutative));
+using payload = tutti::combining<reduction>;
+using execution = tutti::execution<world_type, tutti::doubling, tutti::op::allreduce, payload>;
+
+constexpr tutti::call some_call = tutti::make_call(tutti::operation_kind::allreduce, "int32", "careful", "doubling");
+
+/// A rank whose allreduce of one number the test moves on.
+struct rank {
+  rank(rank_type me, rank_type n, models::puppet_stage& stage)
+      : world(models::echo_rendezvous(me, n), stage), run(world.it, tutti::doubling{}, how) {}
+
+  void start(int x) {
+    value = x;
+    auto* const data = reinterpret_cast<std::byte*>(&value);
+    run.start({}, how, some_call, {.input = data, .work = data, .output = data}, 1, 0);
+  }
+  bool advance() { return run.advance(run); }
+  /// How the last operation ended, as the recorder has it.
+  recorder::state last() {
+    recorder::state state{};
+    world.it.recent().each([&](recorder::entry const& e) { state = e.now; });
+    return state;
+  }
+
+  /// A rendezvous is needed only while the communicator is made.
+  struct made {
+    made(models::echo_rendezvous meet, models::puppet_stage& stage) : it(meet, {.role = {}, .transport = {&stage}}) {}
+    world_type it;
+  } world;
+  payload how{tutti::reduce_with<int>(careful_sum{}, tutti::commutative)};
+  execution run;
+  int value = 0;
+};
+
+/// Moves all on until each has ended; false if they do not.
+bool all_end(std::initializer_list<rank*> ranks) {
+  for (int i = 0; i < 10000; ++i) {
+    bool all = true;
+    for (rank* const r : ranks) {
+      all = r->advance() && all;
+    }
+    if (all) {
+      return true;
+    }
+  }
+  return false;
+}
+
+BOOST_AUTO_TEST_CASE(it_ends_when_all_have_done_their_part_and_can_be_run_again) {
+  models::puppet_stage stage(2, 1);
+  rank zero(0, 2, stage);
+  rank one(1, 2, stage);
+  for (int k = 1; k <= 50; ++k) {
+    zero.start(k);
+    for (int i = 0; i < 100; ++i) {
+      BOOST_TEST(!zero.advance());  // the other one has not begun
+    }
+    BOOST_TEST((zero.last() == recorder::state::started));
+    one.start(1000 * k);
+    BOOST_REQUIRE(all_end({&zero, &one}));
+    BOOST_TEST(zero.value == 1001 * k);
+    BOOST_TEST(one.value == 1001 * k);
+    BOOST_TEST((zero.last() == recorder::state::completed));
+    zero.run.result(zero.run);  // throws nothing
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_a_reduction_throws_is_the_end_here_and_an_error_elsewhere) {
+  models::puppet_stage stage(3, 1);
+  rank zero(0, 3, stage);
+  rank one(1, 3, stage);
+  rank two(2, 3, stage);
+  zero.start(1);
+  one.start(-1);
+  two.start(1);
+  BOOST_REQUIRE(all_end({&zero, &one, &two}));
+  BOOST_TEST((stage.wrong.kind == tutti::failure::cancelled));
+
+  int thrown = 0;
+  for (rank* const r : {&zero, &one, &two}) {
+    BOOST_TEST((r->last() == recorder::state::failed));
+    try {
+      r->run.result(r->run);
+      BOOST_ERROR("no failure");
+    } catch (tutti::error const& e) {
+      BOOST_TEST((e.kind() == tutti::failure::cancelled));
+      BOOST_TEST(e.at_fault().front() == stage.wrong.culprit);
+    } catch (std::domain_error const&) {
+      ++thrown;
+      BOOST_TEST(r->world.it.rank() == stage.wrong.culprit);
+    }
+  }
+  BOOST_TEST(thrown == 1);  // after that nobody combines any more
+}
+
+BOOST_AUTO_TEST_CASE(who_gives_up_is_named) {
+  models::puppet_stage stage(3, 1);  // the third never begins, so nobody can complete
+  rank zero(0, 3, stage);
+  rank one(1, 3, stage);
+  zero.start(1);
+  one.start(1);
+  one.run.cancel(one.run);
+  BOOST_REQUIRE(all_end({&zero, &one}));
+  for (rank* const r : {&zero, &one}) {
+    BOOST_CHECK_EXCEPTION(r->run.result(r->run), tutti::error, [](tutti::error const& e) {
+      return e.kind() == tutti::failure::cancelled && e.at_fault() == std::vector<rank_type>{1};
+    });
+  }
+}
+
+}  // namespace

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_memories
+#include <tutti/collective/memories.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+
+namespace {
+
+using tutti::memories;
+using tutti::space;
+
+constexpr std::array all{space::input, space::work, space::output};
+
+std::array<std::byte, 100> a{};
+std::array<std::byte, 100> b{};
+std::array<std::byte, 100> c{};
+
+BOOST_AUTO_TEST_CASE(each_memory_is_read_where_it_is_written) {
+  memories const m{.input = a.data(), .work = b.data(), .output = c.data()};
+  BOOST_TEST(m.read(space::input, 3, 8) == a.data() + 24);
+  for (space const s : {space::work, space::output}) {
+    BOOST_TEST(m.write(s, 3, 8) == m.base(s) + 24);
+    BOOST_TEST(m.write(s, 3, 8) == m.read(s, 3, 8));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_block_alone_lies_at_its_origin) {
+  memories const m{.input = a.data(), .work = b.data(), .output = c.data(), .input_origin = 5, .output_origin = 7};
+  BOOST_TEST(m.read(space::input, 5, 4) == a.data());
+  BOOST_TEST(m.read(space::output, 9, 4) == c.data() + 8);
+  BOOST_TEST(m.write(space::output, 9, 4) == c.data() + 8);
+  BOOST_TEST(m.write(space::work, 9, 4) == b.data() + 36);  // which is of the whole vector
+}
+
+BOOST_AUTO_TEST_CASE(memories_are_the_same_where_their_bytes_are) {
+  memories const three{.input = a.data(), .work = b.data(), .output = c.data()};
+  memories const one{.input = a.data(), .work = a.data(), .output = a.data()};
+  for (space const x : all) {
+    for (space const y : all) {
+      BOOST_TEST(three.same(x, y) == (x == y));
+      BOOST_TEST(one.same(x, y));
+    }
+  }
+}
+
+}  // namespace
