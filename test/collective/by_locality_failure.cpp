@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE collective_by_locality_failure
-#include <laws/failure.hpp>
+#include <laws/failure_cases.hpp>
 #include <support/emulated_hosts.hpp>
 #include <tutti/topology/double_tree.hpp>
 #include <tutti/topology/hierarchical.hpp>
@@ -17,36 +17,14 @@ tutti::hierarchical<tutti::binary_tree, tutti::ring> by_hosts() {
   return {tutti::binary_tree{}, tutti::ring{}, 2};
 }
 
-BOOST_AUTO_TEST_CASE(a_rank_that_leaves) {
+support::cases const test_cases = laws::failures<mixed>::all();
+
+BOOST_AUTO_TEST_CASE(a_rank_that_leaves_a_host) {
   laws::a_rank_that_leaves_is_named<mixed>(tutti::ring{}, 4, 2, 1);
   laws::a_rank_that_leaves_is_named<mixed>(tutti::ring{}, 5, 0, 100'000);
   laws::a_rank_that_leaves_is_named<uneven>(tutti::double_tree{}, 5, 4, 1000);
   laws::a_rank_that_leaves_is_named<mixed>(by_hosts(), 6, 2, 1000);
   laws::a_rank_that_leaves_is_named<mixed>(by_hosts(), 6, 3, 100'000);
-}
-
-BOOST_AUTO_TEST_CASE(a_late_rank) {
-  laws::a_late_rank_is_named<mixed>(3, 1);
-}
-
-BOOST_AUTO_TEST_CASE(different_calls) {
-  laws::every_difference_is_found<mixed>();
-}
-
-BOOST_AUTO_TEST_CASE(different_roots) {
-  laws::a_different_root_is_found<mixed>();
-}
-
-BOOST_AUTO_TEST_CASE(different_messages) {
-  laws::a_different_message_is_found<mixed>();
-}
-
-BOOST_AUTO_TEST_CASE(a_dropped_request) {
-  laws::a_dropped_request_is_named<mixed>();
-}
-
-BOOST_AUTO_TEST_CASE(a_failed_epoch) {
-  laws::a_failed_epoch_stays_failed<mixed>();
 }
 
 // Found by its neighbours through the memory that they share, by others through the connection that closes,

@@ -1,41 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE collective_loopback_failure
-#include <laws/failure.hpp>
+#include <laws/failure_cases.hpp>
 #include <tutti/transport/loopback.hpp>
 
-using tutti::loopback;
-
-BOOST_AUTO_TEST_CASE(a_rank_that_leaves) {
-  laws::a_rank_that_leaves_is_named<loopback>(tutti::ring{}, 4, 2, 1);
-  laws::a_rank_that_leaves_is_named<loopback>(tutti::ring{}, 4, 0, 100'000);
-  laws::a_rank_that_leaves_is_named<loopback>(tutti::binary_tree{}, 5, 4, 1000);
-  laws::a_rank_that_leaves_is_named<loopback>(tutti::doubling{}, 3, 1, 100'000);
-}
-
-BOOST_AUTO_TEST_CASE(a_late_rank) {
-  laws::a_late_rank_is_named<loopback>(3, 1);
-}
-
-BOOST_AUTO_TEST_CASE(different_calls) {
-  laws::every_difference_is_found<loopback>();
-}
-
-BOOST_AUTO_TEST_CASE(different_groupings) {
-  laws::a_different_grouping_is_found<loopback>();
-}
-
-BOOST_AUTO_TEST_CASE(different_roots) {
-  laws::a_different_root_is_found<loopback>();
-}
-
-BOOST_AUTO_TEST_CASE(different_messages) {
-  laws::a_different_message_is_found<loopback>();
-}
-
-BOOST_AUTO_TEST_CASE(a_dropped_request) {
-  laws::a_dropped_request_is_named<loopback>();
-}
-
-BOOST_AUTO_TEST_CASE(a_failed_epoch) {
-  laws::a_failed_epoch_stays_failed<loopback>();
-}
+support::cases const test_cases = laws::failures<tutti::loopback>::all();

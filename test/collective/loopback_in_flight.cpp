@@ -3,4 +3,4 @@
 #include <laws/in_flight_cases.hpp>
 #include <tutti/transport/loopback.hpp>
 
-support::cases const all = laws::in_flight<tutti::loopback>::all();
+support::cases const test_cases = laws::in_flight<tutti::loopback>::all();

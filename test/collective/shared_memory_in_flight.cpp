@@ -3,4 +3,4 @@
 #include <laws/in_flight_cases.hpp>
 #include <tutti/transport/shared_memory.hpp>
 
-support::cases const all = laws::in_flight<tutti::shared_memory>::all();
+support::cases const test_cases = laws::in_flight<tutti::shared_memory>::all();

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE collective_shared_memory_lifted
-#include <laws/all_topologies.hpp>
-#include <laws/reducing_operators.hpp>
-#include <support/worlds.hpp>
+#include <laws/operator_cases.hpp>
 #include <tutti/transport/shared_memory.hpp>
 
-BOOST_AUTO_TEST_CASE(accumulators_need_not_be_elements) {
-  for (auto const n : laws::world_sizes) {
-    support::agree<tutti::shared_memory>(n, [](auto& world) {
-      return laws::all_topologies::each(
-          [&](auto topology) { return laws::reducing(world, topology, laws::wide_mean{}, 1023); });
-    });
-  }
-}
+support::cases const test_cases{
+    {"accumulators_need_not_be_elements", laws::accumulators_need_not_be_elements<tutti::shared_memory>}};

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE collective_shared_memory_ordered
-#include <laws/all_topologies.hpp>
-#include <laws/reducing_operators.hpp>
-#include <support/worlds.hpp>
+#include <laws/operator_cases.hpp>
 #include <tutti/transport/shared_memory.hpp>
 
-BOOST_AUTO_TEST_CASE(operators_that_do_not_commute_keep_rank_order) {
-  for (auto const n : laws::world_sizes) {
-    support::agree<tutti::shared_memory>(n, [](auto& world) {
-      return laws::all_topologies::each(
-          [&](auto topology) { return laws::reducing(world, topology, laws::composition{}, 1023); });
-    });
-  }
-}
+support::cases const test_cases{{"operators_that_do_not_commute_keep_rank_order",
+                                 laws::operators_that_do_not_commute_keep_rank_order<tutti::shared_memory>}};

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE collective_shared_memory_sum
-#include <laws/all_topologies.hpp>
-#include <laws/reducing_operators.hpp>
-#include <support/worlds.hpp>
+#include <laws/operator_cases.hpp>
 #include <tutti/transport/shared_memory.hpp>
 
-BOOST_AUTO_TEST_CASE(sums_equal_the_sequential_answer) {
-  for (auto const n : laws::world_sizes) {
-    support::agree<tutti::shared_memory>(n, [](auto& world) {
-      return laws::all_topologies::each(
-          [&](auto topology) { return laws::reducing(world, topology, tutti::sum<float>{}, 4099); });
-    });
-  }
-}
+support::cases const test_cases{
+    {"sums_equal_the_sequential_answer", laws::sums_equal_the_sequential_answer<tutti::shared_memory>}};

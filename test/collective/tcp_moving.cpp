@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE collective_tcp_moving
-#include <laws/all_topologies.hpp>
-#include <laws/moving_operators.hpp>
-#include <support/worlds.hpp>
+#include <laws/operator_cases.hpp>
 #include <tutti/transport/tcp.hpp>
 
-BOOST_AUTO_TEST_CASE(moved_elements_arrive_where_they_belong) {
-  for (auto const n : laws::world_sizes) {
-    support::agree<tutti::tcp>(n, [](auto& world) {
-      return laws::all_topologies::each(
-          [&](auto topology) { return laws::moving<laws::triple>(world, topology, 1023); });
-    });
-  }
-}
+support::cases const test_cases{
+    {"moved_elements_arrive_where_they_belong", laws::moved_elements_arrive_where_they_belong<tutti::tcp>}};

@@ -8,6 +8,6 @@ namespace {
 
 using laws_between_hosts = tutti::laws::between_hosts<tutti::loopback, tutti::support::thread_ranks>;
 
-support::cases const all = laws_between_hosts::failing();
+support::cases const test_cases = laws_between_hosts::failing();
 
 }  // namespace

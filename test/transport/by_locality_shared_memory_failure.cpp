@@ -8,7 +8,7 @@ namespace {
 
 using laws_between_hosts = tutti::laws::between_hosts<tutti::shared_memory, tutti::support::process_ranks>;
 
-support::cases const all = laws_between_hosts::failing();
+support::cases const test_cases = laws_between_hosts::failing();
 
 BOOST_AUTO_TEST_CASE(deaths) {
   tutti::laws::a_dead_process_is_found<laws_between_hosts::mixed>(2, 0);

@@ -8,6 +8,6 @@ namespace {
 
 using world = tutti::laws::world<tutti::loopback, tutti::support::thread_ranks>;
 
-support::cases const all = tutti::laws::through_memory<world, 200>::failing();
+support::cases const test_cases = tutti::laws::through_memory<world, 200>::failing();
 
 }  // namespace

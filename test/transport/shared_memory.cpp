@@ -8,7 +8,7 @@ namespace {
 
 using world = tutti::laws::world<tutti::shared_memory, tutti::support::process_ranks>;
 
-support::cases const all = tutti::laws::through_memory<world>::delivering();
+support::cases const test_cases = tutti::laws::through_memory<world>::delivering();
 
 /// Hardly any memory to copy through, and what is not short is read in the sender's memory.
 struct tight_world {

@@ -8,7 +8,7 @@ namespace {
 
 using world = tutti::laws::world<tutti::shared_memory, tutti::support::process_ranks>;
 
-support::cases const all = tutti::laws::through_memory<world>::failing();
+support::cases const test_cases = tutti::laws::through_memory<world>::failing();
 
 BOOST_AUTO_TEST_CASE(deaths) {
   tutti::laws::a_dead_process_is_found<world>(2, 0);
