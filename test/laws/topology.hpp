@@ -75,4 +75,15 @@ void check(Topology const& topology, std::initializer_list<rank_type> sizes) {
   });
 }
 
+/// Checks reduce and broadcast with every root, and that no reader is overtaken by a write.
+template <class Topology>
+void check_every_root(Topology const& topology, rank_type first, rank_type last) {
+  for (rank_type n = first; n <= last; ++n) {
+    auto const v = both(tutti::verify_every_root<tutti::op::reduce>(topology, n),
+                        tutti::verify_every_root<tutti::op::broadcast>(topology, n));
+    BOOST_TEST(bool(v), describe(v));
+    BOOST_TEST((v.war_free && !v.self_overlap));
+  }
+}
+
 }  // namespace laws

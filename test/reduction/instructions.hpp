@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/fold.hpp>
 #include <tutti/reduction/number.hpp>
 
@@ -14,6 +15,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 /// Whatever instructions run, the bits are those of the scalar functions.
@@ -185,5 +187,10 @@ void check_streamed(R const& r) {
     }
   }
 }
+
+/// What all numbers can do, of each of these types.
+template <class... Numbers>
+using arithmetic_of =
+    std::tuple<tutti::sum<Numbers>..., tutti::prod<Numbers>..., tutti::min<Numbers>..., tutti::max<Numbers>...>;
 
 }  // namespace instructions

@@ -15,12 +15,7 @@ static_assert(laws::hold<op::gather>(direct{}, 1, 17));
 static_assert(laws::hold<op::scatter>(direct{}, 1, 17));
 
 BOOST_AUTO_TEST_CASE(every_root_is_right) {
-  for (tutti::rank_type n = 10; n <= 20; ++n) {
-    auto const v =
-        both(tutti::verify_every_root<op::reduce>(direct{}, n), tutti::verify_every_root<op::broadcast>(direct{}, n));
-    BOOST_TEST(bool(v), laws::describe(v));
-    BOOST_TEST((v.war_free && !v.self_overlap));
-  }
+  laws::check_every_root(direct{}, 10, 20);
 }
 
 }  // namespace
