@@ -9,7 +9,6 @@
 #include <tutti/transport/tcp_outlet.hpp>
 
 #include <linux/sockios.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 
@@ -77,28 +76,5 @@ struct link {
            std::chrono::milliseconds(info.tcpi_last_ack_recv) > limit;
   }
 };
-
-/// Makes a socket notice that the other host has vanished while nothing is under way.
-inline void keep_alive(int fd, duration silence) noexcept {
-  auto const seconds = static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(silence).count());
-  int const on = 1;
-  int const idle = std::max(1, seconds / 2);
-  int const interval = std::max(1, seconds / 8);
-  int const probes = 4;
-  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-}
-
-/// Sets the sizes of a socket's buffers, if the options name any.
-inline void size_buffers(int fd, tcp_options const& o) noexcept {
-  if (o.send_buffer > 0) {
-    ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &o.send_buffer, sizeof o.send_buffer);
-  }
-  if (o.receive_buffer > 0) {
-    ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &o.receive_buffer, sizeof o.receive_buffer);
-  }
-}
 
 }  // namespace tutti::net

@@ -4,6 +4,7 @@
 #include <tutti/transport/tcp_dial.hpp>
 #include <tutti/transport/tcp_door.hpp>
 #include <tutti/transport/tcp_link.hpp>
+#include <tutti/transport/tcp_tuning.hpp>
 
 #include <bit>
 #include <memory>
@@ -239,6 +240,9 @@ class mesh {
     std::erase(calling_, peer);
     keep_alive(socket.get(), options_.silence);
     size_buffers(socket.get(), options_);
+    if (local_address(socket.get()).host() == peer_address(socket.get()).host()) {
+      suit_one_host(socket.get(), options_);
+    }
     waiter_.add(socket.get(), waiter::what::link, peer, false);
     links_[peer] = std::make_unique<link>(std::move(socket), theirs, options_, pool_);
     up_.push_back(peer);
