@@ -13,11 +13,11 @@ namespace tutti {
 /// Processes anywhere, over TCP. Connections are made when they are first needed, so there are as many
 /// as the schedules have edges.
 ///
-/// Messages of up to `options::eager` bytes are sent at once, without a copy in user space at the
-/// sender; those that come before their receiver are kept, up to `options::window` bytes per lane.
-/// Longer ones are read from the socket straight to their place, or through a buffer that fits into
-/// the cache if they are combined, and are sent when the receiver has first asked for them; from then
-/// on it has to go on asking until it has the whole, for other lanes wait behind it.
+/// Messages are sent at once, without a copy in user space at the sender, in pieces of `options::piece` bytes.
+/// What is waited for is read from the socket straight to its place, or through a buffer that fits into the
+/// cache if it is combined; what comes before its receiver is kept, up to `options::window` bytes per lane, and
+/// the sender waits then. Whoever has asked for a message goes on asking until it has the whole, for other
+/// lanes may wait behind it.
 ///
 /// Whoever connects to a rank's port and is not a member of its world is refused; `incidents` tells.
 ///

@@ -34,7 +34,7 @@ class agreement {
   /// @throws error (failure::mismatch) if the peer has answered that it is at this stream with another call
   void check_answer(stream s, call const& mine) const {
     frame const& a = answers_[s.lane];
-    if (a.index != 0 && a.number == s.number && a.what.fingerprint() != mine.fingerprint()) {
+    if (a.bytes != 0 && a.number == s.number && a.what.fingerprint() != mine.fingerprint()) {
       differ(" called " + text(mine, s.number), " called " + text(a.what, a.number), s, mine);
     }
   }

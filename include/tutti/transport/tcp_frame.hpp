@@ -13,15 +13,12 @@ namespace tutti::net {
 
 /// What follows on a connection between two ranks.
 enum class frame_kind : std::uint8_t {
-  eager = 1,  ///< a message that nobody may wait for yet; its bytes follow
-  granted,    ///< a message that the receiver waits for; its bytes follow
-  announce,   ///< a message that waits for a grant; no bytes
-  grant,      ///< the receiver waits for message `index` of the lane
-  credit,     ///< `bytes` of eager messages have been taken
+  piece = 1,  ///< `part` bytes of a message of `bytes` bytes; they follow
+  credit,     ///< pieces of `bytes` bytes, headers included, have been taken
   revoke,     ///< the epoch has failed; `bytes` is the packed fault
   bye,        ///< no more messages, and none is read
   inquiry,    ///< in which call is the peer on this lane?
-  status,     ///< the answer: `number` and `what`; `index` is 0 if it has not been in any
+  status,     ///< the answer: `number` and `what`; `bytes` is 0 if it has not been in any
 };
 
 /// Every frame begins with this. It carries the whole call, so that a receiver that expects another
@@ -34,17 +31,15 @@ struct frame {
   std::uint8_t lane = 0;
   std::uint16_t unused = 0;
   std::uint32_t number = 0;  ///< of the stream
-  std::uint32_t index = 0;   ///< of the message, among those of its lane to this peer
+  std::uint32_t part = 0;
   std::uint64_t bytes = 0;
   call what{};
 
-  [[nodiscard]] constexpr bool has_payload() const noexcept {
-    return kind == frame_kind::eager || kind == frame_kind::granted;
-  }
   /// Whether a peer can have sent it.
   [[nodiscard]] constexpr bool sound() const noexcept {
-    return mark == expected_mark && kind >= frame_kind::eager && kind <= frame_kind::status && lane < lane_count &&
-           what.kind <= operation_kind::split;
+    return mark == expected_mark && kind >= frame_kind::piece && kind <= frame_kind::status && lane < lane_count &&
+           what.kind <= operation_kind::split &&
+           (kind != frame_kind::piece || (part <= bytes && (part != 0 || bytes == 0)));
   }
 };
 static_assert(sizeof(frame) == 80 && std::is_trivially_copyable_v<frame>);
@@ -57,8 +52,8 @@ static_assert(sizeof(frame) % frame_alignment == 0);
   return (0 - bytes) % frame_alignment;
 }
 
-/// What an eager message counts against the window.
-[[nodiscard]] constexpr std::size_t eager_cost(std::size_t bytes) noexcept {
+/// What a piece counts against the window.
+[[nodiscard]] constexpr std::size_t cost(std::size_t bytes) noexcept {
   return sizeof(frame) + bytes + padding(bytes);
 }
 

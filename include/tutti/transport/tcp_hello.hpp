@@ -25,7 +25,7 @@ enum class greeting : std::uint32_t {
 struct hello {
   static constexpr char expected_magic[8] = {'t', 'u', 't', 't', 'i', '\x1a', '\r', '\n'};
   static constexpr std::uint32_t expected_order = 0x01020304;
-  static constexpr std::uint32_t expected_version = 1;
+  static constexpr std::uint32_t expected_version = 2;
 
   char magic[8] = {'t', 'u', 't', 't', 'i', '\x1a', '\r', '\n'};
   std::uint32_t order = expected_order;
@@ -36,8 +36,7 @@ struct hello {
   rank_type to = no_rank;
   std::uint32_t unused = 0;
   std::uint64_t fault = 0;   ///< packed; of a revoke
-  std::uint32_t eager = 0;   ///< `from` does not ask before it sends this much
-  std::uint32_t window = 0;  ///< what `from` keeps of eager messages, per lane
+  std::uint64_t window = 0;  ///< how much `from` keeps that it has not asked for, per lane
 
   /// Why this is not from a member `from` of this world to member `me`; null: it is.
   [[nodiscard]] char const* objection(world_id const& id, rank_type me, rank_type size) const noexcept {

@@ -14,15 +14,15 @@ namespace tutti::net {
 
 /// The receiving half of a connection: takes the frames apart and hands the messages out.
 ///
-/// A message that is waited for is read straight to its place, or through the stage if it is to be
-/// combined. An eager one that nobody waits for yet is put into a parcel, so that it does not stand
-/// in the way of other lanes; the window bounds what can pile up. A granted message cannot stand in
-/// the way, for somebody waits for it.
+/// A piece that is waited for is read straight to its place, or through the stage if it is to be combined.
+/// One that nobody waits for yet is put into a parcel, so that it does not stand in the way of other lanes;
+/// the window bounds what can pile up. What exceeds the window - a sender does that only with a granule that is
+/// larger than it - stays in the connection until its reader comes.
 class inlet {
  public:
-  /// `eager`: how large a message may be that the peer sends without asking.
-  inlet(rank_type me, rank_type peer, parcel_pool& pool, std::size_t eager, std::size_t window)
-      : calls(me, peer), pool_(pool), eager_(eager), window_(window) {}
+  /// `window`: how much is kept of each lane.
+  inlet(rank_type me, rank_type peer, parcel_pool& pool, std::size_t window)
+      : calls(me, peer), pool_(pool), window_(window) {}
   inlet(inlet const&) = delete;
   inlet& operator=(inlet const&) = delete;
   ~inlet() {
@@ -53,18 +53,13 @@ class inlet {
       l.total = w.bytes;
       l.taken = 0;
       ++awaited_;
-      if (w.bytes > eager_) {
-        grant(l, s.lane, out);
-      }
     }
+    bool const placing = w.place != nullptr && w.bytes >= worth_placing;
     do {
       if (l.early.first != nullptr) {
         parcel& p = *l.early.first;
         check(l, p.head, s, mine);
-        if (p.head.kind == frame_kind::announce) {
-          pool_.give(l.early.pop());
-          grant(l, s.lane, out);
-        } else if (chunk const c = from_parcel(l, p, w)) {
+        if (chunk const c = from_parcel(l, p, w)) {
           return c;
         }
       } else if (body_.live() && body_.head.lane == s.lane) {
@@ -73,7 +68,7 @@ class inlet {
           return c;
         }
       }
-    } while (pump(fd, out, s.lane));
+    } while (pump(fd, out, s.lane, placing));
     return {};
   }
 
@@ -86,41 +81,51 @@ class inlet {
     if (l.pinned != nullptr) {
       stage::unpin(std::exchange(l.pinned, nullptr));
     } else if (l.from_parcel) {
-      l.early.first->taken += bytes;
+      parcel& p = *l.early.first;
+      p.taken += bytes;
+      if (p.taken == p.size) {
+        pay(l, s.lane, cost(p.head.part), out);
+        pool_.give(l.early.pop());
+      }
+      l.from_parcel = false;
+    }
+    if (body_.active && body_.left == 0) {
+      swallow(out);
     }
     if (l.taken == l.total) {
-      finish(l, s.lane, out);
+      --awaited_;
+      l.open = l.checked = false;
     }
-    l.from_parcel = false;
   }
 
   /// Reads once and takes apart what there is; true if that brought something. `wanted_lane`: whose
-  /// message is left in place for its reader.
-  bool pump(int fd, outlet& out, std::uint32_t wanted_lane = lane_count) {
+  /// message is left in place for its reader. `placing`: who has a better place for it than the stage.
+  bool pump(int fd, outlet& out, std::uint32_t wanted_lane = lane_count, bool placing = false) {
     bool const progress = parse(out, wanted_lane);
     if (body_.live() || ended_ || unsound_) {
       return progress;
     }
-    return read(fd) ? (parse(out, wanted_lane), true) : progress;
+    return read(fd, placing) ? (parse(out, wanted_lane), true) : progress;
   }
 
  private:
+  /// A message so long is read to its place, at the cost of another system call.
+  static constexpr std::size_t worth_placing = std::size_t{16} << 10;
+
   struct lane {
-    parcel_queue early;       ///< messages that came before their reader
-    std::uint32_t index = 0;  ///< of the message that is read
-    bool open = false;        ///< its reader has asked for it
-    bool granted = false;
-    bool checked = false;
-    bool eager = false;        ///< the message was sent without asking
+    parcel_queue early;        ///< pieces that came before their reader
+    bool open = false;         ///< the reader of a message has asked for it
+    bool checked = false;      ///< and it is the one that was meant
     bool from_parcel = false;  ///< the chunk that its reader has is in a parcel
     std::size_t total = 0;
     std::size_t taken = 0;
-    std::size_t owed = 0;  ///< credit that the sender has not been told of
-    chunk held;            ///< what the reader has
+    std::size_t unpaid = 0;  ///< what has arrived and the sender has got no credit for
+    std::size_t owed = 0;    ///< of it, what has been taken
+    chunk held;              ///< what the reader has
     stage::block* pinned = nullptr;
   };
 
-  /// The message whose bytes are next in the stream.
+  /// The piece whose bytes are next in the stream.
   struct body {
     bool active = false;
     frame head;
@@ -132,36 +137,20 @@ class inlet {
   };
 
   void check(lane& l, frame const& head, stream s, call const& mine) {
-    if (l.checked) {
-      return;
-    }
-    calls.check(head, s, mine, l.total);
-    l.checked = head.kind != frame_kind::announce;
-    l.eager = head.kind == frame_kind::eager;
-  }
-
-  void grant(lane& l, std::uint32_t number, outlet& out) {
-    if (!l.granted) {
-      l.granted = true;
-      ++expected_;
-      out.tell({.kind = frame_kind::grant, .lane = static_cast<std::uint8_t>(number), .index = l.index});
+    if (!l.checked) {
+      calls.check(head, s, mine, l.total);
+      l.checked = true;
     }
   }
 
-  void finish(lane& l, std::uint32_t number, outlet& out) {
-    if (l.from_parcel) {
-      pool_.give(l.early.pop());
+  /// So much has been taken; the sender hears of it from time to time.
+  void pay(lane& l, std::uint32_t number, std::size_t bytes, outlet& out) {
+    l.owed += bytes;
+    if (l.owed > window_ / 4) {
+      out.tell({.kind = frame_kind::credit, .lane = static_cast<std::uint8_t>(number), .bytes = l.owed});
+      l.unpaid -= l.owed;
+      l.owed = 0;
     }
-    if (l.eager) {
-      l.owed += eager_cost(l.total);
-      if (l.owed > window_ / 4) {
-        out.tell({.kind = frame_kind::credit, .lane = static_cast<std::uint8_t>(number), .bytes = l.owed});
-        l.owed = 0;
-      }
-    }
-    ++l.index;
-    --awaited_;
-    l.open = l.granted = l.checked = false;
   }
 
   [[nodiscard]] static std::size_t whole(std::size_t bytes, std::size_t granule) noexcept {
@@ -177,16 +166,17 @@ class inlet {
     return l.held;
   }
 
-  /// Hands out the message whose bytes are next in the stream.
+  /// Hands out the piece whose bytes are next in the stream.
   [[nodiscard]] chunk from_stage(int fd, lane& l, wanted const& w) {
-    std::size_t here = std::min(stage_.size(), body_.left);
+    std::size_t const most = std::min(body_.left, w.bytes);
+    std::size_t here = std::min(stage_.size(), most);
     if (whole(here, w.granule) == 0) {
-      if (w.place != nullptr && body_.head.kind == frame_kind::granted) {
+      if (w.place != nullptr) {
         return to_place(fd, l, w);
       }
       stage_.prepare(std::max(here + 1, std::min(body_.left, w.granule)));
-      read_stage(fd);
-      here = std::min(stage_.size(), body_.left);
+      read_stage(fd, false);
+      here = std::min(stage_.size(), most);
     }
     if (std::size_t const n = whole(here, w.granule); n != 0) {
       l.held = {stage_.data(), n};
@@ -199,8 +189,9 @@ class inlet {
 
   /// Reads to where the reader wants it. What is no whole granule at the end goes back to the stage.
   [[nodiscard]] chunk to_place(int fd, lane& l, wanted const& w) {
-    std::size_t const here = std::min(stage_.size(), body_.left);
-    std::size_t const got = receive(fd, w.place + here, body_.left - here);
+    std::size_t const most = std::min(body_.left, w.bytes);
+    std::size_t const here = std::min(stage_.size(), most);
+    std::size_t const got = receive(fd, w.place + here, most - here);
     std::size_t const n = whole(here + got, w.granule);
     if (n == 0 && got == 0) {
       return {};
@@ -220,18 +211,18 @@ class inlet {
     return l.held;
   }
 
-  /// Takes the bytes in the stage apart, up to a message that is left to its reader.
+  /// Takes the bytes in the stage apart, up to a piece that is left to its reader.
   bool parse(outlet& out, std::uint32_t wanted_lane) {
     bool progress = false;
     while (!unsound_) {
       if (body_.active) {
-        if (body_.live() && body_.head.lane != wanted_lane && body_.head.kind == frame_kind::eager) {
+        if (body_.live() && !left_to_reader(wanted_lane)) {
           put_aside();
         }
         if (body_.live()) {
           return progress;
         }
-        if (!swallow()) {
+        if (!swallow(out)) {
           return progress;
         }
         progress = true;
@@ -248,42 +239,26 @@ class inlet {
     return progress;
   }
 
+  /// Whether the current piece stays where it is: it is the one that is asked for now, or its reader waits
+  /// for it and will ask, and it is too long to be copied for those that come after it.
+  [[nodiscard]] bool left_to_reader(std::uint32_t wanted_lane) const noexcept {
+    lane const& l = lanes_[body_.head.lane];
+    return l.unpaid > window_ ||
+           (l.early.first == nullptr && (body_.head.lane == wanted_lane || (l.open && body_.left >= worth_placing)));
+  }
+
   void accept(frame const& f, outlet& out, std::uint32_t wanted_lane) {
     if (!f.sound() || bye_) {
       unsound_ = true;
       return;
     }
-    lane& l = lanes_[f.lane];
     switch (f.kind) {
-      case frame_kind::eager:
-        // Without this a peer could make a rank keep any number of bytes.
-        if (f.bytes > window_ || eager_cost(f.bytes) > window_) {
-          unsound_ = true;
-          return;
-        }
-        begin_body(f);
-        if (f.lane != wanted_lane || l.early.first != nullptr || f.bytes == 0) {
+      case frame_kind::piece:
+        body_ = {.active = true, .head = f, .left = f.part, .pad = padding(f.part), .into = nullptr};
+        lanes_[f.lane].unpaid += cost(f.part);
+        if (f.part == 0 || !left_to_reader(wanted_lane)) {
           put_aside();
         }
-        return;
-      case frame_kind::granted:
-        if (!l.granted || f.index != l.index || l.early.first != nullptr) {
-          unsound_ = true;
-          return;
-        }
-        --expected_;
-        begin_body(f);
-        if (f.bytes == 0) {
-          put_aside();
-        }
-        return;
-      case frame_kind::announce:
-        if (!l.granted || f.index != l.index) {  // else it crossed the grant
-          l.early.push(pool_.take(f, 0));
-        }
-        return;
-      case frame_kind::grant:
-        out.grant(f.lane, f.index);
         return;
       case frame_kind::credit:
         out.credit(f.lane, f.bytes);
@@ -300,18 +275,14 @@ class inlet {
     }
   }
 
-  void begin_body(frame const& f) {
-    body_ = {.active = true, .head = f, .left = f.bytes, .pad = padding(f.bytes), .into = nullptr};
-  }
-
-  /// Gives the rest of the current message a parcel.
+  /// Gives the rest of the current piece a parcel.
   void put_aside() {
     body_.into = &pool_.take(body_.head, body_.left);
     lanes_[body_.head.lane].early.push(*body_.into);
   }
 
-  /// Moves staged bytes of the current message into its parcel, and drops the padding. True at its end.
-  bool swallow() {
+  /// Moves staged bytes of the current piece into its parcel, and drops the padding. True at its end.
+  bool swallow(outlet& out) {
     if (std::size_t const n = std::min(stage_.size(), body_.left); n != 0) {
       std::memcpy(body_.into->data() + body_.into->filled, stage_.data(), n);
       stage_.consume(n);
@@ -325,11 +296,14 @@ class inlet {
     stage_.consume(n);
     body_.pad -= n;
     body_.active = body_.pad != 0;
+    if (!body_.active && body_.into == nullptr) {
+      pay(lanes_[body_.head.lane], body_.head.lane, cost(body_.head.part), out);
+    }
     return !body_.active;
   }
 
   /// Reads once, to where the next bytes belong.
-  bool read(int fd) {
+  bool read(int fd, bool placing) {
     if (body_.into != nullptr && body_.left != 0 && stage_.size() == 0) {
       std::size_t const got = receive(fd, body_.into->data() + body_.into->filled, body_.left);
       stage_.skip(got);
@@ -338,13 +312,13 @@ class inlet {
       return got != 0;
     }
     stage_.prepare(stage_.size() + sizeof(frame));
-    return read_stage(fd);
+    return read_stage(fd, placing);
   }
 
-  /// Where a granted message is about to arrive only its header is read: its bytes have a better place.
-  bool read_stage(int fd) {
+  /// Where a message with a better place is about to arrive only its header is read.
+  bool read_stage(int fd, bool placing) {
     std::size_t room = stage_.room();
-    if (expected_ != 0) {
+    if (placing) {
       std::size_t const next = body_.active ? body_.left + body_.pad + sizeof(frame) : sizeof(frame);
       room = std::min(room, next > stage_.size() ? next - stage_.size() : sizeof(frame));
     }
@@ -369,13 +343,11 @@ class inlet {
   }
 
   parcel_pool& pool_;
-  std::size_t eager_;
   std::size_t window_;
   stage stage_;
   body body_;
   lane lanes_[lane_count];
   std::uint32_t awaited_ = 0;
-  std::uint32_t expected_ = 0;  ///< grants whose messages have not begun to arrive
   tutti::fault revoked_;
   bool ended_ = false;
   bool bye_ = false;

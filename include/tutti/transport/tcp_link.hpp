@@ -17,9 +17,7 @@ namespace tutti::net {
 /// A connection to a peer: a socket and what is under way in both directions.
 struct link {
   link(descriptor s, hello const& peer, tcp_options const& o, parcel_pool& pool)
-      : socket(std::move(s)),
-        out(std::min<std::size_t>(o.eager, peer.eager), peer.window),
-        in(peer.to, peer.from, pool, o.eager, o.window) {}
+      : socket(std::move(s)), out(o.piece, peer.window), in(peer.to, peer.from, pool, o.window) {}
 
   descriptor socket;
   outlet out;
@@ -30,12 +28,11 @@ struct link {
   [[nodiscard]] int fd() const noexcept { return socket.get(); }
 
   sent send(stream s, std::span<std::byte const> bytes, std::size_t granule, call const& what) {
+    bool const waited = out.waits(s.lane);
     sent result = out.offer(fd(), s, bytes, granule, what);
-    if (!result.accepted && out.waits(s.lane)) {
-      in.pump(fd(), out);
-      if (!out.waits(s.lane)) {
-        result = out.offer(fd(), s, bytes, granule, what);
-      }
+    // Not at the first refusal: what lies before the credit may have a reader, who has a better place for it.
+    if (!result.accepted && waited && in.pump(fd(), out)) {
+      result = out.offer(fd(), s, bytes, granule, what);
     }
     flush();
     return result;

@@ -79,7 +79,7 @@ class mesh {
       l.out.tell({.kind = frame_kind::status,
                   .lane = static_cast<std::uint8_t>(lane),
                   .number = c.number,
-                  .index = c.begun ? 1U : 0U,
+                  .bytes = c.begun ? 1U : 0U,
                   .what = c.what});
       l.flush();
     }
@@ -206,8 +206,7 @@ class mesh {
     h.from = rank_;
     h.to = to;
     h.fault = fault_.pack();
-    h.eager = static_cast<std::uint32_t>(options_.eager);
-    h.window = static_cast<std::uint32_t>(options_.window);
+    h.window = options_.window;
     return h;
   }
 

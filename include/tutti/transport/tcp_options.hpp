@@ -16,10 +16,10 @@ struct tcp_options {
   /// rendezvous says the others reach (its `local_host()`), or the loopback interface if it says none.
   std::string interface;
 
-  /// Messages up to this size travel without asking; larger ones once the receiver waits for them.
-  std::size_t eager = std::size_t{256} << 10;
-  /// So many bytes of messages that nobody waits for yet are kept per peer and lane; the sender waits then.
-  std::size_t window = std::size_t{1} << 20;
+  /// Longer messages travel in pieces of so many bytes, so that those of other lanes get their turn.
+  std::size_t piece = std::size_t{1} << 20;
+  /// So many bytes that nobody waits for yet are kept per peer and lane; the sender waits then.
+  std::size_t window = std::size_t{2} << 20;
   /// SO_SNDBUF and SO_RCVBUF; 0 leaves them to the system, which adapts them to the connection.
   int send_buffer = 0;
   int receive_buffer = 0;

@@ -14,49 +14,62 @@ namespace tutti::net {
 /// The sending half of a connection: writes messages straight from the user's memory, as far as the
 /// system takes them.
 ///
-/// One message at a time is on the wire; until all of it has been accepted, those of other lanes and
-/// all other frames wait. What has been accepted but not yet taken by the system - frames without
-/// payload, and the end of a granule that the system split - is kept here.
+/// Messages travel in pieces, one after the other; until all of a piece has been accepted, other lanes and
+/// all other frames wait. A piece is sent when the receiver has room for it, whether anybody waits for it
+/// there or not. What has been accepted but not yet taken by the system - frames without payload, and the
+/// end of a granule that the system split - is kept here.
 class outlet {
  public:
-  outlet(std::size_t eager, std::size_t window) : eager_(eager), window_(window) {
+  /// `window`: how much the peer keeps.
+  outlet(std::size_t piece, std::size_t window)
+      : piece_(std::min({piece, window / 2, std::size_t{1} << 31})), window_(window) {
     rest_.reserve(4096);
     deferred_.reserve(1024);
   }
 
   /// Offers the rest of a message. @see transport
   [[nodiscard]] sent offer(int fd, stream s, std::span<std::byte const> bytes, std::size_t granule, call const& what) {
-    if (!flush(fd) || !may_write(fd, s, bytes.size(), what)) {
-      return {};
-    }
     lane& l = lanes_[s.lane];
     bool const starts = owner_ == no_lane;
-    frame const head{.kind = l.has_grant() ? frame_kind::granted : frame_kind::eager,
+    l.waits = false;
+    if (!flush(fd) || (!starts && owner_ != s.lane)) {
+      return {};
+    }
+    if (starts) {
+      part_ = room_for(l, bytes.size(), granule);
+      l.waits = bytes.empty() ? l.used > window_ : part_ == 0;
+      if (l.waits) {
+        return {};
+      }
+      l.total = l.sent == 0 ? bytes.size() : l.total;
+      left_ = part_;
+    }
+    frame const head{.kind = frame_kind::piece,
                      .lane = static_cast<std::uint8_t>(s.lane),
                      .number = s.number,
-                     .index = l.index,
-                     .bytes = bytes.size(),
+                     .part = static_cast<std::uint32_t>(part_),
+                     .bytes = l.total,
                      .what = what};
     std::size_t const front = starts ? sizeof head : 0;
-    std::size_t const pad = padding(starts ? bytes.size() : total_);
-    iovec const parts[] = {part(&head, front), part(bytes.data(), bytes.size()), part(zeros, pad)};
-    std::size_t const put = write(fd, parts, front + bytes.size() + pad);
+    std::size_t const pad = padding(part_);
+    iovec const parts[] = {part(&head, front), part(bytes.data(), left_), part(zeros, pad)};
+    std::size_t const put = write(fd, parts, front + left_ + pad);
     if (put == 0) {
       return {};
     }
     if (starts) {
       owner_ = s.lane;
-      total_ = bytes.size();
-      l.used += head.kind == frame_kind::eager ? eager_cost(total_) : 0;
+      l.used += cost(part_);
     }
     std::size_t const split = put <= front ? 0 : put - front;
-    std::size_t const whole = std::min((split + granule - 1) / granule * granule, bytes.size());
-    bool const ends = whole == bytes.size();
+    std::size_t const whole = std::min((split + granule - 1) / granule * granule, left_);
+    bool const ends = whole == left_;
     keep(parts, put, front + whole + (ends ? pad : 0));
+    left_ -= whole;
+    l.sent += whole;
     if (ends) {
-      ++l.index;
-      l.announced = false;
       owner_ = no_lane;
+      l.sent = l.sent == l.total ? 0 : l.sent;
     }
     return {ends || whole != 0, whole, 0};
   }
@@ -91,17 +104,12 @@ class outlet {
     return true;
   }
 
-  /// The receiver waits for this message.
-  void grant(std::uint32_t on, std::uint32_t index) noexcept {
-    lanes_[on].grant = index;
-    lanes_[on].granted = true;
-  }
-  /// The receiver has taken so much of the eager messages.
+  /// The receiver has taken so much.
   void credit(std::uint32_t on, std::size_t bytes) noexcept { lanes_[on].used -= std::min(bytes, lanes_[on].used); }
 
-  /// Whether the next message of the lane has been announced and waits for its grant.
-  [[nodiscard]] bool waits(std::uint32_t on) const noexcept { return lanes_[on].announced && !lanes_[on].has_grant(); }
-  /// Part of a message is on the wire and the rest has not been accepted: nothing else can be sent.
+  /// Whether the lane waits until the receiver has taken more.
+  [[nodiscard]] bool waits(std::uint32_t on) const noexcept { return lanes_[on].waits; }
+  /// Part of a piece is on the wire and the rest has not been accepted: nothing else can be sent.
   [[nodiscard]] bool torn() const noexcept { return owner_ != no_lane; }
   [[nodiscard]] bool empty() const noexcept { return rest_.empty() && deferred_.empty(); }
   /// The system took less than it was given the last time.
@@ -114,38 +122,26 @@ class outlet {
   static constexpr std::byte zeros[frame_alignment] = {};
 
   struct lane {
-    std::uint32_t index = 0;  ///< of the message that is offered
-    std::uint32_t grant = 0;  ///< the last one granted
-    bool granted = false;     ///< whether there was one
-    bool announced = false;
-    std::size_t used = 0;  ///< of the window
-
-    [[nodiscard]] bool has_grant() const noexcept { return granted && grant == index; }
+    std::size_t total = 0;  ///< of the message that is offered
+    std::size_t sent = 0;   ///< of it
+    std::size_t used = 0;   ///< of the window
+    bool waits = false;
   };
 
   [[nodiscard]] static iovec part(void const* data, std::size_t bytes) noexcept {
     return {const_cast<void*>(data), bytes};
   }
 
-  [[nodiscard]] bool may_write(int fd, stream s, std::size_t bytes, call const& what) {
-    if (owner_ != no_lane) {
-      return owner_ == s.lane;
+  /// How much of a message may be sent now, in whole granules. The receiver may keep a quarter of the
+  /// window to itself, so a granule that does not fit into the rest goes when the window is as good as empty.
+  [[nodiscard]] std::size_t room_for(lane const& l, std::size_t bytes, std::size_t granule) const noexcept {
+    std::size_t const wished = std::min(bytes, std::max(piece_, granule));
+    std::size_t const most = window_ - std::min(window_, l.used + cost(0) + frame_alignment);
+    std::size_t const fits = std::min(wished, most) / granule * granule;
+    if (fits != 0 && fits >= wished / 2) {  // no slivers
+      return fits;
     }
-    lane& l = lanes_[s.lane];
-    if (l.has_grant() || (!l.announced && bytes <= eager_ && l.used + eager_cost(bytes) <= window_)) {
-      return true;
-    }
-    if (!l.announced) {
-      l.announced = true;
-      tell({.kind = frame_kind::announce,
-            .lane = static_cast<std::uint8_t>(s.lane),
-            .number = s.number,
-            .index = l.index,
-            .bytes = bytes,
-            .what = what});
-      flush(fd);
-    }
-    return false;
+    return bytes != 0 && l.used <= window_ / 4 ? std::max(fits, granule) : 0;
   }
 
   /// Keeps bytes [from, until) of what the parts say one after the other.
@@ -178,11 +174,12 @@ class outlet {
     }
   }
 
-  std::size_t eager_;
-  std::size_t window_;  ///< the peer's
+  std::size_t piece_;
+  std::size_t window_;
   lane lanes_[lane_count];
-  std::uint32_t owner_ = no_lane;  ///< the lane whose message is on the wire
-  std::size_t total_ = 0;          ///< its length
+  std::uint32_t owner_ = no_lane;  ///< the lane whose piece is on the wire
+  std::size_t part_ = 0;           ///< its length
+  std::size_t left_ = 0;           ///< so much of it has not been accepted
   std::vector<std::byte> rest_;
   std::size_t done_ = 0;  ///< so much of the rest has been written
   std::vector<std::byte> deferred_;

@@ -9,11 +9,12 @@
 
 namespace tutti::net {
 
-/// A message, or the rest of one, that arrived before anybody waited for it. Its bytes follow it.
+/// A piece of a message, or the rest of one, that arrived before anybody waited for it. Its bytes follow it.
 struct alignas(64) parcel {
   frame head;
   parcel* next = nullptr;
   std::size_t capacity = 0;
+  std::size_t size = 0;
   std::size_t filled = 0;  ///< so much has arrived
   std::size_t taken = 0;   ///< so much has been released
 
@@ -66,6 +67,7 @@ class parcel_pool {
     parcel& p = *::new (memory) parcel;
     p.head = head;
     p.capacity = capacity;
+    p.size = bytes;
     return p;
   }
 

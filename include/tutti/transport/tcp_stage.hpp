@@ -17,7 +17,7 @@ namespace tutti::net {
 /// Byte k of the stream lies at an address congruent to k modulo `frame_alignment`.
 class stage {
  public:
-  static constexpr std::size_t usual = std::size_t{64} << 10;
+  static constexpr std::size_t usual = std::size_t{128} << 10;
 
   struct block {
     explicit block(std::size_t size)
