@@ -107,6 +107,11 @@ class sockets {
     for (int const s : {one, other}) {
       int const yes = 1;
       checked(::setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes));
+      // What tutti does, too: no pacing, and a window that is large from the first byte on.
+      int const window = 4 << 20;
+      checked(::setsockopt(s, IPPROTO_TCP, TCP_CONGESTION, "reno", 4));
+      checked(::setsockopt(s, SOL_SOCKET, SO_RCVLOWAT, &window, sizeof window));
+      checked(::setsockopt(s, SOL_SOCKET, SO_RCVLOWAT, &yes, sizeof yes));
     }
     return {one, other};
   }

@@ -4,6 +4,7 @@
 #include <tutti/transport/tcp_dial.hpp>
 #include <tutti/transport/tcp_door.hpp>
 #include <tutti/transport/tcp_link.hpp>
+#include <tutti/transport/tcp_news.hpp>
 #include <tutti/transport/tcp_tuning.hpp>
 
 #include <bit>
@@ -13,8 +14,7 @@
 
 namespace tutti::net {
 
-/// The connections of one rank: made when they are first needed, one for each pair of ranks, watched,
-/// and used to spread the news of a fault.
+/// The connections of one rank: made when they are first needed, one for each pair of ranks, and watched.
 ///
 /// Whoever needs a connection makes it. If both do at the same time, that of the lower rank stays:
 /// the higher one gives its own up when the other's arrives; the lower one answers that they crossed.
@@ -47,15 +47,15 @@ class mesh {
 
   [[nodiscard]] std::size_t links() const noexcept { return up_.size(); }  ///< how many there are
   [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return incidents_; }
-  [[nodiscard]] tutti::fault const& fault() const noexcept { return fault_; }
+  [[nodiscard]] tutti::fault const& fault() const noexcept { return news_.fault(); }
 
   /// The connection to a peer; null while there is none yet, and then it is being made.
   [[nodiscard]] link* reach(rank_type peer) {
     if (links_[peer] == nullptr) [[unlikely]] {
-      if (!fault_) {
+      if (!fault()) {
         open_door();
       }
-      if (!fault_ && links_[peer] == nullptr) {
+      if (!fault() && links_[peer] == nullptr) {
         call_up(peer);
       }
     }
@@ -171,10 +171,9 @@ class mesh {
   /// Who leaves finds no more faults: that peers close their connections to it, because it has gone, is
   /// no news to others.
   void poison(tutti::fault const& why) {
-    if (fault_ || leaving_ || !why) {
+    if (leaving_ || !adopt(why)) {
       return;
     }
-    adopt(why);
     for (rank_type r = 0; r < size(); ++r) {
       bool const gone = why.kind == failure::peer_lost && why.culprit == r;
       if (links_[r] == nullptr && r != rank_ && !gone) {
@@ -185,7 +184,7 @@ class mesh {
 
   /// A peer is gone. The reason may be a fault that another one is just telling of: that comes first.
   void lose(rank_type peer) {
-    if (!fault_ && !asking_around_) {
+    if (!fault() && !asking_around_) {
       asking_around_ = true;
       open_door();
       for (std::size_t i = 0; i < up_.size(); ++i) {
@@ -205,7 +204,7 @@ class mesh {
     h.kind = kind;
     h.from = rank_;
     h.to = to;
-    h.fault = fault_.pack();
+    h.fault = fault().pack();
     h.window = options_.window;
     return h;
   }
@@ -216,23 +215,15 @@ class mesh {
     }
   }
 
-  void hear(tutti::fault f) {
-    if (f.kind == failure::none || f.kind > failure::join) {
-      f.kind = failure::protocol;
+  /// True if nothing was known of any fault.
+  bool adopt(tutti::fault const& why) {
+    bool const first = news_.adopt(why);
+    for (std::size_t i = 0; first && i < up_.size(); ++i) {
+      spread(up_[i]);
     }
-    f.culprit = f.culprit < size() ? f.culprit : no_rank;
-    f.reporter = f.reporter < size() ? f.reporter : no_rank;
-    if (!fault_) {
-      adopt(f);
-    }
+    return first;
   }
-
-  void adopt(tutti::fault const& why) {
-    fault_ = why;
-    for (rank_type const peer : up_) {
-      spread(peer);
-    }
-  }
+  void hear(tutti::fault const& why) { adopt(news::heard(why, size())); }
 
   void establish(rank_type peer, descriptor socket, hello const& theirs) {
     dials_[peer].reset();
@@ -245,7 +236,7 @@ class mesh {
     waiter_.add(socket.get(), waiter::what::link, peer, false);
     links_[peer] = std::make_unique<link>(std::move(socket), theirs, options_, pool_);
     up_.push_back(peer);
-    if (fault_) {
+    if (fault()) {
       spread(peer);
     }
   }
@@ -302,10 +293,7 @@ class mesh {
         call_up(peer);
       }
     }
-    std::erase_if(messengers_, [](auto const& m) {
-      m->advance();
-      return m->said() || m->now() == dial::state::lost;
-    });
+    news_.advance();
   }
 
   void open_door() {
@@ -327,7 +315,7 @@ class mesh {
     dial const* const own = dials_[h.from].get();
     bool const crossed =
         links_[h.from] != nullptr || (own != nullptr && own->now() == dial::state::under_way && rank_ < h.from);
-    greeting const kind = fault_ ? greeting::revoke : crossed ? greeting::crossed : greeting::welcome;
+    greeting const kind = fault() ? greeting::revoke : crossed ? greeting::crossed : greeting::welcome;
     hello const answer = greet(kind, h.from);
     moved const m = write_some(socket.get(), std::as_bytes(std::span(&answer, 1)));
     if (m.state == io::done && kind == greeting::welcome) {
@@ -335,32 +323,19 @@ class mesh {
     }
   }
 
-  /// Tells a peer of the fault over the connection; by a messenger when that is full, or is in the
-  /// middle of a message that will never be complete.
   void spread(rank_type peer) {
-    link& l = *links_[peer];
-    if (l.over || l.in.bye()) {
-      return;
-    }
-    if (!l.out.torn()) {
-      l.out.tell({.kind = frame_kind::revoke, .bytes = fault_.pack()});
-      l.flush();
-    }
-    if (!l.out.empty() || l.out.torn()) {
+    if (!news_.tell(*links_[peer])) {
       send_messenger(peer);
     }
   }
-
   void send_messenger(rank_type peer) {
-    messengers_.push_back(
-        std::make_unique<dial>(waiter_, addresses_[peer], greet(greeting::revoke, peer), options_.connect));
-    messengers_.back()->advance();
+    news_.send_messenger(waiter_, addresses_[peer], greet(greeting::revoke, peer), options_.connect);
   }
 
   /// Says goodbye, and stays until what was accepted has been handed over.
   void leave() {
     leaving_ = true;
-    if (!fault_) {
+    if (!fault()) {
       for (rank_type const peer : up_) {
         if (!links_[peer]->out.torn()) {
           links_[peer]->out.tell({.kind = frame_kind::bye});
@@ -368,16 +343,16 @@ class mesh {
       }
     }
     // After a fault nobody waits for data; the news has no need of more than a moment.
-    duration const patience = fault_ ? std::min<duration>(options_.linger, std::chrono::seconds(1)) : options_.linger;
+    duration const patience = fault() ? std::min<duration>(options_.linger, std::chrono::seconds(1)) : options_.linger;
     time_point const deadline = steady_now() + patience;
     for (;;) {
       keep_calling(true);
-      bool delivered = messengers_.empty();
+      bool delivered = news_.spread();
       for (std::size_t i = 0; i < up_.size(); ++i) {  // there may come to be more
         rank_type const peer = up_[i];
         service(peer);
         link const& l = *links_[peer];
-        delivered = delivered && (l.over || l.out.torn() || (fault_ ? l.out.empty() : l.delivered()));
+        delivered = delivered && (l.over || l.out.torn() || (fault() ? l.out.empty() : l.delivered()));
       }
       if (delivered || steady_now() > deadline) {
         return;
@@ -397,11 +372,10 @@ class mesh {
   parcel_pool pool_;
   std::vector<std::unique_ptr<link>> links_;
   std::vector<std::unique_ptr<dial>> dials_;
-  std::vector<std::unique_ptr<dial>> messengers_;
   std::vector<rank_type> up_;       ///< to whom there is a connection
   std::vector<rank_type> calling_;  ///< to whom one is being made
   std::vector<std::string> incidents_;
-  tutti::fault fault_;
+  news news_;
   time_point last_asked_{};
   bool armed_ = false;
   bool asking_around_ = false;
