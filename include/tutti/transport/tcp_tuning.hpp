@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tutti/core/time.hpp>
-#include <tutti/transport/tcp_address.hpp>
 #include <tutti/transport/tcp_options.hpp>
 
 #include <algorithm>
