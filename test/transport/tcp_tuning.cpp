@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE transport_tcp_tuning
+#include <tutti/core/socket.hpp>
+#include <tutti/transport/tcp_tuning.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string_view>
+
+namespace {
+
+using namespace tutti;
+
+/// Both ends of a new connection within this host.
+struct connection {
+  connection() {
+    descriptor const door = net::listen(net::resolve("127.0.0.1", 0).front());
+    near = net::connect(net::local_address(door.get()), steady_now() + std::chrono::seconds(5));
+    while (!far) {
+      far = net::accept(door.get());
+    }
+  }
+  descriptor near;
+  descriptor far;
+};
+
+[[nodiscard]] int option(descriptor const& d, int name) {
+  int value = 0;
+  socklen_t size = sizeof value;
+  BOOST_REQUIRE(::getsockopt(d.get(), SOL_SOCKET, name, &value, &size) == 0);
+  return value;
+}
+
+BOOST_AUTO_TEST_CASE(within_a_host_nothing_is_paced_and_the_window_is_large) {
+  connection c;
+  int const before = option(c.near, SO_RCVBUF);
+  net::suit_one_host(c.near.get(), {});
+  char algorithm[16] = {};
+  socklen_t size = sizeof algorithm;
+  BOOST_REQUIRE(::getsockopt(c.near.get(), IPPROTO_TCP, TCP_CONGESTION, algorithm, &size) == 0);
+  BOOST_TEST(std::string_view(algorithm) == "reno");
+  BOOST_TEST(option(c.near, SO_RCVBUF) > before);
+  BOOST_TEST(option(c.near, SO_RCVLOWAT) == 1);  // whoever sleeps is woken by every byte
+}
+
+BOOST_AUTO_TEST_CASE(who_asks_for_a_buffer_gets_that) {
+  connection c;
+  tcp_options o;
+  o.receive_buffer = 50'000;
+  net::size_buffers(c.near.get(), o);
+  int const before = option(c.near, SO_RCVBUF);
+  net::suit_one_host(c.near.get(), o);
+  BOOST_TEST(option(c.near, SO_RCVBUF) == before);
+}
+
+}  // namespace
