@@ -243,8 +243,7 @@ class inlet {
   /// for it and will ask, and it is too long to be copied for those that come after it.
   [[nodiscard]] bool left_to_reader(std::uint32_t wanted_lane) const noexcept {
     lane const& l = lanes_[body_.head.lane];
-    return l.unpaid > window_ ||
-           (l.early.first == nullptr && (body_.head.lane == wanted_lane || (l.open && body_.left >= worth_placing)));
+    return l.unpaid > window_ || body_.head.lane == wanted_lane || (l.open && body_.left >= worth_placing);
   }
 
   void accept(frame const& f, outlet& out, std::uint32_t wanted_lane) {
