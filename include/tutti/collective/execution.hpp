@@ -28,10 +28,10 @@ class execution : public pending {
   /// Takes the operation's place in the order of the communicator. `memory.work` may be left empty:
   /// then it is allocated if the schedule uses it.
   /// @throws std::bad_alloc, precondition_error; no place has been taken then, but the epoch has failed
-  void start(Op op, Payload payload, call const& what, memories const& memory, std::size_t count,
-             std::size_t segment_bytes) {
+  void start(course<Topology> const& by, Op op, Payload payload, call const& what, memories const& memory,
+             std::size_t count) {
     try {
-      run_.prepare(op, payload, what, memory, count, segment_bytes);
+      run_.prepare(by, op, payload, what, memory, count);
     } catch (...) {  // the others would wait for this rank
       transport().poison({failure::cancelled, rank(), rank()});
       throw;

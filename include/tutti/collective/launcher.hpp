@@ -16,12 +16,13 @@ namespace tutti {
 /// the settings of both. An operator may be destroyed before its requests are.
 template <class Communicator, class Topology, class Op, class Payload>
 class launcher {
-  using execution_type = execution<Communicator, Topology, Op, Payload>;
+  using schedule = typename schedule_of<Topology, Op>::type;
+  using execution_type = execution<Communicator, schedule, Op, Payload>;
 
   /// The places of started operations, reused; lives as long as the operator or any request.
   struct pool;
   struct started : execution_type {
-    started(Communicator& world, Topology topology, Payload const& payload, pool& p)
+    started(Communicator& world, schedule const& topology, Payload const& payload, pool& p)
         : execution_type(world, topology, payload), home(&p) {
       this->retire = [](pending& op) { give_back(static_cast<started&>(op)); };
     }
@@ -63,17 +64,26 @@ class launcher {
 
   /// Vectors are cut into segments of at most so many bytes, several of which are under way at once
   /// (for operations whose blocks belong to ranks, every block is). 0: not at all, the default.
-  /// All ranks must set the same.
+  /// All ranks must set the same. With a topology that picks its schedules, 0 leaves the segments to it, too.
   [[nodiscard]] std::size_t segment() const noexcept { return segment_; }
   void segment(std::size_t bytes) noexcept { segment_ = bytes; }
 
+  /// How a vector of so many bytes would be run, and why; in words.
+  [[nodiscard]] auto explain(std::size_t bytes) const
+    requires chooses<Topology, Op>
+  {
+    return topology_.explain(Op{}, bytes, Payload::in_order);
+  }
+
  protected:
   void run(Op op, Payload payload, call what, memories const& memory, std::size_t count) {
-    blocking_->start(op, payload, tell(what, count), memory, count, segment_);
+    auto const by = pick(op, payload, count);
+    blocking_->start(by, op, payload, tell(what, count, by), memory, count);
     blocking_->finish(deadline_);
   }
 
   [[nodiscard]] request launch(Op op, Payload payload, call what, memories const& memory, std::size_t count) {
+    auto const by = pick(op, payload, count);
     if (pool_->idle.empty()) {
       pool_->idle.push_back(owned<started>(new started(*world_, topology_, payload, *pool_)));
     }
@@ -82,7 +92,7 @@ class launcher {
     ++pool_->running;
     s.set_limit(deadline_);
     try {
-      s.start(op, payload, tell(what, count), memory, count, segment_);
+      s.start(by, op, payload, tell(what, count, by), memory, count);
     } catch (...) {
       give_back(s);
       throw;
@@ -94,13 +104,28 @@ class launcher {
   }
 
  private:
-  call& tell(call& what, std::size_t count) const noexcept {
+  /// How this operation shall be run.
+  [[nodiscard]] course<schedule> pick(Op const& op, Payload const& payload, std::size_t count) const {
+    if constexpr (chooses<Topology, Op>) {
+      auto by = topology_.choose(op, count * payload.size_of(space::output), Payload::in_order);
+      by.segment_bytes = segment_ != 0 ? segment_ : by.segment_bytes;
+      return by;
+    } else {
+      return {topology_, segment_};
+    }
+  }
+
+  /// Ranks that run different schedules or segments shall find out.
+  call& tell(call& what, std::size_t count, course<schedule> const& by) const noexcept {
     what.count = count;
-    what.identity ^= static_cast<std::uint32_t>((segment_ * 0x9e3779b97f4a7c15U) >> 32);
     if constexpr (has_settings<Topology>) {
       what.identity ^= agreed_.identity;
       std::memcpy(what.topology, agreed_.label, sizeof what.topology);
     }
+    if constexpr (chooses<Topology, Op>) {
+      what.runs(schedule::name_of(by));
+    }
+    what.identity ^= static_cast<std::uint32_t>((by.segment_bytes * 0x9e3779b97f4a7c15U) >> 32);
     return what;
   }
 

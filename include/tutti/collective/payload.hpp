@@ -19,6 +19,8 @@ struct combining {
   [[no_unique_address]] R reduction;
 
   static constexpr bool combines = true;
+  /// Whether contributions must be combined in rank order.
+  static constexpr bool in_order = !R::commutative;
   /// Whether `work` may be the user's own output.
   static constexpr bool work_fits_output = accumulates_in_elements<R>;
 
@@ -63,6 +65,7 @@ struct moving {
   std::size_t element_bytes;
 
   static constexpr bool combines = false;
+  static constexpr bool in_order = false;
   static constexpr bool work_fits_output = true;
 
   [[nodiscard]] constexpr std::size_t size_of(space) const noexcept { return element_bytes; }

@@ -74,9 +74,12 @@ class segments {
 
   /// Cuts the vector. `memory.work` may be left empty: then it is allocated if the schedule uses it.
   /// @throws std::bad_alloc, precondition_error
-  void prepare(Op op, Payload payload, call const& what, memories const& memory, std::size_t count,
-               std::size_t segment_bytes) {
+  void prepare(course<Topology> const& by, Op op, Payload payload, call const& what, memories const& memory,
+               std::size_t count) {
     context_.op = op;
+    if constexpr (!std::is_empty_v<Topology>) {
+      context_.topology = by.topology;
+    }
     if constexpr (!std::is_empty_v<Payload>) {
       context_.payload = payload;
     }
@@ -84,7 +87,7 @@ class segments {
     count_ = count;
     what_ = what;
     blocks_ = context_.topology.blocks(op, context_.extent);
-    segments_ = segment_count(segment_bytes);
+    segments_ = segment_count(by.segment_bytes);
     if (memory.work == nullptr) {
       provide_work();
     }

@@ -104,4 +104,32 @@ concept has_settings = topology<T> && requires(T const t, rank_type n) {
   { t.settings(n) } -> std::same_as<topology_settings>;
 };
 
+/// How one operation is run: by which schedule, and in segments of at most so many bytes (0: in one).
+template <class Topology>
+struct course {
+  [[no_unique_address]] Topology topology;
+  std::size_t segment_bytes = 0;
+};
+
+/// A topology that picks, for every operation anew, the schedule and the segments that suit its size.
+/// All ranks must pick alike. `in_order`: the schedule must combine contributions in rank order.
+template <class T, class Op>
+concept chooses = offers<T, Op> && requires(T const t, Op const op, std::size_t bytes, bool in_order) {
+  requires offers<typename T::schedule, Op>;
+  requires std::convertible_to<T const&, typename T::schedule>;
+  { t.choose(op, bytes, in_order) } -> std::same_as<course<typename T::schedule>>;
+  { T::schedule::name_of(t.choose(op, bytes, in_order)) } -> std::convertible_to<std::string_view>;
+};
+
+/// The topology whose schedules the operations of a topology run by: its own, unless it picks others.
+template <class T, class Op>
+struct schedule_of {
+  using type = T;
+};
+template <class T, class Op>
+  requires chooses<T, Op>
+struct schedule_of<T, Op> {
+  using type = typename T::schedule;
+};
+
 }  // namespace tutti

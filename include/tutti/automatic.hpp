@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/automatic/explanation.hpp>
+#include <tutti/automatic/measure.hpp>
+#include <tutti/automatic/tuning.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/core/error.hpp>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tutti {
+
+/// Where `automatic` has its knowledge of the world from.
+struct automatic_options {
+  /// A profile that was saved: rank 0 reads it if there is such a file; else the world is measured and
+  /// rank 0 writes it. Empty: the world is measured.
+  std::string file{};
+  measuring how{};
+};
+
+/// The topology that picks one: for each operation, by its size, the schedule and the segments that are expected
+/// to be fastest in this world.
+///
+///     tutti::automatic best{world};  // measures for some milliseconds
+///     tutti::allreduce sum{world, best, tutti::sum<float>{}};
+///     tutti::broadcast share{world, best};
+///     std::puts(sum.explain(1 << 20).c_str());
+///
+/// All schedules are priced with one model (topology/timing.hpp) and the world's profile. What a reduction that
+/// does not commute needs is respected. Copies share one state.
+///
+/// Who knows better says so: `best.prefer("allreduce:1M-=ring/512K")`, or the variable TUTTI_AUTOMATIC. All ranks
+/// must prefer the same; if they do not, the operation fails with an error that names both schedules.
+///
+/// @pre the world outlives it
+/// Cost: an operation that has run before with a vector of that class of sizes (up to 1, 2, 4, ... bytes) looks up a
+/// table. The first of a class prices all candidates: docs/performance.md.
+/// Thread safety: that of the communicator.
+class automatic : public selection {
+ public:
+  static constexpr std::string_view name = "automatic";
+  using schedule = selection;
+
+  /// Collective. @throws error, profile_error, preference_error: the last two on all ranks if on rank 0
+  template <group Communicator>
+  explicit automatic(Communicator& world, automatic_options const& options = {})
+      : automatic(world, learn(world, options)) {}
+
+  /// With a profile that was taken before. Collective; all ranks must give the same.
+  /// @throws profile_error on every rank if the profile is another world's, or another rank's is another
+  template <group Communicator>
+  automatic(Communicator& world, network_profile known) : tuning_(std::make_shared<tuning>(std::move(known), world.hosts())) {
+    check(world);
+    char const* const wishes = std::getenv("TUTTI_AUTOMATIC");
+    prefer(wishes == nullptr ? "" : wishes);
+  }
+
+  [[nodiscard]] network_profile const& profile() const noexcept { return tuning_->profile(); }
+
+  /// @throws profile_error if the file cannot be written
+  void save(std::string const& path) const {
+    std::ofstream file(path, std::ios::binary);
+    file << to_text(profile());
+    file.close();
+    if (!file) {
+      throw profile_error("cannot write the profile to " + path);
+    }
+  }
+
+  /// "allreduce:-4K=doubling; broadcast:1M-=chain/64K": for these sizes, these schedules, whatever they are expected
+  /// to take. A schedule that cannot do what is asked for is not taken.
+  /// @throws preference_error
+  void prefer(std::string_view wishes) const { tuning_->prefer(read_preferences(wishes, tuning_->hosts())); }
+
+  template <class Op>
+  [[nodiscard]] course<selection> choose(Op op, std::size_t bytes, bool in_order) const {
+    return tuning_->choose(op, bytes, in_order);
+  }
+
+  /// All ways to run an operation on so many bytes and what they are expected to take, the fastest first.
+  template <class Op>
+  [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, bool in_order = false) const {
+    return tuning_->predict(op, bytes, in_order);
+  }
+
+  /// What is picked for so many bytes, what it is expected to take, why, and what the others would take.
+  template <class Op>
+  [[nodiscard]] std::string explain(Op op, std::size_t bytes, bool in_order = false) const {
+    return tutti::explain(*tuning_, op, bytes, in_order);
+  }
+
+ private:
+  template <class Communicator>
+  static network_profile learn(Communicator& world, automatic_options const& options) {
+    std::string text;
+    if (!options.file.empty()) {
+      if (world.rank() == 0) {
+        std::ifstream file(options.file, std::ios::binary);
+        text.assign(std::istreambuf_iterator<char>(file), {});
+      }
+      share(world, text);
+    }
+    if (!text.empty()) {
+      return read_profile(text);
+    }
+    network_profile const p = world_meter<Communicator>(world).measure(options.how);
+    if (!options.file.empty() && world.rank() == 0) {
+      std::ofstream(options.file, std::ios::binary) << to_text(p);
+    }
+    return p;
+  }
+
+  /// Gives everybody rank 0's text.
+  template <class Communicator>
+  static void share(Communicator& world, std::string& text) {
+    broadcast give{world, doubling{}};
+    std::array<std::uint64_t, 1> size{text.size()};
+    give(size, 0);
+    text.resize(size[0]);
+    give(text, 0);
+  }
+
+  template <class Communicator>
+  void check(Communicator& world) const {
+    std::uint32_t const print = hash(to_text(profile()));
+    allreduce least{world, doubling{}, tutti::min<std::uint32_t>{}};
+    std::array<std::uint32_t, 2> both{print, ~print};
+    least(both);
+    if (both[0] != ~both[1]) {
+      throw profile_error("the ranks have different profiles: give all of them the same one");
+    }
+    if (profile().ranks != world.size() || profile().hosts != world.hosts().hosts()) {
+      throw profile_error("the profile is of " + std::to_string(profile().ranks) + " ranks on " +
+                          std::to_string(profile().hosts) + " hosts, and this world has " +
+                          std::to_string(world.size()) + " on " + std::to_string(world.hosts().hosts()) +
+                          ": measure it anew");
+    }
+  }
+
+  std::shared_ptr<tuning> tuning_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/automatic/probe.hpp>
+#include <tutti/automatic/profile.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/topology/doubling.hpp>
+
+#include <array>
+#include <span>
+#include <vector>
+
+namespace tutti {
+
+/// How a world is measured.
+struct measuring {
+  /// How long it may take, about; half of it for messages between hosts if there are both kinds. Where
+  /// messages are slow it takes longer: 64 KiB are measured in any case.
+  duration budget = std::chrono::milliseconds(12);
+};
+
+/// Measures what messages take in a world, by real messages of the engine between all neighbours at once.
+///
+/// For each of some sizes: all ranks send to the next and receive from the one before, storing and combining
+/// (sums of float); and one message goes round. Where the first takes longer than the second, processors move
+/// the bytes (memory; TCP within a host), and sending and receiving add up; where it does not, a wire
+/// does. The least of several times counts, of the slowest rank.
+template <class Communicator>
+class world_meter {
+ public:
+  explicit world_meter(Communicator& world)
+      : world_(world), agree_(world, doubling{}, max<std::int64_t>{}) {}
+
+  /// Collective; all ranks get the same profile. @throws error
+  [[nodiscard]] network_profile measure(measuring const& how) {
+    auto const& hosts = world_.hosts();
+    network_profile p{.ranks = world_.size(), .hosts = hosts.hosts()};
+    std::vector<rank_type> speakers;
+    std::size_t most = 0;
+    for (rank_type h = 0; h < hosts.hosts(); ++h) {
+      speakers.push_back(hosts.members(h).front());
+      most = std::max(most, hosts.members(h).size());
+    }
+    auto const& neighbours = hosts.members(hosts.host(world_.rank()));
+    auto const budget = how.budget / (most > 1 && speakers.size() > 1 ? 2 : 1);
+    if (most > 1) {
+      p.near = measure_link(neighbours, budget, p.start);
+    }
+    if (speakers.size() > 1) {
+      p.far = measure_link(speakers, budget, p.start);
+    }
+    return p;
+  }
+
+ private:
+  static constexpr std::array<std::size_t, 9> sizes{4,         256,        2048,       16 << 10, 64 << 10,
+                                                    256 << 10, 1024 << 10, 4096 << 10, 16384 << 10};
+  static constexpr std::size_t always = 64 << 10;
+
+  /// Picoseconds of one message of one size.
+  struct times {
+    std::int64_t shift;  ///< of sending one and receiving one
+    std::int64_t combining_shift;
+    std::int64_t relay;  ///< from rank to rank
+    std::int64_t spent;  ///< on measuring this size
+  };
+
+  network_profile::link measure_link(std::vector<rank_type> const& group, duration budget, std::int64_t& start) {
+    network_profile::link link;
+    std::int64_t const limit = budget.count() * 1000;
+    std::int64_t spent = 0;
+    std::int64_t gap = 0;
+    std::int64_t once = 0;  // what one turn of the last size took
+    for (std::size_t const bytes : sizes) {
+      // Ranks decide alike: they go by nothing but what they have agreed on.
+      auto const growth = static_cast<std::int64_t>(link.points.empty() ? 1 : bytes / link.points.back().bytes);
+      std::int64_t const expected = bytes <= 2048 ? once : once * growth;
+      if (bytes > always && spent + 2 * expected > limit) {
+        break;
+      }
+      std::int64_t const share = (limit - spent) / (bytes >= always ? 3 : 12);
+      auto const turns = static_cast<int>(expected == 0 ? 4 : std::clamp<std::int64_t>(share / expected, 2, 12));
+      bool const brief = bytes < always && expected < limit / 16;
+      times const t = time_size(group, bytes, brief ? 8U : 2U, brief ? 4U : 1U, turns);
+      spent += t.spent;
+      once = t.spent / (turns + 1);
+      if (link.points.empty()) {
+        gap = time_gap(group);
+        start = std::max(start, time_start(group, t.shift));
+        gap = std::min(gap, t.relay / 2);
+        link.latency = t.relay - 2 * gap;
+      }
+      link.points.push_back(solve(bytes, t, gap, link.latency));
+    }
+    return link;
+  }
+
+  /// What of a message keeps which part of the world busy. `gap`: what the shortest one takes of a processor.
+  static network_profile::point solve(std::size_t bytes, times const& t, std::int64_t gap, std::int64_t latency) {
+    std::int64_t const both = std::max<std::int64_t>(t.shift - latency, 2 * gap);
+    std::int64_t const one = std::clamp<std::int64_t>(t.relay - latency, 2 * gap, std::max(both, t.relay));
+    network_profile::point p{.bytes = bytes, .combine = std::max<std::int64_t>(t.combining_shift - t.shift, 0)};
+    if (both * 4 < one * 5) {  // at the same time: a wire
+      p.send = gap;
+      p.lead = gap;
+      p.receive = gap;
+      p.wire = std::min(both, one) - 2 * gap;
+    } else {  // one after the other: a processor
+      p.send = both / 2;
+      p.receive = both - p.send;
+      p.lead = std::clamp<std::int64_t>(one - p.receive, 0, p.send);
+    }
+    return p;
+  }
+
+  times time_size(std::vector<rank_type> const& group, std::size_t bytes, std::uint32_t shifts, std::uint32_t rounds,
+                  int turns) {
+    std::vector<float> memory(bytes / 2);  // two blocks
+    auto const hops = static_cast<std::int64_t>(rounds * std::max<std::size_t>(group.size(), 1));
+    auto const begin = world_.transport().now();
+    std::int64_t t[4] = {time({probe::kind::shift, group, world_.rank(), shifts, action::copy}, memory, turns) / shifts,
+                         time({probe::kind::shift, group, world_.rank(), shifts, action::fold_right}, memory, turns) / shifts,
+                         time({probe::kind::relay, group, world_.rank(), rounds, action::copy}, memory, turns) / hops,
+                         0};
+    t[3] = since(begin);
+    agree_(std::span(t));
+    return {t[0], t[1], t[2], t[3]};
+  }
+
+  /// What of the shortest message follows upon another one.
+  std::int64_t time_gap(std::vector<rank_type> const& group) {
+    std::array<float, 2> memory{};
+    std::int64_t t[2] = {time({probe::kind::flood, group, world_.rank(), 8, action::copy}, memory, 8),
+                         time({probe::kind::flood, group, world_.rank(), 24, action::copy}, memory, 8)};
+    agree_(std::span(t));
+    return std::max<std::int64_t>(t[1] - t[0], 0) / 16;
+  }
+
+  /// What an operation takes besides its messages.
+  std::int64_t time_start(std::vector<rank_type> const& group, std::int64_t shift) {
+    std::array<float, 2> memory{};
+    std::int64_t t[1] = {time({probe::kind::shift, group, world_.rank(), 1, action::copy}, memory, 16)};
+    agree_(std::span(t));
+    return std::max<std::int64_t>(t[0] - shift, 0);
+  }
+
+  /// The least time of several runs, after one that warms up.
+  std::int64_t time(probe const& what, std::span<float> memory, int turns) {
+    allreduce run{world_, what, sum<float>{}};
+    run(memory);
+    std::int64_t least = INT64_MAX;
+    for (int i = 0; i < turns; ++i) {
+      auto const begin = world_.transport().now();
+      run(memory);
+      least = std::min(least, since(begin));
+    }
+    return least;
+  }
+
+  /// In picoseconds.
+  [[nodiscard]] std::int64_t since(time_point begin) const { return (world_.transport().now() - begin).count() * 1000; }
+
+  Communicator& world_;
+  allreduce<Communicator, doubling, max<std::int64_t>> agree_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/concept.hpp>
+
+#include <vector>
+
+namespace tutti {
+
+/// Schedules that compute nothing: they are there to be timed. A probe runs in groups of ranks, such as the
+/// ranks of a host, all groups at once; who is in none does nothing. It answers for the rank that it was made
+/// for. Messages are half of the vector: block 0 is sent, block 1 received, in place.
+class probe {
+ public:
+  enum class kind {
+    shift,  ///< all send to the next and receive from the one before, `repeats` times
+    relay,  ///< one message goes round, `repeats` times
+    flood,  ///< every second rank sends the next one `repeats` messages, then gets an answer
+  };
+
+  static constexpr std::string_view name = "probe";
+  static constexpr bool keeps_order = false;
+  static constexpr bool sends_raw_contributions = false;
+
+  probe(kind what, std::vector<rank_type> const& group, rank_type me, std::uint32_t repeats, action how)
+      : kind_(what), how_(how), size_(static_cast<rank_type>(group.size())), repeats_(repeats) {
+    for (rank_type i = 0; i < size_; ++i) {
+      if (group[i] == me) {
+        place_ = i;
+        next_ = group[(i + 1) % size_];
+        before_ = group[(i + size_ - 1) % size_];
+      }
+    }
+    if (place_ == no_rank || size_ < 2 || (kind_ == kind::flood && place_ % 2 == 0 && place_ + 1 == size_)) {
+      repeats_ = 0;
+    }
+  }
+
+  [[nodiscard]] std::uint32_t blocks(op::allreduce, rank_type) const { return 2; }
+  [[nodiscard]] std::uint32_t steps(op::allreduce, rank_type, rank_type) const {
+    return repeats_ == 0 ? 0 : kind_ == kind::shift ? repeats_ : kind_ == kind::relay ? 2 * repeats_ : repeats_ + 1;
+  }
+  [[nodiscard]] step at(op::allreduce, rank_type, rank_type, std::uint32_t i) const {
+    switch (kind_) {
+      case kind::shift:
+        return sends_and_receives(true, true);
+      case kind::relay:
+        return sends_and_receives((i % 2 == 0) == (place_ == 0), (i % 2 == 0) != (place_ == 0));
+      case kind::flood:
+        break;
+    }
+    bool const last = i == repeats_;
+    bool const sender = place_ % 2 == 0;
+    step s = sends_and_receives(sender != last, sender == last);
+    (s.sends() ? s.send.peer : s.receive.peer) = sender ? next_ : before_;
+    return s;
+  }
+
+ private:
+  [[nodiscard]] step sends_and_receives(bool sends, bool receives) const {
+    step s{.send = {no_rank, space::work, {0, 1}}, .receive = {no_rank, space::work, {1, 1}}, .how = how_};
+    s.send.peer = sends ? next_ : no_rank;
+    s.receive.peer = receives ? before_ : no_rank;
+    return s;
+  }
+
+  kind kind_;
+  action how_;
+  rank_type size_;
+  std::uint32_t repeats_;
+  rank_type place_ = no_rank;
+  rank_type next_ = no_rank;
+  rank_type before_ = no_rank;
+};
+
+}  // namespace tutti

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/host_map.hpp>
+#include <tutti/core/types.hpp>
+#include <tutti/topology/timing.hpp>
+
+#include <charconv>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti {
+
+/// What a profile file says that it must not. The message says in which line.
+class profile_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What messages of a world take, as it was measured: a plain value, in picoseconds.
+struct network_profile {
+  /// What a message of so many bytes takes; see message_time.
+  struct point {
+    std::size_t bytes = 0;
+    std::int64_t send = 0;
+    std::int64_t lead = 0;
+    std::int64_t wire = 0;
+    std::int64_t receive = 0;
+    std::int64_t combine = 0;  ///< the receiver's processor, where it combines and does not only store
+    friend bool operator==(point const&, point const&) = default;
+  };
+  /// Messages between two ranks: straight lines between sizes that were measured.
+  struct link {
+    std::int64_t latency = 0;
+    std::vector<point> points{};  ///< of growing sizes; empty: there are no such messages
+    friend bool operator==(link const&, link const&) = default;
+  };
+
+  rank_type ranks = 0;
+  rank_type hosts = 0;
+  std::int64_t start = 0;  ///< what starting an operation, or a segment of one, takes
+  link near{};             ///< between ranks of one host
+  link far{};              ///< between hosts
+  friend bool operator==(network_profile const&, network_profile const&) = default;
+};
+
+namespace profile_text {
+
+inline constexpr std::string_view title = "tutti-profile 1";
+inline constexpr std::size_t most_points = 64;
+inline constexpr std::int64_t most = std::int64_t{1} << 50;  ///< of any number: sums stay far from overflow
+
+/// Reads a profile word by word.
+class reader {
+ public:
+  explicit reader(std::string_view text) : text_(text) {}
+
+  /// The next line is exactly this.
+  void line(std::string_view expected) {
+    if (next_line() != expected) {
+      fail("\"" + std::string(expected) + "\" is expected" +
+           (line_ == 1 ? "; this is no profile, or one of another version" : ""));
+    }
+  }
+  /// The next line is this word and so many numbers.
+  template <std::size_t N>
+  void numbers(std::string_view word, std::int64_t (&into)[N]) {
+    std::string_view rest = next_line();
+    if (!rest.starts_with(word)) {
+      fail("a line that begins with \"" + std::string(word) + "\" is expected");
+    }
+    rest.remove_prefix(word.size());
+    for (std::int64_t& value : into) {
+      if (!word.empty() || &value != into) {
+        if (!rest.starts_with(' ')) {
+          fail(std::to_string(N) + " numbers are expected");
+        }
+        rest.remove_prefix(1);
+      }
+      auto const [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+      if (problem != std::errc{} || value < 0 || value > most) {
+        fail("a number from 0 to 2^50 is expected");
+      }
+      rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    }
+    if (!rest.empty()) {
+      fail("there is more than " + std::to_string(N) + " numbers");
+    }
+  }
+  [[noreturn]] void fail(std::string const& what) const {
+    throw profile_error("profile, line " + std::to_string(line_) + ": " + what);
+  }
+
+ private:
+  std::string_view next_line() {
+    ++line_;
+    std::size_t const end = text_.find('\n');
+    if (end == text_.npos) {
+      fail("the text ends here: it has been cut off");
+    }
+    std::string_view const line = text_.substr(0, end);
+    text_.remove_prefix(end + 1);
+    return line;
+  }
+
+  std::string_view text_;
+  std::size_t line_ = 0;
+};
+
+inline network_profile::link read_link(reader& in, std::string_view word) {
+  std::int64_t head[2];
+  in.numbers(word, head);
+  if (head[1] > static_cast<std::int64_t>(most_points)) {
+    in.fail("more sizes than a profile may have");
+  }
+  network_profile::link link{.latency = head[0]};
+  for (std::int64_t i = 0; i < head[1]; ++i) {
+    std::int64_t v[6];
+    in.numbers("", v);
+    if (!link.points.empty() && static_cast<std::size_t>(v[0]) <= link.points.back().bytes) {
+      in.fail("sizes must grow from line to line");
+    }
+    if (v[2] > v[1]) {
+      in.fail("a message begins to leave, the third number, before the second is over");
+    }
+    link.points.push_back({static_cast<std::size_t>(v[0]), v[1], v[2], v[3], v[4], v[5]});
+  }
+  return link;
+}
+
+}  // namespace profile_text
+
+/// The profile as text, which `read_profile` reads.
+[[nodiscard]] inline std::string to_text(network_profile const& p) {
+  std::string out(profile_text::title);
+  auto const put = [&](std::string_view word, auto... numbers) {
+    out += word;
+    (out.append(out.back() == '\n' ? "" : " ").append(std::to_string(numbers)), ...);
+    out += '\n';
+  };
+  auto const put_link = [&](std::string_view word, network_profile::link const& l) {
+    put(word, l.latency, l.points.size());
+    for (network_profile::point const& at : l.points) {
+      put("", at.bytes, at.send, at.lead, at.wire, at.receive, at.combine);
+    }
+  };
+  out += '\n';
+  put("ranks", p.ranks);
+  put("hosts", p.hosts);
+  put("start", p.start);
+  put_link("near", p.near);
+  put_link("far", p.far);
+  return out + "end\n";
+}
+
+/// @throws profile_error if the text is cut off, no profile, or one of another version
+[[nodiscard]] inline network_profile read_profile(std::string_view text) {
+  profile_text::reader in(text);
+  in.line(profile_text::title);
+  network_profile p;
+  std::int64_t v[1];
+  in.numbers("ranks", v);
+  p.ranks = static_cast<rank_type>(v[0] & 0xffffff);
+  in.numbers("hosts", v);
+  p.hosts = static_cast<rank_type>(v[0] & 0xffffff);
+  in.numbers("start", v);
+  p.start = v[0];
+  p.near = profile_text::read_link(in, "near");
+  p.far = profile_text::read_link(in, "far");
+  in.line("end");
+  return p;
+}
+
+/// What a message of so many bytes takes on a link: between the sizes that were measured on straight lines,
+/// beyond the last on the last line, before the first as much as the first.
+[[nodiscard]] inline network_profile::point at_size(network_profile::link const& link, std::size_t bytes) {
+  auto const& all = link.points;
+  if (all.empty()) {
+    return {.bytes = bytes};
+  }
+  if (bytes <= all.front().bytes || all.size() == 1) {
+    return all.front();
+  }
+  std::size_t i = 1;
+  while (i + 1 < all.size() && all[i].bytes < bytes) {
+    ++i;
+  }
+  network_profile::point const& a = all[i - 1];
+  network_profile::point const& b = all[i];
+  auto const wide = static_cast<std::int64_t>(b.bytes - a.bytes);
+  auto const far = static_cast<std::int64_t>(bytes - a.bytes);
+  auto const between = [=](std::int64_t from, std::int64_t to) {
+    std::int64_t const rise = to - from;
+    std::int64_t const value = from + rise / wide * far + rise % wide * (far % wide) / wide + rise % wide * (far / wide);
+    return value < 0 ? 0 : value;
+  };
+  network_profile::point p{bytes,
+                   between(a.send, b.send),
+                   between(a.lead, b.lead),
+                   between(a.wire, b.wire),
+                   between(a.receive, b.receive),
+                   between(a.combine, b.combine)};
+  p.lead = std::min(p.lead, p.send);
+  return p;
+}
+
+/// The network that a profile was taken of, to price schedules for: see timed_schedule.
+class profiled_network {
+ public:
+  /// @pre both outlive it, and are of the same world
+  profiled_network(network_profile const& p, host_map const& hosts) : profile_(&p), hosts_(&hosts) {}
+
+  [[nodiscard]] message_time message(rank_type from, rank_type to, std::size_t bytes) const {
+    network_profile::link const& l = link(from, to);
+    network_profile::point const p = at_size(l, bytes);
+    return {p.send, p.lead, l.latency, p.wire, p.receive};
+  }
+  [[nodiscard]] std::int64_t combine(rank_type from, rank_type to, std::size_t bytes) const {
+    return at_size(link(from, to), bytes).combine;
+  }
+  /// Between hosts, the ranks of a host share its interface.
+  [[nodiscard]] rank_type interface(rank_type from, rank_type to) const {
+    return near(from, to) ? from : hosts_->ranks() + hosts_->host(from);
+  }
+  [[nodiscard]] std::int64_t start() const { return profile_->start; }
+
+ private:
+  [[nodiscard]] bool near(rank_type a, rank_type b) const { return hosts_->host(a) == hosts_->host(b); }
+  [[nodiscard]] network_profile::link const& link(rank_type a, rank_type b) const {
+    return near(a, b) ? profile_->near : profile_->far;
+  }
+
+  network_profile const* profile_;
+  host_map const* hosts_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/chain.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/double_tree.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/hierarchical.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/topology/star.hpp>
+
+#include <array>
+
+namespace tutti {
+
+/// A topology that is known when the program runs.
+enum class schedule_kind : std::uint8_t {
+  direct,
+  doubling,
+  ring,
+  butterfly,
+  binary_tree,
+  double_tree,
+  chain,
+  star,
+  hosts_doubling,  ///< hierarchical: binary trees on the hosts, and among the hosts doubling, and so on
+  hosts_ring,
+  hosts_butterfly
+};
+
+inline constexpr std::array all_schedule_kinds{
+    schedule_kind::direct,      schedule_kind::doubling,       schedule_kind::ring,       schedule_kind::butterfly,
+    schedule_kind::binary_tree, schedule_kind::double_tree,    schedule_kind::chain,      schedule_kind::star,
+    schedule_kind::hosts_ring,  schedule_kind::hosts_doubling, schedule_kind::hosts_butterfly};
+
+/// One of tutti's topologies, picked at run time: one type, which stores no schedule and allocates nothing.
+/// Each answer costs one jump more than the topology's own. (A `plan` is the other way to one type: it
+/// stores the steps of one operation, one root and one rank.)
+///
+/// An operation that the picked topology does not offer runs by `direct`, which offers all.
+class selection {
+ public:
+  static constexpr std::string_view name = "selection";
+  static constexpr bool keeps_order = true;  ///< @pre who picks for a reduction that does not commute asks `in_order`
+  static constexpr bool sends_raw_contributions = false;
+
+  constexpr selection() noexcept = default;
+  /// @pre with several hosts, the map outlives this
+  constexpr explicit selection(schedule_kind kind, host_map const* hosts = nullptr) noexcept
+      : kind_(kind), hosts_(hosts) {
+    expects(hosts != nullptr || !groups_hosts(kind), "selection: hierarchical schedules need the map of the hosts");
+  }
+
+  [[nodiscard]] constexpr schedule_kind kind() const noexcept { return kind_; }
+  [[nodiscard]] static constexpr bool groups_hosts(schedule_kind kind) noexcept {
+    return kind >= schedule_kind::hosts_doubling;
+  }
+
+  /// Calls f(topology) with the topology picked.
+  template <class F>
+  constexpr decltype(auto) visit(F&& f) const {
+    switch (kind_) {
+      case schedule_kind::doubling:
+        return f(doubling{});
+      case schedule_kind::ring:
+        return f(ring{});
+      case schedule_kind::butterfly:
+        return f(butterfly{});
+      case schedule_kind::binary_tree:
+        return f(binary_tree{});
+      case schedule_kind::double_tree:
+        return f(double_tree{});
+      case schedule_kind::chain:
+        return f(chain{});
+      case schedule_kind::star:
+        return f(star{});
+      case schedule_kind::hosts_doubling:
+        return f(hierarchical{binary_tree{}, doubling{}, *hosts_});
+      case schedule_kind::hosts_ring:
+        return f(hierarchical{binary_tree{}, ring{}, *hosts_});
+      case schedule_kind::hosts_butterfly:
+        return f(hierarchical{binary_tree{}, butterfly{}, *hosts_});
+      case schedule_kind::direct:
+        break;
+    }
+    return f(direct{});
+  }
+
+  /// "ring", "hierarchical<binary_tree, ring>".
+  [[nodiscard]] constexpr std::string_view topology_name() const {
+    return visit([](auto const& t) { return std::string_view(t.name); });
+  }
+  [[nodiscard]] constexpr bool in_order() const {
+    return visit([](auto const& t) { return t.keeps_order; });
+  }
+  template <class Op>
+  [[nodiscard]] constexpr bool serves() const {
+    return visit([]<class T>(T const&) { return offers<T, Op>; });
+  }
+  [[nodiscard]] static constexpr std::string_view name_of(course<selection> const& c) {
+    return c.topology.topology_name();
+  }
+
+  template <class Op>
+    requires offers<direct, Op>
+  [[nodiscard]] constexpr std::uint32_t blocks(Op const& o, rank_type n) const {
+    return answer<Op>([&](auto const& t) { return t.blocks(o, n); });
+  }
+  template <class Op>
+    requires offers<direct, Op>
+  [[nodiscard]] constexpr std::uint32_t steps(Op const& o, rank_type n, rank_type me) const {
+    return answer<Op>([&](auto const& t) { return t.steps(o, n, me); });
+  }
+  template <class Op>
+    requires offers<direct, Op>
+  [[nodiscard]] constexpr step at(Op const& o, rank_type n, rank_type me, std::uint32_t i) const {
+    return answer<Op>([&](auto const& t) { return t.at(o, n, me, i); });
+  }
+
+ private:
+  template <class Op, class F>
+  constexpr auto answer(F const& f) const {
+    return visit([&]<class T>(T const& t) {
+      if constexpr (offers<T, Op>) {
+        return f(t);
+      } else {
+        return f(direct{});
+      }
+    });
+  }
+
+  schedule_kind kind_ = schedule_kind::direct;
+  host_map const* hosts_ = nullptr;
+};
+
+}  // namespace tutti

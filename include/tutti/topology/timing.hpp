@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/cost.hpp>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace tutti {
+
+/// What one message takes, in picoseconds: LogGP (Alexandrov and others, 1995) with o and G as functions of
+/// the message's size, as in PLogP (Kielmann, Bal, Verstoep, 2000), and for transports that hand on the
+/// beginning of a message before they have taken its end.
+struct message_time {
+  std::int64_t send = 0;     ///< of the sender's processor
+  std::int64_t lead = 0;     ///< of that, until the message begins to leave; equal to `send`: it leaves whole
+  std::int64_t latency = 0;  ///< from interface to interface
+  std::int64_t wire = 0;     ///< how long it keeps the interface of each end busy
+  std::int64_t receive = 0;  ///< of the receiver's processor, but for combining
+};
+
+/// A world that schedules can be priced for. Times in picoseconds.
+template <class N>
+concept timed_network = requires(N const net, rank_type from, rank_type to, std::size_t bytes) {
+  { net.message(from, to, bytes) } -> std::same_as<message_time>;
+  { net.combine(from, to, bytes) } -> std::same_as<std::int64_t>;  // of the receiver's processor, more than to store
+  { net.interface(from, to) } -> std::same_as<rank_type>;  // that `from` uses, below 2 n: ranks may share one
+  { net.start() } -> std::same_as<std::int64_t>;           // of the processor, to start a segment
+};
+
+/// Tells what a schedule takes on a network, for any number of bytes, whole or in segments: an interpreter of
+/// schedules that runs them in time as the engine does. Each rank has one processor, which takes the messages
+/// of its segments one after the other; up to `lanes` segments are under way.
+///
+/// With a network of LogGP's five parameters it tells what the simulator tells (docs/simulation.md), except
+/// where many messages meet at one interface: there the order may differ.
+///
+/// Whole numbers, so that all ranks come to the same.
+/// Cost: memory for all steps of all ranks; time() takes about 0.1 us a message and segment, of at most
+/// `most_segments`: more are in a steady state, and are reckoned from those.
+class timed_schedule {
+ public:
+  static constexpr std::uint32_t lanes = 8;  ///< as many as the engine has
+  static constexpr std::uint32_t most_segments = 2 * lanes;
+
+  template <class Topology, class Op>
+    requires offers<Topology, Op>
+  timed_schedule(Topology const& topology, Op const& op, rank_type n)
+      : blocks_(topology.blocks(op, n)), ranks_(n), out_(2 * n), in_(2 * n) {
+    for (rank_type r = 0; r < n; ++r) {
+      const std::uint32_t count = topology.steps(op, n, r);
+      ranks_[r].steps.reserve(count);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        ranks_[r].steps.push_back(topology.at(op, n, r, i));
+      }
+    }
+  }
+
+  /// When the last rank is done with a vector of so many bytes, cut into segments of at most so many (0: not
+  /// at all).
+  template <timed_network Network>
+  [[nodiscard]] std::int64_t time(Network const& network, std::size_t bytes, std::size_t segment_bytes = 0) {
+    const std::size_t segments = segment_bytes == 0 || bytes == 0 ? 1 : (bytes - 1) / segment_bytes + 1;
+    bytes_ = (bytes + segments - 1) / segments;
+    if (segments <= most_segments) {
+      return run(network, static_cast<std::uint32_t>(segments));
+    }
+    std::int64_t const some = run(network, lanes);
+    std::int64_t const more = run(network, most_segments);
+    return more + (more - some) * static_cast<std::int64_t>(segments - most_segments) / (most_segments - lanes);
+  }
+
+ private:
+  static constexpr std::int64_t never = INT64_MAX;
+
+  struct message {
+    rank_type from;
+    std::uint32_t segment;
+    std::int64_t ready;    ///< when the receiver may begin with it
+    std::int64_t arrived;  ///< when all of it is there
+    std::int64_t receive;
+    std::int64_t tail;  ///< in 1024ths, what is left of receiving when the end has arrived
+    std::size_t bytes;
+  };
+  struct lane {
+    std::uint32_t segment = 0;
+    std::uint32_t at = 0;
+    bool active = false;
+    bool sent = false;
+    bool received = false;
+  };
+  struct state {
+    std::vector<step> steps{};
+    std::vector<message> inbox{};
+    std::array<lane, lanes> segments{};
+    std::uint32_t begun = 0;
+    std::int64_t now = 0;
+    std::int64_t ended = 0;
+    std::int64_t woken = never;  ///< when it will be asked next
+  };
+  struct event {
+    std::int64_t time;
+    rank_type rank;
+    /// The heap's order: the earliest comes first.
+    friend bool operator<(event const& a, event const& b) noexcept {
+      return a.time != b.time ? a.time > b.time : a.rank > b.rank;
+    }
+  };
+
+  template <class Network>
+  std::int64_t run(Network const& network, std::uint32_t segments) {
+    segments_ = segments;
+    events_.clear();
+    std::fill(out_.begin(), out_.end(), 0);
+    std::fill(in_.begin(), in_.end(), 0);
+    for (rank_type r = 0; r < ranks_.size(); ++r) {
+      state& me = ranks_[r];
+      me.inbox.clear();
+      me.segments = {};
+      me.begun = 0;
+      me.now = 0;
+      me.ended = 0;
+      me.woken = never;
+      wake(r, 0);
+    }
+    while (!events_.empty()) {
+      std::pop_heap(events_.begin(), events_.end());
+      event const e = events_.back();
+      events_.pop_back();
+      state& me = ranks_[e.rank];
+      if (e.time == me.woken) {
+        me.woken = never;
+      }
+      if (me.now > e.time) {
+        wake(e.rank, me.now);  // busy until then
+      } else {
+        me.now = e.time;
+        act(network, e.rank);
+      }
+    }
+    std::int64_t end = 0;
+    for (state const& r : ranks_) {
+      end = std::max(end, r.ended);
+    }
+    return end;
+  }
+
+  void wake(rank_type r, std::int64_t time) {
+    if (time < ranks_[r].woken) {
+      ranks_[r].woken = time;
+      events_.push_back({time, r});
+      std::push_heap(events_.begin(), events_.end());
+    }
+  }
+
+  /// Does the next thing that the rank can do, and asks it again when that is done.
+  template <class Network>
+  void act(Network const& network, rank_type r) {
+    state& me = ranks_[r];
+    std::int64_t next = never;
+    begin_segments(network, me);
+    for (lane& l : me.segments) {
+      while (l.active) {
+        if (l.at == me.steps.size()) {
+          l.active = false;
+          me.ended = me.now;
+          begin_segments(network, me);
+          continue;
+        }
+        step const& s = me.steps[l.at];
+        if (s.sends() && !l.sent) {
+          send(network, r, l, s);
+          return wake(r, me.now);
+        }
+        if (s.receives() && !l.received) {
+          auto const m = std::find_if(me.inbox.begin(), me.inbox.end(), [&](message const& in) {
+            return in.from == s.receive.peer && in.segment == l.segment;
+          });
+          if (m == me.inbox.end() || m->ready > me.now) {
+            next = m == me.inbox.end() ? next : std::min(next, m->ready);
+            break;
+          }
+          std::int64_t const takes = m->receive + (s.how == action::copy ? 0 : network.combine(m->from, r, m->bytes));
+          me.now = std::max(me.now + takes, m->arrived + takes / 1024 * m->tail);
+          me.inbox.erase(m);
+          l.received = true;
+          return wake(r, me.now);
+        }
+        l.sent = false;
+        l.received = false;
+        ++l.at;
+      }
+    }
+    if (next != never) {
+      wake(r, next);
+    }
+  }
+
+  template <class Network>
+  void begin_segments(Network const& network, state& me) {
+    while (me.begun != segments_ && !me.segments[me.begun % lanes].active) {
+      me.segments[me.begun % lanes] = {.segment = me.begun, .active = true};
+      ++me.begun;
+      me.now += network.start();
+    }
+  }
+
+  template <class Network>
+  void send(Network const& network, rank_type r, lane& l, step const& s) {
+    state& me = ranks_[r];
+    rank_type const to = s.send.peer;
+    const std::size_t bytes = elements(bytes_, blocks_, s.send.blocks);
+    message_time const takes = network.message(r, to, bytes);
+    bool const whole = takes.lead == takes.send;
+    std::int64_t& out = out_[network.interface(r, to)];
+    std::int64_t& in = in_[network.interface(to, r)];
+    std::int64_t const leaves = std::max(me.now + takes.lead, out);
+    std::int64_t const begins = std::max(leaves + takes.latency, in);
+    out = leaves + takes.wire;
+    in = begins + takes.wire;
+    std::int64_t const arrived = std::max(in, me.now + takes.send + takes.latency);
+    ranks_[to].inbox.push_back({r, l.segment, whole ? arrived : begins, arrived, takes.receive,
+                                whole ? 1024 : takes.lead * 1024 / takes.send, bytes});
+    me.now += takes.send;
+    l.sent = true;
+    wake(to, ranks_[to].inbox.back().ready);
+  }
+
+  std::uint32_t blocks_;
+  std::uint32_t segments_ = 1;
+  std::size_t bytes_ = 0;  ///< of a segment
+  std::vector<state> ranks_;
+  std::vector<std::int64_t> out_;  ///< until when each interface is busy
+  std::vector<std::int64_t> in_;
+  std::vector<event> events_{};
+};
+
+}  // namespace tutti
