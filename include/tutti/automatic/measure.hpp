@@ -7,6 +7,7 @@
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/doubling.hpp>
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -57,9 +58,11 @@ class world_meter {
   static constexpr std::array<std::size_t, 9> sizes{4,         256,        2048,       16 << 10, 64 << 10,
                                                     256 << 10, 1024 << 10, 4096 << 10, 16384 << 10};
   static constexpr std::size_t always = 64 << 10;
+  static constexpr std::size_t long_from = 16 << 10;
 
   /// Picoseconds of one message of one size.
   struct times {
+    std::size_t bytes;
     std::int64_t shift;  ///< of sending one and receiving one
     std::int64_t combining_shift;
     std::int64_t relay;  ///< from rank to rank
@@ -67,51 +70,60 @@ class world_meter {
   };
 
   network_profile::link measure_link(std::vector<rank_type> const& group, duration budget, std::int64_t& start) {
-    network_profile::link link;
+    std::vector<times> all;
     std::int64_t const limit = budget.count() * 1000;
     std::int64_t spent = 0;
-    std::int64_t gap = 0;
     std::int64_t once = 0;  // what one turn of the last size took
     for (std::size_t const bytes : sizes) {
       // Ranks decide alike: they go by nothing but what they have agreed on.
-      auto const growth = static_cast<std::int64_t>(link.points.empty() ? 1 : bytes / link.points.back().bytes);
-      std::int64_t const expected = bytes <= 2048 ? once : once * growth;
+      auto const growth = static_cast<std::int64_t>(all.empty() || bytes <= 2048 ? 1 : bytes / all.back().bytes);
+      std::int64_t const expected = once * growth;
       if (bytes > always && spent + 2 * expected > limit) {
         break;
       }
       std::int64_t const share = (limit - spent) / (bytes >= always ? 3 : 12);
       auto const turns = static_cast<int>(expected == 0 ? 4 : std::clamp<std::int64_t>(share / expected, 2, 12));
       bool const brief = bytes < always && expected < limit / 16;
-      times const t = time_size(group, bytes, brief ? 8U : 2U, brief ? 4U : 1U, turns);
-      spent += t.spent;
-      once = t.spent / (turns + 1);
-      if (link.points.empty()) {
-        gap = time_gap(group);
-        start = std::max(start, time_start(group, t.shift));
-        gap = std::min(gap, t.relay / 2);
-        link.latency = t.relay - 2 * gap;
-      }
-      link.points.push_back(solve(bytes, t, gap, link.latency));
+      all.push_back(time_size(group, bytes, brief ? 8U : 2U, brief ? 4U : 1U, turns));
+      spent += all.back().spent;
+      once = all.back().spent / (turns + 1);
     }
-    return link;
+    // What is short takes no longer than what is long: if it seems so, it was disturbed.
+    for (std::size_t i = all.size() - 1; i-- > 0;) {
+      all[i].shift = std::min(all[i].shift, all[i + 1].shift);
+      all[i].combining_shift = std::min(all[i].combining_shift, all[i + 1].combining_shift);
+      all[i].relay = std::min(all[i].relay, all[i + 1].relay);
+    }
+    std::int64_t const gap = std::min(time_gap(group), all.front().relay / 2);
+    start = std::max(start, time_start(group, all.front().shift));
+    return solve(all, gap);
   }
 
-  /// What of a message keeps which part of the world busy. `gap`: what the shortest one takes of a processor.
-  static network_profile::point solve(std::size_t bytes, times const& t, std::int64_t gap, std::int64_t latency) {
-    std::int64_t const both = std::max<std::int64_t>(t.shift - latency, 2 * gap);
-    std::int64_t const one = std::clamp<std::int64_t>(t.relay - latency, 2 * gap, std::max(both, t.relay));
-    network_profile::point p{.bytes = bytes, .combine = std::max<std::int64_t>(t.combining_shift - t.shift, 0)};
-    if (both * 4 < one * 5) {  // at the same time: a wire
-      p.send = gap;
-      p.lead = gap;
-      p.receive = gap;
-      p.wire = std::min(both, one) - 2 * gap;
-    } else {  // one after the other: a processor
-      p.send = both / 2;
-      p.receive = both - p.send;
-      p.lead = std::clamp<std::int64_t>(one - p.receive, 0, p.send);
+  /// Which part of the world a message keeps busy. `gap`: what the shortest one takes of a processor.
+  static network_profile::link solve(std::vector<times> const& all, std::int64_t gap) {
+    network_profile::link link{.latency = all.front().relay - 2 * gap};
+    auto const both = [&](times const& t) { return std::max<std::int64_t>(t.shift - link.latency, 2 * gap); };
+    auto const one = [&](times const& t) { return std::max<std::int64_t>(t.relay - link.latency, 2 * gap); };
+    std::int64_t excess = 0;  // in percent, summed over the long messages
+    for (times const& t : all) {
+      excess += t.bytes >= long_from ? std::clamp<std::int64_t>(both(t) * 100 / std::max<std::int64_t>(one(t), 1), 100, 200) - 125 : 0;
     }
-    return p;
+    bool const wire = excess < 0;
+    for (times const& t : all) {
+      network_profile::point p{.bytes = t.bytes, .combine = std::max<std::int64_t>(t.combining_shift - t.shift, 0)};
+      if (wire) {
+        p.send = gap;
+        p.lead = gap;
+        p.receive = gap;
+        p.wire = std::min(both(t), one(t)) - 2 * gap;
+      } else {
+        p.send = both(t) / 2;
+        p.receive = both(t) - p.send;
+        p.lead = std::clamp<std::int64_t>(one(t) - p.receive, 0, p.send);
+      }
+      link.points.push_back(p);
+    }
+    return link;
   }
 
   times time_size(std::vector<rank_type> const& group, std::size_t bytes, std::uint32_t shifts, std::uint32_t rounds,
@@ -125,7 +137,7 @@ class world_meter {
                          0};
     t[3] = since(begin);
     agree_(std::span(t));
-    return {t[0], t[1], t[2], t[3]};
+    return {bytes, t[0], t[1], t[2], t[3]};
   }
 
   /// What of the shortest message follows upon another one.

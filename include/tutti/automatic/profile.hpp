@@ -89,6 +89,15 @@ class reader {
       fail("there is more than " + std::to_string(N) + " numbers");
     }
   }
+  /// The next line is this word and a number of ranks.
+  rank_type ranks(std::string_view word) {
+    std::int64_t value[1];
+    numbers(word, value);
+    if (value[0] >= 1 << 24) {
+      fail("no world has so many");
+    }
+    return static_cast<rank_type>(value[0]);
+  }
   [[noreturn]] void fail(std::string const& what) const {
     throw profile_error("profile, line " + std::to_string(line_) + ": " + what);
   }
@@ -160,13 +169,11 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   profile_text::reader in(text);
   in.line(profile_text::title);
   network_profile p;
-  std::int64_t v[1];
-  in.numbers("ranks", v);
-  p.ranks = static_cast<rank_type>(v[0] & 0xffffff);
-  in.numbers("hosts", v);
-  p.hosts = static_cast<rank_type>(v[0] & 0xffffff);
-  in.numbers("start", v);
-  p.start = v[0];
+  p.ranks = in.ranks("ranks");
+  p.hosts = in.ranks("hosts");
+  std::int64_t start[1];
+  in.numbers("start", start);
+  p.start = start[0];
   p.near = profile_text::read_link(in, "near");
   p.far = profile_text::read_link(in, "far");
   in.line("end");

@@ -33,26 +33,27 @@ concept timed_network = requires(N const net, rank_type from, rank_type to, std:
 /// schedules that runs them in time as the engine does. Each rank has one processor, which takes the messages
 /// of its segments one after the other; up to `lanes` segments are under way.
 ///
-/// With a network of LogGP's five parameters it tells what the simulator tells (docs/simulation.md), except
-/// where many messages meet at one interface: there the order may differ.
+/// With a network of LogGP's parameters it tells what the simulator tells (docs/simulation.md), but for the order of
+/// what happens at one moment.
 ///
 /// Whole numbers, so that all ranks come to the same.
-/// Cost: memory for all steps of all ranks; time() takes about 0.1 us a message and segment, of at most
-/// `most_segments`: more are in a steady state, and are reckoned from those.
+/// Cost: memory for all steps of all ranks; time() takes about 0.1 us a message, of some 8,000: what has more segments
+/// than that reaches is reckoned from what each segment more takes in the end.
 class timed_schedule {
  public:
   static constexpr std::uint32_t lanes = 8;  ///< as many as the engine has
-  static constexpr std::uint32_t most_segments = 2 * lanes;
+  static constexpr std::uint32_t most_messages = 1U << 13;
 
   template <class Topology, class Op>
     requires offers<Topology, Op>
   timed_schedule(Topology const& topology, Op const& op, rank_type n)
-      : blocks_(topology.blocks(op, n)), ranks_(n), out_(2 * n), in_(2 * n) {
+      : blocks_(topology.blocks(op, n)), ranks_(n), out_(2 * std::size_t{n}), in_(2 * std::size_t{n}) {
     for (rank_type r = 0; r < n; ++r) {
       const std::uint32_t count = topology.steps(op, n, r);
       ranks_[r].steps.reserve(count);
       for (std::uint32_t i = 0; i < count; ++i) {
         ranks_[r].steps.push_back(topology.at(op, n, r, i));
+        messages_ += ranks_[r].steps.back().sends() ? 1U : 0U;
       }
     }
   }
@@ -63,25 +64,28 @@ class timed_schedule {
   [[nodiscard]] std::int64_t time(Network const& network, std::size_t bytes, std::size_t segment_bytes = 0) {
     const std::size_t segments = segment_bytes == 0 || bytes == 0 ? 1 : (bytes - 1) / segment_bytes + 1;
     bytes_ = (bytes + segments - 1) / segments;
-    if (segments <= most_segments) {
+    auto const many = static_cast<std::uint32_t>(std::max<std::size_t>(most_messages / (messages_ + 1), 4 * lanes));
+    if (segments <= many) {
       return run(network, static_cast<std::uint32_t>(segments));
     }
-    std::int64_t const some = run(network, lanes);
-    std::int64_t const more = run(network, most_segments);
-    return more + (more - some) * static_cast<std::int64_t>(segments - most_segments) / (most_segments - lanes);
+    std::int64_t const some = run(network, many / 2);
+    std::int64_t const more = run(network, many);
+    return more + (more - some) / (many - many / 2) * static_cast<std::int64_t>(segments - many);
   }
 
  private:
   static constexpr std::int64_t never = INT64_MAX;
 
+  /// A message that has left, and then one that has arrived.
   struct message {
     rank_type from;
+    rank_type to;
     std::uint32_t segment;
-    std::int64_t ready;    ///< when the receiver may begin with it
-    std::int64_t arrived;  ///< when all of it is there
-    std::int64_t receive;
-    std::int64_t tail;  ///< in 1024ths, what is left of receiving when the end has arrived
     std::size_t bytes;
+    message_time takes;
+    std::int64_t sent;         ///< when all of it has been sent
+    std::int64_t ready = 0;    ///< when the receiver may begin with it
+    std::int64_t arrived = 0;  ///< when all of it is there
   };
   struct lane {
     std::uint32_t segment = 0;
@@ -99,12 +103,15 @@ class timed_schedule {
     std::int64_t ended = 0;
     std::int64_t woken = never;  ///< when it will be asked next
   };
+  /// A message reaches the interface of its receiver, or a rank is asked what it can do.
   struct event {
     std::int64_t time;
+    std::size_t message;  ///< `wakes`: none
     rank_type rank;
-    /// The heap's order: the earliest comes first.
+    static constexpr std::size_t wakes = SIZE_MAX;
+    /// The heap's order: the earliest comes first, messages before ranks.
     friend bool operator<(event const& a, event const& b) noexcept {
-      return a.time != b.time ? a.time > b.time : a.rank > b.rank;
+      return a.time != b.time ? a.time > b.time : a.message != b.message ? a.message > b.message : a.rank > b.rank;
     }
   };
 
@@ -112,6 +119,7 @@ class timed_schedule {
   std::int64_t run(Network const& network, std::uint32_t segments) {
     segments_ = segments;
     events_.clear();
+    flying_.clear();
     std::fill(out_.begin(), out_.end(), 0);
     std::fill(in_.begin(), in_.end(), 0);
     for (rank_type r = 0; r < ranks_.size(); ++r) {
@@ -128,6 +136,10 @@ class timed_schedule {
       std::pop_heap(events_.begin(), events_.end());
       event const e = events_.back();
       events_.pop_back();
+      if (e.message != event::wakes) {
+        arrive(network, flying_[e.message], e.time);
+        continue;
+      }
       state& me = ranks_[e.rank];
       if (e.time == me.woken) {
         me.woken = never;
@@ -149,9 +161,12 @@ class timed_schedule {
   void wake(rank_type r, std::int64_t time) {
     if (time < ranks_[r].woken) {
       ranks_[r].woken = time;
-      events_.push_back({time, r});
-      std::push_heap(events_.begin(), events_.end());
+      expect({time, event::wakes, r});
     }
+  }
+  void expect(event const& e) {
+    events_.push_back(e);
+    std::push_heap(events_.begin(), events_.end());
   }
 
   /// Does the next thing that the rank can do, and asks it again when that is done.
@@ -181,8 +196,11 @@ class timed_schedule {
             next = m == me.inbox.end() ? next : std::min(next, m->ready);
             break;
           }
-          std::int64_t const takes = m->receive + (s.how == action::copy ? 0 : network.combine(m->from, r, m->bytes));
-          me.now = std::max(me.now + takes, m->arrived + takes / 1024 * m->tail);
+          std::int64_t const takes =
+              m->takes.receive + (s.how == action::copy ? 0 : network.combine(m->from, r, m->bytes));
+          // Of what comes in parts, the last part is dealt with when that is there.
+          std::int64_t const last = whole(*m) ? takes : takes / 1024 * (m->takes.lead * 1024 / m->takes.send);
+          me.now = std::max(me.now + takes, m->arrived + last);
           me.inbox.erase(m);
           l.received = true;
           return wake(r, me.now);
@@ -212,28 +230,37 @@ class timed_schedule {
     rank_type const to = s.send.peer;
     const std::size_t bytes = elements(bytes_, blocks_, s.send.blocks);
     message_time const takes = network.message(r, to, bytes);
-    bool const whole = takes.lead == takes.send;
     std::int64_t& out = out_[network.interface(r, to)];
-    std::int64_t& in = in_[network.interface(to, r)];
     std::int64_t const leaves = std::max(me.now + takes.lead, out);
-    std::int64_t const begins = std::max(leaves + takes.latency, in);
     out = leaves + takes.wire;
-    in = begins + takes.wire;
-    std::int64_t const arrived = std::max(in, me.now + takes.send + takes.latency);
-    ranks_[to].inbox.push_back({r, l.segment, whole ? arrived : begins, arrived, takes.receive,
-                                whole ? 1024 : takes.lead * 1024 / takes.send, bytes});
     me.now += takes.send;
     l.sent = true;
-    wake(to, ranks_[to].inbox.back().ready);
+    flying_.push_back({r, to, l.segment, bytes, takes, me.now});
+    expect({leaves + takes.latency, flying_.size() - 1, no_rank});
   }
 
+  template <class Network>
+  void arrive(Network const& network, message& m, std::int64_t now) {
+    std::int64_t& in = in_[network.interface(m.to, m.from)];
+    std::int64_t const begins = std::max(now, in);
+    in = begins + m.takes.wire;
+    m.arrived = std::max(in, m.sent + m.takes.latency);
+    m.ready = whole(m) ? m.arrived : begins;
+    ranks_[m.to].inbox.push_back(m);
+    wake(m.to, m.ready);
+  }
+
+  static bool whole(message const& m) noexcept { return m.takes.lead == m.takes.send; }
+
   std::uint32_t blocks_;
+  std::size_t messages_ = 0;  ///< of one segment
   std::uint32_t segments_ = 1;
   std::size_t bytes_ = 0;  ///< of a segment
   std::vector<state> ranks_;
   std::vector<std::int64_t> out_;  ///< until when each interface is busy
   std::vector<std::int64_t> in_;
   std::vector<event> events_{};
+  std::vector<message> flying_{};
 };
 
 }  // namespace tutti

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE automatic_loopback
+#include <laws/moving_operators.hpp>
+#include <laws/reducing_operators.hpp>
+#include <support/worlds.hpp>
+#include <tutti/automatic.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <cstdio>
+#include <string>
+#include <unistd.h>
+
+namespace {
+
+/// A profile for which every schedule is the fastest somewhere: no messages are sent to get it.
+template <class World>
+tutti::network_profile made_up(World& world) {
+  tutti::network_profile p{.ranks = world.size(), .hosts = world.hosts().hosts(), .start = 50'000};
+  p.near = {1'000'000, {{4, 100'000, 100'000, 0, 100'000, 0}, {1024, 400'000, 200'000, 0, 400'000, 9'000}}};
+  return p;
+}
+
+tutti::automatic_options briefly() {
+  return {.how = {.budget = std::chrono::milliseconds(1)}};
+}
+
+/// Every way to run an operation, one after the other.
+template <class Op, class World, class F>
+std::string each_way(World& world, tutti::automatic const& best, bool in_order, F f) {
+  std::string complaint;
+  for (auto const& p : best.predict(Op{}, 1 << 20, in_order)) {
+    if (complaint.empty() && p.way.segment_bytes == 0) {
+      tutti::automatic told(world, best.profile());
+      told.prefer(std::string(tutti::name(tutti::symbolic::kind_of<Op>)) + "=" +
+                  std::string(p.way.topology.topology_name()));
+      complaint = f(told);
+    }
+  }
+  return complaint;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(sums_equal_the_sequential_answer) {
+  for (auto const n : laws::world_sizes) {
+    support::agree<tutti::loopback>(n, [](auto& world) {
+      return laws::reducing(world, tutti::automatic(world, briefly()), tutti::sum<float>{}, 1023);
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_schedule_that_may_be_picked_is_right) {
+  for (auto const n : {2U, 3U, 8U, 11U}) {
+    support::agree<tutti::loopback>(n, [](auto& world) {
+      tutti::automatic const best(world, made_up(world));
+      return each_way<tutti::op::allreduce>(world, best, false, [&](tutti::automatic const& told) {
+        return laws::reducing(world, told, tutti::sum<float>{}, 64);
+      });
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(order_is_kept) {
+  for (auto const n : {1U, 2U, 5U, 8U}) {
+    support::agree<tutti::loopback>(n, [](auto& world) {
+      tutti::automatic const best(world, made_up(world));
+      best.prefer("allreduce=ring; reduce=double_tree");  // which do not keep order, and are not taken
+      return laws::reducing(world, best, laws::composition{}, 1023);
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(everything_is_moved) {
+  for (auto const n : {1U, 2U, 3U, 7U}) {
+    support::agree<tutti::loopback>(
+        n, [](auto& world) { return laws::moving(world, tutti::automatic(world, made_up(world)), 1023); });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_priced_below_what_is_picked) {
+  for (auto const n : {1U, 2U, 3U, 6U, 16U}) {
+    support::agree<tutti::loopback>(n, [](auto& world) -> std::string {
+      tutti::automatic const best(world, made_up(world));
+      for (std::size_t bytes = 1; bytes <= std::size_t{1} << 24; bytes *= 4) {
+        auto const pick = best.choose(tutti::op::allreduce{}, bytes, false);
+        auto const all = best.predict(tutti::op::allreduce{}, bytes);
+        for (auto const& p : all) {
+          if (p.time < all.front().time) {
+            return "not sorted";
+          }
+        }
+        if (pick.topology.kind() != all.front().way.topology.kind() || pick.segment_bytes != all.front().way.segment_bytes) {
+          return "picks another than the first for " + std::to_string(bytes);
+        }
+      }
+      return {};
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(all_ranks_have_the_same_profile_and_a_saved_one_is_taken) {
+  std::string const file = "/tmp/tutti-automatic-" + std::to_string(::getpid());
+  auto const results = tutti::spawn<tutti::loopback>(3, [&](auto& world) {
+    tutti::automatic_options o = briefly();
+    o.file = file;
+    auto const first = tutti::automatic(world, o).profile();
+    auto const second = tutti::automatic(world, o).profile();
+    return tutti::to_text(first) + (first == second ? "" : "not taken");
+  });
+  std::remove(file.c_str());
+  for (auto const& r : results) {
+    BOOST_TEST(r.value() == results.front().value());
+    BOOST_TEST(!r.value().ends_with("not taken"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(foreign_and_different_profiles_are_refused_by_every_rank) {
+  auto const refused = [](auto make) {
+    for (auto const& r : tutti::spawn<tutti::loopback>(3, [&](auto& world) -> std::string {
+           try {
+             (void)tutti::automatic(world, make(world));
+             return "taken";
+           } catch (tutti::profile_error const&) {
+             return "refused";
+           }
+         })) {
+      BOOST_TEST(r.value() == "refused");
+    }
+  };
+  refused([](auto& world) {
+    auto p = made_up(world);
+    p.ranks = 4;
+    return p;
+  });
+  refused([](auto& world) {
+    auto p = made_up(world);
+    p.start += world.rank() == 1 ? 1 : 0;
+    return p;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(ranks_that_prefer_different_schedules_are_told_so) {
+  auto const results = tutti::spawn<tutti::loopback>(2, [](auto& world) {
+    tutti::automatic const best(world, made_up(world));
+    best.prefer(world.rank() == 0 ? "allreduce=ring" : "allreduce=doubling");
+    tutti::allreduce sum{world, best, tutti::sum<float>{}};
+    std::vector<float> v(100, 1.F);
+    sum(v);
+  });
+  for (auto const& r : results) {
+    BOOST_TEST(!r.has_value());
+    BOOST_TEST(r.failure().text.find("mismatch") != std::string::npos ||
+               r.failure().text.find("differ") != std::string::npos || r.failure().text.find("called") != std::string::npos);
+  }
+  BOOST_TEST((results[0].failure().text + results[1].failure().text).find("doubling") != std::string::npos);
+  BOOST_TEST((results[0].failure().text + results[1].failure().text).find("ring") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(choices_are_explained) {
+  auto const results = tutti::spawn<tutti::loopback>(4, [](auto& world) {
+    tutti::automatic const best(world, made_up(world));
+    best.prefer("allreduce:1M-=chain/64K");
+    tutti::allreduce sum{world, best, tutti::sum<float>{}};
+    return sum.explain(4) + "|" + sum.explain(1 << 20);
+  });
+  for (auto const& r : results) {
+    BOOST_TEST(r.value() == results.front().value());
+    BOOST_TEST(r.value().starts_with("allreduce of 4 bytes over 4 ranks: "));
+    BOOST_TEST(r.value().find("bound by the latency of messages") != std::string::npos);
+    BOOST_TEST(r.value().find("|allreduce of 1 MiB over 4 ranks: chain in segments of 64 KiB") != std::string::npos);
+    BOOST_TEST(r.value().find("told to") != std::string::npos);
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE automatic_simulated
+#include <support/simulated_worlds.hpp>
+#include <tutti/automatic.hpp>
+#include <tutti/simulate_schedule.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+// In virtual time it is known what is true: the parameters of the network, and what each schedule takes.
+
+using namespace tutti;
+using std::chrono::microseconds;
+using std::chrono::nanoseconds;
+
+namespace {
+
+/// LogGP with whole messages: what one switch is.
+struct loggp_network {
+  loggp nic;
+  picoseconds per_byte;
+  [[nodiscard]] message_time message(rank_type, rank_type, std::size_t bytes) const {
+    auto const wire = std::max(nic.gap, nic.per_byte * static_cast<std::int64_t>(bytes));
+    return {nic.overhead.count(), nic.overhead.count(), nic.latency.count(), wire.count(), nic.overhead.count()};
+  }
+  [[nodiscard]] std::int64_t combine(rank_type, rank_type, std::size_t bytes) const {
+    return (per_byte * static_cast<std::int64_t>(bytes)).count();
+  }
+  [[nodiscard]] rank_type interface(rank_type from, rank_type) const { return from; }
+  [[nodiscard]] std::int64_t start() const { return 0; }
+};
+
+simulated_network switched(rank_type n, loggp nic) {
+  auto net = one_switch(n, nic);
+  net.combine = picoseconds(50);
+  return net;
+}
+
+double off(double a, double b) {
+  return std::abs(a - b) / b;
+}
+
+constexpr loggp fast{microseconds(1), nanoseconds(300), nanoseconds(0), at_gigabits(100)};
+constexpr loggp slow{microseconds(50), microseconds(2), nanoseconds(0), at_gigabits(1)};
+constexpr std::array<rank_type, 6> some_sizes{2, 3, 4, 7, 8, 13};
+
+/// Allreduces and broadcasts of so many bytes, in all ways, as the simulator sees them: the least time.
+template <class Op>
+double least_simulated(simulated_network const& net, Op op, rank_type n, std::size_t bytes,
+                       std::vector<prediction> const& all, double& mean_error, prediction const& pick, double& picked) {
+  double least = INFINITY;
+  for (prediction const& p : all) {
+    auto const time = static_cast<double>(
+        simulate_schedule(net, p.way.topology, op, n, {bytes / 4, 4, p.way.segment_bytes}).time().count());
+    mean_error += off(static_cast<double>(p.time), time) / static_cast<double>(all.size());
+    least = std::min(least, time);
+    if (p.way.topology.kind() == pick.way.topology.kind() && p.way.segment_bytes == pick.way.segment_bytes) {
+      picked = time;
+    }
+  }
+  return least;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_model_tells_what_the_simulator_tells) {
+  for (rank_type const n : some_sizes) {
+    for (loggp const& nic : {fast, slow}) {
+      for (std::size_t const bytes : {4U, 4096U, 1U << 20}) {
+        for (std::size_t const segment : {0U, 64U << 10}) {
+          auto const same = [&]<class T>(T topology, double tolerance) {
+            auto const model = timed_schedule(topology, op::allreduce{}, n).time(loggp_network{nic, picoseconds(50)}, bytes, segment);
+            auto const simulated =
+                simulate_schedule(switched(n, nic), topology, op::allreduce{}, n, {bytes / 4, 4, segment}).time().count();
+            BOOST_TEST(off(static_cast<double>(model), static_cast<double>(simulated)) <= tolerance,
+                       T::name << ", n " << n << ", " << bytes << " bytes in segments of " << segment << ": " << model
+                               << " and " << simulated);
+          };
+          same(ring{}, 0.1);
+          same(chain{}, 0.1);
+          same(doubling{}, 0.1);
+          same(binary_tree{}, 0.1);
+          same(star{}, 0.1);
+          same(direct{}, 0.1);
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_measured_predicts_the_simulator_and_picks_its_best) {
+  for (rank_type const n : some_sizes) {
+    for (loggp const& nic : {fast, slow}) {
+      auto const net = switched(n, nic);
+      auto const all = tutti::simulate(net, n, [](auto& world) { return automatic(world).profile(); });
+      host_map const hosts([&] {
+        std::vector<rank_type> labels(n);
+        for (rank_type r = 0; r < n; ++r) {
+          labels[r] = r;
+        }
+        return labels;
+      }());
+      for (auto const& rank : all.results) {
+        BOOST_TEST((rank.value() == all.results.front().value()));
+      }
+      network_profile p = all.results.front().value();
+      p.hosts = n;
+      p.far = p.far.points.empty() ? p.near : p.far;
+      tuning t(p, hosts);
+      for (std::size_t const bytes : {4U, 1024U, 32U << 10, 1U << 20}) {
+        auto const check = [&](auto op) {
+          auto const ways = t.predict(op, bytes, false);
+          double error = 0;
+          double picked = INFINITY;
+          double const least = least_simulated(net, op, n, bytes, ways, error, ways.front(), picked);
+          BOOST_TEST(error < 0.1, name(symbolic::kind_of<decltype(op)>) << ", n " << n << ", " << bytes << " bytes: off by " << error);
+          BOOST_TEST(picked <= least * 1.1, name(symbolic::kind_of<decltype(op)>)
+                                                << ", n " << n << ", " << bytes << " bytes: " << picked << " for "
+                                                << selection::name_of(ways.front().way) << ", the best takes " << least);
+        };
+        check(op::allreduce{});
+        check(op::broadcast{0});
+      }
+    }
+  }
+}
