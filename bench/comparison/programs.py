@@ -59,6 +59,8 @@ class Program:
 
 
 def tutti_ways(program, op, size, ranks, inputs):
+    if program.name.startswith("tutti:automatic"):
+        return [Way("automatic")]
     topologies = ["ring", "chain", "binary_tree", "doubling", "star", "direct"]
     if op == "allreduce" or ranks > 2:
         topologies.append("butterfly")
@@ -138,6 +140,7 @@ PROGRAMS = [
     _tutti("shared_memory", "memory"),
     _tutti("shared_memory", "memory", "segment", "shared_memory with buffers by tutti::allocator", "buffers=own"),
     _tutti("loopback", "memory"),
+    _tutti("shared_memory", "memory", "automatic", "shared_memory; tutti::automatic picks the schedule"),
     _openmpi("openmpi", "memory", "cma", "btl self,vader, single copy by CMA (the default)",
              "--mca", "btl", "self,vader"),
     _openmpi("openmpi", "memory", "copy", "the same with btl_vader_single_copy_mechanism none",
@@ -151,6 +154,7 @@ PROGRAMS = [
     Program("limit:memory", "limit", "limit", "memory", "bench_limit", "nothing but tutti", "threads, by pointer",
             options=("transport=memory",)),
     _tutti("tcp", "tcp"),
+    _tutti("tcp", "tcp", "automatic:tcp", "tutti::automatic picks the schedule"),
     _openmpi("openmpi:tcp", "tcp", "", "btl self,tcp on the interface lo",
              "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo"),
     _mpich("mpich:tcp", "tcp", "", "MPIR_CVAR_NOLOCAL=1, UCX_TLS=tcp,self on the interface lo",

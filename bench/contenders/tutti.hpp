@@ -3,6 +3,7 @@
 
 #include "../common/serve.hpp"
 #include "tutti_transports.hpp"
+#include <tutti/automatic.hpp>
 #include <tutti/bootstrap/launched_rendezvous.hpp>
 #include <tutti/bootstrap/team_rendezvous.hpp>
 #include <tutti/spawn.hpp>
@@ -10,6 +11,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 
 namespace bench {
@@ -28,7 +30,7 @@ enum class buffers { ordinary, own };
 template <class Transport>
 concept local = requires(Transport& t) { t.near(); };
 
-/// tutti as a contender. The algorithm is the name of a topology; by locality also two with a + between, as
+/// tutti as a contender. The algorithm is the name of a topology, or "automatic"; by locality also two with a + between, as
 /// in binary_tree+ring: the first within each host, the second between hosts.
 template <class World>
 class tutti_rank {
@@ -54,6 +56,13 @@ class tutti_rank {
 
   template <class Use>
   void with(work const& w, vectors const& v, Use const& use) {
+    if (w.algorithm == tutti::automatic::name) {
+      if (!best_) {
+        best_.emplace(*world_);
+      }
+      over(*best_, w, v, use);
+      return;
+    }
     bool const found = among<tutti::ring, tutti::chain, tutti::binary_tree, tutti::double_tree, tutti::doubling,
                              tutti::butterfly, tutti::star, tutti::direct>(w, v, use);
     if (!found && !hierarchical(w, v, use)) {
@@ -109,6 +118,7 @@ class tutti_rank {
   World* world_;
   tutti::counted<tutti::memory_source> memory_;
   tutti::barrier<World, tutti::doubling> barrier_;
+  std::optional<tutti::automatic> best_;
 };
 
 /// The exit status of a program whose ranks ended so.

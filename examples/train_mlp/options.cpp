@@ -57,8 +57,9 @@ options read_options(int argc, char** argv) {
                  "How they talk: loopback (threads), shared_memory or tcp (processes); "
                  "loopback unless a launcher started this process, then tcp")
       ->check(CLI::IsMember({"loopback", "shared_memory", "tcp"}));
-  app.add_option("--topology", o.topology, "Who talks to whom, and when")
-      ->check(CLI::IsMember({"ring", "chain", "binary_tree", "doubling", "butterfly", "star", "direct"}));
+  app.add_option("--topology", o.topology, "Who talks to whom, and when; automatic measures and picks")
+      ->check(CLI::IsMember(
+          {"ring", "chain", "binary_tree", "double_tree", "doubling", "butterfly", "star", "direct", "automatic"}));
 
   app.add_option("--data", o.data, "A folder with MNIST's four files, plain or .gz; or builtin, drawn digits");
   app.add_option("--samples", o.samples, "Training images to draw, with --data builtin")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "session.hpp"
+#include <tutti/automatic.hpp>
 #include <tutti/bootstrap/member.hpp>
 #include <tutti/join.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
@@ -11,6 +12,7 @@
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/chain.hpp>
 #include <tutti/topology/direct.hpp>
+#include <tutti/topology/double_tree.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
@@ -20,11 +22,15 @@
 #include <vector>
 
 /// Calls f with the topology of that name.
-template <class F>
-void with_topology(std::string const& name, F&& f) {
+template <class Communicator, class F>
+void with_topology(Communicator& world, std::string const& name, F&& f) {
+  if (name == tutti::automatic::name) {
+    f(tutti::automatic(world));
+    return;
+  }
   auto const called = [&](auto... known) { return ((decltype(known)::name == name && (f(known), true)) || ...); };
-  if (!called(tutti::ring{}, tutti::chain{}, tutti::binary_tree{}, tutti::doubling{}, tutti::butterfly{}, tutti::star{},
-              tutti::direct{})) {
+  if (!called(tutti::ring{}, tutti::chain{}, tutti::binary_tree{}, tutti::double_tree{}, tutti::doubling{},
+              tutti::butterfly{}, tutti::star{}, tutti::direct{})) {
     throw std::invalid_argument("no topology is called " + name);
   }
 }
@@ -37,7 +43,7 @@ int train_as_member(Communicator& world, job const& work) {
     names.push_back(tutti::describe(r, world.members()[r]));
   }
   session mine(work, Communicator::transport_type::name, world.rank(), std::move(names));
-  with_topology(work.asked.topology, [&](auto topology) {
+  with_topology(world, work.asked.topology, [&](auto topology) {
     tutti::nn::synchronous strategy(world, topology);
     tutti::nn::train(mine.model(), strategy, mine);
   });

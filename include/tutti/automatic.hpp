@@ -56,7 +56,8 @@ class automatic : public selection {
   /// With a profile that was taken before. Collective; all ranks must give the same.
   /// @throws profile_error on every rank if the profile is another world's, or another rank's is another
   template <group Communicator>
-  automatic(Communicator& world, network_profile known) : tuning_(std::make_shared<tuning>(std::move(known), world.hosts())) {
+  automatic(Communicator& world, network_profile known)
+      : tuning_(std::make_shared<tuning>(std::move(known), world.hosts())) {
     check(world);
     char const* const wishes = std::getenv("TUTTI_AUTOMATIC");
     prefer(wishes == nullptr ? "" : wishes);

@@ -16,7 +16,7 @@ namespace {
 template <class World>
 tutti::network_profile made_up(World& world) {
   tutti::network_profile p{.ranks = world.size(), .hosts = world.hosts().hosts(), .start = 50'000};
-  p.near = {1'000'000, {{4, 100'000, 100'000, 0, 100'000, 0}, {1024, 400'000, 200'000, 0, 400'000, 9'000}}};
+  p.near = {1'000'000, {{4, 100'000, 100'000, 0, 100'000, 0, 0}, {1024, 400'000, 200'000, 0, 400'000, 9'000, 5'000}}};
   return p;
 }
 
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(order_is_kept) {
 BOOST_AUTO_TEST_CASE(everything_is_moved) {
   for (auto const n : {1U, 2U, 3U, 7U}) {
     support::agree<tutti::loopback>(
-        n, [](auto& world) { return laws::moving(world, tutti::automatic(world, made_up(world)), 1023); });
+        n, [](auto& world) { return laws::moving<float>(world, tutti::automatic(world, made_up(world)), 1023); });
   }
 }
 
@@ -89,7 +89,8 @@ BOOST_AUTO_TEST_CASE(nothing_is_priced_below_what_is_picked) {
             return "not sorted";
           }
         }
-        if (pick.topology.kind() != all.front().way.topology.kind() || pick.segment_bytes != all.front().way.segment_bytes) {
+        if (pick.topology.kind() != all.front().way.topology.kind() ||
+            pick.segment_bytes != all.front().way.segment_bytes) {
           return "picks another than the first for " + std::to_string(bytes);
         }
       }
@@ -149,8 +150,7 @@ BOOST_AUTO_TEST_CASE(ranks_that_prefer_different_schedules_are_told_so) {
   });
   for (auto const& r : results) {
     BOOST_TEST(!r.has_value());
-    BOOST_TEST(r.failure().text.find("mismatch") != std::string::npos ||
-               r.failure().text.find("differ") != std::string::npos || r.failure().text.find("called") != std::string::npos);
+    BOOST_TEST((r.failure().kind == tutti::failure::mismatch));
   }
   BOOST_TEST((results[0].failure().text + results[1].failure().text).find("doubling") != std::string::npos);
   BOOST_TEST((results[0].failure().text + results[1].failure().text).find("ring") != std::string::npos);

@@ -10,11 +10,13 @@
 namespace {
 
 tutti::network_profile some() {
-  return {.ranks = 4,
-          .hosts = 2,
-          .start = 120'000,
-          .near = {300'000, {{4, 10, 10, 0, 12, 3}, {1024, 500, 100, 0, 600, 70}, {1 << 20, 90'000, 100, 5, 80'000, 0}}},
-          .far = {9'000'000, {{4, 10, 10, 2, 10, 0}}}};
+  return {
+      .ranks = 4,
+      .hosts = 2,
+      .start = 120'000,
+      .near = {300'000,
+               {{4, 10, 10, 0, 12, 3, 1}, {1024, 500, 100, 0, 600, 70, 2}, {1 << 20, 90'000, 100, 5, 80'000, 0, 9}}},
+      .far = {9'000'000, {{4, 10, 10, 2, 10, 0, 0}}}};
 }
 
 bool is_refused(std::string const& text) {
@@ -56,7 +58,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_profile_is_refused) {
   BOOST_TEST(is_refused(with(text, "near 300000 3", "near 300000 99999999")));
   BOOST_TEST(is_refused(with(text, "near 300000 3", "near 300000 4")));
   BOOST_TEST(is_refused(with(text, "near 300000", "near 9999999999999999999999")));
-  BOOST_TEST(is_refused(with(text, "\n1024 500 ", "\n4 500 ")));     // sizes must grow
+  BOOST_TEST(is_refused(with(text, "\n1024 500 ", "\n4 500 ")));       // sizes must grow
   BOOST_TEST(is_refused(with(text, "1024 500 100", "1024 500 501")));  // leaves after it was sent
 }
 
@@ -77,8 +79,8 @@ BOOST_AUTO_TEST_CASE(times_lie_on_straight_lines_between_the_sizes) {
   BOOST_TEST(send(514) == 255);
   BOOST_TEST(send(1024) == 500);
   BOOST_TEST(send(1 << 20) == 90'000);
-  BOOST_TEST(send(2 << 20) == 179'587);                             // on the last line
-  BOOST_TEST(tutti::at_size(link, 1 << 30).combine == 0);           // which falls, but not below nothing
+  BOOST_TEST(send(2 << 20) == 179'587);                           // on the last line
+  BOOST_TEST(tutti::at_size(link, 1 << 30).combine == 0);         // which falls, but not below nothing
   BOOST_TEST(send(std::size_t{1} << 40) / (90'000) > 1'000'000);  // far away, without overflow
   BOOST_TEST(tutti::at_size({}, 7).send == 0);
 }
@@ -87,15 +89,16 @@ BOOST_AUTO_TEST_CASE(preferences_are_read) {
   tutti::host_map const hosts(std::string("aabb"));
   using enum tutti::operation_kind;
   auto const all = tutti::read_preferences(
-      "allreduce:-4K=doubling; broadcast:1M-=chain/64K;reduce=star ;allreduce:8-16=hierarchical<binary_tree, ring>;", hosts);
-  BOOST_TEST((all == std::vector<tutti::preference>{
-                         {allreduce, 0, 4096, tutti::schedule_kind::doubling, 0},
-                         {broadcast, 1 << 20, SIZE_MAX, tutti::schedule_kind::chain, 64 << 10},
-                         {reduce, 0, SIZE_MAX, tutti::schedule_kind::star, 0},
-                         {allreduce, 8, 16, tutti::schedule_kind::hosts_ring, 0}}));
-  for (auto const* const wrong : {"ring", "allreduce", "allreduce=", "barrier=ring", "allreduce=wheel", "allreduce:4-2=ring",
-                                  "allreduce:1X=ring", "allreduce:1-2-3=ring", "allreduce=ring/", "allreduce=ring/much",
-                                  "allreduce:99999999999999999999=ring"}) {
+      "allreduce:-4K=doubling; broadcast:1M-=chain/64K;reduce=star ;allreduce:8-16=hierarchical<binary_tree, ring>;",
+      hosts);
+  BOOST_TEST(
+      (all == std::vector<tutti::preference>{{allreduce, 0, 4096, tutti::schedule_kind::doubling, 0},
+                                             {broadcast, 1 << 20, SIZE_MAX, tutti::schedule_kind::chain, 64 << 10},
+                                             {reduce, 0, SIZE_MAX, tutti::schedule_kind::star, 0},
+                                             {allreduce, 8, 16, tutti::schedule_kind::hosts_ring, 0}}));
+  for (auto const* const wrong :
+       {"ring", "allreduce", "allreduce=", "barrier=ring", "allreduce=wheel", "allreduce:4-2=ring", "allreduce:1X=ring",
+        "allreduce:1-2-3=ring", "allreduce=ring/", "allreduce=ring/much", "allreduce:99999999999999999999=ring"}) {
     BOOST_CHECK_THROW((void)tutti::read_preferences(wrong, hosts), tutti::preference_error);
   }
 }

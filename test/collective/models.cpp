@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE collective_models
+#include <tutti/automatic.hpp>
 #include <tutti/bootstrap/launched_rendezvous.hpp>
 #include <tutti/bootstrap/team_rendezvous.hpp>
 #include <tutti/simulate.hpp>
@@ -20,6 +21,8 @@ static_assert(tracer<no_trace> && tracer<memory_trace>);
 static_assert(topology<ring> && topology<chain> && topology<binary_tree> && topology<doubling>);
 static_assert(topology<double_tree> && topology<butterfly> && topology<star> && topology<direct>);
 static_assert(topology<hierarchical<ring, ring>> && topology<hierarchical<ring, ring, by_host>>);
+static_assert(topology<selection> && chooses<automatic, op::allreduce> && chooses<automatic, op::alltoall>);
+static_assert(!chooses<ring, op::allreduce> && !chooses<selection, op::allreduce>);
 static_assert(grouping<consecutive> && grouping<by_host>);
 static_assert(topology<edge> && offers<edge, op::transfer>);
 static_assert(topology<planned<true>> && offers<planned<true>, op::allreduce>);

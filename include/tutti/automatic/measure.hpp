@@ -24,14 +24,13 @@ struct measuring {
 /// Measures what messages take in a world, by real messages of the engine between all neighbours at once.
 ///
 /// For each of some sizes: all ranks send to the next and receive from the one before, storing and combining
-/// (sums of float); and one message goes round. Where the first takes longer than the second, processors move
-/// the bytes (memory; TCP within a host), and sending and receiving add up; where it does not, a wire
-/// does. The least of several times counts, of the slowest rank.
+/// (sums of float), elsewhere and over what they send; and one message goes round. Where the first takes longer than
+/// the second, processors move the bytes (memory; TCP within a host), and sending and receiving add up; where it does
+/// not, a wire does. The least of several times counts, of the slowest rank.
 template <class Communicator>
 class world_meter {
  public:
-  explicit world_meter(Communicator& world)
-      : world_(world), agree_(world, doubling{}, max<std::int64_t>{}) {}
+  explicit world_meter(Communicator& world) : world_(world), agree_(world, doubling{}, max<std::int64_t>{}) {}
 
   /// Collective; all ranks get the same profile. @throws error
   [[nodiscard]] network_profile measure(measuring const& how) {
@@ -55,7 +54,7 @@ class world_meter {
   }
 
  private:
-  static constexpr std::array<std::size_t, 9> sizes{4,         256,        2048,       16 << 10, 64 << 10,
+  static constexpr std::array<std::size_t, 9> sizes{4,         256,        2048,       16 << 10,   64 << 10,
                                                     256 << 10, 1024 << 10, 4096 << 10, 16384 << 10};
   static constexpr std::size_t always = 64 << 10;
   static constexpr std::size_t long_from = 16 << 10;
@@ -65,6 +64,7 @@ class world_meter {
     std::size_t bytes;
     std::int64_t shift;  ///< of sending one and receiving one
     std::int64_t combining_shift;
+    std::int64_t combining_swap;
     std::int64_t relay;  ///< from rank to rank
     std::int64_t spent;  ///< on measuring this size
   };
@@ -81,8 +81,8 @@ class world_meter {
       if (bytes > always && spent + 2 * expected > limit) {
         break;
       }
-      std::int64_t const share = (limit - spent) / (bytes >= always ? 3 : 12);
-      auto const turns = static_cast<int>(expected == 0 ? 4 : std::clamp<std::int64_t>(share / expected, 2, 12));
+      std::int64_t const share = (limit - spent) / (bytes >= always ? 3 : 8);
+      auto const turns = static_cast<int>(expected == 0 ? 4 : std::clamp<std::int64_t>(share / expected, 2, 64));
       bool const brief = bytes < always && expected < limit / 16;
       all.push_back(time_size(group, bytes, brief ? 8U : 2U, brief ? 4U : 1U, turns));
       spent += all.back().spent;
@@ -92,6 +92,7 @@ class world_meter {
     for (std::size_t i = all.size() - 1; i-- > 0;) {
       all[i].shift = std::min(all[i].shift, all[i + 1].shift);
       all[i].combining_shift = std::min(all[i].combining_shift, all[i + 1].combining_shift);
+      all[i].combining_swap = std::min(all[i].combining_swap, all[i + 1].combining_swap);
       all[i].relay = std::min(all[i].relay, all[i + 1].relay);
     }
     std::int64_t const gap = std::min(time_gap(group), all.front().relay / 2);
@@ -106,11 +107,15 @@ class world_meter {
     auto const one = [&](times const& t) { return std::max<std::int64_t>(t.relay - link.latency, 2 * gap); };
     std::int64_t excess = 0;  // in percent, summed over the long messages
     for (times const& t : all) {
-      excess += t.bytes >= long_from ? std::clamp<std::int64_t>(both(t) * 100 / std::max<std::int64_t>(one(t), 1), 100, 200) - 125 : 0;
+      excess += t.bytes >= long_from
+                    ? std::clamp<std::int64_t>(both(t) * 100 / std::max<std::int64_t>(one(t), 1), 100, 200) - 125
+                    : 0;
     }
     bool const wire = excess < 0;
     for (times const& t : all) {
-      network_profile::point p{.bytes = t.bytes, .combine = std::max<std::int64_t>(t.combining_shift - t.shift, 0)};
+      network_profile::point p{.bytes = t.bytes,
+                               .combine = std::max<std::int64_t>(t.combining_shift - t.shift, 0),
+                               .overwrite = t.combining_swap - t.combining_shift};
       if (wire) {
         p.send = gap;
         p.lead = gap;
@@ -131,13 +136,16 @@ class world_meter {
     std::vector<float> memory(bytes / 2);  // two blocks
     auto const hops = static_cast<std::int64_t>(rounds * std::max<std::size_t>(group.size(), 1));
     auto const begin = world_.transport().now();
-    std::int64_t t[4] = {time({probe::kind::shift, group, world_.rank(), shifts, action::copy}, memory, turns) / shifts,
-                         time({probe::kind::shift, group, world_.rank(), shifts, action::fold_right}, memory, turns) / shifts,
-                         time({probe::kind::relay, group, world_.rank(), rounds, action::copy}, memory, turns) / hops,
-                         0};
-    t[3] = since(begin);
+    auto const timed = [&](probe::kind kind, std::uint32_t repeats, action how) {
+      return time({kind, group, world_.rank(), repeats, how}, memory, turns);
+    };
+    std::int64_t t[5] = {timed(probe::kind::shift, shifts, action::copy) / shifts,
+                         timed(probe::kind::shift, shifts, action::fold_right) / shifts,
+                         timed(probe::kind::swap, shifts, action::fold_right) / shifts,
+                         timed(probe::kind::relay, rounds, action::copy) / hops, 0};
+    t[4] = since(begin);
     agree_(std::span(t));
-    return {bytes, t[0], t[1], t[2], t[3]};
+    return {bytes, t[0], t[1], t[2], t[3], t[4]};
   }
 
   /// What of the shortest message follows upon another one.
@@ -163,6 +171,7 @@ class world_meter {
     run(memory);
     std::int64_t least = INT64_MAX;
     for (int i = 0; i < turns; ++i) {
+      world_.naps(0);  // as if nobody else computed here
       auto const begin = world_.transport().now();
       run(memory);
       least = std::min(least, since(begin));

@@ -26,9 +26,10 @@ struct preference {
 class preference_error : public std::runtime_error {
  public:
   explicit preference_error(std::string_view wish, std::string const& why)
-      : std::runtime_error("\"" + std::string(wish) + "\": " + why +
-                           "; a preference is written allreduce:1M-16M=ring/512K, where from, to and the segment may be left "
-                           "out, and several are parted by semicolons") {}
+      : std::runtime_error(
+            "\"" + std::string(wish) + "\": " + why +
+            "; a preference is written allreduce:1M-16M=ring/512K, where from, to and the segment may be left "
+            "out, and several are parted by semicolons") {}
 };
 
 namespace preference_text {

@@ -9,11 +9,12 @@ namespace tutti {
 
 /// Schedules that compute nothing: they are there to be timed. A probe runs in groups of ranks, such as the
 /// ranks of a host, all groups at once; who is in none does nothing. It answers for the rank that it was made
-/// for. Messages are half of the vector: block 0 is sent, block 1 received, in place.
+/// for. Messages are half of the vector: block 0 is sent, block 1 received, in place. (A swap receives block 0.)
 class probe {
  public:
   enum class kind {
     shift,  ///< all send to the next and receive from the one before, `repeats` times
+    swap,   ///< the same, and what is received overwrites what is sent
     relay,  ///< one message goes round, `repeats` times
     flood,  ///< every second rank sends the next one `repeats` messages, then gets an answer
   };
@@ -38,11 +39,21 @@ class probe {
 
   [[nodiscard]] std::uint32_t blocks(op::allreduce, rank_type) const { return 2; }
   [[nodiscard]] std::uint32_t steps(op::allreduce, rank_type, rank_type) const {
-    return repeats_ == 0 ? 0 : kind_ == kind::shift ? repeats_ : kind_ == kind::relay ? 2 * repeats_ : repeats_ + 1;
+    switch (kind_) {
+      case kind::shift:
+      case kind::swap:
+        return repeats_;
+      case kind::relay:
+        return 2 * repeats_;
+      case kind::flood:
+        break;
+    }
+    return repeats_ == 0 ? 0 : repeats_ + 1;
   }
   [[nodiscard]] step at(op::allreduce, rank_type, rank_type, std::uint32_t i) const {
     switch (kind_) {
       case kind::shift:
+      case kind::swap:
         return sends_and_receives(true, true);
       case kind::relay:
         return sends_and_receives((i % 2 == 0) == (place_ == 0), (i % 2 == 0) != (place_ == 0));
@@ -58,7 +69,9 @@ class probe {
 
  private:
   [[nodiscard]] step sends_and_receives(bool sends, bool receives) const {
-    step s{.send = {no_rank, space::work, {0, 1}}, .receive = {no_rank, space::work, {1, 1}}, .how = how_};
+    step s{.send = {no_rank, space::work, {0, 1}},
+           .receive = {no_rank, space::work, {kind_ == kind::swap ? 0U : 1U, 1}},
+           .how = how_};
     s.send.peer = sends ? next_ : no_rank;
     s.receive.peer = receives ? before_ : no_rank;
     return s;

@@ -29,6 +29,8 @@ struct network_profile {
     std::int64_t wire = 0;
     std::int64_t receive = 0;
     std::int64_t combine = 0;  ///< the receiver's processor, where it combines and does not only store
+    std::int64_t overwrite =
+        0;  ///< the receiver's processor, more or less, where this overwrites what it sends in that step
     friend bool operator==(point const&, point const&) = default;
   };
   /// Messages between two ranks: straight lines between sizes that were measured.
@@ -80,7 +82,8 @@ class reader {
         rest.remove_prefix(1);
       }
       auto const [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-      if (problem != std::errc{} || value < 0 || value > most) {
+      bool const may_be_negative = &value == into + 6;  // what overwriting takes less
+      if (problem != std::errc{} || value < (may_be_negative ? -most : 0) || value > most) {
         fail("a number from 0 to 2^50 is expected");
       }
       rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
@@ -126,7 +129,7 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   }
   network_profile::link link{.latency = head[0]};
   for (std::int64_t i = 0; i < head[1]; ++i) {
-    std::int64_t v[6];
+    std::int64_t v[7];
     in.numbers("", v);
     if (!link.points.empty() && static_cast<std::size_t>(v[0]) <= link.points.back().bytes) {
       in.fail("sizes must grow from line to line");
@@ -134,7 +137,7 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
     if (v[2] > v[1]) {
       in.fail("a message begins to leave, the third number, before the second is over");
     }
-    link.points.push_back({static_cast<std::size_t>(v[0]), v[1], v[2], v[3], v[4], v[5]});
+    link.points.push_back({static_cast<std::size_t>(v[0]), v[1], v[2], v[3], v[4], v[5], v[6]});
   }
   return link;
 }
@@ -152,7 +155,7 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   auto const put_link = [&](std::string_view word, network_profile::link const& l) {
     put(word, l.latency, l.points.size());
     for (network_profile::point const& at : l.points) {
-      put("", at.bytes, at.send, at.lead, at.wire, at.receive, at.combine);
+      put("", at.bytes, at.send, at.lead, at.wire, at.receive, at.combine, at.overwrite);
     }
   };
   out += '\n';
@@ -198,17 +201,20 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   network_profile::point const& b = all[i];
   auto const wide = static_cast<std::int64_t>(b.bytes - a.bytes);
   auto const far = static_cast<std::int64_t>(bytes - a.bytes);
-  auto const between = [=](std::int64_t from, std::int64_t to) {
+  auto const any_between = [=](std::int64_t from, std::int64_t to) {
     std::int64_t const rise = to - from;
-    std::int64_t const value = from + rise / wide * far + rise % wide * (far % wide) / wide + rise % wide * (far / wide);
-    return value < 0 ? 0 : value;
+    return from + rise / wide * far + rise % wide * (far % wide) / wide + rise % wide * (far / wide);
+  };
+  auto const between = [=](std::int64_t from, std::int64_t to) {
+    return std::max<std::int64_t>(any_between(from, to), 0);
   };
   network_profile::point p{bytes,
-                   between(a.send, b.send),
-                   between(a.lead, b.lead),
-                   between(a.wire, b.wire),
-                   between(a.receive, b.receive),
-                   between(a.combine, b.combine)};
+                           between(a.send, b.send),
+                           between(a.lead, b.lead),
+                           between(a.wire, b.wire),
+                           between(a.receive, b.receive),
+                           between(a.combine, b.combine),
+                           any_between(a.overwrite, b.overwrite)};
   p.lead = std::min(p.lead, p.send);
   return p;
 }
@@ -226,6 +232,9 @@ class profiled_network {
   }
   [[nodiscard]] std::int64_t combine(rank_type from, rank_type to, std::size_t bytes) const {
     return at_size(link(from, to), bytes).combine;
+  }
+  [[nodiscard]] std::int64_t overwrite(rank_type from, rank_type to, std::size_t bytes) const {
+    return at_size(link(from, to), bytes).overwrite;
   }
   /// Between hosts, the ranks of a host share its interface.
   [[nodiscard]] rank_type interface(rank_type from, rank_type to) const {

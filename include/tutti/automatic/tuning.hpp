@@ -96,8 +96,7 @@ class tuning {
   [[nodiscard]] shares analyse(Op op, std::size_t bytes, course<selection> const& way) const {
     profiled_network const network(profile_, *hosts_);
     timed_schedule timed(way.topology, op, profile_.ranks);
-    return {timed.time(network, bytes, way.segment_bytes),
-            timed.time(without<true>{network}, bytes, way.segment_bytes),
+    return {timed.time(network, bytes, way.segment_bytes), timed.time(without<true>{network}, bytes, way.segment_bytes),
             timed.time(without<false>{network}, bytes, way.segment_bytes)};
   }
 
@@ -122,6 +121,9 @@ class tuning {
       return of.message(a, b, Bytes ? 0 : bytes);
     }
     [[nodiscard]] std::int64_t combine(rank_type, rank_type, std::size_t) const { return 0; }
+    [[nodiscard]] std::int64_t overwrite(rank_type a, rank_type b, std::size_t bytes) const {
+      return of.overwrite(a, b, Bytes ? 0 : bytes);
+    }
     [[nodiscard]] rank_type interface(rank_type a, rank_type b) const { return of.interface(a, b); }
     [[nodiscard]] std::int64_t start() const { return of.start(); }
   };

@@ -31,8 +31,8 @@ enum class schedule_kind : std::uint8_t {
 };
 
 inline constexpr std::array all_schedule_kinds{
-    schedule_kind::direct,      schedule_kind::doubling,       schedule_kind::ring,       schedule_kind::butterfly,
-    schedule_kind::binary_tree, schedule_kind::double_tree,    schedule_kind::chain,      schedule_kind::star,
+    schedule_kind::direct,      schedule_kind::doubling,       schedule_kind::ring,           schedule_kind::butterfly,
+    schedule_kind::binary_tree, schedule_kind::double_tree,    schedule_kind::chain,          schedule_kind::star,
     schedule_kind::hosts_ring,  schedule_kind::hosts_doubling, schedule_kind::hosts_butterfly};
 
 /// One of tutti's topologies, picked at run time: one type, which stores no schedule and allocates nothing.

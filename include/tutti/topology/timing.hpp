@@ -24,14 +24,15 @@ struct message_time {
 template <class N>
 concept timed_network = requires(N const net, rank_type from, rank_type to, std::size_t bytes) {
   { net.message(from, to, bytes) } -> std::same_as<message_time>;
-  { net.combine(from, to, bytes) } -> std::same_as<std::int64_t>;  // of the receiver's processor, more than to store
-  { net.interface(from, to) } -> std::same_as<rank_type>;  // that `from` uses, below 2 n: ranks may share one
-  { net.start() } -> std::same_as<std::int64_t>;           // of the processor, to start a segment
+  { net.combine(from, to, bytes) } -> std::same_as<std::int64_t>;    // of the receiver's processor, more than to store
+  { net.overwrite(from, to, bytes) } -> std::same_as<std::int64_t>;  // of that, if it overwrites what is being sent
+  { net.interface(from, to) } -> std::same_as<rank_type>;            // that `from` uses, below 2 n: ranks may share one
+  { net.start() } -> std::same_as<std::int64_t>;                     // of the processor, to start a segment
 };
 
 /// Tells what a schedule takes on a network, for any number of bytes, whole or in segments: an interpreter of
 /// schedules that runs them in time as the engine does. Each rank has one processor, which takes the messages
-/// of its segments one after the other; up to `lanes` segments are under way.
+/// of its segments one after the other; up to `lanes` segments are under way. Vectors are combined in place.
 ///
 /// With a network of LogGP's parameters it tells what the simulator tells (docs/simulation.md), but for the order of
 /// what happens at one moment.
@@ -196,8 +197,10 @@ class timed_schedule {
             next = m == me.inbox.end() ? next : std::min(next, m->ready);
             break;
           }
-          std::int64_t const takes =
-              m->takes.receive + (s.how == action::copy ? 0 : network.combine(m->from, r, m->bytes));
+          std::int64_t const needs = m->takes.receive +
+                                     (s.how == action::copy ? 0 : network.combine(m->from, r, m->bytes)) +
+                                     (overwrites_itself(s) ? network.overwrite(m->from, r, m->bytes) : 0);
+          std::int64_t const takes = std::max<std::int64_t>(needs, 0);
           // Of what comes in parts, the last part is dealt with when that is there.
           std::int64_t const last = whole(*m) ? takes : takes / 1024 * (m->takes.lead * 1024 / m->takes.send);
           me.now = std::max(me.now + takes, m->arrived + last);
@@ -248,6 +251,11 @@ class timed_schedule {
     m.ready = whole(m) ? m.arrived : begins;
     ranks_[m.to].inbox.push_back(m);
     wake(m.to, m.ready);
+  }
+
+  /// In place, as the engine sees it.
+  [[nodiscard]] bool overwrites_itself(step const& s) const noexcept {
+    return s.sends() && s.send.blocks.overlaps(s.receive.blocks, blocks_);
   }
 
   static bool whole(message const& m) noexcept { return m.takes.lead == m.takes.send; }

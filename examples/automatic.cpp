@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lets tutti measure the world and pick schedule and segments for each size, and asks it why.
+#include <tutti/automatic.hpp>
+#include <tutti/tutti.hpp>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+int main() {
+  auto const results = tutti::spawn<tutti::loopback>(3, [](auto& world) {
+    tutti::automatic const best{world};  // some milliseconds; {world, {.file = "profile.txt"}} keeps what it learns
+    best.prefer("allreduce:-64=star");   // who knows better says so, on every rank
+
+    tutti::allreduce sum{world, best, tutti::sum<float>{}};
+    for (std::size_t const count : {1U, 100U, 100'000U}) {
+      std::vector<float> v(count, 1.F);
+      sum(v);
+      if (v.back() != 3.F) {
+        return std::string("wrong");
+      }
+    }
+    return sum.explain(400'000);
+  });
+  for (auto const& result : results) {
+    if (!result.value().starts_with("allreduce of 400000 bytes over 3 ranks: ")) {
+      return 1;
+    }
+  }
+  std::fputs(results.front().value().c_str(), stdout);
+}
