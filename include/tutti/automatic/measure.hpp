@@ -58,6 +58,7 @@ class world_meter {
                                                     256 << 10, 1024 << 10, 4096 << 10, 16384 << 10};
   static constexpr std::size_t always = 64 << 10;
   static constexpr std::size_t long_from = 16 << 10;
+  static constexpr std::size_t longest_swap = 256 << 10;
 
   /// Picoseconds of one message of one size.
   struct times {
@@ -72,19 +73,24 @@ class world_meter {
   network_profile::link measure_link(std::vector<rank_type> const& group, duration budget, std::int64_t& start) {
     std::vector<times> all;
     std::int64_t const limit = budget.count() * 1000;
-    std::int64_t spent = 0;
-    std::int64_t once = 0;  // what one turn of the last size took
+    // Ranks decide alike: they go by nothing but what they have agreed on. The first turns are slow.
+    std::int64_t spent = time_size(group, sizes.front(), 8, 4, 8).spent;
+    std::int64_t once = spent / 9;  // what one turn of the last size took
     for (std::size_t const bytes : sizes) {
-      // Ranks decide alike: they go by nothing but what they have agreed on.
-      auto const growth = static_cast<std::int64_t>(all.empty() || bytes <= 2048 ? 1 : bytes / all.back().bytes);
-      std::int64_t const expected = once * growth;
+      auto const growth = static_cast<std::int64_t>(bytes <= 2048 ? 1 : bytes / all.back().bytes);
+      std::int64_t const expected = std::max<std::int64_t>(once * growth, 1);
       if (bytes > always && spent + 2 * expected > limit) {
         break;
       }
       std::int64_t const share = (limit - spent) / (bytes >= always ? 3 : 8);
-      auto const turns = static_cast<int>(expected == 0 ? 4 : std::clamp<std::int64_t>(share / expected, 2, 64));
+      auto const turns = static_cast<int>(std::clamp<std::int64_t>(share / expected, 2, 64));
       bool const brief = bytes < always && expected < limit / 16;
       all.push_back(time_size(group, bytes, brief ? 8U : 2U, brief ? 4U : 1U, turns));
+      if (bytes > longest_swap) {
+        times const& last = all[all.size() - 2];
+        all.back().combining_swap =
+            all.back().combining_shift + (last.combining_swap - last.combining_shift) * growth;
+      }
       spent += all.back().spent;
       once = all.back().spent / (turns + 1);
     }
@@ -136,13 +142,17 @@ class world_meter {
     std::vector<float> memory(bytes / 2);  // two blocks
     auto const hops = static_cast<std::int64_t>(rounds * std::max<std::size_t>(group.size(), 1));
     auto const begin = world_.transport().now();
-    auto const timed = [&](probe::kind kind, std::uint32_t repeats, action how) {
-      return time({kind, group, world_.rank(), repeats, how}, memory, turns);
+    auto const timed = [&](probe::kind kind, std::uint32_t repeats, action how, int warming) {
+      return time({kind, group, world_.rank(), repeats, how}, memory, turns, warming);
     };
-    std::int64_t t[5] = {timed(probe::kind::shift, shifts, action::copy) / shifts,
-                         timed(probe::kind::shift, shifts, action::fold_right) / shifts,
-                         timed(probe::kind::swap, shifts, action::fold_right) / shifts,
-                         timed(probe::kind::relay, rounds, action::copy) / hops, 0};
+    std::int64_t t[5] = {timed(probe::kind::shift, shifts, action::copy, 1) / shifts,
+                         timed(probe::kind::shift, shifts, action::fold_right, 1) / shifts,
+                         0,
+                         timed(probe::kind::relay, rounds, action::copy, 1) / hops,
+                         0};
+    if (bytes <= longest_swap) {  // each lane has memory of its own to copy to
+      t[2] = timed(probe::kind::swap, shifts, action::fold_right, collective_lanes) / shifts;
+    }
     t[4] = since(begin);
     agree_(std::span(t));
     return {bytes, t[0], t[1], t[2], t[3], t[4]};
@@ -151,8 +161,8 @@ class world_meter {
   /// What of the shortest message follows upon another one.
   std::int64_t time_gap(std::vector<rank_type> const& group) {
     std::array<float, 2> memory{};
-    std::int64_t t[2] = {time({probe::kind::flood, group, world_.rank(), 8, action::copy}, memory, 8),
-                         time({probe::kind::flood, group, world_.rank(), 24, action::copy}, memory, 8)};
+    std::int64_t t[2] = {time({probe::kind::flood, group, world_.rank(), 8, action::copy}, memory, 8, 1),
+                         time({probe::kind::flood, group, world_.rank(), 24, action::copy}, memory, 8, 1)};
     agree_(std::span(t));
     return std::max<std::int64_t>(t[1] - t[0], 0) / 16;
   }
@@ -160,15 +170,17 @@ class world_meter {
   /// What an operation takes besides its messages.
   std::int64_t time_start(std::vector<rank_type> const& group, std::int64_t shift) {
     std::array<float, 2> memory{};
-    std::int64_t t[1] = {time({probe::kind::shift, group, world_.rank(), 1, action::copy}, memory, 16)};
+    std::int64_t t[1] = {time({probe::kind::shift, group, world_.rank(), 1, action::copy}, memory, 16, 1)};
     agree_(std::span(t));
     return std::max<std::int64_t>(t[0] - shift, 0);
   }
 
-  /// The least time of several runs, after one that warms up.
-  std::int64_t time(probe const& what, std::span<float> memory, int turns) {
+  /// The least time of several runs, after some that warm up.
+  std::int64_t time(probe const& what, std::span<float> memory, int turns, int warming) {
     allreduce run{world_, what, sum<float>{}};
-    run(memory);
+    for (int i = 0; i < warming; ++i) {
+      run(memory);
+    }
     std::int64_t least = INT64_MAX;
     for (int i = 0; i < turns; ++i) {
       world_.naps(0);  // as if nobody else computed here

@@ -9,7 +9,8 @@ namespace tutti {
 
 /// Schedules that compute nothing: they are there to be timed. A probe runs in groups of ranks, such as the
 /// ranks of a host, all groups at once; who is in none does nothing. It answers for the rank that it was made
-/// for. Messages are half of the vector: block 0 is sent, block 1 received, in place. (A swap receives block 0.)
+/// for. Messages are half of the vector, which has two blocks. What is sent has been received before, as in real
+/// schedules, so it lies in the cache of nobody but the sender.
 class probe {
  public:
   enum class kind {
@@ -53,25 +54,24 @@ class probe {
   [[nodiscard]] step at(op::allreduce, rank_type, rank_type, std::uint32_t i) const {
     switch (kind_) {
       case kind::shift:
+        return sends_and_receives(true, true, i % 2, (i + 1) % 2);
       case kind::swap:
-        return sends_and_receives(true, true);
+        return sends_and_receives(true, true, 0, 0);
       case kind::relay:
-        return sends_and_receives((i % 2 == 0) == (place_ == 0), (i % 2 == 0) != (place_ == 0));
+        return sends_and_receives((i % 2 == 0) == (place_ == 0), (i % 2 == 0) != (place_ == 0), 0, 0);
       case kind::flood:
         break;
     }
     bool const last = i == repeats_;
     bool const sender = place_ % 2 == 0;
-    step s = sends_and_receives(sender != last, sender == last);
+    step s = sends_and_receives(sender != last, sender == last, 0, 1);
     (s.sends() ? s.send.peer : s.receive.peer) = sender ? next_ : before_;
     return s;
   }
 
  private:
-  [[nodiscard]] step sends_and_receives(bool sends, bool receives) const {
-    step s{.send = {no_rank, space::work, {0, 1}},
-           .receive = {no_rank, space::work, {kind_ == kind::swap ? 0U : 1U, 1}},
-           .how = how_};
+  [[nodiscard]] step sends_and_receives(bool sends, bool receives, std::uint32_t sent, std::uint32_t received) const {
+    step s{.send = {no_rank, space::work, {sent, 1}}, .receive = {no_rank, space::work, {received, 1}}, .how = how_};
     s.send.peer = sends ? next_ : no_rank;
     s.receive.peer = receives ? before_ : no_rank;
     return s;
