@@ -4,11 +4,11 @@
 // sizes, predicted and measured; see docs/performance.md.
 //
 //   predictions [transport=shared_memory|loopback|tcp|joined] [ranks=2] [op=allreduce|broadcast] [rounds=5]
-//               [longest=16777216] [milliseconds=1] [details=no|yes]
+//               [longest=16777216] [milliseconds=1] [of=median|least] [details=no|yes]
 //
 // joined: TCP, in the world of the launcher that started this process. Each round measures the world anew and then
 // each way for about so many milliseconds, so that what slows the machine down slows both; figures are medians of
-// the rounds. Floats, in place.
+// the rounds, or the least. Floats, in place.
 #include "common/serve.hpp"
 #include "common/settings.hpp"
 #include <tutti/automatic.hpp>
@@ -27,9 +27,12 @@
 
 namespace {
 
-double median(std::vector<double> v) {
+/// What stands for the rounds.
+enum class statistic { median, least };
+
+double of(std::vector<double> v, statistic which) {
   std::sort(v.begin(), v.end());
-  return v.empty() ? 0 : (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
+  return v.empty() ? 0 : which == statistic::least ? v.front() : (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
 }
 
 /// Microseconds of one way on one size, round by round.
@@ -94,27 +97,21 @@ class measurer {
       sum.segment(p.way.segment_bytes);
       return loop(times, [&] { sum(v); });
     }
-    // The root writes its vector anew each time, as programs do. Back to back it would run ahead: so a barrier follows
-    // each. What both take is taken off.
+    // The root writes its vector anew each time, as programs do; back to back it would run ahead.
     tutti::broadcast share{world_, p.way.topology};
     share.segment(p.way.segment_bytes);
-    auto const write = [&] {
+    double took = 0;
+    for (int i = -8; i < times; ++i) {
       if (world_.rank() == 0) {
-        std::fill(v.begin(), v.end(), 0.F);
-        asm volatile("" : : "r"(v.data()) : "memory");
+        std::fill(v.begin(), v.end(), static_cast<float>(i));
       }
       barrier_();
-    };
-    double const all = loop(times, [&] {
-      write();
+      world_.naps(0);
+      auto const begin = tutti::steady_now();
       share(v, 0);
-      barrier_();
-    });
-    return std::max(all - loop(times, [&] {
-                      write();
-                      barrier_();
-                    }),
-                    0.01);
+      took += i < 0 ? 0 : since(begin);
+    }
+    return agreed(took / times);
   }
 
   template <class F>
@@ -141,7 +138,8 @@ class measurer {
   std::string profile_{};
 };
 
-void report(grid const& all, std::vector<double> const& took, tutti::host_map const& hosts, bool details) {
+void report(grid const& all, std::vector<double> const& took, tutti::host_map const& hosts, bool details,
+            statistic which) {
   double error = 0;
   double pick_error = 0;
   double log_error = 0;
@@ -155,8 +153,8 @@ void report(grid const& all, std::vector<double> const& took, tutti::host_map co
     double least_expected = INFINITY;
     double least = INFINITY;
     for (auto const& [w, t] : row) {
-      double const expected = median(t.expected);
-      double const measured = median(t.measured);
+      double const expected = of(t.expected, which);
+      double const measured = of(t.measured, which);
       error += std::abs(expected - measured) / measured;
       log_error += std::abs(std::log(expected / measured));
       ++ways;
@@ -172,17 +170,17 @@ void report(grid const& all, std::vector<double> const& took, tutti::host_map co
         std::printf("%9zu    %-32s %10.2f %10.2f\n", bytes, in_words(w, hosts).c_str(), expected, measured);
       }
     }
-    double const picked = median(row.at(pick).measured);
+    double const picked = of(row.at(pick).measured, which);
     good += picked <= 1.1 * least ? 1U : 0U;
     pick_error += std::abs(least_expected - picked) / picked;
     std::printf("%9zu  %-34s %10.2f %10.2f  %-34s %10.2f %6.2f\n", bytes, in_words(pick, hosts).c_str(), least_expected,
                 picked, in_words(best, hosts).c_str(), least, picked / least);
   }
   std::printf(
-      "mean error of %zu predictions %.0f %% (median-like, of ratios: %.2f x), of the picks %.0f %%; pick within "
+      "mean error of %zu predictions %.0f %% (geometric: %.2f x), of the picks %.0f %%; pick within "
       "10 %% of the best for %zu of %zu sizes; measuring the world took %.1f ms\n",
       ways, 100 * error / static_cast<double>(ways), std::exp(log_error / static_cast<double>(ways)),
-      100 * pick_error / static_cast<double>(all.size()), good, all.size(), median(took) * 1e-3);
+      100 * pick_error / static_cast<double>(all.size()), good, all.size(), of(took, statistic::median) * 1e-3);
 }
 
 template <class World>
@@ -200,7 +198,8 @@ void run(World& world, bench::settings const& s) {
     if (details) {
       std::fputs(m.profile().c_str(), stdout);
     }
-    report(all, took, world.hosts(), details);
+    report(all, took, world.hosts(), details,
+           s.one_of("of", {"median", "least"}) == "least" ? statistic::least : statistic::median);
     std::fflush(stdout);
   }
 }

@@ -18,7 +18,7 @@ namespace tutti {
 struct measuring {
   /// How long it may take, about; half of it for messages between hosts if there are both kinds. Where
   /// messages are slow it takes longer: 64 KiB are measured in any case.
-  duration budget = std::chrono::milliseconds(12);
+  duration budget = std::chrono::milliseconds(20);
 };
 
 /// Measures what messages take in a world, by real messages of the engine between all neighbours at once.
@@ -58,6 +58,7 @@ class world_meter {
                                                     256 << 10, 1024 << 10, 4096 << 10, 16384 << 10};
   static constexpr std::size_t always = 64 << 10;
   static constexpr std::size_t long_from = 16 << 10;
+  /// Beyond, what is sent is taken to be copied aside first, which takes another message.
   static constexpr std::size_t longest_swap = 256 << 10;
 
   /// Picoseconds of one message of one size.
@@ -82,14 +83,12 @@ class world_meter {
       if (bytes > always && spent + 2 * expected > limit) {
         break;
       }
-      std::int64_t const share = (limit - spent) / (bytes >= always ? 3 : 8);
-      auto const turns = static_cast<int>(std::clamp<std::int64_t>(share / expected, 2, 64));
+      std::int64_t const share = (limit - spent) / (bytes >= always ? 3 : 12);
+      auto const turns = static_cast<int>(std::clamp<std::int64_t>(share / expected, 2, 32));
       bool const brief = bytes < always && expected < limit / 16;
       all.push_back(time_size(group, bytes, brief ? 8U : 2U, brief ? 4U : 1U, turns));
       if (bytes > longest_swap) {
-        times const& last = all[all.size() - 2];
-        all.back().combining_swap =
-            all.back().combining_shift + (last.combining_swap - last.combining_shift) * growth;
+        all.back().combining_swap = all.back().combining_shift + all.back().shift;
       }
       spent += all.back().spent;
       once = all.back().spent / (turns + 1);
@@ -134,7 +133,22 @@ class world_meter {
       }
       link.points.push_back(p);
     }
+    link.points.push_back(beyond(link, wire));
     return link;
+  }
+
+  /// What was not measured: where processors move the bytes, caches end somewhere, and a message takes half as much
+  /// again as on the last line.
+  static network_profile::point beyond(network_profile::link const& link, bool wire) {
+    std::size_t const last = link.points.back().bytes;
+    network_profile::point p = at_size(link, 4 * last);
+    if (!wire) {
+      p.send += p.send / 2;
+      p.lead += p.lead / 2;
+      p.receive += p.receive / 2;
+      p.overwrite = std::max(p.overwrite, p.send + p.receive);
+    }
+    return p;
   }
 
   times time_size(std::vector<rank_type> const& group, std::size_t bytes, std::uint32_t shifts, std::uint32_t rounds,
@@ -146,10 +160,8 @@ class world_meter {
       return time({kind, group, world_.rank(), repeats, how}, memory, turns, warming);
     };
     std::int64_t t[5] = {timed(probe::kind::shift, shifts, action::copy, 1) / shifts,
-                         timed(probe::kind::shift, shifts, action::fold_right, 1) / shifts,
-                         0,
-                         timed(probe::kind::relay, rounds, action::copy, 1) / hops,
-                         0};
+                         timed(probe::kind::shift, shifts, action::fold_right, 1) / shifts, 0,
+                         timed(probe::kind::relay, rounds, action::copy, 1) / hops, 0};
     if (bytes <= longest_swap) {  // each lane has memory of its own to copy to
       t[2] = timed(probe::kind::swap, shifts, action::fold_right, collective_lanes) / shifts;
     }
