@@ -25,7 +25,7 @@ class synchronous {
  public:
   /// @pre the communicator outlives the strategy
   explicit synchronous(Communicator& world, Topology topology = {})
-      : world_(world), share_(world, sharing{}), sum_(world, topology, tutti::sum<float>{}) {}
+      : world_(world), share_(world, sharing_for(topology)), sum_(world, topology, tutti::sum<float>{}) {}
 
   [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
@@ -37,6 +37,14 @@ class synchronous {
   void sum(std::span<float> numbers) { sum_(numbers); }
 
  private:
+  static sharing sharing_for(Topology const& topology) {
+    if constexpr (offers<Topology, op::broadcast>) {
+      return topology;
+    } else {
+      return {};
+    }
+  }
+
   Communicator& world_;
   broadcast<Communicator, sharing> share_;
   allreduce<Communicator, Topology, tutti::sum<float>> sum_;
