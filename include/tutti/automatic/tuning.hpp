@@ -31,7 +31,7 @@ class tuning {
   static constexpr std::array<std::size_t, 5> segment_sizes{0, 16 << 10, 64 << 10, 256 << 10, 1024 << 10};
   /// Schedules of more messages take longer to price than they could gain.
   static constexpr std::size_t most_messages = std::size_t{1} << 18;
-  static constexpr std::size_t most_messages_in_segments = std::size_t{1} << 14;
+  static constexpr std::size_t most_messages_in_segments = std::size_t{1} << 12;
 
   /// @pre the map outlives it, and the profile is of the same world
   tuning(network_profile p, host_map const& hosts) : profile_(std::move(p)), hosts_(&hosts) {}
@@ -47,7 +47,7 @@ class tuning {
   }
 
   /// What is picked for vectors of so many bytes. Some nanoseconds once a class of sizes has been priced, which
-  /// takes from a tenth of a millisecond on and allocates.
+  /// allocates and takes up to 100 ms for long vectors of many ranks: docs/performance.md.
   template <class Op>
   [[nodiscard]] course<selection> choose(Op, std::size_t bytes, bool in_order) {
     course<selection> const* const wish = preferred<Op>(bytes, in_order);

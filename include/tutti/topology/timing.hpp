@@ -38,12 +38,12 @@ concept timed_network = requires(N const net, rank_type from, rank_type to, std:
 /// what happens at one moment.
 ///
 /// Whole numbers, so that all ranks come to the same.
-/// Cost: memory for all steps of all ranks; time() takes about 0.1 us a message, of some 8,000: what has more segments
+/// Cost: memory for all steps of all ranks; time() takes about 0.1 us a message, of some 2,000: what has more segments
 /// than that reaches is reckoned from what each segment more takes in the end.
 class timed_schedule {
  public:
   static constexpr std::uint32_t lanes = 8;  ///< as many as the engine has
-  static constexpr std::uint32_t most_messages = 1U << 13;
+  static constexpr std::uint32_t most_messages = 1U << 11;
 
   template <class Topology, class Op>
     requires offers<Topology, Op>
