@@ -55,7 +55,9 @@ template <class Op>
                      std::to_string(t.profile().ranks) + (t.profile().ranks == 1 ? " rank: " : " ranks: ") +
                      in_words(way) + ", " + in_words(s.all) + " expected\n";
   text += std::string("  because: ") +
-          (t.template told<Op>(bytes, in_order) ? "it was told to\n" : "of all, it is expected to be the fastest\n");
+          (t.template told<Op>(bytes, in_order)
+               ? "it was told to\n"
+               : "of all, it is expected to be the fastest for the longest of its class of sizes\n");
   text += std::string("  bound by ") + bound + ": " + std::to_string(percent(latency, s.all)) +
           " % would remain if messages were empty, " + std::to_string(percent(moving, s.all)) +
           " % is for moving bytes, " + std::to_string(percent(combining, s.all)) + " % for combining\n";

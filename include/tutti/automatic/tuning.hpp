@@ -76,7 +76,7 @@ class tuning {
         }
         timed_schedule timed(s, op, profile_.ranks);
         for (std::size_t const segment : segment_sizes) {
-          if (segment == 0 || (bytes >= 2 * segment && messages <= most_messages_in_segments && profile_.ranks > 1)) {
+          if (segment == 0 || (bytes > segment && messages <= most_messages_in_segments && profile_.ranks > 1)) {
             all.push_back({{s, segment}, timed.time(network, bytes, segment)});
           }
         }
