@@ -242,9 +242,8 @@ class machine {
   /// piece, and copied from the cache to where this rank wants it. A line of the peer's that is read and
   /// written at once crosses over between the caches once; read first and written later, twice.
   bool made_there(Context& c, std::byte const* local, chunk part, std::byte* result, std::size_t size) {
-    using payload = std::remove_cvref_t<decltype(c.payload)>;
-    if constexpr (entrusts<std::remove_cvref_t<decltype(c.transport)>> && payload::work_fits_output) {
-      if (step_.receive.memory != space::output || at_ + 1 == total_) {
+    if constexpr (entrusts<std::remove_cvref_t<decltype(c.transport)>>) {
+      if (!c.payload.work_fits_output || step_.receive.memory != space::output || at_ + 1 == total_) {
         return false;
       }
       std::byte* const there = c.transport.home(step_.receive.peer, stream_);
@@ -255,7 +254,7 @@ class machine {
       if (next.custody != custody::restored || next.send.peer != step_.receive.peer) {
         return false;
       }
-      const std::size_t piece = piece_bytes - piece_bytes % size;
+      const std::size_t piece = size < piece_bytes ? piece_bytes - piece_bytes % size : size;
       for (std::size_t i = 0; i < part.bytes; i += piece) {
         const std::size_t n = part.bytes - i < piece ? part.bytes - i : piece;
         c.payload.fold(step_, local + i, part.data + i, there + i, n / size, c.extent);
