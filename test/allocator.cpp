@@ -4,6 +4,7 @@
 #include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/functor.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
@@ -15,6 +16,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <list>
 #include <numeric>
 
@@ -69,6 +71,43 @@ BOOST_AUTO_TEST_CASE(buffers_serve_operators) {
     serves_operators<tutti::shared_memory>(n);
     serves_operators<tutti::tcp>(n);
   }
+}
+
+/// Larger than the pieces in which sums are made in a peer's memory.
+struct page {
+  std::array<int, 1500> values;
+};
+
+template <class Transport>
+void sums_pages() {
+  for (auto const& end : tutti::spawn<Transport>(2, [](auto& world) -> std::string {
+         auto const add = [](page a, page const& b) {
+           for (std::size_t i = 0; i < a.values.size(); ++i) {
+             a.values[i] += b.values[i];
+           }
+           return a;
+         };
+         tutti::allreduce sum{world, tutti::direct{},
+                              tutti::reduce_with<page>(add, tutti::associative, tutti::commutative)};
+         buffer<page> v(7, tutti::allocator<page>(world));
+         for (std::size_t i = 0; i < v.size(); ++i) {
+           v[i].values.fill(static_cast<int>(world.rank() + i));
+         }
+         sum(v);
+         for (std::size_t i = 0; i < v.size(); ++i) {
+           if (v[i].values.front() != static_cast<int>(1 + 2 * i) || v[i].values.back() != v[i].values.front()) {
+             return "page " + std::to_string(i) + " is wrong";
+           }
+         }
+         return "";
+       })) {
+    BOOST_TEST(end.value() == "");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(elements_may_be_large) {
+  sums_pages<tutti::loopback>();
+  sums_pages<tutti::shared_memory>();
 }
 
 BOOST_AUTO_TEST_CASE(containers_copy_move_and_swap) {
