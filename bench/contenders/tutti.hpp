@@ -30,8 +30,8 @@ enum class buffers { ordinary, own };
 template <class Transport>
 concept local = requires(Transport& t) { t.near(); };
 
-/// tutti as a contender. The algorithm is the name of a topology, or "automatic"; by locality also two with a + between, as
-/// in binary_tree+ring: the first within each host, the second between hosts.
+/// tutti as a contender. The algorithm is the name of a topology, or "automatic"; by locality also two with a +
+/// between, as in binary_tree+ring: the first within each host, the second between hosts.
 template <class World>
 class tutti_rank {
  public:

@@ -36,7 +36,7 @@ struct rank {
   void start(int x) {
     value = x;
     auto* const data = reinterpret_cast<std::byte*>(&value);
-    run.start({}, how, some_call, {.input = data, .work = data, .output = data}, 1, 0);
+    run.start({}, {}, how, some_call, {.input = data, .work = data, .output = data}, 1);
   }
   bool advance() { return run.advance(run); }
   /// How the last operation ended, as the recorder has it.
