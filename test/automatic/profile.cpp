@@ -10,13 +10,14 @@
 namespace {
 
 tutti::network_profile some() {
-  return {
-      .ranks = 4,
-      .hosts = 2,
-      .start = 120'000,
-      .near = {300'000,
-               {{4, 10, 10, 0, 12, 3, 1}, {1024, 500, 100, 0, 600, 70, 2}, {1 << 20, 90'000, 100, 5, 80'000, 0, 9}}},
-      .far = {9'000'000, {{4, 10, 10, 2, 10, 0, 0}}}};
+  return {.ranks = 4,
+          .hosts = 2,
+          .start = 120'000,
+          .near = {300'000,
+                   {{4, 10, 10, 0, 12, 3, 1, 5},
+                    {1024, 500, 100, 0, 600, 70, 2},
+                    {1 << 20, 90'000, 100, 5, 80'000, 0, 9, 70'000}}},
+          .far = {9'000'000, {{4, 10, 10, 2, 10, 0, 0}}}};
 }
 
 bool is_refused(std::string const& text) {
@@ -50,7 +51,7 @@ BOOST_AUTO_TEST_CASE(what_is_cut_off_anywhere_is_refused) {
 BOOST_AUTO_TEST_CASE(what_is_no_profile_is_refused) {
   auto const text = tutti::to_text(some());
   BOOST_TEST(is_refused("\177ELF\n"));
-  BOOST_TEST(is_refused(with(text, "tutti-profile 1", "tutti-profile 2")));
+  BOOST_TEST(is_refused(with(text, "tutti-profile 2", "tutti-profile 3")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks four")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks -4")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks 16777216")));

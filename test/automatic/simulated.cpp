@@ -22,11 +22,11 @@ namespace {
 struct loggp_network {
   loggp nic;
   picoseconds per_byte;
-  [[nodiscard]] message_time message(rank_type, rank_type, std::size_t bytes) const {
+  [[nodiscard]] message_time message(rank_type, rank_type, std::size_t bytes, tutti::custody) const {
     auto const wire = std::max(nic.gap, nic.per_byte * static_cast<std::int64_t>(bytes));
     return {nic.overhead.count(), nic.overhead.count(), nic.latency.count(), wire.count(), nic.overhead.count()};
   }
-  [[nodiscard]] std::int64_t combine(rank_type, rank_type, std::size_t bytes) const {
+  [[nodiscard]] std::int64_t combine(rank_type, rank_type, std::size_t bytes, tutti::custody) const {
     return (per_byte * static_cast<std::int64_t>(bytes)).count();
   }
   [[nodiscard]] std::int64_t overwrite(rank_type, rank_type, std::size_t) const { return 0; }

@@ -4,6 +4,7 @@
 #include <tutti/automatic/probe.hpp>
 #include <tutti/automatic/profile.hpp>
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/machine.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/doubling.hpp>
 
@@ -24,7 +25,8 @@ struct measuring {
 /// Measures what messages take in a world, by real messages of the engine between all neighbours at once.
 ///
 /// For each of some sizes: all ranks send to the next and receive from the one before, storing and combining
-/// (sums of float), elsewhere and over what they send; and one message goes round. Where the first takes longer than
+/// (sums of float), elsewhere and over what they send; they lend each other what is to be combined and get it back;
+/// and one message goes round. Where the first takes longer than
 /// the second, processors move the bytes (memory; TCP within a host), and sending and receiving add up; where it does
 /// not, a wire does. The least of several times counts, of the slowest rank.
 template <class Communicator>
@@ -58,8 +60,9 @@ class world_meter {
                                                     256 << 10, 1024 << 10, 4096 << 10, 16384 << 10};
   static constexpr std::size_t always = 64 << 10;
   static constexpr std::size_t long_from = 16 << 10;
-  /// Beyond, what is sent is taken to be copied aside first, which takes another message.
+  /// Beyond, what is sent is taken to be copied aside first, which takes another message, if peers read it there.
   static constexpr std::size_t longest_swap = 256 << 10;
+  static constexpr bool copies_aside = shares_memory<typename Communicator::transport_type>;
 
   /// Picoseconds of one message of one size.
   struct times {
@@ -67,6 +70,7 @@ class world_meter {
     std::int64_t shift;  ///< of sending one and receiving one
     std::int64_t combining_shift;
     std::int64_t combining_swap;
+    std::int64_t loan;   ///< the same, of those that are entrusted and restored
     std::int64_t relay;  ///< from rank to rank
     std::int64_t spent;  ///< on measuring this size
   };
@@ -88,7 +92,7 @@ class world_meter {
       bool const brief = bytes < always && expected < limit / 16;
       all.push_back(time_size(group, bytes, brief ? 8U : 2U, brief ? 4U : 1U, turns));
       if (bytes > longest_swap) {
-        all.back().combining_swap = all.back().combining_shift + all.back().shift;
+        all.back().combining_swap = all.back().combining_shift + (copies_aside ? all.back().shift : 0);
       }
       spent += all.back().spent;
       once = all.back().spent / (turns + 1);
@@ -98,6 +102,7 @@ class world_meter {
       all[i].shift = std::min(all[i].shift, all[i + 1].shift);
       all[i].combining_shift = std::min(all[i].combining_shift, all[i + 1].combining_shift);
       all[i].combining_swap = std::min(all[i].combining_swap, all[i + 1].combining_swap);
+      all[i].loan = std::min(all[i].loan, all[i + 1].loan);
       all[i].relay = std::min(all[i].relay, all[i + 1].relay);
     }
     std::int64_t const gap = std::min(time_gap(group), all.front().relay / 2);
@@ -130,22 +135,19 @@ class world_meter {
         p.send = both(t) / 2;
         p.receive = both(t) - p.send;
         p.lead = std::clamp<std::int64_t>(one(t) - p.receive, 0, p.send);
+        p.loan = std::max<std::int64_t>(t.loan - link.latency, 1);
       }
       link.points.push_back(p);
     }
-    link.points.push_back(beyond(link, wire));
+    link.points.push_back(beyond(link));
     return link;
   }
 
-  /// What was not measured: where processors move the bytes, caches end somewhere, and a message takes half as much
-  /// again as on the last line.
-  static network_profile::point beyond(network_profile::link const& link, bool wire) {
-    std::size_t const last = link.points.back().bytes;
-    network_profile::point p = at_size(link, 4 * last);
-    if (!wire) {
-      p.send += p.send / 2;
-      p.lead += p.lead / 2;
-      p.receive += p.receive / 2;
+  /// What was not measured: on as on the last line, for what a cache too small adds is added to every way of
+  /// moving a vector. But where peers read long messages in the sender's memory, what they overwrite is copied first.
+  static network_profile::point beyond(network_profile::link const& link) {
+    network_profile::point p = at_size(link, 4 * link.points.back().bytes);
+    if (copies_aside) {
       p.overwrite = std::max(p.overwrite, p.send + p.receive);
     }
     return p;
@@ -159,15 +161,18 @@ class world_meter {
     auto const timed = [&](probe::kind kind, std::uint32_t repeats, action how, int warming) {
       return time({kind, group, world_.rank(), repeats, how}, memory, turns, warming);
     };
-    std::int64_t t[5] = {timed(probe::kind::shift, shifts, action::copy, 1) / shifts,
-                         timed(probe::kind::shift, shifts, action::fold_right, 1) / shifts, 0,
-                         timed(probe::kind::relay, rounds, action::copy, 1) / hops, 0};
+    std::int64_t t[6] = {timed(probe::kind::shift, shifts, action::copy, 1) / shifts,
+                         timed(probe::kind::shift, shifts, action::fold_right, 1) / shifts,
+                         0,
+                         timed(probe::kind::loan, 2 * shifts, action::fold_right, 1) / (4 * shifts),
+                         timed(probe::kind::relay, rounds, action::copy, 1) / hops,
+                         0};
     if (bytes <= longest_swap) {  // each lane has memory of its own to copy to
       t[2] = timed(probe::kind::swap, shifts, action::fold_right, collective_lanes) / shifts;
     }
-    t[4] = since(begin);
+    t[5] = since(begin);
     agree_(std::span(t));
-    return {bytes, t[0], t[1], t[2], t[3], t[4]};
+    return {bytes, t[0], t[1], t[2], t[3], t[4], t[5]};
   }
 
   /// What of the shortest message follows upon another one.

@@ -16,6 +16,7 @@ class probe {
   enum class kind {
     shift,  ///< all send to the next and receive from the one before, `repeats` times
     swap,   ///< the same, and what is received overwrites what is sent
+    loan,   ///< all entrust the next with a message and restore what the one before has entrusted, `repeats` times
     relay,  ///< one message goes round, `repeats` times
     flood,  ///< every second rank sends the next one `repeats` messages, then gets an answer
   };
@@ -44,6 +45,7 @@ class probe {
       case kind::shift:
       case kind::swap:
         return repeats_;
+      case kind::loan:
       case kind::relay:
         return 2 * repeats_;
       case kind::flood:
@@ -57,6 +59,8 @@ class probe {
         return sends_and_receives(true, true, i % 2, (i + 1) % 2);
       case kind::swap:
         return sends_and_receives(true, true, 0, 0);
+      case kind::loan:
+        return i % 2 == 0 ? entrusts() : restores();
       case kind::relay:
         return sends_and_receives((i % 2 == 0) == (place_ == 0), (i % 2 == 0) != (place_ == 0), 0, 0);
       case kind::flood:
@@ -70,6 +74,18 @@ class probe {
   }
 
  private:
+  [[nodiscard]] step entrusts() const {
+    step s = sends_and_receives(true, true, 0, 1);
+    s.receive.memory = space::output;
+    s.custody = custody::entrusted;
+    return s;
+  }
+  [[nodiscard]] step restores() const {
+    return {.send = {before_, space::output, {1, 1}},
+            .receive = {next_, space::output, {0, 1}},
+            .arrives = space::output,
+            .custody = custody::restored};
+  }
   [[nodiscard]] step sends_and_receives(bool sends, bool receives, std::uint32_t sent, std::uint32_t received) const {
     step s{.send = {no_rank, space::work, {sent, 1}}, .receive = {no_rank, space::work, {received, 1}}, .how = how_};
     s.send.peer = sends ? next_ : no_rank;

@@ -28,9 +28,9 @@ struct network_profile {
     std::int64_t lead = 0;
     std::int64_t wire = 0;
     std::int64_t receive = 0;
-    std::int64_t combine = 0;  ///< the receiver's processor, where it combines and does not only store
-    std::int64_t overwrite =
-        0;  ///< the receiver's processor, more or less, where this overwrites what it sends in that step
+    std::int64_t combine = 0;    ///< the receiver's processor, where it combines and does not only store
+    std::int64_t overwrite = 0;  ///< that, more or less, where this overwrites what it sends in that step
+    std::int64_t loan = 0;       ///< both processors, all told, if it is entrusted or restored; 0: as any other message
     friend bool operator==(point const&, point const&) = default;
   };
   /// Messages between two ranks: straight lines between sizes that were measured.
@@ -50,7 +50,7 @@ struct network_profile {
 
 namespace profile_text {
 
-inline constexpr std::string_view title = "tutti-profile 1";
+inline constexpr std::string_view title = "tutti-profile 2";
 inline constexpr std::size_t most_points = 64;
 inline constexpr std::int64_t most = std::int64_t{1} << 50;  ///< of any number: sums stay far from overflow
 
@@ -129,7 +129,7 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   }
   network_profile::link link{.latency = head[0]};
   for (std::int64_t i = 0; i < head[1]; ++i) {
-    std::int64_t v[7];
+    std::int64_t v[8];
     in.numbers("", v);
     if (!link.points.empty() && static_cast<std::size_t>(v[0]) <= link.points.back().bytes) {
       in.fail("sizes must grow from line to line");
@@ -137,7 +137,7 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
     if (v[2] > v[1]) {
       in.fail("a message begins to leave, the third number, before the second is over");
     }
-    link.points.push_back({static_cast<std::size_t>(v[0]), v[1], v[2], v[3], v[4], v[5], v[6]});
+    link.points.push_back({static_cast<std::size_t>(v[0]), v[1], v[2], v[3], v[4], v[5], v[6], v[7]});
   }
   return link;
 }
@@ -155,7 +155,7 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   auto const put_link = [&](std::string_view word, network_profile::link const& l) {
     put(word, l.latency, l.points.size());
     for (network_profile::point const& at : l.points) {
-      put("", at.bytes, at.send, at.lead, at.wire, at.receive, at.combine, at.overwrite);
+      put("", at.bytes, at.send, at.lead, at.wire, at.receive, at.combine, at.overwrite, at.loan);
     }
   };
   out += '\n';
@@ -214,7 +214,8 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
                            between(a.wire, b.wire),
                            between(a.receive, b.receive),
                            between(a.combine, b.combine),
-                           any_between(a.overwrite, b.overwrite)};
+                           any_between(a.overwrite, b.overwrite),
+                           between(a.loan, b.loan)};
   p.lead = std::min(p.lead, p.send);
   return p;
 }
@@ -225,13 +226,18 @@ class profiled_network {
   /// @pre both outlive it, and are of the same world
   profiled_network(network_profile const& p, host_map const& hosts) : profile_(&p), hosts_(&hosts) {}
 
-  [[nodiscard]] message_time message(rank_type from, rank_type to, std::size_t bytes) const {
+  [[nodiscard]] message_time message(rank_type from, rank_type to, std::size_t bytes, custody held) const {
     network_profile::link const& l = link(from, to);
     network_profile::point const p = at_size(l, bytes);
+    if (held != custody::kept && p.loan != 0) {  // the message says where the bytes are
+      std::int64_t const gap = std::min(l.points.front().send, p.loan);
+      return {gap, gap, l.latency, 0, p.loan - gap};
+    }
     return {p.send, p.lead, l.latency, p.wire, p.receive};
   }
-  [[nodiscard]] std::int64_t combine(rank_type from, rank_type to, std::size_t bytes) const {
-    return at_size(link(from, to), bytes).combine;
+  [[nodiscard]] std::int64_t combine(rank_type from, rank_type to, std::size_t bytes, custody held) const {
+    network_profile::point const p = at_size(link(from, to), bytes);
+    return held != custody::kept && p.loan != 0 ? 0 : p.combine;
   }
   [[nodiscard]] std::int64_t overwrite(rank_type from, rank_type to, std::size_t bytes) const {
     return at_size(link(from, to), bytes).overwrite;

@@ -117,10 +117,10 @@ class tuning {
   template <bool Bytes>
   struct without {
     profiled_network const& of;
-    [[nodiscard]] message_time message(rank_type a, rank_type b, std::size_t bytes) const {
-      return of.message(a, b, Bytes ? 0 : bytes);
+    [[nodiscard]] message_time message(rank_type a, rank_type b, std::size_t bytes, custody held) const {
+      return of.message(a, b, Bytes ? 0 : bytes, held);
     }
-    [[nodiscard]] std::int64_t combine(rank_type, rank_type, std::size_t) const { return 0; }
+    [[nodiscard]] std::int64_t combine(rank_type, rank_type, std::size_t, custody) const { return 0; }
     [[nodiscard]] std::int64_t overwrite(rank_type a, rank_type b, std::size_t bytes) const {
       return of.overwrite(a, b, Bytes ? 0 : bytes);
     }

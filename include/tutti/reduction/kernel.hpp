@@ -65,7 +65,8 @@ template <class Count, class F, class To, class Local, class... Rest>
     }
   }
   if constexpr (!by_blocks && (std::is_same_v<To, Rest> && ... && (sizeof...(Rest) == 1))) {
-    if (((to == rest) && ...)) {
+    bool const is_rest = (... && (to == rest));
+    if (is_rest) {
       do_block(n, f, to, local, to);
       return;
     }

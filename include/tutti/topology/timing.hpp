@@ -22,12 +22,12 @@ struct message_time {
 
 /// A world that schedules can be priced for. Times in picoseconds.
 template <class N>
-concept timed_network = requires(N const net, rank_type from, rank_type to, std::size_t bytes) {
-  { net.message(from, to, bytes) } -> std::same_as<message_time>;
-  { net.combine(from, to, bytes) } -> std::same_as<std::int64_t>;    // of the receiver's processor, more than to store
-  { net.overwrite(from, to, bytes) } -> std::same_as<std::int64_t>;  // of that, if it overwrites what is being sent
-  { net.interface(from, to) } -> std::same_as<rank_type>;            // that `from` uses, below 2 n: ranks may share one
-  { net.start() } -> std::same_as<std::int64_t>;                     // of the processor, to start a segment
+concept timed_network = requires(N const net, rank_type from, rank_type to, std::size_t bytes, custody held) {
+  { net.message(from, to, bytes, held) } -> std::same_as<message_time>;
+  { net.combine(from, to, bytes, held) } -> std::same_as<std::int64_t>;  // of the receiver, more than to store
+  { net.overwrite(from, to, bytes) } -> std::same_as<std::int64_t>;      // of that, if it overwrites what is being sent
+  { net.interface(from, to) } -> std::same_as<rank_type>;  // that `from` uses, below 2 n: ranks may share one
+  { net.start() } -> std::same_as<std::int64_t>;           // of the processor, to start a segment
 };
 
 /// Tells what a schedule takes on a network, for any number of bytes, whole or in segments: an interpreter of
@@ -84,6 +84,7 @@ class timed_schedule {
     std::uint32_t segment;
     std::size_t bytes;
     message_time takes;
+    tutti::custody custody;
     std::int64_t sent;         ///< when all of it has been sent
     std::int64_t ready = 0;    ///< when the receiver may begin with it
     std::int64_t arrived = 0;  ///< when all of it is there
@@ -198,7 +199,7 @@ class timed_schedule {
             break;
           }
           std::int64_t const needs = m->takes.receive +
-                                     (s.how == action::copy ? 0 : network.combine(m->from, r, m->bytes)) +
+                                     (s.how == action::copy ? 0 : network.combine(m->from, r, m->bytes, m->custody)) +
                                      (overwrites_itself(s) ? network.overwrite(m->from, r, m->bytes) : 0);
           std::int64_t const takes = std::max<std::int64_t>(needs, 0);
           // Of what comes in parts, the last part is dealt with when that is there.
@@ -232,13 +233,13 @@ class timed_schedule {
     state& me = ranks_[r];
     rank_type const to = s.send.peer;
     const std::size_t bytes = elements(bytes_, blocks_, s.send.blocks);
-    message_time const takes = network.message(r, to, bytes);
+    message_time const takes = network.message(r, to, bytes, s.custody);
     std::int64_t& out = out_[network.interface(r, to)];
     std::int64_t const leaves = std::max(me.now + takes.lead, out);
     out = leaves + takes.wire;
     me.now += takes.send;
     l.sent = true;
-    flying_.push_back({r, to, l.segment, bytes, takes, me.now});
+    flying_.push_back({r, to, l.segment, bytes, takes, s.custody, me.now});
     expect({leaves + takes.latency, flying_.size() - 1, no_rank});
   }
 
