@@ -9,6 +9,7 @@
 #include <tutti/core/owned.hpp>
 #include <tutti/topology/concept.hpp>
 #include <tutti/trace/concept.hpp>
+#include <tutti/transport/concept.hpp>
 
 #include <cstring>
 #include <span>

@@ -9,6 +9,7 @@
 #include <tutti/transport/tcp_outlet.hpp>
 
 #include <linux/sockios.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 
