@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/topology/contents.hpp>
+#include <tutti/topology/loans.hpp>
 #include <tutti/topology/table.hpp>
 #include <tutti/topology/verdict.hpp>
 
@@ -62,7 +63,7 @@ class execution {
         fail(found_.finishes, "waits for a message that is never sent", r);
       } else if (ranks_.at[r].inbox != none) {
         fail(found_.matched, "is sent a message that it does not receive", r);
-      } else if (out_of_hand(ranks_.at[r], {0, blocks_})) {
+      } else if (ranks_.at[r].loans.lent({0, blocks_}, n_, blocks_)) {
         fail(found_.exact, "ends without what it has entrusted to a peer", r);
       }
     }
@@ -99,8 +100,7 @@ class execution {
     index newest = none;
     index open = none;  // messages that were sent from this memory and are not known to have been read
     table<time> clock{};
-    table<block_range> entrusted{};  // to each peer
-    table<block_range> holds{};      // for each peer
+    tutti::symbolic::loans loans{};
   };
 
   constexpr contents& cell(rank_type r, space memory, std::uint32_t b) {
@@ -168,59 +168,15 @@ class execution {
       fail(found_.exact, "writes to its input", r);
     } else if (s.custody != custody::kept && !(sends && reduces<Op>)) {
       fail(found_.exact, "entrusts or restores what it does not send", r);
-    } else if ((sends || !receives) && out_of_hand(ranks_.at[r], s.send.blocks)) {
+    } else if ((sends || !receives) && ranks_.at[r].loans.lent(s.send.blocks, n_, blocks_)) {
       fail(found_.exact, "reads what it has entrusted to a peer", r);
     }
     return good_;
   }
 
-  /// Whether any of the blocks is entrusted to a peer.
-  constexpr bool out_of_hand(state const& me, block_range blocks) const {
-    bool any = false;
-    for (rank_type peer = 0; me.entrusted.at != nullptr && peer < n_; ++peer) {
-      any = any || (me.entrusted.at[peer].count != 0 && me.entrusted.at[peer].overlaps(blocks, blocks_));
-    }
-    return any;
-  }
-
-  /// Books what the step sends.
-  constexpr void hand_over(rank_type r, step const& s) {
-    state& me = ranks_.at[r];
-    if (me.entrusted.at == nullptr) {
-      me.entrusted = table<block_range>(n_);
-      me.holds = table<block_range>(n_);
-    }
-    if (s.custody == custody::entrusted) {
-      if (me.entrusted.at[s.send.peer].count != 0 || s.send.memory == space::output) {
-        fail(found_.exact, "entrusts twice, or what is finished", r);
-      }
-      me.entrusted.at[s.send.peer] = s.send.blocks;
-    } else {
-      if (me.holds.at[s.send.peer] != s.send.blocks || s.send.memory != space::output) {
-        fail(found_.exact, "restores what it was not entrusted with, or has not finished", r);
-      }
-      me.holds.at[s.send.peer] = {};
-    }
-  }
-
-  /// Books what arrives. What is restored is free again.
-  constexpr void take_over(rank_type r, step const& s, tutti::custody how) {
-    state& me = ranks_.at[r];
-    if (how == custody::entrusted) {
-      if (me.holds.at == nullptr) {
-        me.entrusted = table<block_range>(n_);
-        me.holds = table<block_range>(n_);
-      }
-      me.holds.at[s.receive.peer] = s.receive.blocks;
-    } else if (how == custody::restored) {
-      if (s.how != action::copy || s.receive.memory != space::output ||
-          me.entrusted.at[s.receive.peer] != s.receive.blocks) {
-        fail(found_.exact, "gets back what it has not entrusted, or puts it elsewhere", r);
-      }
-      me.entrusted.at[s.receive.peer] = {};
-    }
-    if (out_of_hand(me, s.receive.blocks)) {
-      fail(found_.exact, "writes what it has entrusted to a peer", r);
+  constexpr void book(std::string_view complaint, rank_type r) {
+    if (!complaint.empty()) {
+      fail(found_.exact, complaint, r);
     }
   }
 
@@ -244,7 +200,7 @@ class execution {
     m.sent = s.send;
     m.custody = s.custody;
     if (s.custody != custody::kept) {
-      hand_over(r, s);
+      book(me.loans.send(s, n_), r);
     }
     m.data = table<contents>(s.send.blocks.count);
     std::uint32_t b = s.send.blocks.first;
@@ -306,7 +262,10 @@ class execution {
     } else if (m.sent.memory != s.arrives) {
       fail(found_.matched, "is mistaken about the memory that it is sent from", r);
     }
-    take_over(r, s, m.custody);
+    book(me.loans.receive(s, m.custody, n_), r);
+    if (me.loans.lent(s.receive.blocks, n_, blocks_)) {
+      fail(found_.exact, "writes what it has entrusted to a peer", r);
+    }
     if (in_place_) {
       for (rank_type other = 0; other < n_; ++other) {
         if (me.clock.at[other] < m.clock.at[other]) {

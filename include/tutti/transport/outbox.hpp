@@ -37,11 +37,11 @@ class outbox {
     return bytes >= (moves(s) ? lend_moves_from : lend_folds_from);
   }
 
-  /// Sends what is the peer's to change: the peer reads it where it is and writes what it makes of it to
-  /// `back`. @pre the peer can reach both
+  /// Whether a message that comes back is better entrusted, if the peer can reach it.
   [[nodiscard]] bool entrusts(std::size_t bytes) const noexcept {
     return bytes >= entrust_from && bytes <= mailbox::slot::longest;
   }
+  /// The peer reads it where it is and writes what it makes of it to `back`. @pre the peer can reach both
   sent entrust(rank_type peer, stream s, std::span<std::byte const> bytes, std::byte* back) noexcept {
     return room_->lend(peer, s, bytes, back);
   }

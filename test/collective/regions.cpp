@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_regions
+#include <tutti/collective/regions.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_CASE(regions_are_one_apart_or_neither) {
+  int memory[8] = {};
+  for (std::size_t a = 0; a <= 8; ++a) {
+    for (std::size_t b = a; b <= 8; ++b) {
+      for (std::size_t c = 0; c <= 8; ++c) {
+        for (std::size_t d = c; d <= 8; ++d) {
+          std::span<int const> const one(memory + a, b - a);
+          std::span<int> const other(memory + c, d - c);
+          bool share = false;
+          for (std::size_t i = 0; i < 8; ++i) {
+            share = share || (a <= i && i < b && c <= i && i < d);
+          }
+          BOOST_TEST(tutti::disjoint(one, other) == !share);
+          BOOST_TEST(tutti::same_or_apart(one, other) == (!share || (a == c && b == d)));
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_slice
+#include <tutti/collective/slice.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <vector>
+
+namespace {
+
+using tutti::slice;
+
+/// Counts how often each element of a vector belongs to a block of these slices.
+std::vector<int> covered(std::size_t count, std::vector<slice> const& all) {
+  std::vector<int> hits(count);
+  for (slice const& s : all) {
+    for (std::uint32_t b = 0; b < s.blocks(); ++b) {
+      for (std::size_t i = 0; i < s.size(b); ++i) {
+        ++hits.at(s.begin(b) + i);
+      }
+    }
+  }
+  return hits;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_blocks_of_all_segments_are_the_vector) {
+  for (std::size_t const count : {0U, 1U, 5U, 64U, 97U}) {
+    for (std::uint32_t const blocks : {1U, 2U, 3U, 8U}) {
+      for (std::uint32_t const segments : {1U, 2U, 5U}) {
+        std::vector<slice> of_vector;
+        std::vector<slice> of_blocks;
+        for (std::uint32_t k = 0; k < segments; ++k) {
+          of_vector.push_back(
+              slice::of_vector(tutti::block_begin(count, segments, k), tutti::block_size(count, segments, k), blocks));
+          of_blocks.push_back(slice::of_blocks(count, blocks, k, segments));
+        }
+        BOOST_TEST((covered(count, of_vector) == std::vector<int>(count, 1)));
+        BOOST_TEST((covered(count, of_blocks) == std::vector<int>(count, 1)));
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(runs_are_the_blocks_of_a_range_in_order_and_as_long_as_they_can_be) {
+  for (std::uint32_t const blocks : {1U, 2U, 5U}) {
+    for (auto const& s : {slice::of_vector(10, 23, blocks), slice::of_blocks(23, blocks, 1, 3)}) {
+      for (std::uint32_t first = 0; first < blocks; ++first) {
+        for (std::uint32_t count = 1; count <= blocks; ++count) {
+          for (std::uint32_t done = 0; done < count;) {
+            auto const run = s.run_at({first, count}, done);
+            BOOST_REQUIRE(run.blocks >= 1);
+            BOOST_TEST(run.begin == s.begin((first + done) % blocks));
+            std::size_t elements = 0;
+            for (std::uint32_t k = 0; k < run.blocks; ++k) {
+              BOOST_TEST(s.begin((first + done + k) % blocks) == run.begin + elements);
+              elements += s.size((first + done + k) % blocks);
+            }
+            BOOST_TEST(run.count == elements);
+            done += run.blocks;
+          }
+        }
+      }
+    }
+  }
+}
