@@ -3,12 +3,8 @@
 // What does tutti::automatic expect, and what is true? All schedules and segments that it may pick, for a grid of
 // sizes, predicted and measured; see docs/performance.md.
 //
-//   predictions [transport=shared_memory|loopback|tcp|joined] [ranks=2] [op=allreduce|broadcast] [rounds=5]
-//               [longest=16777216] [milliseconds=1] [of=median|least] [details=no|yes]
-//
-// joined: TCP, in the world of the launcher that started this process. Each round measures the world anew and then
-// each way for about so many milliseconds, so that what slows the machine down slows both; figures are medians of
-// the rounds, or the least. Floats, in place.
+// Each round measures the world anew and then each way for some milliseconds, so that what slows the machine down
+// slows both; figures are medians of the rounds, or the least. Floats, in place.
 #include "common/serve.hpp"
 #include "common/settings.hpp"
 #include <tutti/automatic.hpp>
@@ -22,10 +18,18 @@
 #include <exception>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace {
+
+constexpr char const* usage =
+    R"(predictions [transport=shared_memory|loopback|tcp|joined] [ranks=2] [op=allreduce|broadcast]
+            [rounds=5] [longest=16777216] [milliseconds=1] [of=median|least] [details=no|yes]
+
+What tutti::automatic expects of each schedule and segment size, and what is true.
+joined: TCP, in the world of the launcher that started this process.)";
 
 /// What stands for the rounds.
 enum class statistic { median, least };
@@ -219,6 +223,10 @@ void spawn(bench::settings const& s) {
 int main(int argc, char** argv) try {
   bench::settings s;
   for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--help") {
+      std::puts(usage);
+      return 0;
+    }
     s.add(argv[i]);
   }
   auto const transport = s.one_of("transport", {"shared_memory", "loopback", "tcp", "joined"});
