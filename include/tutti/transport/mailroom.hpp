@@ -5,10 +5,10 @@
 #include <tutti/core/error.hpp>
 #include <tutti/core/message.hpp>
 #include <tutti/core/owned.hpp>
+#include <tutti/transport/foreign_memory.hpp>
 #include <tutti/transport/mail_segment.hpp>
 #include <tutti/transport/sleep_barrier.hpp>
 
-#include <sched.h>
 #include <span>
 #include <string>
 
@@ -21,8 +21,8 @@ namespace tutti {
 ///
 /// Memory order. Whoever sleeps writes `asleep`, then looks for news; whoever has news writes it,
 /// then looks at `asleep`. One of the two must see the other's write: sleep_barrier sees to that.
-/// A reader (mark, look for a fault) and `quiesce` (fault, look for marks) have a fence each between
-/// their store and their load. All else is release and acquire on the word that says something is there.
+/// What works in others' memory is told in foreign_memory. All else is release and acquire on the word that says
+/// something is there.
 template <class Doorbells>
 class mailroom {
  public:
@@ -35,6 +35,7 @@ class mailroom {
         out_(std::size_t{meet.size()} * lane_count),
         in_(std::size_t{meet.size()} * lane_count),
         known_as_(meet.size()),
+        foreign_(segment, meet.rank()),
         rank_(meet.rank()),
         size_(meet.size()),
         bells_(&bells),
@@ -62,7 +63,7 @@ class mailroom {
       }
     }
     quiesce(lives);
-    touch_no_more();
+    foreign_.touch_no_more();
     segment_.member(rank_).presence.store(member_lines::left, std::memory_order_release);
     ring_all();
   }
@@ -139,11 +140,11 @@ class mailroom {
       return {};
     }
     if (std::byte* const place = address(e.back); place != bytes.data()) {
-      if (!start_touching()) {
+      if (!foreign_.start_touching()) {
         return {};
       }
       std::memcpy(place, bytes.data(), bytes.size());
-      stop_touching();
+      foreign_.stop_touching();
     }
     o.box->of(o.number + 1).put({e.back, 0, location::restored});
     e.holds = false;
@@ -181,7 +182,7 @@ class mailroom {
       return {};
     }
     if (fault_->load(std::memory_order_acquire) != 0) [[unlikely]] {
-      touch_no_more();
+      foreign_.touch_no_more();
       return {};
     }
     if (m.check != check(s)) [[unlikely]] {
@@ -192,7 +193,7 @@ class mailroom {
     }
     location const at = m.where();
     if (!e.reads && at.custody != location::restored) {  // that is this rank's own memory
-      if (!start_touching()) {
+      if (!foreign_.start_touching()) {
         return {};
       }
       e.reads = true;
@@ -217,7 +218,7 @@ class mailroom {
       }
       if (e.reads) {
         e.reads = false;
-        stop_touching();
+        foreign_.stop_touching();
       }
     }
     e.box->taken.store(++e.number, std::memory_order_release);
@@ -251,15 +252,8 @@ class mailroom {
   /// Without a fault there is nothing to wait for: tickets say when memory is free.
   template <class Lives>
   void quiesce(Lives&& lives) noexcept {
-    if (!fault()) {
-      return;
-    }
-    touch_no_more();
-    store_load_fence();
-    for (rank_type peer = 0; peer < size_; ++peer) {
-      while (segment_.member(peer).touching.load(std::memory_order_acquire) != 0 && lives(peer)) {
-        ::sched_yield();
-      }
+    if (fault()) {
+      foreign_.quiesce(lives);
     }
   }
 
@@ -364,30 +358,6 @@ class mailroom {
     e.held_for = s.number;
   }
 
-  /// Marks this rank as one that reads or writes others' memory, then looks whether the owners may have
-  /// stopped waiting for those.
-  [[nodiscard]] bool start_touching() noexcept {
-    if (touching_ == 0) {
-      segment_.member(rank_).touching.store(1, std::memory_order_relaxed);
-      store_load_fence();
-      if (fault_->load(std::memory_order_acquire) != 0) {
-        touch_no_more();
-        return false;
-      }
-    }
-    ++touching_;
-    return true;
-  }
-  void stop_touching() noexcept {
-    if (touching_ != 0 && --touching_ == 0) {
-      segment_.member(rank_).touching.store(0, std::memory_order_release);
-    }
-  }
-  void touch_no_more() noexcept {
-    touching_ = 0;
-    segment_.member(rank_).touching.store(0, std::memory_order_release);
-  }
-
   /// On the transfer lane the number itself is the check: messages of several kinds are under way there.
   [[nodiscard]] std::uint32_t check(stream s) const noexcept {
     return s.lane == transfer_lane ? s.number : lanes_[s.lane].check;
@@ -417,7 +387,7 @@ class mailroom {
   owned_array<incoming> in_;
   owned_array<rank_type> known_as_;
   lane_state lanes_[lane_count]{};
-  std::uint32_t touching_ = 0;  ///< messages that this rank reads in other ranks' memory
+  foreign_memory foreign_;
   rank_type rank_;
   rank_type size_;
   Doorbells* bells_;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE core_heap_memory
+#include <tutti/core/heap_memory.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+#include <new>
+
+/// The heap as a source of buffers: aligned, writable to the last byte, given back at any size.
+namespace {
+
+using namespace tutti;
+
+BOOST_AUTO_TEST_CASE(buffers_of_every_class_of_sizes) {
+  counted<memory_source> const heap = heap_memory::source();
+  for (std::size_t const bytes : {std::size_t{1}, std::size_t{63}, std::size_t{4096}, (std::size_t{4} << 20) - 1,
+                                  std::size_t{4} << 20, (std::size_t{5} << 20) + 1}) {
+    void* const memory = heap->take(bytes);
+    BOOST_TEST_REQUIRE(memory != nullptr);
+    BOOST_TEST(reinterpret_cast<std::uintptr_t>(memory) % memory_source::alignment == 0U, bytes);
+    std::memset(memory, 1, bytes);
+    heap->give(memory, bytes);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(all_sources_are_the_same_heap) {
+  BOOST_TEST(heap_memory::source().get() == heap_memory::source().get());
+}
+
+BOOST_AUTO_TEST_CASE(more_than_there_is_is_an_error) {
+  BOOST_CHECK_THROW(static_cast<void>(heap_memory::source()->take(std::size_t{1} << 60)), std::bad_alloc);
+}
+
+}  // namespace

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE transport_foreign_memory
+#include <tutti/core/error.hpp>
+#include <tutti/transport/foreign_memory.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <barrier>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+/// Who touches and who takes back, alone in one thread, and against each other.
+namespace {
+
+using namespace tutti;
+
+/// A segment in this process, for n members.
+class world {
+ public:
+  explicit world(rank_type n) : lines_(mail_segment::bytes(n) / cache_line + 1), segment_(lines_.data()->bytes, n) {
+    for (rank_type me = 0; me < n; ++me) {
+      segment_.construct(me);
+    }
+  }
+  [[nodiscard]] mail_segment const& segment() const { return segment_; }
+  [[nodiscard]] bool touched_by(rank_type r) const { return segment_.member(r).touching.load() != 0; }
+  void recover() { segment_.fault().store(0); }
+  void fail() { segment_.fault().store(fault{failure::cancelled, 0, 0}.pack()); }
+
+ private:
+  struct alignas(cache_line) line {
+    std::byte bytes[cache_line];
+  };
+  std::vector<line> lines_;
+  mail_segment segment_;
+};
+
+auto const everybody_lives = [](rank_type) { return true; };
+
+BOOST_AUTO_TEST_CASE(a_mark_stands_until_the_last_touch_ends) {
+  world w(2);
+  foreign_memory mine(w.segment(), 1);
+  BOOST_TEST(!w.touched_by(1));
+  BOOST_TEST(mine.start_touching());
+  BOOST_TEST(mine.start_touching());
+  mine.stop_touching();
+  BOOST_TEST(w.touched_by(1));
+  BOOST_TEST(!w.touched_by(0));
+  mine.stop_touching();
+  BOOST_TEST(!w.touched_by(1));
+}
+
+BOOST_AUTO_TEST_CASE(nobody_starts_after_a_fault) {
+  world w(2);
+  foreign_memory mine(w.segment(), 1);
+  w.fail();
+  BOOST_TEST(!mine.start_touching());
+  BOOST_TEST(!w.touched_by(1));
+}
+
+BOOST_AUTO_TEST_CASE(quiescence_ends_the_own_touches) {
+  world w(2);
+  foreign_memory mine(w.segment(), 1);
+  BOOST_TEST(mine.start_touching());
+  w.fail();
+  mine.quiesce(everybody_lives);  // two ranks that quiesce at once must not wait for each other
+  BOOST_TEST(!w.touched_by(1));
+  mine.stop_touching();  // of a message that was being read: harmless
+  BOOST_TEST(!w.touched_by(1));
+}
+
+BOOST_AUTO_TEST_CASE(quiescence_does_not_wait_for_the_dead) {
+  world w(2);
+  foreign_memory peer(w.segment(), 1);
+  BOOST_TEST(peer.start_touching());
+  w.fail();
+  foreign_memory(w.segment(), 0).quiesce([](rank_type r) { return r == 0; });
+  BOOST_TEST(w.touched_by(1));  // as it died
+}
+
+/// Readers that come while the owner takes its memory back, over and over: none sees it gone.
+BOOST_AUTO_TEST_CASE(nobody_touches_what_was_taken_back) {
+  constexpr rank_type ranks = 3;
+  constexpr int rounds = 20000;
+  world w(ranks);
+  std::barrier meet(ranks);
+  int memory = 0;  // not atomic: the thread sanitizer looks on
+  std::vector<int> touches(ranks, 0);
+  std::vector<int> wrong(ranks, 0);
+  std::vector<std::thread> readers;
+  for (rank_type me = 1; me < ranks; ++me) {
+    readers.emplace_back([&, me] {
+      foreign_memory mine(w.segment(), me);
+      for (int round = 0; round < rounds; ++round) {
+        meet.arrive_and_wait();
+        if (mine.start_touching()) {
+          ++touches[me];
+          wrong[me] += memory != round ? 1 : 0;
+          mine.stop_touching();
+        }
+        meet.arrive_and_wait();
+      }
+    });
+  }
+  foreign_memory owner(w.segment(), 0);
+  for (int round = 0; round < rounds; ++round) {
+    w.recover();
+    memory = round;
+    meet.arrive_and_wait();
+    w.fail();
+    owner.quiesce(everybody_lives);
+    memory = -1;
+    meet.arrive_and_wait();
+  }
+  for (std::thread& t : readers) {
+    t.join();
+  }
+  BOOST_TEST(std::accumulate(wrong.begin(), wrong.end(), 0) == 0);
+  BOOST_TEST(std::accumulate(touches.begin(), touches.end(), 0) > 0);
+}
+
+}  // namespace
