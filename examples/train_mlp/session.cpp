@@ -94,7 +94,7 @@ void session::introduce() const {
   auto const& asked = work_.asked;
   std::printf("data   %s: %zu training and %zu test images of %zu x %zu pixels\n",
               asked.data == "builtin" ? "built-in digits" : asked.data.c_str(), training.size(), test.size(),
-              training.rows, training.columns);
+              training.shape.rows, training.shape.columns);
   std::printf("model  %s, %s, %zu parameters\n", shape(training, asked.hidden).c_str(), asked.activation.c_str(),
               model_.parameters().size());
   std::printf("world  %zu %s, %s, %s\n", names_.size(), names_.size() == 1 ? "rank" : "ranks", transport_.c_str(),

@@ -84,8 +84,8 @@ BOOST_AUTO_TEST_CASE(plain_and_packed_files_are_read_alike) {
   for (auto const& [images, labels] : {std::pair{i, l}, std::pair{iz, lz}, std::pair{i, lz}}) {
     auto const data = nn::read_idx(images, labels);
     BOOST_TEST(data.size() == 3U);
-    BOOST_TEST(data.rows == 2U);
-    BOOST_TEST(data.columns == 2U);
+    BOOST_TEST(data.shape.rows == 2U);
+    BOOST_TEST(data.shape.columns == 2U);
     BOOST_TEST((data.pixels == bytes{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255}));
     BOOST_TEST((data.labels == bytes{7, 0, 9}));
     BOOST_TEST(data.image(1)[0] == 4);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/core/expects.hpp>
+#include <tutti/nn/shape.hpp>
 #include <tutti/nn/tensor.hpp>
 
 #include <cstddef>
@@ -18,16 +19,15 @@ class data_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Grey images with a class each, one byte per pixel; batches become numbers as they are gathered.
+/// Images with a class each, one byte per channel of a pixel; batches become numbers as they are gathered.
 struct dataset {
-  std::size_t rows = 0;     ///< of one image
-  std::size_t columns = 0;  ///< of one image
+  image_shape shape;  ///< of each image
   std::size_t classes = 10;
-  std::vector<std::uint8_t> pixels;  ///< image after image, row after row
+  std::vector<std::uint8_t> pixels;  ///< image after image, each as image_shape says
   std::vector<std::uint8_t> labels;
 
   [[nodiscard]] std::size_t size() const noexcept { return labels.size(); }
-  [[nodiscard]] std::size_t features() const noexcept { return rows * columns; }
+  [[nodiscard]] std::size_t features() const noexcept { return shape.size(); }
   [[nodiscard]] std::span<std::uint8_t const> image(std::size_t i) const noexcept {
     return std::span(pixels).subspan(i * features(), features());
   }
@@ -39,8 +39,8 @@ struct data_pair {
   dataset test;
 };
 
-/// Writes the chosen images into the rows of x, with grey 0 to 255 as 0 to 1, and their labels.
-/// @pre one row and one label for each choice, as many columns as an image has pixels
+/// Writes the chosen images into the rows of x, with bytes 0 to 255 as 0 to 1, and their labels.
+/// @pre one row and one label for each choice, as many columns as an image has numbers
 template <class T>
 void gather(dataset const& from, std::span<std::uint32_t const> chosen, matrix_view<T> x,
             std::span<std::uint8_t> labels) {
@@ -48,8 +48,8 @@ void gather(dataset const& from, std::span<std::uint32_t const> chosen, matrix_v
           "gather: one row of features() numbers and one label per image");
   T* row = x.data();
   for (std::size_t i = 0; i != chosen.size(); ++i) {
-    for (std::uint8_t const grey : from.image(chosen[i])) {
-      *row++ = static_cast<T>(grey) * (T{1} / T{255});
+    for (std::uint8_t const byte : from.image(chosen[i])) {
+      *row++ = static_cast<T>(byte) * (T{1} / T{255});
     }
     labels[i] = from.labels[chosen[i]];
   }

@@ -178,7 +178,8 @@ class digit_painter {
 /// one stream that do not overlap serve as training and test sets.
 [[nodiscard]] inline dataset digits(std::size_t count, std::uint64_t seed, std::uint64_t first = 0) {
   dataset result;
-  result.rows = result.columns = static_cast<std::size_t>(digit_painter::side);
+  constexpr auto side = static_cast<std::size_t>(digit_painter::side);
+  result.shape = {1, side, side};
   result.pixels.resize(count * result.features());
   result.labels.resize(count);
   for (std::size_t i = 0; i != count; ++i) {

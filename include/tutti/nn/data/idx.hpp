@@ -124,12 +124,12 @@ inline void expect_magic(reader& file, std::uint32_t expected) {
   idx::reader pictures(images);
   idx::expect_magic(pictures, idx::images_magic);
   std::size_t const count = pictures.word("the number of images");
-  result.rows = pictures.word("the rows of an image");
-  result.columns = pictures.word("the columns of an image");
-  if (count == 0 || result.rows == 0 || result.columns == 0 || result.rows > 4096 || result.columns > 4096) {
+  image_shape& shape = result.shape;
+  shape.rows = pictures.word("the rows of an image");
+  shape.columns = pictures.word("the columns of an image");
+  if (count == 0 || shape.rows == 0 || shape.columns == 0 || shape.rows > 4096 || shape.columns > 4096) {
     pictures.fail("has no usable header: expected at least one image of 1 x 1 to 4096 x 4096 pixels, found " +
-                  std::to_string(count) + " of " + std::to_string(result.rows) + " x " +
-                  std::to_string(result.columns));
+                  std::to_string(count) + " of " + std::to_string(shape.rows) + " x " + std::to_string(shape.columns));
   }
 
   idx::reader names(labels);
@@ -187,11 +187,11 @@ inline void expect_magic(reader& file, std::uint32_t expected) {
   data_pair result;
   result.training = read_idx(found[0], found[1]);
   result.test = read_idx(found[2], found[3]);
-  if (result.training.rows != result.test.rows || result.training.columns != result.test.columns) {
+  if (auto const& [trained, tested] = std::pair{result.training.shape, result.test.shape}; trained != tested) {
     throw data_error(folder.string() + " does not hold one data set: the training images have " +
-                     std::to_string(result.training.rows) + " x " + std::to_string(result.training.columns) +
-                     " pixels, the test images " + std::to_string(result.test.rows) + " x " +
-                     std::to_string(result.test.columns));
+                     std::to_string(trained.rows) + " x " + std::to_string(trained.columns) +
+                     " pixels, the test images " + std::to_string(tested.rows) + " x " +
+                     std::to_string(tested.columns));
   }
   return result;
 }

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+namespace tutti::nn {
+
+/// What one sample of images is: so many channels, each of rows x columns numbers, channel after
+/// channel, row after row. A row of a batch's matrix is such an image, flattened.
+struct image_shape {
+  std::size_t channels = 1;
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+
+  /// How many numbers.
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return channels * rows * columns; }
+  friend constexpr bool operator==(image_shape const&, image_shape const&) = default;
+};
+
+}  // namespace tutti::nn
