@@ -2,7 +2,7 @@
 #include "job.hpp"
 #include <tutti/bootstrap/environment.hpp>
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/data/idx.hpp>
+#include <tutti/nn/data/read_folder.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +16,7 @@ namespace {
 
 tutti::nn::data_pair load(options const& o) {
   if (o.data != "builtin") {
-    return tutti::nn::read_idx_folder(o.data);
+    return tutti::nn::read_folder(o.data);
   }
   // Image i is a function of i: the test images lie behind all that --samples can ask for.
   return {tutti::nn::digits(o.samples, o.settings.seed), tutti::nn::digits(5000, o.settings.seed, 1U << 20)};

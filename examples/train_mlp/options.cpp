@@ -61,7 +61,8 @@ options read_options(int argc, char** argv) {
       ->check(CLI::IsMember(
           {"ring", "chain", "binary_tree", "double_tree", "doubling", "butterfly", "star", "direct", "automatic"}));
 
-  app.add_option("--data", o.data, "A folder with MNIST's four files, plain or .gz; or builtin, drawn digits");
+  app.add_option("--data", o.data,
+                 "A folder with MNIST's four files or batches of CIFAR-10, plain or .gz; or builtin, drawn digits");
   app.add_option("--samples", o.samples, "Training images to draw, with --data builtin")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
   app.add_option("--hidden", hidden, "Sizes of the hidden layers, or none for a linear model");

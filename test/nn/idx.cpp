@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE nn_idx
+#include <support/data_files.hpp>
 #include <tutti/nn/data/idx.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -7,52 +8,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <initializer_list>
 #include <string>
-#include <unistd.h>
-#include <vector>
+#include <utility>
 
 namespace nn = tutti::nn;
 namespace fs = std::filesystem;
-using bytes = std::vector<std::uint8_t>;
+using bytes = support::bytes;
+using support::expect_part;
+using support::folder;
+using support::idx_file;
 
 namespace {
-
-/// A folder that is gone after the test.
-struct folder {
-  fs::path path = fs::temp_directory_path() / ("tutti_idx_" + std::to_string(getpid()));
-  folder() { fs::create_directories(path); }
-  ~folder() { fs::remove_all(path); }
-  folder(folder const&) = delete;
-  folder& operator=(folder const&) = delete;
-
-  fs::path plain(std::string const& name, bytes const& content) const {
-    std::ofstream(path / name, std::ios::binary)
-        .write(reinterpret_cast<char const*>(content.data()), static_cast<std::streamsize>(content.size()));
-    return path / name;
-  }
-  fs::path packed(std::string const& name, bytes const& content) const {
-    gzFile const file = gzopen((path / name).c_str(), "wb");
-    gzwrite(file, content.data(), static_cast<unsigned>(content.size()));
-    gzclose(file);
-    return path / name;
-  }
-};
-
-bytes idx_file(std::uint32_t magic, std::initializer_list<std::uint32_t> sizes, bytes const& content) {
-  bytes result;
-  auto const word = [&](std::uint32_t w) {
-    for (int shift = 24; shift >= 0; shift -= 8) {
-      result.push_back(static_cast<std::uint8_t>(w >> shift));
-    }
-  };
-  word(magic);
-  for (auto const size : sizes) {
-    word(size);
-  }
-  result.insert(result.end(), content.begin(), content.end());
-  return result;
-}
 
 bytes const three_images = idx_file(0x803, {3, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255});
 bytes const three_labels = idx_file(0x801, {3}, {7, 0, 9});
@@ -67,10 +33,6 @@ std::string complaint(fs::path const& images, fs::path const& labels, fs::path c
     return text;
   }
   return "nothing was thrown";
-}
-
-void expect_part(std::string const& text, std::string const& part) {
-  BOOST_TEST(text.find(part) != std::string::npos, "\"" << part << "\" in \"" << text << "\"");
 }
 
 }  // namespace

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <tutti/nn/data/dataset.hpp>
-
-#include <zlib.h>
+#include <tutti/nn/data/gz_file.hpp>
 
 #include <array>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -27,71 +24,26 @@ namespace idx {
 inline constexpr std::uint32_t images_magic = 0x0803;  ///< bytes, three dimensions
 inline constexpr std::uint32_t labels_magic = 0x0801;  ///< bytes, one dimension
 
-/// A file that is read from its start to its end, unpacked if it is packed.
-class reader {
- public:
-  explicit reader(std::filesystem::path const& path) : path_(path.string()), file_(gzopen(path_.c_str(), "rb")) {
-    if (file_ == nullptr) {
-      fail("cannot be opened: " + std::string(errno != 0 ? std::strerror(errno) : "out of memory"));
-    }
-    gzbuffer(file_, 1 << 17);
+/// The next 32 bits of a header.
+inline std::uint32_t word(gz_file& file, std::string const& what) {
+  std::array<std::uint8_t, 4> bytes{};
+  std::size_t const got = file.read(bytes);
+  if (got != bytes.size()) {
+    file.fail("is truncated: expected 4 bytes of the header, " + what + ", found " + std::to_string(got));
   }
-  ~reader() { gzclose(file_); }
-  reader(reader const&) = delete;
-  reader& operator=(reader const&) = delete;
+  return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | bytes[3];
+}
 
-  [[noreturn]] void fail(std::string const& why) const { throw data_error(path_ + " " + why); }
-
-  /// Appends `count` bytes to `to`. Reads in pieces, so that a header that promises too much costs no
-  /// more memory than the file holds.
-  void append(std::vector<std::uint8_t>& to, std::size_t count, std::string const& what) {
-    std::size_t missing = count;
-    while (missing != 0) {
-      std::size_t const piece = missing < 1U << 24 ? missing : 1U << 24;
-      std::size_t const old = to.size();
-      to.resize(old + piece);
-      std::size_t const got = read(to.data() + old, piece);
-      missing -= got;
-      if (got != piece) {
-        fail("is truncated: expected " + std::to_string(count) + " bytes of " + what + ", found " +
-             std::to_string(count - missing));
-      }
-    }
+/// The rest of the file, which is `count` bytes.
+inline void elements(gz_file& file, std::vector<std::uint8_t>& to, std::size_t count, std::string const& what) {
+  if (std::size_t const got = file.append(to, count); got != count) {
+    file.fail("is truncated: expected " + std::to_string(count) + " bytes of " + what + ", found " +
+              std::to_string(got));
   }
-
-  std::uint32_t word(std::string const& what) {
-    std::array<std::uint8_t, 4> bytes{};
-    std::size_t const got = read(bytes.data(), bytes.size());
-    if (got != bytes.size()) {
-      fail("is truncated: expected 4 bytes of the header, " + what + ", found " + std::to_string(got));
-    }
-    return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | bytes[3];
+  if (std::array<std::uint8_t, 1> byte{}; file.read(byte) != 0) {
+    file.fail("goes on after the last element that its header announces");
   }
-
-  void expect_end() {
-    std::uint8_t byte = 0;
-    if (read(&byte, 1) != 0) {
-      fail("goes on after the last element that its header announces");
-    }
-  }
-
- private:
-  std::size_t read(std::uint8_t* to, std::size_t count) {
-    int const got = gzread(file_, to, static_cast<unsigned>(count));
-    int code = Z_OK;
-    std::string_view const text = gzerror(file_, &code);
-    if (code == Z_BUF_ERROR) {
-      fail("is truncated: its gzip stream ends too early");
-    }
-    if (got < 0) {
-      fail("cannot be read: " + (code == Z_ERRNO ? std::string(std::strerror(errno)) : std::string(text)));
-    }
-    return static_cast<std::size_t>(got);
-  }
-
-  std::string path_;
-  gzFile file_;
-};
+}
 
 inline std::string in_hex(std::uint32_t word) {
   std::string text = "0x00000000";
@@ -101,15 +53,37 @@ inline std::string in_hex(std::uint32_t word) {
   return text;
 }
 
-inline void expect_magic(reader& file, std::uint32_t expected) {
+inline void expect_magic(gz_file& file, std::uint32_t expected) {
   auto const meaning = [](std::uint32_t magic) {
     return std::string(magic == images_magic ? " (idx images)" : magic == labels_magic ? " (idx labels)" : "");
   };
-  std::uint32_t const found = file.word("the magic number");
+  std::uint32_t const found = word(file, "the magic number");
   if (found != expected) {
     file.fail("is not what it should be: expected the magic number " + in_hex(expected) + meaning(expected) +
               ", found " + in_hex(found) + meaning(found));
   }
+}
+
+/// By what names the files of a folder go: the training images (0) and labels (1), those of the test.
+inline std::array<std::string, 4> names(std::size_t which) {
+  constexpr std::array<std::string_view, 4> parts{"train-images", "train-labels", "t10k-images", "t10k-labels"};
+  auto const part = std::string(parts[which]);
+  auto const kind = std::string(which % 2 == 0 ? "idx3-ubyte" : "idx1-ubyte");
+  return {part + "-" + kind, part + "-" + kind + ".gz", part + "." + kind, part + "." + kind + ".gz"};
+}
+
+/// The four files of a folder; no path where one is missing.
+inline std::array<std::filesystem::path, 4> files(std::filesystem::path const& folder) {
+  std::array<std::filesystem::path, 4> found;
+  for (std::size_t i = 0; i != found.size(); ++i) {
+    for (auto const& name : names(i)) {
+      std::error_code ignored;
+      if (found[i].empty() && std::filesystem::exists(folder / name, ignored)) {
+        found[i] = folder / name;
+      }
+    }
+  }
+  return found;
 }
 
 }  // namespace idx
@@ -121,29 +95,27 @@ inline void expect_magic(reader& file, std::uint32_t expected) {
                                       std::size_t classes = 10) {
   dataset result;
   result.classes = classes;
-  idx::reader pictures(images);
+  gz_file pictures(images);
   idx::expect_magic(pictures, idx::images_magic);
-  std::size_t const count = pictures.word("the number of images");
+  std::size_t const count = idx::word(pictures, "the number of images");
   image_shape& shape = result.shape;
-  shape.rows = pictures.word("the rows of an image");
-  shape.columns = pictures.word("the columns of an image");
+  shape.rows = idx::word(pictures, "the rows of an image");
+  shape.columns = idx::word(pictures, "the columns of an image");
   if (count == 0 || shape.rows == 0 || shape.columns == 0 || shape.rows > 4096 || shape.columns > 4096) {
     pictures.fail("has no usable header: expected at least one image of 1 x 1 to 4096 x 4096 pixels, found " +
                   std::to_string(count) + " of " + std::to_string(shape.rows) + " x " + std::to_string(shape.columns));
   }
 
-  idx::reader names(labels);
+  gz_file names(labels);
   idx::expect_magic(names, idx::labels_magic);
-  std::size_t const named = names.word("the number of labels");
+  std::size_t const named = idx::word(names, "the number of labels");
   if (named != count) {
     names.fail("does not belong to " + images.string() + ": expected " + std::to_string(count) +
                " labels, one per image, found " + std::to_string(named));
   }
 
-  pictures.append(result.pixels, count * result.features(), "pixels");
-  pictures.expect_end();
-  names.append(result.labels, count, "labels");
-  names.expect_end();
+  idx::elements(pictures, result.pixels, count * result.features(), "pixels");
+  idx::elements(names, result.labels, count, "labels");
   for (std::size_t i = 0; i != count; ++i) {
     if (result.labels[i] >= classes) {
       names.fail("is mislabelled: expected labels from 0 to " + std::to_string(classes - 1) + ", found " +
@@ -157,25 +129,14 @@ inline void expect_magic(reader& file, std::uint32_t expected) {
 /// or with .gz, named `train-images-idx3-ubyte` or `train-images.idx3-ubyte` and so on.
 /// @throws data_error that lists the files looked for, if one is missing, or as read_idx
 [[nodiscard]] inline data_pair read_idx_folder(std::filesystem::path const& folder) {
-  std::array<std::filesystem::path, 4> found;
+  auto const found = idx::files(folder);
   std::string missing;
-  constexpr std::array<std::array<std::string_view, 2>, 4> wanted{{{"train-images", "idx3-ubyte"},
-                                                                   {"train-labels", "idx1-ubyte"},
-                                                                   {"t10k-images", "idx3-ubyte"},
-                                                                   {"t10k-labels", "idx1-ubyte"}}};
-  for (std::size_t i = 0; i != wanted.size(); ++i) {
-    std::string looked_for;
-    for (char const* separator : {"-", "."}) {
-      for (char const* ending : {"", ".gz"}) {
-        auto const name = std::string(wanted[i][0]) + separator + std::string(wanted[i][1]) + ending;
-        looked_for += (looked_for.empty() ? "\n  " : " or ") + name;
-        std::error_code ignored;
-        if (found[i].empty() && std::filesystem::exists(folder / name, ignored)) {
-          found[i] = folder / name;
-        }
-      }
-    }
+  for (std::size_t i = 0; i != found.size(); ++i) {
     if (found[i].empty()) {
+      std::string looked_for;
+      for (auto const& name : idx::names(i)) {
+        looked_for += (looked_for.empty() ? "\n  " : " or ") + name;
+      }
       missing += looked_for;
     }
   }

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_cifar10
+#include <support/data_files.hpp>
+#include <tutti/nn/data/cifar10.hpp>
+#include <tutti/nn/data/read_folder.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace nn = tutti::nn;
+namespace fs = std::filesystem;
+using support::bytes;
+using support::expect_part;
+using support::folder;
+
+namespace {
+
+/// Pixel p of the image with this label, somehow.
+std::uint8_t pixel(std::uint8_t label, std::size_t p) {
+  return static_cast<std::uint8_t>(7 * p + p / 1024 + label);
+}
+
+bytes batch(bytes const& labels) {
+  bytes result;
+  for (auto const label : labels) {
+    result.push_back(label);
+    for (std::size_t p = 0; p != 3072; ++p) {
+      result.push_back(pixel(label, p));
+    }
+  }
+  return result;
+}
+
+template <class Read>
+std::string complaint(Read&& read) {
+  try {
+    (void)read();
+  } catch (nn::data_error const& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+/// What is wrong with a file, which the message names.
+std::string complaint_about(fs::path const& file) {
+  auto const text = complaint([&] { return nn::read_cifar10(std::span(&file, 1)); });
+  BOOST_TEST(text.starts_with(file.string()), text);
+  return text;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(plain_and_packed_files_one_after_the_other) {
+  folder const f;
+  std::vector<fs::path> const files{f.plain("a.bin", batch({3, 0, 9})), f.packed("b.bin.gz", batch({1}))};
+  auto const data = nn::read_cifar10(files);
+  BOOST_TEST((data.shape == nn::image_shape{3, 32, 32}));
+  BOOST_TEST(data.classes == 10U);
+  BOOST_TEST((data.labels == bytes{3, 0, 9, 1}));
+  BOOST_REQUIRE(data.pixels.size() == 4 * 3072U);
+  for (std::size_t i = 0; i != data.size(); ++i) {
+    for (std::size_t p = 0; p != 3072; ++p) {
+      BOOST_REQUIRE(data.image(i)[p] == pixel(data.labels[i], p));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(missing_files) {
+  folder const f;
+  expect_part(complaint_about(f.path / "none.bin"), "cannot be opened: No such file");
+  expect_part(complaint_about(f.path), "is a folder, not a file");
+  expect_part(complaint([] { return nn::read_cifar10({}); }), "at least one");
+}
+
+BOOST_AUTO_TEST_CASE(truncations_are_found) {
+  folder const f;
+  auto const whole = batch({3, 5});
+  for (std::size_t const length : {0U, 1U, 2U, 3072U, 3074U, 6145U}) {
+    auto const cut = f.plain("cut.bin", bytes(whole.begin(), whole.begin() + static_cast<long>(length)));
+    auto const text = complaint_about(cut);
+    expect_part(text, "truncated: expected whole images of 3073 bytes");
+    expect_part(text, "found " + std::to_string(length / 3073) + " and " + std::to_string(length % 3073) + " bytes");
+  }
+  // a compressed file that ends too early, after a whole image
+  auto const packed = f.packed("p.bin.gz", whole);
+  std::ifstream in(packed, std::ios::binary);
+  bytes const all{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  expect_part(complaint_about(f.plain("cut.bin.gz", bytes(all.begin(), all.end() - 9))), "is truncated");
+}
+
+BOOST_AUTO_TEST_CASE(foreign_files_are_called_what_they_are) {
+  folder const f;
+  auto const about = [&](bytes const& content, std::string const& part) {
+    expect_part(complaint_about(f.plain("foreign.bin", content)), "is not a batch of CIFAR-10 but " + part);
+  };
+  about(support::idx_file(0x803, {1, 2, 2}, {1, 2, 3, 4}), "an idx file");
+  about(support::idx_file(0x801, {3}, {1, 2, 3}), "an idx file");
+  bytes tar(1024);
+  std::ranges::copy(std::string("ustar"), tar.begin() + 257);
+  about(tar, "a tar archive");
+  bytes aligned(3073 * 2);  // of a length that would be right
+  std::ranges::copy(std::string("ustar"), aligned.begin() + 257);
+  aligned[3073] = 'x';
+  about(aligned, "a tar archive");
+  about({0x80, 0x02, '}', 'q'}, "a file of CIFAR-10's version for Python");
+  about({'P', 'K', 3, 4, 0}, "a zip archive");
+  about({0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'}, "a PNG picture");
+  about(bytes(2 * 3074), "a file of CIFAR-100");
+  auto const once = f.packed("once.gz", batch({1}));
+  std::ifstream in(once, std::ios::binary);
+  auto const twice = f.packed("twice.bin.gz", {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()});
+  expect_part(complaint_about(twice), "compressed twice");
+}
+
+BOOST_AUTO_TEST_CASE(labels_beyond_the_classes) {
+  folder const f;
+  expect_part(complaint_about(f.plain("l.bin", batch({9, 10, 2}))),
+              "is mislabelled: expected labels from 0 to 9, found 10 for image 1");
+}
+
+BOOST_AUTO_TEST_CASE(folders_of_cifar10) {
+  folder const f;
+  auto const problem = [&] { return complaint([&] { return nn::read_folder(f.path); }); };
+  auto const neither = problem();
+  expect_part(neither, "train-images-idx3-ubyte");
+  expect_part(neither, "data_batch*.bin.gz");
+  expect_part(complaint([&] { return nn::read_folder(f.path / "none"); }), "is not a folder");
+  expect_part(complaint([&] { return nn::read_cifar10_folder(f.path / "none"); }), "is not a folder");
+
+  f.plain("data_batch_2.bin", batch({2}));
+  expect_part(problem(), "test_batch.bin");
+  BOOST_TEST(problem().find("data_batch_1") == std::string::npos);  // only what is missing is listed
+  f.packed("data_batch_1.bin.gz", batch({1, 1}));
+  f.packed("data_batch_2.bin.gz", batch({7, 7, 7}));  // the same batch, packed: the plain one is read
+  f.plain("data_batch_3", batch({3}));                // no .bin: something else
+  f.plain("test_batch_first.bin", batch({8}));
+  auto const data = nn::read_folder(f.path);
+  BOOST_TEST((data.training.labels == bytes{1, 1, 2}));
+  BOOST_TEST((data.test.labels == bytes{8}));
+
+  f.plain("t10k-labels-idx1-ubyte", {});
+  expect_part(problem(), "both batches of CIFAR-10 and idx files");
+}
+
+BOOST_AUTO_TEST_CASE(folders_of_idx_files) {
+  folder const f;
+  auto const images = support::idx_file(0x803, {1, 2, 2}, {1, 2, 3, 4});
+  auto const labels = support::idx_file(0x801, {1}, {5});
+  f.plain("train-images-idx3-ubyte", images);
+  auto const text = complaint([&] { return nn::read_folder(f.path); });
+  expect_part(text, "t10k-images-idx3-ubyte");
+  BOOST_TEST(text.find("data_batch") == std::string::npos);  // it is clear what is wanted
+  f.plain("train-labels-idx1-ubyte", labels);
+  f.plain("t10k-images-idx3-ubyte", images);
+  f.plain("t10k-labels-idx1-ubyte", labels);
+  BOOST_TEST((nn::read_folder(f.path).test.shape == nn::image_shape{1, 2, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(the_published_files) {
+  char const* const path = std::getenv("TUTTI_CIFAR10");
+  if (path == nullptr) {
+    BOOST_TEST_MESSAGE("skipped: TUTTI_CIFAR10 does not name a folder with CIFAR-10's binary files");
+    return;
+  }
+  auto const data = nn::read_folder(path);
+  BOOST_TEST(data.training.size() % 10000 == 0U);
+  BOOST_TEST(data.training.labels[0] == 6);  // a frog
+  BOOST_TEST(data.training.image(0)[0] == 59);
+  BOOST_TEST(data.test.labels[0] == 3);  // a cat
+}
