@@ -27,9 +27,8 @@ struct data {
   nn::dataset test = nn::digits(45, 1, 1000);
 };
 
-std::vector<nn::replica> world(data const& d, tutti::rank_type size, std::size_t batch) {
+std::vector<nn::replica> world(data const& d, tutti::rank_type size, std::size_t batch, nn::settings asked = {}) {
   nn::set_blas_threads(1);
-  nn::settings asked;
   asked.batch = batch;
   std::vector<nn::replica> result;
   for (tutti::rank_type r = 0; r != size; ++r) {
@@ -37,6 +36,10 @@ std::vector<nn::replica> world(data const& d, tutti::rank_type size, std::size_t
                         d.test, asked, r, size);
   }
   return result;
+}
+
+std::vector<float> weights_of(nn::replica const& one) {
+  return {one.parameters().begin(), one.parameters().end()};
 }
 
 /// The message of batch b, added up over all replicas, in double.
@@ -75,6 +78,58 @@ BOOST_AUTO_TEST_CASE(shards_of_any_size_add_up_to_the_whole_batch) {
       }
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(pieces_of_any_size_add_up_to_the_whole_batch) {
+  data const d;
+  for (bool const prefetch : {false, true}) {
+    for (tutti::rank_type const size : {1U, 3U}) {
+      nn::settings asked;
+      asked.augmentation = nn::crop_and_flip{};
+      asked.standardise = true;
+      auto whole = world(d, size, 64, asked);
+      for (std::size_t const piece : {1U, 5U, 8U, 21U, 1000U}) {
+        asked.micro_batch = piece;
+        asked.prefetch = prefetch;
+        auto cut = world(d, size, 64, asked);
+        for (std::size_t epoch = 0; epoch != 2; ++epoch) {
+          for (tutti::rank_type r = 0; r != size; ++r) {
+            whole[r].start(epoch);
+            cut[r].start(epoch);
+          }
+          for (std::size_t b = 0; b != whole[0].batches(); ++b) {
+            auto const one = sum(whole, b);
+            auto const many = sum(cut, b);
+            double worst = 0;
+            double largest = 0;
+            for (std::size_t i = 0; i != one.size(); ++i) {
+              worst = std::max(worst, std::abs(one[i] - many[i]));
+              largest = std::max(largest, std::abs(one[i]));
+            }
+            BOOST_TEST(worst < 5e-6 * largest, "pieces of " << piece << ", " << size << " ranks: " << worst);
+          }
+        }
+        BOOST_TEST(cut[0].test().correct == whole[0].test().correct);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(prefetching_changes_no_bit) {
+  data const d;
+  nn::settings asked;
+  asked.epochs = 3;
+  asked.augmentation = nn::crop_and_flip{};
+  asked.micro_batch = 13;
+  std::vector<std::vector<float>> weights;
+  for (bool const prefetch : {false, true}) {
+    asked.prefetch = prefetch;
+    auto one = world(d, 1, 32, asked);
+    nn::alone strategy;
+    nn::train(one[0], strategy);
+    weights.push_back(weights_of(one[0]));
+  }
+  BOOST_TEST(std::memcmp(weights[0].data(), weights[1].data(), weights[0].size() * sizeof(float)) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(every_test_image_counts_once) {
@@ -118,7 +173,7 @@ BOOST_AUTO_TEST_CASE(training_is_reproducible_and_learns) {
     BOOST_TEST(seen.epochs.size() == 5U);
     BOOST_TEST(seen.steps.size() == 25U);
     BOOST_TEST(seen.steps.back().loss < 0.8F * seen.steps.front().loss);
-    std::vector<float> const now(one[0].parameters().begin(), one[0].parameters().end());
+    auto const now = weights_of(one[0]);
     BOOST_TEST((weights.empty() || std::memcmp(weights.data(), now.data(), now.size() * sizeof(float)) == 0));
     weights = now;
   }

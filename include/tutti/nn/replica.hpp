@@ -3,7 +3,11 @@
 
 #include <tutti/core/expects.hpp>
 #include <tutti/core/types.hpp>
+#include <tutti/nn/accumulator.hpp>
+#include <tutti/nn/data/batch_loader.hpp>
 #include <tutti/nn/data/dataset.hpp>
+#include <tutti/nn/data/image_source.hpp>
+#include <tutti/nn/data/normalisation.hpp>
 #include <tutti/nn/data/sampler.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/model.hpp>
@@ -11,7 +15,6 @@
 #include <tutti/nn/settings.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -24,6 +27,9 @@ namespace tutti::nn {
 /// One rank's copy of the model, with its optimizer and its part of the data. Knows its rank, but
 /// nothing of how ranks talk: between `gradient` and `update` the message is to be added up over all
 /// ranks.
+///
+/// Memory: the model's values and the images of one piece of a batch, `micro_batch` samples if that is
+/// asked for, else a rank's part of a batch; twice the images if they are prefetched.
 class replica {
  public:
   /// Loss and accuracy of the batch travel behind the gradients.
@@ -33,22 +39,24 @@ class replica {
   replica(model<float> m, dataset const& training, dataset const& test, settings const& asked, rank_type rank,
           rank_type size)
       : model_(std::move(m)),
-        training_(training),
-        test_(test),
         asked_(asked),
         rank_(rank),
         size_(size),
         optimizer_(model_.parameters().size(), asked.momentum),
-        sampler_(training.size(), asked.batch, asked.seed) {
+        sampler_(training.size(), asked.batch, asked.seed),
+        shard_((std::min(asked.batch, training.size()) + size - 1) / size),
+        piece_(asked.micro_batch == 0 ? shard_ : std::min(asked.micro_batch, shard_)),
+        test_piece_(asked.micro_batch == 0 ? 256 : std::min<std::size_t>(256, asked.micro_batch)),
+        pieces_(piece_ == shard_ ? 0 : model_.message().size()),
+        training_(image_source(training, numbers_for(training), asked.augmentation, asked.seed), piece_,
+                  asked.prefetch ? loading::ahead : loading::when_asked),
+        test_(image_source(test, numbers_for(training)), test_piece_, loading::when_asked) {
     expects(model_.attached().size() == attached, "replica: the model leaves room for the attached numbers");
     expects(model_.inputs() == training.features() && model_.inputs() == test.features() &&
                 model_.outputs() == training.classes,
             "replica: the model takes an image of the data and gives a number for each of its classes");
     expects(test.size() > 0, "replica: at least one test image");
-    std::size_t const rows = std::max((std::min(asked.batch, training.size()) + size - 1) / size, test_rows);
-    images_.resize({rows, training.features()});
-    labels_.resize(rows);
-    model_.reserve(rows);
+    model_.reserve(std::max(piece_, test_piece_));
     model_.initialise(asked.seed);
   }
 
@@ -57,28 +65,42 @@ class replica {
   [[nodiscard]] std::span<float const> parameters() const noexcept { return model_.parameters(); }
   [[nodiscard]] std::size_t batches() const noexcept { return sampler_.batches(); }
   [[nodiscard]] std::size_t batch_size(std::size_t b) const noexcept { return sampler_.batch(b).size(); }
-  [[nodiscard]] std::size_t training_size() const noexcept { return training_.size(); }
-  [[nodiscard]] std::size_t test_size() const noexcept { return test_.size(); }
+  [[nodiscard]] std::size_t training_size() const noexcept { return training_.set().size(); }
+  [[nodiscard]] std::size_t test_size() const noexcept { return test_.set().size(); }
 
-  void start(std::size_t epoch) noexcept { sampler_.start(epoch); }
+  void start(std::size_t epoch) noexcept {
+    training_.settle();  // it reads the order of the samples, which changes
+    sampler_.start(epoch);
+    epoch_ = epoch;
+  }
 
   /// This rank's share of global batch b: of the gradients of the mean loss, of the mean loss, of the
   /// accuracy. The sum over ranks is the whole; a rank without samples contributes zeros.
   /// @returns the message, to be added up in place
   std::span<float> gradient(std::size_t b) {
-    auto const chosen = sampler_.shard(b, rank_, size_);
+    std::size_t const samples = shard(b).size();
     float const scale = 1.0F / static_cast<float>(sampler_.batch(b).size());
-    if (chosen.empty()) {
+    if (samples == 0) {
       std::ranges::fill(model_.message(), 0.0F);
-      return model_.message();
     }
-    auto const x = load(training_, chosen);
-    auto const predictions = model_.forward(x);
-    auto const sum =
-        softmax_cross_entropy::differentiate<float>(predictions, labels(chosen.size()), scale, model_.derivatives());
-    model_.backward(x);
-    model_.attached()[0] = sum.loss * scale;
-    model_.attached()[1] = sum.correct * scale;
+    pieces_.clear();
+    for (std::size_t done = 0; done != samples;) {
+      auto const chosen = piece(b, done);
+      auto const batch = training_.load(chosen, epoch_);
+      done += chosen.size();
+      prepare(b, done);
+      auto const x = rows_of(batch);
+      auto const predictions = model_.forward(x);
+      auto const sum =
+          softmax_cross_entropy::differentiate<float>(predictions, batch.labels, scale, model_.derivatives());
+      model_.backward(x);
+      model_.attached()[0] = sum.loss * scale;
+      model_.attached()[1] = sum.correct * scale;
+      if (done != samples) {
+        pieces_.add(model_.message());
+      }
+    }
+    pieces_.add_to(model_.message());
     return model_.message();
   }
 
@@ -91,15 +113,14 @@ class replica {
 
   /// Loss and number of correct answers, summed over this rank's part of the test images.
   score<float> test() {
-    std::size_t next = block_begin(test_.size(), size_, rank_);
-    std::size_t const end = next + block_size(test_.size(), size_, rank_);
-    std::array<std::uint32_t, test_rows> chosen;
+    std::size_t next = block_begin(test_size(), size_, rank_);
+    std::size_t const end = next + block_size(test_size(), size_, rank_);
     score<float> sum;
     while (next != end) {
-      auto const part = std::span(chosen).first(std::min(test_rows, end - next));
+      auto const part = std::span(test_order_).first(std::min(test_piece_, end - next));
       std::iota(part.begin(), part.end(), static_cast<std::uint32_t>(next));
-      auto const x = load(test_, part);
-      auto const more = softmax_cross_entropy::measure<float>(model_.forward(x), labels(part.size()));
+      auto const batch = test_.load(part, 0);
+      auto const more = softmax_cross_entropy::measure<float>(model_.forward(rows_of(batch)), batch.labels);
       sum.loss += more.loss;
       sum.correct += more.correct;
       next += part.size();
@@ -108,25 +129,47 @@ class replica {
   }
 
  private:
-  static constexpr std::size_t test_rows = 256;
-
-  matrix_view<float const> load(dataset const& from, std::span<std::uint32_t const> chosen) {
-    auto const x = first_rows(images_, chosen.size());
-    gather<float>(from, chosen, x, labels(chosen.size()));
-    return read_only<float>(x);
+  [[nodiscard]] normalisation numbers_for(dataset const& training) const {
+    return asked_.standardise ? to_standard_scores(training) : to_unit_interval(training.shape.channels);
   }
-  std::span<std::uint8_t> labels(std::size_t count) noexcept { return std::span(labels_).first(count); }
+
+  [[nodiscard]] matrix_view<float const> rows_of(batch_loader::batch const& batch) const {
+    return view<float const>(batch.numbers.data(), batch.labels.size(), model_.inputs());
+  }
+
+  [[nodiscard]] std::span<std::uint32_t const> shard(std::size_t b) const noexcept {
+    return sampler_.shard(b, rank_, size_);
+  }
+
+  /// What is computed at a time of this rank's part of batch b, from its sample `first` on.
+  [[nodiscard]] std::span<std::uint32_t const> piece(std::size_t b, std::size_t first) const noexcept {
+    auto const rest = shard(b).subspan(first);
+    return rest.first(std::min(piece_, rest.size()));
+  }
+
+  /// Says what comes after the first `done` samples of this rank's part of batch b.
+  void prepare(std::size_t b, std::size_t done) {
+    if (done != shard(b).size()) {
+      training_.prepare(piece(b, done), epoch_);
+    } else if (b + 1 != batches()) {
+      training_.prepare(piece(b + 1, 0), epoch_);
+    }
+  }
 
   model<float> model_;
-  dataset const& training_;
-  dataset const& test_;
   settings asked_;
   rank_type rank_;
   rank_type size_;
   sgd<float> optimizer_;
   sampler sampler_;
-  matrix<float> images_;
-  std::vector<std::uint8_t> labels_;
+  std::size_t shard_;  // most samples of this rank in a batch
+  std::size_t piece_;  // most samples computed at a time
+  std::size_t test_piece_;
+  accumulator pieces_;
+  batch_loader training_;
+  batch_loader test_;
+  std::vector<std::uint32_t> test_order_ = std::vector<std::uint32_t>(test_piece_);
+  std::size_t epoch_ = 0;
 };
 
 }  // namespace tutti::nn

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/expects.hpp>
 #include <tutti/nn/shape.hpp>
-#include <tutti/nn/tensor.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -38,21 +36,5 @@ struct data_pair {
   dataset training;
   dataset test;
 };
-
-/// Writes the chosen images into the rows of x, with bytes 0 to 255 as 0 to 1, and their labels.
-/// @pre one row and one label for each choice, as many columns as an image has numbers
-template <class T>
-void gather(dataset const& from, std::span<std::uint32_t const> chosen, matrix_view<T> x,
-            std::span<std::uint8_t> labels) {
-  expects(x.shape(0) == chosen.size() && labels.size() == chosen.size() && x.shape(1) == from.features(),
-          "gather: one row of features() numbers and one label per image");
-  T* row = x.data();
-  for (std::size_t i = 0; i != chosen.size(); ++i) {
-    for (std::uint8_t const byte : from.image(chosen[i])) {
-      *row++ = static_cast<T>(byte) * (T{1} / T{255});
-    }
-    labels[i] = from.labels[chosen[i]];
-  }
-}
 
 }  // namespace tutti::nn

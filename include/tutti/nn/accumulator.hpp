@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn {
+
+/// Adds up messages that are made one after the other in the same place, so that a large batch can be
+/// computed in pieces.
+class accumulator {
+ public:
+  /// @param numbers of a message; 0 if there will be only one
+  explicit accumulator(std::size_t numbers) : sum_(numbers) {}
+
+  void clear() noexcept { empty_ = true; }
+
+  /// Keeps what the message holds. Cost: one pass, no allocation.
+  void add(std::span<float const> message) {
+    expects(message.size() == sum_.size(), "accumulator: as many numbers as it was made for");
+    if (std::exchange(empty_, false)) {
+      std::ranges::copy(message, sum_.begin());
+      return;
+    }
+    for (std::size_t i = 0; i != sum_.size(); ++i) {
+      sum_[i] += message[i];
+    }
+  }
+
+  /// Adds all that was kept to the last message.
+  void add_to(std::span<float> message) const {
+    if (empty_) {
+      return;
+    }
+    expects(message.size() == sum_.size(), "accumulator: as many numbers as it was made for");
+    for (std::size_t i = 0; i != sum_.size(); ++i) {
+      message[i] += sum_[i];
+    }
+  }
+
+ private:
+  std::vector<float> sum_;
+  bool empty_ = true;
+};
+
+}  // namespace tutti::nn

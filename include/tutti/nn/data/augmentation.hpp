@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/random.hpp>
+#include <tutti/nn/shape.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+
+namespace tutti::nn {
+
+/// Changes a training image so that its class stays what it is. What it does is a function of the image
+/// and of the random sequence, which in turn is one of (seed, epoch, number of the image): any number
+/// of ranks sees the same images, in whatever order and by whichever thread they are made.
+template <class A>
+concept augmentation = requires(A const& a, std::span<std::uint8_t const> image, image_shape const& shape,
+                                random_sequence random, std::span<std::uint8_t> changed) {
+  { a(image, shape, random, changed) } -> std::same_as<void>;
+};
+
+/// Pads an image with so many black pixels on each side, cuts a piece of the old size out of it anywhere,
+/// and turns every other one round, left to right. (The policy of He, Zhang, Ren, Sun, "Deep residual
+/// learning for image recognition", CVPR 2016, section 4.2, after Lee et al., "Deeply-supervised nets", 2015)
+struct crop_and_flip {
+  std::uint32_t padding = 4;  ///< 0: no cropping
+  bool flips = true;
+
+  /// Cost: one pass over the image.
+  /// @pre image and changed are different and have shape.size() bytes each
+  void operator()(std::span<std::uint8_t const> image, image_shape const& shape, random_sequence random,
+                  std::span<std::uint8_t> changed) const {
+    expects(image.size() == shape.size() && changed.size() == shape.size(), "crop_and_flip: two images of this shape");
+    std::uint32_t const down = random.below(2 * padding + 1);
+    std::uint32_t const right = random.below(2 * padding + 1);
+    bool const flipped = flips && random.chance(50);
+    // The columns that the piece and the image share: `count` from `to` on there, from `from` on here.
+    std::size_t const to = std::min<std::size_t>(right < padding ? padding - right : 0, shape.columns);
+    std::size_t const from = std::min<std::size_t>(right < padding ? 0 : right - padding, shape.columns);
+    std::size_t const count = shape.columns - std::max(to, from);
+    for (std::size_t line = 0; line != shape.channels * shape.rows; ++line) {
+      auto const row = changed.subspan(line * shape.columns, shape.columns);
+      std::size_t const padded = line % shape.rows + down;  // which row of the padded image
+      std::ranges::fill(row, std::uint8_t{0});
+      if (padded >= padding && padded - padding < shape.rows) {
+        std::size_t const source = line / shape.rows * shape.rows + padded - padding;
+        std::ranges::copy(image.subspan(source * shape.columns + from, count), row.begin() + static_cast<long>(to));
+      }
+      if (flipped) {
+        std::ranges::reverse(row);
+      }
+    }
+  }
+};
+
+static_assert(augmentation<crop_and_flip>);
+
+/// What can be chosen at run time; monostate leaves images as they are.
+using any_augmentation = std::variant<std::monostate, crop_and_flip>;
+
+}  // namespace tutti::nn

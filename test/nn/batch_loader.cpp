@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_batch_loader
+#include <tutti/nn/data/batch_loader.hpp>
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/data/sampler.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <optional>
+#include <vector>
+
+namespace nn = tutti::nn;
+
+namespace {
+std::atomic<long> allocations = 0;  // of all threads
+}  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* const memory = std::malloc(size == 0 ? 1 : size)) {
+    return memory;
+  }
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace {
+
+nn::dataset const& images() {
+  static nn::dataset const set = nn::digits(100, 1);
+  return set;
+}
+
+nn::batch_loader loader(nn::loading how) {
+  return {nn::image_source(images(), nn::to_unit_interval(1), nn::crop_and_flip{}, 3), 16, how};
+}
+
+bool equal(nn::batch_loader::batch const& a, nn::batch_loader::batch const& b) {
+  return std::ranges::equal(a.numbers, b.numbers) && std::ranges::equal(a.labels, b.labels);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(what_was_prepared_and_what_was_not_are_the_same) {
+  auto here = loader(nn::loading::when_asked);
+  auto there = loader(nn::loading::ahead);
+  nn::random_sequence random(1);
+  nn::sampler order(images().size(), 16, 1);
+  for (std::uint64_t epoch = 0; epoch != 30; ++epoch) {
+    there.settle();  // or the thread would read an order that changes
+    order.start(epoch);
+    for (std::size_t b = 0; b != order.batches(); ++b) {
+      // the right one, another one, the right one of another epoch, none, the last of several
+      switch (random.below(5)) {
+        case 0:
+          there.prepare(order.batch(b), epoch);
+          break;
+        case 1:
+          there.prepare(order.batch((b + 1) % order.batches()), epoch);
+          break;
+        case 2:
+          there.prepare(order.batch(b), epoch + 1);
+          break;
+        case 3:
+          there.prepare(order.batch(b), epoch + 1);
+          there.prepare(order.batch(b), epoch);
+          break;
+        default:
+          there.settle();
+      }
+      BOOST_TEST(equal(here.load(order.batch(b), epoch), there.load(order.batch(b), epoch)));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_stays_while_the_next_is_made) {
+  auto one = loader(nn::loading::ahead);
+  auto other = loader(nn::loading::when_asked);
+  std::array<std::uint32_t, 2> const first{1, 2};
+  std::array<std::uint32_t, 2> const second{3, 4};
+  auto const batch = one.load(first, 0);
+  one.prepare(second, 0);
+  BOOST_TEST(equal(batch, other.load(first, 0)));
+  BOOST_TEST(equal(one.load(second, 0), other.load(second, 0)));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_thread_throws_reaches_the_caller) {
+  auto one = loader(nn::loading::ahead);
+  std::array<std::uint32_t, 1> const wrong{100};
+  std::array<std::uint32_t, 1> const right{99};
+  one.prepare(wrong, 0);
+  BOOST_CHECK_THROW((void)one.load(wrong, 0), tutti::precondition_error);
+  one.prepare(right, 0);  // it goes on
+  BOOST_TEST(one.load(right, 0).labels[0] == images().labels[99]);
+  one.prepare(wrong, 0);  // nobody wants to know
+  BOOST_TEST(one.load(right, 0).labels[0] == images().labels[99]);
+  one.prepare(wrong, 0);  // nor here
+}
+
+BOOST_AUTO_TEST_CASE(a_loader_moves_with_what_it_prepared) {
+  std::array<std::uint32_t, 2> const chosen{1, 2};
+  std::optional one(loader(nn::loading::ahead));
+  one->prepare(chosen, 0);
+  auto two = std::move(*one);
+  one.reset();
+  BOOST_TEST(equal(two.load(chosen, 0), loader(nn::loading::when_asked).load(chosen, 0)));
+}
+
+BOOST_AUTO_TEST_CASE(loading_does_not_allocate) {
+  nn::sampler order(images().size(), 16, 1);
+  for (auto const how : {nn::loading::when_asked, nn::loading::ahead}) {
+    auto one = loader(how);
+    long before = 0;
+    for (std::uint64_t epoch = 0; epoch != 4; ++epoch) {
+      before = epoch == 1 ? allocations.load() : before;
+      one.settle();
+      order.start(epoch);
+      for (std::size_t b = 0; b != order.batches(); ++b) {
+        (void)one.load(order.batch(b), epoch);
+        one.prepare(order.batch((b + 1) % order.batches()), epoch);
+      }
+    }
+    one.settle();
+    BOOST_TEST(allocations - before == 0);
+  }
+}
