@@ -52,10 +52,10 @@ bool equal(nn::batch_loader::batch const& a, nn::batch_loader::batch const& b) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(what_was_prepared_and_what_was_not_are_the_same) {
+  nn::sampler order(images().size(), 16, 1);  // first: the thread reads it to the end
   auto here = loader(nn::loading::when_asked);
   auto there = loader(nn::loading::ahead);
   nn::random_sequence random(1);
-  nn::sampler order(images().size(), 16, 1);
   for (std::uint64_t epoch = 0; epoch != 30; ++epoch) {
     there.settle();  // or the thread would read an order that changes
     order.start(epoch);
@@ -95,9 +95,9 @@ BOOST_AUTO_TEST_CASE(a_batch_stays_while_the_next_is_made) {
 }
 
 BOOST_AUTO_TEST_CASE(what_the_thread_throws_reaches_the_caller) {
-  auto one = loader(nn::loading::ahead);
   std::array<std::uint32_t, 1> const wrong{100};
   std::array<std::uint32_t, 1> const right{99};
+  auto one = loader(nn::loading::ahead);
   one.prepare(wrong, 0);
   BOOST_CHECK_THROW((void)one.load(wrong, 0), tutti::precondition_error);
   one.prepare(right, 0);  // it goes on

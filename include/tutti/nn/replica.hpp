@@ -60,6 +60,10 @@ class replica {
     model_.initialise(asked.seed);
   }
 
+  // A thread may read the order of the samples, which keeps its place in a move.
+  replica(replica&&) noexcept = default;
+  replica& operator=(replica&&) = delete;
+
   [[nodiscard]] settings const& asked() const noexcept { return asked_; }
   [[nodiscard]] std::span<float> parameters() noexcept { return model_.parameters(); }
   [[nodiscard]] std::span<float const> parameters() const noexcept { return model_.parameters(); }
