@@ -179,6 +179,52 @@ BOOST_AUTO_TEST_CASE(training_is_reproducible_and_learns) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(batches_grow_at_milestones) {
+  data const d;
+  nn::settings asked;
+  asked.epochs = 4;
+  asked.schedule = nn::schedule_kind::growing_batch;
+  asked.changes = {{1, 3}, 3};
+  auto many = world(d, 2, 32, asked);
+  auto one = world(d, 1, 32, asked);
+  for (std::size_t epoch = 0; epoch != 4; ++epoch) {
+    one[0].start(epoch);
+    many[0].start(epoch);
+    many[1].start(epoch);
+    std::size_t const batch = std::array{32U, 96U, 96U, 150U}[epoch];
+    BOOST_REQUIRE(one[0].batches() == (150 + batch - 1) / batch);
+    BOOST_TEST(one[0].batch_size(0) == batch);
+    std::size_t const last = one[0].batches() - 1;
+    auto const whole = sum(one, last);
+    auto const parts = sum(many, last);
+    for (std::size_t i = 0; i != whole.size(); ++i) {
+      BOOST_REQUIRE(std::abs(whole[i] - parts[i]) < 2e-6);
+    }
+  }
+  nn::alone strategy;
+  nn::history seen;
+  nn::train(one[0], strategy, seen);
+  BOOST_TEST(seen.steps.size() == 5 + 2 + 2 + 1U);
+  BOOST_TEST(seen.steps.back().images == 150U);
+}
+
+BOOST_AUTO_TEST_CASE(every_optimizer_learns) {
+  data const d;
+  for (auto const kind : {nn::optimizer_kind::sgd, nn::optimizer_kind::nesterov, nn::optimizer_kind::lars}) {
+    nn::settings asked;
+    asked.optimizer = kind;
+    asked.weight_decay = 1e-4F;
+    asked.trust = 0.05F;
+    asked.schedule = nn::schedule_kind::cosine;
+    asked.warm_up = 1;
+    auto one = world(d, 1, 32, asked);
+    nn::alone strategy;
+    nn::history seen;
+    nn::train(one[0], strategy, seen);
+    BOOST_TEST(seen.steps.back().loss < 0.9F * seen.steps.front().loss, nn::name(kind));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(divergence_is_said) {
   data const d;
   nn::settings asked;

@@ -82,6 +82,23 @@ BOOST_AUTO_TEST_CASE(every_sample_comes_everywhere_about_equally_often) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(batches_of_another_size_cut_the_same_order) {
+  nn::sampler small(1000, 32, 7);
+  nn::sampler s(1000, 32, 7);
+  small.start(3);
+  s.start(2);
+  s.start(3, 300);
+  BOOST_TEST(s.batches() == 4U);
+  BOOST_TEST(s.batch(3).size() == 100U);
+  auto const first = s.batch(0);
+  for (std::size_t i = 0; i != first.size(); ++i) {
+    BOOST_TEST(first[i] == small.batch(i / 32)[i % 32]);
+  }
+  s.start(3, 32);  // back again
+  BOOST_TEST(std::ranges::equal(s.batch(31), small.batch(31)));
+  BOOST_CHECK_THROW(s.start(0, 0), tutti::precondition_error);
+}
+
 BOOST_AUTO_TEST_CASE(mistakes_are_refused) {
   BOOST_CHECK_THROW(nn::sampler(0, 1, 1), tutti::precondition_error);
   BOOST_CHECK_THROW(nn::sampler(1, 0, 1), tutti::precondition_error);

@@ -7,6 +7,7 @@
 #include <tutti/nn/layer/relu.hpp>
 #include <tutti/nn/layer/sigmoid.hpp>
 #include <tutti/nn/layer/tanh.hpp>
+#include <tutti/nn/parameter_range.hpp>
 
 #include <cstddef>
 #include <span>
@@ -66,6 +67,19 @@ class model {
   [[nodiscard]] std::span<T> attached() noexcept { return std::span<T>(message_).subspan(parameters_.size()); }
   /// The gradients and what is attached to them, in one range.
   [[nodiscard]] std::span<T> message() noexcept { return message_; }
+
+  /// Where each layer's parameters lie, in the order of the layers; those that have none are left out.
+  [[nodiscard]] std::vector<parameter_range> ranges() const {
+    std::vector<parameter_range> result;
+    std::size_t offset = 0;
+    for (auto const& one : layers_) {
+      if (std::size_t const size = parameters_of(one); size != 0) {
+        result.push_back({offset, size});
+        offset += size;
+      }
+    }
+    return result;
+  }
 
   /// Random weights, the same for the same seed on every platform.
   void initialise(std::uint64_t seed) {

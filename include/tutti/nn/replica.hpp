@@ -11,7 +11,8 @@
 #include <tutti/nn/data/sampler.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/optimizer/sgd.hpp>
+#include <tutti/nn/optimizer/any_optimizer.hpp>
+#include <tutti/nn/schedule/batch_plan.hpp>
 #include <tutti/nn/settings.hpp>
 
 #include <algorithm>
@@ -42,9 +43,10 @@ class replica {
         asked_(asked),
         rank_(rank),
         size_(size),
-        optimizer_(model_.parameters().size(), asked.momentum),
+        optimizer_(asked, model_.ranges()),
+        plan_(asked, training.size()),
         sampler_(training.size(), asked.batch, asked.seed),
-        shard_((std::min(asked.batch, training.size()) + size - 1) / size),
+        shard_((plan_.largest() + size - 1) / size),
         piece_(asked.micro_batch == 0 ? shard_ : std::min(asked.micro_batch, shard_)),
         test_piece_(asked.micro_batch == 0 ? 256 : std::min<std::size_t>(256, asked.micro_batch)),
         pieces_(piece_ == shard_ ? 0 : model_.message().size()),
@@ -67,14 +69,17 @@ class replica {
   [[nodiscard]] settings const& asked() const noexcept { return asked_; }
   [[nodiscard]] std::span<float> parameters() noexcept { return model_.parameters(); }
   [[nodiscard]] std::span<float const> parameters() const noexcept { return model_.parameters(); }
+  /// How many batches each epoch has, of how many samples.
+  [[nodiscard]] batch_plan const& plan() const noexcept { return plan_; }
+  /// Of the current epoch.
   [[nodiscard]] std::size_t batches() const noexcept { return sampler_.batches(); }
   [[nodiscard]] std::size_t batch_size(std::size_t b) const noexcept { return sampler_.batch(b).size(); }
   [[nodiscard]] std::size_t training_size() const noexcept { return training_.set().size(); }
   [[nodiscard]] std::size_t test_size() const noexcept { return test_.set().size(); }
 
-  void start(std::size_t epoch) noexcept {
+  void start(std::size_t epoch) {
     training_.settle();  // it reads the order of the samples, which changes
-    sampler_.start(epoch);
+    sampler_.start(epoch, plan_.size(epoch));
     epoch_ = epoch;
   }
 
@@ -164,7 +169,8 @@ class replica {
   settings asked_;
   rank_type rank_;
   rank_type size_;
-  sgd<float> optimizer_;
+  any_optimizer optimizer_;
+  batch_plan plan_;
   sampler sampler_;
   std::size_t shard_;  // most samples of this rank in a batch
   std::size_t piece_;  // most samples computed at a time

@@ -2,20 +2,47 @@
 #pragma once
 
 #include <tutti/nn/data/augmentation.hpp>
+#include <tutti/nn/schedule/milestones.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace tutti::nn {
+
+/// The optimizer, chosen at run time.
+enum class optimizer_kind { sgd, nesterov, lars };
+
+[[nodiscard]] constexpr std::string_view name(optimizer_kind kind) noexcept {
+  constexpr std::string_view names[] = {"sgd", "nesterov", "lars"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+/// What becomes of the learning rate, chosen at run time; or of the batch, in place of the rate.
+enum class schedule_kind { constant, linear, cosine, step, growing_batch };
+
+[[nodiscard]] constexpr std::string_view name(schedule_kind kind) noexcept {
+  constexpr std::string_view names[] = {"constant", "linear", "cosine", "step", "growing_batch"};
+  return names[static_cast<std::size_t>(kind)];
+}
 
 /// What a training is asked to do.
 struct settings {
   std::size_t epochs = 5;
   std::size_t batch = 128;   ///< samples in one step, all ranks together
   float rate = 0.1F;         ///< learning rate of the first step
-  float last_rate = 0.001F;  ///< of the last one; linear between
+  float last_rate = 0.001F;  ///< of the last one, with a linear or a cosine schedule
   float momentum = 0.9F;
   std::uint64_t seed = 1;  ///< of the initial weights, of the order of samples and of how they are changed
+
+  optimizer_kind optimizer = optimizer_kind::sgd;
+  float weight_decay = 0;
+  float trust = 0.001F;  ///< LARS: how large a step is, as a share of a layer's weights, at rate 1
+
+  schedule_kind schedule = schedule_kind::linear;
+  milestones changes;           ///< of the rate, with the schedule step, or of the batch, with growing_batch
+  double warm_up = 0;           ///< epochs in which the rate rises to what the schedule says
+  std::size_t rate_is_for = 0;  ///< the batch that both rates are meant for; 0: the one that there is
 
   std::size_t micro_batch = 0;    ///< most samples that a rank computes at a time; 0: all of its part of a batch
   any_augmentation augmentation;  ///< how training images are changed

@@ -5,6 +5,7 @@
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/epoch_message.hpp>
 #include <tutti/nn/report/metrics.hpp>
+#include <tutti/nn/schedule/any_schedule.hpp>
 #include <tutti/nn/strategy/concept.hpp>
 
 #include <cmath>
@@ -45,9 +46,10 @@ namespace detail {
 template <strategy Strategy, observer... Observers>
 void train(replica& model, Strategy& ranks, Observers&... observers) {
   settings const& asked = model.asked();
-  std::size_t const batches = model.batches();
-  std::size_t const steps = asked.epochs * batches;
-  epoch_message figures(batches, ranks.rank(), ranks.size());
+  any_schedule const rates(asked);
+  moment now;
+  now.steps = model.plan().steps();
+  epoch_message figures(model.plan().batches(0), ranks.rank(), ranks.size());  // no epoch has more
   ranks.share(model.parameters());
 
   time_point const begin = steady_now();
@@ -55,19 +57,20 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
     time_point const epoch_begin = steady_now();
     figures.clear();
     model.start(epoch);
+    std::size_t const batches = model.batches();
     time_point since = epoch_begin;
-    for (std::size_t b = 0; b != batches; ++b) {
+    for (std::size_t b = 0; b != batches; ++b, ++now.step) {
       auto const message = model.gradient(b);
       time_point const ready = steady_now();
       ranks.sum(message);
       time_point const summed = steady_now();
-      float const way = steps > 1 ? static_cast<float>(epoch * batches + b) / static_cast<float>(steps - 1) : 0.0F;
-      auto const batch = model.update(asked.rate + (asked.last_rate - asked.rate) * way);
+      now.epoch = static_cast<double>(epoch) + static_cast<double>(b) / static_cast<double>(batches);
+      auto const batch = model.update(rates.rate(now));
       time_point const done = steady_now();
       figures.add_compute(detail::seconds((ready - since) + (done - summed)));
       figures.set_exchange(b, detail::seconds(summed - ready));
       if (!std::isfinite(batch.loss)) {
-        throw diverged("the loss of step " + std::to_string(epoch * batches + b) +
+        throw diverged("the loss of step " + std::to_string(now.step) +
                        " is not finite: the training diverged; try a lower learning rate");
       }
       [[maybe_unused]] step_result const result{

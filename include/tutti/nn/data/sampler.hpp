@@ -28,6 +28,13 @@ class sampler {
     expects(batch > 0, "sampler: a batch has at least one sample");
   }
 
+  /// As start(epoch), with batches of another size from now on.
+  void start(std::uint64_t epoch, std::size_t batch) {
+    expects(batch > 0, "sampler: a batch has at least one sample");
+    batch_ = batch;
+    start(epoch);
+  }
+
   /// Shuffles for this epoch. Cost: one pass, no allocation. (Fisher and Yates; Durstenfeld 1964)
   void start(std::uint64_t epoch) noexcept {
     std::iota(order_.begin(), order_.end(), std::uint32_t{0});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/core/expects.hpp>
+#include <tutti/nn/optimizer/concept.hpp>
 
 #include <cstddef>
 #include <span>
@@ -9,36 +10,75 @@
 
 namespace tutti::nn {
 
-/// Stochastic gradient descent with momentum: v = momentum v + g, w = w - rate v.
+/// Momentum as a heavy ball: the step is the velocity. (Polyak, "Some methods of speeding up the
+/// convergence of iteration methods", 1964)
+struct heavy_ball {
+  template <class T>
+  [[nodiscard]] static constexpr T direction(T /*gradient*/, T velocity, T /*momentum*/) noexcept {
+    return velocity;
+  }
+};
+
+/// Momentum that looks ahead: the step is what the velocity would be if the gradient stayed. (Nesterov
+/// 1983; in this form Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum
+/// in deep learning", ICML 2013, with weights that stand for the point looked ahead to)
+struct nesterov {
+  template <class T>
+  [[nodiscard]] static constexpr T direction(T gradient, T velocity, T momentum) noexcept {
+    return gradient + momentum * velocity;
+  }
+};
+
+/// Stochastic gradient descent with momentum: g' = g + decay w, v = momentum v + g', w = w - rate v, or
+/// another step for another Momentum.
+///
+/// The rate is outside the velocity, so that one that changes needs no correction of the momentum (Goyal
+/// et al., "Accurate, large minibatch SGD", 2017, section 3, remark 2). Weight decay is the derivative of
+/// decay / 2 |w|^2, a part of the loss.
 ///
 /// The same weights and gradients give the same bits on every rank: the state is a function of them
 /// alone, and each element is computed by itself.
-template <class T>
+template <class T, class Momentum = heavy_ball>
 class sgd {
  public:
-  /// @pre 0 <= momentum < 1
-  explicit sgd(std::size_t parameters, T momentum) : velocity_(parameters), momentum_(momentum) {
+  using value_type = T;
+
+  /// @pre 0 <= momentum < 1, 0 <= decay
+  explicit sgd(std::size_t parameters, T momentum, T decay = 0)
+      : velocity_(parameters), momentum_(momentum), decay_(decay) {
     expects(momentum >= T{0} && momentum < T{1}, "sgd: momentum lies in [0, 1)");
+    expects(decay >= T{0}, "sgd: weight decay is not negative");
   }
 
   /// One step. Cost: one pass over three vectors, no allocation.
   void step(std::span<T> weights, std::span<T const> gradients, T rate) {
     expects(weights.size() == velocity_.size() && gradients.size() == velocity_.size(),
             "sgd: as many weights and gradients as the optimizer was made for");
-    T* const w = weights.data();
-    T const* const g = gradients.data();
-    T* const v = velocity_.data();
-    std::size_t const count = velocity_.size();
-    T const momentum = momentum_;
-    for (std::size_t i = 0; i != count; ++i) {
-      v[i] = momentum * v[i] + g[i];
-      w[i] -= rate * v[i];
+    if (decay_ == T{0}) {
+      run(weights.data(), gradients.data(), rate, [](T g, T) { return g; });
+    } else {
+      run(weights.data(), gradients.data(), rate, [decay = decay_](T g, T w) { return g + decay * w; });
     }
   }
 
  private:
+  template <class Decayed>
+  void run(T* w, T const* g, T rate, Decayed decayed) noexcept {
+    T* const v = velocity_.data();
+    std::size_t const count = velocity_.size();
+    T const momentum = momentum_;
+    for (std::size_t i = 0; i != count; ++i) {
+      T const slope = decayed(g[i], w[i]);
+      v[i] = momentum * v[i] + slope;
+      w[i] -= rate * Momentum::direction(slope, v[i], momentum);
+    }
+  }
+
   std::vector<T> velocity_;
   T momentum_;
+  T decay_;
 };
+
+static_assert(optimizer<sgd<float>> && optimizer<sgd<float, nesterov>>);
 
 }  // namespace tutti::nn

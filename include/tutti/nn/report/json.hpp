@@ -22,8 +22,23 @@ namespace tutti::nn {
     return list;
   };
   json result;
-  result["settings"] = {{"epochs", asked.epochs},       {"batch", asked.batch},       {"rate", asked.rate},
-                        {"last_rate", asked.last_rate}, {"momentum", asked.momentum}, {"seed", asked.seed}};
+  result["settings"] = {{"epochs", asked.epochs},
+                        {"batch", asked.batch},
+                        {"rate", asked.rate},
+                        {"last_rate", asked.last_rate},
+                        {"momentum", asked.momentum},
+                        {"seed", asked.seed},
+                        {"optimizer", name(asked.optimizer)},
+                        {"weight_decay", asked.weight_decay},
+                        {"trust", asked.trust},
+                        {"schedule", name(asked.schedule)},
+                        {"changes", {{"epochs", asked.changes.epochs}, {"factor", asked.changes.factor}}},
+                        {"warm_up", asked.warm_up},
+                        {"rate_is_for", asked.rate_is_for},
+                        {"micro_batch", asked.micro_batch},
+                        {"augmented", asked.augmentation.index() != 0},
+                        {"standardised", asked.standardise},
+                        {"prefetched", asked.prefetch}};
   result["epochs"] = json::array();
   for (auto const& one : seen.epochs) {
     result["epochs"].push_back({{"epoch", one.epoch + 1},

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/optimizer/lars.hpp>
+#include <tutti/nn/optimizer/sgd.hpp>
+#include <tutti/nn/parameter_range.hpp>
+#include <tutti/nn/settings.hpp>
+
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tutti::nn {
+
+/// An optimizer that is chosen at run time.
+class any_optimizer {
+ public:
+  using value_type = float;
+
+  /// @param layers where each layer's parameters lie
+  any_optimizer(settings const& asked, std::vector<parameter_range> layers)
+      : chosen_(choose(asked, std::move(layers))) {}
+
+  void step(std::span<float> weights, std::span<float const> gradients, float rate) {
+    std::visit([&](auto& one) { one.step(weights, gradients, rate); }, chosen_);
+  }
+
+ private:
+  using choice = std::variant<sgd<float>, sgd<float, nesterov>, lars<float>>;
+
+  static choice choose(settings const& asked, std::vector<parameter_range> layers) {
+    std::size_t const count = layers.empty() ? 0 : layers.back().offset + layers.back().size;
+    switch (asked.optimizer) {
+      case optimizer_kind::nesterov:
+        return sgd<float, nesterov>(count, asked.momentum, asked.weight_decay);
+      case optimizer_kind::lars:
+        return lars<float>(std::move(layers), {asked.momentum, asked.weight_decay, asked.trust});
+      case optimizer_kind::sgd:
+        break;
+    }
+    return sgd<float>(count, asked.momentum, asked.weight_decay);
+  }
+
+  choice chosen_;
+};
+
+static_assert(optimizer<any_optimizer>);
+
+}  // namespace tutti::nn

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+namespace tutti::nn {
+
+/// Where a layer's parameters lie in the vector of all parameters.
+struct parameter_range {
+  std::size_t offset = 0;
+  std::size_t size = 0;
+};
+
+}  // namespace tutti::nn

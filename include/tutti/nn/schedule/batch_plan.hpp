@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/schedule/milestones.hpp>
+#include <tutti/nn/settings.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace tutti::nn {
+
+/// How many samples make a batch in each epoch: the same number always, or one that grows by a factor at
+/// each milestone, up to all samples. A larger batch makes gradients less noisy as a lower rate makes steps,
+/// in fewer steps. (Smith, Kindermans, Ying, Le, "Don't decay the learning rate, increase the batch size",
+/// ICLR 2018)
+class batch_plan {
+ public:
+  /// @pre batches do not shrink
+  batch_plan(settings const& asked, std::size_t samples)
+      : first_(asked.batch),
+        samples_(samples),
+        epochs_(asked.epochs),
+        changes_(asked.schedule == schedule_kind::growing_batch ? asked.changes : milestones{}) {
+    expects(first_ > 0 && samples > 0, "batch_plan: a batch has at least one sample");
+    expects(changes_.factor >= 1, "batch_plan: batches grow by a factor of at least 1");
+  }
+
+  /// Samples of a batch.
+  [[nodiscard]] std::size_t size(std::size_t epoch) const noexcept {
+    double const wanted = std::round(static_cast<double>(first_) * changes_.scale(static_cast<double>(epoch)));
+    return wanted < static_cast<double>(samples_) ? static_cast<std::size_t>(wanted) : samples_;
+  }
+
+  /// Batches of an epoch; the last one may be smaller.
+  [[nodiscard]] std::size_t batches(std::size_t epoch) const noexcept {
+    return (samples_ + size(epoch) - 1) / size(epoch);
+  }
+
+  [[nodiscard]] std::size_t largest() const noexcept {
+    std::size_t most = size(0);
+    for (std::size_t const epoch : changes_.epochs) {
+      most = epoch < epochs_ ? std::max(most, size(epoch)) : most;
+    }
+    return most;
+  }
+
+  /// Steps of all epochs.
+  [[nodiscard]] std::size_t steps() const noexcept {
+    std::size_t sum = 0;
+    for (std::size_t epoch = 0; epoch != epochs_; ++epoch) {
+      sum += batches(epoch);
+    }
+    return sum;
+  }
+
+ private:
+  std::size_t first_;
+  std::size_t samples_;
+  std::size_t epochs_;
+  milestones changes_;
+};
+
+}  // namespace tutti::nn
