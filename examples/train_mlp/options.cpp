@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include "training_options.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <charconv>
@@ -79,11 +81,13 @@ options read_options(int argc, char** argv) {
       ->excludes(batch)
       ->default_str("");
   app.add_option("--lr", s.rate, "Learning rate of the first step")->check(CLI::Range(0.0, 1e6));
-  app.add_option("--lr-end", s.last_rate, "Learning rate of the last step; linear between")
+  app.add_option("--lr-end", s.last_rate, "Learning rate of the last step, if --schedule is linear or cosine")
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("--momentum", s.momentum, "Share of the last step that is repeated")->check(CLI::Range(0.0, 0.9999));
   app.add_option("--seed", s.seed, "Of the initial weights, the order of images and the built-in digits");
   app.add_option("--threads-per-rank", o.threads, "Threads of the matrix products")->check(CLI::Range(1, 1024));
+
+  training_options training(app, s);
 
   app.add_option("--plot", o.plot, "Write loss and accuracy over time as a picture (SVG)");
   app.add_option("--report", o.report, "Write everything that was measured as JSON");
@@ -91,6 +95,7 @@ options read_options(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     o.hidden = read_hidden(hidden);
+    training.finish();
   } catch (CLI::ParseError const& e) {
     std::exit(app.exit(e) == 0 ? EXIT_SUCCESS : 2);
   }
