@@ -54,6 +54,6 @@ target_link_libraries(tutti INTERFACE Threads::Threads $<$<PLATFORM_ID:Linux>:rt
 target_link_libraries(tutti_asio INTERFACE tutti Boost::headers)
 target_link_libraries(tutti_tcp INTERFACE tutti Boost::headers)
 target_link_libraries(tutti_nn INTERFACE tutti xtensor xtensor-blas BLAS::BLAS ZLIB::ZLIB
-                                         nlohmann_json::nlohmann_json)
+                                         nlohmann_json::nlohmann_json oneDNN::oneDNN)
 # xtensor-blas 0.21 reads its own configuration too late, and would multiply without the BLAS, 25 times slower.
 target_compile_definitions(tutti_nn INTERFACE HAVE_CBLAS=1)

@@ -39,7 +39,7 @@ boost_version() {
 packages_for() {
   case $1 in
     build) echo "g++ cmake ninja-build libboost$boost-dev" ;;
-    nn) echo "libxtensor-dev libxtensor-blas-dev libopenblas-dev zlib1g-dev nlohmann-json3-dev" ;;
+    nn) echo "libxtensor-dev libxtensor-blas-dev libopenblas-dev libdnnl-dev zlib1g-dev nlohmann-json3-dev" ;;
     example) echo "libcli11-dev" ;;
     test) echo "libboost-test$boost-dev" ;;
     clang) echo "clang-16 clang-format-16" ;;
@@ -52,7 +52,7 @@ install_missing() {
   if ! is_debian; then
     command -v cmake > /dev/null 2>&1 && command -v ninja > /dev/null 2>&1 && command -v c++ > /dev/null 2>&1 ||
       fail "this is neither Debian nor Ubuntu. Please install: a C++20 compiler (g++ 12, clang 16 or newer), CMake 3.22," \
-        "ninja, Boost 1.81 with Boost.Test, xtensor, xtensor-blas, OpenBLAS, zlib, CLI11 and nlohmann-json."
+        "ninja, Boost 1.81 with Boost.Test, xtensor, xtensor-blas, OpenBLAS, oneDNN, zlib, CLI11 and nlohmann-json."
     say "This is neither Debian nor Ubuntu: taking the libraries to be there; CMake will say what is missing"
     return
   fi

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session.hpp"
 
-#include <tutti/nn/mlp.hpp>
+#include <tutti/nn/model.hpp>
 #include <tutti/nn/report/json.hpp>
 #include <tutti/nn/report/svg.hpp>
+#include <tutti/nn/zoo/mlp.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -32,7 +33,8 @@ nn::model<float> model_for(job const& work) {
                           : work.asked.activation == "sigmoid" ? nn::hidden_activation::sigmoid
                                                                : nn::hidden_activation::relu;
   auto const& training = work.data.training;
-  return nn::mlp<float>(training.features(), work.asked.hidden, training.classes, activation, nn::replica::attached);
+  return nn::model<float>(nn::mlp<float>(training.features(), work.asked.hidden, training.classes, activation),
+                          nn::replica::attached);
 }
 
 /// "32", or "32 or 33" where the ranks do not divide the batch.
@@ -68,7 +70,7 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
       settings_(settings_for(work, names_.size())),
       model_(model_for(work), work.data.training, work.data.test, settings_, rank,
              static_cast<tutti::rank_type>(names_.size())) {
-  nn::set_blas_threads(work.asked.threads);
+  nn::set_threads(work.asked.threads);
   if (rank == 0) {
     shown_.emplace(stdout, settings_.epochs, work.data.training.size());
     introduce();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE nn_accuracy
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/mlp.hpp>
+#include <tutti/nn/model.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
+#include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
@@ -33,12 +34,13 @@ struct tally {
 template <class Topology>
 tally train(nn::data_pair const& data, tutti::rank_type ranks) {
   auto results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
-    nn::set_blas_threads(1);
+    nn::set_threads(1);
     nn::settings asked;
     asked.epochs = 3;
     std::array<std::size_t, 2> const hidden{64, 32};
-    nn::replica model(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu, nn::replica::attached),
-                      data.training, data.test, asked, world.rank(), world.size());
+    nn::replica model(
+        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+        data.training, data.test, asked, world.rank(), world.size());
     nn::synchronous strategy(world, Topology{});
     nn::history seen;
     nn::train(model, strategy, seen);

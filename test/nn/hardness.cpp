@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE nn_hardness
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/mlp.hpp>
+#include <tutti/nn/model.hpp>
 #include <tutti/nn/strategy/alone.hpp>
 #include <tutti/nn/trainer.hpp>
+#include <tutti/nn/zoo/mlp.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -14,10 +15,11 @@ namespace nn = tutti::nn;
 namespace {
 
 double accuracy(nn::data_pair const& data, std::vector<std::size_t> const& hidden) {
-  nn::set_blas_threads(1);
+  nn::set_threads(1);
   nn::settings const asked;
-  nn::replica model(nn::mlp<float>(data.training.features(), hidden, data.training.classes, nn::hidden_activation::relu,
-                                   nn::replica::attached),
+  nn::replica model(nn::model<float>(nn::mlp<float>(data.training.features(), hidden, data.training.classes,
+                                                    nn::hidden_activation::relu),
+                                     nn::replica::attached),
                     data.training, data.test, asked, 0, 1);
   nn::alone one;
   nn::history seen;

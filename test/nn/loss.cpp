@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE nn_loss
+#include <tutti/nn/loss/mean_squared_error.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/random.hpp>
 
@@ -109,4 +110,22 @@ BOOST_AUTO_TEST_CASE(mistakes_are_refused) {
   BOOST_CHECK_THROW((void)loss::measure<float>(p.all(), few), tutti::precondition_error);
   p.labels[2] = classes;
   BOOST_CHECK_THROW((void)loss::measure<float>(p.all(), p.labels), tutti::precondition_error);
+}
+
+BOOST_AUTO_TEST_CASE(mean_squared_error_and_its_derivative) {
+  constexpr std::size_t rows = 3;
+  constexpr std::size_t columns = 2;
+  std::vector<double> predictions{0.5, -1, 2, 0.25, 0, 3};
+  std::vector<double> const targets{0, -2, 2, 1, -0.5, 1};
+  auto const p = nn::view<double>(predictions.data(), rows, columns);
+  auto const t = nn::view<double const>(targets.data(), rows, columns);
+  BOOST_TEST(nn::mean_squared_error::measure<double>(p, t).loss == (0.25 + 1 + 0 + 0.5625 + 0.25 + 4) / columns);
+  std::vector<double> slopes(predictions.size());
+  auto const score = nn::mean_squared_error::differentiate<double>(p, t, 0.5, nn::view(slopes.data(), rows, columns));
+  BOOST_TEST(score.loss == nn::mean_squared_error::measure<double>(p, t).loss);
+  for (std::size_t i = 0; i != slopes.size(); ++i) {
+    BOOST_TEST(slopes[i] == 0.5 * (predictions[i] - targets[i]));  // 2 / columns x 0.5
+  }
+  BOOST_CHECK_THROW((void)nn::mean_squared_error::measure<double>(p, nn::view<double const>(targets.data(), 2, 2)),
+                    tutti::precondition_error);
 }

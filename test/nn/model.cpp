@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE nn_model
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/mlp.hpp>
+#include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
+#include <tutti/nn/zoo/mlp.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -38,7 +39,7 @@ namespace {
 constexpr std::array<std::size_t, 2> hidden{20, 11};
 
 auto make(std::size_t attached = 0) {
-  return nn::mlp<float>(16, hidden, 10, nn::hidden_activation::relu, attached);
+  return nn::model<float>(nn::mlp<float>(16, hidden, 10, nn::hidden_activation::relu), attached);
 }
 }  // namespace
 
@@ -63,7 +64,7 @@ BOOST_AUTO_TEST_CASE(weights_are_a_function_of_the_seed_and_of_the_right_size) {
   b.initialise(2);
   BOOST_TEST(!std::ranges::equal(a.parameters(), b.parameters()));
 
-  auto wide = nn::mlp<float>(400, std::array<std::size_t, 1>{300}, 10, nn::hidden_activation::relu);
+  auto wide = nn::model<float>(nn::mlp<float>(400, std::array<std::size_t, 1>{300}, 10, nn::hidden_activation::relu));
   wide.initialise(3);
   double squares = 0;
   for (float const w : wide.parameters().first(400 * 300)) {
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(layers_that_do_not_fit_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(a_step_does_not_allocate) {
-  nn::set_blas_threads(1);
+  nn::set_threads(1);
   auto const data = nn::digits(100, 1);
   auto const test = nn::digits(10, 1, 100);
   nn::settings plain;
@@ -121,8 +122,9 @@ BOOST_AUTO_TEST_CASE(a_step_does_not_allocate) {
   all.augmentation = nn::crop_and_flip{};
   all.prefetch = true;
   for (auto const& asked : {plain, all}) {
-    nn::replica replica(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::tanh, nn::replica::attached), data, test,
-                        asked, 0, 1);
+    nn::replica replica(
+        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::tanh), nn::replica::attached), data,
+        test, asked, 0, 1);
     replica.start(0);
     replica.gradient(0);  // the BLAS makes its buffers at its first call
     long const before = allocations;

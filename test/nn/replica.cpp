@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE nn_replica
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/mlp.hpp>
+#include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/alone.hpp>
 #include <tutti/nn/trainer.hpp>
+#include <tutti/nn/zoo/mlp.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -28,12 +29,13 @@ struct data {
 };
 
 std::vector<nn::replica> world(data const& d, tutti::rank_type size, std::size_t batch, nn::settings asked = {}) {
-  nn::set_blas_threads(1);
+  nn::set_threads(1);
   asked.batch = batch;
   std::vector<nn::replica> result;
   for (tutti::rank_type r = 0; r != size; ++r) {
-    result.emplace_back(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu, nn::replica::attached), d.training,
-                        d.test, asked, r, size);
+    result.emplace_back(
+        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+        d.training, d.test, asked, r, size);
   }
   return result;
 }
@@ -229,8 +231,8 @@ BOOST_AUTO_TEST_CASE(divergence_is_said) {
   data const d;
   nn::settings asked;
   asked.rate = 1e30F;
-  nn::replica one(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu, nn::replica::attached), d.training,
-                  d.test, asked, 0, 1);
+  nn::replica one(nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+                  d.training, d.test, asked, 0, 1);
   nn::alone strategy;
   BOOST_CHECK_THROW(nn::train(one, strategy), nn::diverged);
 }
@@ -241,7 +243,7 @@ BOOST_AUTO_TEST_CASE(models_that_do_not_fit_are_refused) {
   auto const refused = [&](nn::model<float> model) {
     BOOST_CHECK_THROW(nn::replica(std::move(model), d.training, d.test, asked, 0, 1), tutti::precondition_error);
   };
-  refused(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu));
-  refused(nn::mlp<float>(785, hidden, 10, nn::hidden_activation::relu, nn::replica::attached));
-  refused(nn::mlp<float>(784, hidden, 9, nn::hidden_activation::relu, nn::replica::attached));
+  refused(nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu)));
+  refused(nn::model<float>(nn::mlp<float>(785, hidden, 10, nn::hidden_activation::relu), nn::replica::attached));
+  refused(nn::model<float>(nn::mlp<float>(784, hidden, 9, nn::hidden_activation::relu), nn::replica::attached));
 }

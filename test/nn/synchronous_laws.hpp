@@ -3,10 +3,11 @@
 
 #include <tutti/join.hpp>
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/mlp.hpp>
+#include <tutti/nn/model.hpp>
 #include <tutti/nn/strategy/alone.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
+#include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/spawn.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -43,10 +44,11 @@ inline nn::data_pair const& training_data() {
 }
 
 inline nn::replica training_replica(tutti::rank_type rank, tutti::rank_type size) {
-  nn::set_blas_threads(1);
+  nn::set_threads(1);
   auto const& data = training_data();
-  return nn::replica(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu, nn::replica::attached), data.training,
-                     data.test, training_settings(), rank, size);
+  return nn::replica(
+      nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+      data.training, data.test, training_settings(), rank, size);
 }
 
 /// Writes down the gradients of each step, before and after the exchange, then the loss and a hash of

@@ -59,6 +59,9 @@ class replica {
             "replica: the model takes an image of the data and gives a number for each of its classes");
     expects(test.size() > 0, "replica: at least one test image");
     model_.reserve(std::max(piece_, test_piece_));
+    expects(!asked.synchronised_statistics || (piece_ == shard_ && plan_.smallest() >= size),
+            "replica: statistics of all ranks need an image of every batch, the last one too, on every rank, and no "
+            "micro-batches");
     model_.initialise(asked.seed);
   }
 
@@ -69,6 +72,8 @@ class replica {
   [[nodiscard]] settings const& asked() const noexcept { return asked_; }
   [[nodiscard]] std::span<float> parameters() noexcept { return model_.parameters(); }
   [[nodiscard]] std::span<float const> parameters() const noexcept { return model_.parameters(); }
+  /// What layers remember of the batches that this rank saw.
+  [[nodiscard]] std::span<float> statistics() noexcept { return model_.statistics(); }
   /// How many batches each epoch has, of how many samples.
   [[nodiscard]] batch_plan const& plan() const noexcept { return plan_; }
   /// Of the current epoch.
@@ -77,10 +82,14 @@ class replica {
   [[nodiscard]] std::size_t training_size() const noexcept { return training_.set().size(); }
   [[nodiscard]] std::size_t test_size() const noexcept { return test_.set().size(); }
 
+  /// How layers whose values depend on the whole batch reach that of the other ranks.
+  void synchronise(rank_sum<float> sum) noexcept { sum_ = sum; }
+
   void start(std::size_t epoch) {
     training_.settle();  // it reads the order of the samples, which changes
     sampler_.start(epoch, plan_.size(epoch));
     epoch_ = epoch;
+    first_step_ = plan_.steps_before(epoch);
   }
 
   /// This rank's share of global batch b: of the gradients of the mean loss, of the mean loss, of the
@@ -99,7 +108,8 @@ class replica {
       done += chosen.size();
       prepare(b, done);
       auto const x = rows_of(batch);
-      auto const predictions = model_.forward(x);
+      auto const before = static_cast<std::size_t>(chosen.data() - sampler_.batch(b).data());
+      auto const predictions = model_.forward(x, {true, first_step_ + b, before, sum_});
       auto const sum =
           softmax_cross_entropy::differentiate<float>(predictions, batch.labels, scale, model_.derivatives());
       model_.backward(x);
@@ -180,6 +190,8 @@ class replica {
   batch_loader test_;
   std::vector<std::uint32_t> test_order_ = std::vector<std::uint32_t>(test_piece_);
   std::size_t epoch_ = 0;
+  rank_sum<float> sum_;
+  std::size_t first_step_ = 0;  // of this epoch
 };
 
 }  // namespace tutti::nn

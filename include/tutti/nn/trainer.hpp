@@ -8,6 +8,7 @@
 #include <tutti/nn/schedule/any_schedule.hpp>
 #include <tutti/nn/strategy/concept.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <stdexcept>
@@ -41,7 +42,8 @@ namespace detail {
 /// replica that differs in its rank alone. All ranks end with the same weights, bit for bit.
 ///
 /// Cost: one `share` of the weights, one `sum` of the gradients per step, one small `sum` per epoch
-/// for the test and the times. No allocation within a step but what observers do.
+/// for the test and the times; where layers keep statistics, one more per epoch for those, and two per
+/// such layer and step where they are of all ranks. No allocation within a step but what observers do.
 /// @throws diverged when the loss is not finite; what the strategy throws
 template <strategy Strategy, observer... Observers>
 void train(replica& model, Strategy& ranks, Observers&... observers) {
@@ -51,6 +53,9 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
   now.steps = model.plan().steps();
   epoch_message figures(model.plan().batches(0), ranks.rank(), ranks.size());  // no epoch has more
   ranks.share(model.parameters());
+  if (asked.synchronised_statistics) {
+    model.synchronise(rank_sum<float>(ranks));
+  }
 
   time_point const begin = steady_now();
   for (std::size_t epoch = 0; epoch != asked.epochs; ++epoch) {
@@ -77,6 +82,10 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
           epoch, b, model.batch_size(b), batch.loss, batch.correct, detail::seconds(done - begin)};
       (observers.step(result, std::as_const(model)), ...);
       since = steady_now();
+    }
+    if (auto const seen = model.statistics(); !seen.empty()) {
+      ranks.sum(seen);  // all ranks test, and go on, with the mean of what each saw
+      std::ranges::for_each(seen, [&](float& number) { number /= static_cast<float>(ranks.size()); });
     }
     time_point const trained = steady_now();
     figures.set_test(model.test());

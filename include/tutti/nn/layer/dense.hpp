@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/core/expects.hpp>
+#include <tutti/nn/layer/bias.hpp>
 #include <tutti/nn/layer/concept.hpp>
 #include <tutti/nn/layer/identity.hpp>
 
@@ -29,9 +30,11 @@ class dense {
   [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }
   [[nodiscard]] std::size_t outputs() const noexcept { return outputs_; }
   [[nodiscard]] std::size_t parameters() const noexcept { return (inputs_ + 1) * outputs_; }
+  [[nodiscard]] static constexpr std::size_t statistics() noexcept { return 0; }
+  [[nodiscard]] weight_blocks weights() const noexcept { return {1, inputs_, outputs_}; }
 
   /// The vectors hold W, then b.
-  void bind(std::span<T> parameters, std::span<T> gradients) {
+  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T>) {
     expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
             "dense: bind takes exactly parameters() numbers");
     parameters_ = parameters;
@@ -46,37 +49,28 @@ class dense {
     std::ranges::fill(parameters_.last(outputs_), T{0});
   }
 
-  void forward(matrix_view<T const> const& x, matrix_view<T> y) const {
-    product<T>(x, operand::as_is, weights(), operand::as_is, y);
-    T const* const bias = parameters_.data() + inputs_ * outputs_;
-    T* row = y.data();
-    for (std::size_t r = 0; r != y.shape(0); ++r, row += outputs_) {
-      for (std::size_t c = 0; c != outputs_; ++c) {
-        row[c] = Activation::value(row[c] + bias[c]);
-      }
-    }
+  static constexpr void reserve(std::size_t) noexcept {}
+
+  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) const {
+    product<T>(x, operand::as_is, matrix_of_weights(), operand::as_is, y);
+    detail::add_bias<Activation>(y.data(), y.shape(0), outputs_, parameters_.data() + inputs_ * outputs_);
   }
 
-  void backward(matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) const {
-    T* const bias = gradients_.data() + inputs_ * outputs_;
-    std::fill_n(bias, outputs_, T{0});
-    T const* value = y.data();
-    T* row = dy.data();
-    for (std::size_t r = 0; r != dy.shape(0); ++r, value += outputs_, row += outputs_) {
-      for (std::size_t c = 0; c != outputs_; ++c) {
-        row[c] *= Activation::slope(value[c]);
-        bias[c] += row[c];
-      }
-    }
+  void backward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
+                matrix_view<T> dx) const {
+    detail::differentiate_bias<Activation>(y.data(), dy.data(), dy.shape(0), outputs_,
+                                           gradients_.data() + inputs_ * outputs_);
     auto slopes = view<T>(gradients_.data(), inputs_, outputs_);
     product<T>(x, operand::transposed, read_only<T>(dy), operand::as_is, slopes);
     if (dx.shape(1) != 0) {
-      product<T>(read_only<T>(dy), operand::as_is, weights(), operand::transposed, dx);
+      product<T>(read_only<T>(dy), operand::as_is, matrix_of_weights(), operand::transposed, dx);
     }
   }
 
  private:
-  [[nodiscard]] matrix_view<T const> weights() const { return view<T const>(parameters_.data(), inputs_, outputs_); }
+  [[nodiscard]] matrix_view<T const> matrix_of_weights() const {
+    return view<T const>(parameters_.data(), inputs_, outputs_);
+  }
 
   std::size_t inputs_;
   std::size_t outputs_;

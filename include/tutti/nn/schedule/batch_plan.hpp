@@ -46,14 +46,25 @@ class batch_plan {
     return most;
   }
 
-  /// Steps of all epochs.
-  [[nodiscard]] std::size_t steps() const noexcept {
-    std::size_t sum = 0;
+  /// Of the batches of all epochs, the last ones included.
+  [[nodiscard]] std::size_t smallest() const noexcept {
+    std::size_t least = samples_;
     for (std::size_t epoch = 0; epoch != epochs_; ++epoch) {
-      sum += batches(epoch);
+      least = std::min(least, samples_ - (batches(epoch) - 1) * size(epoch));
+    }
+    return least;
+  }
+
+  /// Steps of all epochs before this one.
+  [[nodiscard]] std::size_t steps_before(std::size_t epoch) const noexcept {
+    std::size_t sum = 0;
+    for (std::size_t e = 0; e != epoch; ++e) {
+      sum += batches(e);
     }
     return sum;
   }
+  /// Steps of all epochs.
+  [[nodiscard]] std::size_t steps() const noexcept { return steps_before(epochs_); }
 
  private:
   std::size_t first_;

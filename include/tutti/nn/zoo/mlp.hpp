@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/expects.hpp>
-#include <tutti/nn/model.hpp>
+#include <tutti/nn/any_layer.hpp>
 
 #include <cstddef>
 #include <span>
@@ -22,8 +21,8 @@ enum class hidden_activation { relu, tanh, sigmoid };
 /// A multilayer perceptron: dense hidden layers of the given sizes and a last dense layer of one
 /// number per class, for softmax_cross_entropy. Without hidden layers it is a linear classifier.
 template <class T>
-[[nodiscard]] model<T> mlp(std::size_t inputs, std::span<std::size_t const> hidden, std::size_t classes,
-                           hidden_activation activation, std::size_t attached = 0) {
+[[nodiscard]] std::vector<any_layer<T>> mlp(std::size_t inputs, std::span<std::size_t const> hidden,
+                                            std::size_t classes, hidden_activation activation) {
   std::vector<any_layer<T>> layers;
   for (std::size_t const size : hidden) {
     switch (activation) {
@@ -40,7 +39,7 @@ template <class T>
     inputs = size;
   }
   layers.emplace_back(dense<T, identity>(inputs, classes));
-  return model<T>(std::move(layers), attached);
+  return layers;
 }
 
 }  // namespace tutti::nn

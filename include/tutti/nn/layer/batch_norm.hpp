@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/layer/concept.hpp>
+#include <tutti/nn/layer/identity.hpp>
+#include <tutti/nn/shape.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tutti::nn {
+
+/// y = activation(gamma (x - mean) / sqrt(variance + epsilon) + beta), channel by channel. In training,
+/// mean and variance are those of the batch: of this rank's part of it, or of the whole where the pass
+/// knows how to sum over ranks, on each of which the batch then has a row. Otherwise they are the
+/// running ones that training left, which are statistics, not parameters.
+///
+/// Ioffe, Szegedy, "Batch normalization", ICML 2015.
+/// Cost: two passes over the batch each way, and for statistics of all ranks one sum of 2 channels + 1
+/// numbers forward and one of 2 channels backward.
+template <class T, activation<T> Activation = identity>
+class batch_norm {
+ public:
+  using value_type = T;
+
+  static constexpr T epsilon = static_cast<T>(1e-5);
+  static constexpr T momentum = static_cast<T>(0.1);  ///< share of the newest batch in the running statistics
+
+  explicit batch_norm(image_shape const& image) : image_(image) {
+    expects(image.size() > 0, "batch_norm: an image of at least one number");
+  }
+
+  [[nodiscard]] std::size_t inputs() const noexcept { return image_.size(); }
+  [[nodiscard]] std::size_t outputs() const noexcept { return image_.size(); }
+  [[nodiscard]] image_shape output_shape() const noexcept { return image_; }
+  [[nodiscard]] std::size_t parameters() const noexcept { return 2 * image_.channels; }
+  [[nodiscard]] std::size_t statistics() const noexcept { return 2 * image_.channels; }
+  [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
+
+  /// The parameters hold gamma, then beta; the statistics the running mean, then the variance.
+  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
+    expects(parameters.size() == this->parameters() && gradients.size() == this->parameters() &&
+                statistics.size() == this->statistics(),
+            "batch_norm: bind takes exactly parameters() and statistics() numbers");
+    parameters_ = parameters;
+    gradients_ = gradients;
+    statistics_ = statistics;
+    sums_.resize(2 * image_.channels + 1);
+    lines_.resize(6 * image_.channels);
+  }
+
+  void initialise(random_sequence&) {
+    std::ranges::fill(parameters_.first(image_.channels), T{1});
+    std::ranges::fill(parameters_.last(image_.channels), T{0});
+    std::ranges::fill(statistics_.first(image_.channels), T{0});
+    std::ranges::fill(statistics_.last(image_.channels), T{1});
+  }
+
+  static constexpr void reserve(std::size_t) noexcept {}
+
+  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+    std::size_t const channels = image_.channels;
+    if (how.training) {
+      measure(how, x);
+    } else {
+      for (std::size_t c = 0; c != channels; ++c) {
+        mean()[c] = statistics_[c];
+        spread()[c] = T{1} / std::sqrt(statistics_[channels + c] + epsilon);
+      }
+    }
+    T* const factor = lines_.data() + 2 * channels;
+    T* const offset = lines_.data() + 3 * channels;
+    for (std::size_t c = 0; c != channels; ++c) {
+      factor[c] = parameters_[c] * spread()[c];
+      offset[c] = parameters_[channels + c] - mean()[c] * factor[c];
+    }
+    T const* in = x.data();
+    T* out = y.data();
+    for (std::size_t p = pixels(x.shape(0)); p != 0; --p, in += channels, out += channels) {
+      for (std::size_t c = 0; c != channels; ++c) {
+        out[c] = Activation::value(in[c] * factor[c] + offset[c]);
+      }
+    }
+  }
+
+  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
+                matrix_view<T> dx) {
+    expects(how.training, "batch_norm: backward follows a forward in training");
+    std::size_t const channels = image_.channels;
+    // Sums of the derivatives by the normalised numbers, and of their products with x - mean.
+    auto const sums = std::span(sums_).first(2 * channels);
+    T* const slopes = sums.data();
+    T* const moments = slopes + channels;
+    T const* const middle = mean();
+    add_up(x.shape(0), [&](std::size_t at, T* first, T* second) {
+      for (std::size_t c = 0; c != channels; ++c) {
+        T const slope = dy.data()[at + c] * Activation::slope(y.data()[at + c]);
+        dy.data()[at + c] = slope;
+        first[c] += slope;
+        second[c] += slope * (x.data()[at + c] - middle[c]);
+      }
+    });
+    for (std::size_t c = 0; c != channels; ++c) {
+      gradients_[c] = moments[c] * spread()[c];
+      gradients_[channels + c] = slopes[c];
+    }
+    if (dx.shape(1) == 0) {
+      // The layer is the first of its model on every rank: nobody waits for the sum.
+      return;
+    }
+    how.sum(sums);
+    T const* const factor = lines_.data() + 2 * channels;
+    for (std::size_t c = 0; c != channels; ++c) {
+      slopes[c] *= factor[c] / samples_;
+      moments[c] *= factor[c] * spread()[c] * spread()[c] / samples_;
+    }
+    T const* in = x.data();
+    T const* slope = dy.data();
+    T* out = dx.data();
+    for (std::size_t p = pixels(x.shape(0)); p != 0; --p, in += channels, slope += channels, out += channels) {
+      for (std::size_t c = 0; c != channels; ++c) {
+        out[c] = factor[c] * slope[c] - slopes[c] - (in[c] - middle[c]) * moments[c];
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t pixels(std::size_t rows) const noexcept { return rows * image_.rows * image_.columns; }
+  [[nodiscard]] T* mean() noexcept { return lines_.data(); }
+  [[nodiscard]] T* spread() noexcept { return lines_.data() + image_.channels; }  // 1 / standard deviation
+
+  /// Adds up two numbers of each channel over all pixels: f(at, first, second) adds those of the pixel at
+  /// `at`. Runs of pixels are added up by themselves, or the last ones would be lost in the sum.
+  template <class F>
+  void add_up(std::size_t rows, F const& f) {
+    std::size_t const channels = image_.channels;
+    T* const part = lines_.data() + 4 * channels;
+    T* const total = sums_.data();
+    std::fill_n(total, 2 * channels, T{0});
+    std::size_t const count = pixels(rows);
+    for (std::size_t p = 0; p != count;) {
+      std::fill_n(part, 2 * channels, T{0});
+      for (std::size_t const end = std::min(count, p + 256); p != end; ++p) {
+        f(p * channels, part, part + channels);
+      }
+      for (std::size_t c = 0; c != 2 * channels; ++c) {
+        total[c] += part[c];
+      }
+    }
+  }
+
+  /// Mean and spread of the batch, from differences to the running mean: those of the numbers themselves
+  /// would lose the digits that a large mean takes.
+  void measure(pass<T> const& how, matrix_view<T const> const& x) {
+    std::size_t const channels = image_.channels;
+    T* const running = statistics_.data();
+    add_up(x.shape(0), [&](std::size_t at, T* first, T* second) {
+      T const* const in = x.data() + at;
+      for (std::size_t c = 0; c != channels; ++c) {
+        T const difference = in[c] - running[c];
+        first[c] += difference;
+        second[c] += difference * difference;
+      }
+    });
+    sums_.back() = static_cast<T>(pixels(x.shape(0)));
+    how.sum(sums_);
+    samples_ = sums_.back();
+    for (std::size_t c = 0; c != channels; ++c) {
+      T const difference = sums_[c] / samples_;
+      T const variance = std::max(sums_[channels + c] / samples_ - difference * difference, T{0});
+      mean()[c] = running[c] + difference;
+      spread()[c] = T{1} / std::sqrt(variance + epsilon);
+      T const unbiased = variance * samples_ / std::max(samples_ - T{1}, T{1});
+      running[c] += momentum * difference;
+      running[channels + c] += momentum * (unbiased - running[channels + c]);
+    }
+  }
+
+  image_shape image_;
+  std::span<T> parameters_;
+  std::span<T> gradients_;
+  std::span<T> statistics_;
+  std::vector<T> sums_;   // what ranks add up
+  std::vector<T> lines_;  // of a number per channel: mean, spread, factor, offset, two partial sums
+  T samples_ = 0;         // of the batch of all ranks
+};
+
+static_assert(layer<batch_norm<float>>);
+
+}  // namespace tutti::nn

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/layer/stateless.hpp>
+#include <tutti/nn/shape.hpp>
+
+#include <cstddef>
+
+namespace tutti::nn {
+
+/// Images as data sets hold them, channel after channel, in the order that layers take: pixel after
+/// pixel, its channels beside each other. Images of one channel do not need it.
+template <class T>
+class channels_last : public stateless<T> {
+ public:
+  explicit channels_last(image_shape const& image) : image_(image) {}
+
+  [[nodiscard]] std::size_t inputs() const noexcept { return image_.size(); }
+  [[nodiscard]] std::size_t outputs() const noexcept { return image_.size(); }
+  [[nodiscard]] image_shape output_shape() const noexcept { return image_; }
+
+  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) const {
+    for_each(x.shape(0),
+             [from = x.data(), to = y.data()](std::size_t planar, std::size_t mixed) { to[mixed] = from[planar]; });
+  }
+
+  void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
+                matrix_view<T> dx) const {
+    if (dx.shape(1) != 0) {
+      for_each(dy.shape(0),
+               [from = dy.data(), to = dx.data()](std::size_t planar, std::size_t mixed) { to[planar] = from[mixed]; });
+    }
+  }
+
+ private:
+  template <class F>
+  void for_each(std::size_t images, F const& f) const {
+    std::size_t const pixels = image_.rows * image_.columns;
+    for (std::size_t first = 0; first != images * image_.size(); first += image_.size()) {
+      for (std::size_t c = 0; c != image_.channels; ++c) {
+        for (std::size_t p = 0; p != pixels; ++p) {
+          f(first + c * pixels + p, first + p * image_.channels + c);
+        }
+      }
+    }
+  }
+
+  image_shape image_;
+};
+
+static_assert(layer<channels_last<float>>);
+
+}  // namespace tutti::nn

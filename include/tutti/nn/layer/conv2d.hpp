@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/convolution/blas.hpp>
+#include <tutti/nn/convolution/onednn.hpp>
+#include <tutti/nn/layer/bias.hpp>
+#include <tutti/nn/layer/concept.hpp>
+#include <tutti/nn/layer/identity.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+namespace tutti::nn {
+
+/// What computes convolutions of numbers T: oneDNN, which is fastest, knows no double.
+template <class T>
+using convolution_kernel = std::conditional_t<std::is_same_v<T, float>, onednn_convolution, blas_convolution<T>>;
+
+/// y = activation(x * W + b): at each place of a window, each channel of the output is the sum of what
+/// is under the window, each number times a weight of its own, and of the channel's bias.
+///
+/// Cost: 2 x weights x pixels of the output operations per image forward, twice that backward (once
+/// where dx is not wanted).
+template <class T, activation<T> Activation = identity>
+class conv2d {
+ public:
+  using value_type = T;
+
+  /// @pre the window fits into the padded image; the groups divide the channels of both sides
+  conv2d(image_shape const& image, convolution const& what)
+      : of_(image, what), bias_(what.bias ? what.channels : 0), kernel_(of_) {}
+
+  [[nodiscard]] std::size_t inputs() const noexcept { return of_.input.size(); }
+  [[nodiscard]] std::size_t outputs() const noexcept { return of_.output.size(); }
+  [[nodiscard]] image_shape output_shape() const noexcept { return of_.output; }
+  [[nodiscard]] std::size_t parameters() const noexcept { return of_.weights() + bias_; }
+  [[nodiscard]] static constexpr std::size_t statistics() noexcept { return 0; }
+  [[nodiscard]] weight_blocks weights() const noexcept { return {of_.groups, of_.fan_in(), of_.group_outputs()}; }
+
+  /// The vectors hold the weights, a matrix for each group, then the biases.
+  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T>) {
+    expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
+            "conv2d: bind takes exactly parameters() numbers");
+    parameters_ = parameters;
+    gradients_ = gradients;
+  }
+
+  /// Uniform weights with standard deviation gain / sqrt(numbers under the window), zero biases.
+  void initialise(random_sequence& random) {
+    T const limit = std::sqrt(T{3} / static_cast<T>(of_.fan_in())) * static_cast<T>(Activation::gain);
+    std::ranges::generate(parameters_.first(of_.weights()),
+                          [&] { return (T{2} * random.fraction<T>() - T{1}) * limit; });
+    std::ranges::fill(parameters_.last(bias_), T{0});
+  }
+
+  void reserve(std::size_t rows) { kernel_.reserve(rows); }
+
+  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) {
+    kernel_.forward(x.shape(0), x.data(), parameters_.data(), y.data());
+    if (bias_ != 0) {
+      detail::add_bias<Activation>(y.data(), x.shape(0) * of_.pixels(), bias_, parameters_.data() + of_.weights());
+    } else if constexpr (!std::is_same_v<Activation, identity>) {
+      std::transform(y.data(), y.data() + y.size(), y.data(), [](T sum) { return Activation::value(sum); });
+    }
+  }
+
+  void backward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
+                matrix_view<T> dx) {
+    if (bias_ != 0) {
+      detail::differentiate_bias<Activation>(y.data(), dy.data(), x.shape(0) * of_.pixels(), bias_,
+                                             gradients_.data() + of_.weights());
+    } else if constexpr (!std::is_same_v<Activation, identity>) {
+      std::transform(y.data(), y.data() + y.size(), dy.data(), dy.data(),
+                     [](T value, T slope) { return slope * Activation::slope(value); });
+    }
+    kernel_.differentiate_weights(x.shape(0), x.data(), dy.data(), gradients_.data());
+    if (dx.shape(1) != 0) {
+      kernel_.differentiate_input(x.shape(0), dy.data(), parameters_.data(), dx.data());
+    }
+  }
+
+ private:
+  convolution_geometry of_;
+  std::size_t bias_;  // how many
+  convolution_kernel<T> kernel_;
+  std::span<T> parameters_;
+  std::span<T> gradients_;
+};
+
+static_assert(layer<conv2d<float>>);
+static_assert(layer<conv2d<double>>);
+
+}  // namespace tutti::nn

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/layer/stateless.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tutti::nn {
+
+/// In training, each number is 0 with the given probability, and otherwise divided by the probability
+/// of that, so that the expectation stays; elsewhere y = x. Which are dropped is a function of the
+/// model's seed, the layer, the step and the row's place in the batch of all ranks: it does not depend on
+/// the number of ranks.
+///
+/// Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting", JMLR 2014.
+template <class T>
+class dropout : public stateless<T> {
+ public:
+  /// @pre 0 <= probability < 1
+  dropout(std::size_t inputs, double probability)
+      : inputs_(inputs), limit_(static_cast<std::uint32_t>(probability * 4294967296.0)), kept_(1 / (1 - probability)) {
+    expects(probability >= 0 && probability < 1, "dropout: a probability of at least 0 and less than 1");
+  }
+
+  [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }
+  [[nodiscard]] std::size_t outputs() const noexcept { return inputs_; }
+
+  void initialise(random_sequence& random) noexcept { key_ = random(); }
+  void reserve(std::size_t rows) { factors_.resize(std::max(factors_.size(), rows * inputs_)); }
+
+  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+    if (how.training) {
+      draw(how, x.shape(0));
+      multiply(x.data(), y.data(), x.size());
+    } else {
+      std::copy_n(x.data(), x.size(), y.data());
+    }
+  }
+
+  void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
+                matrix_view<T> dx) const {
+    if (dx.shape(1) != 0) {
+      multiply(dy.data(), dx.data(), dy.size());
+    }
+  }
+
+ private:
+  void draw(pass<T> const& how, std::size_t rows) {
+    T const kept = static_cast<T>(kept_);
+    std::uint64_t const key = random_sequence(key_, how.step)();
+    T* factor = factors_.data();
+    for (std::size_t r = 0; r != rows; ++r) {
+      random_sequence random(key, how.first_row + r);
+      for (std::size_t c = 0; c != inputs_; ++c) {
+        *factor++ = random() >> 32U < limit_ ? T{0} : kept;
+      }
+    }
+  }
+
+  void multiply(T const* from, T* to, std::size_t count) const {
+    for (std::size_t i = 0; i != count; ++i) {
+      to[i] = from[i] * factors_[i];
+    }
+  }
+
+  std::size_t inputs_;
+  std::uint32_t limit_;
+  double kept_;
+  std::uint64_t key_ = 0;
+  std::vector<T> factors_;  // that the last batch was multiplied by
+};
+
+static_assert(layer<dropout<float>>);
+
+}  // namespace tutti::nn

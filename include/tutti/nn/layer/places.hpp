@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/window.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace tutti::nn::detail {
+
+/// One place of a window over the images of a batch, cut to the image.
+struct place {
+  std::size_t image;   ///< where its image begins
+  std::size_t output;  ///< where the pixel of the output lies that it makes
+  std::size_t top, bottom, left, right;
+
+  [[nodiscard]] std::size_t pixels() const noexcept { return (bottom - top) * (right - left); }
+
+  /// Calls f with where each pixel under it lies.
+  template <class F>
+  void for_each_pixel(image_shape const& input, F const& f) const {
+    for (std::size_t i = top; i != bottom; ++i) {
+      for (std::size_t j = left; j != right; ++j) {
+        f(image + (i * input.columns + j) * input.channels);
+      }
+    }
+  }
+};
+
+/// Calls f for each place in each image.
+template <class F>
+void for_each_place(image_shape const& input, image_shape const& output, window const& over, std::size_t images,
+                    F const& f) {
+  auto const begin = [&](std::size_t at) { return std::max(at * over.stride, over.padding) - over.padding; };
+  auto const end = [&](std::size_t at, std::size_t size) {
+    return std::min(at * over.stride + over.side - over.padding, size);
+  };
+  std::size_t made = 0;
+  for (std::size_t n = 0; n != images; ++n) {
+    for (std::size_t i = 0; i != output.rows; ++i) {
+      for (std::size_t j = 0; j != output.columns; ++j, made += output.channels) {
+        f(place{n * input.size(), made, begin(i), end(i, input.rows), begin(j), end(j, input.columns)});
+      }
+    }
+  }
+}
+
+}  // namespace tutti::nn::detail

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/layer/concept.hpp>
+#include <tutti/nn/layer/relu.hpp>
+#include <tutti/nn/sequence.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn {
+
+/// y = relu(body(x) + shortcut(x)), where the shortcut is x itself unless layers are given for it.
+///
+/// He, Zhang, Ren, Sun, "Deep residual learning for image recognition", CVPR 2016.
+template <class T>
+class residual {
+ public:
+  using value_type = T;
+
+  /// @pre body and shortcut take as many numbers, and give as many
+  explicit residual(std::vector<any_layer<T>> body, std::vector<any_layer<T>> shortcut = {}) : body_(std::move(body)) {
+    if (!shortcut.empty()) {
+      shortcut_.emplace(std::move(shortcut));
+    }
+    expects((shortcut_ ? shortcut_->inputs() : body_.outputs()) == body_.inputs() &&
+                (shortcut_ ? shortcut_->outputs() : body_.inputs()) == body_.outputs(),
+            "residual: body and shortcut take the same numbers and give as many");
+  }
+
+  [[nodiscard]] std::size_t inputs() const { return body_.inputs(); }
+  [[nodiscard]] std::size_t outputs() const { return body_.outputs(); }
+  [[nodiscard]] std::size_t parameters() const {
+    return body_.parameters() + (shortcut_ ? shortcut_->parameters() : 0);
+  }
+  [[nodiscard]] std::size_t statistics() const {
+    return body_.statistics() + (shortcut_ ? shortcut_->statistics() : 0);
+  }
+  [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
+
+  [[nodiscard]] sequence<T> const& body() const noexcept { return body_; }
+  [[nodiscard]] std::optional<sequence<T>> const& shortcut() const noexcept { return shortcut_; }
+
+  /// The vectors hold those of the body, then those of the shortcut.
+  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
+    std::size_t const learned = body_.parameters();
+    std::size_t const seen = body_.statistics();
+    body_.bind(parameters.first(learned), gradients.first(learned), statistics.first(seen));
+    if (shortcut_) {
+      shortcut_->bind(parameters.subspan(learned), gradients.subspan(learned), statistics.subspan(seen));
+    }
+  }
+
+  void initialise(random_sequence& random) {
+    body_.initialise(random);
+    if (shortcut_) {
+      shortcut_->initialise(random);
+    }
+  }
+
+  void reserve(std::size_t rows) {
+    body_.reserve(rows);
+    long_way_.resize({rows, outputs()});
+    body_slopes_.resize({rows, outputs()});
+    if (shortcut_) {
+      shortcut_->reserve(rows);
+      short_way_.resize({rows, outputs()});
+      inputs_slopes_.resize({rows, inputs()});
+    }
+  }
+
+  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+    std::size_t const rows = x.shape(0);
+    body_.forward(how, x, first_rows(long_way_, rows));
+    if (shortcut_) {
+      shortcut_->forward(how, x, first_rows(short_way_, rows));
+    }
+    std::transform(long_way_.data(), long_way_.data() + y.size(), shortcut_ ? short_way_.data() : x.data(), y.data(),
+                   [](T body, T other) { return relu::value(body + other); });
+  }
+
+  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
+                matrix_view<T> dx) {
+    std::size_t const rows = x.shape(0);
+    // The body may use its derivatives up; the shortcut wants them as well.
+    for (std::size_t i = 0; i != y.size(); ++i) {
+      dy.data()[i] *= relu::slope(y.data()[i]);
+      body_slopes_.data()[i] = dy.data()[i];
+    }
+    body_.backward(how, x, first_rows(long_way_, rows), first_rows(body_slopes_, rows), dx);
+    T const* more = dy.data();
+    if (shortcut_) {
+      auto const onward = dx.shape(1) == 0 ? dx : first_rows(inputs_slopes_, rows);
+      shortcut_->backward(how, x, first_rows(short_way_, rows), dy, onward);
+      more = inputs_slopes_.data();
+    }
+    std::transform(dx.data(), dx.data() + dx.size(), more, dx.data(), [](T one, T other) { return one + other; });
+  }
+
+ private:
+  sequence<T> body_;
+  std::optional<sequence<T>> shortcut_;
+  matrix<T> long_way_;       // the body's values
+  matrix<T> short_way_;      // the shortcut's
+  matrix<T> body_slopes_;    // derivative by the body's values
+  matrix<T> inputs_slopes_;  // derivative by x along the shortcut
+};
+
+}  // namespace tutti::nn

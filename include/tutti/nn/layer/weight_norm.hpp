@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/layer/concept.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn {
+
+template <class T>
+class any_layer;
+
+/// A layer whose weights w are learned as a direction v and a length g for each unit: w = g v / |v|.
+///
+/// Salimans, Kingma, "Weight normalization", NIPS 2016.
+/// Cost: two passes over the weights each way, besides the layer's own.
+template <class T>
+class weight_norm {
+ public:
+  using value_type = T;
+
+  /// @pre the layer has weights: a dense one or a convolution
+  explicit weight_norm(any_layer<T> inner) {
+    expects(inner.weights().units != 0, "weight_norm: a layer with weights, dense or a convolution");
+    inner_.push_back(std::move(inner));
+  }
+
+  [[nodiscard]] std::size_t inputs() const { return inner_.front().inputs(); }
+  [[nodiscard]] std::size_t outputs() const { return inner_.front().outputs(); }
+  [[nodiscard]] std::size_t parameters() const {
+    auto const w = inner_.front().weights();
+    return inner_.front().parameters() + w.blocks * w.units;
+  }
+  [[nodiscard]] std::size_t statistics() const { return inner_.front().statistics(); }
+  [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
+
+  /// The vectors hold v, what else the layer learns, then g.
+  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
+    expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
+            "weight_norm: bind takes exactly parameters() numbers");
+    parameters_ = parameters;
+    gradients_ = gradients;
+    made_.resize(inner_.front().parameters());
+    slopes_.resize(made_.size());
+    sums_.resize(2 * inner_.front().weights().units);
+    inner_.front().bind(made_, slopes_, statistics);
+  }
+
+  /// Directions as the layer chooses its weights, lengths so that w = v.
+  void initialise(random_sequence& random) {
+    inner_.front().initialise(random);
+    std::ranges::copy(made_, parameters_.begin());
+    for_each_block([&](block const& b) {
+      measure(b);
+      std::transform(squares(), squares() + b.units, b.lengths, [](T square) { return std::sqrt(square); });
+    });
+  }
+
+  void reserve(std::size_t rows) { inner_.front().reserve(rows); }
+
+  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+    std::ranges::copy(parameters_.first(made_.size()), made_.begin());
+    for_each_block([&](block const& b) {
+      measure(b);
+      for (std::size_t i = 0; i != b.length; ++i) {
+        for (std::size_t u = 0; u != b.units; ++u) {
+          made_[b.first + i * b.units + u] *= b.lengths[u] / std::sqrt(squares()[u]);
+        }
+      }
+    });
+    inner_.front().forward(how, x, y);
+  }
+
+  /// With n = v / |v|: dg = dw n, dv = g / |v| (dw - dg n).
+  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
+                matrix_view<T> dx) {
+    inner_.front().backward(how, x, y, dy, dx);
+    std::ranges::copy(slopes_, gradients_.begin());
+    for_each_block([&](block const& b) {
+      measure(b);
+      T* const products = squares() + b.units;
+      std::fill_n(products, b.units, T{0});
+      T const* const v = parameters_.data() + b.first;
+      T* const slope = gradients_.data() + b.first;
+      for (std::size_t i = 0; i != b.length * b.units; ++i) {
+        products[i % b.units] += slope[i] * v[i];
+      }
+      for (std::size_t u = 0; u != b.units; ++u) {
+        gradients_[made_.size() + b.number * b.units + u] = products[u] / std::sqrt(squares()[u]);
+      }
+      for (std::size_t i = 0; i != b.length * b.units; ++i) {
+        std::size_t const u = i % b.units;
+        slope[i] = b.lengths[u] / std::sqrt(squares()[u]) * (slope[i] - v[i] * products[u] / squares()[u]);
+      }
+    });
+  }
+
+ private:
+  struct block {
+    std::size_t number;
+    std::size_t first;  // of its numbers among the parameters
+    std::size_t length;
+    std::size_t units;
+    T* lengths;  // g
+  };
+
+  [[nodiscard]] T* squares() noexcept { return sums_.data(); }
+
+  template <class F>
+  void for_each_block(F const& f) {
+    auto const w = inner_.front().weights();
+    for (std::size_t b = 0; b != w.blocks; ++b) {
+      f(block{b, b * w.length * w.units, w.length, w.units, parameters_.data() + made_.size() + b * w.units});
+    }
+  }
+
+  /// The squares of the units' lengths |v|.
+  void measure(block const& b) {
+    std::fill_n(squares(), b.units, T{0});
+    T const* v = parameters_.data() + b.first;
+    for (std::size_t i = 0; i != b.length; ++i, v += b.units) {
+      for (std::size_t u = 0; u != b.units; ++u) {
+        squares()[u] += v[u] * v[u];
+      }
+    }
+  }
+
+  std::vector<any_layer<T>> inner_;  // one
+  std::span<T> parameters_;
+  std::span<T> gradients_;
+  std::vector<T> made_;    // the layer's own parameters
+  std::vector<T> slopes_;  // its gradients
+  std::vector<T> sums_;    // a square and a product for each unit
+};
+
+}  // namespace tutti::nn

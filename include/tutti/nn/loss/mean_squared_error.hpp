@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/loss/score.hpp>
+#include <tutti/nn/tensor.hpp>
+
+#include <cstddef>
+
+namespace tutti::nn {
+
+/// The mean over a row's columns of (prediction - target)^2, the loss of regressions.
+struct mean_squared_error {
+  /// The sum over rows; `correct` stays 0.
+  /// @pre one target per prediction
+  template <class T>
+  [[nodiscard]] static score<T> measure(matrix_view<T> const& predictions, matrix_view<T const> const& targets) {
+    expects(targets.shape() == predictions.shape(), "mean_squared_error: one target per prediction");
+    T sum = 0;
+    for (std::size_t i = 0; i != predictions.size(); ++i) {
+      T const difference = predictions.data()[i] - targets.data()[i];
+      sum += difference * difference;
+    }
+    return {sum / static_cast<T>(predictions.shape(1)), T{0}};
+  }
+
+  /// As measure; besides, writes `scale` times the derivative of the loss by each prediction. A mean
+  /// over a batch of B rows, wherever they are computed, has scale 1 / B.
+  template <class T>
+  static score<T> differentiate(matrix_view<T> const& predictions, matrix_view<T const> const& targets, T scale,
+                                matrix_view<T> derivatives) {
+    expects(derivatives.shape() == predictions.shape(), "mean_squared_error: one derivative per prediction");
+    T const factor = T{2} * scale / static_cast<T>(predictions.shape(1));
+    auto const result = measure<T>(predictions, targets);
+    for (std::size_t i = 0; i != predictions.size(); ++i) {
+      derivatives.data()[i] = factor * (predictions.data()[i] - targets.data()[i]);
+    }
+    return result;
+  }
+};
+
+}  // namespace tutti::nn

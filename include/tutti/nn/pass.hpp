@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tutti::nn {
+
+/// Adds numbers up over all ranks, in place: how layers whose value depends on the whole batch reach
+/// the samples of other ranks, without knowing ranks. The default leaves them to this rank alone.
+template <class T>
+class rank_sum {
+ public:
+  constexpr rank_sum() noexcept = default;
+
+  /// @param adder has `sum(std::span<T>)`, as a strategy does, and outlives this
+  template <class Adder>
+  constexpr explicit rank_sum(Adder& adder) noexcept
+      : adder_(&adder), sum_([](void* at, std::span<T> numbers) { static_cast<Adder*>(at)->sum(numbers); }) {}
+
+  void operator()(std::span<T> numbers) const {
+    if (sum_ != nullptr) {
+      sum_(adder_, numbers);
+    }
+  }
+
+ private:
+  void* adder_ = nullptr;
+  void (*sum_)(void*, std::span<T>) = nullptr;
+};
+
+/// What a model's layers are to know about a batch besides its numbers.
+template <class T>
+struct pass {
+  bool training = false;      ///< not so: dropout drops nothing, batch normalisation uses what it has seen
+  std::uint64_t step = 0;     ///< of the training: random masks differ from step to step
+  std::size_t first_row = 0;  ///< place of the batch's first row in the batch of all ranks
+  rank_sum<T> sum = {};       ///< for statistics over the batch of all ranks
+};
+
+}  // namespace tutti::nn

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/shape.hpp>
+
+#include <cstddef>
+
+namespace tutti::nn {
+
+/// A square that moves over an image: its side, how far it moves at a time, and how many pixels the
+/// image is thought to be continued by on each side.
+struct window {
+  std::size_t side = 1;
+  std::size_t stride = 1;
+  std::size_t padding = 0;
+
+  /// How many places it takes along so many pixels.
+  [[nodiscard]] constexpr std::size_t places(std::size_t pixels) const noexcept {
+    return (pixels + 2 * padding - side) / stride + 1;
+  }
+
+  /// The image of so many channels that has a pixel for each place.
+  /// @pre the window fits into the padded image, and is larger than the padding
+  [[nodiscard]] constexpr image_shape over(image_shape const& image, std::size_t channels) const {
+    expects(side > 0 && stride > 0 && padding < side,
+            "window: a side and a stride of at least 1, a padding below the side");
+    expects(image.rows + 2 * padding >= side && image.columns + 2 * padding >= side,
+            "window: it does not fit into the image");
+    return {channels, places(image.rows), places(image.columns)};
+  }
+
+  friend constexpr bool operator==(window const&, window const&) = default;
+};
+
+}  // namespace tutti::nn

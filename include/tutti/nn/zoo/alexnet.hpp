@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/zoo/stack.hpp>
+
+namespace tutti::nn {
+
+/// Krizhevsky, Sutskever, Hinton, "ImageNet classification with deep convolutional neural networks",
+/// NIPS 2012, with its groups, and without its local response normalisation, which learns nothing:
+/// 60,965,224 parameters for 224 x 224 and 1000 classes. Small images get a form with smaller maps
+/// and one dense layer, 2,472,266 parameters for CIFAR-10.
+template <class T>
+[[nodiscard]] std::vector<any_layer<T>> alexnet(image_shape const& image, std::size_t classes) {
+  stack<T> s(image);
+  s.add_input();
+  if (image.rows <= small_image) {
+    s.template add<conv2d<T, relu>>(convolution{64, {11, 4, 5}});
+    s.template add<max_pool<T>>(window{2, 2});
+    s.template add<conv2d<T, relu>>(convolution{192, {5, 1, 2}});
+    s.template add<max_pool<T>>(window{2, 2});
+    s.template add<conv2d<T, relu>>(convolution{384, {3, 1, 1}});
+    s.template add<conv2d<T, relu>>(convolution{256, {3, 1, 1}});
+    s.template add<conv2d<T, relu>>(convolution{256, {3, 1, 1}});
+    s.template add<max_pool<T>>(window{2, 2});
+    return s.template add_dense<identity>(classes).take();
+  }
+  s.template add<conv2d<T, relu>>(convolution{96, {11, 4, 2}});
+  s.template add<max_pool<T>>(window{3, 2});
+  s.template add<conv2d<T, relu>>(convolution{256, {5, 1, 2}, 2});
+  s.template add<max_pool<T>>(window{3, 2});
+  s.template add<conv2d<T, relu>>(convolution{384, {3, 1, 1}});
+  s.template add<conv2d<T, relu>>(convolution{384, {3, 1, 1}, 2});
+  s.template add<conv2d<T, relu>>(convolution{256, {3, 1, 1}, 2});
+  s.template add<max_pool<T>>(window{3, 2});
+  for (int i = 0; i != 2; ++i) {
+    s.add_dropout(0.5).template add_dense<relu>(4096);
+  }
+  return s.template add_dense<identity>(classes).take();
+}
+
+}  // namespace tutti::nn

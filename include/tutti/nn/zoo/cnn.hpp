@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/zoo/stack.hpp>
+
+namespace tutti::nn {
+
+/// A small convolutional network: two convolutions of 32 and 64 channels, each followed by the largest
+/// of four, then 128 units and dropout.
+template <class T>
+[[nodiscard]] std::vector<any_layer<T>> cnn(image_shape const& image, std::size_t classes) {
+  stack<T> s(image);
+  s.add_input();
+  for (std::size_t const channels : {std::size_t{32}, std::size_t{64}}) {
+    s.template add<conv2d<T, relu>>(convolution{channels, {3, 1, 1}});
+    s.template add<max_pool<T>>(window{2, 2});
+  }
+  s.template add_dense<relu>(128).add_dropout(0.5).template add_dense<identity>(classes);
+  return s.take();
+}
+
+}  // namespace tutti::nn

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/zoo/stack.hpp>
+
+namespace tutti::nn {
+
+/// LeCun, Bottou, Bengio, Haffner, "Gradient-based learning applied to document recognition", Proc.
+/// IEEE 86, 1998, in its usual form: every map of the third layer sees all of the second, rectifiers,
+/// and the largest of four. 61,706 parameters for 28 x 28 (padded to 32 x 32) and 10 classes.
+template <class T>
+[[nodiscard]] std::vector<any_layer<T>> lenet5(image_shape const& image, std::size_t classes) {
+  stack<T> s(image);
+  s.add_input();
+  s.template add<conv2d<T, relu>>(convolution{6, {5, 1, image.rows < 32 ? std::size_t{2} : std::size_t{0}}});
+  s.template add<max_pool<T>>(window{2, 2});
+  s.template add<conv2d<T, relu>>(convolution{16, {5}});
+  s.template add<max_pool<T>>(window{2, 2});
+  s.template add_dense<relu>(120).template add_dense<relu>(84).template add_dense<identity>(classes);
+  return s.take();
+}
+
+}  // namespace tutti::nn

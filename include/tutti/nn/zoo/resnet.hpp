@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/zoo/stack.hpp>
+
+#include <array>
+
+namespace tutti::nn {
+
+namespace detail {
+
+/// Adds a block whose body is given. A shortcut between images of different shapes is a projection.
+template <class T>
+void add_block(stack<T>& s, stack<T> body, std::size_t stride) {
+  stack<T> shortcut(s.shape());
+  if (body.shape() != s.shape()) {
+    shortcut.template add_normalised<identity>(body.shape().channels, {1, stride});
+  }
+  auto const made = body.shape();
+  s.add_residual(body.take(), shortcut.take(), made);
+}
+
+template <class T>
+void add_basic_block(stack<T>& s, std::size_t channels, std::size_t stride) {
+  stack<T> body(s.shape());
+  body.template add_normalised<relu>(channels, {3, stride, 1});
+  body.template add_normalised<identity>(channels, {3, 1, 1});
+  add_block(s, std::move(body), stride);
+}
+
+/// The stride is the middle convolution's, as in every implementation that reports accuracies today.
+template <class T>
+void add_bottleneck(stack<T>& s, std::size_t channels, std::size_t stride) {
+  stack<T> body(s.shape());
+  body.template add_normalised<relu>(channels, {1});
+  body.template add_normalised<relu>(channels, {3, stride, 1});
+  body.template add_normalised<identity>(4 * channels, {1});
+  add_block(s, std::move(body), stride);
+}
+
+}  // namespace detail
+
+/// He, Zhang, Ren, Sun, "Deep residual learning for image recognition", CVPR 2016: 25,557,032
+/// parameters with 50 layers, 44,549,160 with 101 and 60,192,808 with 152, for 224 x 224 and 1000
+/// classes. Small images keep their size in the first layer, a 3 x 3 convolution.
+/// @pre depth is 50, 101 or 152
+template <class T>
+[[nodiscard]] std::vector<any_layer<T>> resnet(std::size_t depth, image_shape const& image, std::size_t classes) {
+  expects(depth == 50 || depth == 101 || depth == 152, "resnet: there is one of 50, of 101 and of 152 layers");
+  std::array<std::size_t, 4> const blocks{3, depth == 152 ? std::size_t{8} : std::size_t{4},
+                                          depth == 50    ? std::size_t{6}
+                                          : depth == 101 ? std::size_t{23}
+                                                         : std::size_t{36},
+                                          3};
+  stack<T> s(image);
+  s.add_input();
+  if (image.rows <= small_image) {
+    s.template add_normalised<relu>(64, {3, 1, 1});
+  } else {
+    s.template add_normalised<relu>(64, {7, 2, 3});
+    s.template add<max_pool<T>>(window{3, 2, 1});
+  }
+  for (std::size_t stage = 0; stage != blocks.size(); ++stage) {
+    for (std::size_t i = 0; i != blocks[stage]; ++i) {
+      detail::add_bottleneck(s, std::size_t{64} << stage, i == 0 && stage != 0 ? 2 : 1);
+    }
+  }
+  return s.add_mean().template add_dense<identity>(classes).take();
+}
+
+/// The same paper's networks for CIFAR-10, of 6 n + 2 layers in three stages of 16, 32 and 64 channels,
+/// with projections where the size changes: 272,474 parameters with 20 layers.
+/// @pre depth = 6 n + 2, n > 0
+template <class T>
+[[nodiscard]] std::vector<any_layer<T>> small_resnet(std::size_t depth, image_shape const& image, std::size_t classes) {
+  expects(depth > 2 && depth % 6 == 2, "small_resnet: 6 n + 2 layers, such as 20");
+  stack<T> s(image);
+  s.add_input();
+  s.template add_normalised<relu>(16, {3, 1, 1});
+  for (std::size_t stage = 0; stage != 3; ++stage) {
+    for (std::size_t i = 0; i != (depth - 2) / 6; ++i) {
+      detail::add_basic_block(s, std::size_t{16} << stage, i == 0 && stage != 0 ? 2 : 1);
+    }
+  }
+  return s.add_mean().template add_dense<identity>(classes).take();
+}
+
+}  // namespace tutti::nn

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/any_layer.hpp>
+#include <tutti/nn/shape.hpp>
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn {
+
+/// Layers one after another, each for the image that the one before it gives.
+template <class T>
+class stack {
+ public:
+  explicit stack(image_shape const& image) : shape_(image) {}
+
+  /// Adds a Layer(image, what...).
+  template <class Layer, class... What>
+  stack& add(What const&... what) {
+    Layer made(shape_, what...);
+    shape_ = made.output_shape();
+    layers_.emplace_back(std::move(made));
+    return *this;
+  }
+
+  /// A convolution without bias, and batch normalisation.
+  template <class Activation>
+  stack& add_normalised(std::size_t channels, window const& over) {
+    add<conv2d<T>>(convolution{.channels = channels, .over = over, .bias = false});
+    return add<batch_norm<T, Activation>>();
+  }
+
+  template <class Activation>
+  stack& add_dense(std::size_t outputs) {
+    layers_.emplace_back(dense<T, Activation>(shape_.size(), outputs));
+    shape_ = {outputs, 1, 1};
+    return *this;
+  }
+
+  stack& add_dropout(double probability) {
+    layers_.emplace_back(dropout<T>(shape_.size(), probability));
+    return *this;
+  }
+
+  /// Where images come as data sets hold them.
+  stack& add_input() { return shape_.channels == 1 ? *this : add<channels_last<T>>(); }
+
+  /// The mean of each channel.
+  /// @pre the image is square
+  stack& add_mean() { return add<average_pool<T>>(window{shape_.rows, shape_.rows, 0}); }
+
+  stack& add_residual(std::vector<any_layer<T>> body, std::vector<any_layer<T>> shortcut, image_shape const& made) {
+    layers_.emplace_back(residual<T>(std::move(body), std::move(shortcut)));
+    shape_ = made;
+    return *this;
+  }
+
+  [[nodiscard]] image_shape const& shape() const noexcept { return shape_; }
+  [[nodiscard]] std::vector<any_layer<T>> take() { return std::move(layers_); }
+
+ private:
+  image_shape shape_;  // of what the last layer gives
+  std::vector<any_layer<T>> layers_;
+};
+
+/// Images up to this side are of the size of CIFAR-10's; models made for 224 x 224 have forms of their
+/// own for them.
+inline constexpr std::size_t small_image = 64;
+
+}  // namespace tutti::nn

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/zoo/stack.hpp>
+
+#include <array>
+
+namespace tutti::nn {
+
+/// Simonyan, Zisserman, "Very deep convolutional networks for large-scale image recognition", ICLR
+/// 2015: 138,357,544 parameters with 16 layers and 143,667,240 with 19, for 224 x 224 and 1000
+/// classes. Small images get batch normalisation and one dense layer: 14,724,042 and 20,035,018
+/// parameters for CIFAR-10.
+/// @pre depth is 16 or 19
+template <class T>
+[[nodiscard]] std::vector<any_layer<T>> vgg(std::size_t depth, image_shape const& image, std::size_t classes) {
+  expects(depth == 16 || depth == 19, "vgg: there is one of 16 layers and one of 19");
+  bool const small = image.rows <= small_image;
+  stack<T> s(image);
+  s.add_input();
+  std::size_t const later = depth == 16 ? 3 : 4;
+  constexpr std::array<std::size_t, 5> channels{64, 128, 256, 512, 512};
+  for (std::size_t stage = 0; stage != channels.size(); ++stage) {
+    for (std::size_t i = 0; i != (stage < 2 ? 2 : later); ++i) {
+      if (small) {
+        s.template add_normalised<relu>(channels[stage], {3, 1, 1});
+      } else {
+        s.template add<conv2d<T, relu>>(convolution{channels[stage], {3, 1, 1}});
+      }
+    }
+    s.template add<max_pool<T>>(window{2, 2});
+  }
+  for (int i = 0; i != (small ? 0 : 2); ++i) {
+    s.template add_dense<relu>(4096).add_dropout(0.5);
+  }
+  return s.template add_dense<identity>(classes).take();
+}
+
+}  // namespace tutti::nn

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_zoo
+#include <tutti/nn/gradient_sizes.hpp>
+#include <tutti/nn/zoo/alexnet.hpp>
+#include <tutti/nn/zoo/cnn.hpp>
+#include <tutti/nn/zoo/lenet5.hpp>
+#include <tutti/nn/zoo/mlp.hpp>
+#include <tutti/nn/zoo/resnet.hpp>
+#include <tutti/nn/zoo/vgg.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <numeric>
+#include <vector>
+
+namespace nn = tutti::nn;
+
+namespace {
+
+using layers = std::vector<nn::any_layer<float>>;
+
+constexpr nn::image_shape imagenet{3, 224, 224};
+constexpr nn::image_shape cifar{3, 32, 32};
+
+struct expected {
+  char const* name;
+  layers model;
+  nn::image_shape image;
+  std::size_t classes;
+  std::size_t parameters;
+};
+
+/// The counts of the papers, and of the implementations that everybody compares with.
+std::vector<expected> zoo() {
+  constexpr nn::image_shape digit{1, 28, 28};
+  constexpr std::array<std::size_t, 2> hidden{256, 128};
+  return {
+      {"mlp", nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), digit, 10, 235'146},
+      {"lenet5", nn::lenet5<float>(digit, 10), digit, 10, 61'706},
+      {"lenet5, cifar", nn::lenet5<float>(cifar, 10), cifar, 10, 62'006},
+      {"cnn", nn::cnn<float>(digit, 10), digit, 10, 421'642},
+      {"alexnet", nn::alexnet<float>(imagenet, 1000), imagenet, 1000, 60'965'224},
+      {"alexnet, cifar", nn::alexnet<float>(cifar, 10), cifar, 10, 2'472'266},
+      {"vgg16", nn::vgg<float>(16, imagenet, 1000), imagenet, 1000, 138'357'544},
+      {"vgg19", nn::vgg<float>(19, imagenet, 1000), imagenet, 1000, 143'667'240},
+      {"vgg16, cifar", nn::vgg<float>(16, cifar, 10), cifar, 10, 14'724'042},
+      {"vgg19, cifar", nn::vgg<float>(19, cifar, 10), cifar, 10, 20'035'018},
+      {"resnet50", nn::resnet<float>(50, imagenet, 1000), imagenet, 1000, 25'557'032},
+      {"resnet101", nn::resnet<float>(101, imagenet, 1000), imagenet, 1000, 44'549'160},
+      {"resnet152", nn::resnet<float>(152, imagenet, 1000), imagenet, 1000, 60'192'808},
+      {"resnet50, cifar", nn::resnet<float>(50, cifar, 10), cifar, 10, 23'520'842},
+      {"resnet20", nn::small_resnet<float>(20, cifar, 10), cifar, 10, 272'474},
+  };
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(models_have_as_many_parameters_as_published) {
+  for (auto const& [name, model, image, classes, parameters] : zoo()) {
+    BOOST_TEST(nn::count_parameters(model) == parameters, name);
+    BOOST_TEST(model.front().inputs() == image.size(), name);
+    BOOST_TEST(model.back().outputs() == classes, name);
+    BOOST_CHECK_NO_THROW(nn::sequence<float>{model});  // each layer takes what the one before gives
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gradients_are_of_the_sizes_that_communication_is_measured_with) {
+  auto const mebibytes = [](layers const& model) { return nn::count_parameters(model) * sizeof(float) >> 20U; };
+  BOOST_TEST(mebibytes(nn::alexnet<float>(imagenet, 1000)) == 232U);
+  BOOST_TEST(mebibytes(nn::vgg<float>(16, imagenet, 1000)) == 527U);
+  BOOST_TEST(mebibytes(nn::vgg<float>(19, imagenet, 1000)) == 548U);
+  BOOST_TEST(mebibytes(nn::resnet<float>(50, imagenet, 1000)) == 97U);
+  BOOST_TEST(mebibytes(nn::resnet<float>(152, imagenet, 1000)) == 229U);
+}
+
+BOOST_AUTO_TEST_CASE(gradient_sizes_are_those_of_the_layers_within_blocks) {
+  for (auto const& one : zoo()) {
+    auto const sizes = nn::gradient_sizes<float>(one.model);
+    BOOST_TEST(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}) == one.parameters, one.name);
+  }
+  // 53 convolutions with a normalisation each, and a dense layer.
+  auto const sizes = nn::gradient_sizes<float>(nn::resnet<float>(50, imagenet, 1000));
+  BOOST_TEST(sizes.size() == 53U * 2 + 1);
+  BOOST_TEST(sizes[0] == 7U * 7 * 3 * 64);
+  BOOST_TEST(sizes[1] == 2U * 64);
+  BOOST_TEST(sizes.back() == 2049U * 1000);
+}
+
+BOOST_AUTO_TEST_CASE(models_that_do_not_exist_are_refused) {
+  BOOST_CHECK_THROW((void)nn::vgg<float>(17, cifar, 10), tutti::precondition_error);
+  BOOST_CHECK_THROW((void)nn::resnet<float>(20, cifar, 10), tutti::precondition_error);
+  BOOST_CHECK_THROW((void)nn::small_resnet<float>(21, cifar, 10), tutti::precondition_error);
+}
