@@ -16,6 +16,7 @@ struct options {
   std::string topology = "ring";
   std::string data = "builtin";
   std::size_t samples = 20000;  ///< of the built-in digits
+  std::string model = "mlp";
   std::vector<std::size_t> hidden{256, 128};
   std::string activation = "relu";
   std::size_t batch_per_rank = 0;  ///< 0: settings.batch is the batch of all ranks

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session.hpp"
 
+#include "network.hpp"
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/report/json.hpp>
 #include <tutti/nn/report/svg.hpp>
-#include <tutti/nn/zoo/mlp.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -29,26 +29,13 @@ nn::settings settings_for(job const& work, std::size_t ranks) {
 }
 
 nn::model<float> model_for(job const& work) {
-  auto const activation = work.asked.activation == "tanh"      ? nn::hidden_activation::tanh
-                          : work.asked.activation == "sigmoid" ? nn::hidden_activation::sigmoid
-                                                               : nn::hidden_activation::relu;
-  auto const& training = work.data.training;
-  return nn::model<float>(nn::mlp<float>(training.features(), work.asked.hidden, training.classes, activation),
-                          nn::replica::attached);
+  return nn::model<float>(network_for(work.asked, work.data.training), nn::replica::attached);
 }
 
 /// "32", or "32 or 33" where the ranks do not divide the batch.
 std::string shard_sizes(std::size_t batch, std::size_t ranks) {
   auto const small = std::to_string(batch / ranks);
   return batch % ranks == 0 ? small : small + " or " + std::to_string(batch / ranks + 1);
-}
-
-std::string shape(nn::dataset const& data, std::vector<std::size_t> const& hidden) {
-  std::string text = std::to_string(data.features());
-  for (auto const size : hidden) {
-    text.append("-").append(std::to_string(size));
-  }
-  return text.append("-").append(std::to_string(data.classes));
 }
 
 void write(std::string const& path, std::string const& text) {
@@ -97,8 +84,7 @@ void session::introduce() const {
   std::printf("data   %s: %zu training and %zu test images of %zu x %zu pixels\n",
               asked.data == "builtin" ? "built-in digits" : asked.data.c_str(), training.size(), test.size(),
               training.shape.rows, training.shape.columns);
-  std::printf("model  %s, %s, %zu parameters\n", shape(training, asked.hidden).c_str(), asked.activation.c_str(),
-              model_.parameters().size());
+  std::printf("model  %s, %zu parameters\n", describe_network(asked, training).c_str(), model_.parameters().size());
   std::printf("world  %zu %s, %s, %s\n", names_.size(), names_.size() == 1 ? "rank" : "ranks", transport_.c_str(),
               asked.topology.c_str());
   std::printf("batch  %zu in all, %s per rank\n", settings_.batch, shard_sizes(settings_.batch, names_.size()).c_str());
@@ -134,6 +120,7 @@ void session::finish() const {
                      {"data", asked.data},
                      {"training_images", work_.data.training.size()},
                      {"test_images", work_.data.test.size()},
+                     {"model", asked.model},
                      {"hidden", asked.hidden},
                      {"activation", asked.activation},
                      {"parameters", model_.parameters().size()},

@@ -41,14 +41,15 @@ options read_options(int argc, char** argv) {
   options o;
   std::string hidden = "256,128";
   CLI::App app{
-      "Trains a multilayer perceptron to read digits, on several ranks at once: each computes the gradient\n"
-      "of its part of a batch, an allreduce adds them up, and all weights stay equal, bit for bit."};
+      "Trains a network to recognise images, on several ranks at once: each computes the gradient of its\n"
+      "part of a batch, an allreduce adds them up, and all weights stay equal, bit for bit."};
   app.footer(
       "Examples:\n"
-      "  train_mlp                                          built-in digits, 4 threads, ring\n"
-      "  train_mlp --data mnist --plot training.svg         the four files of MNIST in the folder mnist\n"
-      "  train_mlp --transport tcp --topology binary_tree   4 processes that talk over sockets\n"
-      "  mpirun -n 4 train_mlp --transport tcp              under a launcher, on one host or several\n"
+      "  train                                              built-in digits, 4 threads, ring\n"
+      "  train --data mnist --plot training.svg             the four files of MNIST in the folder mnist\n"
+      "  train --model lenet5 --data mnist                  a convolutional network\n"
+      "  train --transport tcp --topology binary_tree       4 processes that talk over sockets\n"
+      "  mpirun -n 4 train --transport tcp                  under a launcher, on one host or several\n"
       "\n"
       "Under a launcher (torchrun, Open MPI, MPICH, Slurm, or TUTTI_RANK, TUTTI_SIZE and\n"
       "TUTTI_MASTER_ADDR) the process joins the launcher's world instead of starting one.");
@@ -67,8 +68,9 @@ options read_options(int argc, char** argv) {
                  "A folder with MNIST's four files or batches of CIFAR-10, plain or .gz; or builtin, drawn digits");
   app.add_option("--samples", o.samples, "Training images to draw, with --data builtin")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
-  app.add_option("--hidden", hidden, "Sizes of the hidden layers, or none for a linear model");
-  app.add_option("--activation", o.activation, "Of the hidden layers")
+  app.add_option("--model", o.model, "What to train")->check(CLI::IsMember({"mlp", "lenet5", "cnn", "resnet20"}));
+  app.add_option("--hidden", hidden, "Sizes of the mlp's hidden layers, or none for a linear model");
+  app.add_option("--activation", o.activation, "Of the mlp's hidden layers")
       ->check(CLI::IsMember({"relu", "tanh", "sigmoid"}));
 
   auto& s = o.settings;
@@ -84,8 +86,10 @@ options read_options(int argc, char** argv) {
   app.add_option("--lr-end", s.last_rate, "Learning rate of the last step, if --schedule is linear or cosine")
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("--momentum", s.momentum, "Share of the last step that is repeated")->check(CLI::Range(0.0, 0.9999));
+  app.add_flag("--synchronised-statistics", s.synchronised_statistics,
+               "Batch normalisation over the batch of all ranks, instead of each rank's part");
   app.add_option("--seed", s.seed, "Of the initial weights, the order of images and the built-in digits");
-  app.add_option("--threads-per-rank", o.threads, "Threads of the matrix products")->check(CLI::Range(1, 1024));
+  app.add_option("--threads-per-rank", o.threads, "Threads that compute in each rank")->check(CLI::Range(1, 1024));
 
   training_options training(app, s);
 

@@ -51,7 +51,7 @@ bool report_failures(outcomes const& ranks) {
       said = said || (!ranks[before].has_value() && ranks[before].failure().text == text);
     }
     if (!said) {
-      std::fprintf(stderr, "train_mlp: rank %zu: %s\n", r, text.c_str());
+      std::fprintf(stderr, "train: rank %zu: %s\n", r, text.c_str());
     }
   }
   return failed;
@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
     std::fflush(stdout);  // or every forked rank inherits what is still unwritten
     return report_failures(train(work)) ? EXIT_FAILURE : EXIT_SUCCESS;
   } catch (std::exception const& e) {
-    std::fprintf(stderr, "train_mlp: %s\n", e.what());
+    std::fprintf(stderr, "train: %s\n", e.what());
     return EXIT_FAILURE;
   }
 }

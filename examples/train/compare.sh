@@ -4,7 +4,7 @@
 # Trains once for every pair of a transport and a topology, and compares: the best and the worst test
 # accuracy, and whether the loss curves of one topology are the same, bit for bit, on every transport.
 #
-#     sh compare.sh build/examples/train_mlp --data mnist
+#     sh compare.sh build/examples/train --data mnist
 #
 # The arguments after the program go to it. TRANSPORTS and TOPOLOGIES choose others than all. Ends with
 # status 1 if two curves differ that must not, or if two accuracies differ by more than SPREAD points.

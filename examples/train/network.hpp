@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "options.hpp"
+#include <tutti/nn/any_layer.hpp>
+#include <tutti/nn/data/dataset.hpp>
+
+#include <string>
+#include <vector>
+
+/// The layers of the model that is asked for, for these images.
+std::vector<tutti::nn::any_layer<float>> network_for(options const& asked, tutti::nn::dataset const& images);
+
+/// In words, such as "784-256-128-10, relu".
+std::string describe_network(options const& asked, tutti::nn::dataset const& images);
