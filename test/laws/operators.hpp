@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -82,31 +84,48 @@ template <class T>
   }
 }
 
-template <class T>
-[[nodiscard]] std::vector<T> contributions(rank_type r, std::size_t count, std::size_t k) {
-  std::vector<T> v;
-  v.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    v.push_back(contribution<T>(r, i, k));
+/// make(), worked out once a thread for each key: what operators are compared with is the same over every topology,
+/// segment and root, and working it out again for each would take longer than the operators.
+template <class T, class Make>
+[[nodiscard]] std::vector<T> const& once(std::array<std::size_t, 3> const& key, Make make) {
+  thread_local std::map<std::array<std::size_t, 3>, std::vector<T>> known;  // of this Make: a lambda is a type
+  auto const [entry, is_new] = known.try_emplace(key);
+  if (is_new) {
+    entry->second = make();
   }
-  return v;
+  return entry->second;
+}
+
+template <class T>
+[[nodiscard]] std::vector<T> const& contributions(rank_type r, std::size_t count, std::size_t k) {
+  return once<T>({r, count, k}, [&] {
+    std::vector<T> v;
+    v.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      v.push_back(contribution<T>(r, i, k));
+    }
+    return v;
+  });
 }
 
 /// The sequential answer, in rank order.
 template <class R>
-[[nodiscard]] std::vector<typename R::value_type> sequential(R const& r, rank_type n, std::size_t count,
-                                                             std::size_t k) {
+  requires std::is_empty_v<R>  // so its type says which one it is
+[[nodiscard]] std::vector<typename R::value_type> const& sequential(R const& r, rank_type n, std::size_t count,
+                                                                    std::size_t k) {
   using T = typename R::value_type;
-  std::vector<T> out;
-  out.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    auto acc = r.lift(contribution<T>(0, i, k));
-    for (rank_type other = 1; other < n; ++other) {
-      acc = r.combine(acc, r.lift(contribution<T>(other, i, k)));
+  return once<T>({n, count, k}, [&] {
+    std::vector<T> out;
+    out.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      auto acc = r.lift(contribution<T>(0, i, k));
+      for (rank_type other = 1; other < n; ++other) {
+        acc = r.combine(acc, r.lift(contribution<T>(other, i, k)));
+      }
+      out.push_back(r.lower(acc, n));
     }
-    out.push_back(r.lower(acc, n));
-  }
-  return out;
+    return out;
+  });
 }
 
 template <class T>
@@ -133,9 +152,8 @@ template <class T>
 template <class Topology>
 [[nodiscard]] std::string wrong(std::string const& what, std::string_view reduction, rank_type n, std::size_t count,
                                 std::size_t segment, rank_type root = 0) {
-  return what + " over " + std::string(Topology::name) + " " + std::string(reduction) + ", n " +
-         std::to_string(n) + ", count " + std::to_string(count) + ", segment " + std::to_string(segment) + ", root " +
-         std::to_string(root);
+  return what + " over " + std::string(Topology::name) + " " + std::string(reduction) + ", n " + std::to_string(n) +
+         ", count " + std::to_string(count) + ", segment " + std::to_string(segment) + ", root " + std::to_string(root);
 }
 
 /// Roots worth trying: the ends, the middle, one more.
