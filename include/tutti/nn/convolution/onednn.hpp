@@ -13,7 +13,7 @@
 
 namespace tutti::nn {
 
-/// Convolution by oneDNN, for float: 1.3 to 2.7 times as fast as matrix products, more where channels are
+/// Convolution by oneDNN, for float: 1.2 to 2.7 times as fast as matrix products, more where channels are
 /// few, because it never writes down what is under each window (docs/training.md). Its kernels take images as they lie
 /// here, the channels of a pixel beside each other; the weights, which are small, are brought into the order that a
 /// kernel prefers whenever it runs.
