@@ -15,11 +15,14 @@
 #include <tutti/transport/tcp.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <pthread.h>
 #include <string>
 #include <string_view>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -28,14 +31,16 @@ namespace {
 
 constexpr std::string_view usage = R"(usage: crowding [name=value...]
 
-  what=time  allreduces of 1 KiB in a row by 1, 2, 4, 8 and 16 ranks, however few the cores are
-  what=idle  the processor time of ranks that wait in an allreduce for one that does not come
-  what=all   both; the default
+  what=time    allreduces of 1 KiB in a row by 1, 2, 4, 8 and 16 ranks, however few the cores are
+  what=idle    the processor time of ranks that wait in an allreduce for one that does not come
+  what=beside  the same allreduces while other programs compute on these cores
+  what=all     all of these; the default
 
   transport=loopback|shared_memory|tcp   the default is all of them
   topology=star|doubling|ring            the default is star
   ranks=1,2,4,8,16                       how many ranks
-  operations=10000 bytes=1024 rounds=3   of what=time; the rounds take turns, their median and their least count
+  others=2                               how many programs compute in what=beside
+  operations=10000 bytes=1024 rounds=3   of both; the rounds take turns, their median and their least count
 )";
 
 double median(std::vector<double> v) {
@@ -51,6 +56,35 @@ struct plan {
   std::size_t operations;
   std::size_t count;
   std::size_t rounds;
+  std::size_t others;
+};
+
+/// So many processes that compute, for as long as it lives.
+class computing_others {
+ public:
+  explicit computing_others(std::size_t n) {
+    for (; n > 0; --n) {
+      pids_.push_back(::fork());
+      if (pids_.back() == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (bool volatile forever = true; forever;) {
+        }
+      }
+    }
+  }
+  computing_others(computing_others const&) = delete;
+  computing_others& operator=(computing_others const&) = delete;
+  ~computing_others() {
+    for (pid_t const pid : pids_) {
+      if (pid > 0) {
+        ::kill(pid, SIGKILL);
+        ::waitpid(pid, nullptr, 0);
+      }
+    }
+  }
+
+ private:
+  std::vector<pid_t> pids_;
 };
 
 /// Calls f with the topology of that name.
@@ -224,13 +258,14 @@ void report_idleness(plan const& p) {
 }
 
 plan read(bench::settings const& s) {
-  plan p{.what = std::string(s.one_of("what", {"all", "time", "idle"})),
+  plan p{.what = std::string(s.one_of("what", {"all", "time", "idle", "beside"})),
          .transport = std::string(s.one_of("transport", {"all", "loopback", "shared_memory", "tcp"})),
          .topology = std::string(s.one_of("topology", {"star", "doubling", "ring"})),
          .ranks = {},
          .operations = s.number("operations", 10000),
          .count = s.number("bytes", 1024) / sizeof(float),
-         .rounds = std::max<std::size_t>(s.number("rounds", 3), 1)};
+         .rounds = std::max<std::size_t>(s.number("rounds", 3), 1),
+         .others = s.number("others", 2)};
   std::istringstream ranks(s.text("ranks", "1,2,4,8,16"));
   for (std::string one; std::getline(ranks, one, ',');) {
     p.ranks.push_back(static_cast<tutti::rank_type>(bench::settings("n=" + one).number("n", 1)));
@@ -253,10 +288,15 @@ int main(int argc, char** argv) try {
     given.add(argv[i]);
   }
   plan const p = read(given);
-  if (p.what != "idle") {
+  if (p.what == "all" || p.what == "time") {
     report_times(p);
   }
-  if (p.what != "time") {
+  if (p.what == "all" || p.what == "beside") {
+    computing_others const others(p.others);
+    std::printf("\nbeside %zu programs that compute:", p.others);
+    report_times(p);
+  }
+  if (p.what == "all" || p.what == "idle") {
     report_idleness(p);
   }
   return 0;

@@ -7,6 +7,7 @@
 #include <tutti/core/expects.hpp>
 #include <tutti/core/extent.hpp>
 #include <tutti/core/host_map.hpp>
+#include <tutti/core/patience.hpp>
 #include <tutti/core/pending.hpp>
 #include <tutti/core/recorder.hpp>
 #include <tutti/core/stream_numbers.hpp>
@@ -93,10 +94,8 @@ class communicator {
   /// Whether this host has more ranks than cores: then waiting must not keep a core busy.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
 
-  /// Whether the next wait goes to sleep at once, because others compute on this rank's core: so for a
-  /// number of waits, of which this is one.
-  [[nodiscard]] bool naps() noexcept { return naps_ > 0 && naps_-- > 0; }
-  void naps(int waits) noexcept { naps_ = waits; }
+  /// What its waits have found out about this rank's core.
+  [[nodiscard]] tutti::patience& patience() noexcept { return patience_; }
 
   /// How long an operation may take before it fails; an operator may set its own.
   [[nodiscard]] duration deadline() const noexcept { return settings_.deadline; }
@@ -228,7 +227,7 @@ class communicator {
   options settings_;
   std::vector<member> members_;
   bool crowded_;
-  int naps_ = 0;
+  tutti::patience patience_;
   Transport transport_;
   host_map hosts_;  ///< empty if the transport knows them
   [[no_unique_address]] Trace trace_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/core/error.hpp>
+#include <tutti/core/patience.hpp>
 #include <tutti/core/time.hpp>
 #include <tutti/transport/concept.hpp>
 
@@ -28,49 +29,47 @@ enum class waited { done, limit, fault };
 /// What the messages of a round may take that a peer answers at once.
 inline constexpr duration longest_spin = std::chrono::microseconds(100);
 
-/// A yield that takes longer was to somebody who computes: among ranks that wait, turns are short.
-inline constexpr duration longest_turn = std::chrono::milliseconds(1);
-/// After that so many waits sleep at once: who wakes up is given the core before who computes; who yields
-/// gets it back when the other's time is over.
-inline constexpr int naps_in_a_row = 1000;
-
-/// Spins for as long as a message takes, unless the peer may be waiting for this very core; yields for as
-/// long as a busy peer may need it. True if `advance` said so.
+/// Spins for as long as a message takes. True if `advance` said so.
 template <class Communicator, class Advance>
-bool wait_awake(Communicator& world, Advance& advance) {
-  auto& transport = world.transport();
+bool wait_spinning(Communicator& world, Advance& advance) {
   time_point begin{};
   for (int i = 0;; ++i) {
     if (advance()) {
       return true;
     }
-    if (world.crowded()) {
-      break;
-    }
     relax();
     if (i % 32 == 31) {
       world.poll();
-      if (transport.fault()) {
+      if (world.transport().fault()) {
         return false;
       }
       time_point const now = steady_now();
       begin = begin == time_point{} ? now : begin;
       if (now - begin > longest_spin) {
-        break;
+        return false;
       }
     }
   }
+}
 
+/// Lets others have their turns on this core, for as long as those are short. True if `advance` said so.
+template <class Communicator, class Advance>
+bool wait_yielding(Communicator& world, Advance& advance, bool has_spun) {
   constexpr int yields = 64;
   for (int i = 0; i < yields; ++i) {
     time_point const before = steady_now();
     std::this_thread::yield();
+    time_point const now = steady_now();
+    bool const late = world.patience().late(now - before, now);
     world.poll();
     if (advance()) {
+      world.patience().saved_a_wake_up();
+      if (i == 0 && has_spun) {
+        world.patience().shares_a_core(now);
+      }
       return true;
     }
-    if (steady_now() - before > longest_turn) {
-      world.naps(naps_in_a_row);
+    if (late) {
       return false;
     }
   }
@@ -85,7 +84,11 @@ bool wait_awake(Communicator& world, Advance& advance) {
 template <class Communicator, class Advance, class Inquire>
 waited wait(Communicator& world, Advance advance, Inquire inquire, duration limit) {
   auto& transport = world.transport();
-  if (!world.naps() && wait_awake(world, advance)) {
+  bool const spins = !world.crowded() && world.patience().spins(steady_now);
+  if (spins && wait_spinning(world, advance)) {
+    return waited::done;
+  }
+  if (world.patience().yields(steady_now) && wait_yielding(world, advance, spins)) {
     return waited::done;
   }
 

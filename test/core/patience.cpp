@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE core_patience
+#include <tutti/core/patience.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace {
+
+using namespace std::chrono_literals;
+using tutti::backoff;
+using tutti::duration;
+using tutti::patience;
+using tutti::time_point;
+
+/// A rank that waits again and again, on a core where a yield takes as long as others want: a time that no clock shows.
+class rank {
+ public:
+  /// Waits until `end`. `others` compute: then every `between`-th yield lasts `slice`.
+  void wait_until(time_point end, bool others, int between = 1, duration slice = 4ms) {
+    for (int i = 0; now < end; ++i) {
+      if (!mind.yields([&] { return now; })) {
+        asleep += asleep_wait;
+        now += asleep_wait;
+        continue;
+      }
+      duration const took = others && i % between == 0 ? slice : 1us;
+      now += took;
+      lost += took;
+      mind.late(took, now);
+      mind.saved_a_wake_up();
+    }
+  }
+
+  static constexpr duration asleep_wait = 50us;
+  patience mind;
+  time_point now = 1h;
+  duration asleep{};  ///< all the time that went by in waits that slept
+  duration lost{};    ///< in yields
+};
+
+time_point never_asked() {
+  throw std::logic_error("nothing was in vain, and yet the clock was asked");
+}
+
+BOOST_AUTO_TEST_CASE(who_has_lost_nothing_asks_no_clock) {
+  patience mind;
+  for (int i = 0; i < 10000; ++i) {
+    BOOST_REQUIRE((mind.spins(never_asked) && mind.yields(never_asked)));
+    BOOST_REQUIRE(!mind.late(patience::longest_turn, i * 1ms));
+    mind.saved_a_wake_up();
+  }
+}
+
+BOOST_AUTO_TEST_CASE(who_shares_a_core_with_who_computes_hardly_ever_yields) {
+  rank r;
+  r.wait_until(r.now + 60s, true);
+  BOOST_TEST((r.lost / 1ms) < 600);
+}
+
+BOOST_AUTO_TEST_CASE(some_time_slices_now_and_then_are_cheaper_than_sleeping) {
+  rank r;
+  r.wait_until(r.now + 60s, true, 100);  // 4 ms are lost, and 100 wake-ups are 5 ms
+  BOOST_TEST(r.asleep.count() == 0);
+}
+BOOST_AUTO_TEST_CASE(too_many_are_not) {
+  rank r;
+  r.wait_until(r.now + 60s, true, 20);
+  BOOST_TEST((r.asleep / 1ms) > 59000);
+}
+
+BOOST_AUTO_TEST_CASE(it_sleeps_on_for_hardly_longer_than_others_have_computed) {
+  for (duration const load : {8ms, 20ms, 100ms, 500ms, 2000ms}) {
+    rank r;
+    time_point const over = r.now + load;
+    r.wait_until(over, true);
+    r.asleep = {};
+    r.wait_until(over + 10s, false);
+    BOOST_TEST_CONTEXT("others had computed for " << load / 1ms << " ms") {
+      BOOST_TEST((r.asleep / 1ms) <= (std::min<duration>(load + 40ms, 1000ms) / 1ms));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(spins_in_vain_take_a_tenth_of_the_time_at_most) {
+  patience mind;
+  time_point now = 1h;
+  duration spun{};
+  while (now < 1h + 1s) {
+    if (mind.spins([&] { return now; })) {
+      now += 100us;
+      spun += 100us;
+      mind.shares_a_core(now);
+    }
+    now += 3us;
+  }
+  BOOST_TEST((spun / 1us) > 5000);  // it has tried now and then
+  BOOST_TEST((spun / 1us) < 20000);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_in_vain_at_once_waits_twice_as_long_and_what_is_not_begins_anew) {
+  backoff b(10ms, 40ms);
+  time_point now{};
+  auto const clock = [&] { return now; };
+  auto const lasts_for = [&](duration d) {
+    b.begin(now);
+    now += d - 1ns;
+    bool const before = b.lasts(clock);
+    now += 1ns;
+    return before && !b.lasts(clock) && b.lasts(never_asked) == false;
+  };
+  BOOST_TEST(!b.lasts(never_asked));
+  BOOST_TEST(lasts_for(10ms));
+  BOOST_TEST(lasts_for(20ms));
+  BOOST_TEST(lasts_for(40ms));
+  BOOST_TEST(lasts_for(40ms));
+  now += 39ms;
+  BOOST_TEST(lasts_for(40ms));
+  now += 40ms;
+  BOOST_TEST(lasts_for(10ms));
+}
+
+}  // namespace
