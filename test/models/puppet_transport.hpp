@@ -69,7 +69,7 @@ struct puppet_stage {
 
 /// A transport without threads or waiting, whose every delay is chosen by its stage. What arrives is
 /// seen late, at random, and always read from where the sender has it. What is entrusted is spoiled as
-/// soon as it has been read.
+/// soon as it has been read. A message that is said to hold what the last one held is not looked at.
 class puppet {
  public:
   static constexpr std::string_view name = "puppet";
@@ -85,6 +85,12 @@ class puppet {
   [[nodiscard]] rank_type size() const { return size_; }
   void begin(tutti::stream, tutti::call const&) {}
   void end(tutti::stream) {}
+  void next_message(tutti::stream s, bool same) {
+    last_message& m = last_[s.lane];
+    m.bytes.resize(same ? m.bytes.size() : 0);
+    m.same = same;
+    m.sent = 0;
+  }
 
   [[nodiscard]] bool shares(rank_type, tutti::stream, std::span<std::byte const> bytes) const {
     return stage_->lends && bytes.size() > 8;
@@ -98,11 +104,12 @@ class puppet {
     ++e.sent;
     if (shares(peer, s, bytes)) {
       e.under_way.push_back({{}, bytes.data(), bytes.size()});
+      last_[s.lane].copy_of(bytes);
       return {true, bytes.size(), e.sent};
     }
     std::size_t const room = stage_->room < granule ? granule : stage_->room - stage_->room % granule;
     bytes = bytes.first(bytes.size() < room ? bytes.size() : room);
-    e.under_way.push_back({{bytes.begin(), bytes.end()}, nullptr, bytes.size()});
+    e.under_way.push_back({last_[s.lane].copy_of(bytes), nullptr, bytes.size()});
     return {true, bytes.size(), 0};
   }
   tutti::sent entrust(rank_type peer, tutti::stream s, std::span<std::byte const> bytes, std::size_t granule,
@@ -127,6 +134,7 @@ class puppet {
       std::memcpy(place, bytes.data(), bytes.size());
     }
     e.under_way.push_back({{}, std::exchange(place, nullptr), bytes.size()});
+    last_[s.lane].copy_of(bytes);
     return {true, bytes.size(), 0};
   }
   [[nodiscard]] std::byte* home(rank_type peer, tutti::stream s) {
@@ -167,10 +175,28 @@ class puppet {
   void quiesce() {}
 
  private:
+  /// What the message before held. If it is said to be sent again, that is what is sent.
+  struct last_message {
+    std::vector<std::byte> bytes;
+    bool same = false;
+    std::size_t sent = 0;  ///< of the message under way
+
+    std::vector<std::byte> copy_of(std::span<std::byte const> part) {
+      if (!same) {
+        bytes.insert(bytes.end(), part.begin(), part.end());
+      }
+      auto const first = bytes.begin() + static_cast<std::ptrdiff_t>(sent);
+      sent += part.size();
+      return {first, first + static_cast<std::ptrdiff_t>(part.size())};
+    }
+  };
+
   puppet_stage* stage_;
   rank_type rank_;
   rank_type size_;
+  std::array<last_message, tutti::lane_count> last_;
 };
 static_assert(tutti::entrusts<puppet>);
+static_assert(tutti::repeats<puppet>);
 
 }  // namespace models

@@ -45,6 +45,7 @@ class machine {
     at_ = 0;
     total_ = c.topology.steps(c.op, c.extent, c.rank);
     readers_.clear();
+    last_sent_ = {};
     load(c);
   }
 
@@ -106,6 +107,26 @@ class machine {
     overwrites_itself_ = step_.sends() && step_.receives() &&
                          c.memories.same(step_.send.memory, step_.receive.memory) &&
                          step_.send.blocks.overlaps(step_.receive.blocks, cut_.blocks());
+    announce(c);
+  }
+
+  /// Tells the transport whether the step sends what the one before sent to somebody else.
+  void announce(Context& c) {
+    if constexpr (repeats<std::remove_cvref_t<decltype(c.transport)>>) {
+      endpoint const& out = step_.send;
+      endpoint const& in = step_.receive;
+      if (step_.sends()) {
+        bool const same =
+            last_sent_.peer != no_rank && last_sent_.memory == out.memory && last_sent_.blocks == out.blocks;
+        c.transport.next_message(stream_, same);
+        last_sent_ = out;
+      }
+      bool const writes = step_.receives() || !step_.sends();
+      if (writes && c.memories.same(last_sent_.memory, in.memory) &&
+          last_sent_.blocks.overlaps(in.blocks, cut_.blocks())) {
+        last_sent_ = {};
+      }
+    }
   }
 
   /// Offers what is left to send.
@@ -333,6 +354,7 @@ class machine {
   std::uint32_t at_ = 0;
   std::uint32_t total_ = 0;
   step step_{};
+  endpoint last_sent_{};  ///< unless it has been written to since
   progress out_;
   progress in_;
   bool sent_ = true;

@@ -82,6 +82,16 @@ class by_locality {
     near_->end(s);
     far_.end(s);
   }
+  void next_message(stream s, bool same)
+    requires(repeats<Near> || repeats<Far>)
+  {
+    if constexpr (repeats<Near>) {
+      near_->next_message(s, same);
+    }
+    if constexpr (repeats<Far>) {
+      far_.next_message(s, same);
+    }
+  }
 
   /// Whether the peer would read these bytes where they are.
   [[nodiscard]] bool shares(rank_type peer, stream s, std::span<std::byte const> bytes) const

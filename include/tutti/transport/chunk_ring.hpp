@@ -9,6 +9,24 @@
 
 namespace tutti {
 
+/// How much memory one rank copies messages through.
+struct ring_shape {
+  std::size_t ring_bytes;   ///< a multiple of a cache line
+  std::size_t chunk_bytes;  ///< what is copied at a time: a multiple of a cache line
+
+  /// What suits ranks that have a core each, or else those that take turns: the next one on the core has
+  /// washed away what was in its cache anyway, so less of a ring will do and leaves more of the cache that
+  /// all share to vectors; and a mailbox of chunks holds a message of 1 MiB, so that two turns move it, not
+  /// four (docs/performance.md).
+  [[nodiscard]] static constexpr ring_shape suiting(bool ranks_share_cores) noexcept {
+    return ranks_share_cores ? ring_shape{std::size_t{1} << 20, std::size_t{128} << 10}
+                             : ring_shape{std::size_t{2} << 20, std::size_t{64} << 10};
+  }
+
+  /// With one chunk for each lane besides.
+  [[nodiscard]] constexpr std::size_t bytes() const noexcept { return ring_bytes + lane_count * chunk_bytes; }
+};
+
 /// The memory that one rank copies its outgoing messages to, chunk by chunk. A chunk is free again when
 /// its reader has released it.
 ///
@@ -20,14 +38,11 @@ namespace tutti {
 /// schedule: it finishes even if no send completes before its receive is reached.
 class chunk_ring {
  public:
-  /// @pre both are multiples of a cache line
-  chunk_ring(std::byte* memory, std::size_t ring_bytes, std::size_t chunk_bytes)
-      : memory_(memory), ring_bytes_(ring_bytes), chunk_bytes_(chunk_bytes), loans_(most_loans) {}
+  /// @pre memory has shape.bytes()
+  chunk_ring(std::byte* memory, ring_shape shape)
+      : memory_(memory), shape_(shape), loans_(most_loans), more_readers_(most_loans) {}
 
-  [[nodiscard]] static constexpr std::size_t bytes(std::size_t ring_bytes, std::size_t chunk_bytes) noexcept {
-    return ring_bytes + lane_count * chunk_bytes;
-  }
-  [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
+  [[nodiscard]] std::size_t chunk_bytes() const noexcept { return shape_.chunk_bytes; }
 
   /// A chunk for so many bytes, or null while readers need too much: `free(peer, lane, ticket)` says.
   /// @pre bytes is at most chunk_bytes()
@@ -40,32 +55,49 @@ class chunk_ring {
     }
     std::size_t const size = (bytes + line - 1) / line * line;
     // A chunk lies in one piece: what is left at the end is skipped, and comes back with it.
-    std::size_t const skipped = ring_bytes_ - head_ < size ? ring_bytes_ - head_ : 0;
-    while (used_ + skipped + size > ring_bytes_ || newest_ - oldest_ == most_loans) {
-      if (oldest_ == newest_ || !free(oldest().peer, oldest().lane, oldest().until)) {
+    std::size_t const skipped = shape_.ring_bytes - head_ < size ? shape_.ring_bytes - head_ : 0;
+    while (used_ + skipped + size > shape_.ring_bytes || newest_ - oldest_ == most_loans) {
+      if (oldest_ == newest_ || !released(of(oldest_), free)) {
         return own(lane, free);
       }
-      used_ -= oldest().bytes;
+      used_ -= of(oldest_).bytes;
       ++oldest_;
     }
-    offered_ = {0, no_rank, lane, skipped + size};
+    offered_ = {.lane = lane, .bytes = skipped + size};
     return memory_ + (skipped != 0 ? 0 : head_);
   }
 
-  /// The chunk that `next` gave is on its way.
-  void lend(rank_type peer, ticket until) noexcept {
+  /// The chunk that `next` gave is on its way. Returns by which number it may be lent again, if at all.
+  std::uint64_t lend(rank_type peer, ticket until) noexcept {
     offered_.until = until;
     offered_.peer = peer;
     if (offered_.bytes == 0) {
       own_[offered_.lane] = offered_;
-      return;
+      return no_loan;
     }
-    loans_[newest_++ % most_loans] = offered_;
+    of(newest_++) = offered_;
     used_ += offered_.bytes;
     head_ += offered_.bytes;
-    if (head_ >= ring_bytes_) {
-      head_ -= ring_bytes_;
+    if (head_ >= shape_.ring_bytes) {
+      head_ -= shape_.ring_bytes;
     }
+    return newest_ - 1;
+  }
+
+  /// What `lend` returns for a chunk that will not be lent again.
+  static constexpr std::uint64_t no_loan = UINT64_MAX;
+
+  /// Whether a chunk still holds what was copied to it, and may have one more reader.
+  [[nodiscard]] bool lends_again(std::uint64_t number) const noexcept {
+    return number >= oldest_ && number < newest_ && (spare_readers_ != 0 || used_readers_ != most_loans);
+  }
+  /// It is on its way to one more reader. @pre lends_again(number)
+  void lend_again(std::uint64_t number, rank_type peer, ticket until) noexcept {
+    std::uint32_t const r = spare_readers_ != 0 ? spare_readers_ : ++used_readers_;
+    reader& entry = more_readers_[r - 1];
+    spare_readers_ = r == spare_readers_ ? entry.next : spare_readers_;
+    entry = {until, peer, of(number).others};
+    of(number).others = r;
   }
 
  private:
@@ -78,30 +110,56 @@ class chunk_ring {
     ticket until = 0;
     rank_type peer = no_rank;
     std::uint32_t lane = 0;
-    std::size_t bytes = 0;  ///< of the ring; 0: the lane's own chunk
+    std::size_t bytes = 0;     ///< of the ring; 0: the lane's own chunk
+    std::uint32_t others = 0;  ///< who else reads it: the number of a reader, from 1
+  };
+  struct reader {
+    ticket until = 0;
+    rank_type peer = no_rank;
+    std::uint32_t next = 0;  ///< in the list of a loan, or of the spare ones; 0: none
   };
 
-  [[nodiscard]] loan& oldest() const noexcept { return loans_[oldest_ % most_loans]; }
+  [[nodiscard]] loan& of(std::uint64_t number) const noexcept { return loans_[number % most_loans]; }
+
+  /// Whether all readers of a chunk have released it.
+  template <class Free>
+  [[nodiscard]] bool released(loan& l, Free&& free) noexcept {
+    while (free(l.peer, l.lane, l.until)) {
+      if (l.others == 0) {
+        return true;
+      }
+      std::uint32_t const r = l.others;
+      reader& next = more_readers_[r - 1];
+      l.peer = next.peer;
+      l.until = next.until;
+      l.others = next.next;
+      next.next = spare_readers_;
+      spare_readers_ = r;
+    }
+    return false;
+  }
 
   template <class Free>
   [[nodiscard]] std::byte* own(std::uint32_t lane, Free&& free) noexcept {
     if (own_[lane].until != 0 && !free(own_[lane].peer, lane, own_[lane].until)) {
       return nullptr;
     }
-    offered_ = {0, no_rank, lane, 0};
-    return memory_ + ring_bytes_ + lane * chunk_bytes_;
+    offered_ = {.lane = lane};
+    return memory_ + shape_.ring_bytes + lane * shape_.chunk_bytes;
   }
 
   std::byte* memory_;
-  std::size_t ring_bytes_;
-  std::size_t chunk_bytes_;
+  ring_shape shape_;
   std::size_t head_ = 0;  ///< where the next chunk begins
   std::size_t used_ = 0;  ///< bytes behind it that readers need, or may need
   std::uint64_t oldest_ = 0;
   std::uint64_t newest_ = 0;
   owned_array<loan> loans_;  ///< number k at k % most_loans
-  loan own_[lane_count];     ///< of the lanes' own chunks
-  loan offered_;             ///< what `next` gave
+  owned_array<reader> more_readers_;
+  std::uint32_t used_readers_ = 0;   ///< how many of them have ever been in use
+  std::uint32_t spare_readers_ = 0;  ///< the first of those that are not any more; 0: none
+  loan own_[lane_count];             ///< of the lanes' own chunks
+  loan offered_;                     ///< what `next` gave
 };
 
 }  // namespace tutti

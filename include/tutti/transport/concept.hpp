@@ -83,6 +83,14 @@ concept entrusts = transport<T> && requires(T& t, rank_type peer, stream s, std:
   { t.home(peer, s) } -> std::same_as<std::byte*>;
 };
 
+/// A transport that copies what it sends and can send the copy to several peers. `next_message` is called before
+/// the first `send` of each message of a stream, and says whether it holds the same bytes as the message
+/// before on that stream, whoever that was for.
+template <class T>
+concept repeats = transport<T> && requires(T& t, stream s, bool same) {
+  { t.next_message(s, same) } -> std::same_as<void>;
+};
+
 /// A transport that does the arithmetic itself: virtual time, device memory, payloads that do not
 /// exist. `compute(bytes, f)` stands for running f, which reads so many bytes.
 template <class T>

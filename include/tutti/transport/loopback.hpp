@@ -9,6 +9,7 @@
 #include <tutti/transport/outbox.hpp>
 
 #include <new>
+#include <thread>
 
 namespace tutti {
 
@@ -62,21 +63,18 @@ class loopback_world {
   [[nodiscard]] mail_segment& segment() noexcept { return segment_; }
   /// What a rank copies messages to.
   [[nodiscard]] chunk_ring chunks(rank_type r) const {
-    return {segment_.base() + chunks_begin(segment_.size()) + r * chunk_ring::bytes(ring_bytes, chunk_bytes),
-            ring_bytes, chunk_bytes};
+    return {segment_.base() + chunks_begin(segment_.size()) + r * shape_.bytes(), shape_};
   }
   [[nodiscard]] Doorbells& bells() noexcept { return bells_; }
 
  private:
   explicit loopback_world(rank_type n)
-      : segment_(static_cast<std::byte*>(::operator new(
-                     chunks_begin(n) + n * chunk_ring::bytes(ring_bytes, chunk_bytes), std::align_val_t{page})),
+      : shape_(ring_shape::suiting(n > std::thread::hardware_concurrency())),
+        segment_(static_cast<std::byte*>(::operator new(chunks_begin(n) + n * shape_.bytes(), std::align_val_t{page})),
                  n),
         bells_(n) {}
   ~loopback_world() { ::operator delete(segment_.base(), std::align_val_t{page}); }
 
-  static constexpr std::size_t ring_bytes = std::size_t{2} << 20;
-  static constexpr std::size_t chunk_bytes = std::size_t{64} << 10;
   static constexpr std::size_t page = 4096;
   [[nodiscard]] static constexpr std::size_t chunks_begin(rank_type n) noexcept {
     return (mail_segment::bytes(n) + page - 1) / page * page;
@@ -96,6 +94,7 @@ class loopback_world {
     return n;
   }
 
+  ring_shape shape_;
   mail_segment segment_;
   Doorbells bells_;
   std::uint64_t number_ = 0;
@@ -138,6 +137,7 @@ class basic_loopback {
     out_.begin(s, what);
   }
   void end(stream) noexcept {}
+  void next_message(stream s, bool same) noexcept { out_.next_message(s, same); }
 
   /// Whether a peer would read these bytes where they are.
   [[nodiscard]] bool shares(rank_type, stream s, std::span<std::byte const> bytes) const noexcept {

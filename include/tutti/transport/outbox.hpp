@@ -3,6 +3,7 @@
 
 #include <tutti/core/expects.hpp>
 #include <tutti/transport/chunk_ring.hpp>
+#include <tutti/transport/copied_message.hpp>
 #include <tutti/transport/mailroom.hpp>
 
 #include <cstring>
@@ -27,7 +28,12 @@ class outbox {
 
   outbox(mailroom<Doorbells>& room, chunk_ring ring) : room_(&room), ring_(std::move(ring)) {}
 
-  void begin(stream s, call const& what) noexcept { moves_[s.lane] = !combines(what.kind); }
+  void begin(stream s, call const& what) noexcept {
+    moves_[s.lane] = !combines(what.kind);
+    copied_[s.lane].begin(false);
+  }
+  /// @see repeats
+  void next_message(stream s, bool same) noexcept { copied_[s.lane].begin(same); }
 
   /// Whether the stream's messages are only moved.
   [[nodiscard]] bool moves(stream s) const noexcept { return moves_[s.lane]; }
@@ -48,14 +54,21 @@ class outbox {
 
   /// `lend`: the peer reads it where it is. @see transport
   sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, bool lend) {
-    if (bytes.size() <= mailbox::slot::room) {
-      return room_->post(peer, s, bytes);
-    }
-    if (lend) {
-      return room_->lend(peer, s, bytes.first(whole(bytes.size(), mailbox::slot::longest, granule)));
-    }
-    if (room_->full(peer, s)) {
-      return {};
+    sent const result = bytes.size() <= mailbox::slot::room ? room_->post(peer, s, bytes)
+                        : lend ? room_->lend(peer, s, bytes.first(whole(bytes.size(), mailbox::slot::longest, granule)))
+                        : room_->full(peer, s) ? sent{}
+                                               : send_copy(peer, s, bytes, granule);
+    copied_[s.lane].advance(result.bytes);
+    return result;
+  }
+
+ private:
+  /// @pre the mailbox has room
+  sent send_copy(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
+    copied_message& copied = copied_[s.lane];
+    if (auto const* const c = copied.next(); c != nullptr && c->bytes <= bytes.size() && ring_.lends_again(c->loan)) {
+      ring_.lend_again(c->loan, peer, room_->point_to(peer, s, {c->place, c->bytes}).until);
+      return {true, c->bytes, 0};
     }
     std::size_t const n = whole(bytes.size(), ring_.chunk_bytes(), granule);
     expects(n != 0,
@@ -68,11 +81,10 @@ class outbox {
       return inline_too ? room_->post(peer, s, bytes.first(whole(bytes.size(), mailbox::slot::room, granule))) : sent{};
     }
     std::memcpy(to, bytes.data(), n);
-    ring_.lend(peer, room_->point_to(peer, s, {to, n}).until);
+    copied.copied_to(to, n, ring_.lend(peer, room_->point_to(peer, s, {to, n}).until));
     return {true, n, 0};
   }
 
- private:
   static std::size_t whole(std::size_t bytes, std::size_t most, std::size_t granule) noexcept {
     return bytes <= most ? bytes : most - most % granule;
   }
@@ -80,6 +92,7 @@ class outbox {
   mailroom<Doorbells>* room_;
   chunk_ring ring_;
   bool moves_[lane_count] = {};
+  copied_message copied_[lane_count];
 };
 
 }  // namespace tutti

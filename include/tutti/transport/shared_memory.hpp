@@ -49,6 +49,7 @@ class basic_shared_memory {
     out_.begin(s, what);
   }
   void end(stream) noexcept {}
+  void next_message(stream s, bool same) noexcept { out_.next_message(s, same); }
 
   /// Whether a peer would read these bytes where they are.
   [[nodiscard]] bool shares(rank_type, stream s, std::span<std::byte const> bytes) const noexcept {

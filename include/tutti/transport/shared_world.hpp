@@ -12,14 +12,19 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace tutti {
 
 /// How much shared memory messages are copied through, and buffers may be taken from. Rank 0's counts.
 struct shared_memory_options {
-  std::size_t chunk_bytes = std::size_t{64} << 10;  ///< what is copied at a time; a multiple of 64
-  std::size_t ring_bytes = std::size_t{2} << 20;    ///< per rank, besides one chunk per lane; a multiple of 64
+  static constexpr std::size_t as_suits = SIZE_MAX;
+
+  /// What is copied at a time; a multiple of 64. Unless set, 64 KiB, or 128 KiB among more ranks than cores.
+  std::size_t chunk_bytes = as_suits;
+  /// Per rank, besides one chunk per lane; a multiple of 64. Unless set, 2 MiB, or 1 MiB among more ranks than cores.
+  std::size_t ring_bytes = as_suits;
   /// What the buffers of one rank's allocators may come to. It takes address space, not memory.
   std::size_t arena_bytes = std::size_t{16} << 30;
   /// Messages in ordinary memory that are only moved (broadcast, send) are copied from so many bytes on by
@@ -32,7 +37,8 @@ template <class Doorbells>
 class shared_world {
  public:
   template <rendezvous M>
-  shared_world(M& meet, shared_memory_options const& o) : n_(meet.size()) {
+  shared_world(M& meet, shared_memory_options const& wanted) : n_(meet.size()) {
+    shared_memory_options const o = filled_in(wanted, n_);
     expects(o.chunk_bytes != 0 && o.chunk_bytes % cache_line == 0 && o.ring_bytes % cache_line == 0,
             "shared_memory_options: chunk_bytes and ring_bytes must be multiples of 64, and chunks not empty");
     // Whoever fails still takes part in both exchanges, so that all learn of it at once.
@@ -50,8 +56,7 @@ class shared_world {
   [[nodiscard]] std::byte* base() const noexcept { return file().base(); }
   /// What a rank copies messages to.
   [[nodiscard]] chunk_ring chunks(rank_type r) const {
-    return {file().base() + rings_begin() + r * chunk_ring::bytes(shape_.ring_bytes, shape_.chunk_bytes),
-            shape_.ring_bytes, shape_.chunk_bytes};
+    return {file().base() + rings_begin() + r * ring().bytes(), ring()};
   }
   [[nodiscard]] bool contains(std::span<std::byte const> bytes) const noexcept {
     auto const offset =
@@ -69,6 +74,13 @@ class shared_world {
   [[nodiscard]] bool locked(rank_type r) const noexcept { return file().locked(r); }
 
  private:
+  static shared_memory_options filled_in(shared_memory_options o, rank_type ranks) noexcept {
+    ring_shape const suiting = ring_shape::suiting(ranks > std::thread::hardware_concurrency());
+    o.chunk_bytes = o.chunk_bytes == shared_memory_options::as_suits ? suiting.chunk_bytes : o.chunk_bytes;
+    o.ring_bytes = o.ring_bytes == shared_memory_options::as_suits ? suiting.ring_bytes : o.ring_bytes;
+    return o;
+  }
+
   /// What `f` returns, or '!' and why it failed.
   template <class F>
   static std::string attempt(F&& f) {
@@ -170,10 +182,9 @@ class shared_world {
 
   static constexpr std::size_t page = 4096;
   static constexpr std::size_t whole_pages(std::size_t bytes) noexcept { return (bytes + page - 1) / page * page; }
+  [[nodiscard]] ring_shape ring() const noexcept { return {shape_.ring_bytes, shape_.chunk_bytes}; }
   [[nodiscard]] std::size_t rings_begin() const noexcept { return whole_pages(mail_segment::bytes(n_)); }
-  [[nodiscard]] std::size_t arenas_begin() const noexcept {
-    return whole_pages(rings_begin() + n_ * chunk_ring::bytes(shape_.ring_bytes, shape_.chunk_bytes));
-  }
+  [[nodiscard]] std::size_t arenas_begin() const noexcept { return whole_pages(rings_begin() + n_ * ring().bytes()); }
   [[nodiscard]] std::size_t arena_size() const noexcept { return whole_pages(shape_.arena_bytes); }
 
   rank_type n_;
