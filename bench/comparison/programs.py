@@ -69,8 +69,8 @@ def tutti_ways(program, op, size, ranks, inputs):
     whole = [Way(t) for t in topologies]
     if size < 128 * KIB:
         return whole
-    # Segments serve what hands on: chains, trees and rings.
-    cut = [Way(t, s) for t in ("ring", "chain", "binary_tree", "double_tree", "butterfly", "direct", "doubling")
+    # Segments serve what hands on, and a copy that several read should still be there for the last of them.
+    cut = [Way(t, s) for t in ("ring", "chain", "binary_tree", "double_tree", "butterfly", "direct", "doubling", "star")
            for s in (64 * KIB, 512 * KIB) if s < size and t in topologies]
     return whole + cut
 

@@ -21,7 +21,7 @@ def summary(cell, entries, tried):
         if e.error:
             one["error"] = e.error
         if tried.get(e.program.name):
-            one["tried"] = tried[e.program.name]  # seconds with writing, the least of the trials
+            one["tried"] = tried[e.program.name]  # seconds with writing, the median of the trials
         if done:
             times = [seconds(r, writing) for r in done]
             one["median"] = median(times)

@@ -167,6 +167,17 @@ class Rounds(unittest.TestCase):
         entry, _ = choose(FakeWorld(program("t", "tutti", "ours"), cost, []), CELL, 1e-6, 5)
         self.assertNotEqual(str(entry.way), "ring")
 
+    def test_one_lucky_trial_is_not_enough(self):
+        asked = []
+
+        def cost(way):
+            asked.append(way)
+            lucky = way == "ring" and asked.count("ring") == 5
+            return 100 if lucky else 200 if way == "doubling" else 290
+
+        entry, _ = choose(FakeWorld(program("t", "tutti", "ours"), cost, []), CELL, 1e-6, 5)
+        self.assertEqual(str(entry.way), "doubling")
+
     def test_of_several_settings_the_best_is_measured(self):
         entries = [Entry(program("m", "mpich", "peer", s), way, trial=t)
                    for s, way, t in (("a", programs.Way(), 3), ("b", programs.Way(), 2), ("c", None, 0))]
