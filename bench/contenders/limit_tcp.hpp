@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <stdexcept>
 #include <sys/socket.h>
+#include <thread>
 #include <vector>
 
 namespace bench {
@@ -119,10 +120,9 @@ class tcp_limit {
 
   /// Spins, or gives the core away if others need it, and sleeps in the end.
   void wait(unsigned& idle, std::span<pollfd> on) const {
-    bool const crowded = size_ > std::thread::hardware_concurrency();
-    if (++idle > (crowded ? 1000U : 20000U)) {
+    if (++idle > (crowded_ ? 1000U : 20000U)) {
       ::poll(on.data(), on.size(), 1000);
-    } else if (crowded) {
+    } else if (crowded_) {
       ::sched_yield();
     } else {
       // Asking holds the socket's lock, which whatever arrives needs.
@@ -257,6 +257,7 @@ class tcp_limit {
 
   unsigned rank_;
   unsigned size_;
+  bool crowded_ = size_ > std::thread::hardware_concurrency();  // asked once: that opens a file
   sockets const* net_;
   steps steps_;
   std::vector<float> arrived_;
