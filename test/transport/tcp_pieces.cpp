@@ -137,16 +137,16 @@ BOOST_AUTO_TEST_CASE(chunks_are_aligned_after_any_cut) {
   f.what = laws::a_call(1);
   f.part = 24;
   f.bytes = 24;
-  std::byte const payload[32] = {};
+  std::byte const payload[64] = {};
   say(f, sizeof f);
   say(payload, 8);
   BOOST_TEST(take(24, 8) == 8U);
   BOOST_TEST(!world[1].view(0, {0, 0}, {16, 8, nullptr}));
-  say(payload, 24);  // the rest and its padding
+  say(payload, 16 + net::padding(24));  // the rest and its padding
   f.part = 16;
   f.bytes = 16;
   say(f, sizeof f);
-  say(payload, 16);
+  say(payload, 16 + net::padding(16));
   for (std::size_t got = 8; got != 24;) {
     got += take(24 - got, 8);
   }

@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(bytes_keep_their_value_and_alignment_whatever_is_read_where
         }
     }
     if (s.size() != 0) {
-      bool const aligned = reinterpret_cast<std::uintptr_t>(s.data()) % 16 == at % 16;
+      bool const aligned = (reinterpret_cast<std::uintptr_t>(s.data()) - at) % tutti::net::frame_alignment == 0;
       bool const kept = s.data()[0] == stream_byte(at) && s.data()[s.size() - 1] == stream_byte(at + s.size() - 1);
       wrong += aligned && kept ? 0U : 1U;
     }

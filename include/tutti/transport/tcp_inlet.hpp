@@ -84,7 +84,7 @@ class inlet {
       parcel& p = *l.early.first;
       p.taken += bytes;
       if (p.taken == p.size) {
-        pay(l, s.lane, cost(p.head.part), out);
+        pay(p.head, out);
         pool_.give(l.early.pop());
       }
       l.from_parcel = false;
@@ -119,9 +119,8 @@ class inlet {
     bool from_parcel = false;  ///< the chunk that its reader has is in a parcel
     std::size_t total = 0;
     std::size_t taken = 0;
-    std::size_t unpaid = 0;  ///< what has arrived and the sender has got no credit for
-    std::size_t owed = 0;    ///< of it, what has been taken
-    chunk held;              ///< what the reader has
+    std::size_t kept = 0;  ///< cost of the pieces that have begun to arrive and have not been taken
+    chunk held;            ///< what the reader has
     stage::block* pinned = nullptr;
   };
 
@@ -143,14 +142,10 @@ class inlet {
     }
   }
 
-  /// So much has been taken; the sender hears of it from time to time.
-  void pay(lane& l, std::uint32_t number, std::size_t bytes, outlet& out) {
-    l.owed += bytes;
-    if (l.owed > window_ / 4) {
-      out.tell({.kind = frame_kind::credit, .lane = static_cast<std::uint8_t>(number), .bytes = l.owed});
-      l.unpaid -= l.owed;
-      l.owed = 0;
-    }
+  /// A piece has been taken.
+  void pay(frame const& head, outlet& out) {
+    lanes_[head.lane].kept -= cost(head.part);
+    out.owe(head.lane, cost(head.part));
   }
 
   [[nodiscard]] static std::size_t whole(std::size_t bytes, std::size_t granule) noexcept {
@@ -243,7 +238,7 @@ class inlet {
   /// for it and will ask, and it is too long to be copied for those that come after it.
   [[nodiscard]] bool left_to_reader(std::uint32_t wanted_lane) const noexcept {
     lane const& l = lanes_[body_.head.lane];
-    return l.unpaid > window_ || body_.head.lane == wanted_lane || (l.open && body_.left >= worth_placing);
+    return l.kept > window_ || body_.head.lane == wanted_lane || (l.open && body_.left >= worth_placing);
   }
 
   void accept(frame const& f, outlet& out, std::uint32_t wanted_lane) {
@@ -251,16 +246,16 @@ class inlet {
       unsound_ = true;
       return;
     }
+    out.credit(f);
     switch (f.kind) {
       case frame_kind::piece:
         body_ = {.active = true, .head = f, .left = f.part, .pad = padding(f.part), .into = nullptr};
-        lanes_[f.lane].unpaid += cost(f.part);
+        lanes_[f.lane].kept += cost(f.part);
         if (f.part == 0 || !left_to_reader(wanted_lane)) {
           put_aside();
         }
         return;
       case frame_kind::credit:
-        out.credit(f.lane, f.bytes);
         return;
       case frame_kind::revoke:
         revoked_ = revoked_ ? revoked_ : tutti::fault::unpack(f.bytes);
@@ -296,7 +291,7 @@ class inlet {
     body_.pad -= n;
     body_.active = body_.pad != 0;
     if (!body_.active && body_.into == nullptr) {
-      pay(lanes_[body_.head.lane], body_.head.lane, cost(body_.head.part), out);
+      pay(body_.head, out);
     }
     return !body_.active;
   }

@@ -20,11 +20,11 @@ namespace tutti::net {
 /// end of a granule that the system split - is kept here.
 class outlet {
  public:
-  /// `window`: how much the peer keeps.
-  outlet(std::size_t piece, std::size_t window)
-      : piece_(std::min({piece, window / 2, std::size_t{1} << 31})), window_(window) {
+  /// `window`: how much the peer keeps. `own`: how much this rank does.
+  outlet(std::size_t piece, std::size_t window, std::size_t own)
+      : piece_(std::min({piece, window / 2, std::size_t{1} << 31})), window_(window), most_owed_(most_owed(own)) {
     rest_.reserve(4096);
-    deferred_.reserve(1024);
+    deferred_.reserve(4096);
   }
 
   /// Offers the rest of a message. @see transport
@@ -44,12 +44,13 @@ class outlet {
       l.total = l.sent == 0 ? bytes.size() : l.total;
       left_ = part_;
     }
-    frame const head{.kind = frame_kind::piece,
-                     .lane = static_cast<std::uint8_t>(s.lane),
-                     .number = s.number,
-                     .part = static_cast<std::uint32_t>(part_),
-                     .bytes = l.total,
-                     .what = what};
+    frame head{.kind = frame_kind::piece,
+               .lane = static_cast<std::uint8_t>(s.lane),
+               .number = s.number,
+               .part = static_cast<std::uint32_t>(part_),
+               .bytes = l.total,
+               .what = what};
+    std::copy_n(owed_, lane_count, head.credits);
     std::size_t const front = starts ? sizeof head : 0;
     std::size_t const pad = padding(part_);
     iovec const parts[] = {part(&head, front), part(bytes.data(), left_), part(zeros, pad)};
@@ -60,6 +61,7 @@ class outlet {
     if (starts) {
       owner_ = s.lane;
       l.used += cost(part_);
+      std::fill_n(owed_, lane_count, 0U);
     }
     std::size_t const split = put <= front ? 0 : put - front;
     std::size_t const whole = std::min((split + granule - 1) / granule * granule, left_);
@@ -104,8 +106,22 @@ class outlet {
     return true;
   }
 
-  /// The receiver has taken so much.
-  void credit(std::uint32_t on, std::size_t bytes) noexcept { lanes_[on].used -= std::min(bytes, lanes_[on].used); }
+  /// The receiver has taken what a frame says.
+  void credit(frame const& f) noexcept {
+    for (std::uint32_t on = 0; on < lane_count; ++on) {
+      lanes_[on].used -= std::min<std::size_t>(f.credits[on], lanes_[on].used);
+    }
+  }
+  /// This rank has taken so much. The peer hears of it with the next piece, or at once if that is much.
+  void owe(std::uint32_t on, std::size_t bytes) {
+    owed_[on] += static_cast<std::uint32_t>(bytes);
+    if (owed_[on] > most_owed_) {
+      frame f{.kind = frame_kind::credit};
+      std::copy_n(owed_, lane_count, f.credits);
+      std::fill_n(owed_, lane_count, 0U);
+      tell(f);
+    }
+  }
 
   /// Whether the lane waits until the receiver has taken more.
   [[nodiscard]] bool waits(std::uint32_t on) const noexcept { return lanes_[on].waits; }
@@ -132,16 +148,17 @@ class outlet {
     return {const_cast<void*>(data), bytes};
   }
 
-  /// How much of a message may be sent now, in whole granules. The receiver may keep a quarter of the
-  /// window to itself, so a granule that does not fit into the rest goes when the window is as good as empty.
+  /// How much of a message may be sent now, in whole granules. The receiver may owe a part of the window,
+  /// so a granule that does not fit into the rest goes when the window is as good as empty.
   [[nodiscard]] std::size_t room_for(lane const& l, std::size_t bytes, std::size_t granule) const noexcept {
     std::size_t const wished = std::min(bytes, std::max(piece_, granule));
-    std::size_t const most = window_ - std::min(window_, l.used + cost(0) + frame_alignment);
+    std::size_t const left = window_ - std::min(window_, l.used);
+    std::size_t const most = left < cost(0) ? 0 : left / frame_alignment * frame_alignment;
     std::size_t const fits = std::min(wished, most) / granule * granule;
     if (fits != 0 && fits >= wished / 2) {  // no slivers
       return fits;
     }
-    return bytes != 0 && l.used <= window_ / 4 ? std::max(fits, granule) : 0;
+    return bytes != 0 && l.used <= most_owed(window_) ? std::max(fits, granule) : 0;
   }
 
   /// Keeps bytes [from, until) of what the parts say one after the other.
@@ -176,6 +193,8 @@ class outlet {
 
   std::size_t piece_;
   std::size_t window_;
+  std::size_t most_owed_;
+  std::uint32_t owed_[lane_count] = {};
   lane lanes_[lane_count];
   std::uint32_t owner_ = no_lane;  ///< the lane whose piece is on the wire
   std::size_t part_ = 0;           ///< its length
