@@ -94,10 +94,12 @@ def limit_ways(program, op, size, ranks, inputs):
 
 def gloo_ways(program, op, size, ranks, inputs):
     if op == "broadcast":
-        return [Way(n) for n in ("tree", "one_to_all", "one_to_all_polling")]
+        polling = [] if program.name.startswith("gloo:default") else ["one_to_all_polling"]
+        return [Way(n) for n in ["tree", "one_to_all"] + polling]
     in_place = inputs == "rewritten"
-    older = ["halving_doubling", "halving_doubling_polling", "ring_chunked", "ring_chunked_polling"]
-    return [Way(n) for n in ["ring", "bcube"] + (older if in_place else [])]
+    older = ["halving_doubling", "ring_chunked"]
+    polling = [] if program.name.startswith("gloo:default") else [n + "_polling" for n in older]
+    return [Way(n) for n in ["ring", "bcube"] + (older + polling if in_place else [])]
 
 
 WAYS = {
@@ -131,9 +133,9 @@ def _mpich(name, field, setting, settings, **variables):
                    ("-bind-to", "none"), variables=tuple(variables.items()), setting=setting)
 
 
-def _gloo(field):
-    return Program(f"gloo:{field}", "gloo", "peer", field, "bench_gloo", GLOO_PACKAGES,
-                   "TCP on the loopback interface; blocking or polling pairs")
+def _gloo(field, name="", pairs="blocking or polling pairs"):
+    return Program(f"gloo:{name or field}", "gloo", "peer", field, "bench_gloo", GLOO_PACKAGES,
+                   f"TCP on the loopback interface; {pairs}")
 
 
 PROGRAMS = [
@@ -160,6 +162,7 @@ PROGRAMS = [
     _mpich("mpich:tcp", "tcp", "", "MPIR_CVAR_NOLOCAL=1, UCX_TLS=tcp,self on the interface lo",
            MPIR_CVAR_NOLOCAL="1", UCX_TLS="tcp,self", UCX_NET_DEVICES="lo"),
     _gloo("tcp"),
+    _gloo("tcp", "default:tcp", "pairs as they are by default, blocking"),
     Program("limit:tcp", "limit", "limit", "tcp", "bench_limit", "nothing but tutti", "sockets without a protocol",
             options=("transport=tcp",)),
 ]

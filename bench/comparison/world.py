@@ -31,6 +31,7 @@ class World:
                         [*command, f"control={path}/control"], env=environment, stdin=subprocess.DEVNULL,
                         stdout=self._log, stderr=self._log, start_new_session=True))
                 self._welcome(door, ranks, patience)
+                hand_on_priority(self._pids | {p.pid for p in self._processes})
             except BaseException:
                 self.end(by_force=True)
                 raise
@@ -134,6 +135,17 @@ def own_files(program, path):
 
 def shared_folder():
     return "/dev/shm" if os.path.isdir("/dev/shm") else None
+
+
+def hand_on_priority(pids):
+    """Linux may schedule each session as a group, and then a nice level counts only within it: the groups of these
+    processes get this one's level, too."""
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/autogroup", "w", encoding="utf-8") as f:
+                f.write(str(os.getpriority(os.PRIO_PROCESS, 0)))
+        except OSError:
+            pass  # there are no such groups here, or this user may not
 
 
 def signal_to(kill, pid):

@@ -53,6 +53,7 @@ class inlet {
       l.total = w.bytes;
       l.taken = 0;
       ++awaited_;
+      promise(l, s.lane, out);
     }
     bool const placing = w.place != nullptr && w.bytes >= worth_placing;
     do {
@@ -111,6 +112,7 @@ class inlet {
  private:
   /// A message so long is read to its place, at the cost of another system call.
   static constexpr std::size_t worth_placing = std::size_t{16} << 10;
+  static constexpr std::size_t most_promised = std::size_t{1} << 30;  ///< sums of credits must fit into a frame
 
   struct lane {
     parcel_queue early;        ///< pieces that came before their reader
@@ -119,8 +121,9 @@ class inlet {
     bool from_parcel = false;  ///< the chunk that its reader has is in a parcel
     std::size_t total = 0;
     std::size_t taken = 0;
-    std::size_t kept = 0;  ///< cost of the pieces that have begun to arrive and have not been taken
-    chunk held;            ///< what the reader has
+    std::size_t kept = 0;      ///< cost of the pieces that have begun to arrive and have not been taken
+    std::size_t promised = 0;  ///< of what is still to be taken, the sender has got so much credit for
+    chunk held;                ///< what the reader has
     stage::block* pinned = nullptr;
   };
 
@@ -142,10 +145,23 @@ class inlet {
     }
   }
 
+  /// A long message that somebody waits for is read as it comes, so its sender gets credit for all of it now. What he
+  /// got on the way would come behind all that this rank sends him meanwhile, and he would wait for it.
+  void promise(lane& l, std::uint32_t number, outlet& out) const {
+    if (l.total > most_owed(window_)) {
+      l.promised = std::min(l.total, most_promised);
+      out.owe(number, l.promised);
+    }
+  }
+
   /// A piece has been taken.
   void pay(frame const& head, outlet& out) {
-    lanes_[head.lane].kept -= cost(head.part);
-    out.owe(head.lane, cost(head.part));
+    lane& l = lanes_[head.lane];
+    std::size_t const bytes = cost(head.part);
+    std::size_t const before = std::min(bytes, l.promised);
+    l.kept -= bytes;
+    l.promised -= before;
+    out.owe(head.lane, bytes - before);
   }
 
   [[nodiscard]] static std::size_t whole(std::size_t bytes, std::size_t granule) noexcept {

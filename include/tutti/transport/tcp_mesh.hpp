@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/transport/tcp_dial.hpp>
-#include <tutti/transport/tcp_door.hpp>
+#include <tutti/transport/tcp_connector.hpp>
 #include <tutti/transport/tcp_link.hpp>
 #include <tutti/transport/tcp_news.hpp>
-#include <tutti/transport/tcp_tuning.hpp>
 
 #include <bit>
 #include <memory>
@@ -14,28 +12,21 @@
 
 namespace tutti::net {
 
-/// The connections of one rank: made when they are first needed, one for each pair of ranks, and watched.
-///
-/// Whoever needs a connection makes it. If both do at the same time, that of the lower rank stays:
-/// the higher one gives its own up when the other's arrives; the lower one answers that they crossed.
+/// The connections of one rank: made when they are first needed, by whoever needs them, one for each pair of
+/// ranks; watched, and told of faults.
 class mesh {
  public:
   mesh(tcp_options const& o, address const& at, rank_type rank, rank_type size)
-      : options_(o), rank_(rank), door_(at, waiter_, o.handshake), links_(size), dials_(size) {
-    size_buffers(door_.fd(), o);
-  }
+      : options_(o), rank_(rank), connector_(options_, at, rank, size, waiter_), links_(size) {}
   mesh(mesh const&) = delete;
   mesh& operator=(mesh const&) = delete;
   ~mesh() { leave(); }
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(links_.size()); }
-  [[nodiscard]] address where() const noexcept { return door_.where(); }
+  [[nodiscard]] address where() const noexcept { return connector_.where(); }
   /// Where the others are, and what tells this world from all others. Before the first connection.
-  void meet(std::vector<address> addresses, world_id const& world) {
-    addresses_ = std::move(addresses);
-    world_ = world;
-  }
+  void meet(std::vector<address> addresses, world_id const& world) { connector_.meet(std::move(addresses), world); }
 
   /// In which call this rank is, by lanes.
   struct current {
@@ -46,17 +37,17 @@ class mesh {
   current calls[lane_count];
 
   [[nodiscard]] std::size_t links() const noexcept { return up_.size(); }  ///< how many there are
-  [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return incidents_; }
+  [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return connector_.incidents(); }
   [[nodiscard]] tutti::fault const& fault() const noexcept { return news_.fault(); }
 
   /// The connection to a peer; null while there is none yet, and then it is being made.
   [[nodiscard]] link* reach(rank_type peer) {
     if (links_[peer] == nullptr) [[unlikely]] {
       if (!fault()) {
-        open_door();
+        connector_.open_door(*this);
       }
       if (!fault() && links_[peer] == nullptr) {
-        call_up(peer);
+        connector_.call_up(peer, *this);
       }
     }
     return links_[peer].get();
@@ -70,7 +61,7 @@ class mesh {
     }
     if (l.in.unsound() && !l.over) [[unlikely]] {
       close(l);
-      note("rank " + std::to_string(peer) + " sent bytes that are no frame");
+      connector_.note("rank " + std::to_string(peer) + " sent bytes that are no frame");
       poison({failure::protocol, peer, rank_});
     }
     for (std::uint32_t asked = l.in.calls.take_questions(); asked != 0; asked &= asked - 1) {
@@ -112,7 +103,7 @@ class mesh {
       switch (what) {
         case waiter::what::listener:
         case waiter::what::stranger:
-          return open_door();
+          return connector_.open_door(*this);
         case waiter::what::dial:
           return keep_calling(true);
         case waiter::what::link:
@@ -130,7 +121,7 @@ class mesh {
 
   /// Like poll, and asks also those that say nothing.
   void look() {
-    open_door();
+    connector_.open_door(*this);
     keep_calling(true);
     time_point const now = steady_now();
     bool const ask = now - last_asked_ >= options_.silence / 8;
@@ -186,7 +177,7 @@ class mesh {
   void lose(rank_type peer) {
     if (!fault() && !asking_around_) {
       asking_around_ = true;
-      open_door();
+      connector_.open_door(*this);
       for (std::size_t i = 0; i < up_.size(); ++i) {
         service(up_[i]);
       }
@@ -196,24 +187,7 @@ class mesh {
   }
 
  private:
-  static constexpr std::size_t most_incidents = 64;
-
-  [[nodiscard]] hello greet(greeting kind, rank_type to) const noexcept {
-    hello h;
-    h.world = world_;
-    h.kind = kind;
-    h.from = rank_;
-    h.to = to;
-    h.fault = fault().pack();
-    h.window = options_.window;
-    return h;
-  }
-
-  void note(std::string text) {
-    if (incidents_.size() < most_incidents) {
-      incidents_.push_back(std::move(text));
-    }
-  }
+  friend class connector;
 
   /// True if nothing was known of any fault.
   bool adopt(tutti::fault const& why) {
@@ -223,16 +197,11 @@ class mesh {
     }
     return first;
   }
-  void hear(tutti::fault const& why) { adopt(news::heard(why, size())); }
 
-  void establish(rank_type peer, descriptor socket, hello const& theirs) {
-    dials_[peer].reset();
-    std::erase(calling_, peer);
-    keep_alive(socket.get(), options_.silence);
-    size_buffers(socket.get(), options_);
-    if (local_address(socket.get()).host() == peer_address(socket.get()).host()) {
-      suit_one_host(socket.get(), options_);
-    }
+  // What the connector finds out, besides lose and fault.
+  [[nodiscard]] bool linked(rank_type peer) const noexcept { return links_[peer] != nullptr; }
+  void hear(tutti::fault const& why) { adopt(news::heard(why, size())); }
+  void established(rank_type peer, descriptor socket, hello const& theirs) {
     waiter_.add(socket.get(), waiter::what::link, peer, false);
     links_[peer] = std::make_unique<link>(std::move(socket), theirs, options_, pool_);
     up_.push_back(peer);
@@ -256,80 +225,18 @@ class mesh {
     }
   }
 
-  /// Begins or goes on to make a connection.
-  void call_up(rank_type peer) {
-    if (dials_[peer] == nullptr) {
-      dials_[peer] = std::make_unique<dial>(waiter_, addresses_[peer], greet(greeting::hello, peer), options_.connect);
-      calling_.push_back(peer);
-    }
-    dial& d = *dials_[peer];
-    d.advance();
-    if (d.now() == dial::state::lost) {
-      return lose(peer);
-    }
-    if (d.now() != dial::state::answered) {
-      return;
-    }
-    hello const answer = d.answer();
-    char const* const objection = answer.from == peer ? answer.objection(world_, rank_, size()) : "another rank";
-    if (objection != nullptr) {
-      note("where rank " + std::to_string(peer) + " listened, somebody else answers: " + objection);
-      lose(peer);
-    } else if (answer.kind == greeting::welcome) {
-      descriptor socket = d.take();
-      establish(peer, std::move(socket), answer);
-    } else if (answer.kind == greeting::revoke) {
-      d.wait_for_peer();
-      hear(tutti::fault::unpack(answer.fault));
-    } else {
-      d.wait_for_peer();
-    }
-  }
-
   void keep_calling(bool all) {
-    for (std::size_t i = 0; i < calling_.size(); ++i) {
-      rank_type const peer = calling_[i];
-      if (all || dials_[peer]->now() == dial::state::idle) {
-        call_up(peer);
-      }
-    }
+    connector_.keep_calling(all, *this);
     news_.advance();
   }
-
-  void open_door() {
-    door_.answer(
-        waiter_, [&](descriptor socket, hello const& h) { welcome(std::move(socket), h); },
-        [&](std::string text) { note(std::move(text)); });
-  }
-
-  /// Somebody has said who he is.
-  void welcome(descriptor socket, hello const& h) {
-    char const* const objection = h.objection(world_, rank_, size());
-    if (objection != nullptr || (h.kind != greeting::hello && h.kind != greeting::revoke)) {
-      return note("refused a connection from " + peer_address(socket.get()).text() + ": " +
-                  (objection != nullptr ? objection : "nonsense"));
-    }
-    if (h.kind == greeting::revoke) {
-      hear(tutti::fault::unpack(h.fault));
-    }
-    dial const* const own = dials_[h.from].get();
-    bool const crossed =
-        links_[h.from] != nullptr || (own != nullptr && own->now() == dial::state::under_way && rank_ < h.from);
-    greeting const kind = fault() ? greeting::revoke : crossed ? greeting::crossed : greeting::welcome;
-    hello const answer = greet(kind, h.from);
-    moved const m = write_some(socket.get(), std::as_bytes(std::span(&answer, 1)));
-    if (m.state == io::done && kind == greeting::welcome) {
-      establish(h.from, std::move(socket), h);
-    }
-  }
-
   void spread(rank_type peer) {
     if (!news_.tell(*links_[peer])) {
       send_messenger(peer);
     }
   }
   void send_messenger(rank_type peer) {
-    news_.send_messenger(waiter_, addresses_[peer], greet(greeting::revoke, peer), options_.connect);
+    news_.send_messenger(waiter_, connector_.of(peer), connector_.greet(greeting::revoke, peer, fault()),
+                         options_.connect);
   }
 
   /// Says goodbye, and stays until what was accepted has been handed over.
@@ -365,16 +272,11 @@ class mesh {
 
   tcp_options options_;
   rank_type rank_;
-  world_id world_{};
-  std::vector<address> addresses_;
   waiter waiter_;
-  door door_;
+  connector connector_;
   parcel_pool pool_;
   std::vector<std::unique_ptr<link>> links_;
-  std::vector<std::unique_ptr<dial>> dials_;
-  std::vector<rank_type> up_;       ///< to whom there is a connection
-  std::vector<rank_type> calling_;  ///< to whom one is being made
-  std::vector<std::string> incidents_;
+  std::vector<rank_type> up_;  ///< to whom there is a connection
   news news_;
   time_point last_asked_{};
   bool armed_ = false;

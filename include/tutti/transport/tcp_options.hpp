@@ -19,7 +19,7 @@ struct tcp_options {
   /// Longer messages travel in pieces of so many bytes, so that those of other lanes get their turn.
   std::size_t piece = std::size_t{1} << 20;
   /// So many bytes that nobody waits for yet are kept per peer and lane; the sender waits then.
-  std::size_t window = std::size_t{2} << 20;
+  std::size_t window = std::size_t{4} << 20;
   /// SO_SNDBUF and SO_RCVBUF; 0 leaves them to the system, which adapts them to the connection.
   int send_buffer = 0;
   int receive_buffer = 0;

@@ -37,7 +37,7 @@ class outlet {
     }
     if (starts) {
       part_ = room_for(l, bytes.size(), granule);
-      l.waits = bytes.empty() ? l.used > window_ : part_ == 0;
+      l.waits = bytes.empty() ? room(l) == 0 : part_ == 0;
       if (l.waits) {
         return {};
       }
@@ -60,7 +60,7 @@ class outlet {
     }
     if (starts) {
       owner_ = s.lane;
-      l.used += cost(part_);
+      l.used += static_cast<std::int64_t>(cost(part_));
       std::fill_n(owed_, lane_count, 0U);
     }
     std::size_t const split = put <= front ? 0 : put - front;
@@ -109,7 +109,7 @@ class outlet {
   /// The receiver has taken what a frame says.
   void credit(frame const& f) noexcept {
     for (std::uint32_t on = 0; on < lane_count; ++on) {
-      lanes_[on].used -= std::min<std::size_t>(f.credits[on], lanes_[on].used);
+      lanes_[on].used -= f.credits[on];
     }
   }
   /// This rank has taken so much. The peer hears of it with the next piece, or at once if that is much.
@@ -140,7 +140,7 @@ class outlet {
   struct lane {
     std::size_t total = 0;  ///< of the message that is offered
     std::size_t sent = 0;   ///< of it
-    std::size_t used = 0;   ///< of the window
+    std::int64_t used = 0;  ///< of the window; below 0: there is credit for what has not been sent
     bool waits = false;
   };
 
@@ -148,17 +148,23 @@ class outlet {
     return {const_cast<void*>(data), bytes};
   }
 
+  /// What is left of a lane's window, for payload.
+  [[nodiscard]] std::size_t room(lane const& l) const noexcept {
+    auto const left = static_cast<std::int64_t>(window_) - l.used;
+    return left < static_cast<std::int64_t>(cost(0))
+               ? 0
+               : static_cast<std::size_t>(left) / frame_alignment * frame_alignment;
+  }
+
   /// How much of a message may be sent now, in whole granules. The receiver may owe a part of the window,
   /// so a granule that does not fit into the rest goes when the window is as good as empty.
   [[nodiscard]] std::size_t room_for(lane const& l, std::size_t bytes, std::size_t granule) const noexcept {
     std::size_t const wished = std::min(bytes, std::max(piece_, granule));
-    std::size_t const left = window_ - std::min(window_, l.used);
-    std::size_t const most = left < cost(0) ? 0 : left / frame_alignment * frame_alignment;
-    std::size_t const fits = std::min(wished, most) / granule * granule;
+    std::size_t const fits = std::min(wished, room(l)) / granule * granule;
     if (fits != 0 && fits >= wished / 2) {  // no slivers
       return fits;
     }
-    return bytes != 0 && l.used <= most_owed(window_) ? std::max(fits, granule) : 0;
+    return bytes != 0 && l.used <= static_cast<std::int64_t>(most_owed(window_)) ? std::max(fits, granule) : 0;
   }
 
   /// Keeps bytes [from, until) of what the parts say one after the other.
