@@ -97,6 +97,23 @@ BOOST_AUTO_TEST_CASE(opposite_orders) {
   BOOST_TEST(placed >= large.size() - tcp_options().window - (std::size_t{1} << 20));
 }
 
+/// Who sends a long message that is waited for does not wait for credit on the way.
+BOOST_AUTO_TEST_CASE(a_window_does_not_stop_what_is_waited_for) {
+  tcp_options o;
+  o.piece = 1 << 14;
+  o.window = 1 << 16;
+  tcp_ranks world(2, o);
+  std::vector<std::byte> const large(1 << 20, std::byte{1});
+  stream const s{0, 0};
+  BOOST_TEST(!world[1].view(0, s, {large.size(), 4, nullptr}));
+  std::size_t put = 0;
+  BOOST_TEST(world.until([&] {
+    put += world[0].send(1, s, std::span(large).subspan(put), 4).bytes;
+    static_cast<void>(world[1].view(0, s, {large.size(), 4, nullptr}));  // a slow reader: he lets nothing go
+    return put > 4 * o.window;
+  }) == "");
+}
+
 /// Chunks that are held back on many lanes do not stop the connection.
 BOOST_AUTO_TEST_CASE(held_chunks_stay_while_others_pass) {
   tcp_ranks world(2);

@@ -17,7 +17,7 @@ namespace tutti {
 /// What is waited for is read from the socket straight to its place, or through a buffer that fits into the
 /// cache if it is combined; what comes before its receiver is kept, up to `options::window` bytes per lane, and
 /// the sender waits then. Whoever has asked for a message goes on asking until it has the whole, for other
-/// lanes may wait behind it.
+/// lanes may wait behind it; of a long one that is asked for, all may come.
 ///
 /// Whoever connects to a rank's port and is not a member of its world is refused; `incidents` tells.
 ///

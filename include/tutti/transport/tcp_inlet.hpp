@@ -16,8 +16,8 @@ namespace tutti::net {
 ///
 /// A piece that is waited for is read straight to its place, or through the stage if it is to be combined.
 /// One that nobody waits for yet is put into a parcel, so that it does not stand in the way of other lanes;
-/// the window bounds what can pile up. What exceeds the window - a sender does that only with a granule that is
-/// larger than it - stays in the connection until its reader comes.
+/// the window bounds what can pile up. What exceeds it stays in the connection until its reader comes: a granule that
+/// is larger, or a long message that is waited for, whose sender gets credit for all of it.
 class inlet {
  public:
   /// `window`: how much is kept of each lane.

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE transport_tcp_outlet
+#include <tutti/transport/tcp_outlet.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+
+namespace {
+
+using namespace tutti;
+using net::frame;
+using net::frame_kind;
+
+constexpr std::size_t window = 1 << 20;
+
+/// An outlet and what comes out of it.
+struct wire {
+  wire() {
+    int ends[2];
+    BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+    near.reset(ends[0]);
+    far.reset(ends[1]);
+  }
+  /// Sends a message of so many bytes; whether it was taken.
+  bool offer(std::uint32_t lane, std::size_t bytes) {
+    return out.offer(near.get(), {lane, 0}, std::span(data).first(bytes), 1, {}).accepted;
+  }
+  frame read() {
+    frame f;
+    BOOST_REQUIRE(read_some(far.get(), std::as_writable_bytes(std::span(&f, 1))).state == io::done);
+    return f;
+  }
+
+  std::array<std::byte, 64> data{};
+  descriptor near;
+  descriptor far;
+  net::outlet out{1 << 16, window, window};
+};
+
+BOOST_AUTO_TEST_CASE(the_next_piece_carries_the_credits_of_all_lanes) {
+  wire w;
+  w.out.owe(3, 256);
+  w.out.owe(5, 512);
+  w.out.owe(3, 64);
+  BOOST_TEST(w.out.empty());  // nothing is sent for their sake
+  BOOST_TEST(w.offer(1, 64));
+  BOOST_TEST(w.offer(1, 64));
+  for (bool const first : {true, false}) {
+    frame const f = w.read();
+    BOOST_TEST((f.kind == frame_kind::piece));
+    for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
+      BOOST_TEST(f.credits[lane] == (!first ? 0U : lane == 3 ? 320U : lane == 5 ? 512U : 0U));
+    }
+    BOOST_TEST((read_some(w.far.get(), w.data).state == io::done));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_piece_that_is_refused_loses_no_credit) {
+  wire w;
+  std::size_t taken = 0;
+  while (w.offer(1, 64)) {  // until the system takes no more
+    ++taken;
+  }
+  w.out.owe(2, 320);
+  BOOST_TEST(!w.offer(1, 64));
+  for (std::size_t i = 0; i < taken; ++i) {
+    BOOST_TEST(w.read().credits[2] == 0U);
+    BOOST_TEST((read_some(w.far.get(), w.data).state == io::done));
+  }
+  BOOST_TEST(w.out.flush(w.near.get()));
+  BOOST_TEST(w.offer(1, 64));
+  BOOST_TEST(w.read().credits[2] == 320U);
+}
+
+BOOST_AUTO_TEST_CASE(a_large_credit_does_not_wait_for_a_piece) {
+  wire w;
+  w.out.owe(0, net::most_owed(window));
+  BOOST_TEST(w.out.empty());
+  w.out.owe(0, 64);
+  BOOST_TEST(w.out.flush(w.near.get()));
+  frame const f = w.read();
+  BOOST_TEST((f.kind == frame_kind::credit));
+  BOOST_TEST(f.credits[0] == net::most_owed(window) + 64);
+}
+
+BOOST_AUTO_TEST_CASE(credit_in_advance_lets_more_than_a_window_go) {
+  wire w;
+  frame promise;
+  promise.credits[1] = 2 * window;
+  w.out.credit(promise);
+  std::size_t sent = 0;
+  std::vector<std::byte> drain(1 << 16);
+  for (; w.offer(1, 64); sent += net::cost(64)) {
+    static_cast<void>(read_some(w.far.get(), drain));
+  }
+  BOOST_TEST(w.out.waits(1));
+  BOOST_TEST(sent == 3 * window);
+}
+
+}  // namespace
