@@ -110,7 +110,7 @@ class measurer {
         std::fill(v.begin(), v.end(), static_cast<float>(i));
       }
       barrier_();
-      world_.naps(0);
+      world_.patience() = {};
       auto const begin = tutti::steady_now();
       share(v, 0);
       took += i < 0 ? 0 : since(begin);
@@ -124,7 +124,7 @@ class measurer {
       f();
     }
     barrier_();
-    world_.naps(0);  // as `automatic` measures: as if nobody else computed here
+    world_.patience() = {};  // as `automatic` measures: as if nobody else computed here
     auto const begin = tutti::steady_now();
     for (int i = 0; i < times; ++i) {
       f();
