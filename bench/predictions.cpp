@@ -31,9 +31,11 @@ namespace {
 
 constexpr char const* usage =
     R"(predictions [transport=shared_memory|loopback|tcp|joined] [ranks=2] [op=allreduce|broadcast]
-            [rounds=8] [longest=16777216] [milliseconds=1] [buffers=ordinary|allocator] [details=no|yes]
+            [rounds=8] [longest=16777216] [milliseconds=1] [buffers=ordinary|allocator]
+            [rehearse=no|yes] [details=no|yes]
 
 What tutti::automatic expects of each schedule and segment size, and what is true. Rounds: an even number.
+rehearse: what is picked is what a rehearsal finds, for each size.
 joined: TCP, in the world of the launcher that started this process.)";
 
 double median(std::vector<double> v) {
@@ -56,7 +58,12 @@ struct way_times {
   std::vector<double> measured;
 };
 using way = std::pair<tutti::schedule_kind, std::size_t>;
-using grid = std::map<std::size_t, std::map<way, way_times>>;
+/// All ways for one size, and what was picked in each round.
+struct size_times {
+  std::map<way, way_times> ways{};
+  std::vector<way> picks{};
+};
+using grid = std::map<std::size_t, size_times>;
 
 std::string in_words(way const& w, tutti::host_map const& hosts) {
   return tutti::explanation::in_words(tutti::course<tutti::selection>{tutti::selection(w.first, &hosts), w.second});
@@ -70,6 +77,7 @@ class measurer {
       : world_(world),
         reduces_(s.one_of("op", {"allreduce", "broadcast"}) == "allreduce"),
         longest_(s.number("longest", std::size_t{16} << 20)),
+        rehearses_(s.one_of("rehearse", {"no", "yes"}) == "yes"),
         microseconds_(1000 * static_cast<double>(s.number("milliseconds", 1))),
         barrier_(world, tutti::doubling{}),
         slowest_(world, tutti::doubling{}, tutti::max<double>{}),
@@ -92,17 +100,30 @@ class measurer {
     took.push_back(agreed(since(begin)));
     profile_ = tutti::to_text(best.profile());
     for (std::size_t bytes = 4; bytes <= longest_; bytes *= 4) {
-      for (tutti::prediction const& p :
-           reduces_ ? best.predict(tutti::op::allreduce{}, bytes) : best.predict(tutti::op::broadcast{0}, bytes)) {
-        auto const expected = static_cast<double>(p.time) * 1e-6;
-        way_times& t = all[bytes][{p.way.topology.kind(), p.way.segment_bytes}];
-        t.expected.push_back(expected);
-        t.measured.push_back(measure(p, bytes, expected));
+      if (reduces_) {
+        size(best, tutti::op::allreduce{}, bytes, all[bytes]);
+      } else {
+        size(best, tutti::op::broadcast{0}, bytes, all[bytes]);
       }
     }
   }
 
  private:
+  template <class Op>
+  void size(tutti::automatic const& best, Op op, std::size_t bytes, size_times& all) {
+    if (rehearses_) {
+      best.rehearse(world_, op, data_.first(bytes / sizeof(float)));
+    }
+    auto const pick = best.choose(op, bytes, false);
+    all.picks.emplace_back(pick.topology.kind(), pick.segment_bytes);
+    for (tutti::prediction const& p : best.predict(op, bytes)) {
+      auto const expected = static_cast<double>(p.time) * 1e-6;
+      way_times& t = all.ways[{p.way.topology.kind(), p.way.segment_bytes}];
+      t.expected.push_back(expected);
+      t.measured.push_back(measure(p, bytes, expected));
+    }
+  }
+
   [[nodiscard]] static double since(tutti::time_point begin) {
     return static_cast<double>((tutti::steady_now() - begin).count()) * 1e-3;
   }
@@ -154,6 +175,7 @@ class measurer {
   World& world_;
   bool reduces_;
   std::size_t longest_;
+  bool rehearses_;
   double microseconds_;
   tutti::barrier<World, tutti::doubling> barrier_;
   tutti::allreduce<World, tutti::doubling, tutti::max<double>> slowest_;
@@ -171,18 +193,17 @@ struct verdict {
   std::vector<double> ratios{};  ///< round by round: what the pick takes, and the best way
 };
 
-verdict judge(std::map<way, way_times> const& row, std::size_t rounds) {
+verdict judge(size_times const& of_size, std::size_t rounds) {
   verdict v;
+  auto const& row = of_size.ways;
   auto const ways = static_cast<double>(row.size());
   for (std::size_t r = 0; r < rounds; ++r) {
     std::size_t const own = r % 2;
     std::size_t const other = 1 - own;
-    auto const less = [&](auto const& key) {
-      return std::min_element(row.begin(), row.end(),
-                              [&](auto const& a, auto const& b) { return key(a.second) < key(b.second); });
-    };
-    auto const pick = less([&](way_times const& t) { return t.expected[r]; });
-    auto const best = less([&](way_times const& t) { return median_of_half(t.measured, own); });
+    auto const pick = row.find(of_size.picks[r]);
+    auto const best = std::min_element(row.begin(), row.end(), [&](auto const& a, auto const& b) {
+      return median_of_half(a.second.measured, own) < median_of_half(b.second.measured, own);
+    });
     auto const off = [&](double expected, way_times const& t) {
       double const is = median_of_half(t.measured, other);
       return std::abs(expected - is) / is / static_cast<double>(rounds);
@@ -203,22 +224,18 @@ void report(grid const& all, std::vector<double> const& took, tutti::host_map co
   std::size_t ways = 0;
   std::size_t good = 0;
   std::size_t good_sizes = 0;
-  std::printf("%9s  %-34s %10s %10s  %-34s %10s %6s %6s %6s\n", "bytes", "picked", "expected", "measured", "best",
+  std::printf("%9s  %-34s %10s %10s  %-34s %10s %6s %6s %6s\n", "bytes", "picked last", "expected", "measured", "best",
               "measured", "ratio", "error", "noise");
-  for (auto const& [bytes, row] : all) {
-    way pick{};
+  for (auto const& [bytes, of_size] : all) {
+    auto const& row = of_size.ways;
+    way const pick = of_size.picks.back();
     way best{};
-    double least_expected = INFINITY;
     double least = INFINITY;
     for (auto const& [w, t] : row) {
       double const expected = median(t.expected);
       double const measured = median(t.measured);
       log_error += std::abs(std::log(expected / measured));
       ++ways;
-      if (expected < least_expected) {
-        least_expected = expected;
-        pick = w;
-      }
       if (measured < least) {
         least = measured;
         best = w;
@@ -227,7 +244,7 @@ void report(grid const& all, std::vector<double> const& took, tutti::host_map co
         std::printf("%9zu    %-32s %10.2f %10.2f\n", bytes, in_words(w, hosts).c_str(), expected, measured);
       }
     }
-    verdict const v = judge(row, took.size());
+    verdict const v = judge(of_size, took.size());
     sum.error += v.error * static_cast<double>(row.size());
     sum.noise += v.noise * static_cast<double>(row.size());
     sum.pick_error += v.pick_error;
@@ -236,7 +253,7 @@ void report(grid const& all, std::vector<double> const& took, tutti::host_map co
     }
     good_sizes += median(v.ratios) <= 1.1 ? 1U : 0U;
     std::printf("%9zu  %-34s %10.2f %10.2f  %-34s %10.2f %6.2f %4.0f %% %4.0f %%\n", bytes,
-                in_words(pick, hosts).c_str(), least_expected, median(row.at(pick).measured),
+                in_words(pick, hosts).c_str(), median(row.at(pick).expected), median(row.at(pick).measured),
                 in_words(best, hosts).c_str(), least, median(v.ratios), 100 * v.error, 100 * v.noise);
   }
   auto const of_all = static_cast<double>(ways);

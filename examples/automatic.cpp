@@ -13,6 +13,10 @@ int main() {
     tutti::automatic const best{world};  // some milliseconds; {world, {.file = "profile.txt"}} keeps what it learns
     best.prefer("allreduce:-64=star");   // who knows better says so, on every rank
 
+    // Who does not, lets it try what is promising on a vector like those that matter; its elements are lost.
+    std::vector<float> gradients(100'000);
+    best.rehearse(world, tutti::op::allreduce{}, gradients);
+
     tutti::allreduce sum{world, best, tutti::sum<float>{}};
     for (std::size_t const count : {1U, 100U, 100'000U}) {
       std::vector<float> v(count, 1.F);

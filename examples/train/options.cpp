@@ -60,7 +60,7 @@ options read_options(int argc, char** argv) {
                  "How they talk: loopback (threads), shared_memory or tcp (processes); "
                  "loopback unless a launcher started this process, then tcp")
       ->check(CLI::IsMember({"loopback", "shared_memory", "tcp"}));
-  app.add_option("--topology", o.topology, "Who talks to whom, and when; automatic measures and picks")
+  app.add_option("--topology", o.topology, "Who talks to whom, and when; automatic measures, tries and picks")
       ->check(CLI::IsMember(
           {"ring", "chain", "binary_tree", "double_tree", "doubling", "butterfly", "star", "direct", "automatic"}));
 

@@ -17,6 +17,7 @@
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
 
+#include <concepts>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -43,7 +44,11 @@ int train_as_member(Communicator& world, job const& work) {
     names.push_back(tutti::describe(r, world.members()[r]));
   }
   session mine(work, Communicator::transport_type::name, world.rank(), std::move(names));
-  with_topology(world, work.asked.topology, [&](auto topology) {
+  with_topology(world, work.asked.topology, [&]<class Topology>(Topology topology) {
+    if constexpr (std::same_as<Topology, tutti::automatic>) {
+      std::vector<float> like_a_message(mine.model().parameters().size() + tutti::nn::replica::attached);
+      topology.rehearse(world, tutti::op::allreduce{}, like_a_message);
+    }
     tutti::nn::synchronous strategy(world, topology);
     tutti::nn::train(mine.model(), strategy, mine);
   });

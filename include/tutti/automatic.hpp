@@ -3,6 +3,7 @@
 
 #include <tutti/automatic/explanation.hpp>
 #include <tutti/automatic/measure.hpp>
+#include <tutti/automatic/rehearsal.hpp>
 #include <tutti/automatic/tuning.hpp>
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/core/error.hpp>
@@ -37,7 +38,8 @@ struct automatic_options {
 /// does not commute needs is respected. Copies share one state.
 ///
 /// Who knows better says so: `best.prefer("allreduce:1M-=ring/512K")`, or the variable TUTTI_AUTOMATIC. All ranks
-/// must prefer the same; if they do not, the operation fails with an error that names both schedules.
+/// must prefer the same; if they do not, the operation fails with an error that names both schedules. Who does not
+/// know finds out: `best.rehearse(world, tutti::op::allreduce{}, gradients)` tries.
 ///
 /// @pre the world outlives it
 /// Cost: an operation that has run before with a vector of that class of sizes (up to 1, 2, 4, ... bytes) looks up a
@@ -79,6 +81,35 @@ class automatic : public selection {
   /// to take. A schedule that cannot do what is asked for is not taken.
   /// @throws preference_error
   void prefer(std::string_view wishes) const { tuning_->prefer(read_preferences(wishes, tuning_->hosts())); }
+
+  /// Tries the ways that are expected to be fastest for a vector of this length, in this memory, and from now on picks
+  /// the one that was for all vectors of its class of sizes (up to 1, 2, 4, ... bytes). For vectors that matter: what
+  /// a profile does not know - caches, the kind of memory, what else runs here - counts, too.
+  ///
+  ///     best.rehearse(world, tutti::op::allreduce{}, gradients);
+  ///
+  /// Collective: with the same arguments on all ranks. The elements of `scratch` are lost, those of an allreduce are
+  /// summed. Returns what was found as `prefer` and TUTTI_AUTOMATIC take it.
+  /// @throws error
+  /// Cost: 8 operations of each way and those of its turns; with the default, some ten milliseconds up to 64 KiB.
+  template <group Communicator, class Op, mutable_buffer Buffer>
+    requires std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>
+  std::string rehearse(Communicator& world, Op op, Buffer&& scratch, rehearsal const& how = {}) const {
+    auto const vector = elements(scratch);
+    expects(how.ways > 0 && how.turns > 0, "automatic: a rehearsal tries at least one way, in one turn");
+    std::size_t const bytes = vector.size() * sizeof(vector[0]);
+    auto ways = predict(op, bytes);
+    auto const slow = std::find_if(ways.begin() + 1, ways.end(), [&](prediction const& p) {
+      return static_cast<double>(p.time) > how.within * static_cast<double>(ways.front().time);
+    });
+    ways.erase(slow, ways.end());
+    ways.resize(std::min(ways.size(), how.ways));
+    auto const& way = ways[contest(world).fastest(op, ways, vector, how)].way;
+    auto const [from, to] = tuning::like(bytes);
+    preference const found{symbolic::kind_of<Op>, from, to, way.topology.kind(), way.segment_bytes, ways.size()};
+    tuning_->prefer({found});
+    return to_text(found, tuning_->hosts());
+  }
 
   template <class Op>
   [[nodiscard]] course<selection> choose(Op op, std::size_t bytes, bool in_order) const {

@@ -54,10 +54,12 @@ template <class Op>
   std::string text = std::string(tutti::name(symbolic::kind_of<Op>)) + " of " + bytes_in_words(bytes) + " over " +
                      std::to_string(t.profile().ranks) + (t.profile().ranks == 1 ? " rank: " : " ranks: ") +
                      in_words(way) + ", " + in_words(s.all) + " expected\n";
-  text += std::string("  because: ") +
-          (t.template told<Op>(bytes, in_order)
-               ? "it was told to\n"
-               : "of all, it is expected to be the fastest for the longest of its class of sizes\n");
+  preference const* const wish = t.template preferred<Op>(bytes, in_order);
+  text += "  because: " +
+          (wish == nullptr    ? "of all, it is expected to be the fastest for the longest of its class of sizes"
+           : wish->tried == 0 ? "it was told to"
+                              : "of the " + std::to_string(wish->tried) + " that were tried, it was the fastest") +
+          "\n";
   text += std::string("  bound by ") + bound + ": " + std::to_string(percent(latency, s.all)) +
           " % would remain if messages were empty, " + std::to_string(percent(moving, s.all)) +
           " % is for moving bytes, " + std::to_string(percent(combining, s.all)) + " % for combining\n";

@@ -12,13 +12,15 @@
 
 namespace tutti {
 
-/// What somebody who knows better wants for an operation on vectors of `from` to `to` bytes.
+/// What somebody who knows better wants for an operation on vectors of `from` to `to` bytes: the user, or who has
+/// tried several ways.
 struct preference {
   operation_kind operation = operation_kind::none;
   std::size_t from = 0;
   std::size_t to = SIZE_MAX;
   schedule_kind kind = schedule_kind::direct;
   std::size_t segment_bytes = 0;
+  std::size_t tried = 0;  ///< how many ways were; 0: the user said so
   friend bool operator==(preference const&, preference const&) = default;
 };
 
@@ -91,6 +93,13 @@ inline preference read_one(std::string_view wish, host_map const& hosts) {
 }
 
 }  // namespace preference_text
+
+/// "allreduce:524289-1048576=ring/65536".
+[[nodiscard]] inline std::string to_text(preference const& p, host_map const& hosts) {
+  return std::string(name(p.operation)) + ":" + std::to_string(p.from) + "-" + std::to_string(p.to) + "=" +
+         std::string(selection(p.kind, &hosts).topology_name()) +
+         (p.segment_bytes == 0 ? "" : "/" + std::to_string(p.segment_bytes));
+}
 
 /// Reads "allreduce:-4K=doubling; allreduce:1M-=ring/512K". Later ones win.
 /// @throws preference_error

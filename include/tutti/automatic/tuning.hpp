@@ -50,9 +50,8 @@ class tuning {
   /// allocates and takes up to 100 ms for long vectors of many ranks: docs/performance.md.
   template <class Op>
   [[nodiscard]] course<selection> choose(Op, std::size_t bytes, bool in_order) {
-    course<selection> const* const wish = preferred<Op>(bytes, in_order);
-    if (wish != nullptr) {
-      return *wish;
+    if (preference const* const wish = preferred<Op>(bytes, in_order)) {
+      return {selection(wish->kind, hosts_), wish->segment_bytes};
     }
     choice& c = chosen_[static_cast<std::size_t>(symbolic::kind_of<Op>)][in_order ? 1 : 0][class_of(bytes)];
     if (!c.known) {
@@ -100,10 +99,26 @@ class tuning {
             timed.time(without<false>{network}, bytes, way.segment_bytes)};
   }
 
-  /// Whether this vector goes by a preference.
+  /// The last preference that fits and can be followed, or null.
   template <class Op>
-  [[nodiscard]] bool told(std::size_t bytes, bool in_order) {
-    return preferred<Op>(bytes, in_order) != nullptr;
+  [[nodiscard]] preference const* preferred(std::size_t bytes, bool in_order) const {
+    for (auto p = preferences_.rbegin(); p != preferences_.rend(); ++p) {
+      if (p->operation == symbolic::kind_of<Op> && p->from <= bytes && bytes <= p->to &&
+          is_candidate<Op>(p->kind, in_order)) {
+        return &*p;
+      }
+    }
+    return nullptr;
+  }
+
+  /// The class of sizes that so many bytes belong to.
+  struct sizes {
+    std::size_t from;
+    std::size_t to;
+  };
+  [[nodiscard]] static constexpr sizes like(std::size_t bytes) noexcept {
+    std::size_t const c = class_of(bytes);
+    return {c == 0 ? 0 : (std::size_t{1} << (c - 1)) + 1, std::size_t{1} << c};
   }
 
  private:
@@ -152,23 +167,9 @@ class tuning {
     return all;
   }
 
-  /// The last preference that fits and can be followed.
-  template <class Op>
-  [[nodiscard]] course<selection> const* preferred(std::size_t bytes, bool in_order) {
-    for (auto p = preferences_.rbegin(); p != preferences_.rend(); ++p) {
-      if (p->operation == symbolic::kind_of<Op> && p->from <= bytes && bytes <= p->to &&
-          is_candidate<Op>(p->kind, in_order)) {
-        wish_ = {selection(p->kind, hosts_), p->segment_bytes};
-        return &wish_;
-      }
-    }
-    return nullptr;
-  }
-
   network_profile profile_;
   host_map const* hosts_;
   std::vector<preference> preferences_{};
-  course<selection> wish_{};
   std::array<std::array<std::array<choice, classes>, 2>, 12> chosen_{};
 };
 
