@@ -92,20 +92,19 @@ def limit_ways(program, op, size, ranks, inputs):
     return ways
 
 
-def gloo_ways(program, op, size, ranks, inputs):
+def gloo_ways(op, size, ranks, inputs, polls=True):
     if op == "broadcast":
-        polling = [] if program.name.startswith("gloo:default") else ["one_to_all_polling"]
-        return [Way(n) for n in ["tree", "one_to_all"] + polling]
+        return [Way(n) for n in ["tree", "one_to_all"] + ["one_to_all_polling"] * polls]
     in_place = inputs == "rewritten"
     older = ["halving_doubling", "ring_chunked"]
-    polling = [] if program.name.startswith("gloo:default") else [n + "_polling" for n in older]
+    polling = [n + "_polling" for n in older] * polls
     return [Way(n) for n in ["ring", "bcube"] + (older + polling if in_place else [])]
 
 
 WAYS = {
     "tutti": tutti_ways,
     "limit": limit_ways,
-    "gloo": gloo_ways,
+    "gloo": lambda program, *what: gloo_ways(*what, polls=not program.name.startswith("gloo:default")),
     "openmpi": lambda *_: [Way()],
     "mpich": lambda *_: [Way()],
 }

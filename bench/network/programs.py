@@ -111,8 +111,7 @@ def segments(size):
 
 def gloo_ways_here(op, size, ranks, inputs):
     """Ranks that poll starve each other where they outnumber the cores, and may then take minutes."""
-    ways = gloo_ways(None, op, size, ranks, inputs)
-    return [w for w in ways if ranks <= os.cpu_count() or not w.algorithm.endswith("_polling")]
+    return gloo_ways(op, size, ranks, inputs, polls=ranks <= os.cpu_count())
 
 
 def raw_ways(op, size, ranks, inputs):
