@@ -12,6 +12,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -65,17 +66,26 @@ class witness {
       std::ranges::fill(weights, std::nanf(""));  // equal seeds must not hide a broadcast that does nothing
     }
     strategy_.share(weights);
-    message_size_ = weights.size() + nn::replica::attached;
   }
-  void sum(std::span<float> numbers) {
-    bool const is_step = numbers.size() == message_size_;  // not the figures of an epoch
-    if (is_step) {
-      note(numbers);
-    }
-    strategy_.sum(numbers);
-    if (is_step) {
-      note(numbers);
-    }
+  void sum(std::span<float> numbers) { strategy_.sum(numbers); }
+  void begin(std::span<float> message) {
+    message_ = message;
+    noted_ = message.size();
+    own_.resize(message.size());
+    strategy_.begin(message);
+  }
+  void completed(std::size_t first) {
+    // From now on they are the strategy's.
+    std::copy(message_.begin() + static_cast<std::ptrdiff_t>(std::min(first, noted_)),
+              message_.begin() + static_cast<std::ptrdiff_t>(noted_),
+              own_.begin() + static_cast<std::ptrdiff_t>(std::min(first, noted_)));
+    noted_ = std::min(first, noted_);
+    strategy_.completed(first);
+  }
+  void finish() {
+    strategy_.finish();
+    note(own_);
+    note(message_);
   }
 
   void step(nn::step_result const& done, nn::replica const& model) {
@@ -99,7 +109,9 @@ class witness {
   }
 
   Strategy& strategy_;
-  std::size_t message_size_ = 0;
+  std::span<float> message_;
+  std::size_t noted_ = 0;   // numbers in front that may still change
+  std::vector<float> own_;  // the message before the exchange
   std::vector<std::uint32_t> words_;
 };
 
@@ -134,11 +146,11 @@ class transcript {
 };
 
 template <class Transport, class Topology>
-std::vector<transcript> train_over(tutti::rank_type size) {
+std::vector<transcript> train_over(tutti::rank_type size, std::size_t bucket = 0) {
   (void)training_data();  // before ranks are made
-  auto results = tutti::spawn<Transport>(size, [](auto& world) {
+  auto results = tutti::spawn<Transport>(size, [bucket](auto& world) {
     auto model = training_replica(world.rank(), world.size());
-    nn::synchronous strategy(world, Topology{});
+    nn::synchronous strategy(world, Topology{}, bucket);
     witness watched(strategy);
     nn::train(model, watched, watched);
     return watched.words();
@@ -207,8 +219,8 @@ inline void check_equals_one_rank(std::vector<transcript> const& ranks) {
 }
 
 template <class Transport, class Topology>
-std::vector<std::uint32_t> check_training(tutti::rank_type size) {
-  auto const ranks = train_over<Transport, Topology>(size);
+std::vector<std::uint32_t> check_training(tutti::rank_type size, std::size_t bucket = 0) {
+  auto const ranks = train_over<Transport, Topology>(size, bucket);
   check_replicas_stay_equal(ranks);
   check_sums_are_exact(ranks);
   check_equals_one_rank(ranks);

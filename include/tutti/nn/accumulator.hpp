@@ -32,14 +32,14 @@ class accumulator {
     }
   }
 
-  /// Adds all that was kept to the last message.
-  void add_to(std::span<float> message) const {
+  /// Adds what was kept to a part of the last message, the one that begins with its number `first`.
+  void add_to(std::span<float> part, std::size_t first) const {
     if (empty_) {
       return;
     }
-    expects(message.size() == sum_.size(), "accumulator: as many numbers as it was made for");
-    for (std::size_t i = 0; i != sum_.size(); ++i) {
-      message[i] += sum_[i];
+    expects(first <= sum_.size() && part.size() <= sum_.size() - first, "accumulator: a part of the message");
+    for (std::size_t i = 0; i != part.size(); ++i) {
+      part[i] += sum_[first + i];
     }
   }
 

@@ -100,10 +100,12 @@ class model {
   [[nodiscard]] matrix_view<T> derivatives() { return first_rows(slopes_, batch_); }
 
   /// The gradients of the loss by the parameters, from derivatives(), which it uses up.
+  /// @param completed is told how much of gradients() is final: ever more of it from the end on, at last all
   /// @pre x is the batch that forward was called with last, in training
-  void backward(matrix_view<T const> const& x) {
+  void backward(matrix_view<T const> const& x, completion<T> const& completed = {}) {
     expects(x.shape(0) == batch_ && how_.training,
             "model: backward takes the batch that forward was called with, in training");
+    how_.completed = completed;
     layers_.backward(how_, x, first_rows(values_, batch_), first_rows(slopes_, batch_), view<T>(nullptr, batch_, 0));
   }
 

@@ -30,13 +30,38 @@ class rank_sum {
   void (*sum_)(void*, std::span<T>) = nullptr;
 };
 
+/// Tells somebody during backward how much of the vector of all gradients is final already. The default
+/// tells nobody.
+template <class T>
+class completion {
+ public:
+  constexpr completion() noexcept = default;
+
+  /// @param listener has `completed(T const* first)`, and outlives this: all gradients from that one to the
+  ///        last are final. It is told again and again, not always of more.
+  template <class Listener>
+  constexpr explicit completion(Listener& listener) noexcept
+      : listener_(&listener), tell_([](void* at, T const* first) { static_cast<Listener*>(at)->completed(first); }) {}
+
+  void operator()(T const* first) const {
+    if (tell_ != nullptr) {
+      tell_(listener_, first);
+    }
+  }
+
+ private:
+  void* listener_ = nullptr;
+  void (*tell_)(void*, T const*) = nullptr;
+};
+
 /// What a model's layers are to know about a batch besides its numbers.
 template <class T>
 struct pass {
-  bool training = false;      ///< not so: dropout drops nothing, batch normalisation uses what it has seen
-  std::uint64_t step = 0;     ///< of the training: random masks differ from step to step
-  std::size_t first_row = 0;  ///< place of the batch's first row in the batch of all ranks
-  rank_sum<T> sum = {};       ///< for statistics over the batch of all ranks
+  bool training = false;         ///< not so: dropout drops nothing, batch normalisation uses what it has seen
+  std::uint64_t step = 0;        ///< of the training: random masks differ from step to step
+  std::size_t first_row = 0;     ///< place of the batch's first row in the batch of all ranks
+  rank_sum<T> sum = {};          ///< for statistics over the batch of all ranks
+  completion<T> completed = {};  ///< in backward
 };
 
 }  // namespace tutti::nn

@@ -71,6 +71,8 @@ class replica {
 
   [[nodiscard]] settings const& asked() const noexcept { return asked_; }
   [[nodiscard]] std::span<float> parameters() noexcept { return model_.parameters(); }
+  /// The gradients, and behind them what is attached: where `gradient` writes.
+  [[nodiscard]] std::span<float> message() noexcept { return model_.message(); }
   [[nodiscard]] std::span<float const> parameters() const noexcept { return model_.parameters(); }
   /// What layers remember of the batches that this rank saw.
   [[nodiscard]] std::span<float> statistics() noexcept { return model_.statistics(); }
@@ -94,12 +96,16 @@ class replica {
 
   /// This rank's share of global batch b: of the gradients of the mean loss, of the mean loss, of the
   /// accuracy. The sum over ranks is the whole; a rank without samples contributes zeros.
+  /// @param listener has `completed(first)`: the message's numbers from that one on are final. It is told while
+  ///        the gradients of this rank's last piece are computed, of ever more, again and again, at last of all.
   /// @returns the message, to be added up in place
-  std::span<float> gradient(std::size_t b) {
+  template <class Listener>
+  std::span<float> gradient(std::size_t b, Listener& listener) {
     std::size_t const samples = shard(b).size();
     float const scale = 1.0F / static_cast<float>(sampler_.batch(b).size());
     if (samples == 0) {
       std::ranges::fill(model_.message(), 0.0F);
+      listener.completed(std::size_t{0});
     }
     pieces_.clear();
     for (std::size_t done = 0; done != samples;) {
@@ -112,15 +118,25 @@ class replica {
       auto const predictions = model_.forward(x, {true, first_step_ + b, before, sum_});
       auto const sum =
           softmax_cross_entropy::differentiate<float>(predictions, batch.labels, scale, model_.derivatives());
-      model_.backward(x);
       model_.attached()[0] = sum.loss * scale;
       model_.attached()[1] = sum.correct * scale;
       if (done != samples) {
+        model_.backward(x);
         pieces_.add(model_.message());
+      } else {
+        last_piece<Listener> told{pieces_, model_.message(), model_.message().size(), listener};
+        model_.backward(x, completion<float>(told));
       }
     }
-    pieces_.add_to(model_.message());
     return model_.message();
+  }
+
+  /// The same, telling nobody.
+  std::span<float> gradient(std::size_t b) {
+    struct {
+      void completed(std::size_t) const noexcept {}
+    } nobody;
+    return gradient(b, nobody);
   }
 
   /// Follows the gradients that the message now holds.
@@ -148,6 +164,22 @@ class replica {
   }
 
  private:
+  /// Makes what is final of the last piece's message final of the batch's, and passes it on.
+  template <class Listener>
+  struct last_piece {
+    void completed(float const* gradient) {
+      auto const first = static_cast<std::size_t>(gradient - message.data());
+      pieces.add_to(message.subspan(first, end - first), first);
+      end = first;
+      listener.completed(first);
+    }
+
+    accumulator const& pieces;
+    std::span<float> message;
+    std::size_t end;  // final from here on
+    Listener& listener;
+  };
+
   [[nodiscard]] normalisation numbers_for(dataset const& training) const {
     return asked_.standardise ? to_standard_scores(training) : to_unit_interval(training.shape.channels);
   }

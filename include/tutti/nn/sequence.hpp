@@ -54,6 +54,7 @@ class sequence {
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
     values_.resize(layers_.size() - 1);
     slopes_.resize(layers_.size() - 1);
+    gradients_ = gradients;
     for (auto& one : layers_) {
       std::size_t const learned = one.parameters();
       std::size_t const seen = one.statistics();
@@ -91,9 +92,12 @@ class sequence {
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) {
     std::size_t const rows = x.shape(0);
+    T const* first = gradients_.data() + gradients_.size();
     for (std::size_t i = layers_.size(); i-- != 0;) {
       layers_[i].backward(how, input_of(i, x), output_of(i, y), i == values_.size() ? dy : first_rows(slopes_[i], rows),
                           i == 0 ? dx : first_rows(slopes_[i - 1], rows));
+      first -= layers_[i].parameters();
+      how.completed(first);
     }
   }
 
@@ -108,6 +112,7 @@ class sequence {
   std::vector<any_layer<T>> layers_;
   std::vector<matrix<T>> values_;  // of each layer but the last
   std::vector<matrix<T>> slopes_;  // derivative of the loss by those values
+  std::span<T> gradients_;
 };
 
 }  // namespace tutti::nn

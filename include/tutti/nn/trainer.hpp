@@ -36,12 +36,28 @@ namespace detail {
   return static_cast<double>(d.count()) * 1e-9;
 }
 
+/// Passes on what is complete, and knows how long the strategy took to hear it.
+template <class Strategy>
+struct timed_listener {
+  void completed(std::size_t first) {
+    time_point const before = steady_now();
+    ranks.completed(first);
+    spent += steady_now() - before;
+  }
+
+  Strategy& ranks;
+  duration spent{};
+};
+
 }  // namespace detail
 
 /// Trains the replicas of one model, one per rank of the strategy: every rank calls this with a
 /// replica that differs in its rank alone. All ranks end with the same weights, bit for bit.
 ///
-/// Cost: one `share` of the weights, one `sum` of the gradients per step, one small `sum` per epoch
+/// Each step's gradients are the strategy's as soon as they are computed. What it does with them while others are
+/// computed is counted as communication, not as computing.
+///
+/// Cost: one `share` of the weights, one sum of the gradients per step, one small `sum` per epoch
 /// for the test and the times; where layers keep statistics, one more per epoch for those, and two per
 /// such layer and step where they are of all ranks. No allocation within a step but what observers do.
 /// @throws diverged when the loss is not finite; what the strategy throws
@@ -65,15 +81,17 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
     std::size_t const batches = model.batches();
     time_point since = epoch_begin;
     for (std::size_t b = 0; b != batches; ++b, ++now.step) {
-      auto const message = model.gradient(b);
+      detail::timed_listener<Strategy> listener{ranks};
+      ranks.begin(model.message());
+      model.gradient(b, listener);
       time_point const ready = steady_now();
-      ranks.sum(message);
+      ranks.finish();
       time_point const summed = steady_now();
       now.epoch = static_cast<double>(epoch) + static_cast<double>(b) / static_cast<double>(batches);
       auto const batch = model.update(rates.rate(now));
       time_point const done = steady_now();
-      figures.add_compute(detail::seconds((ready - since) + (done - summed)));
-      figures.set_exchange(b, detail::seconds(summed - ready));
+      figures.add_compute(detail::seconds((ready - since) - listener.spent + (done - summed)));
+      figures.set_exchange(b, detail::seconds(listener.spent + (summed - ready)));
       if (!std::isfinite(batch.loss)) {
         throw diverged("the loss of step " + std::to_string(now.step) +
                        " is not finite: the training diverged; try a lower learning rate");

@@ -31,7 +31,8 @@ struct weight_blocks {
 /// `forward(how, x, y)` writes y. `backward(how, x, y, dy, dx)` is given what the forward before it,
 /// in training, saw and made, and the derivative of the loss by y, which it may overwrite; it writes -
 /// does not add to - its gradients and, unless dx has no columns, the derivative by x. Batches have
-/// at least one row.
+/// at least one row. A layer for which the derivative by x is much work says `how.completed(gradients)`
+/// before: the gradients can be on their way meanwhile. Whatever it says, the sequence says after it.
 ///
 /// Laws (test/nn/layer_laws.hpp): gradients equal central differences of the loss; float follows double.
 template <class L>

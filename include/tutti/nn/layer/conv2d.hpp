@@ -68,7 +68,7 @@ class conv2d {
     }
   }
 
-  void backward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
+  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) {
     if (bias_ != 0) {
       detail::differentiate_bias<Activation>(y.data(), dy.data(), x.shape(0) * of_.pixels(), bias_,
@@ -78,6 +78,7 @@ class conv2d {
                      [](T value, T slope) { return slope * Activation::slope(value); });
     }
     kernel_.differentiate_weights(x.shape(0), x.data(), dy.data(), gradients_.data());
+    how.completed(gradients_.data());
     if (dx.shape(1) != 0) {
       kernel_.differentiate_input(x.shape(0), dy.data(), parameters_.data(), dx.data());
     }

@@ -56,12 +56,13 @@ class dense {
     detail::add_bias<Activation>(y.data(), y.shape(0), outputs_, parameters_.data() + inputs_ * outputs_);
   }
 
-  void backward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
+  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) const {
     detail::differentiate_bias<Activation>(y.data(), dy.data(), dy.shape(0), outputs_,
                                            gradients_.data() + inputs_ * outputs_);
     auto slopes = view<T>(gradients_.data(), inputs_, outputs_);
     product<T>(x, operand::transposed, read_only<T>(dy), operand::as_is, slopes);
+    how.completed(gradients_.data());
     if (dx.shape(1) != 0) {
       product<T>(read_only<T>(dy), operand::as_is, matrix_of_weights(), operand::transposed, dx);
     }

@@ -92,13 +92,13 @@ class residual {
       dy.data()[i] *= relu::slope(y.data()[i]);
       body_slopes_.data()[i] = dy.data()[i];
     }
-    body_.backward(how, x, first_rows(long_way_, rows), first_rows(body_slopes_, rows), dx);
     T const* more = dy.data();
-    if (shortcut_) {
+    if (shortcut_) {  // first, as its gradients are the last ones
       auto const onward = dx.shape(1) == 0 ? dx : first_rows(inputs_slopes_, rows);
       shortcut_->backward(how, x, first_rows(short_way_, rows), dy, onward);
       more = inputs_slopes_.data();
     }
+    body_.backward(how, x, first_rows(long_way_, rows), first_rows(body_slopes_, rows), dx);
     std::transform(dx.data(), dx.data() + dx.size(), more, dx.data(), [](T one, T other) { return one + other; });
   }
 

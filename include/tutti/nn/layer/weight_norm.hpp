@@ -80,7 +80,9 @@ class weight_norm {
   /// With n = v / |v|: dg = dw n, dv = g / |v| (dw - dg n).
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) {
-    inner_.front().backward(how, x, y, dy, dx);
+    pass<T> inside = how;
+    inside.completed = {};  // what the layer completes are not yet gradients of the model
+    inner_.front().backward(inside, x, y, dy, dx);
     std::ranges::copy(slopes_, gradients_.begin());
     for_each_block([&](block const& b) {
       measure(b);

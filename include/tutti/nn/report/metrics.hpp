@@ -10,7 +10,7 @@ namespace tutti::nn {
 /// Where a rank spent its time, in seconds.
 struct rank_time {
   double compute = 0;   ///< loading, forward, backward, update
-  double transfer = 0;  ///< in the collective, once the last rank was there
+  double transfer = 0;  ///< in the collective, once the last rank was there; not what computing hid
   double waiting = 0;   ///< in the collective, for slower ranks
 };
 

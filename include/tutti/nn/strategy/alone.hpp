@@ -11,6 +11,9 @@ struct alone {
   [[nodiscard]] static constexpr rank_type size() noexcept { return 1; }
   static constexpr void share(std::span<float>) noexcept {}
   static constexpr void sum(std::span<float>) noexcept {}
+  static constexpr void begin(std::span<float>) noexcept {}
+  static constexpr void completed(std::size_t) noexcept {}
+  static constexpr void finish() noexcept {}
 };
 
 static_assert(strategy<alone>);

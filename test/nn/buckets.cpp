@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_buckets
+#include <tutti/join.hpp>
+#include <tutti/nn/random.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/tcp.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <new>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace nn = tutti::nn;
+
+namespace {
+thread_local long allocations = 0;
+}  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* const memory = std::malloc(size == 0 ? 1 : size)) {
+    return memory;
+  }
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace {
+
+constexpr std::size_t numbers = 40'003;
+
+/// What a rank contributes at a step.
+std::vector<float> own(tutti::rank_type rank, std::uint64_t step) {
+  nn::random_sequence random(step * 100 + rank);
+  std::vector<float> result(numbers);
+  for (float& one : result) {
+    one = random.fraction<float>() - 0.5F;
+  }
+  return result;
+}
+
+/// Completes the message from its end on, in strides of a length that is the rank's own.
+template <class Strategy>
+void sum(Strategy& strategy, std::span<float> message) {
+  std::size_t const stride = 499 + 977 * strategy.rank();
+  strategy.begin(message);
+  if (strategy.rank() != 2) {  // which has nothing to compute
+    for (std::size_t first = message.size(); first > stride; first -= stride) {
+      strategy.completed(first);
+      strategy.completed(first);
+    }
+  }
+  strategy.finish();
+}
+
+/// The sums of two steps, as words.
+template <class Transport, class Topology>
+std::vector<std::vector<std::uint32_t>> sums(tutti::rank_type size, std::size_t bucket) {
+  auto results = tutti::spawn<Transport>(size, [bucket](auto& world) {
+    nn::synchronous strategy(world, Topology{}, bucket);
+    std::vector<std::uint32_t> words;
+    for (std::uint64_t step = 0; step != 2; ++step) {
+      auto message = own(world.rank(), step);
+      sum(strategy, message);
+      for (float const one : message) {
+        words.push_back(std::bit_cast<std::uint32_t>(one));
+      }
+    }
+    return words;
+  });
+  std::vector<std::vector<std::uint32_t>> all;
+  for (auto& one : results) {
+    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
+    all.push_back(std::move(one).value());
+  }
+  return all;
+}
+
+/// Equal bits on all ranks, and as close to the exact sum as so many roundings allow.
+template <class Transport, class Topology>
+void check_sums(tutti::rank_type size, std::size_t bucket) {
+  auto const all = sums<Transport, Topology>(size, bucket);
+  for (auto const& one : all) {
+    BOOST_TEST(bool(one == all[0]));
+  }
+  for (std::uint64_t step = 0; step != 2; ++step) {
+    std::vector<double> exact(numbers);
+    std::vector<double> sizes(numbers);
+    for (tutti::rank_type r = 0; r != size; ++r) {
+      auto const mine = own(r, step);
+      for (std::size_t i = 0; i != numbers; ++i) {
+        exact[i] += double{mine[i]};
+        sizes[i] += std::abs(double{mine[i]});
+      }
+    }
+    std::size_t wrong = 0;
+    double const bound = 0.5 * double{std::numeric_limits<float>::epsilon()} * size;
+    for (std::size_t i = 0; i != numbers; ++i) {
+      double const found{std::bit_cast<float>(all[0][step * numbers + i])};
+      wrong += std::abs(found - exact[i]) <= bound * sizes[i] ? 0U : 1U;
+    }
+    BOOST_TEST(wrong == 0U);
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(buckets_of_any_size_hold_the_sums_wherever_ranks_cut_their_work) {
+  for (tutti::rank_type const size : {1U, 2U, 3U}) {
+    for (std::size_t const bucket : {0U, 1U << 10, 1U << 16, 100'000U, 4U * 40'003, 1U << 20}) {
+      BOOST_TEST_CONTEXT(size << " ranks, buckets of " << bucket << " bytes") {
+        check_sums<tutti::loopback, tutti::ring>(size, bucket);
+        check_sums<tutti::loopback, tutti::binary_tree>(size, bucket);
+        check_sums<tutti::tcp, tutti::ring>(size, bucket);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_complete_is_summed_before_the_rest_is) {
+  auto results = tutti::spawn<tutti::loopback>(3, [](auto& world) {
+    nn::synchronous strategy(world, tutti::ring{}, 4096);
+    std::vector<float> message(3000, 1.0F);
+    strategy.begin(message);
+    message[0] = std::nanf("");  // not computed yet
+    while (message[1976] != 3.0F) {
+      strategy.completed(1000);
+    }
+    message[0] = 1.0F;
+    bool const untouched = message[1975] == 1.0F;  // in a bucket that is not complete
+    strategy.finish();
+    return untouched && message == std::vector<float>(3000, 3.0F);
+  });
+  for (auto& one : results) {
+    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
+    BOOST_TEST(one.value());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(messages_in_buckets_do_not_allocate_in_the_steady_state) {
+  auto results = tutti::spawn<tutti::loopback>(3, [](auto& world) {
+    nn::synchronous strategy(world, tutti::ring{}, 10'000);
+    auto message = own(world.rank(), 0);
+    long before = 0;
+    for (int step = 0; step != 20; ++step) {
+      before = step == 10 ? allocations : before;
+      sum(strategy, message);
+    }
+    return allocations - before;
+  });
+  for (auto& one : results) {
+    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
+    BOOST_TEST(one.value() == 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_leaves_in_the_middle_is_named_by_the_others) {
+  for (std::size_t const done : {numbers, numbers / 2, std::size_t{1}}) {
+    auto results = tutti::spawn<tutti::loopback>(3, [done](auto& world) {
+      nn::synchronous strategy(world, tutti::ring{}, 10'000);
+      auto message = own(world.rank(), 0);
+      strategy.begin(message);
+      if (world.rank() == 1) {
+        strategy.completed(done);
+        return std::string("gone");
+      }
+      try {
+        strategy.finish();
+      } catch (tutti::error const& e) {
+        return e.at_fault() == std::vector<tutti::rank_type>{1} ? std::string("named") : std::string(e.what());
+      }
+      return std::string("no error");
+    });
+    BOOST_TEST(results[0].value() == "named");
+    BOOST_TEST(results[2].value() == "named");
+  }
+}

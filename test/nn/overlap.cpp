@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_overlap
+#include <nn/synchronous_laws.hpp>
+#include <tutti/nn/zoo/cnn.hpp>
+#include <tutti/nn/zoo/resnet.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <span>
+#include <vector>
+
+namespace nn = tutti::nn;
+
+namespace {
+
+/// Keeps what is said to be final as it is then, and where it was said to begin.
+template <class T>
+class keeper {
+ public:
+  explicit keeper(std::span<T> numbers) : numbers_(numbers), kept_(numbers.size()), end_(numbers.size()) {}
+
+  void completed(std::size_t first) {
+    for (; end_ > first; --end_) {
+      kept_[end_ - 1] = numbers_[end_ - 1];
+    }
+    told_.insert(first);
+  }
+  void completed(T const* first) { completed(static_cast<std::size_t>(first - numbers_.data())); }
+
+  /// Nothing has changed after it was said to be final, and all was.
+  [[nodiscard]] bool was_final() const { return end_ == 0 && std::ranges::equal(kept_, numbers_); }
+  [[nodiscard]] std::set<std::size_t> const& told() const { return told_; }
+
+ private:
+  std::span<T> numbers_;
+  std::vector<T> kept_;
+  std::size_t end_;
+  std::set<std::size_t> told_;
+};
+
+}  // namespace
+
+// A message has 19447 numbers here, the layers have 18840, 425 and 180: buckets are smaller than a layer, go across
+// two, or are as large as the message or larger.
+BOOST_AUTO_TEST_CASE(gradients_in_buckets_of_any_size_obey_the_laws_of_training) {
+  for (tutti::rank_type const size : {1U, 2U, 3U}) {
+    for (std::size_t const bucket : {400U, 2001U, 4U * 10'000, 4U * 19'447, 1U << 20}) {
+      BOOST_TEST_CONTEXT(size << " ranks, buckets of " << bucket << " bytes") {
+        laws::check_training<tutti::loopback, tutti::ring>(size, bucket);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_layer_is_told_of_once_its_gradients_are_final) {
+  nn::set_threads(1);
+  auto const normalised = [] {
+    std::vector<nn::any_layer<double>> layers;
+    layers.emplace_back(nn::weight_norm<double>(nn::dense<double, nn::tanh>(128, 5)));
+    layers.emplace_back(nn::weight_norm<double>(nn::dense<double>(5, 4)));
+    return layers;
+  };
+  for (auto& layers : {nn::cnn<double>({2, 8, 8}, 4), nn::small_resnet<double>(8, {2, 8, 8}, 4), normalised()}) {
+    nn::model<double> model(layers, 3);
+    model.initialise(1);
+    auto x = nn::matrix<double>::from_shape({3, 128});
+    nn::random_sequence random(1);
+    std::generate(x.begin(), x.end(), [&] { return random.fraction<double>(); });
+    auto const in = nn::read_only<double>(nn::first_rows(x, 3));
+    for (int step = 0; step != 2; ++step) {
+      auto const y = model.forward(in, {.training = true});
+      std::copy_n(y.data(), y.size(), model.derivatives().data());
+      std::ranges::fill(model.gradients(), -1e30);
+      keeper kept(model.message());
+      model.backward(in, nn::completion<double>(kept));
+      BOOST_TEST(kept.was_final());
+      for (auto const& layer : model.ranges()) {
+        BOOST_TEST(kept.told().contains(layer.offset), "the layer at " << layer.offset);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_in_pieces_is_final_when_its_last_piece_is) {
+  auto const& data = laws::training_data();
+  for (tutti::rank_type const size : {1U, 3U, 50U}) {  // the last 11 images leave nothing for most of 50
+    for (std::size_t const piece : {0U, 1U, 5U}) {
+      auto asked = laws::training_settings();
+      asked.micro_batch = piece;
+      nn::replica one(
+          nn::model<float>(nn::mlp<float>(784, laws::hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+          data.training, data.test, asked, size - 1, size);
+      one.start(0);
+      for (std::size_t b = 0; b != one.batches(); ++b) {
+        keeper kept(one.message());
+        one.gradient(b, kept);
+        BOOST_TEST(kept.was_final(), size << " ranks, pieces of " << piece << ", batch " << b);
+        std::vector<float> const message(one.message().begin(), one.message().end());
+        one.gradient(b);
+        BOOST_TEST(std::ranges::equal(message, one.message()));
+      }
+    }
+  }
+}
