@@ -91,6 +91,13 @@ options read_options(int argc, char** argv) {
   app.add_option("--seed", s.seed, "Of the initial weights, the order of images and the built-in digits");
   app.add_option("--threads-per-rank", o.threads, "Threads that compute in each rank")->check(CLI::Range(1, 1024));
 
+  app.add_option("--bucket", o.bucket,
+                 "Gradients are summed in parts of so many bytes, such as 1M, each as soon as it is complete, while "
+                 "others are computed; or all at the end of a step")
+      ->transform(CLI::AsSizeValue(false))
+      ->check((CLI::Range(0, 0) | CLI::Range(1024, 1 << 30)).description("0, or 1K to 1024M"))
+      ->default_str("");
+
   training_options training(app, s);
 
   app.add_option("--plot", o.plot, "Write loss and accuracy over time as a picture (SVG)");

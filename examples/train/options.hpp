@@ -21,6 +21,7 @@ struct options {
   std::string activation = "relu";
   std::size_t batch_per_rank = 0;  ///< 0: settings.batch is the batch of all ranks
   int threads = 1;
+  std::size_t bucket = 0;  ///< bytes; 0: gradients are summed when all are complete
   std::string plot;
   std::string report;
   tutti::nn::settings settings;

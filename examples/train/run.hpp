@@ -17,7 +17,9 @@
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
 
+#include <algorithm>
 #include <concepts>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -46,10 +48,12 @@ int train_as_member(Communicator& world, job const& work) {
   session mine(work, Communicator::transport_type::name, world.rank(), std::move(names));
   with_topology(world, work.asked.topology, [&]<class Topology>(Topology topology) {
     if constexpr (std::same_as<Topology, tutti::automatic>) {
-      std::vector<float> like_a_message(mine.model().parameters().size() + tutti::nn::replica::attached);
+      std::size_t const numbers = mine.model().message().size();
+      std::vector<float> like_a_message(work.asked.bucket == 0 ? numbers
+                                                               : std::min(numbers, work.asked.bucket / sizeof(float)));
       topology.rehearse(world, tutti::op::allreduce{}, like_a_message);
     }
-    tutti::nn::synchronous strategy(world, topology);
+    tutti::nn::synchronous strategy(world, topology, work.asked.bucket);
     tutti::nn::train(mine.model(), strategy, mine);
   });
   mine.finish();

@@ -88,6 +88,9 @@ void session::introduce() const {
   std::printf("world  %zu %s, %s, %s\n", names_.size(), names_.size() == 1 ? "rank" : "ranks", transport_.c_str(),
               asked.topology.c_str());
   std::printf("batch  %zu in all, %s per rank\n", settings_.batch, shard_sizes(settings_.batch, names_.size()).c_str());
+  if (asked.bucket != 0) {
+    std::printf("sums   in buckets of %zu bytes, while others are computed\n", asked.bucket);
+  }
   std::fflush(stdout);
 }
 
@@ -127,6 +130,7 @@ void session::finish() const {
                      {"batch", settings_.batch},
                      {"batch_per_rank", static_cast<double>(settings_.batch) / static_cast<double>(names_.size())},
                      {"threads_per_rank", asked.threads},
+                     {"bucket", asked.bucket},
                      {"members", names_}};
     report.update(nn::to_json(settings_, seen_));
     write(asked.report, report.dump(1) + "\n");
