@@ -72,9 +72,9 @@ void sum(Strategy& strategy, std::span<float> message) {
 
 /// The sums of two steps, as words.
 template <class Transport, class Topology>
-std::vector<std::vector<std::uint32_t>> sums(tutti::rank_type size, std::size_t bucket) {
-  auto results = tutti::spawn<Transport>(size, [bucket](auto& world) {
-    nn::synchronous strategy(world, Topology{}, bucket);
+std::vector<std::vector<std::uint32_t>> sums(tutti::rank_type size, std::size_t bucket, nn::moved_on how) {
+  auto results = tutti::spawn<Transport>(size, [=](auto& world) {
+    nn::synchronous strategy(world, Topology{}, bucket, how);
     std::vector<std::uint32_t> words;
     for (std::uint64_t step = 0; step != 2; ++step) {
       auto message = own(world.rank(), step);
@@ -95,8 +95,8 @@ std::vector<std::vector<std::uint32_t>> sums(tutti::rank_type size, std::size_t 
 
 /// Equal bits on all ranks, and as close to the exact sum as so many roundings allow.
 template <class Transport, class Topology>
-void check_sums(tutti::rank_type size, std::size_t bucket) {
-  auto const all = sums<Transport, Topology>(size, bucket);
+void check_sums(tutti::rank_type size, std::size_t bucket, nn::moved_on how = nn::moved_on::between_layers) {
+  auto const all = sums<Transport, Topology>(size, bucket, how);
   for (auto const& one : all) {
     BOOST_TEST(bool(one == all[0]));
   }
@@ -129,6 +129,7 @@ BOOST_AUTO_TEST_CASE(buckets_of_any_size_hold_the_sums_wherever_ranks_cut_their_
         check_sums<tutti::loopback, tutti::ring>(size, bucket);
         check_sums<tutti::loopback, tutti::binary_tree>(size, bucket);
         check_sums<tutti::tcp, tutti::ring>(size, bucket);
+        check_sums<tutti::loopback, tutti::ring>(size, bucket, nn::moved_on::by_thread);
       }
     }
   }
@@ -172,23 +173,25 @@ BOOST_AUTO_TEST_CASE(messages_in_buckets_do_not_allocate_in_the_steady_state) {
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_leaves_in_the_middle_is_named_by_the_others) {
-  for (std::size_t const done : {numbers, numbers / 2, std::size_t{1}}) {
-    auto results = tutti::spawn<tutti::loopback>(3, [done](auto& world) {
-      nn::synchronous strategy(world, tutti::ring{}, 10'000);
-      auto message = own(world.rank(), 0);
-      strategy.begin(message);
-      if (world.rank() == 1) {
+  for (auto const how : {nn::moved_on::between_layers, nn::moved_on::by_thread}) {
+    for (std::size_t const done : {numbers, numbers / 2, std::size_t{1}}) {
+      auto results = tutti::spawn<tutti::loopback>(3, [=](auto& world) {
+        auto message = own(world.rank(), 0);
+        nn::synchronous strategy(world, tutti::ring{}, 10'000, how);
+        strategy.begin(message);
         strategy.completed(done);
-        return std::string("gone");
-      }
-      try {
-        strategy.finish();
-      } catch (tutti::error const& e) {
-        return e.at_fault() == std::vector<tutti::rank_type>{1} ? std::string("named") : std::string(e.what());
-      }
-      return std::string("no error");
-    });
-    BOOST_TEST(results[0].value() == "named");
-    BOOST_TEST(results[2].value() == "named");
+        if (world.rank() == 1) {
+          return std::string("gone");
+        }
+        try {
+          strategy.finish();
+        } catch (tutti::error const& e) {
+          return e.at_fault() == std::vector<tutti::rank_type>{1} ? std::string("named") : std::string(e.what());
+        }
+        return std::string("no error");
+      });
+      BOOST_TEST(results[0].value() == "named");
+      BOOST_TEST(results[2].value() == "named");
+    }
   }
 }

@@ -5,16 +5,23 @@
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/request.hpp>
 #include <tutti/nn/strategy/concept.hpp>
+#include <tutti/progress_thread.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/binary_tree.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
 
 namespace tutti::nn {
+
+/// What moves buckets on while their rank computes: itself, each time that gradients are complete, or a thread
+/// besides, which is for layers that take long, and for cores to spare.
+enum class moved_on { between_layers, by_thread };
 
 /// Synchronous data-parallel training: initial weights by broadcast from rank 0, gradients added by
 /// allreduce. Every rank weights its samples by one over the global batch, so the sum of the
@@ -23,8 +30,8 @@ namespace tutti::nn {
 /// The gradients of a step may be cut into buckets, from the end on: backward completes them in that order,
 /// and each bucket is on its way as soon as it is complete, while the gradients before it are computed
 /// (Li et al., "PyTorch Distributed: Experiences on accelerating data parallel training", VLDB 2020, section
-/// 3.2). The first bucket is small, so that communication begins early. There is no hidden thread:
-/// buckets move on when `completed` is called. Cuts depend on nothing but the message's size and
+/// 3.2). The first bucket is small, so that communication begins early. Unless
+/// a thread is asked for, buckets move on when `completed` is called. Cuts depend on nothing but the message's size and
 /// the bucket's, so all ranks start the same operations in the same order. Where the topology cuts
 /// vectors into blocks, buckets change the order in which terms are added, and so the last bits of the
 /// sums, alike on all ranks.
@@ -40,25 +47,38 @@ class synchronous {
   static constexpr std::size_t first_bucket = std::size_t{64} * 1024;
 
   /// @param bucket most bytes of a bucket, the same on all ranks; 0: the whole message is one
-  /// @pre the communicator outlives the strategy
-  explicit synchronous(Communicator& world, Topology topology = {}, std::size_t bucket = 0)
+  /// @pre the communicator outlives the strategy; with a thread it is the strategy's own
+  explicit synchronous(Communicator& world, Topology topology = {}, std::size_t bucket = 0,
+                       moved_on how = moved_on::between_layers)
       : world_(world),
         share_(world, sharing_for(topology)),
         sum_(world, topology, tutti::sum<float>{}),
-        bucket_(bucket) {}
+        bucket_(bucket) {
+    if (how == moved_on::by_thread) {
+      helper_.emplace(world);
+    }
+  }
 
   [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
 
   /// Cost: one broadcast.
-  void share(std::span<float> numbers) { share_(numbers, 0); }
+  void share(std::span<float> numbers) {
+    take_world();
+    share_(numbers, 0);
+  }
 
   /// Cost: one allreduce.
-  void sum(std::span<float> numbers) { sum_(numbers); }
+  void sum(std::span<float> numbers) {
+    take_world();
+    sum_(numbers);
+    lend_world();
+  }
 
   /// Cost: no allocation from the second message of a size on.
   /// @pre the message outlives `finish`, or the strategy
   void begin(std::span<float> message) {
+    take_world();
     under_way_.clear();  // those of a step that failed
     message_ = message;
     waiting_ = message.size();
@@ -68,6 +88,7 @@ class synchronous {
   /// Starts the buckets that are complete, and moves on those under way.
   /// @pre follows `begin`
   void completed(std::size_t first) {
+    take_world();
     if (waiting_ > first) {
       for (std::size_t cut = next_cut(); waiting_ != 0 && cut >= first; cut = next_cut()) {
         under_way_.push_back(sum_.start(message_.subspan(cut, waiting_ - cut)));
@@ -77,11 +98,13 @@ class synchronous {
     if (!under_way_.empty()) {
       world_.poll();
     }
+    lend_world();
   }
 
   /// @throws error if a bucket's allreduce has failed; the message is then of no use
   void finish() {
     completed(0);
+    take_world();
     for (auto& one : under_way_) {
       one.wait();
     }
@@ -89,6 +112,26 @@ class synchronous {
   }
 
  private:
+  /// A thread, and the communicator while it is not the thread's.
+  struct helper {
+    explicit helper(Communicator& world) : thread(world), mine(thread.pause()) {}
+
+    progress_thread<Communicator> thread;
+    std::unique_lock<std::mutex> mine;
+  };
+
+  void take_world() {
+    if (helper_ && !helper_->mine.owns_lock()) {
+      helper_->mine = helper_->thread.pause();
+    }
+  }
+  /// If there is something to move on.
+  void lend_world() {
+    if (helper_ && !under_way_.empty()) {
+      helper_->mine.unlock();
+    }
+  }
+
   static sharing sharing_for(Topology const& topology) {
     if constexpr (offers<Topology, op::broadcast>) {
       return topology;
@@ -120,6 +163,7 @@ class synchronous {
   std::span<float> message_;
   std::size_t waiting_ = 0;         // numbers in front that are in no bucket yet
   std::vector<request> under_way_;  // in the order of starting
+  std::optional<helper> helper_;    // ends before what it moves on
 };
 
 }  // namespace tutti::nn
