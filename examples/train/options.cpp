@@ -98,6 +98,10 @@ options read_options(int argc, char** argv) {
       ->check((CLI::Range(0, 0) | CLI::Range(1024, 1 << 30)).description("0, or 1K to 1024M"))
       ->default_str("");
 
+  app.add_flag("--progress-thread", o.progress_thread,
+               "With --bucket: a thread of each rank moves the sums on, for cores to spare")
+      ->default_str("");
+
   training_options training(app, s);
 
   app.add_option("--plot", o.plot, "Write loss and accuracy over time as a picture (SVG)");
@@ -107,6 +111,9 @@ options read_options(int argc, char** argv) {
     app.parse(argc, argv);
     o.hidden = read_hidden(hidden);
     training.finish();
+    if (o.progress_thread && o.bucket == 0) {
+      throw CLI::ValidationError("--progress-thread", "needs --bucket, which says what there is to move on");
+    }
   } catch (CLI::ParseError const& e) {
     std::exit(app.exit(e) == 0 ? EXIT_SUCCESS : 2);
   }

@@ -22,6 +22,7 @@ struct options {
   std::size_t batch_per_rank = 0;  ///< 0: settings.batch is the batch of all ranks
   int threads = 1;
   std::size_t bucket = 0;  ///< bytes; 0: gradients are summed when all are complete
+  bool progress_thread = false;
   std::string plot;
   std::string report;
   tutti::nn::settings settings;

@@ -53,7 +53,9 @@ int train_as_member(Communicator& world, job const& work) {
                                                                : std::min(numbers, work.asked.bucket / sizeof(float)));
       topology.rehearse(world, tutti::op::allreduce{}, like_a_message);
     }
-    tutti::nn::synchronous strategy(world, topology, work.asked.bucket);
+    tutti::nn::synchronous strategy(
+        world, topology, work.asked.bucket,
+        work.asked.progress_thread ? tutti::nn::moved_on::by_thread : tutti::nn::moved_on::between_layers);
     tutti::nn::train(mine.model(), strategy, mine);
   });
   mine.finish();

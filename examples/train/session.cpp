@@ -89,7 +89,8 @@ void session::introduce() const {
               asked.topology.c_str());
   std::printf("batch  %zu in all, %s per rank\n", settings_.batch, shard_sizes(settings_.batch, names_.size()).c_str());
   if (asked.bucket != 0) {
-    std::printf("sums   in buckets of %zu bytes, while others are computed\n", asked.bucket);
+    std::printf("sums   in buckets of %zu bytes, while others are computed%s\n", asked.bucket,
+                asked.progress_thread ? ", moved on by a thread" : "");
   }
   std::fflush(stdout);
 }
@@ -131,6 +132,7 @@ void session::finish() const {
                      {"batch_per_rank", static_cast<double>(settings_.batch) / static_cast<double>(names_.size())},
                      {"threads_per_rank", asked.threads},
                      {"bucket", asked.bucket},
+                     {"progress_thread", asked.progress_thread},
                      {"members", names_}};
     report.update(nn::to_json(settings_, seen_));
     write(asked.report, report.dump(1) + "\n");
