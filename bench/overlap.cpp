@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How much of the communication of training hides behind computing, for buckets of several sizes? See usage() below,
+// and docs/training.md.
+#include "common/clock.hpp"
+#include "common/settings.hpp"
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/barrier.hpp>
+#include <tutti/join.hpp>
+#include <tutti/nn/model.hpp>
+#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/zoo/mlp.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/tcp.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nn = tutti::nn;
+
+namespace {
+
+constexpr std::string_view usage = R"(usage: overlap [name=value...]
+
+  ranks=2                         processes on this host that talk by tcp; or under a launcher, as its world says
+  width=512 depth=12              the model: so many dense layers of so many numbers, and a last one of 10
+  batch=256                       rows that each rank computes in a step
+  topology=ring|doubling|binary_tree
+  buckets=65536,262144,1048576    sizes in bytes that are tried
+  rounds=11                       a step of each kind, in turns; medians of the slowest rank count
+
+Each size once with buckets that move on between layers, once with a thread that moves them on. "Could be hidden" is
+what a network would hide that carries each gradient at the rate found without overlap, from when it is complete on.
+On hosts of a shaped network: one process on each, with TUTTI_RANK, TUTTI_SIZE and TUTTI_MASTER_ADDR.
+)";
+
+struct plan {
+  std::size_t width;
+  std::size_t depth;
+  std::size_t batch;
+  std::vector<std::size_t> buckets;
+  std::size_t rounds;
+};
+
+std::vector<std::size_t> numbers(std::string const& text) {
+  std::vector<std::size_t> result;
+  char const* const end = text.data() + text.size();
+  for (char const* at = text.data();; ++at) {
+    std::size_t one = 0;
+    auto const [next, problem] = std::from_chars(at, end, one);
+    if (problem != std::errc{} || one == 0 || (next != end && *next != ',')) {
+      throw std::runtime_error("\"" + text + "\": positive numbers with commas between them are expected");
+    }
+    result.push_back(one);
+    if (next == end) {
+      return result;
+    }
+    at = next;
+  }
+}
+
+/// Passes on which of a model's gradients are final.
+template <class Strategy>
+struct listener {
+  void completed(float const* first) { strategy.completed(static_cast<std::size_t>(first - message.data())); }
+
+  Strategy& strategy;
+  std::span<float> message;
+};
+
+/// Computing alone, watched: when which gradients are final.
+class watched : public nn::alone {
+ public:
+  void begin(std::span<float> message) {
+    begin_ = bench::now();
+    first_ = message.size();
+    final_.clear();
+    waited_for_.clear();
+  }
+  void completed(std::size_t first) {
+    if (first < first_) {
+      final_.push_back(since_begin());
+      waited_for_.push_back(first_);
+      first_ = first;
+    }
+  }
+
+  /// Seconds from the step's begin on at which more became final.
+  [[nodiscard]] std::vector<double> const& final() const { return final_; }
+  /// How many numbers were not final just before.
+  [[nodiscard]] std::vector<std::size_t> const& waited_for() const { return waited_for_; }
+
+ private:
+  [[nodiscard]] double since_begin() const { return static_cast<double>(bench::now() - begin_) * 1e-9; }
+
+  std::int64_t begin_ = 0;
+  std::size_t first_ = 0;
+  std::vector<double> final_;
+  std::vector<std::size_t> waited_for_;
+};
+
+/// What a step takes, in seconds.
+template <class Strategy>
+double step(nn::model<float>& model, nn::matrix_view<float const> const& x, Strategy& strategy) {
+  auto const begin = bench::now();
+  strategy.begin(model.message());
+  auto const y = model.forward(x, {.training = true});
+  std::copy_n(y.data(), y.size(), model.derivatives().data());
+  listener<Strategy> told{strategy, model.message()};
+  model.backward(x, nn::completion<float>(told));
+  strategy.finish();
+  return static_cast<double>(bench::now() - begin) * 1e-9;
+}
+
+double median(std::vector<double> v) {
+  std::ranges::sort(v);
+  return v[v.size() / 2];
+}
+
+template <class Communicator, class Topology>
+int measure(Communicator& world, Topology const& topology, plan const& p) {
+  nn::set_threads(1);
+  std::vector<std::size_t> const hidden(p.depth, p.width);
+  nn::model<float> model(nn::mlp<float>(p.width, hidden, 10, nn::hidden_activation::relu));
+  model.initialise(1);
+  nn::matrix<float> x({p.batch, p.width}, 0.5F);
+  auto const in = nn::read_only<float>(nn::first_rows(x, p.batch));
+
+  watched nobody;
+  nn::synchronous whole(world, topology);
+  tutti::barrier together(world, tutti::doubling{});
+  tutti::allreduce slowest(world, tutti::doubling{}, tutti::max<double>{});
+
+  // Computing, all at once, each bucket polled and helped; then when gradients are final.
+  std::vector<std::vector<double>> took;
+  for (std::size_t round = 0; round != p.rounds + 1; ++round) {
+    std::vector<double> now;
+    together();
+    now.push_back(step(model, in, nobody));
+    together();
+    now.push_back(step(model, in, whole));
+    for (auto const bucket : p.buckets) {
+      nn::synchronous polled(world, topology, bucket);
+      together();
+      now.push_back(step(model, in, polled));
+      nn::synchronous helped(world, topology, bucket, nn::moved_on::by_thread);
+      together();
+      now.push_back(step(model, in, helped));
+    }
+    now.insert(now.end(), nobody.final().begin(), nobody.final().end());
+    slowest(now);
+    took.resize(now.size());
+    for (std::size_t i = 0; round != 0 && i != now.size(); ++i) {  // the first round makes rooms and connections
+      took[i].push_back(now[i]);
+    }
+  }
+  if (world.rank() != 0) {
+    return 0;
+  }
+  std::vector<double> middle;
+  for (auto const& one : took) {
+    middle.push_back(median(one));
+  }
+  double const computing = middle[0];
+  double const plain = middle[1];
+  double const each = (plain - computing) / static_cast<double>(model.message().size());
+  double best = computing;
+  for (std::size_t i = 0; i != nobody.waited_for().size(); ++i) {
+    best = std::max(best, middle[2 + 2 * p.buckets.size() + i] + each * static_cast<double>(nobody.waited_for()[i]));
+  }
+  std::printf("%u ranks, %s, %.1f MiB of gradients; medians of %zu steps, ms\n\n", static_cast<unsigned>(world.size()),
+              Topology::name.data(), static_cast<double>(model.message().size_bytes()) / (1 << 20), p.rounds);
+  std::printf("  computing alone %8.1f\n  all at once     %8.1f\n  at best         %8.1f\n\n", computing * 1e3,
+              plain * 1e3, best * 1e3);
+  if (best >= plain) {
+    std::printf("  there is nothing to hide\n");
+    return 0;
+  }
+  std::printf("                between layers                     by a thread\n");
+  std::printf("  bucket, KiB     step  hidden of what could be      step  hidden of what could be\n");
+  for (std::size_t i = 0; i != p.buckets.size(); ++i) {
+    double const polled = middle[2 + 2 * i];
+    double const thread = middle[3 + 2 * i];
+    auto const share = [&](double now) { return 100 * (plain - now) / (plain - best); };
+    std::printf("  %11zu %8.1f %21.0f %%  %8.1f %21.0f %%\n", p.buckets[i] >> 10, polled * 1e3, share(polled),
+                thread * 1e3, share(thread));
+  }
+  return 0;
+}
+
+template <class Communicator>
+int measure(Communicator& world, std::string_view topology, plan const& p) {
+  return topology == "doubling"      ? measure(world, tutti::doubling{}, p)
+         : topology == "binary_tree" ? measure(world, tutti::binary_tree{}, p)
+                                     : measure(world, tutti::ring{}, p);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  bench::settings s;
+  for (int i = 1; i != argc; ++i) {
+    s.add(argv[i]);
+  }
+  plan const p{s.number("width", 512), s.number("depth", 12), s.number("batch", 256),
+               numbers(s.text("buckets", "65536,262144,1048576")), s.number("rounds", 11)};
+  if (p.width == 0 || p.batch == 0 || p.rounds == 0) {
+    throw std::runtime_error("width=, batch= and rounds= take at least 1");
+  }
+  auto const topology = s.one_of("topology", {"ring", "doubling", "binary_tree"});
+  if (tutti::launched()) {
+    auto world = tutti::join<tutti::tcp>();
+    return measure(world, topology, p);
+  }
+  auto const ranks = static_cast<tutti::rank_type>(s.number("ranks", 2));
+  for (auto const& one : tutti::spawn<tutti::tcp>(ranks, [&](auto& world) { return measure(world, topology, p); })) {
+    (void)one.value();
+  }
+  return EXIT_SUCCESS;
+} catch (std::exception const& e) {
+  std::fprintf(stderr, "overlap: %s\n\n%s", e.what(), usage.data());
+  return EXIT_FAILURE;
+}
