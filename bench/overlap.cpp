@@ -213,6 +213,10 @@ int measure(Communicator& world, std::string_view topology, plan const& p) {
 int main(int argc, char** argv) try {
   bench::settings s;
   for (int i = 1; i != argc; ++i) {
+    if (std::string_view(argv[i]) == "--help") {
+      std::fputs(usage.data(), stdout);
+      return 0;
+    }
     s.add(argv[i]);
   }
   plan const p{s.number("width", 512), s.number("depth", 12), s.number("batch", 256),
