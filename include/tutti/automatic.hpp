@@ -91,7 +91,7 @@ class automatic : public selection {
   /// Collective: with the same arguments on all ranks. The elements of `scratch` are lost, those of an allreduce are
   /// summed. Returns what was found as `prefer` and TUTTI_AUTOMATIC take it.
   /// @throws error
-  /// Cost: 8 operations of each way and those of its turns; with the default, some ten milliseconds up to 64 KiB.
+  /// Cost: 8 operations of each way and those of its turns; with the default, some 30 ms up to 64 KiB.
   template <group Communicator, class Op, mutable_buffer Buffer>
     requires std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>
   std::string rehearse(Communicator& world, Op op, Buffer&& scratch, rehearsal const& how = {}) const {

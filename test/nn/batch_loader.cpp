@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE nn_batch_loader
+#include <support/counted_new.hpp>
 #include <tutti/nn/data/batch_loader.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/data/sampler.hpp>
@@ -8,31 +9,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <optional>
 #include <vector>
 
 namespace nn = tutti::nn;
-
-namespace {
-std::atomic<long> allocations = 0;  // of all threads
-}  // namespace
-
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* const memory = std::malloc(size == 0 ? 1 : size)) {
-    return memory;
-  }
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace {
 
@@ -122,7 +102,7 @@ BOOST_AUTO_TEST_CASE(loading_does_not_allocate) {
     auto one = loader(how);
     long before = 0;
     for (std::uint64_t epoch = 0; epoch != 4; ++epoch) {
-      before = epoch == 1 ? allocations.load() : before;
+      before = epoch == 1 ? support::allocations.load() : before;
       one.settle();
       order.start(epoch);
       for (std::size_t b = 0; b != order.batches(); ++b) {
@@ -131,6 +111,6 @@ BOOST_AUTO_TEST_CASE(loading_does_not_allocate) {
       }
     }
     one.settle();
-    BOOST_TEST(allocations - before == 0);
+    BOOST_TEST(support::allocations - before == 0);
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE nn_buckets
+#include <support/counted_new.hpp>
 #include <tutti/join.hpp>
 #include <tutti/nn/random.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
@@ -17,30 +18,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
-#include <new>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace nn = tutti::nn;
-
-namespace {
-thread_local long allocations = 0;
-}  // namespace
-
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* const memory = std::malloc(size == 0 ? 1 : size)) {
-    return memory;
-  }
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace {
 
@@ -161,10 +143,10 @@ BOOST_AUTO_TEST_CASE(messages_in_buckets_do_not_allocate_in_the_steady_state) {
     auto message = own(world.rank(), 0);
     long before = 0;
     for (int step = 0; step != 20; ++step) {
-      before = step == 10 ? allocations : before;
+      before = step == 10 ? support::allocations_of_this_thread : before;
       sum(strategy, message);
     }
-    return allocations - before;
+    return support::allocations_of_this_thread - before;
   });
   for (auto& one : results) {
     BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE nn_model
+#include <support/counted_new.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
@@ -11,31 +12,11 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <cstdlib>
-#include <new>
 #include <vector>
 
 namespace nn = tutti::nn;
-
-namespace {
-std::atomic<long> allocations = 0;
-}  // namespace
-
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* const memory = std::malloc(size == 0 ? 1 : size)) {
-    return memory;
-  }
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace {
 constexpr std::array<std::size_t, 2> hidden{20, 11};
@@ -129,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_step_does_not_allocate) {
         test, asked, 0, 1);
     replica.start(0);
     replica.gradient(0);  // the BLAS makes its buffers at its first call
-    long const before = allocations;
+    long const before = support::allocations;
     for (std::size_t epoch = 0; epoch != 2; ++epoch) {
       replica.start(epoch);
       for (std::size_t b = 0; b != replica.batches(); ++b) {
@@ -138,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_step_does_not_allocate) {
       }
       (void)replica.test();
     }
-    BOOST_TEST(allocations - before == 0);
+    BOOST_TEST(support::allocations - before == 0);
   }
 }
 
@@ -153,13 +134,13 @@ BOOST_AUTO_TEST_CASE(no_layer_allocates_in_the_steady_state) {
     std::fill(x.begin(), x.end(), 0.5);
     long before = 0;
     for (std::size_t step = 0; step != 3; ++step) {
-      before = step == 1 ? allocations.load() : before;
+      before = step == 1 ? support::allocations.load() : before;
       auto const part = nn::read_only<double>(nn::first_rows(x, 6 - step));
       auto const y = model.forward(part, {true, step, 0, {}});
       std::copy_n(y.data(), y.size(), model.derivatives().data());
       model.backward(part);
       (void)model.forward(part);
     }
-    BOOST_TEST(allocations - before == 0);
+    BOOST_TEST(support::allocations - before == 0);
   }
 }

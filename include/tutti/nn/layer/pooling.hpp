@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/layer/places.hpp>
+#include <tutti/nn/layer/stateless.hpp>
+#include <tutti/nn/window.hpp>
+
+#include <cstddef>
+
+namespace tutti::nn::detail {
+
+/// What all layers are that make one pixel of those under each place of a window.
+template <class T>
+class pooling : public stateless<T> {
+ public:
+  /// @pre the window fits into the padded image
+  pooling(image_shape const& image, window const& over)
+      : input_(image), output_(over.over(image, image.channels)), over_(over) {}
+
+  [[nodiscard]] std::size_t inputs() const noexcept { return input_.size(); }
+  [[nodiscard]] std::size_t outputs() const noexcept { return output_.size(); }
+  [[nodiscard]] image_shape output_shape() const noexcept { return output_; }
+
+ protected:
+  [[nodiscard]] image_shape const& input() const noexcept { return input_; }
+
+  /// Calls f for each place in each image.
+  template <class F>
+  void for_each_place(std::size_t images, F const& f) const {
+    detail::for_each_place(input_, output_, over_, images, f);
+  }
+
+ private:
+  image_shape input_;
+  image_shape output_;
+  window over_;
+};
+
+}  // namespace tutti::nn::detail

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE automatic_probe
+#include <tutti/automatic/explanation.hpp>
+#include <tutti/automatic/probe.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace tutti;
+using edges = std::map<std::pair<rank_type, rank_type>, int>;
+
+/// Runs the probes of all ranks with unbuffered messages: a step ends when its peers have reached theirs. Returns
+/// how many messages went over each edge; none if it got stuck.
+edges run(probe::kind kind, std::vector<rank_type> const& group, rank_type ranks, std::uint32_t repeats) {
+  std::vector<probe> all;
+  std::vector<std::uint32_t> at(ranks, 0);
+  std::vector<std::vector<bool>> half(ranks, std::vector<bool>(2, false));  // of the current step: sent, received
+  for (rank_type r = 0; r != ranks; ++r) {
+    all.emplace_back(kind, group, r, repeats, action::copy);
+  }
+  auto const current = [&](rank_type r) { return all[r].at(op::allreduce{}, ranks, r, at[r]); };
+  auto const busy = [&](rank_type r) { return at[r] != all[r].steps(op::allreduce{}, ranks, r); };
+  edges seen;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (rank_type r = 0; r != ranks; ++r) {
+      if (busy(r) && current(r).sends() && !half[r][0]) {
+        rank_type const to = current(r).send.peer;
+        if (busy(to) && current(to).receives() && current(to).receive.peer == r && !half[to][1]) {
+          half[r][0] = half[to][1] = moved = true;
+          ++seen[{r, to}];
+        }
+      }
+    }
+    for (rank_type r = 0; r != ranks; ++r) {
+      if (busy(r) && half[r][0] == current(r).sends() && half[r][1] == current(r).receives()) {
+        half[r].assign(2, false);
+        ++at[r];
+        moved = true;
+      }
+    }
+  }
+  for (rank_type r = 0; r != ranks; ++r) {
+    if (busy(r)) {
+      return {};
+    }
+  }
+  return seen;
+}
+
+BOOST_AUTO_TEST_CASE(probes_end_and_go_where_they_are_to) {
+  for (rank_type n = 2; n <= 7; ++n) {
+    std::vector<rank_type> group(n);
+    std::iota(group.begin(), group.end(), 1U);  // rank 0 and the last one are in no group
+    for (auto const& [kind, forth, back] :
+         {std::tuple{probe::kind::shift, 3, 0}, std::tuple{probe::kind::swap, 3, 0},
+          std::tuple{probe::kind::loan, 3, 3}, std::tuple{probe::kind::relay, 3, 0}}) {
+      auto const seen = run(kind, group, n + 2, 3);
+      int all = 0;
+      for (auto const& [edge, count] : seen) {
+        BOOST_TEST((edge.first != 0 && edge.first != n + 1));
+        all += count;
+      }
+      BOOST_TEST(all == (forth + back) * static_cast<int>(n), "kind " << static_cast<int>(kind) << ", " << n);
+    }
+    auto const flood = run(probe::kind::flood, group, n + 2, 5);
+    BOOST_TEST(flood.size() == n / 2 * 2);
+    for (rank_type i = 0; i + 1 < n; i += 2) {
+      BOOST_TEST(flood.at({group[i], group[i + 1]}) == 5);
+      BOOST_TEST(flood.at({group[i + 1], group[i]}) == 1);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(times_and_sizes_in_words) {
+  BOOST_TEST(explanation::in_words(std::int64_t{12'340'000}) == "12.3 us");
+  BOOST_TEST(explanation::in_words(std::int64_t{4'500'000'000}) == "4.5 ms");
+  BOOST_TEST(explanation::bytes_in_words(1000) == "1000 bytes");
+  BOOST_TEST(explanation::bytes_in_words(0) == "0 bytes");
+  BOOST_TEST(explanation::bytes_in_words(64 << 10) == "64 KiB");
+  BOOST_TEST(explanation::bytes_in_words(3 << 20) == "3 MiB");
+  BOOST_TEST(explanation::percent(1, 3) == 33);
+  BOOST_TEST(explanation::percent(1, 0) == 0);
+}
+
+}  // namespace

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE core_node_identity
+#include <tutti/core/node_identity.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+/// What a child process says of itself.
+template <class F>
+std::string in_a_child(F f) {
+  int ends[2];
+  BOOST_REQUIRE(::pipe(ends) == 0);
+  pid_t const child = ::fork();
+  if (child == 0) {
+    std::string const text = f();
+    ::_exit(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string text;
+  char part[256];
+  for (ssize_t got = 0; (got = ::read(ends[0], part, sizeof part)) > 0;) {
+    text.append(part, static_cast<std::size_t>(got));
+  }
+  ::close(ends[0]);
+  int status = 1;
+  ::waitpid(child, &status, 0);
+  BOOST_TEST(status == 0);
+  return text;
+}
+
+BOOST_AUTO_TEST_CASE(processes_that_share_memory_are_of_one_node) {
+  BOOST_TEST(!tutti::node_identity().empty());
+  BOOST_TEST(in_a_child([] { return tutti::node_identity(); }) == tutti::node_identity());
+}
+
+BOOST_AUTO_TEST_CASE(each_process_is_itself) {
+  BOOST_TEST(tutti::process_identity() == tutti::process_identity());
+  BOOST_TEST(in_a_child([] { return tutti::process_identity(); }) != tutti::process_identity());
+}
+
+BOOST_AUTO_TEST_CASE(files_are_told_apart) {
+  BOOST_TEST(tutti::file_identity("/") != tutti::file_identity("/proc"));
+  BOOST_TEST(tutti::file_identity("/no/such/file").empty());
+}
+
+}  // namespace

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_gz_file
+#include <support/data_files.hpp>
+#include <tutti/nn/data/gz_file.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+namespace nn = tutti::nn;
+using support::bytes;
+
+namespace {
+
+template <class F>
+std::string complaint(F f) {
+  try {
+    f();
+  } catch (nn::data_error const& e) {
+    return e.what();
+  }
+  return "";
+}
+
+bytes some(std::size_t count) {
+  bytes content(count);
+  for (std::size_t i = 0; i != count; ++i) {
+    content[i] = static_cast<std::uint8_t>(i * i / 7);
+  }
+  return content;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(bytes_come_as_they_are_up_to_the_end) {
+  support::folder const here;
+  bytes const content = some(1000);
+  nn::gz_file file(here.plain("plain", content));
+  bytes found(3);
+  BOOST_TEST(file.read(found) == 3U);
+  BOOST_TEST(file.append(found, 500) == 500U);
+  BOOST_TEST(file.append(found, std::size_t{1} << 40) == 497U);  // a promise that the file does not keep
+  BOOST_TEST((found == content));
+  BOOST_TEST(file.append(found, 1) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_named) {
+  support::folder const here;
+  BOOST_TEST(complaint([&] { nn::gz_file(here.path / "absent"); }).find("absent cannot be opened") !=
+             std::string::npos);
+  BOOST_TEST(complaint([&] { nn::gz_file(here.path); }).find("is a folder") != std::string::npos);
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+/// Counts how often a program asks `operator new` for memory: works beside sanitizers, which bring a malloc of
+/// their own (support/heap_and_locks.hpp counts there). For one file of a program.
+namespace support {
+
+inline std::atomic<long> allocations = 0;                           // of all threads
+inline thread_local constinit long allocations_of_this_thread = 0;  // of each
+
+}  // namespace support
+
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  ++support::allocations;
+  ++support::allocations_of_this_thread;
+  if (void* const memory = std::malloc(size == 0 ? 1 : size)) {
+    return memory;
+  }
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
