@@ -14,14 +14,16 @@ namespace tutti {
 ///
 ///     auto results = tutti::spawn<tutti::loopback>(4, [](auto& world) { return world.rank(); });
 ///
+/// With a tracer each rank's communicator has a copy of it: `spawn<tutti::loopback>(4, f, {}, tutti::memory_trace(4096))`.
+///
 /// Returns, in rank order, what each rank returned or why it failed; waits until all have ended.
 /// What processes return must be able to travel: see bootstrap/returnable.hpp.
 ///
 /// @pre n >= 1; before processes are forked the caller has no other threads that hold locks
-template <class Transport, class F>
-[[nodiscard]] auto spawn(rank_type n, F&& f, world_options<Transport> const& options = {}) {
+template <class Transport, tracer Trace = no_trace, class F>
+[[nodiscard]] auto spawn(rank_type n, F&& f, world_options<Transport> const& options = {}, Trace const& trace = {}) {
   auto const rank = [&](auto& meet) {
-    communicator<Transport> world(meet, options);
+    communicator<Transport, dynamic, Trace> world(meet, options, trace);
     return f(world);
   };
   if constexpr (in_process<Transport>) {

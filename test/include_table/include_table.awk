@@ -34,6 +34,7 @@ BEGIN {
   # Folding spans is the same for every reduction; one edge is all the topology of send and recv; split
   # asks everybody's colour by a schedule of its own choice.
   allow("collective", "core communicator reduction/fold topology/edge topology/doubling " concepts)
+  allow("gather_timelines", "core communicator collective trace")
   allow("allocator", "core communicator")
   allow("asio", "core communicator collective")
   # It picks from all topologies, and measures what a sum of floats takes.

@@ -40,10 +40,8 @@ class execution : public pending {
     watched_ = false;
     error_ = nullptr;
     run_.context().sequence = world_->recent().start(what);
-    if constexpr (Communicator::trace_type::enabled) {
-      run_.context().note(event_kind::start, 0, no_rank, count, describe(what));
-    }
     run_.take_place();
+    run_.note_start();
   }
 
   /// The blocking form: until it is complete.
@@ -79,7 +77,7 @@ class execution : public pending {
 
   void complete() {
     world_->recent().finish(sequence(), recorder::state::completed);
-    run_.context().note(event_kind::complete, 0);
+    run_.context().note(event_kind::complete);
   }
 
   // --- failure
@@ -104,7 +102,7 @@ class execution : public pending {
     transport().poison(told);
     transport().quiesce();
     world_->recent().finish(sequence(), recorder::state::failed);
-    run_.context().note(event_kind::fail, run_.step_number(), no_rank, 0, text);
+    run_.context().note(event_kind::fail, run_.step_number(), text);
     ended = true;
   }
 

@@ -91,6 +91,7 @@ class machine {
     std::uint32_t blocks = 0;
     std::size_t bytes = 0;  ///< of the current run
     std::size_t total = 0;  ///< of the step, when sending
+    bool begun = false;     ///< to be sent, if anybody traces
   };
 
   void load(Context& c) {
@@ -150,8 +151,13 @@ class machine {
       if (snapshot_taken_) {
         from = snapshot_.get() + out_.total - out_.bytes;
       }
+      const time_point before = c.traced_now();
       tutti::sent const result = offer(c, run, {from + out_.bytes, bytes - out_.bytes}, granule);
       if (result.accepted) {
+        if (listens(c.trace) && !out_.begun) {
+          out_.begun = true;
+          c.note(event_kind::send, before, stream_, at_, end.peer, bytes_to_send(c));
+        }
         if (result.until != 0) {
           readers_.add(
               {result.until, end.peer, end.memory, snapshot_taken_ ? block_range{} : end.blocks, snapshot_taken_});
@@ -163,7 +169,6 @@ class machine {
           out_.bytes = 0;
           if (out_.blocks >= end.blocks.count) {
             sent_ = true;
-            c.note(event_kind::send, at_, end.peer, out_.total);
             return;
           }
         }
@@ -219,7 +224,7 @@ class machine {
       if (part.bytes > bytes - in_.bytes || part.bytes % granule != 0 || (part.bytes == 0 && bytes != 0)) {
         throw error(failure::protocol, "a message of another length than the schedule's").between(c.rank, {end.peer});
       }
-      c.note(event_kind::receive, at_, end.peer, part.bytes);
+      c.note(event_kind::receive, c.traced_now(), stream_, at_, end.peer, part.bytes);
       if (part.bytes != 0) {
         use(c, run.begin, part, size);
       }
@@ -256,7 +261,7 @@ class machine {
           c.payload.fold(step_, local, part.data, result, part.bytes / size, c.extent);
         }
       });
-      c.note(event_kind::fold, at_, step_.receive.peer, part.bytes);
+      c.note(event_kind::fold, c.traced_now(), stream_, at_, step_.receive.peer, part.bytes);
     }
   }
 
@@ -319,6 +324,18 @@ class machine {
     });
   }
 
+  /// Of this step, in all.
+  [[nodiscard]] std::size_t bytes_to_send(Context const& c) const {
+    endpoint const& end = step_.send;
+    std::size_t count = 0;
+    for (std::uint32_t done = 0; done < end.blocks.count;) {
+      auto const run = cut_.run_at(end.blocks, done);
+      count += run.count;
+      done += run.blocks;
+    }
+    return count * c.payload.size_of(end.memory);
+  }
+
   /// Copies what the step sends aside; there is one place for that, so earlier readers must be done.
   bool take_snapshot(Context& c) {
     if (!readers_.none_needs(c.transport, stream_, [](reader const& r) { return r.of_snapshot; })) {
@@ -326,12 +343,7 @@ class machine {
     }
     endpoint const& end = step_.send;
     const std::size_t size = c.payload.size_of(end.memory);
-    std::size_t bytes = 0;
-    for (std::uint32_t done = 0; done < end.blocks.count;) {
-      auto const run = cut_.run_at(end.blocks, done);
-      bytes += run.count * size;
-      done += run.blocks;
-    }
+    const std::size_t bytes = bytes_to_send(c);
     if (bytes > snapshot_capacity_) {
       snapshot_ = owned_array<std::byte>(bytes);
       snapshot_capacity_ = bytes;

@@ -41,10 +41,15 @@ struct run_context {
   std::uint64_t sequence;
 
   /// Tells the tracer, if there is one that listens.
-  void note(event_kind kind, std::uint32_t at, rank_type peer = no_rank, std::size_t bytes = 0,
-            std::string_view text = {}) {
-    tutti::record(trace, [&] { return event{kind, transport.now(), sequence, at, peer, bytes, text}; });
+  void note(event_kind kind, std::uint32_t at = 0, std::string_view text = {}) {
+    tutti::record(trace, [&] { return event{kind, transport.now(), sequence, {}, at, no_rank, 0, text}; });
   }
+  /// The same of a message, at a time before it.
+  void note(event_kind kind, time_point when, stream on, std::uint32_t at, rank_type peer, std::size_t bytes) {
+    tutti::record(trace, [&] { return event{kind, when, sequence, on, at, peer, bytes, {}}; });
+  }
+  /// The time, if anybody listens.
+  [[nodiscard]] time_point traced_now() { return listens(trace) ? transport.now() : time_point{}; }
 
   /// Does the arithmetic, or leaves it to a transport that keeps its own time.
   template <class F>
@@ -103,6 +108,24 @@ class segments {
     } else {
       base_ = world_->streams().reserve(segments_);
     }
+  }
+
+  /// Tells the tracer, if there is one that listens, what starts where: the first of its streams, or the number of
+  /// the message among those of the pair.
+  void note_start() {
+    if (!listens(context_.trace)) {
+      return;
+    }
+    event e{event_kind::start, context_.transport.now(), context_.sequence, {}, 0, no_rank, count_, {}};
+    if constexpr (is_transfer) {
+      e.on = {transfer_lane, static_cast<std::uint32_t>(base_)};
+      e.peer = other();
+    } else {
+      e.on = stream_numbers::stream_of(base_);
+    }
+    auto const text = describe(what_);
+    e.text = text;
+    context_.trace.record(e);
   }
 
   /// Goes as far as it can; true when the whole operation is complete.

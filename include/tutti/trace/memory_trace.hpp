@@ -20,8 +20,9 @@ class memory_trace {
   static constexpr std::size_t text_capacity = 95;  ///< longer texts are cut
   static constexpr std::size_t default_capacity = 1024;
 
+  memory_trace() : memory_trace(default_capacity) {}
   /// @pre capacity is not zero.
-  explicit memory_trace(std::size_t capacity = default_capacity) {
+  explicit memory_trace(std::size_t capacity) {
     expects(capacity != 0, "memory_trace: give it room for at least one event");
     kept_.resize(capacity);
   }

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/send_recv.hpp>
+#include <tutti/communicator.hpp>
+#include <tutti/trace/timeline.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace tutti {
+
+namespace detail {
+
+/// How far this rank's clock is ahead of rank 0's, as rank 0 finds out by asking: half of the shortest of several
+/// round trips is the error (Cristian, "Probabilistic clock synchronization", 1989).
+template <class Communicator>
+[[nodiscard]] duration clock_ahead(Communicator& world, rank_type other) {
+  send give{world};
+  recv take{world};
+  std::array<std::int64_t, 1> word{};
+  duration shortest = duration::max();
+  duration ahead{};
+  for (int i = 0; i != 16; ++i) {
+    if (world.rank() == 0) {
+      time_point const asked = world.transport().now();
+      give(word, other);
+      take(word, other);
+      time_point const answered = world.transport().now();
+      if (answered - asked < shortest) {
+        shortest = answered - asked;
+        ahead = duration(word[0]) - (asked + (answered - asked) / 2);
+      }
+    } else {
+      take(word, 0);
+      word[0] = world.transport().now().count();
+      give(word, 0);
+    }
+  }
+  return ahead;
+}
+
+}  // namespace detail
+
+/// The timelines of all ranks, at rank 0, in its time; elsewhere nothing. The clocks of hosts differ, so those of other
+/// hosts' ranks are shifted, by what round trips show.
+///
+///     auto const all = tutti::gather_timelines(world, tutti::timeline::of(world.trace()));
+///     if (world.rank() == 0) { write(tutti::chrome_trace::text(tutti::causality(all))); }
+///
+/// Collective. Cost: two messages per rank, of all its events; 32 more from other hosts.
+/// @throws error
+template <group Communicator>
+[[nodiscard]] std::vector<timeline> gather_timelines(Communicator& world, timeline mine) {
+  send give{world};
+  recv take{world};
+  std::array<std::uint64_t, 1> size{};
+  if (world.rank() != 0) {
+    auto const bytes = mine.packed();
+    size[0] = bytes.size();
+    give(size, 0);
+    give(bytes, 0);
+    if (world.hosts().host(world.rank()) != world.hosts().host(0)) {
+      (void)detail::clock_ahead(world, 0);
+    }
+    return {};
+  }
+  std::vector<timeline> all{std::move(mine)};
+  for (rank_type r = 1; r != world.size(); ++r) {
+    take(size, r);
+    std::vector<std::byte> bytes(size[0]);
+    take(bytes, r);
+    all.push_back(timeline::unpacked(bytes));
+    if (world.hosts().host(r) != world.hosts().host(0)) {
+      all.back().shift(-detail::clock_ahead(world, r));
+    }
+  }
+  return all;
+}
+
+}  // namespace tutti

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/trace/timeline.hpp>
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti {
+
+/// Which event: the rank it happened on, and its place there.
+struct event_place {
+  rank_type rank = no_rank;
+  std::size_t index = 0;
+
+  friend constexpr auto operator<=>(event_place, event_place) = default;
+};
+
+/// The timelines of all ranks, with what caused what.
+///
+/// Messages carry nothing for it: the k-th message of a stream from one rank to another is the k-th that is
+/// received there, which the schedules guarantee, so sends and receives are matched afterwards. From that
+/// follow vector clocks (Fidge 1988; Mattern, "Virtual time and global states of distributed systems", 1989):
+/// entry p of an event's clock is how many events of rank p it depends on, itself included. They need no
+/// synchronised time.
+///
+/// What a tracer has dropped has no match: collective operations are matched from the first on that every rank has
+/// kept from its start, transfers one by one.
+///
+/// Cost: n numbers per event for n ranks, and once for each event a look at one message's other end.
+class causality {
+ public:
+  /// @param ranks in rank order, of one communicator
+  explicit causality(std::vector<timeline> ranks) : ranks_(std::move(ranks)) {
+    causes_.resize(ranks_.size());
+    clocks_.resize(ranks_.size());
+    for (std::size_t r = 0; r != ranks_.size(); ++r) {
+      causes_[r].resize(ranks_[r].size());
+      clocks_[r].assign(ranks_[r].size() * ranks_.size(), 0);
+    }
+    match();
+    tick();
+  }
+
+  [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(ranks_.size()); }
+  [[nodiscard]] timeline const& of(rank_type r) const { return ranks_[r]; }
+  [[nodiscard]] event at(event_place e) const { return ranks_[e.rank][e.index]; }
+
+  /// The send of what this event received, if it is a receive that has a match.
+  [[nodiscard]] std::optional<event_place> cause(event_place e) const {
+    event_place const found = causes_[e.rank][e.index];
+    return found.rank == no_rank ? std::nullopt : std::optional(found);
+  }
+
+  [[nodiscard]] std::span<std::uint32_t const> clock(event_place e) const {
+    return std::span(clocks_[e.rank]).subspan(e.index * ranks_.size(), ranks_.size());
+  }
+
+  /// Whether a may have influenced b. If neither may have influenced the other, they are concurrent.
+  [[nodiscard]] bool happens_before(event_place a, event_place b) const { return a != b && clock(b)[a.rank] > a.index; }
+
+ private:
+  /// The messages of a stream from one rank to another; of a transfer, the one message.
+  struct edge {
+    bool transfer;
+    std::uint32_t number;
+    rank_type from;
+    rank_type to;
+
+    friend constexpr auto operator<=>(edge const&, edge const&) = default;
+  };
+  /// What a receive is part of: a message is taken in one step of one operation.
+  using taking = std::pair<std::uint64_t, std::uint32_t>;
+
+  void match() {
+    std::uint32_t const from = first_whole();
+    std::map<edge, std::vector<event_place>> sent;
+    for (rank_type r = 0; r != size(); ++r) {
+      each_message(r, from, event_kind::send, [&](std::size_t i, edge const& on, event const&) {
+        sent[on].push_back({r, i});
+      });
+    }
+    for (rank_type r = 0; r != size(); ++r) {
+      std::map<edge, std::pair<std::size_t, taking>> taken;  // messages before the last, and the last
+      each_message(r, from, event_kind::receive, [&](std::size_t i, edge const& on, event const& e) {
+        taking const now{e.sequence, e.step};
+        auto& [count, last] = taken.try_emplace(on, 0, now).first->second;
+        if (last != now) {
+          ++count;
+          last = now;
+        }
+        if (auto const all = sent.find(on); all != sent.end() && count < all->second.size()) {
+          causes_[r][i] = all->second[count];
+        }
+      });
+    }
+  }
+
+  /// The first stream of collective operations that every timeline has from its beginning.
+  [[nodiscard]] std::uint32_t first_whole() const {
+    std::uint32_t first = 0;
+    for (timeline const& t : ranks_) {
+      for (std::size_t i = 0; i != t.size(); ++i) {
+        if (event const e = t[i]; e.kind == event_kind::start && e.on.lane != transfer_lane) {
+          first = std::max(first, e.on.number);
+          break;
+        }
+      }
+    }
+    return first;
+  }
+
+  /// Calls f(index, edge, event) for every event of that kind in what has been kept from its beginning.
+  template <class F>
+  void each_message(rank_type r, std::uint32_t from, event_kind kind, F f) const {
+    std::map<std::uint64_t, std::uint32_t> transfers;  // their numbers among those of the pair, by sequence
+    timeline const& t = ranks_[r];
+    for (std::size_t i = 0; i != t.size(); ++i) {
+      event const e = t[i];
+      bool const transfer = e.on.lane == transfer_lane;
+      if (e.kind == event_kind::start && transfer) {
+        transfers[e.sequence] = e.on.number;
+      }
+      if (e.kind != kind || e.peer >= size()) {
+        continue;
+      }
+      edge on{transfer, e.on.number, kind == event_kind::send ? r : e.peer, kind == event_kind::send ? e.peer : r};
+      if (transfer) {
+        auto const known = transfers.find(e.sequence);
+        if (known == transfers.end()) {
+          continue;
+        }
+        on.number = known->second;
+      } else if (on.number < from) {
+        continue;
+      }
+      f(i, on, e);
+    }
+  }
+
+  /// Every clock is the larger of that before it on its rank and that of its cause, one more in its own place.
+  void tick() {
+    std::vector<std::size_t> next(ranks_.size());
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (rank_type r = 0; r != size(); ++r) {
+        for (; next[r] != ranks_[r].size(); ++next[r], moved = true) {
+          auto const why = cause({r, next[r]});
+          if (why && why->index >= next[why->rank]) {
+            break;  // its clock is not known yet
+          }
+          tick({r, next[r]}, why);
+        }
+      }
+    }
+    for (rank_type r = 0; r != size(); ++r) {
+      expects(next[r] == ranks_[r].size(), "causality: events that wait for each other: not one communicator's ranks");
+    }
+  }
+  void tick(event_place e, std::optional<event_place> why) {
+    auto const to = std::span(clocks_[e.rank]).subspan(e.index * ranks_.size(), ranks_.size());
+    if (e.index != 0) {
+      std::ranges::copy(clock({e.rank, e.index - 1}), to.begin());
+    }
+    if (why) {
+      std::ranges::transform(to, clock(*why), to.begin(), [](auto a, auto b) { return std::max(a, b); });
+    }
+    ++to[e.rank];
+  }
+
+  std::vector<timeline> ranks_;
+  std::vector<std::vector<event_place>> causes_;
+  std::vector<std::vector<std::uint32_t>> clocks_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/trace/causality.hpp>
+#include <tutti/trace/waits.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti {
+
+/// The timelines of all ranks as a trace that ui.perfetto.dev and chrome://tracing open: a process for every rank,
+/// with tracks for what it did besides, for its waits, for its messages and its operations; arrows from sends to
+/// receives; vector clocks, peers and bytes as arguments of the messages.
+///
+/// (Google, "Trace Event Format": JSON.) Times are microseconds since the first event.
+class chrome_trace {
+ public:
+  /// @param names of the ranks; missing ones are called by their number
+  [[nodiscard]] static std::string text(causality const& all, std::span<std::string const> names = {}) {
+    chrome_trace to(all);
+    for (rank_type r = 0; r != all.size(); ++r) {
+      to.name_tracks(r, r < names.size() ? names[r] : "rank " + std::to_string(r));
+      to.add_events(r);
+    }
+    to.add_waits();
+    return to.out_ + "\n]}\n";
+  }
+
+ private:
+  enum track { beside, waits, messages };
+
+  explicit chrome_trace(causality const& all) : all_(all) {
+    bool first = true;
+    for (rank_type r = 0; r != all.size(); ++r) {
+      for (std::size_t i = 0; i != all.of(r).size(); ++i) {
+        auto const at = all.of(r)[i].time;
+        begin_ = first ? at : std::min(begin_, at);
+        first = false;
+      }
+    }
+  }
+
+  void name_tracks(rank_type r, std::string_view name) {
+    meta(r, "process_name", 0, name);
+    meta(r, "thread_name", beside, "computing");
+    meta(r, "thread_name", waits, "waiting");
+    meta(r, "thread_name", messages, "messages");
+  }
+  void meta(rank_type r, std::string_view what, int tid, std::string_view name) {
+    open("M", what, r, tid);
+    out_ += ",\"args\":{\"name\":";
+    quote(name);
+    out_ += "}}";
+  }
+
+  void add_events(rank_type r) {
+    timeline const& t = all_.of(r);
+    for (std::size_t i = 0; i != t.size(); ++i) {
+      event const e = t[i];
+      switch (e.kind) {
+        case event_kind::enter:
+        case event_kind::leave:
+          open(e.kind == event_kind::enter ? "B" : "E", e.text, r, beside, e.time);
+          out_ += "}";
+          break;
+        case event_kind::start:
+          operations_.resize(std::max<std::size_t>(operations_.size(), all_.size()));
+          operations_[r].push_back({e.sequence, std::string(e.text)});
+          operation("b", e.text, r, e);
+          break;
+        case event_kind::complete:
+        case event_kind::fail:
+          operation("e", started_as(r, e.sequence), r, e);
+          break;
+        case event_kind::send:
+        case event_kind::receive:
+          message(r, i, e);
+          break;
+        case event_kind::note:
+          open("i", e.text, r, messages, e.time);
+          out_ += ",\"s\":\"p\"}";
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  [[nodiscard]] std::string started_as(rank_type r, std::uint64_t sequence) const {
+    if (r < operations_.size()) {
+      for (auto o = operations_[r].rbegin(); o != operations_[r].rend(); ++o) {
+        if (o->sequence == sequence) {
+          return o->name;
+        }
+      }
+    }
+    return "operation";
+  }
+
+  void operation(std::string_view phase, std::string_view name, rank_type r, event const& e) {
+    open(phase, name, r, messages, e.time);
+    out_ += ",\"cat\":\"operation\",\"id2\":{\"local\":\"" + std::to_string(e.sequence) + "\"}";
+    if (e.kind == event_kind::fail) {
+      out_ += ",\"args\":{\"error\":";
+      quote(e.text);
+      out_ += "}";
+    }
+    out_ += "}";
+  }
+
+  void message(rank_type r, std::size_t i, event const& e) {
+    bool const sends = e.kind == event_kind::send;
+    open("X", (sends ? "send to " : "receive from ") + std::to_string(e.peer), r, messages, e.time);
+    out_ += ",\"dur\":1,\"args\":{\"bytes\":" + std::to_string(e.bytes) + ",\"step\":" + std::to_string(e.step) +
+            ",\"operation\":" + std::to_string(e.sequence) + ",\"clock\":\"";
+    bool first = true;
+    for (auto const tick : all_.clock({r, i})) {
+      out_ += (first ? "" : " ") + std::to_string(tick);
+      first = false;
+    }
+    out_ += "\"}}";
+    if (auto const why = all_.cause({r, i})) {
+      std::string const id = std::to_string(why->rank) + "." + std::to_string(why->index) + "." + std::to_string(r);
+      for (bool const start : {true, false}) {
+        open(start ? "s" : "f", "message", start ? why->rank : r, messages, start ? all_.at(*why).time : e.time);
+        out_ += ",\"cat\":\"message\",\"id\":\"" + id + (start ? "\"}" : "\",\"bp\":\"e\"}");
+      }
+    }
+  }
+
+  void add_waits() {
+    auto const all = waits_of(all_);
+    for (rank_type r = 0; r != all.size(); ++r) {
+      for (waiting const& w : all[r]) {
+        slice(r, "rank " + std::to_string(w.peer) + " is late", w.begin, w.sent);
+        slice(r, "under way from rank " + std::to_string(w.peer), w.sent, w.end);
+      }
+    }
+  }
+  void slice(rank_type r, std::string_view name, time_point from, time_point to) {
+    if (from < to) {
+      open("X", name, r, waits, from);
+      out_ += ",\"dur\":";
+      number(to - from);
+      out_ += "}";
+    }
+  }
+
+  void open(std::string_view phase, std::string_view name, rank_type r, int tid) {
+    out_ += out_.size() == head.size() ? "\n{\"ph\":\"" : ",\n{\"ph\":\"";
+    out_.append(phase).append("\",\"pid\":").append(std::to_string(r)).append(",\"tid\":").append(std::to_string(tid));
+    out_ += ",\"name\":";
+    quote(name);
+  }
+  void open(std::string_view phase, std::string_view name, rank_type r, int tid, time_point at) {
+    open(phase, name, r, tid);
+    out_ += ",\"ts\":";
+    number(at - begin_);
+  }
+  void number(duration d) {
+    char text[40];
+    std::snprintf(text, sizeof(text), "%.3f", static_cast<double>(d.count()) * 1e-3);
+    out_ += text;
+  }
+  void quote(std::string_view s) {
+    out_ += '"';
+    for (char const c : s) {
+      if (c == '"' || c == '\\') {
+        out_ += '\\';
+      }
+      out_ += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+    out_ += '"';
+  }
+
+  struct operation_name {
+    std::uint64_t sequence;
+    std::string name;
+  };
+
+  static constexpr std::string_view head = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
+
+  causality const& all_;
+  time_point begin_{};
+  std::string out_{head};
+  std::vector<std::vector<operation_name>> operations_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/trace/waits.hpp>
+
+#include <cstdio>
+#include <string>
+
+namespace tutti {
+
+/// Who waited for whom, for a person: a line per rank, and one that names who held up the others most.
+[[nodiscard]] inline std::string straggler_report(blame const& found) {
+  auto const seconds = [](duration d) { return static_cast<double>(d.count()) * 1e-9; };
+  auto const cell = [](char const* format, auto value) {
+    char text[64];
+    std::snprintf(text, sizeof(text), format, value);
+    return std::string(text);
+  };
+  std::string out = "seconds waited for  ";
+  for (rank_type r = 0; r != found.size(); ++r) {
+    out += cell(" rank %-4u", r);
+  }
+  out += "  messages under way\n";
+  rank_type worst = 0;
+  for (rank_type waiter = 0; waiter != found.size(); ++waiter) {
+    out += cell("  by rank %-10u", waiter);
+    for (rank_type culprit = 0; culprit != found.size(); ++culprit) {
+      out += waiter == culprit ? std::string("         -") : cell("%10.3f", seconds(found.of(waiter, culprit)));
+    }
+    out += cell("%20.3f\n", seconds(found.under_way(waiter)));
+    worst = found.by(waiter) > found.by(worst) ? waiter : worst;
+  }
+  if (found.size() > 1) {
+    out += "rank " + std::to_string(worst) +
+           " held up the others most: " + cell("%.3f s in all", seconds(found.by(worst))) +
+           ", counting those who waited for somebody who waited for it\n";
+  }
+  return out;
+}
+
+}  // namespace tutti

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/trace/memory_trace.hpp>
+
+#include <cstddef>
+
+namespace tutti {
+
+/// Whether to trace, decided at run time: a program has one kind of communicator either way. Switched off
+/// it costs one look at a flag where there would be an event, and no memory.
+class switched_trace {
+ public:
+  static constexpr bool enabled = true;
+
+  /// Off.
+  switched_trace() : kept_(1) {}
+  /// On.
+  /// @param capacity how many events to keep, the latest
+  explicit switched_trace(std::size_t capacity) : kept_(capacity), on_(true) {}
+
+  [[nodiscard]] bool on() const noexcept { return on_; }
+  void record(event const& e) noexcept { kept_.record(e); }
+
+  [[nodiscard]] std::size_t size() const noexcept { return kept_.size(); }
+  [[nodiscard]] std::size_t dropped() const noexcept { return kept_.dropped(); }
+  template <class F>
+  void each(F f) const {
+    kept_.each(f);
+  }
+
+ private:
+  memory_trace kept_;
+  bool on_ = false;
+};
+
+}  // namespace tutti

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/trace/concept.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tutti {
+
+/// What one rank's tracer kept, as a value that outlives it and can travel. Events are in order of happening.
+class timeline {
+ public:
+  timeline() = default;
+
+  /// @param trace has `each(f)`, such as memory_trace
+  template <class Trace>
+  static timeline of(Trace const& trace) {
+    timeline all;
+    trace.each([&](event const& e) { all.add(e); });
+    return all;
+  }
+
+  void add(event const& e) {
+    entry kept{e, texts_.size()};
+    texts_.append(e.text);
+    kept.what.text = {};
+    kept.length = e.text.size();
+    entries_.push_back(kept);
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  /// The text lives as long as the timeline.
+  [[nodiscard]] event operator[](std::size_t i) const {
+    event e = entries_[i].what;
+    e.text = std::string_view(texts_).substr(entries_[i].text, entries_[i].length);
+    return e;
+  }
+
+  /// Moves it in time: what to do with that of a rank whose clock is another host's.
+  void shift(duration by) noexcept {
+    for (entry& e : entries_) {
+      e.what.time += by;
+    }
+  }
+
+  /// As bytes, for a rank of the same program.
+  [[nodiscard]] std::vector<std::byte> packed() const {
+    std::size_t const count = entries_.size();
+    std::size_t const bytes = count * sizeof(entry);
+    std::vector<std::byte> out(sizeof(count) + bytes + texts_.size());
+    std::memcpy(out.data(), &count, sizeof(count));
+    if (count != 0) {
+      std::memcpy(out.data() + sizeof(count), entries_.data(), bytes);
+    }
+    if (!texts_.empty()) {
+      std::memcpy(out.data() + sizeof(count) + bytes, texts_.data(), texts_.size());
+    }
+    return out;
+  }
+  /// @throws precondition_error if these are not bytes that `packed` made
+  [[nodiscard]] static timeline unpacked(std::span<std::byte const> bytes) {
+    std::size_t count = 0;
+    expects(bytes.size() >= sizeof(count), "timeline: too few bytes to be one");
+    std::memcpy(&count, bytes.data(), sizeof(count));
+    bytes = bytes.subspan(sizeof(count));
+    expects(count <= bytes.size() / sizeof(entry), "timeline: more events than there are bytes for");
+    timeline all;
+    all.entries_.resize(count);
+    if (count != 0) {
+      std::memcpy(all.entries_.data(), bytes.data(), count * sizeof(entry));
+    }
+    bytes = bytes.subspan(count * sizeof(entry));
+    all.texts_.assign(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+    for (entry& e : all.entries_) {
+      e.what.text = {};
+      expects(e.text <= bytes.size() && e.length <= bytes.size() - e.text, "timeline: a text lies beyond its end");
+    }
+    return all;
+  }
+
+ private:
+  struct entry {
+    event what;
+    std::size_t text;  ///< where it begins
+    std::size_t length = 0;
+  };
+  static_assert(std::is_trivially_copyable_v<entry>);
+
+  std::vector<entry> entries_;
+  std::string texts_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/trace/concept.hpp>
+
+#include <utility>
+
+namespace tutti {
+
+/// Two tracers of one communicator.
+template <tracer First, tracer Second>
+class trace_pair {
+ public:
+  static constexpr bool enabled = First::enabled || Second::enabled;
+
+  trace_pair() = default;
+  trace_pair(First first, Second second) : first_(std::move(first)), second_(std::move(second)) {}
+
+  [[nodiscard]] bool on() const noexcept { return listens(first_) || listens(second_); }
+  void record(event const& e) noexcept {
+    tutti::record(first_, [&] { return e; });
+    tutti::record(second_, [&] { return e; });
+  }
+
+  [[nodiscard]] First& first() noexcept { return first_; }
+  [[nodiscard]] Second& second() noexcept { return second_; }
+
+ private:
+  [[no_unique_address]] First first_;
+  [[no_unique_address]] Second second_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/trace/causality.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace tutti {
+
+/// A rank could not go on before a message came.
+struct waiting {
+  event_place receive;         ///< the event that ended it
+  rank_type peer = no_rank;    ///< whose message it was
+  std::uint64_t sequence = 0;  ///< of the operation
+  time_point begin{};          ///< the rank was ready
+  time_point sent{};           ///< the peer began to send; never before `begin`: until then the peer was late
+  time_point end{};            ///< the message was there: from `sent` on it was under way
+};
+
+/// All waits, rank by rank in order of time. A rank is ready to receive from the last thing on that it did before, in
+/// the same segment, and not while it does something else (`enter` to `leave`).
+[[nodiscard]] inline std::vector<std::vector<waiting>> waits_of(causality const& all) {
+  std::vector<std::vector<waiting>> waits(all.size());
+  for (rank_type r = 0; r != all.size(); ++r) {
+    timeline const& t = all.of(r);
+    std::map<std::uint64_t, time_point> started;                         // by operation
+    std::map<std::pair<std::uint64_t, std::uint32_t>, time_point> last;  // by operation and segment
+    time_point free = time_point::min();                                 // of what is no communication
+    for (std::size_t i = 0; i != t.size(); ++i) {
+      event const e = t[i];
+      if (e.kind == event_kind::enter || e.kind == event_kind::leave) {
+        free = e.time;
+      } else if (e.kind == event_kind::start) {
+        started[e.sequence] = e.time;
+      } else if (e.kind == event_kind::send || e.kind == event_kind::receive || e.kind == event_kind::fold) {
+        auto const start = started.find(e.sequence);
+        auto const why = all.cause({r, i});
+        auto const [before, is_first] = last.try_emplace({e.sequence, e.on.number}, e.time);
+        if (why && start != started.end()) {
+          time_point const ready = std::max(is_first ? start->second : before->second, free);
+          if (ready < e.time) {
+            waits[r].push_back(
+                {{r, i}, e.peer, e.sequence, ready, std::clamp(all.at(*why).time, ready, e.time), e.time});
+          }
+        }
+        before->second = e.time;
+      }
+    }
+  }
+  return waits;
+}
+
+/// Who is answerable for time that others waited, in a square of ranks: `of(waiter, culprit)`.
+class blame {
+ public:
+  /// A rank that waited for a peer's message blames the peer for the time until it sent, but for what of it the
+  /// peer waited itself: that is passed on to whom the peer waited for, and so on. So a server that is late
+  /// because a worker is, is not blamed, and a server that is late by itself is.
+  explicit blame(causality const& all) : size_(all.size()), late_(size_ * size_), wire_(size_) {
+    auto const waits = waits_of(all);
+    for (rank_type r = 0; r != size_; ++r) {
+      for (waiting const& w : waits[r]) {
+        pass(waits, r, w.peer, w.begin, w.sent, size_);
+        wire_[r] += w.end - w.sent;
+      }
+    }
+  }
+
+  [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(size_); }
+  /// How long one waited while the other did something else. If both are one: while somebody waited for it.
+  [[nodiscard]] duration of(rank_type waiter, rank_type culprit) const { return late_[waiter * size_ + culprit]; }
+  /// How long a rank waited for messages that were under way.
+  [[nodiscard]] duration under_way(rank_type waiter) const { return wire_[waiter]; }
+
+  /// How long all the others waited for that one.
+  [[nodiscard]] duration by(rank_type culprit) const {
+    duration sum{};
+    for (rank_type r = 0; r != size_; ++r) {
+      sum += of(r, culprit);
+    }
+    return sum;
+  }
+
+ private:
+  /// @param depth how many more times it may be passed on; more than there are ranks is a clock that is wrong
+  void pass(std::vector<std::vector<waiting>> const& waits, rank_type waiter, rank_type culprit, time_point from,
+            time_point to, std::size_t depth) {
+    if (from >= to) {
+      return;
+    }
+    auto const& theirs = waits[culprit];
+    auto w = std::ranges::lower_bound(theirs, from, {}, &waiting::end);
+    for (; depth != 0 && w != theirs.end() && from < to; ++w) {
+      time_point const begin = std::max(w->begin, from);
+      time_point const sent = std::clamp(w->sent, begin, std::max(begin, to));
+      time_point const end = std::clamp(w->end, sent, std::max(sent, to));
+      if (begin >= to) {
+        break;
+      }
+      late_[waiter * size_ + culprit] += begin - from;
+      if (w->peer != waiter) {
+        pass(waits, waiter, w->peer, begin, sent, depth - 1);
+      } else {
+        late_[waiter * size_ + waiter] += sent - begin;
+      }
+      wire_[waiter] += end - sent;
+      from = end;
+    }
+    if (from < to) {
+      late_[waiter * size_ + culprit] += to - from;
+    }
+  }
+
+  std::size_t size_;
+  std::vector<duration> late_;
+  std::vector<duration> wire_;
+};
+
+}  // namespace tutti
