@@ -97,6 +97,7 @@ class watched : public nn::alone {
       first_ = first;
     }
   }
+  static void finish() noexcept {}
 
   /// Seconds from the step's begin on at which more became final.
   [[nodiscard]] std::vector<double> const& final() const { return final_; }

@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(the_attached_numbers_are_loss_and_accuracy_of_the_batch) {
   auto one = world(d, 1, 150);
   one[0].start(0);
   auto const message = one[0].gradient(0);
-  auto const found = one[0].update(0.0F);
+  auto const found = one[0].seen();
   BOOST_TEST(found.loss == message[message.size() - 2]);
   BOOST_TEST(found.correct == message[message.size() - 1]);
   BOOST_TEST(std::abs(found.loss - std::log(10.0F)) < 1.0F);  // nothing learned yet

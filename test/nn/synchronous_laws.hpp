@@ -61,6 +61,8 @@ class witness {
 
   [[nodiscard]] tutti::rank_type rank() const { return strategy_.rank(); }
   [[nodiscard]] tutti::rank_type size() const { return strategy_.size(); }
+  [[nodiscard]] bool equal() const { return strategy_.equal(); }
+  [[nodiscard]] bool takes_part() const { return strategy_.takes_part(); }
   void share(std::span<float> weights) {
     if (rank() != 0) {
       std::ranges::fill(weights, std::nanf(""));  // equal seeds must not hide a broadcast that does nothing
@@ -82,11 +84,14 @@ class witness {
     noted_ = std::min(first, noted_);
     strategy_.completed(first);
   }
-  void finish() {
-    strategy_.finish();
+  nn::score_of step(nn::turn auto& now) {
+    auto const whose = strategy_.step(now);
     note(own_);
     note(message_);
+    return whose;
   }
+  void unite(std::span<float> weights) { strategy_.unite(weights); }
+  void resume(std::span<float> weights) { strategy_.resume(weights); }
 
   void step(nn::step_result const& done, nn::replica const& model) {
     note(std::span(&done.loss, 1));

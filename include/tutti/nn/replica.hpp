@@ -27,7 +27,7 @@ namespace tutti::nn {
 
 /// One rank's copy of the model, with its optimizer and its part of the data. Knows its rank, but
 /// nothing of how ranks talk: between `gradient` and `update` the message is to be added up over all
-/// ranks.
+/// ranks, or made the mean over this rank's own images by `keep_own`.
 ///
 /// Memory: the model's values and the images of one piece of a batch, `micro_batch` samples if that is
 /// asked for, else a rank's part of a batch; twice the images if they are prefetched.
@@ -81,6 +81,8 @@ class replica {
   /// Of the current epoch.
   [[nodiscard]] std::size_t batches() const noexcept { return sampler_.batches(); }
   [[nodiscard]] std::size_t batch_size(std::size_t b) const noexcept { return sampler_.batch(b).size(); }
+  /// How many of them are this rank's own.
+  [[nodiscard]] std::size_t own_size(std::size_t b) const noexcept { return shard(b).size(); }
   [[nodiscard]] std::size_t training_size() const noexcept { return training_.set().size(); }
   [[nodiscard]] std::size_t test_size() const noexcept { return test_.set().size(); }
 
@@ -139,12 +141,18 @@ class replica {
     return gradient(b, nobody);
   }
 
-  /// Follows the gradients that the message now holds.
-  /// @returns loss and accuracy of the whole batch, before this step
-  score<float> update(float rate) {
-    optimizer_.step(model_.parameters(), model_.gradients(), rate);
-    return {model_.attached()[0], model_.attached()[1]};
+  /// Makes the message, a share of the means over global batch b, the means over this rank's own images.
+  /// @pre there are some, and the message is as `gradient` left it
+  void keep_own(std::size_t b) noexcept {
+    float const factor = static_cast<float>(batch_size(b)) / static_cast<float>(own_size(b));
+    std::ranges::for_each(model_.message(), [factor](float& number) { number *= factor; });
   }
+
+  /// Follows the gradients that the message now holds.
+  void update(float rate) { optimizer_.step(model_.parameters(), model_.gradients(), rate); }
+
+  /// Loss and accuracy as the message now holds them.
+  [[nodiscard]] score<float> seen() noexcept { return {model_.attached()[0], model_.attached()[1]}; }
 
   /// Loss and number of correct answers, summed over this rank's part of the test images.
   score<float> test() {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/expects.hpp>
 #include <tutti/core/time.hpp>
 #include <tutti/nn/replica.hpp>
+#include <tutti/nn/replica_turn.hpp>
 #include <tutti/nn/report/epoch_message.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/schedule/any_schedule.hpp>
@@ -17,14 +19,16 @@
 
 namespace tutti::nn {
 
-/// Watches a training. `step` is called after every update, `epoch` after every test.
+/// Watches a training. `step` is called after every step in which this rank took part with images, or whose loss
+/// is that of all ranks; `epoch` after every test.
 template <class O>
 concept observer = requires(O& o, step_result const& step, epoch_result const& epoch, replica const& model) {
   o.step(step, model);
   o.epoch(epoch);
 };
 
-/// The numbers grew beyond all bounds. Every rank finds out at the same step.
+/// The numbers grew beyond all bounds. Every rank finds out at the same step: at once where the loss is that of
+/// all ranks, else when all meet, at the end of the epoch at the latest.
 class diverged : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -34,6 +38,14 @@ namespace detail {
 
 [[nodiscard]] inline double seconds(duration d) noexcept {
   return static_cast<double>(d.count()) * 1e-9;
+}
+
+/// @throws diverged if the loss of that step or epoch is not finite
+inline void expect_finite(float loss, char const* unit, std::size_t number) {
+  if (!std::isfinite(loss)) {
+    throw diverged(std::string("the loss of ") + unit + " " + std::to_string(number) +
+                   " is not finite: the training diverged; try a lower learning rate");
+  }
 }
 
 /// Passes on what is complete, and knows how long the strategy took to hear it.
@@ -54,12 +66,17 @@ struct timed_listener {
 /// Trains the replicas of one model, one per rank of the strategy: every rank calls this with a
 /// replica that differs in its rank alone. All ranks end with the same weights, bit for bit.
 ///
-/// Each step's gradients are the strategy's as soon as they are computed. What it does with them while others are
-/// computed is counted as communication, not as computing.
+/// Each step's gradients are the strategy's as soon as they are computed, and the strategy makes the step. What it
+/// does with gradients while others are computed is counted as communication, not as computing, as is all of the
+/// step but the update.
 ///
-/// Cost: one `share` of the weights, one sum of the gradients per step, one small `sum` per epoch
+/// Where replicas differ between steps, each epoch's test is that of the weights that the strategy unites them
+/// to, which does not touch the training itself: ranks go on with their own. After the last epoch they do not.
+///
+/// Cost: one `share` of the weights, what the strategy does in each step, one `unite` and one small `sum` per epoch
 /// for the test and the times; where layers keep statistics, one more per epoch for those, and two per
 /// such layer and step where they are of all ranks. No allocation within a step but what observers do.
+/// @pre synchronised statistics only where replicas stay equal
 /// @throws diverged when the loss is not finite; what the strategy throws
 template <strategy Strategy, observer... Observers>
 void train(replica& model, Strategy& ranks, Observers&... observers) {
@@ -68,6 +85,9 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
   moment now;
   now.steps = model.plan().steps();
   epoch_message figures(model.plan().batches(0), ranks.rank(), ranks.size());  // no epoch has more
+  expects(ranks.equal() || !asked.synchronised_statistics,
+          "train: statistics of all ranks mean something only where all ranks have the same weights; choose a "
+          "synchronous strategy, or statistics of each rank");
   ranks.share(model.parameters());
   if (asked.synchronised_statistics) {
     model.synchronise(rank_sum<float>(ranks));
@@ -79,26 +99,34 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
     figures.clear();
     model.start(epoch);
     std::size_t const batches = model.batches();
+    std::size_t images = 0;  // of this rank
+    double loss = 0;
     time_point since = epoch_begin;
     for (std::size_t b = 0; b != batches; ++b, ++now.step) {
       detail::timed_listener<Strategy> listener{ranks};
-      ranks.begin(model.message());
-      model.gradient(b, listener);
-      time_point const ready = steady_now();
-      ranks.finish();
-      time_point const summed = steady_now();
-      now.epoch = static_cast<double>(epoch) + static_cast<double>(b) / static_cast<double>(batches);
-      auto const batch = model.update(rates.rate(now));
-      time_point const done = steady_now();
-      figures.add_compute(detail::seconds((ready - since) - listener.spent + (done - summed)));
-      figures.set_exchange(b, detail::seconds(listener.spent + (summed - ready)));
-      if (!std::isfinite(batch.loss)) {
-        throw diverged("the loss of step " + std::to_string(now.step) +
-                       " is not finite: the training diverged; try a lower learning rate");
+      std::size_t const own = ranks.takes_part() ? model.own_size(b) : 0;
+      if (ranks.takes_part()) {
+        ranks.begin(model.message());
+        model.gradient(b, listener);
       }
-      [[maybe_unused]] step_result const result{
-          epoch, b, model.batch_size(b), batch.loss, batch.correct, detail::seconds(done - begin)};
-      (observers.step(result, std::as_const(model)), ...);
+      time_point const ready = steady_now();
+      now.epoch = static_cast<double>(epoch) + static_cast<double>(b) / static_cast<double>(batches);
+      replica_turn turn(model, b, own, rates.rate(now));
+      score_of const whose = ranks.step(turn);
+      time_point const done = steady_now();
+      figures.add_compute(detail::seconds((ready - since) - listener.spent + turn.spent()));
+      figures.set_exchange(b, detail::seconds(listener.spent + (done - ready) - turn.spent()));
+      if (own != 0 || whose == score_of::all_ranks) {
+        auto const batch = model.seen();
+        if (whose == score_of::all_ranks) {
+          detail::expect_finite(batch.loss, "step", now.step);
+        }
+        images += own;
+        loss += own == 0 ? 0.0 : double{batch.loss} * static_cast<double>(own);
+        [[maybe_unused]] step_result const result{
+            epoch, b, model.batch_size(b), batch.loss, batch.correct, detail::seconds(done - begin)};
+        (observers.step(result, std::as_const(model)), ...);
+      }
       since = steady_now();
     }
     if (auto const seen = model.statistics(); !seen.empty()) {
@@ -106,20 +134,27 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
       std::ranges::for_each(seen, [&](float& number) { number /= static_cast<float>(ranks.size()); });
     }
     time_point const trained = steady_now();
+    ranks.unite(model.parameters());
+    figures.set_training(images, loss);
     figures.set_test(model.test());
     ranks.sum(figures.numbers());
     time_point const tested = steady_now();
+    detail::expect_finite(figures.loss(), "epoch", epoch + 1);
     auto const test = figures.test();
-    auto const images = static_cast<double>(model.test_size());
+    auto const tests = static_cast<double>(model.test_size());
     [[maybe_unused]] epoch_result const result{epoch,
-                                               model.training_size(),
-                                               double{test.loss} / images,
-                                               double{test.correct} / images,
+                                               figures.images(),
+                                               double{test.loss} / tests,
+                                               double{test.correct} / tests,
                                                detail::seconds(trained - epoch_begin),
                                                detail::seconds(tested - trained),
                                                detail::seconds(tested - begin),
-                                               figures.split()};
+                                               figures.split(),
+                                               double{figures.loss()} / static_cast<double>(figures.images())};
     (observers.epoch(result), ...);
+    if (epoch + 1 != asked.epochs) {
+      ranks.resume(model.parameters());
+    }
   }
 }
 

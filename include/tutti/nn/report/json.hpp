@@ -42,6 +42,8 @@ namespace tutti::nn {
   result["epochs"] = json::array();
   for (auto const& one : seen.epochs) {
     result["epochs"].push_back({{"epoch", one.epoch + 1},
+                                {"images", one.images},
+                                {"training_loss", one.training_loss},
                                 {"test_loss", one.test_loss},
                                 {"test_accuracy", one.test_accuracy},
                                 {"images_per_s", one.images_per_second()},

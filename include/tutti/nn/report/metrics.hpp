@@ -14,25 +14,27 @@ struct rank_time {
   double waiting = 0;   ///< in the collective, for slower ranks
 };
 
-/// One step, the same on every rank but for the clock.
+/// One step. Where replicas stay equal it is the same on every rank but for the clock; where they differ, loss
+/// and accuracy are over this rank's part of the batch, or, in steps at which all ranks meet, over the batch.
 struct step_result {
   std::size_t epoch = 0;
   std::size_t batch = 0;   ///< number within the epoch
   std::size_t images = 0;  ///< in this batch, all ranks together
-  float loss = 0;          ///< mean over the batch
-  float accuracy = 0;      ///< of the batch, 0 to 1
+  float loss = 0;          ///< mean
+  float accuracy = 0;      ///< 0 to 1
   double seconds = 0;      ///< since training began
 };
 
 struct epoch_result {
   std::size_t epoch = 0;
-  std::size_t images = 0;    ///< trained on
+  std::size_t images = 0;    ///< trained on, by all ranks together
   double test_loss = 0;      ///< mean over the test set
   double test_accuracy = 0;  ///< 0 to 1
   double training_seconds = 0;
   double testing_seconds = 0;
   double seconds = 0;            ///< since training began
   std::vector<rank_time> ranks;  ///< of this epoch's training
+  double training_loss = 0;      ///< mean over the images of all ranks, each before the step it took part in
 
   [[nodiscard]] double images_per_second() const noexcept {
     return static_cast<double>(images) / std::max(training_seconds, 1e-9);

@@ -28,7 +28,6 @@ class progress {
     }
     seen_ += done.images;
     loss_ += (done.loss - loss_) * 0.05F;  // a mean over the last 20 steps or so, not one batch's luck
-    loss_sum_ = (done.batch == 0 ? 0.0 : loss_sum_) + double{done.loss} * static_cast<double>(done.images);
     if (moves_ && (done.seconds >= drawn_ + 0.1 || seen_ == images_)) {
       drawn_ = done.seconds;
       draw(done);
@@ -38,8 +37,8 @@ class progress {
   void epoch(epoch_result const& done) {
     last_end_ = done.seconds;
     std::fprintf(out_, "%sepoch %zu/%zu: loss %.4f, test loss %.4f, test accuracy %.2f %%, %.0f images/s, %.1f s\n",
-                 moves_ ? "\r\x1b[K" : "", done.epoch + 1, epochs_, loss_sum_ / static_cast<double>(done.images),
-                 done.test_loss, 100 * done.test_accuracy, done.images_per_second(), done.seconds);
+                 moves_ ? "\r\x1b[K" : "", done.epoch + 1, epochs_, done.training_loss, done.test_loss,
+                 100 * done.test_accuracy, done.images_per_second(), done.seconds);
     std::fflush(out_);
   }
 
@@ -63,7 +62,6 @@ class progress {
   std::size_t images_;
   std::size_t seen_ = 0;  // images of this epoch
   float loss_ = 0;
-  double loss_sum_ = 0;
   double began_ = 0;
   double last_end_ = 0;
   double drawn_ = 0;

@@ -9,24 +9,69 @@
 
 namespace tutti::nn {
 
-/// How the replicas of a model stay in step. The trainer knows ranks through this alone.
+/// Of whose images the numbers behind the gradients speak once a step is made.
+enum class score_of { all_ranks, this_rank };
+
+/// One step of a replica, from its gradient to its next weights, as a strategy sees it.
 ///
-/// `share` replaces the numbers on every rank by those of rank 0. `sum` replaces them by their sums
-/// over all ranks, with the same bits everywhere: replicas that start equal then stay equal.
+/// `message()` holds this rank's share of the gradient of the mean loss over the batch of all ranks, and
+/// behind it the same share of that loss and of the accuracy; `samples()` says of how many images, which may
+/// be none. `update()` lets the weights follow the message as it is: it is meant to be the sum over ranks.
+/// `update_alone()` makes the message the mean over this rank's own images first; without any it does nothing.
+/// Both are computing, and timed as such; what else a strategy does is exchange.
+template <class T>
+concept turn = requires(T& now, T const& seen) {
+  { now.parameters() } -> std::same_as<std::span<float>>;
+  { now.message() } -> std::same_as<std::span<float>>;
+  { seen.samples() } -> std::same_as<std::size_t>;
+  { now.update() } -> std::same_as<void>;
+  { now.update_alone() } -> std::same_as<void>;
+};
+
+namespace detail {
+
+/// Stands for whatever turn a strategy is given.
+struct some_turn {
+  static std::span<float> parameters() noexcept { return {}; }
+  static std::span<float> message() noexcept { return {}; }
+  static std::size_t samples() noexcept { return 0; }
+  static void update() noexcept {}
+  static void update_alone() noexcept {}
+};
+
+static_assert(turn<some_turn>);
+
+}  // namespace detail
+
+/// How the replicas of a model learn from each other: what happens between a rank's gradient and its next
+/// step. The trainer knows ranks through this alone.
 ///
-/// `begin`, `completed` and `finish` are a sum of numbers that are still being computed: `begin` says where
-/// they will be, `completed(first)`, called as often as one likes, that those from `first` to the end are
-/// final and now the strategy's, `finish` that all are; it returns when they are the sums. `completed`
-/// never waits.
+/// `share` replaces the numbers on every rank by those of rank 0. `sum` replaces them by their sums over all
+/// ranks, with the same bits everywhere. Both are for all ranks together.
+///
+/// A step: if `takes_part()`, `begin` says where the gradients will be, `completed(first)`, called as often as one
+/// likes, that those from `first` to the end are final and now the strategy's; it never waits. Then `step` makes
+/// the step, on every rank, whether it took part or not, and says whose loss and accuracy are then behind the
+/// gradients. If it says all ranks', every rank says so at that step, and has the same bits there.
+///
+/// `unite` makes the weights, on all ranks, those of the model that the replicas are together, with the same
+/// bits; `resume` gives every rank its own back, to go on with. Between the two no step is made.
+///
+/// `equal()`: the weights of all ranks are the same bits after every step, so `unite` and `resume` do nothing,
+/// all ranks take part in every step, and each step's score is that of all ranks.
 template <class S>
-concept strategy = requires(S& s, S const& c, std::span<float> numbers, std::size_t first) {
+concept strategy = requires(S& s, S const& c, std::span<float> numbers, std::size_t first, detail::some_turn& now) {
   { c.rank() } -> std::same_as<rank_type>;
   { c.size() } -> std::same_as<rank_type>;
+  { c.equal() } -> std::same_as<bool>;
+  { c.takes_part() } -> std::same_as<bool>;
   { s.share(numbers) } -> std::same_as<void>;
   { s.sum(numbers) } -> std::same_as<void>;
   { s.begin(numbers) } -> std::same_as<void>;
   { s.completed(first) } -> std::same_as<void>;
-  { s.finish() } -> std::same_as<void>;
+  { s.step(now) } -> std::same_as<score_of>;
+  { s.unite(numbers) } -> std::same_as<void>;
+  { s.resume(numbers) } -> std::same_as<void>;
 };
 
 }  // namespace tutti::nn

@@ -61,6 +61,8 @@ class synchronous {
 
   [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
+  [[nodiscard]] static constexpr bool equal() noexcept { return true; }
+  [[nodiscard]] static constexpr bool takes_part() noexcept { return true; }
 
   /// Cost: one broadcast.
   void share(std::span<float> numbers) {
@@ -101,6 +103,7 @@ class synchronous {
     lend_world();
   }
 
+  /// The message becomes the sums.
   /// @throws error if a bucket's allreduce has failed; the message is then of no use
   void finish() {
     completed(0);
@@ -110,6 +113,16 @@ class synchronous {
     }
     under_way_.clear();
   }
+
+  /// All weights follow the sum of the gradients. @throws as `finish`
+  score_of step(turn auto& now) {
+    finish();
+    now.update();
+    return score_of::all_ranks;
+  }
+
+  static constexpr void unite(std::span<float>) noexcept {}
+  static constexpr void resume(std::span<float>) noexcept {}
 
  private:
   /// A thread, and the communicator while it is not the thread's.
