@@ -75,6 +75,8 @@ int main(int argc, char** argv) {
     if (place.rank == 0) {
       expect_writable(asked.plot);
       expect_writable(asked.report);
+      expect_writable(asked.metrics);
+      expect_writable(asked.trace);
     }
     work.data = load(asked);
     std::fflush(stdout);  // or every forked rank inherits what is still unwritten

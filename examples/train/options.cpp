@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include "report_options.hpp"
 #include "training_options.hpp"
 
 #include <CLI/CLI.hpp>
@@ -104,13 +105,14 @@ options read_options(int argc, char** argv) {
 
   training_options training(app, s);
 
-  app.add_option("--plot", o.plot, "Write loss and accuracy over time as a picture (SVG)");
-  app.add_option("--report", o.report, "Write everything that was measured as JSON");
+  add_report_options(app, o);
+  app.set_config("--config", "", "Read options from a file: a line each, such as epochs=10; the command line wins");
 
   try {
     app.parse(argc, argv);
     o.hidden = read_hidden(hidden);
     training.finish();
+    check_report_options(o);
     if (o.progress_thread && o.bucket == 0) {
       throw CLI::ValidationError("--progress-thread", "needs --bucket, which says what there is to move on");
     }

@@ -25,6 +25,9 @@ struct options {
   bool progress_thread = false;
   std::string plot;
   std::string report;
+  std::string metrics;
+  std::string trace;
+  std::size_t trace_events = 100'000;
   tutti::nn::settings settings;
 };
 

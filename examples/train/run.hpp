@@ -4,8 +4,10 @@
 #include "session.hpp"
 #include <tutti/automatic.hpp>
 #include <tutti/bootstrap/member.hpp>
+#include <tutti/gather_timelines.hpp>
 #include <tutti/join.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/strategy/traced.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/binary_tree.hpp>
@@ -16,6 +18,7 @@
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
+#include <tutti/trace/switched_trace.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -56,21 +59,30 @@ int train_as_member(Communicator& world, job const& work) {
     tutti::nn::synchronous strategy(
         world, topology, work.asked.bucket,
         work.asked.progress_thread ? tutti::nn::moved_on::by_thread : tutti::nn::moved_on::between_layers);
-    tutti::nn::train(mine.model(), strategy, mine);
+    tutti::nn::traced told(world, strategy);
+    tutti::nn::train(mine.model(), told, mine);
   });
   mine.finish();
+  if (!work.asked.trace.empty()) {
+    mine.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace())));
+  }
   return 0;
+}
+
+inline tutti::switched_trace trace_for(job const& work) {
+  return work.asked.trace.empty() ? tutti::switched_trace() : tutti::switched_trace(work.asked.trace_events);
 }
 
 template <class Transport>
 outcomes train_over(job const& work) {
-  return tutti::spawn<Transport>(work.asked.ranks, [&](auto& world) { return train_as_member(world, work); });
+  return tutti::spawn<Transport>(
+      work.asked.ranks, [&](auto& world) { return train_as_member(world, work); }, {}, trace_for(work));
 }
 
 /// As one process of a launcher's world.
 template <class Transport>
 outcomes train_in_launched_world(job const& work) {
-  auto world = tutti::join<Transport>();
+  auto world = tutti::join<Transport>({}, trace_for(work));
   if (work.asked.ranks_given && work.asked.ranks != world.size()) {
     throw std::runtime_error("--ranks says " + std::to_string(work.asked.ranks) + ", but the launcher started " +
                              std::to_string(world.size()) + "; leave the option out under a launcher");

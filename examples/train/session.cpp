@@ -5,6 +5,8 @@
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/report/json.hpp>
 #include <tutti/nn/report/svg.hpp>
+#include <tutti/trace/chrome_trace.hpp>
+#include <tutti/trace/straggler_report.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -60,6 +62,9 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
   nn::set_threads(work.asked.threads);
   if (rank == 0) {
     shown_.emplace(stdout, settings_.epochs, work.data.training.size());
+    if (!work.asked.metrics.empty()) {
+      lines_.emplace(work.asked.metrics);
+    }
     introduce();
   }
 }
@@ -69,12 +74,18 @@ void session::step(nn::step_result const& done, nn::replica const& model) {
     seen_.step(done, model);
     shown_->step(done, model);
   }
+  if (lines_) {
+    lines_->step(done, model);
+  }
 }
 
 void session::epoch(nn::epoch_result const& done) {
   if (shown_) {
     seen_.epoch(done);
     shown_->epoch(done);
+  }
+  if (lines_) {
+    lines_->epoch(done);
   }
 }
 
@@ -137,4 +148,15 @@ void session::finish() const {
     report.update(nn::to_json(settings_, seen_));
     write(asked.report, report.dump(1) + "\n");
   }
+}
+
+void session::show_trace(std::vector<tutti::timeline> ranks) const {
+  if (rank_ != 0) {
+    return;
+  }
+  tutti::causality const all(std::move(ranks));
+  std::printf("\n%s", tutti::straggler_report(tutti::blame(all)).c_str());
+  write(work_.asked.trace, tutti::chrome_trace::text(all, names_));
+  std::printf("trace  %s: open it at ui.perfetto.dev\n", work_.asked.trace.c_str());
+  std::fflush(stdout);
 }

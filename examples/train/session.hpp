@@ -4,8 +4,10 @@
 #include "job.hpp"
 #include <tutti/core/types.hpp>
 #include <tutti/nn/replica.hpp>
+#include <tutti/nn/report/json_lines.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/report/progress.hpp>
+#include <tutti/trace/timeline.hpp>
 
 #include <optional>
 #include <string>
@@ -27,6 +29,8 @@ class session {
 
   /// Shows where the time went and writes the files asked for.
   void finish() const;
+  /// Shows who waited for whom, and writes the trace.
+  void show_trace(std::vector<tutti::timeline> ranks) const;
 
  private:
   void introduce() const;
@@ -39,4 +43,5 @@ class session {
   tutti::nn::replica model_;
   tutti::nn::history seen_;
   std::optional<tutti::nn::progress> shown_;
+  std::optional<tutti::nn::json_lines> lines_;
 };

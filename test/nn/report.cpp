@@ -2,6 +2,7 @@
 #define BOOST_TEST_MODULE nn_report
 #include <tutti/nn/report/epoch_message.hpp>
 #include <tutti/nn/report/json.hpp>
+#include <tutti/nn/report/json_lines.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/report/progress.hpp>
 #include <tutti/nn/report/svg.hpp>
@@ -10,6 +11,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <string>
 
 namespace nn = tutti::nn;
@@ -83,12 +85,49 @@ BOOST_AUTO_TEST_CASE(json_keeps_every_bit_of_a_loss) {
   BOOST_TEST(read["ranks"][1]["compute_s"].get<double>() == 3.0);
 }
 
+BOOST_AUTO_TEST_CASE(a_line_of_json_for_every_step_and_epoch) {
+  auto const seen = made_up(20);
+  std::string const path = "nn_report_lines.jsonl";
+  {
+    nn::json_lines lines(path);
+    for (auto const& step : seen.steps) {
+      lines.step(step, 0);
+    }
+    lines.epoch(seen.epochs[0]);  // from here on all that was said is in the file
+    std::ifstream file(path);
+    std::size_t steps = 0;
+    std::size_t epochs = 0;
+    for (std::string line; std::getline(file, line);) {
+      auto const read = nlohmann::json::parse(line);
+      if (read["event"] == "step") {
+        BOOST_TEST(read["loss"].get<float>() == seen.steps[steps++].loss);
+      } else {
+        BOOST_TEST(read["ranks"][1]["waiting_s"].get<double>() == 0.0);
+        ++epochs;
+      }
+    }
+    BOOST_TEST(steps == 20U);
+    BOOST_TEST(epochs == 1U);
+  }
+  BOOST_TEST(std::remove(path.c_str()) == 0);
+  BOOST_CHECK_THROW(nn::json_lines("/nowhere/at/all.jsonl"), std::runtime_error);
+  nn::json_lines full("/dev/full");
+  BOOST_CHECK_THROW(full.epoch(seen.epochs[0]), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(throughput_leaves_out_what_lies_between_epochs) {
+  std::vector<nn::step_result> const steps{
+      {0, 0, 10, 1, 0, 1.0}, {0, 1, 10, 1, 0, 2.0}, {1, 0, 10, 1, 0, 9.0}, {1, 1, 10, 1, 0, 11.0}};
+  BOOST_TEST(nn::detail::images_per_second(steps, 0, 4) == 20.0 / 3.0);
+  BOOST_TEST(nn::detail::images_per_second(steps, 2, 3) == 0.0);
+}
+
 BOOST_AUTO_TEST_CASE(pictures_of_short_and_long_trainings) {
   for (std::size_t const steps : {1U, 2U, 150U, 12345U}) {
     auto const svg = nn::plot_svg(made_up(steps), "a title");
     BOOST_TEST(svg.starts_with("<svg xmlns="));
     BOOST_TEST(svg.ends_with("</svg>\n"));
-    BOOST_TEST(count(svg, "<polyline") == 4U);
+    BOOST_TEST(count(svg, "<polyline") == 5U);
     BOOST_TEST(count(svg, "<circle") == 4U);  // two epochs in each panel
     BOOST_TEST(count(svg, "a title") == 1U);
     BOOST_TEST(count(svg, "nan") == 0U);

@@ -24,11 +24,11 @@ class chrome_trace {
   [[nodiscard]] static std::string text(causality const& all, std::span<std::string const> names = {}) {
     chrome_trace to(all);
     for (rank_type r = 0; r != all.size(); ++r) {
-      to.name_tracks(r, r < names.size() ? names[r] : "rank " + std::to_string(r));
+      to.name_tracks(r, r < names.size() ? names[r] : rank_name(r));
       to.add_events(r);
     }
     to.add_waits();
-    return to.out_ + "\n]}\n";
+    return to.out_.append("\n]}\n");
   }
 
  private:
@@ -44,6 +44,8 @@ class chrome_trace {
       }
     }
   }
+
+  [[nodiscard]] static std::string rank_name(rank_type r) { return std::string("rank ").append(std::to_string(r)); }
 
   void name_tracks(rank_type r, std::string_view name) {
     meta(r, "process_name", 0, name);
@@ -104,7 +106,7 @@ class chrome_trace {
 
   void operation(std::string_view phase, std::string_view name, rank_type r, event const& e) {
     open(phase, name, r, messages, e.time);
-    out_ += ",\"cat\":\"operation\",\"id2\":{\"local\":\"" + std::to_string(e.sequence) + "\"}";
+    out_.append(",\"cat\":\"operation\",\"id2\":{\"local\":\"").append(std::to_string(e.sequence)).append("\"}");
     if (e.kind == event_kind::fail) {
       out_ += ",\"args\":{\"error\":";
       quote(e.text);
@@ -115,20 +117,22 @@ class chrome_trace {
 
   void message(rank_type r, std::size_t i, event const& e) {
     bool const sends = e.kind == event_kind::send;
-    open("X", (sends ? "send to " : "receive from ") + std::to_string(e.peer), r, messages, e.time);
-    out_ += ",\"dur\":1,\"args\":{\"bytes\":" + std::to_string(e.bytes) + ",\"step\":" + std::to_string(e.step) +
-            ",\"operation\":" + std::to_string(e.sequence) + ",\"clock\":\"";
+    open("X", std::string(sends ? "send to " : "receive from ").append(std::to_string(e.peer)), r, messages, e.time);
+    out_.append(",\"dur\":1,\"args\":{\"bytes\":").append(std::to_string(e.bytes));
+    out_.append(",\"step\":").append(std::to_string(e.step));
+    out_.append(",\"operation\":").append(std::to_string(e.sequence)).append(",\"clock\":\"");
     bool first = true;
     for (auto const tick : all_.clock({r, i})) {
-      out_ += (first ? "" : " ") + std::to_string(tick);
+      out_.append(first ? "" : " ").append(std::to_string(tick));
       first = false;
     }
     out_ += "\"}}";
     if (auto const why = all_.cause({r, i})) {
-      std::string const id = std::to_string(why->rank) + "." + std::to_string(why->index) + "." + std::to_string(r);
+      std::string id = std::to_string(why->rank);
+      id.append(".").append(std::to_string(why->index)).append(".").append(std::to_string(r));
       for (bool const start : {true, false}) {
         open(start ? "s" : "f", "message", start ? why->rank : r, messages, start ? all_.at(*why).time : e.time);
-        out_ += ",\"cat\":\"message\",\"id\":\"" + id + (start ? "\"}" : "\",\"bp\":\"e\"}");
+        out_.append(",\"cat\":\"message\",\"id\":\"").append(id).append(start ? "\"}" : "\",\"bp\":\"e\"}");
       }
     }
   }
@@ -137,8 +141,9 @@ class chrome_trace {
     auto const all = waits_of(all_);
     for (rank_type r = 0; r != all.size(); ++r) {
       for (waiting const& w : all[r]) {
-        slice(r, "rank " + std::to_string(w.peer) + " is late", w.begin, w.sent);
-        slice(r, "under way from rank " + std::to_string(w.peer), w.sent, w.end);
+        std::string const peer = rank_name(w.peer);
+        slice(r, std::string(peer).append(" is late"), w.begin, w.sent);
+        slice(r, std::string("under way from ").append(peer), w.sent, w.end);
       }
     }
   }

@@ -12,7 +12,7 @@ namespace tutti {
 [[nodiscard]] inline std::string straggler_report(blame const& found) {
   auto const seconds = [](duration d) { return static_cast<double>(d.count()) * 1e-9; };
   auto const cell = [](char const* format, auto value) {
-    char text[64];
+    char text[128];
     std::snprintf(text, sizeof(text), format, value);
     return std::string(text);
   };
@@ -31,9 +31,8 @@ namespace tutti {
     worst = found.by(waiter) > found.by(worst) ? waiter : worst;
   }
   if (found.size() > 1) {
-    out += "rank " + std::to_string(worst) +
-           " held up the others most: " + cell("%.3f s in all", seconds(found.by(worst))) +
-           ", counting those who waited for somebody who waited for it\n";
+    out += cell("rank %u held up the others most: ", worst);
+    out += cell("%.3f s in all, counting those who waited for somebody who waited for it\n", seconds(found.by(worst)));
   }
   return out;
 }

@@ -96,15 +96,31 @@ class plot_panel {
   double high_;
 };
 
+/// In steps [first, last), which began when the one before them ended; 0 if there is none in the same epoch, as
+/// between epochs there are tests.
+[[nodiscard]] inline double images_per_second(std::vector<step_result> const& steps, std::size_t first,
+                                              std::size_t last) {
+  double images = 0;
+  double time = 0;
+  for (std::size_t i = std::max<std::size_t>(first, 1); i < last; ++i) {
+    if (steps[i].epoch == steps[i - 1].epoch) {
+      images += static_cast<double>(steps[i].images);
+      time += steps[i].seconds - steps[i - 1].seconds;
+    }
+  }
+  return time > 0 ? images / time : 0;
+}
+
 }  // namespace detail
 
-/// A picture, as SVG, of loss and accuracy over time: of the training as means over neighbouring steps,
-/// of the test after each epoch.
+/// A picture, as SVG, of loss, accuracy and images per second over time: of the training as means over
+/// neighbouring steps, of the test after each epoch.
 /// @pre at least one step was made
 [[nodiscard]] inline std::string plot_svg(history const& seen, std::string const& title) {
   using point = detail::plot_point;
   std::vector<point> loss;
   std::vector<point> accuracy;
+  std::vector<point> throughput;
   std::size_t const mean_of = std::max<std::size_t>(1, seen.steps.size() / 200);
   for (std::size_t i = 0; i + mean_of <= seen.steps.size(); i += mean_of) {
     point losses{seen.steps[i + mean_of / 2].seconds, 0};
@@ -115,6 +131,9 @@ class plot_panel {
     }
     loss.push_back(losses);
     accuracy.push_back(accuracies);
+    if (auto const rate = detail::images_per_second(seen.steps, i, i + mean_of); rate > 0) {
+      throughput.push_back({losses.x, rate});
+    }
   }
   std::vector<point> test_loss;
   std::vector<point> test_accuracy;
@@ -127,17 +146,20 @@ class plot_panel {
   double const most = std::ranges::max_element(loss, above)->y;
   double const worst = test_accuracy.empty() ? 0 : std::ranges::min_element(test_accuracy, above)->y;
   detail::plot_panel const top(60, std::max(end, 1e-3), 0, std::min(std::max(most, 1e-3), 2.5));
-  detail::plot_panel const bottom(330, std::max(end, 1e-3), worst > 95 ? 90 : worst > 80 ? 75 : 0, 100);
+  detail::plot_panel const middle(320, std::max(end, 1e-3), worst > 95 ? 90 : worst > 80 ? 75 : 0, 100);
+  double const fastest = throughput.empty() ? 1 : std::ranges::max_element(throughput, above)->y;
+  detail::plot_panel const bottom(580, std::max(end, 1e-3), 0, 1.1 * fastest);
 
   std::string const training_colour = "#7aa6d8";
   std::string const test_colour = "#c0392b";
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 580\" font-family=\"sans-serif\" "
-         "font-size=\"12\">\n<rect width=\"800\" height=\"580\" fill=\"white\"/>\n"
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 830\" font-family=\"sans-serif\" "
+         "font-size=\"12\">\n<rect width=\"800\" height=\"830\" fill=\"white\"/>\n"
          "<text x=\"400\" y=\"24\" text-anchor=\"middle\" font-size=\"15\">" +
          title + "</text>\n" + top.frame("loss", "%g", false) + top.curve(loss, training_colour, false) +
          top.curve(test_loss, test_colour, true) + top.legend(0, "training", training_colour) +
-         top.legend(1, "test", test_colour) + bottom.frame("accuracy", "%g %%", true) +
-         bottom.curve(accuracy, training_colour, false) + bottom.curve(test_accuracy, test_colour, true) + "</svg>\n";
+         top.legend(1, "test", test_colour) + middle.frame("accuracy", "%g %%", false) +
+         middle.curve(accuracy, training_colour, false) + middle.curve(test_accuracy, test_colour, true) +
+         bottom.frame("images per second", "%g", true) + bottom.curve(throughput, training_colour, false) + "</svg>\n";
 }
 
 }  // namespace tutti::nn

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/trace/concept.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace tutti::nn {
+
+/// A strategy that also tells its communicator's tracer when this rank computes: what it does between messages.
+/// It changes nothing else.
+template <class Communicator, strategy Strategy>
+class traced {
+ public:
+  /// @pre both outlive this
+  traced(Communicator& world, Strategy& inner) noexcept : world_(world), inner_(inner) {}
+
+  [[nodiscard]] rank_type rank() const noexcept { return inner_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return inner_.size(); }
+  [[nodiscard]] bool equal() const noexcept { return inner_.equal(); }
+  [[nodiscard]] bool takes_part() const noexcept { return inner_.takes_part(); }
+
+  void share(std::span<float> numbers) { inner_.share(numbers); }
+  void sum(std::span<float> numbers) { inner_.sum(numbers); }
+
+  void begin(std::span<float> message) {
+    inner_.begin(message);
+    tell(event_kind::enter, gradient);
+  }
+  void completed(std::size_t first) { inner_.completed(first); }
+  template <turn Turn>
+  score_of step(Turn& now) {
+    if (inner_.takes_part()) {
+      tell(event_kind::leave, gradient);
+    }
+    told<Turn> seen{*this, now};
+    return inner_.step(seen);
+  }
+
+  void unite(std::span<float> parameters) { inner_.unite(parameters); }
+  void resume(std::span<float> parameters) { inner_.resume(parameters); }
+
+ private:
+  static constexpr std::string_view gradient = "gradient";
+  static constexpr std::string_view update = "update";
+
+  template <class Turn>
+  struct told {
+    [[nodiscard]] std::span<float> parameters() { return inner.parameters(); }
+    [[nodiscard]] std::span<float> message() { return inner.message(); }
+    [[nodiscard]] std::size_t samples() const { return inner.samples(); }
+    void update() {
+      to.tell(event_kind::enter, traced::update);
+      inner.update();
+      to.tell(event_kind::leave, traced::update);
+    }
+    void update_alone() {
+      to.tell(event_kind::enter, traced::update);
+      inner.update_alone();
+      to.tell(event_kind::leave, traced::update);
+    }
+
+    traced& to;
+    Turn& inner;
+  };
+
+  void tell(event_kind kind, std::string_view what) {
+    record(world_.trace(), [&] { return event{.kind = kind, .time = world_.transport().now(), .text = what}; });
+  }
+
+  Communicator& world_;
+  Strategy& inner_;
+};
+
+}  // namespace tutti::nn
