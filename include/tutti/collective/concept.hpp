@@ -25,4 +25,9 @@ template <class Topology, class Reduction>
 concept keeps_order_for =
     topology<Topology> && reduction<Reduction> && (Reduction::commutative || Topology::keeps_order);
 
+/// The topology sends raw contributions alone, if the reduction needs that: direct and star do.
+template <class Topology, class Reduction>
+concept sends_raw_contributions_for = topology<Topology> && reduction<Reduction> &&
+                                      (!needs_raw_contributions<Reduction> || Topology::sends_raw_contributions);
+
 }  // namespace tutti

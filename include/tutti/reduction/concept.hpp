@@ -37,4 +37,15 @@ concept reduction = std::copyable<R> && requires(R const r, typename R::value_ty
 template <class R>
 concept accumulates_in_elements = reduction<R> && std::same_as<typename R::value_type, typename R::accumulator_type>;
 
+/// Whether only contributions may travel, and no accumulators to be combined on: a reduction says so with
+/// `static constexpr bool needs_raw_contributions = true` if its accumulators would undo what its elements are for.
+template <reduction R>
+inline constexpr bool needs_raw_contributions = [] {
+  if constexpr (requires { R::needs_raw_contributions; }) {
+    return static_cast<bool>(R::needs_raw_contributions);
+  } else {
+    return false;
+  }
+}();
+
 }  // namespace tutti

@@ -3,6 +3,7 @@
 
 #include <tutti/core/expects.hpp>
 #include <tutti/core/types.hpp>
+#include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/concept.hpp>
 #include <tutti/reduction/kernel.hpp>
 #include <tutti/reduction/rounded.hpp>
@@ -32,7 +33,8 @@ using operand_t = std::conditional_t<Element, typename R::value_type, typename R
 
 /// The widest instructions that are worth it and keep the bits: see kernel.hpp. Rounding is as fast without AVX-512.
 template <reduction R>
-inline constexpr instruction_set widest = fuses<R> || rounds<R> ? instruction_set::avx2 : instruction_set::avx512;
+inline constexpr instruction_set widest =
+    fuses<R> || rounds<R> || accumulates_wide<R> ? instruction_set::avx2 : instruction_set::avx512;
 
 /// Reads an operand as an accumulator.
 template <bool Element, reduction R>
@@ -74,6 +76,12 @@ struct fold_pair {
   {
     fold_rounded<Set, N, ArrivingOnLeft, Finishes>(reduction, to, local, arriving, ranks);
   }
+  template <instruction_set Set, std::size_t N>
+  [[gnu::always_inline]] void block(result_type* to, local_type const* local, arriving_type const* arriving) const
+    requires accumulates_wide<R>
+  {
+    fold_wide<Set, N, ArrivingOnLeft>(reduction, to, local, arriving, ranks);
+  }
 };
 
 /// The end of one element.
@@ -93,6 +101,12 @@ struct finish_one {
     requires rounds<R>
   {
     finish_rounded<Set, N>(reduction, to, from, ranks);
+  }
+  template <instruction_set Set, std::size_t N>
+  [[gnu::always_inline]] void block(typename R::value_type* to, operand_t<R, FromElement> const* from) const
+    requires accumulates_wide<R>
+  {
+    finish_wide<Set, N>(reduction, to, from, ranks);
   }
 };
 

@@ -84,6 +84,8 @@ for level in -O2 -O3; do
   look run_avx2 'sum<tutti::half>' 'vcvtph2ps.*ymm'
   look run_avx2 'sum<tutti::half>' 'vcvtps2ph'
   look run_avx2 'sum<tutti::bfloat16>' 'vaddps.*ymm'
+  look run_avx2 'accumulate_in<float, tutti::sum<tutti::half> >' 'vcvtph2ps.*ymm'
+  look run_avx2 'accumulate_in<float, tutti::sum<tutti::half> >' 'vcvtps2ph'
   look run_avx2 'sum<float>' vmovntps  # long results go past the caches
   look run_avx2 'functor<float, tutti::damp>' 'vmulps.*ymm'
   mostly 'sum<float>' addps addss

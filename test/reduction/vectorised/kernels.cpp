@@ -3,6 +3,7 @@
 // The kernels that check.sh looks at. Compiled, never run.
 #include <tutti/core/bfloat16.hpp>
 #include <tutti/core/half.hpp>
+#include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/bitwise.hpp>
 #include <tutti/reduction/fold.hpp>
@@ -38,6 +39,7 @@ template void fold(bit_xor<unsigned> const&, fold_kind, in, in, out, std::size_t
 template void fold(prod<long> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(sum<half> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(sum<bfloat16> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(accumulate_in<float, sum<half>> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(functor<float, damp> const&, fold_kind, in, in, out, std::size_t, rank_type);
 
 }  // namespace tutti

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/element.hpp>
+#include <tutti/core/types.hpp>
+#include <tutti/reduction/rounded.hpp>
+#include <tutti/reduction/short_block.hpp>
+#include <tutti/reduction/traits.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+namespace tutti {
+
+/// A reduction of numbers in a narrow format whose accumulators are wide, so that a result is rounded once, however
+/// many ranks there are:
+///
+///     tutti::allreduce total{world, tutti::direct{}, tutti::accumulate_in<float, tutti::sum<tutti::half>>{}};
+///
+/// Where partial sums travel they would travel wide, and cost what was to be saved; so it asks for a topology that
+/// sends raw contributions: direct, star. There an allreduce sends elements both ways. Over the others it does not
+/// compile; `sum<half>` itself does, and rounds once a combination.
+///
+/// The results are those of the wide reduction of the widened elements, rounded.
+template <element Accumulator, reduction Narrow>
+  requires detail::rounds<Narrow> && std::same_as<typename Narrow::wide_reduction::value_type, Accumulator>
+class accumulate_in {
+  using wide_reduction = typename Narrow::wide_reduction;
+
+  /// "sum in float32"
+  struct spelling {
+    static constexpr std::string_view of = Narrow::name;
+    static constexpr std::string_view in = " in ";
+    static constexpr std::string_view type = element_name<Accumulator>();
+
+    constexpr spelling() {
+      char* to = text;
+      for (std::string_view const part : {of, in, type}) {
+        for (char const c : part) {
+          *to++ = c;
+        }
+      }
+    }
+
+    char text[of.size() + in.size() + type.size()]{};
+  };
+  static constexpr spelling spelled{};
+
+ public:
+  using value_type = typename Narrow::value_type;
+  using accumulator_type = Accumulator;
+  using narrow_reduction = Narrow;
+  static constexpr std::string_view name{spelled.text, sizeof(spelled.text)};
+  static constexpr bool commutative = Narrow::commutative;
+  static constexpr bool associative = wide_reduction::associative;
+  static constexpr bool symmetric = tutti::symmetric<wide_reduction>;
+  static constexpr bool fuses = tutti::fuses<wide_reduction>;
+  static constexpr bool needs_raw_contributions = true;
+
+  constexpr accumulate_in()
+    requires std::default_initializable<Narrow>
+  = default;
+  constexpr explicit accumulate_in(Narrow narrow) : narrow_(std::move(narrow)) {}
+
+  [[nodiscard]] constexpr Accumulator identity() const { return wide().identity(); }
+  [[nodiscard]] constexpr Accumulator lift(value_type x) const { return x; }
+  [[nodiscard]] constexpr Accumulator combine(Accumulator a, Accumulator b) const { return wide().combine(a, b); }
+  [[nodiscard]] constexpr value_type lower(Accumulator a, rank_type n) const { return value_type(wide().lower(a, n)); }
+
+  /// What combines accumulators.
+  [[nodiscard]] constexpr wide_reduction const& wide() const noexcept { return narrow_.wide(); }
+
+ private:
+  [[no_unique_address]] Narrow narrow_;
+};
+
+namespace detail {
+
+/// Whether the kernels may take it apart: widen what are elements of a block, combine, narrow the results.
+template <class R>
+concept accumulates_wide = requires(R const& r) {
+  typename R::narrow_reduction;
+  r.wide();
+};
+
+/// Elements as accumulators; accumulators as they are.
+template <instruction_set Set, std::size_t N, class From, class Wide>
+[[gnu::always_inline]] inline void raise_block(From const* from, Wide* to) {
+  if constexpr (std::same_as<From, Wide>) {
+    for (std::size_t i = 0; i < N; ++i) {
+      to[i] = from[i];
+    }
+  } else {
+    widen<Set, N>(from, to);
+  }
+}
+
+// A cache line of accumulators at a time, each stage a loop of its own: see rounded.hpp.
+
+template <instruction_set Set, std::size_t N, class R, class From>
+[[gnu::always_inline]] inline void finish_wide(R const& r, typename R::value_type* to, From const* from,
+                                               rank_type ranks) {
+  using wide = typename R::accumulator_type;
+  constexpr std::size_t part = N < 64 / sizeof(wide) ? N : 64 / sizeof(wide);
+  for (std::size_t at = 0; at < N; at += part) {
+    wide x[part];
+    raise_block<Set, part>(from + at, x);
+    for (std::size_t i = 0; i < part; ++i) {
+      x[i] = r.wide().lower(x[i], ranks);
+    }
+    narrow<Set, part>(x, to + at);
+  }
+}
+
+template <instruction_set Set, std::size_t N, bool ArrivingOnLeft, class R, class To, class Local, class Arriving>
+[[gnu::always_inline]] inline void fold_wide(R const& r, To* to, Local const* local, Arriving const* arriving,
+                                             [[maybe_unused]] rank_type ranks) {
+  using wide = typename R::accumulator_type;
+  constexpr std::size_t part = N < 64 / sizeof(wide) ? N : 64 / sizeof(wide);
+  for (std::size_t at = 0; at < N; at += part) {
+    wide x[part];
+    wide y[part];
+    raise_block<Set, part>(local + at, x);
+    raise_block<Set, part>(arriving + at, y);
+    for (std::size_t i = 0; i < part; ++i) {
+      x[i] = ArrivingOnLeft ? r.wide().combine(y[i], x[i]) : r.wide().combine(x[i], y[i]);
+    }
+    if constexpr (std::same_as<To, wide>) {
+      for (std::size_t i = 0; i < part; ++i) {
+        to[at + i] = x[i];
+      }
+    } else {
+      for (std::size_t i = 0; i < part; ++i) {
+        x[i] = r.wide().lower(x[i], ranks);
+      }
+      narrow<Set, part>(x, to + at);
+    }
+  }
+}
+
+}  // namespace detail
+
+}  // namespace tutti
