@@ -2,15 +2,14 @@
 #pragma once
 
 #include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/strategy/equal_replicas.hpp>
 
 namespace tutti::nn {
 
 /// One rank that needs nobody: training without a world.
-struct alone {
+struct alone : equal_replicas {
   [[nodiscard]] static constexpr rank_type rank() noexcept { return 0; }
   [[nodiscard]] static constexpr rank_type size() noexcept { return 1; }
-  [[nodiscard]] static constexpr bool equal() noexcept { return true; }
-  [[nodiscard]] static constexpr bool takes_part() noexcept { return true; }
   static constexpr void share(std::span<float>) noexcept {}
   static constexpr void sum(std::span<float>) noexcept {}
   static constexpr void begin(std::span<float>) noexcept {}
@@ -19,8 +18,6 @@ struct alone {
     now.update();
     return score_of::all_ranks;
   }
-  static constexpr void unite(std::span<float>) noexcept {}
-  static constexpr void resume(std::span<float>) noexcept {}
 };
 
 static_assert(strategy<alone>);

@@ -4,12 +4,16 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/request.hpp>
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/compression/conversion.hpp>
 #include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/strategy/equal_replicas.hpp>
 #include <tutti/progress_thread.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/binary_tree.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <mutex>
 #include <optional>
@@ -36,24 +40,31 @@ enum class moved_on { between_layers, by_thread };
 /// vectors into blocks, buckets change the order in which terms are added, and so the last bits of the
 /// sums, alike on all ranks.
 ///
-/// The only place of the trainer that uses collectives. Topologies that have no broadcast leave it to
-/// a binary tree: it happens once.
-template <class Communicator, offers<op::allreduce> Topology>
-class synchronous {
+/// With a reduction of half or bfloat16 the gradients travel in 16 bits: rounded before the sum, and by the sum as
+/// the reduction says. The numbers behind the gradients stay floats.
+///
+/// Topologies that have no broadcast leave it to a binary tree: it happens once.
+template <class Communicator, offers<op::allreduce> Topology, reduction Reduction = tutti::sum<float>>
+class synchronous : public equal_replicas {
   using sharing = std::conditional_t<offers<Topology, op::broadcast>, Topology, binary_tree>;
+  using sent_type = typename Reduction::value_type;
+  static constexpr bool narrows = !std::same_as<sent_type, float>;
 
  public:
   /// Of larger buckets, the first is cut to so many bytes.
   static constexpr std::size_t first_bucket = std::size_t{64} * 1024;
 
   /// @param bucket most bytes of a bucket, the same on all ranks; 0: the whole message is one
+  /// @param attached how many numbers at a message's end are no gradients, and stay floats
   /// @pre the communicator outlives the strategy; with a thread it is the strategy's own
   explicit synchronous(Communicator& world, Topology topology = {}, std::size_t bucket = 0,
-                       moved_on how = moved_on::between_layers)
+                       moved_on how = moved_on::between_layers, Reduction reduction = {}, std::size_t attached = 0)
       : world_(world),
         share_(world, sharing_for(topology)),
         sum_(world, topology, tutti::sum<float>{}),
-        bucket_(bucket) {
+        sum_gradients_(world, topology, reduction),
+        bucket_(bucket),
+        attached_(narrows ? attached : 0) {
     if (how == moved_on::by_thread) {
       helper_.emplace(world);
     }
@@ -61,8 +72,6 @@ class synchronous {
 
   [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
-  [[nodiscard]] static constexpr bool equal() noexcept { return true; }
-  [[nodiscard]] static constexpr bool takes_part() noexcept { return true; }
 
   /// Cost: one broadcast.
   void share(std::span<float> numbers) {
@@ -82,18 +91,27 @@ class synchronous {
   void begin(std::span<float> message) {
     take_world();
     under_way_.clear();  // those of a step that failed
-    message_ = message;
-    waiting_ = message.size();
-    under_way_.reserve(count());
+    expects(message.size() >= attached_, "synchronous: a message holds what is attached to it");
+    message_ = message.first(message.size() - attached_);
+    behind_ = message.last(attached_);
+    waiting_ = message_.size();
+    under_way_.reserve(count() + 1);
+    if constexpr (narrows) {
+      narrow_.resize(message_.size());
+    }
   }
 
   /// Starts the buckets that are complete, and moves on those under way.
   /// @pre follows `begin`
   void completed(std::size_t first) {
     take_world();
+    if (!behind_.empty() && first <= message_.size()) {
+      under_way_.push_back(sum_.start(behind_));
+      behind_ = {};
+    }
     if (waiting_ > first) {
       for (std::size_t cut = next_cut(); waiting_ != 0 && cut >= first; cut = next_cut()) {
-        under_way_.push_back(sum_.start(message_.subspan(cut, waiting_ - cut)));
+        under_way_.push_back(sum_gradients_.start(made_ready(cut, waiting_ - cut)));
         waiting_ = cut;
       }
     }
@@ -112,6 +130,9 @@ class synchronous {
       one.wait();
     }
     under_way_.clear();
+    if constexpr (narrows) {
+      widen<sent_type>(narrow_, message_);
+    }
   }
 
   /// All weights follow the sum of the gradients. @throws as `finish`
@@ -120,9 +141,6 @@ class synchronous {
     now.update();
     return score_of::all_ranks;
   }
-
-  static constexpr void unite(std::span<float>) noexcept {}
-  static constexpr void resume(std::span<float>) noexcept {}
 
  private:
   /// A thread, and the communicator while it is not the thread's.
@@ -153,27 +171,42 @@ class synchronous {
     }
   }
 
+  /// Gradients as they travel.
+  [[nodiscard]] std::span<sent_type> made_ready(std::size_t first, std::size_t n) {
+    if constexpr (narrows) {
+      auto const part = std::span(narrow_).subspan(first, n);
+      narrow<sent_type>(message_.subspan(first, n), part);
+      return part;
+    } else {
+      return message_.subspan(first, n);
+    }
+  }
+
   /// Numbers in each bucket but the first, and the last, which takes the rest.
   [[nodiscard]] std::size_t numbers() const noexcept {
-    return bucket_ == 0 ? message_.size() : std::max(bucket_ / sizeof(float), std::size_t{1});
+    return bucket_ == 0 ? message_.size() : std::max(bucket_ / sizeof(sent_type), std::size_t{1});
   }
   [[nodiscard]] std::size_t first_numbers() const noexcept {
-    return bucket_ == 0 ? message_.size() : std::min(numbers(), first_bucket / sizeof(float));
+    return bucket_ == 0 ? message_.size() : std::min(numbers(), first_bucket / sizeof(sent_type));
   }
   [[nodiscard]] std::size_t count() const noexcept {
     return message_.size() <= first_numbers() ? 1 : 2 + (message_.size() - first_numbers() - 1) / numbers();
   }
   /// Where the next bucket begins.
   [[nodiscard]] std::size_t next_cut() const noexcept {
-    std::size_t const most = under_way_.empty() ? first_numbers() : numbers();
+    std::size_t const most = waiting_ == message_.size() ? first_numbers() : numbers();
     return waiting_ - std::min(waiting_, most);
   }
 
   Communicator& world_;
   broadcast<Communicator, sharing> share_;
   allreduce<Communicator, Topology, tutti::sum<float>> sum_;
+  allreduce<Communicator, Topology, Reduction> sum_gradients_;
   std::size_t bucket_;
-  std::span<float> message_;
+  std::size_t attached_;
+  std::span<float> message_;        // of gradients, as they are computed
+  std::span<float> behind_;         // what is attached, until its sum is started
+  std::vector<sent_type> narrow_;   // the gradients as they travel, if not as floats
   std::size_t waiting_ = 0;         // numbers in front that are in no bucket yet
   std::vector<request> under_way_;  // in the order of starting
   std::optional<helper> helper_;    // ends before what it moves on

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/strategy/equal_replicas.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/direct.hpp>
+
+#include <cstddef>
+#include <span>
+#include <utility>
+
+namespace tutti::nn {
+
+/// Sums gradients with loss, and with the same bits on all ranks.
+template <class E>
+concept lossy_sum = requires(E& e, std::span<float> gradients) { e.sum(gradients); };
+
+/// Synchronous training whose gradients travel in fewer bytes: as `Sum` says, gathered or quantised. Nothing
+/// starts before all gradients are complete. What is attached to a message is summed as it is, in float.
+///
+///     nn::compressed strategy(world, nn::gathered(world, nn::top_k(0.01), nn::feedback(0.9F)), nn::replica::attached);
+template <class Communicator, lossy_sum Sum>
+class compressed : public equal_replicas {
+ public:
+  /// @param attached how many numbers at a message's end are no gradients
+  /// @pre the communicator outlives the strategy
+  compressed(Communicator& world, Sum sum, std::size_t attached)
+      : world_(world),
+        share_(world, binary_tree{}),
+        exact_(world, direct{}, tutti::sum<float>{}),
+        sum_(std::move(sum)),
+        attached_(attached) {}
+
+  [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
+
+  void share(std::span<float> numbers) { share_(numbers, 0); }
+  void sum(std::span<float> numbers) { exact_(numbers); }
+
+  /// @pre the message outlives `finish`
+  void begin(std::span<float> message) {
+    expects(message.size() >= attached_, "compressed: a message holds what is attached to it");
+    message_ = message;
+  }
+  void completed(std::size_t) noexcept {}
+
+  /// @throws error as collectives do
+  void finish() {
+    exact_(message_.last(attached_));
+    sum_.sum(message_.first(message_.size() - attached_));
+  }
+
+  /// All weights follow the sum of the gradients. @throws as `finish`
+  score_of step(turn auto& now) {
+    finish();
+    now.update();
+    return score_of::all_ranks;
+  }
+
+ private:
+  Communicator& world_;
+  broadcast<Communicator, binary_tree> share_;
+  allreduce<Communicator, direct, tutti::sum<float>> exact_;
+  Sum sum_;
+  std::size_t attached_;
+  std::span<float> message_;
+};
+
+}  // namespace tutti::nn

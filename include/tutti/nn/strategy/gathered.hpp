@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/allgather.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/nn/compression/feedback.hpp>
+#include <tutti/nn/compression/sparse_message.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/topology/direct.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn {
+
+/// Sums gradients of which each rank sends a few: all ranks gather all ranks' messages and add them up in rank
+/// order, so that they end with the same bits. What is not sent is owed, and sent later.
+///
+/// `Selection` says what is sent: top_k or threshold.
+///
+/// Cost: each rank sends and receives (n - 1) messages of the longest rank's length, 8 bytes a number sent but no more
+/// than 4 a gradient. With a threshold an allreduce of one word besides, by which ranks agree on that length. So it
+/// pays as long as fewer than one number in n is sent, about.
+template <class Communicator, class Selection>
+class gathered {
+ public:
+  /// @param debt whether with a momentum, and with which
+  gathered(Communicator& world, Selection selection, feedback debt)
+      : world_(world),
+        selection_(std::move(selection)),
+        debt_(std::move(debt)),
+        gather_(world, direct{}),
+        longest_(world, direct{}, max<std::uint64_t>{}) {}
+
+  /// @throws error as collectives do, and failure::protocol if what arrives is no message
+  void sum(std::span<float> gradients) {
+    sparse_message::encode(selection_.choose(debt_.add(gradients), step_++), debt_, message_);
+    std::uint64_t words = message_.size();
+    if constexpr (!Selection::as_many_on_all_ranks) {
+      longest_(std::span(&words, 1));
+    }
+    all_.resize(words * world_.size());
+    std::ranges::copy(message_, all_.begin() + static_cast<std::ptrdiff_t>(words * world_.rank()));
+    gather_(all_);
+    std::ranges::fill(gradients, 0.0F);
+    for (rank_type r = 0; r != world_.size(); ++r) {
+      sparse_message::add(std::span(all_).subspan(words * r, words), gradients);
+    }
+  }
+
+  /// What this rank has not sent yet.
+  [[nodiscard]] std::span<float const> owed() const noexcept { return debt_.owed(); }
+
+ private:
+  Communicator& world_;
+  Selection selection_;
+  feedback debt_;
+  allgather<Communicator, direct> gather_;
+  allreduce<Communicator, direct, max<std::uint64_t>> longest_;
+  std::vector<std::uint32_t> message_;
+  std::vector<std::uint32_t> all_;
+  std::size_t step_ = 0;
+};
+
+}  // namespace tutti::nn

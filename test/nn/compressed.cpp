@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums of gradients that travel in fewer bytes, over worlds of threads.
+#define BOOST_TEST_MODULE nn_compressed
+#include <support/worlds.hpp>
+#include <tutti/core/bfloat16.hpp>
+#include <tutti/core/half.hpp>
+#include <tutti/nn/random.hpp>
+#include <tutti/nn/strategy/compressed.hpp>
+#include <tutti/nn/strategy/gathered.hpp>
+#include <tutti/nn/strategy/quantised.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/reduction/accumulate_in.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/trace/traffic_count.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nn = tutti::nn;
+
+namespace {
+
+using once = tutti::accumulate_in<float, tutti::sum<tutti::half>>;
+
+constexpr std::size_t attached = 2;
+
+/// What a rank contributes at a step: gradients, and two numbers behind them.
+std::vector<float> own(std::size_t n, tutti::rank_type rank, std::uint64_t step) {
+  nn::random_sequence random(step * 100 + rank);
+  std::vector<float> all(n + attached);
+  for (float& one : all) {
+    float const x = random.fraction<float>() - 0.5F;
+    one = x * x * x;
+  }
+  return all;
+}
+
+/// The sums, in double and in rank order.
+std::vector<double> exact(std::size_t n, tutti::rank_type ranks, std::uint64_t step) {
+  std::vector<double> sum(n + attached);
+  for (tutti::rank_type r = 0; r != ranks; ++r) {
+    auto const one = own(n, r, step);
+    for (std::size_t i = 0; i != sum.size(); ++i) {
+      sum[i] += double{one[i]};
+    }
+  }
+  return sum;
+}
+
+/// What `strategy` makes of some steps; gradients are completed from the end on, in strides of the rank's own.
+template <class Strategy>
+std::vector<std::vector<float>> sums(Strategy& strategy, std::size_t n, std::uint64_t steps) {
+  std::vector<std::vector<float>> all;
+  for (std::uint64_t step = 0; step != steps; ++step) {
+    auto message = own(n, strategy.rank(), step);
+    std::size_t const stride = 99 + 77 * strategy.rank();
+    strategy.begin(message);
+    for (std::size_t first = message.size(); first > stride; first -= stride) {
+      strategy.completed(first);
+    }
+    strategy.finish();
+    all.push_back(message);
+  }
+  return all;
+}
+
+/// The same bits on all ranks? The sum of all words on all ranks is then so many times this rank's.
+template <class World>
+bool same_everywhere(World& world, std::vector<std::vector<float>> const& all) {
+  std::uint64_t hash = 14695981039346656037U;
+  for (auto const& one : all) {
+    for (float const x : one) {
+      hash = (hash ^ std::bit_cast<std::uint32_t>(x)) * 1099511628211U;
+    }
+  }
+  std::vector<std::uint64_t> ends{hash, ~hash};
+  tutti::allreduce least{world, tutti::direct{}, tutti::min<std::uint64_t>{}};
+  least(ends);
+  return ends[0] == hash && ends[1] == ~hash;
+}
+
+/// The two numbers behind the gradients are floats' sums.
+bool attached_are_exact(std::vector<std::vector<float>> const& all, std::size_t n, tutti::rank_type ranks) {
+  for (std::uint64_t step = 0; step != all.size(); ++step) {
+    auto const right = exact(n, ranks, step);
+    for (std::size_t i = n; i != n + attached; ++i) {
+      if (std::abs(double{all[step][i]} - right[i]) > 1e-6) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// Is what was sent, and what is owed, all that was computed?
+bool nothing_is_lost(std::vector<std::vector<float>> const& all, std::vector<float> const& owed,
+                     tutti::rank_type ranks) {
+  std::vector<double> missing(owed.begin(), owed.end());
+  for (std::uint64_t step = 0; step != all.size(); ++step) {
+    auto const right = exact(owed.size(), ranks, step);
+    for (std::size_t i = 0; i != owed.size(); ++i) {
+      missing[i] += double{all[step][i]} - right[i];
+    }
+  }
+  return std::ranges::all_of(missing, [](double x) { return std::abs(x) < 1e-6; });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(gradients_in_16_bits_are_rounded_there_and_back_whole_or_in_buckets) {
+  for (tutti::rank_type const n : {1U, 3U}) {
+    support::agree<tutti::loopback>(n, [](auto& world) {
+      for (std::size_t const bucket : {0U, 1024U}) {
+        nn::synchronous strategy(world, tutti::direct{}, bucket, nn::moved_on::between_layers, once{}, attached);
+        for (std::size_t const length : {0U, 1U, 1021U, 40'003U}) {
+          auto const all = sums(strategy, length, 2);
+          if (!same_everywhere(world, all) || !attached_are_exact(all, length, world.size())) {
+            return std::string("other bits on another rank, or others attached");
+          }
+          std::vector<float> sum(length);  // of so few 16-bit numbers it is exact, in any order
+          for (tutti::rank_type r = 0; r != world.size(); ++r) {
+            auto const one = own(length, r, 1);
+            for (std::size_t i = 0; i != length; ++i) {
+              sum[i] += static_cast<float>(tutti::half(one[i]));
+            }
+          }
+          for (std::size_t i = 0; i != length; ++i) {
+            if (all[1][i] != static_cast<float>(tutti::half(sum[i]))) {
+              return "number " + std::to_string(i) + " of " + std::to_string(length) + " is not rounded once";
+            }
+          }
+        }
+      }
+      return std::string();
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(to_send_all_is_to_send_what_the_sum_is_of) {
+  support::agree<tutti::loopback>(3, [](auto& world) {
+    for (std::size_t const length : {0U, 1U, 2U, 1021U}) {
+      nn::compressed strategy(world, nn::gathered(world, nn::top_k(1), nn::feedback()), attached);
+      auto const all = sums(strategy, length, 1);
+      std::vector<float> in_order(length);
+      for (tutti::rank_type r = 0; r != 3; ++r) {
+        auto const one = own(length, r, 0);
+        for (std::size_t i = 0; i != length; ++i) {
+          in_order[i] += one[i];
+        }
+      }
+      if (!std::ranges::equal(in_order, std::span(all[0]).first(length))) {
+        return "other sums of " + std::to_string(length);
+      }
+    }
+    return std::string();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_sent_is_sent_later) {
+  auto const check = [](auto& world, auto sum, std::size_t length) {
+    // What all ranks owe, added up.
+    std::vector<float> owed;
+    std::vector<std::vector<float>> all;
+    for (std::uint64_t step = 0; step != 6; ++step) {
+      auto gradients = own(length, world.rank(), step);
+      sum.sum(std::span(gradients).first(length));
+      all.push_back(gradients);
+    }
+    owed.assign(sum.owed().begin(), sum.owed().begin() + static_cast<std::ptrdiff_t>(length));
+    if constexpr (requires { sum.owed_by_shard(); }) {
+      std::size_t const shard = sum.owed_by_shard().size();
+      for (std::size_t i = 0; i != shard && shard * world.rank() + i < length; ++i) {
+        owed[shard * world.rank() + i] += sum.owed_by_shard()[i];
+      }
+    }
+    tutti::allreduce total{world, tutti::direct{}, tutti::sum<float>{}};
+    total(owed);
+    for (auto& one : all) {
+      one.resize(length);
+    }
+    if (!same_everywhere(world, all)) {
+      return std::string("other bits on another rank");
+    }
+    return std::string(nothing_is_lost(all, owed, world.size()) ? "" : "something is lost or sent twice");
+  };
+  for (tutti::rank_type const n : {1U, 2U, 3U}) {
+    support::agree<tutti::loopback>(n, [&](auto& world) {
+      std::string wrong;
+      for (std::size_t const length : {1U, 5U, 1021U}) {
+        wrong += check(world, nn::gathered(world, nn::top_k(0.01), nn::feedback()), length);
+        wrong += check(world, nn::gathered(world, nn::top_k(0.1, 4), nn::feedback()), length);
+        wrong += check(world, nn::gathered(world, nn::threshold(0.1F), nn::feedback()), length);
+        wrong += check(world, nn::quantised(world), length);
+      }
+      return wrong;
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_sum_in_eight_bits_is_as_near_as_its_roundings_allow) {
+  support::agree<tutti::loopback>(3, [](auto& world) {
+    for (std::size_t const length : {0U, 1U, 2U, 1021U}) {
+      nn::compressed strategy(world, nn::quantised(world), attached);
+      auto const all = sums(strategy, length, 1);
+      auto const right = exact(length, 3, 0);
+      if (!same_everywhere(world, all) || !attached_are_exact(all, length, 3)) {
+        return std::string("other bits on another rank, or others attached");
+      }
+      for (std::size_t i = 0; i != length; ++i) {
+        if (std::abs(double{all[0][i]} - right[i]) > (3 * 0.125 + 3 * 0.125) / 254 * 1.01) {
+          return "number " + std::to_string(i) + " of " + std::to_string(length);
+        }
+      }
+    }
+    return std::string();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(ranks_send_as_many_bytes_as_is_said) {
+  constexpr std::size_t length = 40'960;
+  auto const results = tutti::spawn<tutti::loopback, tutti::traffic_count>(4, [](auto& world) {
+    auto const sent_by = [&](auto&& strategy) {
+      auto const before = world.trace().sent().bytes;
+      auto const heard = world.trace().received().bytes;
+      sums(strategy, length, 1);
+      auto const sent = world.trace().sent().bytes - before;
+      return sent == world.trace().received().bytes - heard ? sent : 0;
+    };
+    std::vector<std::uint64_t> sent;
+    sent.push_back(sent_by(nn::synchronous(world, tutti::direct{})));
+    sent.push_back(sent_by(nn::synchronous(world, tutti::direct{}, 0, nn::moved_on::between_layers, once{}, attached)));
+    sent.push_back(sent_by(nn::compressed(world, nn::quantised(world), attached)));
+    sent.push_back(sent_by(nn::compressed(world, nn::gathered(world, nn::top_k(0.01), nn::feedback()), attached)));
+    return sent;
+  });
+  constexpr std::size_t most_attached = 6 * 4;  // of a rank that adds one of the two up
+  for (tutti::rank_type r = 0; r != 4; ++r) {
+    BOOST_REQUIRE_MESSAGE(results[r].has_value(), results[r].failure().text);
+    auto const& sent = results[r].value();
+    BOOST_TEST(sent[0] >= 2 * 3 * (length / 4) * 4U);
+    BOOST_TEST(sent[0] <= 2 * 3 * (length / 4 + 1) * 4U);
+    BOOST_TEST(sent[1] <= 2 * 3 * (length / 4) * 2U + most_attached);
+    BOOST_TEST(sent[1] >= 2 * 3 * (length / 4) * 2U);
+    BOOST_TEST(sent[2] >= 2 * 3 * 4 * nn::int8_message::words(length / 4));
+    BOOST_TEST(sent[2] <= 2 * 3 * 4 * nn::int8_message::words(length / 4) + most_attached);
+    BOOST_TEST(sent[3] >= 3 * 4 * (1 + 2 * 410U));
+    BOOST_TEST(sent[3] <= 3 * 4 * (1 + 2 * 410U) + most_attached);
+  }
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers in fewer bytes: what messages hold, what is chosen for them, what is owed.
+#define BOOST_TEST_MODULE nn_compression
+#include <tutti/core/bfloat16.hpp>
+#include <tutti/core/error.hpp>
+#include <tutti/core/half.hpp>
+#include <tutti/nn/compression/conversion.hpp>
+#include <tutti/nn/compression/feedback.hpp>
+#include <tutti/nn/compression/int8_message.hpp>
+#include <tutti/nn/compression/selection.hpp>
+#include <tutti/nn/compression/sparse_message.hpp>
+#include <tutti/nn/random.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace nn = tutti::nn;
+namespace int8 = tutti::nn::int8_message;
+namespace sparse = tutti::nn::sparse_message;
+
+namespace {
+
+using words = std::vector<std::uint32_t>;
+using limits = std::numeric_limits<float>;
+
+constexpr std::size_t lengths[] = {0, 1, 3, 255, 256, 257, 1021, 4099};
+
+/// Numbers of very different sizes, every seventh of them the same one.
+std::vector<float> numbers(std::size_t n, std::uint64_t seed) {
+  nn::random_sequence random(seed);
+  std::vector<float> all(n);
+  for (std::size_t i = 0; i != n; ++i) {
+    float const x = random.fraction<float>() - 0.5F;
+    all[i] = i % 7 == 0 ? 0.0625F : x * x * x;
+  }
+  return all;
+}
+
+bool is_protocol_error(tutti::error const& e) {
+  return e.kind() == tutti::failure::protocol;
+}
+
+/// The k largest magnitudes, by sorting.
+std::vector<std::uint32_t> largest(std::vector<float> const& of, std::size_t k) {
+  std::vector<std::uint32_t> all;
+  for (float const x : of) {
+    all.push_back(nn::magnitude(x));
+  }
+  std::ranges::sort(all, std::greater{});
+  all.resize(k);
+  return all;
+}
+
+/// What a message holds.
+std::vector<float> decoded(words const& message, std::size_t n) {
+  std::vector<float> all(n);
+  sparse::add(message, all);
+  return all;
+}
+
+}  // namespace
+
+using formats = std::tuple<tutti::half, tutti::bfloat16>;
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(conversions_of_spans_are_those_of_numbers, T, formats) {
+  for (std::size_t const n : lengths) {
+    auto from = numbers(n, 1);
+    if (n > 3) {
+      from[1] = limits::infinity();
+      from[2] = -1e30F;
+      from[3] = 1e-8F;
+    }
+    std::vector<T> narrow(n);
+    std::vector<float> wide(n);
+    nn::narrow<T>(from, narrow);
+    nn::widen<T>(narrow, wide);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i != n; ++i) {
+      wrong += narrow[i].bits() == T(from[i]).bits() && wide[i] == static_cast<float>(T(from[i])) ? 0U : 1U;
+    }
+    BOOST_TEST(wrong == 0U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(eight_bits_change_a_number_by_half_a_scale_at_most_and_leave_what_they_miss) {
+  for (std::size_t const n : lengths) {
+    for (float const size : {1.0F, 1e-35F, 1e-20F, 1e20F, limits::max()}) {
+      auto const all = numbers(n, n);
+      std::vector<float> before;
+      for (float const x : all) {
+        before.push_back(8 * x * size);  // the largest is size itself
+      }
+      auto missed = before;
+      words message(int8::words(n));
+      int8::encode(missed, message);
+      std::vector<float> after(n);
+      int8::decode(message, after);
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i != n; ++i) {
+        std::size_t const block = i / int8::block * int8::block;
+        float most = 0;
+        for (std::size_t k = block; k != std::min(n, block + int8::block); ++k) {
+          most = std::max(most, std::abs(before[k]));
+        }
+        float const bound = std::max(most / 254 * (1 + 1e-4F), 127 * limits::min());
+        bool const near = std::abs(double{before[i]} - double{after[i]}) <= double{bound};
+        bool const told = missed[i] == before[i] - after[i];
+        wrong += near && told && std::isfinite(after[i]) ? 0U : 1U;
+      }
+      BOOST_TEST(wrong == 0U, wrong << " of " << n << " numbers up to " << size);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(eight_bits_keep_zeros_and_pass_on_what_is_no_number) {
+  std::vector<float> all(600, 1.0F);
+  std::fill_n(all.begin(), 256, 0.0F);
+  all[7] = limits::denorm_min();
+  all[300] = -limits::infinity();
+  all[555] = limits::quiet_NaN();
+  auto missed = all;
+  words message(int8::words(all.size()));
+  int8::encode(missed, message);
+  std::vector<float> after(all.size());
+  int8::decode(message, after);
+  BOOST_TEST(std::ranges::count(after, 0.0F) == 256);
+  BOOST_TEST(missed[7] == limits::denorm_min());  // too small, and not lost
+  BOOST_TEST(std::ranges::count_if(after, [](float x) { return std::isnan(x); }) == 600 - 256);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_message_in_eight_bits_is_refused) {
+  std::vector<float> all = numbers(300, 1);
+  words message(int8::words(300));
+  int8::encode(all, message);
+  std::vector<float> room(300);
+  words const shorter(message.begin(), message.end() - 1);
+  BOOST_CHECK_EXCEPTION(int8::decode(shorter, room), tutti::error, is_protocol_error);
+  words hostile = message;
+  hostile[1] = std::bit_cast<std::uint32_t>(-1.0F);
+  BOOST_CHECK_EXCEPTION(int8::decode(hostile, room), tutti::error, is_protocol_error);
+  hostile = message;
+  hostile[2] = 0x80808080U;
+  BOOST_CHECK_EXCEPTION(int8::decode(hostile, room), tutti::error, is_protocol_error);
+  BOOST_CHECK_NO_THROW(int8::decode(message, room));
+  BOOST_CHECK_NO_THROW(int8::decode({}, {}));
+}
+
+BOOST_AUTO_TEST_CASE(top_k_sends_the_largest_and_as_many_as_it_says) {
+  for (std::size_t const n : lengths) {
+    for (double const keep : {1e-9, 0.01, 0.3, 0.5, 0.51, 1.0}) {
+      nn::top_k selection(keep);
+      nn::feedback debt;
+      auto const all = numbers(n, 3);
+      debt.add(all);
+      words message;
+      sparse::encode(selection.choose(debt.owed(), 0), debt, message);
+      std::size_t const k = selection.count(n, 0);
+      BOOST_TEST(message.size() == sparse::words(k, n));
+      auto const sent = decoded(message, n);
+      BOOST_TEST(largest(sent, k) == largest(all, k), boost::test_tools::per_element());
+      std::size_t wrong = 0;
+      std::size_t count = 0;
+      for (std::size_t i = 0; i != n; ++i) {
+        count += sent[i] != 0 ? 1U : 0U;
+        wrong += sent[i] + debt.owed()[i] == all[i] && (sent[i] == 0 || debt.owed()[i] == 0) ? 0U : 1U;
+      }
+      BOOST_TEST(wrong == 0U);
+      BOOST_TEST(count <= k);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(top_k_never_keeps_back_what_is_no_number) {
+  auto all = numbers(1000, 4);
+  all[500] = limits::quiet_NaN();
+  all[501] = -limits::infinity();
+  nn::feedback debt;
+  debt.add(all);
+  words message;
+  sparse::encode(nn::top_k(0.002).choose(debt.owed(), 0), debt, message);
+  auto const sent = decoded(message, all.size());
+  BOOST_TEST(std::isnan(sent[500]));
+  BOOST_TEST(sent[501] == -limits::infinity());
+  BOOST_TEST(debt.owed()[500] == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_share_falls_from_a_quarter_by_the_same_factor) {
+  nn::top_k const selection(0.01, 100);
+  BOOST_TEST(selection.count(10'000, 0) == 2500U);
+  BOOST_TEST(selection.count(10'000, 50) == 500U);
+  BOOST_TEST(selection.count(10'000, 99) > 100U);
+  BOOST_TEST(selection.count(10'000, 100) == 100U);
+  BOOST_TEST(selection.count(3, 100) == 1U);
+  BOOST_TEST(nn::top_k(0.5, 100).count(100, 0) == 50U);
+}
+
+BOOST_AUTO_TEST_CASE(a_threshold_sends_what_reaches_it) {
+  std::vector<float> const all{0.5F, -0.25F, 0.2499F, -0.0F, limits::quiet_NaN(), 0.25F};
+  nn::feedback debt;
+  debt.add(all);
+  words message;
+  sparse::encode(nn::threshold(0.25F).choose(debt.owed(), 0), debt, message);
+  auto const sent = decoded(message, all.size());
+  BOOST_TEST((sent[0] == 0.5F && sent[1] == -0.25F && sent[2] == 0 && std::isnan(sent[4]) && sent[5] == 0.25F));
+  BOOST_TEST(debt.owed()[2] == 0.2499F);
+  std::vector<float> const none(50, 0.1F);
+  nn::feedback small;
+  small.add(none);
+  sparse::encode(nn::threshold(0.25F).choose(small.owed(), 0), small, message);
+  BOOST_TEST(message == words{0}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_sparse_message_is_refused) {
+  auto const bits = std::bit_cast<std::uint32_t>(1.0F);
+  words const wrong[] = {
+      {},
+      {1},
+      {1, 0},
+      {0x7fffffffU, 0, bits},
+      {2, 0, 1, bits},
+      {1, 10, bits},           // no such place
+      {1, 0xffffffffU, bits},  //
+      {2, 3, 3, bits, bits},   // twice
+      {2, 4, 3, bits, bits},   // not in order
+      {sparse::dense, bits, bits},
+  };
+  for (words const& one : wrong) {
+    std::vector<float> sum(10);
+    BOOST_CHECK_EXCEPTION(sparse::add(one, sum), tutti::error, is_protocol_error);
+  }
+  std::vector<float> sum(10);
+  sparse::add(words{2, 0, 9, bits, bits, 77, 77}, sum);  // what follows means nothing
+  BOOST_TEST((sum[0] == 1 && sum[9] == 1 && std::reduce(sum.begin(), sum.end()) == 2));
+}
+
+BOOST_AUTO_TEST_CASE(a_corrected_momentum_ends_where_the_momentum_does) {
+  // A gradient of 1 at the first step and none later, held back until the tenth: then all is sent that the momentum
+  // would have moved until there, and its velocity ends.
+  constexpr float momentum = 0.5F;
+  nn::feedback debt(momentum);
+  double moved = 0;
+  for (int step = 0; step != 10; ++step) {
+    debt.add(std::vector<float>{step == 0 ? 1.0F : 0.0F});
+    moved += std::pow(double{momentum}, step);
+  }
+  BOOST_TEST(double{debt.owed()[0]} == moved);
+  debt.settle(0);
+  debt.add(std::vector<float>{0.0F});
+  BOOST_TEST(debt.owed()[0] == 0);
+}
