@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_when_any
+#include <laws/failure.hpp>
+#include <support/simulated_worlds.hpp>
+#include <support/worlds.hpp>
+#include <tutti/collective/send_recv.hpp>
+#include <tutti/collective/split.hpp>
+#include <tutti/collective/when_any.hpp>
+#include <tutti/join.hpp>
+#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/shared_memory.hpp>
+#include <tutti/transport/tcp.hpp>
+
+#include <array>
+#include <optional>
+#include <vector>
+
+namespace {
+
+/// Rank 0 receives from everybody in the order of arrival, and answers each; what arrives is counted.
+template <class World>
+std::string serves_all(World& world) {
+  constexpr std::size_t rounds = 50;
+  tutti::send give{world};
+  tutti::recv take{world};
+  if (world.rank() != 0) {
+    for (std::size_t k = 0; k != rounds; ++k) {
+      std::array<std::size_t, 2> question{world.rank(), k};
+      std::size_t answer = 0;
+      give(question, 0);
+      take(std::span(&answer, 1), 0);
+      if (answer != k + world.rank()) {
+        return "another answer";
+      }
+    }
+    return {};
+  }
+  std::size_t const peers = world.size() - 1;
+  tutti::when_any any{world};
+  std::vector<std::array<std::size_t, 2>> questions(peers);
+  std::vector<tutti::request> pending;
+  std::vector<std::size_t> count(peers);
+  for (std::size_t i = 0; i != peers; ++i) {
+    pending.push_back(take.start(questions[i], static_cast<tutti::rank_type>(i + 1)));
+  }
+  std::size_t next = 0;
+  for (std::size_t served = 0; served != peers * rounds; ++served) {
+    std::size_t const i = any(pending, next);
+    next = i + 1;
+    auto const peer = static_cast<tutti::rank_type>(i + 1);
+    pending[i].wait();
+    if (questions[i][0] != peer || questions[i][1] != count[i]) {
+      return "a message of somebody else, or out of order";
+    }
+    std::size_t const answer = count[i] + peer;
+    give(std::span(&answer, 1), peer);
+    if (++count[i] != rounds) {
+      pending[i] = take.start(questions[i], peer);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(who_comes_first_is_served_first) {
+  support::agree<tutti::loopback>(4, [](auto& world) { return serves_all(world); });
+  support::agree<tutti::shared_memory>(3, [](auto& world) { return serves_all(world); });
+  support::agree<tutti::tcp>(3, [](auto& world) { return serves_all(world); });
+  support::agree_in_virtual_time(5, [](auto& world) { return serves_all(world); });
+}
+
+BOOST_AUTO_TEST_CASE(the_one_that_ends_is_named_and_the_search_begins_where_it_is_told) {
+  support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
+    tutti::send give{world};
+    tutti::recv take{world};
+    std::array<int, 3> in{};
+    int token = 7;
+    if (world.rank() == 1) {
+      take(std::span(&token, 1), 0);
+      for (int k = 0; k != 3; ++k) {
+        give(std::span(&k, 1), 0);
+      }
+      return {};
+    }
+    tutti::when_any any{world};
+    std::array<tutti::request, 4> pending;
+    for (std::size_t i = 0; i != 3; ++i) {
+      pending[i] = take.start(std::span(&in[i], 1), 1);
+    }
+    pending[3] = give.start(std::span(&token, 1), 1);
+    if (any(pending, 3) != 3) {
+      return "nothing but the send can have ended";
+    }
+    pending[3].wait();
+    for (auto& one : pending) {
+      if (one.valid()) {
+        while (!one.ended()) {
+          world.poll();
+        }
+      }
+    }
+    if (any(pending, 1) != 1 || any(pending, 2) != 2 || any(pending, 3) != 0) {
+      return "the search begins elsewhere";
+    }
+    for (auto& one : pending) {
+      one.wait();
+    }
+    try {
+      (void)any(pending);
+      return "it waits for nothing";
+    } catch (tutti::precondition_error const&) {
+    }
+    return in == std::array{0, 1, 2} ? "" : "messages are mixed up";
+  });
+}
+
+namespace {
+
+/// Rank 0 has a communicator with each other rank, one of which leaves: that one's request fails, and says who is
+/// gone; those of the others go on.
+template <class Transport>
+void one_leaves() {
+  auto const results = tutti::spawn<Transport>(4, [](auto& world) -> std::string {
+    using communicator = tutti::communicator<Transport>;
+    std::vector<tutti::owned<communicator>> pairs;
+    for (tutti::rank_type peer = 1; peer != world.size(); ++peer) {
+      if (world.rank() == 0 || world.rank() == peer) {
+        tutti::group_rendezvous meet(world, {0, peer}, world.rank() == 0 ? 0U : 1U);
+        pairs.push_back(tutti::owned<communicator>(new communicator(meet, world.settings())));
+      }
+    }
+    int token = 1;
+    if (world.rank() == 2) {
+      return {};
+    }
+    if (world.rank() != 0) {
+      tutti::send give{*pairs[0]};
+      tutti::recv take{*pairs[0]};
+      take(std::span(&token, 1), 0);  // rank 0 knows by then that one is gone
+      for (int k = 0; k != 10; ++k) {
+        give(std::span(&k, 1), 0);
+      }
+      return {};
+    }
+    std::vector<communicator*> worlds;
+    std::vector<tutti::recv<communicator>> takes;
+    std::vector<tutti::request> pending;
+    std::array<int, 3> in{};
+    for (std::size_t i = 0; i != 3; ++i) {
+      worlds.push_back(pairs[i].get());
+      takes.emplace_back(*pairs[i]);
+      pending.push_back(takes[i].start(std::span(&in[i], 1), 1));
+    }
+    tutti::when_any any{worlds};
+    if (any(pending) != 1) {
+      return "nobody but the one that left can have ended a request";
+    }
+    try {
+      pending[1].wait();
+      return "a message of nobody";
+    } catch (tutti::error const& e) {
+      if (e.kind() != tutti::failure::peer_lost) {
+        return e.what();
+      }
+    }
+    for (std::size_t i : {0U, 2U}) {
+      tutti::send{*pairs[i]}(std::span(&token, 1), 1);
+    }
+    for (int k = 0; k != 20; ++k) {
+      std::size_t const i = any(pending);
+      pending[i].wait();
+      if (in[i] != 9) {
+        pending[i] = takes[i].start(std::span(&in[i], 1), 1);
+      }
+    }
+    return in[0] == 9 && in[2] == 9 ? "" : "messages are missing";
+  });
+  for (auto const& one : results) {
+    BOOST_TEST((one ? one.value() : one.failure().text) == "");
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(communicators_of_two_fail_one_by_one) {
+  one_leaves<tutti::loopback>();
+  one_leaves<tutti::shared_memory>();
+  one_leaves<tutti::tcp>();
+}
