@@ -18,6 +18,7 @@
 #include <tutti/collective/scatter.hpp>         // IWYU pragma: export
 #include <tutti/collective/send_recv.hpp>       // IWYU pragma: export
 #include <tutti/collective/split.hpp>           // IWYU pragma: export
+#include <tutti/collective/when_any.hpp>        // IWYU pragma: export
 #include <tutti/communicator.hpp>               // IWYU pragma: export
 #include <tutti/core/bfloat16.hpp>              // IWYU pragma: export
 #include <tutti/core/half.hpp>                  // IWYU pragma: export

@@ -12,6 +12,7 @@
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/any_optimizer.hpp>
+#include <tutti/nn/parameter_range.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
 #include <tutti/nn/settings.hpp>
 
@@ -74,6 +75,8 @@ class replica {
   /// The gradients, and behind them what is attached: where `gradient` writes.
   [[nodiscard]] std::span<float> message() noexcept { return model_.message(); }
   [[nodiscard]] std::span<float const> parameters() const noexcept { return model_.parameters(); }
+  /// Where each layer's parameters lie.
+  [[nodiscard]] std::vector<parameter_range> ranges() const { return model_.ranges(); }
   /// What layers remember of the batches that this rank saw.
   [[nodiscard]] std::span<float> statistics() noexcept { return model_.statistics(); }
   /// How many batches each epoch has, of how many samples.
@@ -85,6 +88,17 @@ class replica {
   [[nodiscard]] std::size_t own_size(std::size_t b) const noexcept { return shard(b).size(); }
   [[nodiscard]] std::size_t training_size() const noexcept { return training_.set().size(); }
   [[nodiscard]] std::size_t test_size() const noexcept { return test_.set().size(); }
+
+  /// From now on this is another rank, or one of another number. A part of a batch that is larger than what there is
+  /// room for is computed in pieces.
+  void take_part(rank_type rank, rank_type size) {
+    expects(rank < size, "replica: a rank is less than the number of ranks");
+    rank_ = rank;
+    size_ = size;
+    if (std::size_t const shard = (plan_.largest() + size - 1) / size; piece_ == shard_ && shard > shard_) {
+      pieces_ = accumulator(model_.message().size());
+    }
+  }
 
   /// How layers whose values depend on the whole batch reach that of the other ranks.
   void synchronise(rank_sum<float> sum) noexcept { sum_ = sum; }
@@ -155,9 +169,12 @@ class replica {
   [[nodiscard]] score<float> seen() noexcept { return {model_.attached()[0], model_.attached()[1]}; }
 
   /// Loss and number of correct answers, summed over this rank's part of the test images.
-  score<float> test() {
-    std::size_t next = block_begin(test_size(), size_, rank_);
-    std::size_t const end = next + block_size(test_size(), size_, rank_);
+  score<float> test() { return test(rank_, size_); }
+
+  /// The same over one of so many parts.
+  score<float> test(std::size_t which, std::size_t parts) {
+    std::size_t next = block_begin(test_size(), parts, which);
+    std::size_t const end = next + block_size(test_size(), parts, which);
     score<float> sum;
     while (next != end) {
       auto const part = std::span(test_order_).first(std::min(test_piece_, end - next));

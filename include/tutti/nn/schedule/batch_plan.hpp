@@ -63,6 +63,19 @@ class batch_plan {
     }
     return sum;
   }
+  /// Where a step is: in which epoch, and which of its batches. Epochs may go on beyond the last one.
+  struct place_of_step {
+    std::size_t epoch = 0;
+    std::size_t batch = 0;
+  };
+  [[nodiscard]] place_of_step place(std::size_t step) const noexcept {
+    std::size_t epoch = 0;
+    for (; step >= batches(epoch); ++epoch) {
+      step -= batches(epoch);
+    }
+    return {epoch, step};
+  }
+  [[nodiscard]] std::size_t epochs() const noexcept { return epochs_; }
   /// Steps of all epochs.
   [[nodiscard]] std::size_t steps() const noexcept { return steps_before(epochs_); }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::nn::parameter_server {
+
+/// How often each small number was seen. It travels as it is.
+class histogram {
+ public:
+  static constexpr std::size_t places = 33;  ///< the last one counts all numbers from there on
+
+  void add(std::uint64_t number) noexcept { ++counts_[number < places ? number : places - 1]; }
+  histogram& operator+=(histogram const& other) noexcept {
+    for (std::size_t i = 0; i != places; ++i) {
+      counts_[i] += other.counts_[i];
+    }
+    return *this;
+  }
+
+  [[nodiscard]] std::uint64_t operator[](std::size_t i) const noexcept { return counts_[i]; }
+  [[nodiscard]] std::uint64_t total() const noexcept {
+    std::uint64_t sum = 0;
+    for (auto const count : counts_) {
+      sum += count;
+    }
+    return sum;
+  }
+  /// The largest number seen; 0 if there was none.
+  [[nodiscard]] std::size_t largest() const noexcept {
+    std::size_t i = places - 1;
+    while (i != 0 && counts_[i] == 0) {
+      --i;
+    }
+    return i;
+  }
+
+ private:
+  std::array<std::uint64_t, places> counts_{};
+};
+
+}  // namespace tutti::nn::parameter_server

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/concept.hpp>
+#include <tutti/collective/group_rendezvous.hpp>
+#include <tutti/collective/request.hpp>
+#include <tutti/collective/send_recv.hpp>
+#include <tutti/core/error.hpp>
+#include <tutti/core/owned.hpp>
+#include <tutti/nn/parameter_server/figures.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace tutti::nn::parameter_server {
+
+template <class Communicator>
+struct pair_communicator;
+template <class Transport, rank_type N, class Trace>
+struct pair_communicator<communicator<Transport, N, Trace>> {
+  using type = communicator<Transport, dynamic, Trace>;
+};
+
+/// One rank's end of what joins it to another: a communicator of the two. So a rank that is lost takes with it the
+/// links that end at it, and no others. Counts what moves.
+template <group Communicator>
+class link {
+ public:
+  using communicator_type = typename pair_communicator<Communicator>::type;
+
+  /// Collective over the two, in the same order everywhere.
+  /// @param peer a rank of the world, called `name`
+  link(Communicator& world, rank_type peer, std::string const& own_name, std::string name)
+      : self_(world.rank()),
+        peer_(peer),
+        name_(std::move(name)),
+        pair_(connect(world, peer, own_name)),
+        give_(*pair_),
+        take_(*pair_) {
+    take_.deadline(world.deadline());
+  }
+
+  [[nodiscard]] communicator_type& communicator() const noexcept { return *pair_; }
+  [[nodiscard]] traffic const& moved() const noexcept { return moved_; }
+  /// How long a message may be waited for.
+  void patience(duration limit) noexcept { take_.deadline(limit); }
+
+  template <class T>
+  [[nodiscard]] request send(std::span<T const> elements) {
+    ++moved_.messages_sent;
+    moved_.bytes_sent += elements.size_bytes();
+    return give_.start(elements, other());
+  }
+  /// Counted when it is asked for.
+  template <class T>
+  [[nodiscard]] request receive(std::span<T> elements) {
+    ++moved_.messages_received;
+    moved_.bytes_received += elements.size_bytes();
+    return take_.start(elements, other());
+  }
+
+  /// What went wrong here, in the numbers of the world.
+  [[nodiscard]] error blamed(error const& e) const {
+    error result(e.kind(), name_ + " (rank " + std::to_string(peer_) + ") is lost to rank " + std::to_string(self_) +
+                               ": " + e.what());
+    result.in(e.operation(), e.sequence(), e.step()).between(self_, {peer_});
+    return result;
+  }
+
+ private:
+  static owned<communicator_type> connect(Communicator& world, rank_type peer, std::string const& own_name) {
+    bool const first = world.rank() < peer;
+    group_rendezvous meet(world, first ? std::vector{world.rank(), peer} : std::vector{peer, world.rank()},
+                          first ? 0U : 1U);
+    auto settings = world.settings();
+    settings.role = own_name + ", rank " + std::to_string(world.rank()) + " of the world,";
+    return owned<communicator_type>(new communicator_type(meet, settings));
+  }
+  [[nodiscard]] rank_type other() const noexcept { return 1 - pair_->rank(); }
+
+  rank_type self_;
+  rank_type peer_;
+  std::string name_;
+  owned<communicator_type> pair_;
+  tutti::send<communicator_type> give_;
+  tutti::recv<communicator_type> take_;
+  traffic moved_;
+};
+
+}  // namespace tutti::nn::parameter_server

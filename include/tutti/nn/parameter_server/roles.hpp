@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/core/types.hpp>
+
+#include <string>
+
+namespace tutti::nn::parameter_server {
+
+/// Who is what: the first ranks are servers, all others workers. Server 0 is the scheduler besides, which is so
+/// little work that it takes no rank of its own; so rank 0 is the one that reports, as ever.
+class roles {
+ public:
+  /// @pre at least one server and one worker
+  roles(rank_type ranks, rank_type servers) : servers_(servers), workers_(ranks - servers) {
+    expects(servers >= 1, "parameter server: at least one rank is a server");
+    expects(servers < ranks,
+            "parameter server: no rank is left to be a worker; start more ranks or ask for fewer servers");
+  }
+
+  [[nodiscard]] rank_type servers() const noexcept { return servers_; }
+  [[nodiscard]] rank_type workers() const noexcept { return workers_; }
+  [[nodiscard]] rank_type size() const noexcept { return servers_ + workers_; }
+  [[nodiscard]] bool serves(rank_type rank) const noexcept { return rank < servers_; }
+  [[nodiscard]] rank_type rank_of_worker(rank_type w) const noexcept { return servers_ + w; }
+  [[nodiscard]] rank_type worker(rank_type rank) const noexcept { return rank - servers_; }
+
+  /// "server 0", "worker 2".
+  [[nodiscard]] std::string name(rank_type rank) const {
+    return serves(rank) ? "server " + std::to_string(rank) : "worker " + std::to_string(worker(rank));
+  }
+
+ private:
+  rank_type servers_;
+  rank_type workers_;
+};
+
+}  // namespace tutti::nn::parameter_server
