@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/core/types.hpp>
+#include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/parallel/initial_weights.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+namespace tutti::nn {
+
+/// A dense layer of which each rank computes some outputs: it holds those columns of W and of b.
+///
+///     forward    x of my samples --allgather--> x of all samples;  y = activation(x W + b), my columns
+///     backward   W' = x^T dy;  dy W^T, a part of dx for all samples --reduce_scatter--> dx of my samples
+///
+/// Shoeybi et al., "Megatron-LM: Training multi-billion parameter language models using model parallelism",
+/// 2019, with the samples spread over ranks outside of it: Korthikanti et al., "Reducing activation
+/// recomputation in large transformer models", 2022. (There the two halves of what is an allreduce in the
+/// former are apart, for the same bytes.)
+///
+/// Cost: one collective forward and one backward, none where dx is not wanted; memory for the inputs of all
+/// samples, twice where dx is wanted.
+template <class T, activation<T> Activation, class Exchange>
+class column_parallel_dense {
+ public:
+  /// @pre at least one output for each rank; the exchange outlives this
+  column_parallel_dense(Exchange& ranks, std::size_t inputs, std::size_t outputs)
+      : ranks_(&ranks),
+        outputs_(outputs),
+        mine_(share(outputs, ranks.rank(), ranks.size())),
+        part_(inputs, mine_.count) {}
+
+  [[nodiscard]] std::size_t inputs() const noexcept { return part_.inputs(); }
+  /// Which outputs are computed here.
+  [[nodiscard]] range mine() const noexcept { return mine_; }
+  [[nodiscard]] std::size_t parameters() const noexcept { return part_.parameters(); }
+
+  /// The vectors hold this rank's columns of W, then of b.
+  void bind(std::span<T> parameters, std::span<T> gradients) {
+    part_.bind(parameters, gradients, {});
+    parameters_ = parameters;
+  }
+
+  /// As the whole layer is initialised.
+  void initialise(random_sequence& random) {
+    auto const weights = parameters_.first(inputs() * mine_.count);
+    draw_weights<Activation>(random, inputs(), outputs_, {0, inputs()}, mine_, weights);
+    std::ranges::fill(parameters_.last(mine_.count), T{0});
+  }
+
+  /// @param samples of all ranks
+  void reserve(std::size_t samples, bool input_wanted) {
+    x_.resize({samples, inputs()});
+    dx_.resize({input_wanted ? samples : 0, inputs()});
+  }
+
+  /// @param x of this rank's samples; y of all samples, mine().count columns
+  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+    ranks_->gather(x, first_rows(x_, y.shape(0)));
+    part_.forward(how, read_only<T>(first_rows(x_, y.shape(0))), y);
+  }
+
+  /// @param dx of this rank's samples; without columns: not wanted
+  void backward(pass<T> const& how, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
+    std::size_t const samples = y.shape(0);
+    bool const wanted = dx.shape(1) != 0;
+    auto whole = wanted ? first_rows(dx_, samples) : view<T>(nullptr, samples, 0);
+    part_.backward(how, read_only<T>(first_rows(x_, samples)), y, dy, whole);
+    if (wanted) {
+      ranks_->add_up(whole, dx);
+    }
+  }
+
+ private:
+  static range share(std::size_t outputs, rank_type rank, rank_type size) {
+    expects(outputs >= size, "column_parallel_dense: at least one output for each rank");
+    return {block_begin(outputs, size, rank), block_size(outputs, size, rank)};
+  }
+
+  Exchange* ranks_;
+  std::size_t outputs_;  // of all ranks
+  range mine_;
+  dense<T, Activation> part_;
+  std::span<T> parameters_;
+  matrix<T> x_ = matrix<T>::from_shape({0, 0});   // of all samples
+  matrix<T> dx_ = matrix<T>::from_shape({0, 0});  // this rank's part of the sum
+};
+
+}  // namespace tutti::nn

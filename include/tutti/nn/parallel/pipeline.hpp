@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/request.hpp>
+#include <tutti/collective/send_recv.hpp>
+#include <tutti/core/expects.hpp>
+#include <tutti/core/time.hpp>
+#include <tutti/nn/loss/softmax_cross_entropy.hpp>
+#include <tutti/nn/parallel/concept.hpp>
+#include <tutti/nn/parallel/cut_layers.hpp>
+#include <tutti/nn/parallel/pipeline_schedule.hpp>
+#include <tutti/nn/parallel/pipeline_stage.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn {
+
+/// Any list of layers as a pipeline: every rank is a stage, with some of the layers; a batch goes through it in
+/// micro-batches, their values from rank to rank and the derivatives by them back. The first rank reads the images,
+/// the last one scores.
+///
+/// What a stage will need is asked for one micro-batch ahead, and what it has made is on its way while it works on the
+/// next one, as far as the transport carries messages without its ranks; it is moved on between layers backward.
+///
+/// Cost per step: each rank sends every sample's values once to the next rank, and the derivatives by them once
+/// back. Stages keep the values inside of them for Schedule::kept micro-batches, three vectors of its own
+/// parameters, and the samples at its ends.
+template <class T, group Communicator, pipeline_schedule Schedule = one_forward_one_backward>
+class pipeline {
+ public:
+  using value_type = T;
+
+  /// @param layers of the whole model; every rank makes only its own
+  /// @pre at least one layer for each rank; the micro-batches divide the batch
+  pipeline(Communicator& world, std::vector<any_layer<T>> const& layers, std::size_t batch, std::size_t micro_batches)
+      : world_(world),
+        send_(world),
+        recv_(world),
+        batch_(batch),
+        micro_batches_(micro_batches),
+        stage_(stage_of(world, layers, batch, micro_batches)),
+        inputs_(is_first() ? 0 : stage_.kept() + 1, matrix<T>::from_shape({rows(), stage_.inputs()})),
+        slopes_in_(is_last() ? 0 : 2, matrix<T>::from_shape({rows(), stage_.outputs()})),
+        slopes_out_(is_first() ? 0 : 2, matrix<T>::from_shape({rows(), stage_.inputs()})),
+        values_come_(inputs_.size()),
+        values_go_(stage_.kept()),
+        slopes_come_(slopes_in_.size()),
+        slopes_go_(slopes_out_.size()) {}
+
+  // Transfers refer to the matrices.
+  pipeline(pipeline const&) = delete;
+  pipeline& operator=(pipeline const&) = delete;
+
+  [[nodiscard]] batch_part images() const {
+    return {{0, is_first() ? batch_ : 0}, {0, is_first() ? stage_.inputs() : 0}};
+  }
+  [[nodiscard]] range scored() const { return {0, is_last() ? batch_ : 0}; }
+
+  [[nodiscard]] std::span<T> parameters() noexcept { return stage_.parameters(); }
+  [[nodiscard]] std::span<T> gradients() noexcept { return stage_.gradients(); }
+
+  void initialise(std::uint64_t seed) { stage_.initialise(seed); }
+
+  score<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+    return run({.training = true}, images, labels);
+  }
+
+  score<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+    return run({}, images, labels);
+  }
+
+  /// How long this rank has waited for others since it was made, and while it did, has not computed.
+  [[nodiscard]] duration waited() const noexcept { return waited_; }
+
+  /// Told by the layers that something is done: moves transfers on.
+  void completed(T const*) { world_.poll(); }
+
+ private:
+  static pipeline_stage<T> stage_of(Communicator& world, std::vector<any_layer<T>> const& layers, std::size_t batch,
+                                    std::size_t micro_batches) {
+    expects(micro_batches > 0 && batch > 0 && batch % micro_batches == 0,
+            "pipeline: the micro-batches of a batch have as many samples each");
+    std::vector<std::size_t> costs;
+    for (auto const& layer : layers) {
+      costs.push_back(layer.parameters());
+    }
+    auto const cuts = cut_layers(costs, world.size());
+    auto const begin = layers.begin() + static_cast<std::ptrdiff_t>(cuts[world.rank()]);
+    auto const end = layers.begin() + static_cast<std::ptrdiff_t>(cuts[world.rank() + 1]);
+    return {std::vector<any_layer<T>>(begin, end), cuts[world.rank()],
+            Schedule::kept(world.size(), micro_batches, world.rank()), batch / micro_batches};
+  }
+
+  [[nodiscard]] bool is_first() const noexcept { return world_.rank() == 0; }
+  [[nodiscard]] bool is_last() const noexcept { return world_.rank() + 1 == world_.size(); }
+  [[nodiscard]] std::size_t rows() const noexcept { return stage_.rows(); }
+
+  score<T> run(pass<T> how, matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+    images_ = images.data();
+    labels_ = labels;
+    total_ = {};
+    how.completed = completion<T>(*this);
+    ask_for_values(0);
+    std::size_t const tasks = how.training ? 2 * micro_batches_ : micro_batches_;
+    for (std::size_t i = 0; i != tasks; ++i) {
+      auto const task =
+          how.training ? Schedule::at(world_.size(), micro_batches_, world_.rank(), i) : pipeline_task{false, i};
+      if (task.backward) {
+        backward(how, task.micro_batch);
+      } else {
+        forward(how, task.micro_batch);
+      }
+    }
+    for (auto* const pending : {&values_go_, &slopes_go_}) {
+      for (request& one : *pending) {
+        wait(one);
+      }
+    }
+    return total_;
+  }
+
+  void forward(pass<T> const& how, std::size_t m) {
+    ask_for_values(m + 1);
+    if (how.training && m == 0) {
+      ask_for_slopes(0);
+    }
+    if (!is_first()) {
+      wait(values_come_[m % inputs_.size()]);
+    }
+    if (!is_last()) {
+      wait(values_go_[m % stage_.kept()]);  // of the values that were there before
+    }
+    stage_.forward(how, m, input(m));
+    if (!is_last()) {
+      auto const made = stage_.values(m);
+      values_go_[m % stage_.kept()] = send_.start(std::span<T const>(made.data(), made.size()), world_.rank() + 1);
+    } else if (!how.training) {
+      add(softmax_cross_entropy::measure<T>(stage_.values(m), labels_of(m)));
+    }
+  }
+
+  void backward(pass<T> const& how, std::size_t m) {
+    if (!is_first()) {
+      wait(slopes_go_[m % 2]);
+    }
+    auto const dx = is_first() ? view<T>(nullptr, rows(), 0) : first_rows(slopes_out_[m % 2], rows());
+    if (is_last()) {
+      add(softmax_cross_entropy::differentiate<T>(stage_.values(m), labels_of(m), T{1} / static_cast<T>(batch_),
+                                                  stage_.derivatives()));
+      stage_.backward(how, m, input(m), stage_.derivatives(), dx);
+    } else {
+      ask_for_slopes(m + 1);
+      wait(slopes_come_[m % 2]);
+      stage_.backward(how, m, input(m), first_rows(slopes_in_[m % 2], rows()), dx);
+    }
+    if (!is_first()) {
+      slopes_go_[m % 2] = send_.start(std::span<T const>(dx.data(), dx.size()), world_.rank() - 1);
+    }
+  }
+
+  void ask_for_values(std::size_t m) {
+    if (!is_first() && m < micro_batches_) {
+      std::size_t const place = m % inputs_.size();
+      values_come_[place] = recv_.start(std::span(inputs_[place].data(), inputs_[place].size()), world_.rank() - 1);
+    }
+  }
+  void ask_for_slopes(std::size_t m) {
+    if (!is_last() && m < micro_batches_) {
+      std::size_t const place = m % 2;
+      slopes_come_[place] =
+          recv_.start(std::span(slopes_in_[place].data(), slopes_in_[place].size()), world_.rank() + 1);
+    }
+  }
+
+  [[nodiscard]] matrix_view<T const> input(std::size_t m) {
+    T const* const data = is_first() ? images_ + m * rows() * stage_.inputs() : inputs_[m % inputs_.size()].data();
+    return view<T const>(data, rows(), stage_.inputs());
+  }
+  [[nodiscard]] std::span<std::uint8_t const> labels_of(std::size_t m) const {
+    return labels_.subspan(m * rows(), rows());
+  }
+  void add(score<T> const& part) {
+    total_.loss += part.loss;
+    total_.correct += part.correct;
+  }
+
+  void wait(request& one) {
+    if (one.valid()) {
+      time_point const before = steady_now();
+      one.wait();
+      waited_ += steady_now() - before;
+    }
+  }
+
+  Communicator& world_;
+  send<Communicator> send_;
+  recv<Communicator> recv_;
+  std::size_t batch_;
+  std::size_t micro_batches_;
+  pipeline_stage<T> stage_;
+  // Each ring is one longer than what is in use at a time, so that the next one can be on its way.
+  std::vector<matrix<T>> inputs_;      // what the stage before made
+  std::vector<matrix<T>> slopes_in_;   // derivatives by what this stage made
+  std::vector<matrix<T>> slopes_out_;  // derivatives by its inputs
+  std::vector<request> values_come_, values_go_, slopes_come_, slopes_go_;
+  T const* images_ = nullptr;
+  std::span<std::uint8_t const> labels_;
+  score<T> total_;
+  duration waited_{};
+};
+
+}  // namespace tutti::nn

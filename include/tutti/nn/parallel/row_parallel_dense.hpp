@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/layer/bias.hpp>
+#include <tutti/nn/layer/concept.hpp>
+#include <tutti/nn/parallel/initial_weights.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+namespace tutti::nn {
+
+/// A dense layer of which each rank has some inputs: it holds those rows of W, and all of b.
+///
+///     forward    x W, a part of each sum for all samples --reduce_scatter--> y = activation(sums + b), my samples
+///     backward   dy of my samples --allgather--> dy of all samples;  W' = x^T dy;  dx = dy W^T, my inputs
+///
+/// Sources: those of column_parallel_dense. Every rank computes the gradient of b from the same numbers in the
+/// same order, so b stays alike everywhere.
+///
+/// Cost: one collective forward and one backward; memory for the outputs of all samples, used both ways.
+template <class T, activation<T> Activation, class Exchange>
+class row_parallel_dense {
+ public:
+  /// @param inputs of the whole layer; mine: those of them that this rank has
+  /// @pre every input belongs to one rank; the exchange outlives this
+  row_parallel_dense(Exchange& ranks, std::size_t inputs, range mine, std::size_t outputs)
+      : ranks_(&ranks), inputs_(inputs), mine_(mine), outputs_(outputs) {
+    expects(mine.count > 0 && mine.first + mine.count <= inputs && outputs > 0,
+            "row_parallel_dense: at least one of the inputs for each rank, and one output");
+  }
+
+  [[nodiscard]] std::size_t outputs() const noexcept { return outputs_; }
+  [[nodiscard]] std::size_t parameters() const noexcept { return (mine_.count + 1) * outputs_; }
+
+  /// The vectors hold this rank's rows of W, then b.
+  void bind(std::span<T> parameters, std::span<T> gradients) {
+    expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
+            "row_parallel_dense: bind takes exactly parameters() numbers");
+    parameters_ = parameters;
+    gradients_ = gradients;
+  }
+
+  /// As the whole layer is initialised.
+  void initialise(random_sequence& random) {
+    auto const weights = parameters_.first(mine_.count * outputs_);
+    draw_weights<Activation>(random, inputs_, outputs_, mine_, {0, outputs_}, weights);
+    std::ranges::fill(parameters_.last(outputs_), T{0});
+  }
+
+  /// @param samples of all ranks
+  void reserve(std::size_t samples) { whole_.resize({samples, outputs_}); }
+
+  /// @param x of all samples, this rank's inputs; y of this rank's samples
+  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) {
+    auto sums = first_rows(whole_, x.shape(0));
+    product<T>(x, operand::as_is, weights(), operand::as_is, sums);
+    ranks_->add_up(sums, y);
+    detail::add_bias<Activation>(y.data(), y.shape(0), outputs_, parameters_.data() + mine_.count * outputs_);
+  }
+
+  /// @param x, dx of all samples; y, dy of this rank's samples
+  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
+                matrix_view<T> dx) {
+    T* const bias = gradients_.data() + mine_.count * outputs_;
+    detail::differentiate_bias<Activation>(y.data(), dy.data(), y.shape(0), outputs_, bias);
+    auto whole = first_rows(whole_, x.shape(0));
+    ranks_->gather(read_only<T>(dy), whole);
+    detail::differentiate_bias<identity>(whole.data(), whole.data(), whole.shape(0), outputs_, bias);
+    auto slopes = view<T>(gradients_.data(), mine_.count, outputs_);
+    product<T>(x, operand::transposed, read_only<T>(whole), operand::as_is, slopes);
+    how.completed(gradients_.data());
+    if (dx.shape(1) != 0) {
+      product<T>(read_only<T>(whole), operand::as_is, weights(), operand::transposed, dx);
+    }
+  }
+
+ private:
+  [[nodiscard]] matrix_view<T const> weights() const {
+    return view<T const>(parameters_.data(), mine_.count, outputs_);
+  }
+
+  Exchange* ranks_;
+  std::size_t inputs_;  // of all ranks
+  range mine_;
+  std::size_t outputs_;
+  std::span<T> parameters_;
+  std::span<T> gradients_;
+  matrix<T> whole_ = matrix<T>::from_shape({0, 0});  // parts of sums forward, slopes backward, of all samples
+};
+
+}  // namespace tutti::nn

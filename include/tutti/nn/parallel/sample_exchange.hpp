@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/allgather.hpp>
+#include <tutti/collective/reduce_scatter.hpp>
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/tensor.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+namespace tutti::nn {
+
+/// A matrix whose samples - its rows - are spread over the ranks, as many on each, in rank order: `gather`
+/// brings them together on every rank, `add_up` sums what every rank has for all samples and leaves each rank
+/// with its own. One is the derivative of the other. Samples are contiguous, so nothing is rearranged.
+///
+/// Cost: each one collective; over a ring a rank sends (n - 1) / n of the whole matrix.
+template <class T, group Communicator, class Topology>
+  requires offers<Topology, op::allgather> && offers<Topology, op::reduce_scatter>
+class sample_exchange {
+ public:
+  using value_type = T;
+
+  /// @pre the world outlives this
+  sample_exchange(Communicator& world, Topology topology)
+      : world_(world), gather_(world, topology), add_up_(world, topology, tutti::sum<T>{}) {}
+
+  [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
+
+  /// Writes the samples of all ranks.
+  /// @pre `whole` has as many rows as all ranks' `mine`
+  void gather(matrix_view<T const> const& mine, matrix_view<T> whole) {
+    expects(whole.shape(0) == mine.shape(0) * size(), "sample_exchange: every rank brings as many samples");
+    gather_(std::span(mine.data(), mine.size()), std::span(whole.data(), whole.size()));
+  }
+
+  /// Writes the sums of this rank's samples; uses up `whole`.
+  /// @pre `whole` has as many rows as all ranks' `mine`
+  void add_up(matrix_view<T> whole, matrix_view<T> mine) {
+    expects(whole.shape(0) == mine.shape(0) * size(), "sample_exchange: every rank takes as many samples");
+    auto const sums = add_up_(std::span(whole.data(), whole.size()));
+    std::ranges::copy(sums, mine.data());
+  }
+
+ private:
+  Communicator& world_;
+  allgather<Communicator, Topology> gather_;
+  reduce_scatter<Communicator, Topology, tutti::sum<T>> add_up_;
+};
+
+}  // namespace tutti::nn

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/core/expects.hpp>
+#include <tutti/core/types.hpp>
+#include <tutti/nn/layer/max_pool.hpp>
+#include <tutti/nn/layer/relu.hpp>
+#include <tutti/nn/loss/softmax_cross_entropy.hpp>
+#include <tutti/nn/parallel/concept.hpp>
+#include <tutti/nn/parallel/row_parallel_dense.hpp>
+#include <tutti/nn/parallel/sample_exchange.hpp>
+#include <tutti/nn/parallel/spatial_conv2d.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tutti::nn {
+
+/// Two convolutions of 3 x 3, each followed by the largest of four, and one dense layer, cut over the ranks along the
+/// rows of its images. Every rank sees its band of all samples; over a ring a rank talks to two neighbours alone:
+///
+///     convolutions   halos of one row with the ranks above and below
+///     dense layer    its inputs are the bands: row_parallel_dense; each rank scores its own samples
+///     gradients      of the convolutions, which all ranks hold, by one allreduce
+///
+/// Cost per step: six halos of a sample's row of pixels or channels for every neighbour and sample, a reduce_scatter
+/// and an allgather of samples x classes numbers, an allreduce of the convolutions' weights. Memory for the values:
+/// those of the band.
+template <class T, group Communicator, class Topology>
+  requires offers<Topology, op::allreduce>
+class spatial_cnn {
+  using exchange = sample_exchange<T, Communicator, Topology>;
+
+ public:
+  using value_type = T;
+
+  /// @param channels of the two convolutions
+  /// @param batch samples of all ranks
+  /// @pre images of one channel, whose rows and columns 4 divides; at least 4 rows for each rank; the ranks divide
+  ///      the batch
+  spatial_cnn(Communicator& world, Topology topology, image_shape const& image, std::array<std::size_t, 2> channels,
+              std::size_t classes, std::size_t batch)
+      : rank_(world.rank()),
+        batch_(batch),
+        each_(batch / world.size()),
+        ranks_(world, topology),
+        add_up_(world, topology, tutti::sum<T>{}),
+        image_(image),
+        rows_(band(image, batch, world.rank(), world.size())),
+        first_(world, image, rows_, {channels[0], {3, 1, 1}}, batch),
+        first_pool_(first_.output_shape(), {2, 2}),
+        second_(world, {channels[0], image.rows / 2, image.columns / 2}, {rows_.first / 2, rows_.count / 2},
+                {channels[1], {3, 1, 1}}, batch),
+        second_pool_(second_.output_shape(), {2, 2}),
+        dense_(ranks_, image.rows / 4 * second_row(), {rows_.first / 4 * second_row(), rows_.count / 4 * second_row()},
+               classes),
+        parameters_(first_.parameters() + second_.parameters() + dense_.parameters()),
+        gradients_(parameters_.size()) {
+    std::size_t at = 0;
+    auto const bind = [&](auto& layer) {
+      layer.bind(std::span(parameters_).subspan(at, layer.parameters()),
+                 std::span(gradients_).subspan(at, layer.parameters()));
+      at += layer.parameters();
+    };
+    bind(first_);
+    bind(second_);
+    bind(dense_);
+    first_pool_.reserve(batch);
+    second_pool_.reserve(batch);
+    dense_.reserve(batch);
+    std::array<std::size_t, 4> const sizes{first_.outputs(), first_pool_.outputs(), second_.outputs(),
+                                           second_pool_.outputs()};
+    for (std::size_t i = 0; i != sizes.size(); ++i) {
+      values_[i].resize({batch, sizes[i]});
+      slopes_[i].resize({batch, sizes[i]});
+    }
+    scores_.resize({each_, classes});
+    score_slopes_.resize({each_, classes});
+  }
+
+  // Layers refer to the exchange.
+  spatial_cnn(spatial_cnn const&) = delete;
+  spatial_cnn& operator=(spatial_cnn const&) = delete;
+
+  [[nodiscard]] batch_part images() const {
+    return {{0, batch_}, {rows_.first * image_.columns, rows_.count * image_.columns}};
+  }
+  [[nodiscard]] range scored() const { return {rank_ * each_, each_}; }
+
+  [[nodiscard]] std::span<T> parameters() noexcept { return parameters_; }
+  [[nodiscard]] std::span<T> gradients() noexcept { return gradients_; }
+
+  /// As a model of these five layers is initialised.
+  void initialise(std::uint64_t seed) {
+    random_sequence of_first(seed, 0);
+    first_.initialise(of_first);
+    random_sequence of_second(seed, 2);
+    second_.initialise(of_second);
+    random_sequence of_dense(seed, 4);
+    dense_.initialise(of_dense);
+  }
+
+  score<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+    pass<T> const how{.training = true};
+    forward(how, images);
+    auto const result = softmax_cross_entropy::differentiate<T>(all(scores_), labels, T{1} / static_cast<T>(batch_),
+                                                                all(score_slopes_));
+    dense_.backward(how, values(3), all(scores_), all(score_slopes_), all(slopes_[3]));
+    second_pool_.backward(how, values(2), all(values_[3]), all(slopes_[3]), all(slopes_[2]));
+    second_.backward(how, all(values_[2]), all(slopes_[2]), all(slopes_[1]));
+    first_pool_.backward(how, values(0), all(values_[1]), all(slopes_[1]), all(slopes_[0]));
+    first_.backward(how, all(values_[0]), all(slopes_[0]), view<T>(nullptr, batch_, 0));
+    add_up_(std::span(gradients_).first(first_.parameters() + second_.parameters()));
+    return result;
+  }
+
+  score<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+    forward({}, images);
+    return softmax_cross_entropy::measure<T>(all(scores_), labels);
+  }
+
+ private:
+  /// Whole groups of the four rows of which the second pool makes one.
+  static range band(image_shape const& image, std::size_t batch, rank_type rank, rank_type size) {
+    expects(image.channels == 1 && image.rows % 4 == 0 && image.columns % 4 == 0,
+            "spatial_cnn: images of one channel, whose rows and columns 4 divides");
+    expects(image.rows / 4 >= size, "spatial_cnn: at least 4 rows of the images for each rank; take fewer ranks");
+    expects(batch > 0 && batch % size == 0, "spatial_cnn: every rank scores as many samples of a batch");
+    return {4 * block_begin(image.rows / 4, size, rank), 4 * block_size(image.rows / 4, size, rank)};
+  }
+
+  /// Numbers in a row of what the second pool makes.
+  [[nodiscard]] std::size_t second_row() const { return image_.columns / 4 * second_pool_.output_shape().channels; }
+
+  [[nodiscard]] static matrix_view<T> all(matrix<T>& m) { return first_rows(m, m.shape(0)); }
+  [[nodiscard]] matrix_view<T const> values(std::size_t i) { return read_only<T>(all(values_[i])); }
+
+  void forward(pass<T> const& how, matrix_view<T const> const& images) {
+    first_.forward(how, images, all(values_[0]));
+    first_pool_.forward(how, values(0), all(values_[1]));
+    second_.forward(how, values(1), all(values_[2]));
+    second_pool_.forward(how, values(2), all(values_[3]));
+    dense_.forward(how, values(3), all(scores_));
+  }
+
+  rank_type rank_;
+  std::size_t batch_;
+  std::size_t each_;  // samples that a rank scores
+  exchange ranks_;
+  allreduce<Communicator, Topology, tutti::sum<T>> add_up_;
+  image_shape image_;
+  range rows_;  // of the images, this rank's
+  spatial_conv2d<T, relu, Communicator> first_;
+  max_pool<T> first_pool_;
+  spatial_conv2d<T, relu, Communicator> second_;
+  max_pool<T> second_pool_;
+  row_parallel_dense<T, identity, exchange> dense_;
+  std::vector<T> parameters_;
+  std::vector<T> gradients_;
+  std::array<matrix<T>, 4> values_;  // of all samples, this rank's bands
+  std::array<matrix<T>, 4> slopes_;
+  matrix<T> scores_ = matrix<T>::from_shape({0, 0});  // of this rank's samples
+  matrix<T> score_slopes_ = matrix<T>::from_shape({0, 0});
+};
+
+}  // namespace tutti::nn

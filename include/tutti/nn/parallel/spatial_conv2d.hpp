@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/layer/conv2d.hpp>
+#include <tutti/nn/parallel/concept.hpp>
+#include <tutti/nn/parallel/halo_exchange.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tutti::nn {
+
+/// A convolution that keeps the size of its images, whose rows are cut over the ranks: each rank has a band of
+/// rows of all samples, and all weights. The window reaches over a band's edge by half of its side, so every rank
+/// first swaps that many rows - a halo - with its two neighbours; backward, the derivatives by the halo go back to
+/// the rank whose rows they are, which adds them to its own.
+///
+///     rank 0   | rows 0..6  |           forward: 7 to rank 0, 6 to rank 1
+///     rank 1   | rows 7..13 |           backward: the derivative by 7 to rank 1, by 6 to rank 0
+///
+/// The gradients of the weights are those of the band: the sum over the ranks is the gradient.
+///
+/// Dryden et al., "Improving strong-scaling of CNN training by exploiting finer-grained parallelism", IPDPS 2019;
+/// Coates et al., "Deep learning with COTS HPC systems", ICML 2013.
+///
+/// Cost: two messages to each neighbour and step, one where dx is not wanted, each of samples x side / 2 x columns x
+/// channels numbers; a copy of the band, which moves while messages do.
+template <class T, activation<T> Activation, group Communicator>
+class spatial_conv2d {
+  using halos = halo_exchange<T, Communicator>;
+
+ public:
+  /// @param image the whole one; mine: this rank's rows of it
+  /// @param samples at most in a batch
+  /// @pre an odd side and a padding of half of it; each rank has at least as many rows as the padding
+  spatial_conv2d(Communicator& world, image_shape const& image, range mine, convolution const& what,
+                 std::size_t samples)
+      : band_{image.channels, mine.count, image.columns},
+        halo_(what.over.side / 2),
+        padded_{image.channels, mine.count + 2 * halo_, image.columns + 2 * halo_},
+        conv_(padded_, without_padding(what, mine)),
+        exchange_(world, samples * edge()),
+        x_(samples * padded_.size()),
+        dx_(samples * padded_.size()) {
+    conv_.reserve(samples);
+  }
+
+  [[nodiscard]] std::size_t inputs() const noexcept { return band_.size(); }
+  [[nodiscard]] std::size_t outputs() const noexcept { return conv_.outputs(); }
+  [[nodiscard]] image_shape output_shape() const noexcept { return conv_.output_shape(); }
+  [[nodiscard]] std::size_t parameters() const noexcept { return conv_.parameters(); }
+
+  void bind(std::span<T> parameters, std::span<T> gradients) { conv_.bind(parameters, gradients, {}); }
+  void initialise(random_sequence& random) { conv_.initialise(random); }
+
+  /// @param x, y this rank's bands of all samples
+  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+    std::size_t const samples = x.shape(0);
+    for (std::size_t n = 0; n != samples; ++n) {
+      T const* const rows = x.data() + n * band_.size();
+      std::copy_n(rows, edge(), exchange_.to(halos::before).data() + n * edge());
+      std::copy_n(rows + band_.size() - edge(), edge(), exchange_.to(halos::behind).data() + n * edge());
+    }
+    exchange_.start(samples * edge());
+    for (std::size_t n = 0; n != samples; ++n) {
+      copy_rows(x.data() + n * band_.size(), band_.rows, padded_at(x_, n, halo_));
+    }
+    exchange_.finish();
+    for (std::size_t n = 0; n != samples; ++n) {
+      copy_rows(exchange_.from(halos::before).data() + n * edge(), halo_, padded_at(x_, n, 0));
+      copy_rows(exchange_.from(halos::behind).data() + n * edge(), halo_, padded_at(x_, n, halo_ + band_.rows));
+    }
+    conv_.forward(how, view<T const>(x_.data(), samples, padded_.size()), y);
+  }
+
+  /// @param dx without columns: not wanted
+  void backward(pass<T> const& how, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
+    std::size_t const samples = y.shape(0);
+    bool const wanted = dx.shape(1) != 0;
+    conv_.backward(how, view<T const>(x_.data(), samples, padded_.size()), y, dy,
+                   view<T>(dx_.data(), samples, wanted ? padded_.size() : 0));
+    if (!wanted) {
+      return;
+    }
+    for (std::size_t n = 0; n != samples; ++n) {
+      take_rows(padded_at(dx_, n, 0), halo_, exchange_.to(halos::before).data() + n * edge());
+      take_rows(padded_at(dx_, n, halo_ + band_.rows), halo_, exchange_.to(halos::behind).data() + n * edge());
+    }
+    exchange_.start(samples * edge());
+    for (std::size_t n = 0; n != samples; ++n) {
+      take_rows(padded_at(dx_, n, halo_), band_.rows, dx.data() + n * band_.size());
+    }
+    exchange_.finish();
+    for (std::size_t n = 0; n != samples; ++n) {
+      T* const rows = dx.data() + n * band_.size();
+      add(exchange_.from(halos::before).data() + n * edge(), rows);
+      add(exchange_.from(halos::behind).data() + n * edge(), rows + band_.size() - edge());
+    }
+  }
+
+ private:
+  /// The halo takes the place of the padding, at the image's own edges with zeros.
+  static convolution without_padding(convolution what, range mine) {
+    expects(what.over.side % 2 == 1 && what.over.padding == what.over.side / 2 && what.over.stride == 1,
+            "spatial_conv2d: a window of odd side, stride 1 and a padding of half the side, which keeps the size");
+    expects(mine.count >= what.over.padding && mine.count > 0,
+            "spatial_conv2d: a rank has fewer rows than the window reaches over its edge; take fewer ranks");
+    what.over.padding = 0;
+    return what;
+  }
+
+  /// Numbers of a sample that one neighbour needs.
+  [[nodiscard]] std::size_t edge() const noexcept { return halo_ * band_.columns * band_.channels; }
+
+  /// Where a row of a sample begins in the padded images, behind the padding.
+  [[nodiscard]] T* padded_at(std::vector<T>& images, std::size_t sample, std::size_t row) const noexcept {
+    return images.data() + sample * padded_.size() + (row * padded_.columns + halo_) * padded_.channels;
+  }
+  void copy_rows(T const* from, std::size_t rows, T* to) const noexcept {
+    for (std::size_t r = 0; r != rows; ++r) {
+      std::copy_n(from + r * band_.columns * band_.channels, band_.columns * band_.channels,
+                  to + r * padded_.columns * padded_.channels);
+    }
+  }
+  void take_rows(T const* from, std::size_t rows, T* to) const noexcept {
+    for (std::size_t r = 0; r != rows; ++r) {
+      std::copy_n(from + r * padded_.columns * padded_.channels, band_.columns * band_.channels,
+                  to + r * band_.columns * band_.channels);
+    }
+  }
+  void add(T const* from, T* to) const noexcept {
+    for (std::size_t i = 0; i != edge(); ++i) {
+      to[i] += from[i];
+    }
+  }
+
+  image_shape band_;    // this rank's rows of an image
+  std::size_t halo_;    // rows
+  image_shape padded_;  // the band, with halo and padding
+  conv2d<T, Activation> conv_;
+  halos exchange_;
+  std::vector<T> x_;  // padded; what no neighbour sends stays zeros
+  std::vector<T> dx_;
+};
+
+}  // namespace tutti::nn

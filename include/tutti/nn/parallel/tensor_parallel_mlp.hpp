@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/layer/identity.hpp>
+#include <tutti/nn/layer/relu.hpp>
+#include <tutti/nn/loss/softmax_cross_entropy.hpp>
+#include <tutti/nn/parallel/column_parallel_dense.hpp>
+#include <tutti/nn/parallel/concept.hpp>
+#include <tutti/nn/parallel/row_parallel_dense.hpp>
+#include <tutti/nn/parallel/sample_exchange.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn {
+
+/// Two dense layers, one split by columns and one by rows: the units between them never leave their rank. From
+/// each rank's own samples to its own samples.
+template <class T, activation<T> Last, class Exchange>
+class dense_pair {
+ public:
+  dense_pair(Exchange& ranks, std::size_t inputs, std::size_t hidden, std::size_t outputs)
+      : first_(ranks, inputs, hidden), second_(ranks, hidden, first_.mine(), outputs) {}
+
+  [[nodiscard]] std::size_t inputs() const noexcept { return first_.inputs(); }
+  [[nodiscard]] std::size_t outputs() const noexcept { return second_.outputs(); }
+  [[nodiscard]] std::size_t parameters() const noexcept { return first_.parameters() + second_.parameters(); }
+
+  void bind(std::span<T> parameters, std::span<T> gradients) {
+    std::size_t const before = first_.parameters();
+    first_.bind(parameters.first(before), gradients.first(before));
+    second_.bind(parameters.subspan(before), gradients.subspan(before));
+  }
+
+  /// As layers `place` and `place` + 1 of a model would be.
+  void initialise(std::uint64_t seed, std::size_t place) {
+    random_sequence of_first(seed, place);
+    first_.initialise(of_first);
+    random_sequence of_second(seed, place + 1);
+    second_.initialise(of_second);
+  }
+
+  /// @param samples of all ranks
+  void reserve(std::size_t samples, bool input_wanted) {
+    first_.reserve(samples, input_wanted);
+    second_.reserve(samples);
+    hidden_.resize({samples, first_.mine().count});
+    slopes_.resize({samples, first_.mine().count});
+  }
+
+  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+    first_.forward(how, x, first_rows(hidden_, hidden_.shape(0)));
+    second_.forward(how, read_only<T>(first_rows(hidden_, hidden_.shape(0))), y);
+  }
+
+  void backward(pass<T> const& how, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
+    auto hidden = first_rows(hidden_, hidden_.shape(0));
+    auto slopes = first_rows(slopes_, slopes_.shape(0));
+    second_.backward(how, read_only<T>(hidden), y, dy, slopes);
+    first_.backward(how, hidden, slopes, dx);
+  }
+
+ private:
+  column_parallel_dense<T, relu, Exchange> first_;
+  row_parallel_dense<T, Last, Exchange> second_;
+  matrix<T> hidden_ = matrix<T>::from_shape({0, 0});  // of all samples, this rank's units
+  matrix<T> slopes_ = matrix<T>::from_shape({0, 0});
+};
+
+/// A multilayer perceptron (zoo/mlp.hpp, relu) whose layers are split over the ranks, pair by pair; all weights
+/// but the biases of every other layer lie on one rank each. Each rank reads, and scores, its own samples.
+///
+/// Cost per step and pair, with B samples, inputs I and outputs O of the pair: forward an allgather of B x I and a
+/// reduce_scatter of B x O numbers, backward the same the other way round (the first pair only the O). The
+/// number of hidden units plays no part.
+template <class T, group Communicator, class Topology>
+class tensor_parallel_mlp {
+  using exchange = sample_exchange<T, Communicator, Topology>;
+
+ public:
+  using value_type = T;
+
+  /// @param widths inputs, hidden layers, classes: an odd number, so that layers are pairs
+  /// @param batch samples of all ranks
+  /// @pre the ranks divide the batch; the layers at odd places have a unit for each rank
+  tensor_parallel_mlp(Communicator& world, Topology topology, std::span<std::size_t const> widths, std::size_t batch)
+      : ranks_(world, topology), batch_(batch) {
+    expects(widths.size() >= 3 && widths.size() % 2 == 1, "tensor_parallel_mlp: layers come in pairs");
+    expects(batch > 0 && batch % world.size() == 0, "tensor_parallel_mlp: every rank has as many samples of a batch");
+    std::size_t const last = widths.size() - 3;
+    for (std::size_t i = 0; i != last; i += 2) {
+      pairs_.emplace_back(ranks_, widths[i], widths[i + 1], widths[i + 2]);
+    }
+    last_.emplace(ranks_, widths[last], widths[last + 1], widths[last + 2]);
+    std::size_t count = 0;
+    each([&](auto& pair) { count += pair.parameters(); });
+    parameters_.resize(count);
+    gradients_.resize(count);
+    std::size_t at = 0;
+    each([&](auto& pair) {
+      bool const first = at == 0;
+      pair.bind(std::span(parameters_).subspan(at, pair.parameters()),
+                std::span(gradients_).subspan(at, pair.parameters()));
+      pair.reserve(batch, !first);
+      values_.push_back(matrix<T>::from_shape({samples(), pair.outputs()}));
+      slopes_.push_back(matrix<T>::from_shape({samples(), pair.outputs()}));
+      at += pair.parameters();
+    });
+  }
+
+  // Pairs refer to the exchange.
+  tensor_parallel_mlp(tensor_parallel_mlp const&) = delete;
+  tensor_parallel_mlp& operator=(tensor_parallel_mlp const&) = delete;
+
+  [[nodiscard]] batch_part images() const {
+    return {scored(), {0, pairs_.empty() ? last_->inputs() : pairs_.front().inputs()}};
+  }
+  [[nodiscard]] range scored() const { return {ranks_.rank() * samples(), samples()}; }
+
+  [[nodiscard]] std::span<T> parameters() noexcept { return parameters_; }
+  [[nodiscard]] std::span<T> gradients() noexcept { return gradients_; }
+
+  void initialise(std::uint64_t seed) {
+    std::size_t place = 0;
+    each([&](auto& pair) { pair.initialise(seed, std::exchange(place, place + 2)); });
+  }
+
+  score<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+    pass<T> const how{.training = true};
+    forward(how, images);
+    score<T> const result = softmax_cross_entropy::differentiate<T>(all(values_.back()), labels,
+                                                                    T{1} / static_cast<T>(batch_), all(slopes_.back()));
+    last_->backward(how, all(values_.back()), all(slopes_.back()), slopes_before(pairs_.size()));
+    for (std::size_t i = pairs_.size(); i-- != 0;) {
+      pairs_[i].backward(how, all(values_[i]), all(slopes_[i]), slopes_before(i));
+    }
+    return result;
+  }
+
+  score<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+    forward({}, images);
+    return softmax_cross_entropy::measure<T>(all(values_.back()), labels);
+  }
+
+ private:
+  [[nodiscard]] std::size_t samples() const { return batch_ / ranks_.size(); }
+  [[nodiscard]] static matrix_view<T> all(matrix<T>& m) { return first_rows(m, m.shape(0)); }
+  [[nodiscard]] matrix_view<T> slopes_before(std::size_t i) {
+    return i == 0 ? view<T>(nullptr, samples(), 0) : all(slopes_[i - 1]);
+  }
+
+  template <class F>
+  void each(F const& f) {
+    for (auto& pair : pairs_) {
+      f(pair);
+    }
+    f(*last_);
+  }
+
+  void forward(pass<T> const& how, matrix_view<T const> const& images) {
+    std::size_t i = 0;
+    each([&](auto& pair) {
+      pair.forward(how, i == 0 ? images : read_only<T>(all(values_[i - 1])), all(values_[i]));
+      ++i;
+    });
+  }
+
+  exchange ranks_;
+  std::size_t batch_;
+  std::vector<dense_pair<T, relu, exchange>> pairs_;  // but the last
+  std::optional<dense_pair<T, identity, exchange>> last_;
+  std::vector<T> parameters_;
+  std::vector<T> gradients_;
+  std::vector<matrix<T>> values_;  // of each pair, of this rank's samples
+  std::vector<matrix<T>> slopes_;
+};
+
+}  // namespace tutti::nn

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_parallel_dense
+#include <nn/divided_laws.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/nn/parallel/tensor_parallel_mlp.hpp>
+#include <tutti/nn/zoo/mlp.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/ring.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace nn = tutti::nn;
+
+namespace {
+
+// Neither 23 nor 11 units are divided by any number of ranks; 420 samples by all.
+constexpr std::array<std::size_t, 5> widths{6, 23, 5, 11, 4};
+
+auto random_batches(std::size_t samples) {
+  return laws::random_batches(samples, widths.front(), widths.back());
+}
+
+/// A pair of layers on its rank, with the loss sum(weight * y) of all ranks.
+template <class Communicator>
+class pair_alone {
+ public:
+  static constexpr std::size_t each = 2;  // samples of a rank
+
+  explicit pair_alone(Communicator& world)
+      : ranks_(world, tutti::ring{}),
+        add_(world, tutti::ring{}, tutti::sum<double>{}),
+        layers_(ranks_, 3, 4, 2),
+        parameters_(layers_.parameters()),
+        gradients_(layers_.parameters(), 99.0),  // to be overwritten, not added to
+        x_(numbers(each * 3, world.rank())),
+        weight_(numbers(each * 2, 50 + world.rank())) {
+    layers_.bind(parameters_, gradients_);
+    layers_.reserve(each * world.size(), true);
+    layers_.initialise(9, 0);
+    for (double& bias : std::span(parameters_).last(2)) {
+      bias += 0.1;
+    }
+  }
+
+  double loss() {
+    layers_.forward({.training = true}, nn::view<double const>(x_.data(), each, 3), y());
+    double sum = 0;
+    for (std::size_t i = 0; i != values_.size(); ++i) {
+      sum += weight_[i] * values_[i];
+    }
+    add_(std::span(&sum, 1));
+    return sum;
+  }
+
+  /// The largest difference between a derivative and the central difference of the loss. Every rank looks at
+  /// every rank's numbers, because the loss is everybody's.
+  double worst() {
+    loss();
+    auto dy = weight_;
+    std::vector<double> dx(x_.size());
+    layers_.backward({.training = true}, y(), nn::view(dy.data(), each, 2), nn::view(dx.data(), each, 3));
+    auto const found = gradients_;
+    double result = 0;
+    for (tutti::rank_type r = 0; r != ranks_.size(); ++r) {
+      std::size_t const biases = 2;  // held by all ranks: moved together
+      result = std::max(result, compare(r, parameters_, found, biases));
+      result = std::max(result, compare(r, x_, dx, 0));
+    }
+    return result;
+  }
+
+ private:
+  static std::vector<double> numbers(std::size_t count, std::uint64_t seed) {
+    std::vector<double> result(count);
+    nn::random_sequence random(seed);
+    std::ranges::generate(result, [&] { return 2 * random.fraction<double>() - 1; });
+    return result;
+  }
+  nn::matrix_view<double> y() { return nn::view(values_.data(), each, 2); }
+
+  double compare(tutti::rank_type owner, std::vector<double>& at, std::vector<double> const& found,
+                 std::size_t shared) {
+    double count = ranks_.rank() == owner ? static_cast<double>(at.size()) : 0;
+    add_(std::span(&count, 1));
+    double result = 0;
+    for (std::size_t i = 0; i != static_cast<std::size_t>(count); ++i) {
+      bool const mine = ranks_.rank() == owner || i >= static_cast<std::size_t>(count) - shared;
+      std::size_t const place = ranks_.rank() == owner ? i : at.size() - static_cast<std::size_t>(count) + i;
+      auto const moved = [&](double by) {
+        double const before = mine ? at[place] : 0;
+        if (mine) {
+          at[place] += by;
+        }
+        double const value = loss();
+        if (mine) {
+          at[place] = before;
+        }
+        return value;
+      };
+      double const difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+      if (mine) {
+        result = std::max(result, std::abs(difference - found[place]));
+      }
+    }
+    return result;
+  }
+
+  nn::sample_exchange<double, Communicator, tutti::ring> ranks_;
+  tutti::allreduce<Communicator, tutti::ring, tutti::sum<double>> add_;
+  nn::dense_pair<double, nn::identity, nn::sample_exchange<double, Communicator, tutti::ring>> layers_;
+  std::vector<double> parameters_;
+  std::vector<double> gradients_;
+  std::vector<double> x_;
+  std::vector<double> weight_;
+  std::vector<double> values_ = std::vector<double>(each * 2);
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(derivatives_are_central_differences) {
+  nn::set_threads(1);
+  for (tutti::rank_type const ranks : {1U, 2U, 3U}) {
+    auto const results = tutti::spawn<tutti::loopback>(
+        ranks, [](auto& world) { return pair_alone<std::remove_reference_t<decltype(world)>>(world).worst(); });
+    for (auto const& result : results) {
+      BOOST_TEST(result.value() < 1e-8, ranks << " ranks: wrong by " << result.value());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(layers_split_over_any_number_of_ranks_learn_as_the_whole_does) {
+  auto const data = random_batches(420);
+  auto const hidden = std::span(widths).subspan(1, widths.size() - 2);
+  auto const whole =
+      laws::train_whole(nn::mlp<double>(widths.front(), hidden, widths.back(), nn::hidden_activation::relu), data);
+  for (tutti::rank_type const ranks : {1U, 2U, 3U, 4U, 5U, 7U}) {
+    BOOST_TEST_CONTEXT(ranks << " ranks") {
+      auto const parts = laws::train_parts(ranks, data, []<class World>(World& world) {
+        return std::make_unique<nn::tensor_parallel_mlp<double, World, tutti::ring>>(world, tutti::ring{}, widths, 420);
+      });
+      laws::losses_add_up(parts, whole, 1e-9);
+      std::size_t held = 0;
+      for (auto const& part : parts) {
+        held += part.size() - (laws::steps + 1);
+        for (std::size_t i = 1; i <= widths.back(); ++i) {
+          BOOST_TEST(part[part.size() - i] == parts[0][parts[0].size() - i]);  // biases that all ranks hold
+        }
+      }
+      BOOST_TEST(held == whole.size() - (laws::steps + 1) + (ranks - 1) * (widths[2] + widths[4]));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_split_is_refused) {
+  auto const results = tutti::spawn<tutti::loopback>(2, []<class World>(World& world) {
+    using model = nn::tensor_parallel_mlp<double, World, tutti::butterfly>;
+    auto const refused = [&](auto const& sizes, std::size_t batch) {
+      try {
+        model(world, tutti::butterfly{}, sizes, batch);
+        return false;
+      } catch (tutti::precondition_error const&) {
+        return true;
+      }
+    };
+    return !refused(widths, 8) && refused(widths, 7) && refused(std::array<std::size_t, 4>{3, 3, 3, 3}, 8) &&
+           refused(std::array<std::size_t, 3>{3, 1, 3}, 8);
+  });
+  for (auto const& result : results) {
+    BOOST_TEST(result.value());
+  }
+}
