@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include "checkpoint_options.hpp"
 #include "report_options.hpp"
 #include "training_options.hpp"
 
@@ -104,6 +105,7 @@ options read_options(int argc, char** argv) {
       ->default_str("");
 
   training_options training(app, s);
+  add_checkpoint_options(app, o.checkpoints);
 
   add_report_options(app, o);
   app.set_config("--config", "", "Read options from a file: a line each, such as epochs=10; the command line wins");

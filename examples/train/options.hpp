@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/checkpoint/options.hpp>
 #include <tutti/nn/settings.hpp>
 
 #include <cstddef>
@@ -23,6 +24,7 @@ struct options {
   int threads = 1;
   std::size_t bucket = 0;  ///< bytes; 0: gradients are summed when all are complete
   bool progress_thread = false;
+  tutti::nn::checkpoint_options checkpoints;
   std::string plot;
   std::string report;
   std::string metrics;

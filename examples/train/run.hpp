@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "saving.hpp"
 #include "session.hpp"
 #include <tutti/automatic.hpp>
 #include <tutti/bootstrap/member.hpp>
@@ -59,10 +60,12 @@ int train_as_member(Communicator& world, job const& work) {
     tutti::nn::synchronous strategy(
         world, topology, work.asked.bucket,
         work.asked.progress_thread ? tutti::nn::moved_on::by_thread : tutti::nn::moved_on::between_layers);
+    saving saver(world, mine, work.asked.checkpoints);
     tutti::nn::traced told(world, strategy);
-    tutti::nn::train(mine.model(), told, mine);
+    tutti::nn::train(mine.model(), told, mine, saver);
+    mine.finish();
+    saver.finish();
   });
-  mine.finish();
   if (!work.asked.trace.empty()) {
     mine.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace())));
   }

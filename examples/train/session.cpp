@@ -69,10 +69,32 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
   }
 }
 
-void session::step(nn::step_result const& done, nn::replica const& model) {
+nn::fingerprint session::fingerprint() const {
+  nn::fingerprint result;
+  if (rank_ == 0) {
+    result.add("model", describe_network(work_.asked, work_.data.training)).add(settings_);
+    result.add("training", work_.data.training);
+  }
+  return result;
+}
+
+void session::resume(nn::resumed_from const& from) {
+  before_ = std::max(seen_.steps.empty() ? 0.0 : seen_.steps.back().seconds,
+                     seen_.epochs.empty() ? 0.0 : seen_.epochs.back().seconds);
   if (shown_) {
-    seen_.step(done, model);
-    shown_->step(done, model);
+    std::printf("resume after %zu epochs and %zu steps, %zu steps in all%s\n", from.place.epoch, from.place.batch,
+                seen_.steps.size(),
+                from.ranks == names_.size() ? "" : "; on another number of ranks, which rounds sums otherwise");
+    std::fflush(stdout);
+  }
+}
+
+void session::step(nn::step_result const& done, nn::replica const& model) {
+  auto shifted = done;
+  shifted.seconds += before_;
+  seen_.step(shifted, model);
+  if (shown_) {
+    shown_->step(shifted, model);
   }
   if (lines_) {
     lines_->step(done, model);
@@ -80,9 +102,11 @@ void session::step(nn::step_result const& done, nn::replica const& model) {
 }
 
 void session::epoch(nn::epoch_result const& done) {
+  auto shifted = done;
+  shifted.seconds += before_;
+  seen_.epoch(shifted);
   if (shown_) {
-    seen_.epoch(done);
-    shown_->epoch(done);
+    shown_->epoch(shifted);
   }
   if (lines_) {
     lines_->epoch(done);

@@ -3,6 +3,8 @@
 
 #include "job.hpp"
 #include <tutti/core/types.hpp>
+#include <tutti/nn/checkpoint/fingerprint.hpp>
+#include <tutti/nn/checkpoint/state.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/json_lines.hpp>
 #include <tutti/nn/report/metrics.hpp>
@@ -22,6 +24,12 @@ class session {
   session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names);
 
   [[nodiscard]] tutti::nn::replica& model() noexcept { return model_; }
+  [[nodiscard]] tutti::nn::history& seen() noexcept { return seen_; }
+  /// Of which training this is; costs a pass over the images. Of rank 0.
+  [[nodiscard]] tutti::nn::fingerprint fingerprint() const;
+
+  /// Goes on with what model and history now hold.
+  void resume(tutti::nn::resumed_from const& from);
 
   // An observer of the training; silent but on rank 0.
   void step(tutti::nn::step_result const& done, tutti::nn::replica const& model);
@@ -44,4 +52,5 @@ class session {
   tutti::nn::history seen_;
   std::optional<tutti::nn::progress> shown_;
   std::optional<tutti::nn::json_lines> lines_;
+  double before_ = 0;  // seconds that the training took before it was resumed
 };

@@ -17,6 +17,7 @@
 #include <tutti/nn/settings.hpp>
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -25,6 +26,14 @@
 #include <vector>
 
 namespace tutti::nn {
+
+/// How far a training is: so many batches of an epoch. Behind its last batch the epoch is yet to be tested.
+struct training_place {
+  std::size_t epoch = 0;
+  std::size_t batch = 0;
+
+  friend auto operator<=>(training_place const&, training_place const&) = default;
+};
 
 /// One rank's copy of the model, with its optimizer and its part of the data. Knows its rank, but
 /// nothing of how ranks talk: between `gradient` and `update` the message is to be added up over all
@@ -79,6 +88,8 @@ class replica {
   [[nodiscard]] std::vector<parameter_range> ranges() const { return model_.ranges(); }
   /// What layers remember of the batches that this rank saw.
   [[nodiscard]] std::span<float> statistics() noexcept { return model_.statistics(); }
+  /// What the optimizer remembers.
+  [[nodiscard]] std::span<float> optimizer_state() { return optimizer_.state(); }
   /// How many batches each epoch has, of how many samples.
   [[nodiscard]] batch_plan const& plan() const noexcept { return plan_; }
   /// Of the current epoch.
@@ -103,7 +114,26 @@ class replica {
   /// How layers whose values depend on the whole batch reach that of the other ranks.
   void synchronise(rank_sum<float> sum) noexcept { sum_ = sum; }
 
+  [[nodiscard]] rank_type rank() const noexcept { return rank_; }
+  [[nodiscard]] rank_type size() const noexcept { return size_; }
+
+  /// What comes next: the batch of that number, or the end of the epoch.
+  [[nodiscard]] training_place const& place() const noexcept { return place_; }
+  /// Goes on from there, with the numbers that parameters, optimizer and statistics now hold.
+  /// @pre there is such a place in the training
+  void place(training_place const& next) {
+    expects(next.epoch < asked_.epochs ? next.batch <= plan_.batches(next.epoch) : next.batch == 0,
+            "replica: a place is a batch of the training, or an epoch's end");
+    place_ = next;
+  }
+  /// The weights have followed the batch, or need not.
+  void end_step() noexcept { ++place_.batch; }
+  /// The epoch has been tested.
+  void end_epoch() noexcept { place_ = {epoch_ + 1, 0}; }
+
+  /// Makes an epoch's batches: of this one they are those not done yet.
   void start(std::size_t epoch) {
+    place_ = place_.epoch == epoch ? place_ : training_place{epoch, 0};
     training_.settle();  // it reads the order of the samples, which changes
     sampler_.start(epoch, plan_.size(epoch));
     epoch_ = epoch;
@@ -247,6 +277,7 @@ class replica {
   batch_loader test_;
   std::vector<std::uint32_t> test_order_ = std::vector<std::uint32_t>(test_piece_);
   std::size_t epoch_ = 0;
+  training_place place_;
   rank_sum<float> sum_;
   std::size_t first_step_ = 0;  // of this epoch
 };

@@ -64,7 +64,8 @@ struct timed_listener {
 }  // namespace detail
 
 /// Trains the replicas of one model, one per rank of the strategy: every rank calls this with a
-/// replica that differs in its rank alone. All ranks end with the same weights, bit for bit.
+/// replica that differs in its rank alone. All ranks end with the same weights, bit for bit. It goes on from
+/// where the replicas are: at the first batch of all, or where a checkpoint or a fault left them.
 ///
 /// Each step's gradients are the strategy's as soon as they are computed, and the strategy makes the step. What it
 /// does with gradients while others are computed is counted as communication, not as computing, as is all of the
@@ -94,15 +95,16 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
   }
 
   time_point const begin = steady_now();
-  for (std::size_t epoch = 0; epoch != asked.epochs; ++epoch) {
+  for (std::size_t epoch = model.place().epoch; epoch != asked.epochs; ++epoch) {
     time_point const epoch_begin = steady_now();
     figures.clear();
     model.start(epoch);
     std::size_t const batches = model.batches();
     std::size_t images = 0;  // of this rank
     double loss = 0;
+    now.step = model.plan().steps_before(epoch) + model.place().batch;
     time_point since = epoch_begin;
-    for (std::size_t b = 0; b != batches; ++b, ++now.step) {
+    for (std::size_t b = model.place().batch; b != batches; ++b, ++now.step) {
       detail::timed_listener<Strategy> listener{ranks};
       std::size_t const own = ranks.takes_part() ? model.own_size(b) : 0;
       if (ranks.takes_part()) {
@@ -113,6 +115,7 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
       now.epoch = static_cast<double>(epoch) + static_cast<double>(b) / static_cast<double>(batches);
       replica_turn turn(model, b, own, rates.rate(now));
       score_of const whose = ranks.step(turn);
+      model.end_step();
       time_point const done = steady_now();
       figures.add_compute(detail::seconds((ready - since) - listener.spent + turn.spent()));
       figures.set_exchange(b, detail::seconds(listener.spent + (done - ready) - turn.spent()));
@@ -142,6 +145,7 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
     detail::expect_finite(figures.loss(), "epoch", epoch + 1);
     auto const test = figures.test();
     auto const tests = static_cast<double>(model.test_size());
+    model.end_epoch();
     [[maybe_unused]] epoch_result const result{epoch,
                                                figures.images(),
                                                double{test.loss} / tests,
@@ -150,7 +154,7 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
                                                detail::seconds(tested - trained),
                                                detail::seconds(tested - begin),
                                                figures.split(),
-                                               double{figures.loss()} / static_cast<double>(figures.images())};
+                                               double{figures.loss()} / static_cast<double>(std::max<std::size_t>(figures.images(), 1))};
     (observers.epoch(result), ...);
     if (epoch + 1 != asked.epochs) {
       ranks.resume(model.parameters());

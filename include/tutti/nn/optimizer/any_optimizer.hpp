@@ -26,6 +26,10 @@ class any_optimizer {
     std::visit([&](auto& one) { one.step(weights, gradients, rate); }, chosen_);
   }
 
+  [[nodiscard]] std::span<float> state() {
+    return std::visit([](auto& one) { return one.state(); }, chosen_);
+  }
+
  private:
   using choice = std::variant<sgd<float>, sgd<float, nesterov>, lars<float>>;
 

@@ -61,6 +61,9 @@ class lars {
     }
   }
 
+  /// One number for each weight.
+  [[nodiscard]] std::span<T> state() noexcept { return velocity_; }
+
  private:
   /// Each square and all sums in double: a layer may have many millions of weights.
   [[nodiscard]] static double norm(std::span<T const> v) noexcept {

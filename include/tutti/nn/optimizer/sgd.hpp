@@ -61,6 +61,9 @@ class sgd {
     }
   }
 
+  /// One number for each weight.
+  [[nodiscard]] std::span<T> state() noexcept { return velocity_; }
+
  private:
   template <class Decayed>
   void run(T* w, T const* g, T rate, Decayed decayed) noexcept {

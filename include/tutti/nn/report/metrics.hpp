@@ -27,7 +27,7 @@ struct step_result {
 
 struct epoch_result {
   std::size_t epoch = 0;
-  std::size_t images = 0;    ///< trained on, by all ranks together
+  std::size_t images = 0;    ///< trained on, by all ranks together; of an epoch that was gone on with, since then
   double test_loss = 0;      ///< mean over the test set
   double test_accuracy = 0;  ///< 0 to 1
   double training_seconds = 0;

@@ -21,7 +21,7 @@ class progress {
 
   template <class Replica>
   void step(step_result const& done, Replica const&) {
-    if (done.batch == 0) {
+    if (done.batch == 0 || seen_ == 0) {
       seen_ = 0;
       began_ = last_end_;
       loss_ = done.loss;

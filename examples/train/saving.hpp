@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "session.hpp"
+#include <tutti/nn/checkpoint/checkpointer.hpp>
+
+#include <cstdio>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+/// An observer that keeps checkpoints if they are asked for, and says at once when it cannot.
+template <class Communicator>
+class saving {
+ public:
+  saving(Communicator& world, session& mine, tutti::nn::checkpoint_options const& asked) {
+    if (!asked.folder.empty()) {
+      saver_.emplace(world, mine.model(), mine.seen(), mine.fingerprint(), asked);
+      for (auto const& note : saver_->notes()) {
+        std::fprintf(stderr, "train: %s; the checkpoint before it is used\n", note.c_str());
+      }
+      if (saver_->resumed()) {
+        mine.resume(*saver_->resumed());
+      }
+    }
+  }
+
+  void step(tutti::nn::step_result const& done, tutti::nn::replica const& model) {
+    if (saver_) {
+      saver_->step(done, model);
+      say(done.epoch + 1);
+    }
+  }
+  void epoch(tutti::nn::epoch_result const& done) {
+    if (saver_) {
+      saver_->epoch(done);
+      say(done.epoch + 1);
+    }
+  }
+
+  /// @throws std::runtime_error if the last checkpoint could not be written
+  void finish() const {
+    if (saver_ && !saver_->problem().empty()) {
+      throw std::runtime_error("the training is done, but its last checkpoint is not kept: " + saver_->problem());
+    }
+  }
+
+ private:
+  void say(std::size_t epoch) {
+    if (saver_->problem() != said_) {
+      said_ = saver_->problem();
+      if (!said_.empty()) {
+        std::fprintf(stderr, "train: in epoch %zu a checkpoint was left out: %s\n", epoch, said_.c_str());
+      }
+    }
+  }
+
+  std::optional<tutti::nn::checkpointer<Communicator>> saver_;
+  std::string said_;
+};

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/bootstrap/packing.hpp>
+#include <tutti/nn/report/metrics.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tutti::nn {
+
+/// What a training has shown so far, as bytes; numbers keep all of their bits.
+[[nodiscard]] inline std::string encode(history const& seen) {
+  packer p;
+  auto const real = [&](double number) { p.number(std::bit_cast<std::uint64_t>(number)); };
+  p.number(seen.steps.size());
+  for (auto const& one : seen.steps) {
+    p.number(one.epoch).number(one.batch).number(one.images);
+    real(double{one.loss});
+    real(double{one.accuracy});
+    real(one.seconds);
+  }
+  p.number(seen.epochs.size());
+  for (auto const& one : seen.epochs) {
+    p.number(one.epoch).number(one.images);
+    real(one.test_loss);
+    real(one.test_accuracy);
+    real(one.training_seconds);
+    real(one.testing_seconds);
+    real(one.seconds);
+    p.number(one.ranks.size());
+    for (auto const& rank : one.ranks) {
+      real(rank.compute);
+      real(rank.transfer);
+      real(rank.waiting);
+    }
+  }
+  return p.take();
+}
+
+/// Reads what `encode` wrote. False: `bytes` are something else.
+[[nodiscard]] inline bool decode(std::string_view bytes, history& to) {
+  unpacker u(bytes);
+  auto const real = [&] { return std::bit_cast<double>(u.number()); };
+  auto const whole = [&] { return u.number_as<std::size_t>(); };
+  to = {};
+  // Each turn takes bytes, so that a count without them behind it ends the loop.
+  for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
+    step_result one;
+    one.epoch = whole();
+    one.batch = whole();
+    one.images = whole();
+    one.loss = static_cast<float>(real());
+    one.accuracy = static_cast<float>(real());
+    one.seconds = real();
+    to.steps.push_back(one);
+  }
+  for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
+    epoch_result one;
+    one.epoch = whole();
+    one.images = whole();
+    one.test_loss = real();
+    one.test_accuracy = real();
+    one.training_seconds = real();
+    one.testing_seconds = real();
+    one.seconds = real();
+    for (std::uint64_t ranks = u.number(); u.good() && ranks > 0; --ranks) {
+      double const compute = real();
+      double const transfer = real();
+      one.ranks.push_back({compute, transfer, real()});
+    }
+    to.epochs.push_back(std::move(one));
+  }
+  return u.done();
+}
+
+}  // namespace tutti::nn

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/core/types.hpp>
+#include <tutti/nn/replica.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tutti::nn {
+
+/// All that a training needs to go on as if it had never stopped.
+struct training_state {
+  training_place place;
+  rank_type ranks = 1;            ///< that it ran on
+  std::vector<float> parameters;  ///< the same on all ranks
+  std::vector<float> optimizer;   ///< what it remembers, the same on all ranks
+  std::vector<float> statistics;  ///< what each rank's layers remember, rank after rank
+  std::string history;            ///< the steps and epochs so far, encoded
+};
+
+/// Where a resumed training goes on.
+struct resumed_from {
+  training_place place;
+  rank_type ranks = 0;  ///< that it ran on
+};
+
+/// The same where it lies, to be written.
+struct state_view {
+  training_place place;
+  rank_type ranks;
+  std::span<float const> parameters;
+  std::span<float const> optimizer;
+  std::span<float const> statistics;
+  std::string const& history;
+};
+
+/// Makes a replica what it was on the same rank. Among another number of ranks, layers get the mean of
+/// what all ranks' layers remembered, as at the end of each epoch.
+/// @pre the state is of a training like the replica's
+inline void restore(training_state const& from, replica& to) {
+  auto const own = to.statistics();
+  expects(from.parameters.size() == to.parameters().size() && from.optimizer.size() == to.optimizer_state().size() &&
+              from.statistics.size() == own.size() * from.ranks,
+          "restore: the state is of another model");
+  std::ranges::copy(from.parameters, to.parameters().begin());
+  std::ranges::copy(from.optimizer, to.optimizer_state().begin());
+  if (from.ranks == to.size()) {
+    std::ranges::copy(std::span(from.statistics).subspan(own.size() * to.rank(), own.size()), own.begin());
+  } else {
+    for (std::size_t i = 0; i != own.size(); ++i) {
+      float sum = 0;
+      for (std::size_t r = 0; r != from.ranks; ++r) {
+        sum += from.statistics[r * own.size() + i];
+      }
+      own[i] = sum / static_cast<float>(from.ranks);
+    }
+  }
+  to.place(from.place);
+}
+
+}  // namespace tutti::nn

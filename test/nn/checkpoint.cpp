@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_checkpoint
+#include <tutti/nn/checkpoint/checkpointer.hpp>
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/layer/batch_norm.hpp>
+#include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/layer/dropout.hpp>
+#include <tutti/nn/model.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/trainer.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <sys/resource.h>
+#include <vector>
+
+namespace nn = tutti::nn;
+namespace fs = std::filesystem;
+
+// What a training that stops and goes on promises, and what becomes of checkpoints that are not what was written.
+
+namespace {
+
+/// A folder of its own, removed in the end; in memory if that can be, as no test here cuts the power.
+class scratch {
+ public:
+  scratch() {
+    fs::path const where = fs::is_directory("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path();
+    std::string name = (where / "tutti-checkpoint-XXXXXX").string();
+    BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  scratch(scratch const&) = delete;
+  scratch& operator=(scratch const&) = delete;
+  ~scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  [[nodiscard]] fs::path const& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+nn::data_pair const& images() {
+  static nn::data_pair const data{nn::digits(75, 1), nn::digits(20, 1, 1000)};
+  return data;
+}
+
+constexpr std::size_t batches = 5;  // of 16 images; the last has 11
+constexpr std::size_t epochs = 3;
+
+nn::settings asked() {
+  nn::settings s;
+  s.epochs = epochs;
+  s.batch = 16;
+  s.augmentation = nn::crop_and_flip{};
+  s.prefetch = true;
+  return s;
+}
+
+/// With layers that remember, and that draw random numbers.
+nn::replica replica(tutti::rank_type rank, tutti::rank_type size, nn::settings const& s = asked()) {
+  nn::set_threads(1);
+  std::vector<nn::any_layer<float>> layers;
+  layers.emplace_back(nn::dense<float, nn::relu>(784, 12));
+  layers.emplace_back(nn::batch_norm<float>(nn::image_shape{1, 1, 12}));
+  layers.emplace_back(nn::dropout<float>(12, 0.2F));
+  layers.emplace_back(nn::dense<float, nn::identity>(12, 10));
+  return nn::replica(nn::model<float>(std::move(layers), nn::replica::attached), images().training, images().test, s,
+                     rank, size);
+}
+
+nn::fingerprint print_of(nn::settings const& s) {
+  nn::fingerprint result;
+  result.add("model", "dense batch_norm dropout dense").add(s).add("training", images().training);
+  return result;
+}
+
+struct interrupted {};
+
+/// Ends a training behind so many steps of this run, without a word.
+struct breaker {
+  std::size_t left;
+  void step(nn::step_result const&, nn::replica const&) {
+    if (left-- == 1) {
+      throw interrupted();
+    }
+  }
+  void epoch(nn::epoch_result const&) const {}
+};
+
+constexpr std::size_t never = SIZE_MAX;
+
+/// What must not differ: every number of the training but times.
+struct run {
+  std::string numbers;  // as bytes
+  std::string failure;
+  std::vector<std::string> notes;
+  std::size_t first_step = 0;  // that this run computed
+
+  friend bool operator==(run const& a, run const& b) { return a.numbers == b.numbers; }
+};
+
+run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_t stop_after = never,
+          nn::settings const& s = asked()) {
+  auto results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
+    run result;
+    auto model = replica(world.rank(), world.size(), s);
+    nn::history seen;
+    nn::synchronous strategy(world, tutti::ring{});
+    try {
+      nn::checkpointer saver(world, model, seen, print_of(s), keep);
+      result.notes = saver.notes();
+      result.first_step = seen.steps.size();
+      breaker stop{stop_after};
+      nn::train(model, strategy, seen, saver, stop);
+      result.failure = saver.problem();
+    } catch (interrupted const&) {
+      return result;
+    } catch (nn::checkpoint_error const& e) {
+      result.failure = e.what();
+      return result;
+    }
+    auto const note = [&](auto const& number) {
+      result.numbers.append(reinterpret_cast<char const*>(&number), sizeof number);
+    };
+    for (float const w : model.parameters()) {
+      note(w);
+    }
+    for (float const w : model.optimizer_state()) {
+      note(w);
+    }
+    for (float const w : model.statistics()) {
+      note(w);
+    }
+    for (auto const& one : seen.steps) {
+      note(one.epoch);
+      note(one.batch);
+      note(one.loss);
+      note(one.accuracy);
+    }
+    for (auto const& one : seen.epochs) {
+      note(one.test_loss);
+      note(one.test_accuracy);
+    }
+    return result;
+  });
+  run all;
+  for (auto& one : results) {
+    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
+    all.numbers += one.value().numbers;
+    all.notes.insert(all.notes.end(), one.value().notes.begin(), one.value().notes.end());
+    all.failure = all.failure.empty() ? one.value().failure : all.failure;
+    all.first_step = one.value().first_step;
+  }
+  return all;
+}
+
+run train_anew(tutti::rank_type ranks) {
+  scratch const folder;
+  auto const result = train(ranks, {folder.path(), batches});
+  BOOST_REQUIRE(result.failure.empty());
+  BOOST_REQUIRE(!result.numbers.empty());
+  return result;
+}
+
+bool contains(std::string const& text, std::string_view part) {
+  return text.find(part) != text.npos;
+}
+
+fs::path file_of(fs::path const& folder, std::size_t step, std::string const& kind = ".tutti") {
+  char number[40];
+  std::snprintf(number, sizeof number, "checkpoint-%012zu", step);
+  return folder / (number + kind);
+}
+
+/// Changes one bit.
+void flip(fs::path const& name, std::uintmax_t at) {
+  std::fstream file(name, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(at));
+  auto const byte = static_cast<char>(file.get() ^ 1);
+  file.seekp(static_cast<std::streamoff>(at));
+  file.put(byte);
+  file.close();
+  BOOST_REQUIRE(file.good());
+}
+
+std::string contents(fs::path const& name) {
+  std::ifstream file(name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> names(fs::path const& folder) {
+  std::vector<std::string> result;
+  for (auto const& one : fs::directory_iterator(folder)) {
+    result.push_back(one.path().filename().string());
+  }
+  std::ranges::sort(result);
+  return result;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_training_that_stops_anywhere_goes_on_as_if_it_had_not) {
+  for (tutti::rank_type const ranks : {1U, 2U, 3U}) {
+    auto const whole = train_anew(ranks);
+    for (bool const sharded : {false, true}) {
+      for (std::size_t const every : {1U, 3U, 0U}) {
+        for (std::size_t stop = 1; stop < epochs * batches; stop += ranks == 1 ? 1 : 4) {
+          scratch const folder;
+          nn::checkpoint_options keep{folder.path(), every, 2, sharded, false};
+          BOOST_REQUIRE(train(ranks, keep, stop).failure.empty());
+          keep.resume = true;
+          auto const rest = train(ranks, keep);
+          BOOST_TEST(rest.failure.empty(), rest.failure);
+          // The steps since the last checkpoint are computed again. That of the step at which it stopped is there.
+          BOOST_TEST(rest.first_step == (every == 0 ? stop - 1 - (stop - 1) % batches : stop - stop % every));
+          BOOST_TEST((rest == whole), ranks << " ranks, every " << every << ", stopped after " << stop);
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(another_number_of_ranks_goes_on_from_the_same_weights) {
+  scratch const folder;
+  nn::checkpoint_options keep{folder.path(), 0, 2, true, false};
+  BOOST_REQUIRE(train(3, keep, batches + 1).failure.empty());
+  nn::checkpoint_folder from(folder.path());
+  auto probe = replica(0, 1);
+  auto const saved = from.load_last_good(nn::expected_of(probe, print_of(asked())));
+  BOOST_REQUIRE(saved.has_value());
+  BOOST_TEST(saved->state.ranks == 3U);
+  nn::restore(saved->state, probe);
+  BOOST_TEST(std::ranges::equal(probe.parameters(), saved->state.parameters));
+  BOOST_TEST(std::ranges::equal(probe.optimizer_state(), saved->state.optimizer));
+  for (std::size_t i = 0; i != probe.statistics().size(); ++i) {  // the epoch's end has made them all alike
+    BOOST_TEST(std::abs(probe.statistics()[i] - saved->state.statistics[i]) < 1e-5F);
+  }
+  keep.resume = true;
+  BOOST_TEST(train(2, keep).failure.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_last_few_stay) {
+  for (bool const sharded : {false, true}) {
+    scratch const folder;
+    BOOST_REQUIRE(train(2, {folder.path(), 2, 3, sharded, false}).failure.empty());
+    std::vector<std::string> expected;
+    for (std::size_t const step : {12U, 14U, 15U}) {
+      if (sharded) {
+        expected.push_back(file_of("", step, ".0-of-2").string());
+        expected.push_back(file_of("", step, ".1-of-2").string());
+      }
+      expected.push_back(file_of("", step).string());
+    }
+    BOOST_TEST(names(folder.path()) == expected, boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_said_and_the_one_before_is_used) {
+  auto const whole = train_anew(2);
+  for (bool const sharded : {false, true}) {
+    scratch const made;
+    BOOST_REQUIRE(train(2, {made.path(), 2, 2, sharded, false}, 9).failure.empty());
+    auto const latest = file_of("", 8);
+    auto const victim = sharded ? file_of("", 8, ".1-of-2") : latest;
+    auto const size = fs::file_size(made.path() / victim);
+    struct damage {
+      std::function<void(fs::path const&)> act;
+      std::string_view said;
+    };
+    std::vector<damage> all{
+        {[&](auto const& f) { fs::resize_file(f / victim, 0); }, "is cut short"},
+        {[&](auto const& f) { fs::resize_file(f / victim, 23); }, "is cut short"},
+        {[&](auto const& f) { fs::resize_file(f / victim, size - 1); }, "is cut short"},
+        {[&](auto const& f) { fs::resize_file(f / victim, size + 1); }, "longer than it says"},
+        {[&](auto const& f) { std::ofstream(f / victim) << "something else, that is longer than a head"; },
+         "is no checkpoint"},
+        {[&](auto const& f) { fs::remove(f / latest) && fs::create_directory(f / latest); }, "is no file"}};
+    // A bit anywhere: each of the head, one of each of many places behind it.
+    for (std::uintmax_t at = 0; at < size; at += at < 130 ? 1 : size / 7) {
+      all.push_back({[&victim, at](auto const& f) { flip(f / victim, at); }, ""});
+    }
+    if (sharded) {
+      all.push_back({[&](auto const& f) { fs::remove(f / victim); }, "cannot be opened"});
+      all.push_back({[&](auto const& f) {
+                       fs::copy_file(f / file_of("", 6, ".1-of-2"), f / victim, fs::copy_options::overwrite_existing);
+                     },
+                     "does not belong to"});
+    }
+    auto probe = replica(0, 1);
+    auto const wanted = nn::expected_of(probe, print_of(asked()));
+    for (auto const& one : all) {
+      scratch const copy;
+      fs::copy(made.path(), copy.path(), fs::copy_options::recursive);
+      one.act(copy.path());
+      try {
+        auto const found = nn::checkpoint_folder(copy.path()).load_last_good(wanted);
+        BOOST_REQUIRE(found.has_value());
+        BOOST_TEST((found->state.place == nn::training_place{1, 1}));
+        BOOST_REQUIRE(found->notes.size() == 1U);
+        BOOST_TEST(contains(found->notes[0], one.said), found->notes[0]);
+        BOOST_TEST(fs::exists((copy.path() / latest).string() + ".damaged"));
+      } catch (nn::checkpoint_error const& e) {
+        BOOST_TEST((one.said.empty() && contains(e.what(), "later version")), e.what());  // a bit of the version
+      }
+    }
+    flip(made.path() / victim, size / 2);
+    auto const rest = train(2, {made.path(), 2, 2, sharded, true});
+    BOOST_TEST(rest.first_step == 6U);
+    BOOST_TEST(rest.notes.size() == 1U);
+    BOOST_TEST((rest == whole));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(without_a_good_one_nothing_is_begun) {
+  scratch const folder;
+  BOOST_REQUIRE(train(1, {folder.path(), 1}, 3).failure.empty());
+  auto const before = names(folder.path());
+  for (auto const& name : before) {
+    flip(folder.path() / name, 200);
+  }
+  auto const failed = train(1, {folder.path(), 1, 2, false, true});
+  BOOST_TEST(contains(failed.failure, "no checkpoint in"), failed.failure);
+  BOOST_TEST(names(folder.path()) == before, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(lengths_are_not_believed) {
+  // A head with a checksum that is right, and a table that is not: whoever believed it would allocate an exabyte.
+  scratch const folder;
+  auto const name = folder.path() / "file";
+  for (std::uint64_t const length : {std::uint64_t{1} << 60, UINT64_MAX, UINT64_MAX - 67, std::uint64_t{5}}) {
+    nn::detail::file_head head;
+    head.sections = 1;
+    nn::detail::table_entry const entry{3, 0, length};
+    head.length = sizeof head + sizeof entry + 4 + 4;
+    std::string bytes(reinterpret_cast<char const*>(&head), sizeof head);
+    bytes.append(reinterpret_cast<char const*>(&entry), sizeof entry);
+    auto const sum = nn::detail::checksum(std::as_bytes(std::span(bytes.data(), bytes.size())));
+    bytes.append(reinterpret_cast<char const*>(&sum), sizeof sum).append("four");
+    std::ofstream(name, std::ios::binary) << bytes;
+    BOOST_CHECK_THROW(nn::section_file const file(name), nn::damaged_checkpoint);
+  }
+  std::array<float, 2> const two{1, 2};
+  nn::section_bytes const part{nn::section::parameters, std::as_bytes(std::span(two))};
+  nn::write_sections(name, std::span(&part, 1));
+  nn::section_file const file(name);
+  std::array<float, 3> three{};
+  BOOST_CHECK_THROW(file.read(nn::section::parameters, std::span<float>(three)), nn::damaged_checkpoint);
+  BOOST_CHECK_THROW((void)file.read_text(nn::section::parameters, 7), nn::damaged_checkpoint);
+  BOOST_CHECK_THROW((void)file.read_text(nn::section::history, 7), nn::damaged_checkpoint);
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_training_is_refused_by_what_differs) {
+  scratch const folder;
+  BOOST_REQUIRE(train(1, {folder.path(), 1}, 3).failure.empty());
+  auto other = asked();
+  other.rate = 0.25F;
+  auto const refused = train(1, {folder.path(), 1, 2, false, true}, never, other);
+  BOOST_TEST(contains(refused.failure, "of another training: rate = 0.1"), refused.failure);
+  BOOST_TEST(contains(refused.failure, "there, 0.25 here"), refused.failure);
+
+  other = asked();
+  other.changes.epochs = {2};
+  BOOST_TEST(contains(train(1, {folder.path(), 1, 2, false, true}, never, other).failure, "change at = 2 here"));
+
+  // Nor are they written over by a training that begins anew.
+  auto const anew = train(2, {folder.path(), 1});
+  BOOST_TEST(contains(anew.failure, "resume it (--resume), or choose another folder"), anew.failure);
+}
+
+BOOST_AUTO_TEST_CASE(a_later_version_is_not_taken_for_damage) {
+  scratch const folder;
+  BOOST_REQUIRE(train(1, {folder.path(), 1}, 3).failure.empty());
+  auto const latest = file_of(folder.path(), 3);
+  std::fstream file(latest, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(8);
+  file.put(2);
+  file.close();
+  auto const refused = train(1, {folder.path(), 1, 2, false, true});
+  BOOST_TEST(contains(refused.failure, "later version"), refused.failure);
+  BOOST_TEST(fs::exists(latest));
+}
+
+BOOST_AUTO_TEST_CASE(a_full_disk_loses_nothing) {
+  // The kernel refuses to let a file grow beyond a limit as it does on a full disk: in the middle of a write.
+  scratch const folder;
+  auto const whole = train_anew(2);
+  for (bool const sharded : {false, true}) {
+    fs::path const where = folder.path() / (sharded ? "sharded" : "whole");
+    nn::checkpoint_options keep{where, 1, 2, sharded, false};
+    BOOST_REQUIRE(train(2, keep, 4).failure.empty());
+    auto const before = names(where);
+    auto const old = contents(where / before.back());
+
+    rlimit limit{};
+    BOOST_REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    rlimit const small{4096, limit.rlim_max};
+    auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+    BOOST_REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+    keep.resume = true;
+    auto const rest = train(2, keep);
+    BOOST_REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    std::signal(SIGXFSZ, handler);
+
+    BOOST_TEST(contains(rest.failure, "cannot be written: File too large"), rest.failure);
+    BOOST_TEST((rest == whole));  // the training itself went on
+    BOOST_TEST(names(where) == before, boost::test_tools::per_element());
+    BOOST_TEST((contents(where / before.back()) == old));
+    BOOST_TEST((train(2, keep) == whole));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_used_is_said_before_the_training) {
+  scratch const folder;
+  std::ofstream(folder.path() / "file") << "not a folder";
+  auto const refused = train(2, {folder.path() / "file", 1}, never);
+  BOOST_TEST(contains(refused.failure, "checkpoints cannot be kept in"), refused.failure);
+  BOOST_TEST(contains(train(1, {"/proc/tutti", 1}).failure, "checkpoints cannot be kept in /proc/tutti"));
+}
