@@ -203,9 +203,10 @@ BOOST_AUTO_TEST_CASE(batches_grow_at_milestones) {
       BOOST_REQUIRE(std::abs(whole[i] - parts[i]) < 2e-6);
     }
   }
+  auto fresh = world(d, 1, 32, asked);
   nn::alone strategy;
   nn::history seen;
-  nn::train(one[0], strategy, seen);
+  nn::train(fresh[0], strategy, seen);
   BOOST_TEST(seen.steps.size() == 5 + 2 + 2 + 1U);
   BOOST_TEST(seen.steps.back().images == 150U);
 }
