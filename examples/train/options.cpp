@@ -109,6 +109,7 @@ options read_options(int argc, char** argv) {
 
   add_report_options(app, o);
   app.set_config("--config", "", "Read options from a file: a line each, such as epochs=10; the command line wins");
+  app.allow_config_extras(CLI::config_extras_mode::error);  // a typing error is not a default
 
   try {
     app.parse(argc, argv);
