@@ -4,6 +4,7 @@
 #include <tutti/core/expects.hpp>
 #include <tutti/core/types.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
+#include <tutti/reduction/binned_block.hpp>
 #include <tutti/reduction/concept.hpp>
 #include <tutti/reduction/kernel.hpp>
 #include <tutti/reduction/rounded.hpp>
@@ -35,6 +36,12 @@ using operand_t = std::conditional_t<Element, typename R::value_type, typename R
 template <reduction R>
 inline constexpr instruction_set widest =
     fuses<R> || rounds<R> || accumulates_wide<R> ? instruction_set::avx2 : instruction_set::avx512;
+
+/// Accumulators of bins are combined by larger blocks than a cache line, in vectors of words.
+template <reduction R>
+inline constexpr bool adds_bins = std::same_as<typename R::accumulator_type, binned>;
+template <reduction R>
+inline constexpr std::size_t own_block = adds_bins<R> ? 32 : 0;
 
 /// Reads an operand as an accumulator.
 template <bool Element, reduction R>
@@ -82,6 +89,15 @@ struct fold_pair {
   {
     fold_wide<Set, N, ArrivingOnLeft>(reduction, to, local, arriving, ranks);
   }
+
+  static constexpr std::size_t own_block = detail::own_block<R>;
+
+  template <instruction_set Set, std::size_t N>
+  [[gnu::always_inline]] void block(result_type* to, local_type const* local, arriving_type const* arriving) const
+    requires(adds_bins<R> && Set >= instruction_set::avx2)
+  {
+    fold_block<N>(reduction, to, local, arriving);
+  }
 };
 
 /// The end of one element.
@@ -107,6 +123,15 @@ struct finish_one {
     requires accumulates_wide<R>
   {
     finish_wide<Set, N>(reduction, to, from, ranks);
+  }
+
+  static constexpr std::size_t own_block = detail::own_block<R>;
+
+  template <instruction_set Set, std::size_t N>
+  [[gnu::always_inline]] void block(typename R::value_type* to, operand_t<R, FromElement> const* from) const
+    requires(adds_bins<R> && Set >= instruction_set::avx2)
+  {
+    finish_block<N>(reduction, to, from);
   }
 };
 

@@ -27,9 +27,16 @@ template <class... T>
   return most;
 }
 
-/// Elements per block: a cache line.
-template <class... T>
-inline constexpr std::size_t block_elements = largest<T...>() < 64 ? 64 / largest<T...>() : 1;
+/// Elements per block: what the function says, or a cache line.
+template <class F, class... T>
+inline constexpr std::size_t block_elements = [] {
+  if constexpr (requires { F::own_block; }) {
+    if (F::own_block != 0) {
+      return std::size_t{F::own_block};
+    }
+  }
+  return largest<T...>() < 64 ? 64 / largest<T...>() : 1;
+}();
 
 template <std::size_t N>
 using constant = std::integral_constant<std::size_t, N>;
@@ -80,7 +87,7 @@ concept does_blocks = requires(F const& f, To* to, From const*... from) { f.temp
 
 template <instruction_set Set, class F, class To, class... From>
 [[gnu::always_inline]] inline void do_all(F const& f, std::size_t n, To* to, From const*... from) {
-  constexpr std::size_t block = block_elements<To, From...>;
+  constexpr std::size_t block = block_elements<F, To, From...>;
   std::size_t done = 0;
   if constexpr (does_blocks<Set, block, F, To, From...>) {
     for (; done + block <= n; done += block) {
@@ -116,18 +123,21 @@ inline constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
 template <instruction_set Set, class F, class To, class... From>
 [[gnu::target("avx2"), gnu::always_inline]] inline void do_streamed(F const& f, std::size_t n, To* to,
                                                                     From const*... from) {
-  constexpr std::size_t block = 64 / sizeof(To);
+  constexpr std::size_t line = 64 / sizeof(To);
+  constexpr std::size_t block = line > block_elements<F, To, From...> ? line : block_elements<F, To, From...>;
   std::size_t done = (0 - reinterpret_cast<std::uintptr_t>(to)) % 64 / sizeof(To);
   do_block(done, f, to, from...);
   for (; done + block <= n; done += block) {
-    alignas(64) std::byte line[64];
-    auto* const results = reinterpret_cast<To*>(line);
+    alignas(64) std::byte lines[block * sizeof(To)];
+    auto* const results = reinterpret_cast<To*>(lines);
     if constexpr (does_blocks<Set, block, F, To, From...>) {
       f.template block<Set, block>(results, (from + done)...);
     } else {
       do_block(constant<block>{}, f, results, (from + done)...);
     }
-    stream_line(line, to + done);
+    for (std::size_t i = 0; i < block; i += line) {
+      stream_line(results + i, to + done + i);
+    }
   }
   asm volatile("sfence" ::: "memory");  // whoever is told of the results sees them
   do_block(n - done, f, to + done, (from + done)...);
@@ -168,7 +178,7 @@ inline constexpr std::size_t short_bytes = 256;
 template <class F, class To, class... From>
 void run(F const f, std::size_t n, To* to, From const*... from) {
 #if defined(__x86_64__)
-  constexpr std::size_t block = block_elements<To, From...>;
+  constexpr std::size_t block = block_elements<F, To, From...>;
   constexpr bool own_way = does_blocks<instruction_set::avx2, block, F, To, From...>;
   if (n >= (own_way ? block : short_bytes / sizeof(To))) {
     instruction_set const set = instructions();

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string_view>
+
+namespace tutti {
+
+/// The sum of floating-point numbers, in a form in which addition is exactly associative and commutative: what the
+/// ranks of a reproducible_sum exchange. 16 bytes, for sums of float as well as of double.
+///
+/// Whole numbers instead of floating-point ones, cut at fixed places. The exponents of double are divided into bins of
+/// 27 bits, the same for everybody. A number lies in the bin of its leading bit, its tier; it is cut into three slices,
+/// the multiples of what the bin's and the next two bins' lowest bits are worth: each rounded to nearest, and
+/// what is then left forgotten. Slices depend on the number and on nothing else.
+///
+/// The accumulator of a set S of numbers is the highest tier in S, and, for its bin and the next two, the sum over
+/// S of the slices in that bin. A bin has a field of 40 bits and nothing is ever carried from one into another, so
+/// dropping the low bins of a sum, as a higher tier demands, is the same as summing without them. Hence
+/// accumulator(S + T) is a function of accumulator(S) and accumulator(T), and the same for all orders and groupings.
+/// That is the whole proof; it needs fields that do not overflow, which is so for up to `most` numbers, as a slice is
+/// at most 2^26 in size.
+///
+/// The other numbers are further tiers, which count: zeros lie below all bins and drop out when anything else comes,
+/// infinities and NaN above all, and everything else drops out. So a sum is -0 only if all were -0, NaN if there was
+/// a NaN or infinities of both signs, and infinite if there was one, or if the sum itself is too large.
+///
+/// Error: numbers of a tier have at least 53 bits before the last bin ends, so each number is rounded by at most 2^-54
+/// of the largest number in S, n of them by n times that. That is half of the bound of a sum in double in its best
+/// case, n 2^-53 times the sum of all sizes. Nothing at all is lost if a sum in double is exact in every order.
+///
+/// Source: J. Demmel, H. D. Nguyen, "Parallel Reproducible Summation", IEEE Transactions on Computers 64 (2015), and
+/// P. Ahrens, J. Demmel, H. D. Nguyen, "Algorithms for Efficient Reproducible Floating Point Summation", ACM TOMS 46
+/// (2020): bins at fixed places, of which as many as are wanted from the highest on are kept. There a bin is two
+/// floating-point numbers; here it is a field of an integer, as in superaccumulators (S. Collange, D. Defour,
+/// S. Graillat, R. Iakymchuk, "Numerical reproducibility for the parallel reduction on multi- and many-core
+/// architectures", Parallel Computing 49 (2015); R. M. Neal, "Fast exact summation using small and large
+/// superaccumulators", 2015), which keep all bins: 40 bytes for float, 270 for double. What travels is to be short.
+struct binned {
+  /// How many numbers an accumulator can hold. Beyond it fields overflow into each other, unnoticed.
+  static constexpr std::uint32_t most = (1U << 13) - 1;
+  static constexpr std::string_view element_name = "binned";
+
+  // The three fields are one integer in two's complement, of 120 bits: top * 2^80 + middle * 2^40 + last.
+  std::uint64_t low = 0;   // 63 bits of it: the sum of two has room for a carry
+  std::uint64_t high = 0;  // the other 57, and 7 of the tier
+
+  friend constexpr bool operator==(binned const&, binned const&) = default;
+};
+
+namespace detail {
+
+inline constexpr int bin_bits = 27;
+inline constexpr std::uint64_t tier_of_zeros = 0;
+inline constexpr std::uint64_t lowest_tier = 3;  // zeros drop out
+inline constexpr std::uint64_t tier_of_infinities = 127;
+
+inline constexpr std::uint64_t tier_mask = 127;
+inline constexpr std::uint64_t low_mask = (std::uint64_t{1} << 63) - 1;
+inline constexpr std::uint64_t field_mask = (std::uint64_t{1} << 40) - 1;
+inline constexpr std::uint64_t half_field = std::uint64_t{1} << 39;
+inline constexpr std::uint64_t bin_mask = (std::uint64_t{1} << bin_bits) - 1;
+
+// One in each of the fields.
+inline constexpr binned one_in_last{1, 0};
+inline constexpr binned one_in_middle{std::uint64_t{1} << 40, 0};
+inline constexpr binned one_in_top{0, std::uint64_t{1} << 24};
+
+[[nodiscard]] constexpr std::uint64_t tier(binned const& a) noexcept {
+  return a.high & tier_mask;
+}
+
+/// Arithmetic shift of a number in two's complement.
+[[nodiscard]] constexpr std::uint64_t shift_signed(std::uint64_t x, int by) noexcept {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(x) >> by);
+}
+
+/// An accumulator without its tier as the next tier sees it: the last field is dropped, not rounded away.
+[[nodiscard]] constexpr binned raised_by_one(binned const& a) noexcept {
+  std::uint64_t const sum = a.low + half_field;  // as fields are signed, the one before the last may have lent to it
+  std::uint64_t const high = a.high + (sum >> 63 << 7);
+  return {((sum & low_mask) >> 40) | ((high << 16) & low_mask), shift_signed(high, 40) & ~tier_mask};
+}
+
+}  // namespace detail
+
+/// The accumulator of the numbers of both.
+/// @pre they are at most binned::most
+[[nodiscard]] constexpr binned combine(binned const& a, binned const& b) noexcept {
+  using namespace detail;
+  bool const a_below = tier(a) < tier(b);
+  binned const upper{a_below ? b.low : a.low, a_below ? b.high : a.high};
+  binned const under{a_below ? a.low : b.low, a_below ? a.high : b.high};
+  std::uint64_t const distance = tier(upper) - tier(under);
+  binned const same{under.low, under.high & ~tier_mask};
+  binned const once = raised_by_one(same);
+  binned const twice = raised_by_one(once);
+  std::uint64_t const low = distance == 0 ? same.low : distance == 1 ? once.low : distance == 2 ? twice.low : 0;
+  std::uint64_t const high = distance == 0 ? same.high : distance == 1 ? once.high : distance == 2 ? twice.high : 0;
+  std::uint64_t const sum = upper.low + low;
+  return {sum & low_mask, upper.high + high + (sum >> 63 << 7)};
+}
+
+}  // namespace tutti

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/types.hpp>
+#include <tutti/reduction/binned.hpp>
+#include <tutti/reduction/concept.hpp>
+#include <tutti/reduction/number.hpp>
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+namespace tutti {
+
+namespace detail {
+
+/// x or -x, of an integer in two's complement. @param sign all bits, or none
+template <std::unsigned_integral U>
+[[nodiscard]] constexpr U negated_if(U sign, U x) noexcept {
+  return (x ^ sign) - sign;
+}
+
+/// Sign extension.
+[[nodiscard]] constexpr std::uint64_t widened(std::uint32_t x) noexcept {
+  return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(x)});
+}
+
+// Lifting and lowering have no branches, so that loops of them can be vectorised; lifting of floats as far as possible
+// in words of 32 bits. Subnormals are in the tier of the least normal number. Slices are rounded by size, so
+// those of -x are those of x with the other sign.
+
+// Both halves of the middle field: 23 bits in the low word, the others in the high one.
+inline constexpr std::uint32_t low_of_middle = 0x7fffff;
+inline constexpr std::uint32_t middle_bias = 1U << 26;
+
+/// The accumulator of a single number.
+[[nodiscard]] constexpr binned to_bins(float x) noexcept {
+  auto const bits = std::bit_cast<std::uint32_t>(x);
+  std::uint32_t const sign = 0U - (bits >> 31);
+  auto const size = static_cast<std::int32_t>(bits & 0x7fffffff);
+  std::uint32_t const exponent = bits >> 23 & 0xff;
+  // Exponents of float begin at 897 = 33 * 27 + 6 of double; divided by 27. What is left over says how many bits
+  // of the number are in its tier's bin; the leading one may be half of the bin's lowest, and is rounded up then.
+  std::uint32_t const from = (exponent == 0 ? 1 : exponent) + 5;
+  std::uint32_t const bin = from * 19 >> 9;
+  std::uint32_t const above = from - 27 * bin;
+  std::uint32_t const digits = (bits & 0x7fffff) | (exponent == 0 ? 0U : 0x800000U);
+  std::uint32_t const scaled = digits << 3;
+  std::uint32_t const top = (scaled + (middle_bias >> above)) >> (27 - above);
+  std::uint32_t const middle = (scaled - (top << (27 - above))) << above;  // 24 bits reach no further
+  std::uint32_t const biased = negated_if(sign, middle) + middle_bias;
+  std::uint32_t const end = (((biased >> 23) - (middle_bias >> 23)) << 7) + (3 + 33) + bin;
+
+  bool const is_zero = size == 0;
+  bool const is_beyond = size >= 0x7f800000;
+  bool const is_nan = size > 0x7f800000;
+  std::uint32_t const high = is_nan ? 0U : is_beyond ? ~sign & 1 : negated_if(sign, top);
+  std::uint32_t const tail = is_zero ? 0U : is_beyond ? static_cast<std::uint32_t>(tier_of_infinities) : end;
+  std::uint32_t const low = is_nan ? 0U : is_beyond ? sign & 0x100 : (biased & low_of_middle) << 8;
+  std::uint32_t const last = is_zero ? ~sign & 1 : is_nan ? 1U : 0U;
+  return {std::uint64_t{low} << 32 | last, (widened(high) << 24) + widened(tail)};
+}
+
+[[nodiscard]] constexpr binned to_bins(double x) noexcept {
+  auto const bits = std::bit_cast<std::uint64_t>(x);
+  std::uint64_t const sign = 0 - (bits >> 63);
+  std::uint64_t const exponent = bits >> 52 & 0x7ff;
+  std::uint64_t const fraction = bits & 0xfffffffffffff;
+  std::uint64_t const from = exponent == 0 ? 1 : exponent;
+  std::uint64_t const bin = from * 2428 >> 16;
+  std::uint64_t const above = from - 27 * bin;
+  std::uint64_t const digits = fraction | (exponent == 0 ? 0 : std::uint64_t{1} << 52);
+  std::uint64_t const half = (std::uint64_t{1} << 52) >> above;
+  std::uint64_t const top = (digits + half) >> (53 - above);
+  std::uint64_t const rest = digits - (top << (53 - above));  // from -half to half
+  std::uint64_t const middle = ((rest + half + (half >> 27)) >> (26 - above)) - middle_bias;
+  std::uint64_t const last = (rest - (middle << (26 - above))) << (above + 1);
+  std::uint64_t const biased = negated_if(sign, middle) + middle_bias;
+  std::uint64_t const low = ((biased & low_of_middle) << 40) + negated_if(sign, last);  // may be negative
+  std::uint64_t const high = (negated_if(sign, top) << 17) + (biased >> 23) - (middle_bias >> 23) - (low >> 63);
+
+  if (exponent == 0x7ff) {
+    binned const count = fraction != 0 ? one_in_last : sign != 0 ? one_in_middle : one_in_top;
+    return {count.low, count.high | tier_of_infinities};
+  }
+  if (digits == 0) {
+    return sign != 0 ? binned{} : one_in_last;
+  }
+  return {low & low_mask, high << 7 | (lowest_tier + bin)};
+}
+
+/// The sum in the fields of an accumulator as `top` 2^54 + `rest`, in units of its last bin; 0 <= rest < 2^54.
+struct two_parts {
+  std::uint64_t top;  ///< in two's complement, at most 2^40 in size
+  std::uint64_t rest;
+};
+
+[[nodiscard]] constexpr two_parts carried(binned const& a) noexcept {
+  // Fields plus half of their range are not negative and can be cut out.
+  std::uint64_t const sum = a.low + half_field;
+  std::uint64_t const low = sum & low_mask;
+  std::uint64_t const high =
+      ((a.high >> 7) + (sum >> 63) + (1U << 16) + (half_field << 17)) & (field_mask << 17 | 0x1ffff);
+  std::uint64_t const last = low & field_mask;
+  std::uint64_t const middle = (low >> 40 | (high & 0x1ffff) << 23) + (last >> bin_bits) - (half_field >> bin_bits);
+  std::uint64_t const top = (high >> 17) + (middle >> bin_bits) - (half_field >> bin_bits) - half_field;
+  return {top, (middle & bin_mask) << bin_bits | (last & bin_mask)};
+}
+
+/// An integer below 2^51 in size, exactly.
+[[nodiscard]] constexpr double small_integer(std::uint64_t x) noexcept {
+  return std::bit_cast<double>(0x4338000000000000 + x) - 6755399441055744.0;  // 1.5 * 2^52
+}
+
+[[nodiscard]] constexpr double power_of_two(std::uint64_t exponent) noexcept {
+  return std::bit_cast<double>((exponent + 1023) << 52);
+}
+
+/// log2 of what the last bit of the last bin is worth, for the tiers of numbers.
+[[nodiscard]] constexpr std::uint64_t unit_of(std::uint64_t tier) noexcept {
+  return 27 * (tier - lowest_tier) - 1076;
+}
+
+/// The sum that is counted, if one is: the bits of a double.
+struct counted_sum {
+  std::uint64_t bits;  ///< none, if it is not
+  std::uint64_t mask;  ///< all bits if it is not, or else none
+};
+
+[[nodiscard]] constexpr counted_sum counted(binned const& a) noexcept {
+  constexpr auto nan = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::quiet_NaN());
+  constexpr auto infinity = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::infinity());
+  constexpr std::uint64_t minus = std::uint64_t{1} << 63;
+  std::uint64_t const negative = (a.low & ~field_mask) | (a.high >> 7 & 0x1ffff);
+  std::uint64_t const positive = a.high >> 24;
+  std::uint64_t const one_kind = negative == 0 ? infinity : positive == 0 ? infinity | minus : nan;
+  std::uint64_t const beyond = (a.low & field_mask) == 0 ? one_kind : nan;
+  std::uint64_t const zero = a.low == 0 ? minus : 0;
+  std::uint64_t const bits = tier(a) == tier_of_infinities ? beyond : tier(a) == tier_of_zeros ? zero : 0;
+  std::uint64_t const mask = tier(a) == tier_of_infinities || tier(a) == tier_of_zeros ? 0 : ~std::uint64_t{0};
+  return {bits, mask};
+}
+
+/// The number that is nearest to the sum of an accumulator; of two, the even one.
+[[nodiscard]] constexpr float to_float(binned const& a) noexcept {
+  auto const [top, rest] = carried(a);
+  // Enough of the leading bits, the last of which is set if anything follows, round as all bits would: rounding to odd
+  // (S. Boldo, G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd",
+  // IEEE Transactions on Computers 57, 2008). 26 bits at least, and at most 51.
+  std::uint64_t const whole = (top << 54) + rest;
+  bool const is_medium = (top + (1U << 23)) >> 24 == 0;
+  std::uint64_t const medium = (top << 28) + (rest >> 26);
+  std::uint64_t const large = (top << 2) + (rest >> 52);
+  // A medium one is small if what comes before its last 51 bits is but a sign.
+  bool const is_small = is_medium && (medium + (1U << 25)) >> 26 == 0;
+  std::uint64_t const after = rest & (is_small ? 0 : is_medium ? 0x3ffffff : 0xfffffffffffff);
+  std::uint64_t const leading = is_small ? whole : is_medium ? medium : large;
+  std::uint64_t const dropped = is_small ? 0 : is_medium ? 26 : 52;
+  std::uint64_t const odd = leading | (after == 0 ? 0 : std::uint64_t{1});
+  // A sum below the normal range has no more digits than float, so that it is rounded once. Where the sum is counted
+  // zero is computed and not used: compilers would compute a number that is chosen or not by a branch.
+  auto const [bits, mask] = counted(a);
+  double const sum = small_integer(odd & mask) * power_of_two((unit_of(tier(a)) + dropped) & mask);
+  return static_cast<float>(std::bit_cast<double>(std::bit_cast<std::uint64_t>(sum) | bits));
+}
+
+[[nodiscard]] constexpr double to_double(binned const& a) noexcept {
+  auto const [top, rest] = carried(a);
+  // Two doubles of which only the sum is rounded. A large sum is cut below the bit that decides.
+  std::uint64_t const whole = (top << 54) + rest;
+  bool const is_small = (top + 2) >> 2 == 0;
+  std::uint64_t const odd = (rest & ~std::uint64_t{1}) | (rest & 1) << 1;
+  std::uint64_t const low = is_small ? whole & 0xffffffff : odd & bin_mask;
+  double const head = is_small ? small_integer(shift_signed(whole, 32)) * 0x1p32 : small_integer(top) * 0x1p54;
+  double const middle = is_small ? 0.0 : small_integer(odd >> bin_bits) * 0x1p27;
+  double const sum = head + (middle + small_integer(low));
+  // In two steps, as the first factor alone need not be a number. The second is exact, unless the sum is too large.
+  std::uint64_t const unit = unit_of(tier(a));
+  std::uint64_t const part = shift_signed(unit, 1);
+  double const scaled = sum * power_of_two(part) * power_of_two(unit - part);
+  auto const [bits, mask] = counted(a);
+  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(scaled) & mask) | bits);
+}
+
+}  // namespace detail
+
+/// What a reproducible_sum adds: numbers, or accumulators of numbers that were added elsewhere.
+template <class T>
+concept reproducible = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, binned>;
+
+/// Addition with the same bits for any number of ranks, in any order, over every topology, cut into any segments:
+/// associative, not just nearly. `binned` says how, from what source, and how exact it is: no less than a sum in
+/// double, rounded to T once, to nearest. Between ranks 16 bytes a number travel until a sum is complete.
+///
+///     tutti::allreduce sum{world, tutti::ring{}, tutti::reproducible_sum<float>{}};
+///
+/// The same for the same contributions, not for contributions that are sums of more or fewer themselves: whoever adds
+/// on each rank before ranks add up must add accumulators, reproducible_sum<tutti::binned>.
+///
+/// @pre all ranks together contribute at most binned::most numbers to one sum
+template <reproducible T>
+struct reproducible_sum {
+  using value_type = T;
+  using accumulator_type = binned;
+  static constexpr std::string_view name = "reproducible_sum";
+  static constexpr bool commutative = true;
+  static constexpr bool associative = true;
+  static constexpr bool symmetric = true;
+  static constexpr bool fuses = false;  // the products are exact
+
+  [[nodiscard]] static constexpr binned identity() noexcept { return {}; }
+  [[nodiscard]] static constexpr binned lift(T x) noexcept { return detail::to_bins(x); }
+  [[nodiscard]] static constexpr binned combine(binned const& a, binned const& b) noexcept {
+    return tutti::combine(a, b);
+  }
+  [[nodiscard]] static constexpr T lower(binned const& a, rank_type) noexcept {
+    if constexpr (std::same_as<T, float>) {
+      return detail::to_float(a);
+    } else {
+      return detail::to_double(a);
+    }
+  }
+};
+
+/// Of accumulators: what they hold is added, and stays exact.
+template <>
+struct reproducible_sum<binned> {
+  using value_type = binned;
+  using accumulator_type = binned;
+  static constexpr std::string_view name = "reproducible_sum";
+  static constexpr bool commutative = true;
+  static constexpr bool associative = true;
+  static constexpr bool symmetric = true;
+  static constexpr bool lifts = false;
+  static constexpr bool lowers = false;
+  static constexpr bool fuses = false;
+
+  [[nodiscard]] static constexpr binned identity() noexcept { return {}; }
+  [[nodiscard]] static constexpr binned lift(binned const& a) noexcept { return a; }
+  [[nodiscard]] static constexpr binned combine(binned const& a, binned const& b) noexcept {
+    return tutti::combine(a, b);
+  }
+  [[nodiscard]] static constexpr binned lower(binned const& a, rank_type) noexcept { return a; }
+};
+
+}  // namespace tutti
