@@ -30,6 +30,8 @@ BEGIN {
   # Virtual time has one transport: programs over it, and schedules that the engine runs over it.
   allow("simulate", "core communicator bootstrap transport/simulated")
   allow("simulate_schedule", "core collective topology/concept trace/no_trace transport/simulated")
+  # Survivors meet at doors whose places they have told each other over the world.
+  allow("regroup", "core communicator bootstrap collective")
   allow("progress_thread", "core communicator collective")
   # Folding spans is the same for every reduction; one edge is all the topology of send and recv; split
   # asks everybody's colour by a schedule of its own choice.

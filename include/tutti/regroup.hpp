@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/bootstrap/directory.hpp>
+#include <tutti/bootstrap/reunion.hpp>
+#include <tutti/collective/group_rendezvous.hpp>
+#include <tutti/communicator.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tutti {
+
+/// What makes a new world of those that are left when members of one are gone. To be made while all are well:
+///
+///     tutti::lifeline line{world};
+///     try {
+///       sum(gradients);
+///     } catch (tutti::error const&) {
+///       auto smaller = line.regroup();  // a communicator of its own
+///       ...
+///     }
+///
+/// It works for any transport, and after one fault for the next. Members go when their process ends, however it does,
+/// or when their lifeline does: a rank that gives up destroys it. Whoever got an error regroups; as all survivors do
+/// get one, all come, at the latest when their next operation fails. So the patience has to be longer than what a rank
+/// does between two operations.
+///
+/// Cost: one listening socket for each rank; making it, one exchange; regrouping, two connections per member to the
+/// host. Thread safety: one thread at a time.
+template <class Transport, class Trace = no_trace>
+class lifeline {
+ public:
+  using communicator_type = communicator<Transport, dynamic, Trace>;
+
+  /// Collective. @throws error
+  template <rank_type N>
+  explicit lifeline(communicator<Transport, N, Trace>& world, duration patience = join_timeout)
+      : settings_(world.settings()), host_(host_of(world.transport())), patience_(patience), reunion_(meet(world)) {}
+
+  /// Collective over those that are left; they are numbered anew, in the order that they had.
+  ///
+  /// Takes as long as the last one takes to come, and at most `patience` for that and for each further fault.
+  /// @throws error (failure::join) if so many members neither come nor are gone that they may have gone on without
+  ///         this one, or if they have
+  [[nodiscard]] communicator_type regroup() {
+    for (std::size_t left = reunion_.members().size();; --left) {
+      survivors all = reunion_.meet(patience_);
+      all.local_host(host_);
+      try {
+        return communicator_type(all, settings_);
+      } catch (error const&) {
+        if (left == 0) {  // each fault takes a member
+          throw;
+        }
+      }
+    }
+  }
+
+  /// Who is still in, by the ranks of the first world.
+  [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return reunion_.members(); }
+
+ private:
+  static std::string host_of(Transport const& transport) {
+    if constexpr (requires { transport.local_host(); }) {
+      return transport.local_host();
+    } else {
+      return "127.0.0.1";  // all are on this host
+    }
+  }
+
+  template <class World>
+  reunion meet(World& world) const {
+    descriptor door = net::listen(net::resolve(host_, 0).front());
+    std::vector<rank_type> everybody;
+    for (rank_type r = 0; r < world.size(); ++r) {
+      everybody.push_back(r);
+    }
+    group_rendezvous<World> all(world, std::move(everybody), world.rank());
+    packer mine;
+    mine.text(host_).number(net::local_address(door.get()).port()).text(draw_nonce());
+    std::vector<net::address> places;
+    std::string name;
+    for (std::string const& text : all.exchange(mine.take())) {
+      unpacker u(text);
+      std::string const host(u.text());
+      places.push_back(net::resolve(host, u.number_as<std::uint16_t>()).front());
+      name = name.empty() ? std::string(u.text()) : name;  // rank 0's
+    }
+    return {world.rank(), std::move(door), std::move(places), std::move(name)};
+  }
+
+  typename communicator_type::options settings_;
+  std::string host_;
+  duration patience_;
+  reunion reunion_;
+};
+
+template <class Transport, rank_type N, class Trace>
+lifeline(communicator<Transport, N, Trace>&) -> lifeline<Transport, Trace>;
+template <class Transport, rank_type N, class Trace>
+lifeline(communicator<Transport, N, Trace>&, duration) -> lifeline<Transport, Trace>;
+
+}  // namespace tutti

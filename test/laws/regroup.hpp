@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/regroup.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/ring.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <latch>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+/// What is left of a world when ranks go, and goes on. Each function runs a world and asserts, on the main thread, what
+/// its ranks report.
+namespace laws {
+
+using tutti::rank_type;
+
+/// Ends this rank without a word: the process, or what of a thread its world can see.
+template <class Transport>
+[[noreturn]] void die() {
+  if constexpr (!tutti::in_process<Transport>) {
+    ::kill(::getpid(), SIGKILL);
+  }
+  throw std::runtime_error("died");
+}
+
+/// Sums until somebody is missed. "": every sum was right, and an error said who.
+template <class World>
+std::string sum_until_a_fault(World& world, std::vector<rank_type> const& members, rank_type me,
+                              auto&& before_the_tenth) {
+  float expected = 0;
+  for (rank_type const r : members) {
+    expected += static_cast<float>(r + 1);
+  }
+  tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+  std::vector<float> v(3000);
+  try {
+    for (int turn = 0; turn != 20; ++turn) {
+      std::ranges::fill(v, static_cast<float>(me + 1));
+      auto pending = sum.start(v);
+      if (turn == 10) {
+        before_the_tenth();
+      }
+      pending.wait();
+      if (std::ranges::count(v, expected) != 3000) {
+        return "a sum of " + std::to_string(members.size()) + " ranks is wrong";
+      }
+    }
+  } catch (tutti::error const& e) {
+    return e.at_fault().empty() ? "nobody is blamed: " + std::string(e.what()) : "";
+  }
+  return "no fault";
+}
+
+/// Of n ranks some die in the middle of a sum; the others go on, of whom some die, and so on: `waves` says who. Those
+/// left at last have the numbers from 0 on in the order that they had, and their sums are right.
+template <class Transport>
+void those_that_are_left_go_on(rank_type n, std::vector<std::vector<rank_type>> const& waves) {
+  auto const results = tutti::spawn<Transport>(n, [&](auto& world) -> std::string {
+    rank_type const me = world.rank();
+    world.deadline(std::chrono::seconds(40));
+    tutti::lifeline line(world);
+    auto const die_in = [&](std::size_t wave) {
+      return [&waves, wave, me] {
+        if (std::ranges::count(waves[wave], me) != 0) {
+          die<Transport>();
+        }
+      };
+    };
+    std::string wrong = sum_until_a_fault(world, line.members(), me, die_in(0));
+    for (std::size_t wave = 1; wave <= waves.size() && wrong.empty(); ++wave) {
+      die_in(wave - 1)();  // if another one of this wave was faster
+      auto smaller = line.regroup();
+      auto const& left = line.members();
+      if (smaller.size() != left.size() || left[smaller.rank()] != me || !std::ranges::is_sorted(left)) {
+        return "the numbers are wrong";
+      }
+      wrong = wave == waves.size() ? sum_until_a_fault(smaller, left, me, [] {})
+                                   : sum_until_a_fault(smaller, left, me, die_in(wave));
+    }
+    return wrong;
+  });
+  for (rank_type r = 0; r != n; ++r) {
+    bool const dead = std::ranges::any_of(waves, [&](auto const& wave) { return std::ranges::count(wave, r) != 0; });
+    std::string const said = results[r] ? results[r].value() : results[r].failure().text;
+    BOOST_TEST(dead == !results[r].has_value(), "rank " << r << " of " << n << ": " << said);
+    BOOST_TEST((dead || said == "no fault"), "rank " << r << " of " << n << ": " << said);
+  }
+}
+
+/// The host of a reunion is killed when the others are on their way to it, or there.
+template <class Transport>
+void a_host_that_dies_is_followed_by_the_next(rank_type n) {
+  auto const results = tutti::spawn<Transport>(n, [&](auto& world) -> std::string {
+    rank_type const me = world.rank();
+    auto const host = static_cast<pid_t>(world.members()[1].pid);
+    tutti::lifeline line(world);
+    std::string const wrong = sum_until_a_fault(world, line.members(), me, [&] {
+      if (me == 0) {
+        die<Transport>();
+      }
+    });
+    if (me == n - 1) {  // without which the reunion would not end
+      ::kill(host, SIGKILL);
+    }
+    auto smaller = line.regroup();
+    return smaller.size() == n - 2 && wrong.empty() ? sum_until_a_fault(smaller, line.members(), me, [] {})
+                                                    : wrong + "?";
+  });
+  for (rank_type r = 0; r != n; ++r) {
+    std::string const said = results[r] ? results[r].value() : results[r].failure().text;
+    BOOST_TEST((r < 2 ? results[r].failure().signal == SIGKILL : said == "no fault"), "rank " << r << ": " << said);
+  }
+}
+
+/// Who does not come is left out, cannot come back, and does not go on alone.
+template <class Transport>
+  requires tutti::in_process<Transport>
+void who_is_late_is_left_out(rank_type n, rank_type late) {
+  std::latch done(n - 2);
+  std::latch given_up(1);
+  auto const results = tutti::spawn<Transport>(n, [&](auto& world) -> std::string {
+    rank_type const me = world.rank();
+    tutti::lifeline line(world, std::chrono::milliseconds(300));
+    std::string const wrong = sum_until_a_fault(world, line.members(), me, [&] {
+      if (me == n - 1) {
+        die<Transport>();
+      }
+    });
+    if (me == late) {
+      done.wait();
+      std::string said = "it went on";
+      try {
+        auto const alone = line.regroup();
+      } catch (tutti::error const& e) {
+        said = e.kind() == tutti::failure::join ? "no fault" : e.what();
+      }
+      given_up.count_down();
+      return said;
+    }
+    auto smaller = line.regroup();
+    std::string const end = sum_until_a_fault(smaller, line.members(), me, [] {});
+    done.count_down();
+    given_up.wait();  // with its door open: who has ended cannot have gone on
+    return smaller.size() == n - 2 ? wrong + end : "its world is of " + std::to_string(smaller.size());
+  });
+  for (rank_type r = 0; r + 1 != n; ++r) {
+    std::string const said = results[r] ? results[r].value() : results[r].failure().text;
+    BOOST_TEST(said == "no fault", "rank " << r << ": " << said);
+  }
+}
+
+}  // namespace laws

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE whole_regroup
+#include <laws/regroup.hpp>
+#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/shared_memory.hpp>
+#include <tutti/transport/tcp.hpp>
+
+#include <boost/mpl/list.hpp>
+
+using all_transports = boost::mpl::list<tutti::loopback, tutti::shared_memory, tutti::tcp>;
+using of_processes = boost::mpl::list<tutti::shared_memory, tutti::tcp>;
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(those_that_are_left_go_on, Transport, all_transports) {
+  laws::those_that_are_left_go_on<Transport>(4, {{1}});
+  laws::those_that_are_left_go_on<Transport>(8, {{1, 4, 6}});
+  laws::those_that_are_left_go_on<Transport>(4, {{0}});
+  laws::those_that_are_left_go_on<Transport>(2, {{0}});
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(one_fault_after_the_other, Transport, all_transports) {
+  laws::those_that_are_left_go_on<Transport>(5, {{0}, {1, 3}, {2}});
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_host_that_dies_is_followed_by_the_next, Transport, of_processes) {
+  laws::a_host_that_dies_is_followed_by_the_next<Transport>(5);
+}
+
+BOOST_AUTO_TEST_CASE(who_is_late_is_left_out) {
+  laws::who_is_late_is_left_out<tutti::loopback>(5, 2);
+  laws::who_is_late_is_left_out<tutti::loopback>(5, 0);
+}
