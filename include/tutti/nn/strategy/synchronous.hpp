@@ -2,15 +2,14 @@
 #pragma once
 
 #include <tutti/collective/allreduce.hpp>
-#include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/request.hpp>
 #include <tutti/core/expects.hpp>
 #include <tutti/nn/compression/conversion.hpp>
 #include <tutti/nn/strategy/concept.hpp>
 #include <tutti/nn/strategy/equal_replicas.hpp>
+#include <tutti/nn/strategy/meeting.hpp>
 #include <tutti/progress_thread.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/topology/binary_tree.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -18,7 +17,6 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 namespace tutti::nn {
@@ -42,11 +40,8 @@ enum class moved_on { between_layers, by_thread };
 ///
 /// With a reduction of half or bfloat16 the gradients travel in 16 bits: rounded before the sum, and by the sum as
 /// the reduction says. The numbers behind the gradients stay floats.
-///
-/// Topologies that have no broadcast leave it to a binary tree: it happens once.
 template <class Communicator, offers<op::allreduce> Topology, reduction Reduction = tutti::sum<float>>
 class synchronous : public equal_replicas {
-  using sharing = std::conditional_t<offers<Topology, op::broadcast>, Topology, binary_tree>;
   using sent_type = typename Reduction::value_type;
   static constexpr bool narrows = !std::same_as<sent_type, float>;
 
@@ -59,9 +54,7 @@ class synchronous : public equal_replicas {
   /// @pre the communicator outlives the strategy; with a thread it is the strategy's own
   explicit synchronous(Communicator& world, Topology topology = {}, std::size_t bucket = 0,
                        moved_on how = moved_on::between_layers, Reduction reduction = {}, std::size_t attached = 0)
-      : world_(world),
-        share_(world, sharing_for(topology)),
-        sum_(world, topology, tutti::sum<float>{}),
+      : all_(world, topology),
         sum_gradients_(world, topology, reduction),
         bucket_(bucket),
         attached_(narrows ? attached : 0) {
@@ -70,19 +63,19 @@ class synchronous : public equal_replicas {
     }
   }
 
-  [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
+  [[nodiscard]] rank_type rank() const noexcept { return all_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return all_.size(); }
 
   /// Cost: one broadcast.
   void share(std::span<float> numbers) {
     take_world();
-    share_(numbers, 0);
+    all_.share(numbers);
   }
 
   /// Cost: one allreduce.
   void sum(std::span<float> numbers) {
     take_world();
-    sum_(numbers);
+    all_.sum(numbers);
     lend_world();
   }
 
@@ -106,7 +99,7 @@ class synchronous : public equal_replicas {
   void completed(std::size_t first) {
     take_world();
     if (!behind_.empty() && first <= message_.size()) {
-      under_way_.push_back(sum_.start(behind_));
+      under_way_.push_back(all_.start_sum(behind_));
       behind_ = {};
     }
     if (waiting_ > first) {
@@ -116,7 +109,7 @@ class synchronous : public equal_replicas {
       }
     }
     if (!under_way_.empty()) {
-      world_.poll();
+      all_.world().poll();
     }
     lend_world();
   }
@@ -163,14 +156,6 @@ class synchronous : public equal_replicas {
     }
   }
 
-  static sharing sharing_for(Topology const& topology) {
-    if constexpr (offers<Topology, op::broadcast>) {
-      return topology;
-    } else {
-      return {};
-    }
-  }
-
   /// Gradients as they travel.
   [[nodiscard]] std::span<sent_type> made_ready(std::size_t first, std::size_t n) {
     if constexpr (narrows) {
@@ -198,9 +183,7 @@ class synchronous : public equal_replicas {
     return waiting_ - std::min(waiting_, most);
   }
 
-  Communicator& world_;
-  broadcast<Communicator, sharing> share_;
-  allreduce<Communicator, Topology, tutti::sum<float>> sum_;
+  meeting<Communicator, Topology> all_;
   allreduce<Communicator, Topology, Reduction> sum_gradients_;
   std::size_t bucket_;
   std::size_t attached_;

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/random.hpp>
+#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/strategy/local_sgd.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn {
+
+/// Federated averaging: in each round some ranks, the clients, train by themselves on images that never leave
+/// them, and then all weights become the mean of theirs, by the images that each trained on. (McMahan, Moore,
+/// Ramage, Hampson, Agüera y Arcas, "Communication-efficient learning of deep networks from decentralized data",
+/// AISTATS 2017, algorithm 1)
+///
+/// The clients of a round are a function of the seed and the round, so all ranks know them without talking. Who
+/// is not one computes nothing; it passes on what the topology has it pass on, and has the new weights
+/// after the round. With `star`, rank 0 is the server.
+///
+/// A round is as long as its slowest client: nobody leaves before the mean is made. As in `local_sgd`, what an
+/// optimizer remembers stays its rank's own, here over rounds in which it was no client; the paper's clients
+/// use none. Who has a step without images makes none.
+///
+/// Memory: as `local_sgd`. Cost: one allreduce of the weights per round.
+template <class Communicator, offers<op::allreduce> Topology>
+class federated {
+ public:
+  /// What a round is, the same on all ranks.
+  struct rounds {
+    std::size_t steps = 1;       ///< for E local epochs, E times the steps of an epoch
+    double participation = 1.0;  ///< share of the ranks that are clients; at least one is
+    std::uint64_t seed = 0;      ///< says who
+  };
+
+  /// @pre the communicator outlives the strategy; 0 <= participation <= 1
+  federated(Communicator& world, Topology topology, rounds asked)
+      : local_(world, topology, asked.steps), seed_(asked.seed), order_(world.size()) {
+    expects(asked.participation >= 0 && asked.participation <= 1,
+            "federated: the share of ranks that take part in a round lies between 0 and 1");
+    auto const wanted = std::lround(asked.participation * static_cast<double>(world.size()));
+    clients_ = std::max(static_cast<std::size_t>(wanted), std::size_t{1});
+    choose();
+  }
+
+  [[nodiscard]] rank_type rank() const noexcept { return local_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return local_.size(); }
+  [[nodiscard]] static constexpr bool equal() noexcept { return false; }
+  [[nodiscard]] bool takes_part() const noexcept { return std::ranges::count(clients(), rank()) != 0; }
+  /// Of this round, in no order.
+  [[nodiscard]] std::span<rank_type const> clients() const noexcept { return std::span(order_).first(clients_); }
+
+  void share(std::span<float> numbers) { local_.share(numbers); }
+  void sum(std::span<float> numbers) { local_.sum(numbers); }
+  static constexpr void begin(std::span<float>) noexcept {}
+  static constexpr void completed(std::size_t) noexcept {}
+
+  score_of step(turn auto& now) {
+    auto const whose = local_.step(now);
+    if (local_.steps_apart() == 0) {
+      ++round_;
+      choose();
+    }
+    return whose;
+  }
+  void unite(std::span<float> weights) { local_.unite(weights); }
+  void resume(std::span<float> weights) { local_.resume(weights); }
+
+ private:
+  /// The first ranks of a permutation. (Durstenfeld 1964, as far as needed)
+  void choose() noexcept {
+    std::iota(order_.begin(), order_.end(), rank_type{0});
+    random_sequence random(~seed_, round_);  // not the sequences of weights and samples
+    for (std::size_t i = 0; i != clients_; ++i) {
+      std::swap(order_[i], order_[i + random.below(static_cast<std::uint32_t>(order_.size() - i))]);
+    }
+  }
+
+  local_sgd<Communicator, Topology> local_;
+  std::uint64_t seed_;
+  std::uint64_t round_ = 0;
+  std::size_t clients_ = 0;
+  std::vector<rank_type> order_;
+};
+
+}  // namespace tutti::nn

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/request.hpp>
+#include <tutti/collective/send_recv.hpp>
+#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/strategy/meeting.hpp>
+#include <tutti/nn/strategy/neighbourhood.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tutti::nn {
+
+/// Decentralised training: every rank follows the mean gradient of its own images and moves its weights towards
+/// those of a few neighbours. Nobody waits for all.
+///
+/// After each step a rank begins an *exchange*: it sends its weights as they are, and receives those of its
+/// neighbours as they are after the same step. Both travel while the next gradient is computed. When an exchange is
+/// settled, the rank adds to its weights, for each neighbour, c (theirs - its own), where both are what was
+/// exchanged. So the whole of all weights is kept however late each rank settles it: their mean follows the
+/// mean of the gradients.
+///
+/// With staleness 0 a rank waits, after each step, for the exchange begun before it: this is D-PSGD, x' = W x - rate
+/// g(x) with W doubly stochastic (Lian, Zhang, Zhang, Hsieh, Zhang, Liu, "Can decentralized algorithms outperform
+/// centralized algorithms?", NeurIPS 2017). With staleness s it settles what has arrived, and waits only for
+/// exchanges that are more than s steps old: a rank is at most s + 1 steps ahead of those it hears from. Averaging by
+/// pairs without waiting for the others is AD-PSGD's (Lian, Zhang, Zhang, Liu, "Asynchronous decentralized parallel
+/// stochastic gradient descent", ICML 2018), which bounds staleness in its proof where this waits.
+///
+/// What comes late overshoots, hence c is that of the graph divided by s + 1. A difference between ranks that each
+/// step changes by -l times what it was s steps before dies out only if l < 2 sin(pi / (4 s + 2)) (Levin, May, "A
+/// note on difference-delay equations", 1976), and l is up to 4/3 in a ring before that division.
+///
+/// All ranks count alike, whatever the number of their images. What an optimizer remembers stays its rank's
+/// own. Loss and accuracy are this rank's.
+///
+/// Memory: for each of s + 1 exchanges, the weights and those of each neighbour. Cost per step: a message as
+/// long as the weights to each neighbour and one from each, and one pass over them.
+template <class Communicator, offers<op::allreduce> Topology>
+class gossip {
+ public:
+  /// @param topology for what all do together: initial weights, and the mean of all for tests
+  /// @param graph, staleness the same on all ranks
+  /// @pre the communicator outlives the strategy
+  explicit gossip(Communicator& world, Topology topology = {}, neighbours graph = neighbours::ring,
+                  std::size_t staleness = 0)
+      : all_(world, topology),
+        give_(world),
+        take_(world),
+        around_(graph, world.rank(), world.size()),
+        exchanges_(staleness + 1),
+        pull_(around_.weight() / static_cast<float>(staleness + 1)) {}
+
+  [[nodiscard]] rank_type rank() const noexcept { return all_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return all_.size(); }
+  [[nodiscard]] static constexpr bool equal() noexcept { return false; }
+  [[nodiscard]] static constexpr bool takes_part() noexcept { return true; }
+
+  void share(std::span<float> numbers) { all_.share(numbers); }
+  void sum(std::span<float> numbers) { all_.sum(numbers); }
+  static constexpr void begin(std::span<float>) noexcept {}
+  /// Moves exchanges on.
+  void completed(std::size_t) { all_.world().poll(); }
+
+  /// @throws error if an exchange has failed
+  score_of step(turn auto& now) {
+    now.update_alone();
+    auto const weights = now.parameters();
+    while (settled_ != begun_ && (begun_ - settled_ == exchanges_.size() || oldest().arrived())) {
+      settle(weights);
+    }
+    begin_exchange(weights);
+    return score_of::this_rank;
+  }
+
+  /// Settles all exchanges. Cost: one allreduce of the weights.
+  void unite(std::span<float> weights) {
+    while (settled_ != begun_) {
+      settle(weights);
+    }
+    for (auto& one : exchanges_) {
+      one.wait_for_readers();
+    }
+    own_.assign(weights.begin(), weights.end());
+    all_.sum(weights);
+    std::ranges::for_each(weights, [n = static_cast<float>(size())](float& weight) { weight /= n; });
+  }
+  void resume(std::span<float> weights) { std::ranges::copy(own_, weights.begin()); }
+
+ private:
+  struct exchange {
+    [[nodiscard]] bool arrived() {
+      return std::ranges::all_of(receiving, [](request& one) { return one.test(); });
+    }
+    void wait() {
+      std::ranges::for_each(receiving, [](request& one) { one.wait(); });
+    }
+    void wait_for_readers() {
+      std::ranges::for_each(sending, [](request& one) { one.wait(); });
+    }
+
+    // Requests end before what they read and write.
+    std::vector<float> own;
+    std::array<std::vector<float>, neighbourhood::most> theirs;
+    std::array<request, neighbourhood::most> sending;
+    std::array<request, neighbourhood::most> receiving;
+  };
+
+  [[nodiscard]] exchange& oldest() noexcept { return exchanges_[settled_ % exchanges_.size()]; }
+
+  void begin_exchange(std::span<float const> weights) {
+    auto& next = exchanges_[begun_ % exchanges_.size()];
+    next.wait_for_readers();
+    next.own.assign(weights.begin(), weights.end());
+    for (std::size_t i = 0; i != around_.count(); ++i) {
+      next.theirs[i].resize(weights.size());
+      next.receiving[i] = take_.start(next.theirs[i], around_.source(i, begun_));
+      next.sending[i] = give_.start(next.own, around_.target(i, begun_));
+    }
+    ++begun_;
+  }
+
+  void settle(std::span<float> weights) {
+    auto& one = oldest();
+    one.wait();
+    for (std::size_t i = 0; i != around_.count(); ++i) {
+      float* const w = weights.data();
+      float const* const mine = one.own.data();
+      float const* const other = one.theirs[i].data();
+      for (std::size_t k = 0; k != weights.size(); ++k) {
+        w[k] += pull_ * (other[k] - mine[k]);
+      }
+    }
+    ++settled_;
+  }
+
+  meeting<Communicator, Topology> all_;
+  tutti::send<Communicator> give_;
+  tutti::recv<Communicator> take_;
+  neighbourhood around_;
+  std::vector<exchange> exchanges_;  // used in turn
+  float pull_;                       // towards each neighbour
+  std::uint64_t begun_ = 0;
+  std::uint64_t settled_ = 0;
+  std::vector<float> own_;  // the weights, while they are united
+};
+
+}  // namespace tutti::nn

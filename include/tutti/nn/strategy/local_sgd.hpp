@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/strategy/meeting.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tutti::nn {
+
+/// Local SGD: every rank follows the mean gradient of its own images, and every so many steps all weights become
+/// their mean. (McDonald, Hall, Mann, "Distributed training strategies for the structured perceptron", NAACL 2010;
+/// Stich, "Local SGD converges fast and communicates little", ICLR 2019; Lin, Stich, Patel, Jaggi, "Don't use
+/// large mini-batches, use local SGD", ICLR 2020)
+///
+/// In the mean a rank weighs as many images as it has seen since the last one, so unequal parts of a batch
+/// count as they do in synchronous training: with a mean after every step, and an optimizer without momentum,
+/// the two are the same up to rounding.
+///
+/// What an optimizer remembers stays its rank's own: velocities are not averaged. Loss and accuracy are those of
+/// all ranks at steps that end with a mean, else this rank's.
+///
+/// Memory: two vectors more, as long as the weights. Cost: one allreduce of the weights every so many steps.
+template <class Communicator, offers<op::allreduce> Topology>
+class local_sgd {
+ public:
+  /// @param every so many steps, the same number on all ranks
+  /// @pre the communicator outlives the strategy
+  explicit local_sgd(Communicator& world, Topology topology = {}, std::size_t every = 1)
+      : all_(world, topology), every_(every) {
+    expects(every > 0, "local_sgd: weights are averaged after at least one step");
+  }
+
+  [[nodiscard]] rank_type rank() const noexcept { return all_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return all_.size(); }
+  [[nodiscard]] bool equal() const noexcept { return every_ == 1; }
+  [[nodiscard]] static constexpr bool takes_part() noexcept { return true; }
+  /// Steps since weights were last the same everywhere.
+  [[nodiscard]] std::size_t steps_apart() const noexcept { return steps_; }
+
+  void share(std::span<float> numbers) {
+    all_.share(numbers);
+    steps_ = 0;
+    images_ = 0;
+  }
+  void sum(std::span<float> numbers) { all_.sum(numbers); }
+  static constexpr void begin(std::span<float>) noexcept {}
+  static constexpr void completed(std::size_t) noexcept {}
+
+  score_of step(turn auto& now) {
+    now.update_alone();
+    images_ += now.samples();
+    if (++steps_ != every_) {
+      return score_of::this_rank;
+    }
+    auto const weights = now.parameters();
+    bool const scored = average(weights, now.message().subspan(weights.size()), now.samples());
+    steps_ = 0;
+    images_ = 0;
+    return scored ? score_of::all_ranks : score_of::this_rank;
+  }
+
+  /// Cost: one allreduce of the weights, unless they are the same.
+  void unite(std::span<float> weights) {
+    if (steps_ != 0) {
+      own_.assign(weights.begin(), weights.end());
+      average(weights, {}, 0);
+    }
+  }
+  void resume(std::span<float> weights) {
+    if (steps_ != 0) {
+      std::ranges::copy(own_, weights.begin());
+    }
+  }
+
+ private:
+  /// Replaces the weights by their mean, by images since the last one, and the score by its mean, by the images
+  /// of this step. @returns whether there were any
+  bool average(std::span<float> weights, std::span<float> score, std::size_t images_of_score) {
+    mean_.resize(weights.size() + score.size() + 2);
+    auto const sums = std::span(mean_).first(weights.size());
+    auto const scores = std::span(mean_).subspan(weights.size(), score.size());
+    float& images = mean_[mean_.size() - 2];
+    float& scored = mean_.back();
+    images = static_cast<float>(images_);
+    scored = static_cast<float>(images_of_score);
+    weigh(weights, images, sums);
+    weigh(score, scored, scores);
+    all_.sum(mean_);
+    if (images > 0) {
+      divide(sums, images, weights);
+    }
+    if (scored > 0) {
+      divide(scores, scored, score);
+    }
+    return scored > 0;
+  }
+
+  /// What weighs nothing may be no number.
+  static void weigh(std::span<float const> values, float weight, std::span<float> products) noexcept {
+    std::ranges::transform(values, products.begin(),
+                           [weight](float value) { return weight > 0 ? weight * value : 0.0F; });
+  }
+  static void divide(std::span<float const> sums, float weight, std::span<float> means) noexcept {
+    std::ranges::transform(sums, means.begin(), [weight](float sum) { return sum / weight; });
+  }
+
+  meeting<Communicator, Topology> all_;
+  std::size_t every_;
+  std::size_t steps_ = 0;    // since the last mean
+  std::size_t images_ = 0;   // of this rank, since the last mean
+  std::vector<float> mean_;  // weights, score, and by what they are weighed, on their way through a sum
+  std::vector<float> own_;   // the weights, while they are united
+};
+
+}  // namespace tutti::nn

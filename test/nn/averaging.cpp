@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_averaging
+#include <nn/plain_turn.hpp>
+#include <nn/synchronous_laws.hpp>
+#include <support/counted_new.hpp>
+#include <tutti/nn/strategy/federated.hpp>
+#include <tutti/nn/strategy/gossip.hpp>
+#include <tutti/nn/strategy/local_sgd.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/topology/star.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace nn = tutti::nn;
+using support::plain_turn;
+using support::random_numbers;
+
+namespace {
+
+constexpr std::size_t numbers = 101;
+
+/// What f makes of a communicator, on all ranks.
+template <class F>
+auto on_all(tutti::rank_type size, F f) {
+  auto results = tutti::spawn<tutti::loopback>(size, f);
+  std::vector<std::decay_t<decltype(results[0].value())>> all;
+  for (auto& one : results) {
+    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
+    all.push_back(std::move(one).value());
+  }
+  return all;
+}
+
+/// Weights as they are after each step, one after the other, of ranks that have `images(rank, step)` images.
+template <class MakeStrategy, class Images>
+std::vector<std::vector<float>> weights_after_steps(tutti::rank_type size, std::size_t steps, MakeStrategy make,
+                                                    Images images) {
+  return on_all(size, [=](auto& world) {
+    auto strategy = make(world);
+    auto weights = random_numbers(numbers, 1, world.rank());  // share makes them equal
+    strategy.share(weights);
+    std::vector<float> seen;
+    for (std::size_t step = 0; step != steps; ++step) {
+      std::size_t const own = strategy.takes_part() ? images(world.rank(), step) : 0;
+      plain_turn now{weights, random_numbers(numbers + 2, 2 + world.rank(), step), own, 0.1F};
+      strategy.step(now);
+      seen.insert(seen.end(), weights.begin(), weights.end());
+    }
+    return seen;
+  });
+}
+
+std::span<float const> after(std::vector<float> const& rank, std::size_t step) {
+  return std::span(rank).subspan(step * numbers, numbers);
+}
+
+nn::settings plain_settings() {
+  auto asked = laws::training_settings();
+  asked.momentum = 0;
+  return asked;
+}
+
+nn::replica replica_of(tutti::rank_type rank, tutti::rank_type size, nn::settings const& asked) {
+  nn::set_threads(1);
+  auto const& data = laws::training_data();
+  return nn::replica(
+      nn::model<float>(nn::mlp<float>(784, laws::hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+      data.training, data.test, asked, rank, size);
+}
+
+/// The losses of all steps, then the weights.
+template <class MakeStrategy>
+std::vector<std::vector<float>> trainings(tutti::rank_type size, nn::settings const& asked, MakeStrategy make) {
+  (void)laws::training_data();
+  return on_all(size, [&](auto& world) {
+    auto model = replica_of(world.rank(), world.size(), asked);
+    auto strategy = make(world);
+    nn::history seen;
+    nn::train(model, strategy, seen);
+    std::vector<float> result;
+    for (auto const& step : seen.steps) {
+      result.push_back(step.loss);
+    }
+    result.insert(result.end(), model.parameters().begin(), model.parameters().end());
+    return result;
+  });
+}
+
+double farthest(std::vector<float> const& a, std::vector<float> const& b) {
+  double most = a.size() == b.size() ? 0 : std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i != std::min(a.size(), b.size()); ++i) {
+    most = std::max(most, std::abs(double{a[i]} - double{b[i]}));
+  }
+  return most;
+}
+
+auto const synchronous = [](auto& world) { return nn::synchronous(world, tutti::ring{}); };
+
+auto local_every(std::size_t every) {
+  return [=](auto& world) { return nn::local_sgd(world, tutti::binary_tree{}, every); };
+}
+
+auto in_rounds(std::size_t steps, double participation) {
+  return [=](auto& world) { return nn::federated(world, tutti::star{}, {steps, participation, 7}); };
+}
+
+}  // namespace
+
+// The last batch, of 11 images, divides among 3 ranks no better than one of 32.
+BOOST_AUTO_TEST_CASE(averaging_after_every_step_is_synchronous_training_up_to_rounding) {
+  auto const one = trainings(3, plain_settings(), synchronous);
+  auto const other = trainings(3, plain_settings(), local_every(1));
+  for (std::size_t r = 0; r != 3; ++r) {
+    BOOST_TEST(farthest(other[r], one[0]) < 2e-5);
+    BOOST_TEST(bool(other[r] == other[0]));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(replicas_are_equal_bit_for_bit_after_each_mean_and_differ_between) {
+  auto const images = [](tutti::rank_type rank, std::size_t step) { return rank + step % 2; };
+  auto const all = weights_after_steps(3, 8, local_every(3), images);
+  for (std::size_t step = 0; step != 8; ++step) {
+    for (std::size_t r = 1; r != 3; ++r) {
+      bool const met = step == 2 || step == 5;
+      BOOST_TEST(std::ranges::equal(after(all[r], step), after(all[0], step)) == met, "step " << step);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_weigh_as_many_images_as_they_have_seen_since_they_met) {
+  auto const images = [](tutti::rank_type rank, std::size_t step) { return rank * (step + 1); };  // rank 0 has none
+  auto const all = weights_after_steps(3, 4, local_every(2), images);
+  for (std::size_t const step : {1U, 3U}) {
+    for (std::size_t i = 0; i != numbers; ++i) {
+      double weight = 0;
+      double sum = 0;
+      for (tutti::rank_type r = 0; r != 3; ++r) {
+        double const own = static_cast<double>(images(r, step - 1) + images(r, step));
+        double const before{after(all[r], step - 1)[i]};
+        double const g{random_numbers(numbers + 2, 2 + r, step)[i]};
+        weight += own;
+        sum += own * (before - (r == 0 ? 0 : 0.1 * g));
+      }
+      BOOST_TEST(std::abs(double{after(all[0], step)[i]} - sum / weight) < 1e-6);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(united_replicas_have_equal_bits_and_resume_with_their_own) {
+  auto const all = on_all(3, [](auto& world) {
+    nn::local_sgd strategy(world, tutti::ring{}, 5);
+    auto weights = random_numbers(numbers, 1, 0);
+    strategy.share(weights);
+    plain_turn now{weights, random_numbers(numbers + 2, 2, world.rank())};
+    strategy.step(now);
+    auto const own = weights;
+    strategy.unite(weights);
+    auto united = weights;
+    strategy.resume(weights);
+    united.push_back(weights == own ? 1.0F : 0.0F);
+    return united;
+  });
+  BOOST_TEST(bool(all[0] == all[1]));
+  BOOST_TEST(bool(all[0] == all[2]));
+  BOOST_TEST(all[0].back() == 1.0F);
+}
+
+BOOST_AUTO_TEST_CASE(training_ends_with_equal_weights_and_shows_the_loss_of_all_ranks) {
+  for (std::size_t const every : {4U, 1000U}) {
+    (void)laws::training_data();
+    auto const all = on_all(3, [=](auto& world) {
+      auto model = laws::training_replica(world.rank(), world.size());
+      nn::local_sgd strategy(world, tutti::ring{}, every);
+      nn::history seen;
+      nn::train(model, strategy, seen);
+      std::vector<float> result(model.parameters().begin(), model.parameters().end());
+      for (auto const& epoch : seen.epochs) {
+        result.push_back(static_cast<float>(epoch.images));
+        result.push_back(static_cast<float>(epoch.training_loss));
+      }
+      return result;
+    });
+    BOOST_TEST(bool(all[0] == all[1]));
+    BOOST_TEST(bool(all[0] == all[2]));
+    auto const figures = all[0].end() - 4;
+    BOOST_TEST(figures[0] == static_cast<float>(laws::training_images));
+    BOOST_TEST(figures[3] < figures[1]);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(steps_do_not_allocate_in_the_steady_state) {
+  auto const all = on_all(3, [](auto& world) {
+    nn::local_sgd strategy(world, tutti::ring{}, 2);
+    auto weights = random_numbers(numbers, 1, 0);
+    plain_turn now{weights, random_numbers(numbers + 2, 2, world.rank())};
+    long before = 0;
+    for (int step = 0; step != 20; ++step) {
+      before = step == 10 ? support::allocations_of_this_thread : before;
+      strategy.step(now);
+    }
+    return support::allocations_of_this_thread - before;
+  });
+  for (long const allocations : all) {
+    BOOST_TEST(allocations == 0);
+  }
+}
+
+namespace {
+
+/// One rank's weights become no numbers at its third step.
+template <class Strategy>
+struct spoiled : Strategy {
+  using Strategy::Strategy;
+
+  nn::score_of step(nn::turn auto& now) {
+    auto const whose = Strategy::step(now);
+    if (++steps == 3 && this->rank() == 1) {
+      std::ranges::fill(now.parameters(), std::nanf(""));
+    }
+    return whose;
+  }
+
+  int steps = 0;
+};
+
+template <class Strategy>
+std::vector<std::string> ends_of(auto... asked) {
+  (void)laws::training_data();
+  return on_all(3, [=](auto& world) {
+    auto model = laws::training_replica(world.rank(), world.size());
+    spoiled<Strategy> strategy(world, tutti::ring{}, asked...);
+    try {
+      nn::train(model, strategy);
+    } catch (nn::diverged const& e) {
+      return std::string(e.what()).substr(0, 33);
+    }
+    return std::string("no divergence");
+  });
+}
+
+using members = tutti::communicator<tutti::loopback>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(all_ranks_hear_of_a_divergence_when_they_meet) {
+  for (auto const& end : ends_of<nn::local_sgd<members, tutti::ring>>(4U)) {
+    BOOST_TEST(end == "the loss of step 3 is not finite:");
+  }
+  for (auto const& end : ends_of<nn::gossip<members, tutti::ring>>()) {
+    BOOST_TEST(end == "the loss of epoch 1 is not finite");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(all_ranks_know_the_clients_of_a_round_and_all_are_clients_at_times) {
+  auto const all = on_all(5, [](auto& world) {
+    nn::federated strategy(world, tutti::star{}, {2, 0.4, 7});
+    auto weights = random_numbers(numbers, 1, 0);
+    strategy.share(weights);
+    std::vector<tutti::rank_type> seen;
+    for (std::size_t step = 0; step != 40; ++step) {
+      seen.insert(seen.end(), strategy.clients().begin(), strategy.clients().end());
+      plain_turn now{weights, random_numbers(numbers + 2, 2, world.rank()), strategy.takes_part() ? 1U : 0U};
+      strategy.step(now);
+    }
+    return seen;
+  });
+  for (auto const& one : all) {
+    BOOST_TEST(bool(one == all[0]));
+  }
+  BOOST_TEST(std::set(all[0].begin(), all[0].end()).size() == 5U);
+  bool always_the_same = true;
+  for (std::size_t step = 0; step != 40; step += 2) {
+    std::span<tutti::rank_type const> const clients(all[0].data() + 2 * step, 2);
+    BOOST_TEST(clients[0] != clients[1]);
+    BOOST_TEST(std::ranges::equal(clients, std::span(all[0]).subspan(2 * step + 2, 2)));  // for two steps
+    always_the_same = always_the_same && std::ranges::equal(clients, std::span(all[0]).first(2));
+  }
+  BOOST_TEST(!always_the_same);
+}
+
+BOOST_AUTO_TEST_CASE(only_clients_move_the_weights_and_all_have_them_after_the_round) {
+  auto const images = [](tutti::rank_type rank, std::size_t) { return rank + 1; };
+  auto const all = weights_after_steps(4, 6, in_rounds(2, 0.5), images);
+  auto const rounds = on_all(4, [](auto& world) {  // who should have been
+    nn::federated strategy(world, tutti::star{}, {1, 0.5, 7});
+    auto weights = random_numbers(numbers, 1, 0);
+    std::vector<tutti::rank_type> seen;
+    for (std::size_t round = 0; round != 3; ++round) {
+      seen.insert(seen.end(), strategy.clients().begin(), strategy.clients().end());
+      plain_turn now{weights, random_numbers(numbers + 2, 2, world.rank()), 1};
+      strategy.step(now);
+    }
+    return seen;
+  });
+  for (std::size_t round = 0; round != 3; ++round) {
+    auto const clients = std::span(rounds[0]).subspan(2 * round, 2);
+    std::vector<double> expected(numbers);
+    double weight = 0;
+    for (tutti::rank_type r = 0; r != 4; ++r) {
+      bool const client = std::ranges::count(clients, r) != 0;
+      auto const begin = round == 0
+                             ? random_numbers(numbers, 1, 0)
+                             : std::vector(after(all[r], 2 * round - 1).begin(), after(all[r], 2 * round - 1).end());
+      BOOST_TEST(std::ranges::equal(begin, after(all[r], 2 * round)) != client);
+      BOOST_TEST(std::ranges::equal(after(all[r], 2 * round + 1), after(all[0], 2 * round + 1)));
+      if (client) {
+        double const own = r + 1.0;
+        weight += own;
+        auto const g = random_numbers(numbers + 2, 2 + r, 2 * round + 1);
+        for (std::size_t i = 0; i != numbers; ++i) {
+          expected[i] += own * (double{after(all[r], 2 * round)[i]} - 0.1 * double{g[i]});
+        }
+      }
+    }
+    for (std::size_t i = 0; i != numbers; ++i) {
+      BOOST_TEST(std::abs(double{after(all[0], 2 * round + 1)[i]} - expected[i] / weight) < 1e-6);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_round_of_one_step_with_everybody_is_one_step_with_a_large_batch) {
+  auto const one = trainings(3, plain_settings(), synchronous);
+  auto const other = trainings(3, plain_settings(), in_rounds(1, 1));
+  for (std::size_t r = 0; r != 3; ++r) {
+    BOOST_TEST(farthest(other[r], one[0]) < 2e-5);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_that_sit_out_compute_nothing_and_training_learns) {
+  (void)laws::training_data();
+  auto const all = on_all(4, [](auto& world) {
+    auto asked = laws::training_settings();
+    asked.epochs = 4;
+    auto model = replica_of(world.rank(), world.size(), asked);
+    nn::federated strategy(world, tutti::star{}, {7, 0.5, 3});  // a round is an epoch
+    nn::history seen;
+    nn::train(model, strategy, seen);
+    std::vector<float> result;
+    for (auto const& epoch : seen.epochs) {
+      result.push_back(static_cast<float>(epoch.images));
+      result.push_back(static_cast<float>(epoch.training_loss));
+    }
+    return result;
+  });
+  for (std::size_t epoch = 0; epoch != 4; ++epoch) {
+    BOOST_TEST(all[0][2 * epoch] > 0.4F * laws::training_images);
+    BOOST_TEST(all[0][2 * epoch] < 0.6F * laws::training_images);
+  }
+  BOOST_TEST(all[0][7] < 0.97F * all[0][1]);
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_gossip
+#include <nn/plain_turn.hpp>
+#include <nn/synchronous_laws.hpp>
+#include <support/counted_new.hpp>
+#include <tutti/nn/strategy/gossip.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace nn = tutti::nn;
+using support::plain_turn;
+using support::random_numbers;
+
+namespace {
+
+constexpr std::size_t numbers = 101;
+
+std::vector<float> start_of(tutti::rank_type rank) {
+  return random_numbers(numbers, 1, rank);
+}
+std::vector<float> gradient_of(tutti::rank_type rank, std::size_t step) {
+  return random_numbers(numbers + 2, 2 + rank, step);
+}
+
+struct world {
+  tutti::rank_type size;
+  nn::neighbours graph;
+  std::size_t staleness;
+};
+
+constexpr auto ring = nn::neighbours::ring;
+constexpr auto exponential = nn::neighbours::exponential;
+
+/// What f, called with a strategy and the rank's first weights, makes of those, on all ranks.
+template <class F>
+std::vector<std::vector<float>> on_all(world const& w, F f) {
+  auto results = tutti::spawn<tutti::loopback>(w.size, [&](auto& members) {
+    nn::gossip strategy(members, tutti::ring{}, w.graph, w.staleness);
+    auto weights = start_of(members.rank());
+    f(strategy, weights);
+    return weights;
+  });
+  std::vector<std::vector<float>> all;
+  for (auto& one : results) {
+    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
+    all.push_back(std::move(one).value());
+  }
+  return all;
+}
+
+/// So many steps, after which `unite` has settled all, and `resume` has given each rank its own again.
+auto steps_of(std::size_t count, float rate) {
+  return [=](auto& strategy, std::vector<float>& weights) {
+    for (std::size_t step = 0; step != count; ++step) {
+      plain_turn now{weights, gradient_of(strategy.rank(), step), 1, rate};
+      strategy.step(now);
+    }
+    strategy.unite(weights);
+    strategy.resume(weights);
+  };
+}
+
+std::vector<double> mean(std::vector<std::vector<float>> const& ranks) {
+  std::vector<double> result(numbers);
+  for (auto const& one : ranks) {
+    for (std::size_t i = 0; i != numbers; ++i) {
+      result[i] += double{one[i]} / static_cast<double>(ranks.size());
+    }
+  }
+  return result;
+}
+
+template <class A, class B>
+double farthest(A const& a, B const& b) {
+  double most = 0;
+  for (std::size_t i = 0; i != numbers; ++i) {
+    most = std::max(most, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  }
+  return most;
+}
+
+std::vector<world> all_worlds() {
+  std::vector<world> result;
+  for (auto const graph : {ring, exponential}) {
+    for (tutti::rank_type const size : {1U, 2U, 3U, 4U, 5U}) {
+      for (std::size_t const staleness : {0U, 1U, 3U}) {
+        result.push_back({size, graph, staleness});
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_mean_follows_the_mean_of_the_gradients_however_stale_weights_are) {
+  for (auto const& w : all_worlds()) {
+    constexpr std::size_t count = 20;
+    auto const after = mean(on_all(w, steps_of(count, 0.25F)));
+    std::vector<std::vector<float>> starts;
+    for (tutti::rank_type r = 0; r != w.size; ++r) {
+      starts.push_back(start_of(r));
+    }
+    auto expected = mean(starts);
+    for (std::size_t step = 0; step != count; ++step) {
+      for (tutti::rank_type r = 0; r != w.size; ++r) {
+        auto const g = gradient_of(r, step);
+        for (std::size_t i = 0; i != numbers; ++i) {
+          expected[i] -= 0.25 * double{g[i]} / w.size;
+        }
+      }
+    }
+    BOOST_TEST(farthest(after, expected) < 1e-5, w.size << " ranks, staleness " << w.staleness);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(without_gradients_all_come_to_agree_on_the_mean) {
+  for (auto const& w : all_worlds()) {
+    auto const before = mean(on_all(w, [](auto&, auto&) {}));
+    for (auto const& one : on_all(w, steps_of(150, 0))) {
+      BOOST_TEST(farthest(one, before) < 1e-4, w.size << " ranks, staleness " << w.staleness);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_exponential_graph_of_a_power_of_two_ranks_agrees_after_its_logarithm) {
+  for (tutti::rank_type const size : {2U, 4U, 8U}) {
+    std::size_t const rounds = size == 2 ? 1 : size == 4 ? 2 : 3;
+    for (std::size_t const count : {rounds - 1, rounds}) {
+      auto const all = on_all({size, exponential, 0}, steps_of(count, 0));
+      double apart = 0;
+      for (auto const& one : all) {
+        apart = std::max(apart, farthest(one, mean(all)));
+      }
+      BOOST_TEST((apart < 1e-6) == (count == rounds), size << " ranks, " << count << " exchanges");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(without_staleness_a_ring_does_what_the_paper_says) {
+  constexpr tutti::rank_type size = 5;
+  constexpr std::size_t count = 9;
+  auto const found = on_all({size, ring, 0}, steps_of(count, 0.25F));
+  std::vector<std::vector<double>> x;
+  for (tutti::rank_type r = 0; r != size; ++r) {
+    auto const start = start_of(r);
+    x.emplace_back(start.begin(), start.end());
+  }
+  auto const mixed = [&](tutti::rank_type r, std::size_t i) {
+    return (x[(r + size - 1) % size][i] + x[r][i] + x[(r + 1) % size][i]) / 3;
+  };
+  for (std::size_t step = 0; step != count; ++step) {
+    auto next = x;
+    for (tutti::rank_type r = 0; r != size; ++r) {
+      auto const g = gradient_of(r, step);
+      for (std::size_t i = 0; i != numbers; ++i) {
+        // Before the first step there was no exchange: there, replicas are equal.
+        next[r][i] = (step == 0 ? x[r][i] : mixed(r, i)) - 0.25 * double{g[i]};
+      }
+    }
+    x = next;
+  }
+  auto const last = x;  // the exchange after the last step
+  for (tutti::rank_type r = 0; r != size; ++r) {
+    for (std::size_t i = 0; i != numbers; ++i) {
+      BOOST_TEST(std::abs(double{found[r][i]} - mixed(r, i)) < 1e-5);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_goes_ahead_of_its_neighbours_by_what_staleness_allows_and_no_more) {
+  for (std::size_t const staleness : {0U, 2U}) {
+    for (auto const graph : {ring, exponential}) {
+      constexpr tutti::rank_type size = 3;
+      std::array<std::atomic<std::size_t>, size> steps{};
+      std::atomic<bool> too_far = false;
+      on_all({size, graph, staleness}, [&](auto& strategy, std::vector<float>& weights) {
+        auto const me = strategy.rank();
+        if (me == 0) {  // which begins when the others have gone as far as they surely can
+          while (steps[1] < staleness + 1 || steps[2] < staleness + 1) {
+            strategy.completed(0);
+          }
+        }
+        for (std::size_t step = 0; step != 12; ++step) {
+          plain_turn now{weights, gradient_of(me, step), 1, 0.1F};
+          strategy.step(now);
+          ++steps[me];
+          // A step may be made, and not yet counted.
+          bool const left_behind = steps[0] + staleness + 2 < steps[me];
+          too_far = too_far || (graph == ring && left_behind);
+        }
+        strategy.unite(weights);
+      });
+      BOOST_TEST(!too_far);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(united_replicas_have_equal_bits_and_resume_with_their_own) {
+  auto results = tutti::spawn<tutti::loopback>(3, [](auto& members) {
+    nn::gossip strategy(members, tutti::ring{}, ring, 1);
+    auto weights = start_of(members.rank());
+    plain_turn now{weights, gradient_of(members.rank(), 0)};
+    strategy.step(now);
+    strategy.unite(weights);
+    auto united = weights;
+    strategy.resume(weights);
+    united.push_back(weights[0]);
+    return united;
+  });
+  for (std::size_t r = 1; r != 3; ++r) {
+    auto const first = results[0].value();
+    auto const other = results[r].value();
+    BOOST_TEST(std::equal(first.begin(), first.end() - 1, other.begin()));
+    BOOST_TEST(first.back() != other.back());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(steps_do_not_allocate_in_the_steady_state) {
+  auto results = tutti::spawn<tutti::loopback>(3, [](auto& members) {
+    nn::gossip strategy(members, tutti::ring{}, ring, 2);
+    auto weights = start_of(members.rank());
+    plain_turn now{weights, gradient_of(members.rank(), 0), 1, 0.01F};
+    long before = 0;
+    for (int step = 0; step != 60; ++step) {
+      before = step == 30 ? support::allocations_of_this_thread : before;
+      strategy.step(now);
+    }
+    long const made = support::allocations_of_this_thread - before;
+    strategy.unite(weights);
+    return made;
+  });
+  for (auto& one : results) {
+    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
+    BOOST_TEST(one.value() == 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_named_by_its_neighbours) {
+  auto results = tutti::spawn<tutti::loopback>(4, [](auto& members) {
+    nn::gossip strategy(members, tutti::ring{}, ring, 1);
+    auto weights = start_of(members.rank());
+    try {
+      for (std::size_t step = 0; members.rank() != 1 || step != 3; ++step) {
+        plain_turn now{weights, gradient_of(members.rank(), step)};
+        strategy.step(now);
+      }
+    } catch (tutti::error const& e) {
+      return e.at_fault() == std::vector<tutti::rank_type>{1} ? std::string("named") : std::string(e.what());
+    }
+    return std::string("gone");
+  });
+  for (std::size_t const r : {0U, 2U, 3U}) {
+    BOOST_REQUIRE_MESSAGE(results[r].has_value(), results[r].failure().text);
+    BOOST_TEST(results[r].value() == "named");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(training_learns_and_ends_with_equal_weights) {
+  (void)laws::training_data();
+  for (std::size_t const staleness : {0U, 2U}) {
+    auto results = tutti::spawn<tutti::loopback>(3, [=](auto& members) {
+      auto model = laws::training_replica(members.rank(), members.size());
+      nn::gossip strategy(members, tutti::ring{}, ring, staleness);
+      nn::history seen;
+      nn::train(model, strategy, seen);
+      std::vector<float> result(model.parameters().begin(), model.parameters().end());
+      result.push_back(static_cast<float>(seen.epochs[0].training_loss));
+      result.push_back(static_cast<float>(seen.epochs[1].training_loss));
+      result.push_back(static_cast<float>(seen.epochs[1].images));
+      return result;
+    });
+    for (auto& one : results) {
+      BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
+      BOOST_TEST(bool(one.value() == results[0].value()));
+    }
+    auto const& last = results[0].value();
+    BOOST_TEST(last.end()[-1] == static_cast<float>(laws::training_images));
+    BOOST_TEST(last.end()[-2] < 0.97F * last.end()[-3]);
+  }
+}
