@@ -2,6 +2,7 @@
 #include "options.hpp"
 
 #include "checkpoint_options.hpp"
+#include "compression_options.hpp"
 #include "report_options.hpp"
 #include "training_options.hpp"
 
@@ -62,9 +63,10 @@ options read_options(int argc, char** argv) {
                  "How they talk: loopback (threads), shared_memory or tcp (processes); "
                  "loopback unless a launcher started this process, then tcp")
       ->check(CLI::IsMember({"loopback", "shared_memory", "tcp"}));
-  app.add_option("--topology", o.topology, "Who talks to whom, and when; automatic measures, tries and picks")
-      ->check(CLI::IsMember(
-          {"ring", "chain", "binary_tree", "double_tree", "doubling", "butterfly", "star", "direct", "automatic"}));
+  auto* const topology =
+      app.add_option("--topology", o.topology, "Who talks to whom, and when; automatic measures, tries and picks")
+          ->check(CLI::IsMember(
+              {"ring", "chain", "binary_tree", "double_tree", "doubling", "butterfly", "star", "direct", "automatic"}));
 
   app.add_option("--data", o.data,
                  "A folder with MNIST's four files or batches of CIFAR-10, plain or .gz; or builtin, drawn digits");
@@ -104,6 +106,7 @@ options read_options(int argc, char** argv) {
                "With --bucket: a thread of each rank moves the sums on, for cores to spare")
       ->default_str("");
 
+  compression_options compressed(app, o.compress);
   training_options training(app, s);
   add_checkpoint_options(app, o.checkpoints);
 
@@ -115,6 +118,7 @@ options read_options(int argc, char** argv) {
     app.parse(argc, argv);
     o.hidden = read_hidden(hidden);
     training.finish();
+    compressed.finish(o, topology->count() != 0);
     check_report_options(o);
     if (o.progress_thread && o.bucket == 0) {
       throw CLI::ValidationError("--progress-thread", "needs --bucket, which says what there is to move on");

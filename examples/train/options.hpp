@@ -9,6 +9,15 @@
 #include <string>
 #include <vector>
 
+/// In how few bytes gradients travel.
+struct compression {
+  std::string kind = "none";
+  double keep = 0.01;
+  float threshold = 0.001F;
+  double warm_up = 0;  ///< epochs
+  bool momentum_correction = false;
+};
+
 /// What the command line asks for.
 struct options {
   std::uint32_t ranks = 4;
@@ -24,6 +33,7 @@ struct options {
   int threads = 1;
   std::size_t bucket = 0;  ///< bytes; 0: gradients are summed when all are complete
   bool progress_thread = false;
+  compression compress;
   tutti::nn::checkpoint_options checkpoints;
   std::string plot;
   std::string report;

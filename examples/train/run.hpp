@@ -3,6 +3,7 @@
 
 #include "saving.hpp"
 #include "session.hpp"
+#include "strategies.hpp"
 #include <tutti/automatic.hpp>
 #include <tutti/bootstrap/member.hpp>
 #include <tutti/gather_timelines.hpp>
@@ -20,10 +21,13 @@
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
 #include <tutti/trace/switched_trace.hpp>
+#include <tutti/trace/trace_pair.hpp>
+#include <tutti/trace/traffic_count.hpp>
 
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -50,6 +54,24 @@ int train_as_member(Communicator& world, job const& work) {
     names.push_back(tutti::describe(r, world.members()[r]));
   }
   session mine(work, Communicator::transport_type::name, world.rank(), std::move(names));
+  auto const train_by = [&](auto& strategy) {
+    auto const& traffic = world.trace().first();
+    auto const before = traffic.sent().bytes;
+    saving saver(world, mine, work.asked.checkpoints);
+    tutti::nn::traced told(world, strategy);
+    tutti::nn::train(mine.model(), told, mine, saver);
+    auto mean = static_cast<float>(traffic.sent().bytes - before) / static_cast<float>(world.size());
+    strategy.sum(std::span(&mean, 1));
+    mine.finish(mean);
+    saver.finish();
+    if (!work.asked.trace.empty()) {
+      mine.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace().second())));
+    }
+  };
+  if (work.asked.compress.kind != "none") {
+    with_compressed(world, work.asked, mine.sparsity_warm_up(), train_by);
+    return 0;
+  }
   with_topology(world, work.asked.topology, [&]<class Topology>(Topology topology) {
     if constexpr (std::same_as<Topology, tutti::automatic>) {
       std::size_t const numbers = mine.model().message().size();
@@ -60,20 +82,16 @@ int train_as_member(Communicator& world, job const& work) {
     tutti::nn::synchronous strategy(
         world, topology, work.asked.bucket,
         work.asked.progress_thread ? tutti::nn::moved_on::by_thread : tutti::nn::moved_on::between_layers);
-    saving saver(world, mine, work.asked.checkpoints);
-    tutti::nn::traced told(world, strategy);
-    tutti::nn::train(mine.model(), told, mine, saver);
-    mine.finish();
-    saver.finish();
+    train_by(strategy);
   });
-  if (!work.asked.trace.empty()) {
-    mine.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace())));
-  }
   return 0;
 }
 
-inline tutti::switched_trace trace_for(job const& work) {
-  return work.asked.trace.empty() ? tutti::switched_trace() : tutti::switched_trace(work.asked.trace_events);
+/// Bytes are always counted; events are kept if a trace is asked for.
+using training_trace = tutti::trace_pair<tutti::traffic_count, tutti::switched_trace>;
+
+inline training_trace trace_for(job const& work) {
+  return {{}, work.asked.trace.empty() ? tutti::switched_trace() : tutti::switched_trace(work.asked.trace_events)};
 }
 
 template <class Transport>

@@ -23,6 +23,9 @@ nn::settings settings_for(job const& work, std::size_t ranks) {
   if (work.asked.batch_per_rank != 0) {
     result.batch = work.asked.batch_per_rank * ranks;
   }
+  if (work.asked.compress.momentum_correction) {
+    result.momentum = 0;  // it runs before the sum
+  }
   if (result.batch > work.data.training.size()) {
     throw std::runtime_error("a batch of " + std::to_string(result.batch) + " images is more than the " +
                              std::to_string(work.data.training.size()) + " that there are to train with");
@@ -38,6 +41,23 @@ nn::model<float> model_for(job const& work) {
 std::string shard_sizes(std::size_t batch, std::size_t ranks) {
   auto const small = std::to_string(batch / ranks);
   return batch % ranks == 0 ? small : small + " or " + std::to_string(batch / ranks + 1);
+}
+
+/// What becomes of gradients that travel in fewer bytes.
+std::string describe(options const& asked) {
+  auto const& how = asked.compress;
+  std::string text = how.kind;
+  char number[32];
+  if (how.kind == "fp16" || how.kind == "bf16") {
+    text += asked.topology == "direct" ? ", added up in float and rounded once" : ", rounded at every hop";
+  } else if (how.kind == "int8") {
+    text += ", the error later";
+  } else {
+    std::snprintf(number, sizeof number, "%g", how.kind == "top_k" ? how.keep : double{how.threshold});
+    text += std::string(" ") + number + ", the rest later";
+    text += how.momentum_correction ? ", momentum corrected" : "";
+  }
+  return text;
 }
 
 void write(std::string const& path, std::string const& text) {
@@ -123,6 +143,9 @@ void session::introduce() const {
   std::printf("world  %zu %s, %s, %s\n", names_.size(), names_.size() == 1 ? "rank" : "ranks", transport_.c_str(),
               asked.topology.c_str());
   std::printf("batch  %zu in all, %s per rank\n", settings_.batch, shard_sizes(settings_.batch, names_.size()).c_str());
+  if (asked.compress.kind != "none") {
+    std::printf("sends  %s\n", describe(asked).c_str());
+  }
   if (asked.bucket != 0) {
     std::printf("sums   in buckets of %zu bytes, while others are computed%s\n", asked.bucket,
                 asked.progress_thread ? ", moved on by a thread" : "");
@@ -130,7 +153,16 @@ void session::introduce() const {
   std::fflush(stdout);
 }
 
-void session::finish() const {
+std::size_t session::sparsity_warm_up() const {
+  auto const& plan = model_.plan();
+  double const epochs = std::min(work_.asked.compress.warm_up, static_cast<double>(settings_.epochs));
+  auto const whole = static_cast<std::size_t>(epochs);
+  double const part = epochs - static_cast<double>(whole);
+  return plan.steps_before(whole) +
+         (part > 0 ? static_cast<std::size_t>(part * static_cast<double>(plan.batches(whole))) : 0);
+}
+
+void session::finish(double sent) const {
   if (rank_ != 0) {
     return;
   }
@@ -144,9 +176,17 @@ void session::finish() const {
     std::printf("%7.2f s %7.2f s %7.2f s  %3.0f %%  %s\n", time[r].compute, time[r].transfer, time[r].waiting,
                 100 * talking / std::max(time[r].compute + talking, 1e-9), names_[r].c_str());
   }
+  auto const& asked = work_.asked;
+  auto const ranks = static_cast<double>(names_.size());
+  double const as_floats = 2 * (ranks - 1) / ranks * sizeof(float) * static_cast<double>(model_.parameters().size()) *
+                           static_cast<double>(model_.plan().steps());
+  std::printf("\nsent %.1f MiB per rank", sent / (1 << 20));
+  if (asked.compress.kind != "none" && sent > 0) {
+    std::printf(", %.1f times less than the %.1f MiB that sums of float take", as_floats / sent, as_floats / (1 << 20));
+  }
+  std::printf("\n");
   std::fflush(stdout);
 
-  auto const& asked = work_.asked;
   if (!asked.plot.empty()) {
     write(asked.plot, nn::plot_svg(seen_, std::to_string(names_.size()) + " ranks, " + transport_ + ", " +
                                               asked.topology + ", batch " + std::to_string(settings_.batch)));
@@ -168,6 +208,13 @@ void session::finish() const {
                      {"threads_per_rank", asked.threads},
                      {"bucket", asked.bucket},
                      {"progress_thread", asked.progress_thread},
+                     {"compress", asked.compress.kind},
+                     {"keep", asked.compress.keep},
+                     {"threshold", asked.compress.threshold},
+                     {"sparsity_warm_up", asked.compress.warm_up},
+                     {"momentum_correction", asked.compress.momentum_correction},
+                     {"bytes_sent_per_rank", sent},
+                     {"bytes_of_float_sums_per_rank", as_floats},
                      {"members", names_}};
     report.update(nn::to_json(settings_, seen_));
     write(asked.report, report.dump(1) + "\n");

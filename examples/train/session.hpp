@@ -11,6 +11,7 @@
 #include <tutti/nn/report/progress.hpp>
 #include <tutti/trace/timeline.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,8 +36,12 @@ class session {
   void step(tutti::nn::step_result const& done, tutti::nn::replica const& model);
   void epoch(tutti::nn::epoch_result const& done);
 
+  /// In how many steps more gradients are sent than later.
+  [[nodiscard]] std::size_t sparsity_warm_up() const;
+
   /// Shows where the time went and writes the files asked for.
-  void finish() const;
+  /// @param sent bytes that a rank has sent, on average
+  void finish(double sent) const;
   /// Shows who waited for whom, and writes the trace.
   void show_trace(std::vector<tutti::timeline> ranks) const;
 

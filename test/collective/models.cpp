@@ -5,6 +5,7 @@
 #include <tutti/bootstrap/team_rendezvous.hpp>
 #include <tutti/simulate.hpp>
 #include <tutti/trace/memory_trace.hpp>
+#include <tutti/trace/traffic_count.hpp>
 #include <tutti/transport/by_locality.hpp>
 #include <tutti/transport/tcp.hpp>
 #include <tutti/tutti.hpp>
@@ -16,7 +17,7 @@
 
 using namespace tutti;
 
-static_assert(tracer<no_trace> && tracer<memory_trace>);
+static_assert(tracer<no_trace> && tracer<memory_trace> && tracer<traffic_count>);
 
 static_assert(topology<ring> && topology<chain> && topology<binary_tree> && topology<doubling>);
 static_assert(topology<double_tree> && topology<butterfly> && topology<star> && topology<direct>);

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "options.hpp"
+#include <tutti/core/bfloat16.hpp>
+#include <tutti/core/half.hpp>
+#include <tutti/nn/replica.hpp>
+#include <tutti/nn/strategy/compressed.hpp>
+#include <tutti/nn/strategy/gathered.hpp>
+#include <tutti/nn/strategy/quantised.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/reduction/accumulate_in.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/ring.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+/// Calls f with the strategy of synchronous training over a topology, in numbers of that type: rounded once if the
+/// topology allows it, or else at every hop.
+template <class Number, class Communicator, class Topology, class F>
+void with_synchronous(Communicator& world, options const& asked, Topology topology, F&& f) {
+  using namespace tutti;
+  using in_sixteen_bits = typename std::conditional_t<Topology::sends_raw_contributions,
+                                                      std::type_identity<accumulate_in<float, sum<Number>>>,
+                                                      std::type_identity<sum<Number>>>::type;
+  nn::synchronous strategy(world, topology, asked.bucket,
+                           asked.progress_thread ? nn::moved_on::by_thread : nn::moved_on::between_layers,
+                           in_sixteen_bits{}, nn::replica::attached);
+  f(strategy);
+}
+
+/// Calls f with the strategy that sends fewer bytes in the way that was asked for.
+/// @param warm_up steps in which more is sent
+template <class Communicator, class F>
+void with_compressed(Communicator& world, options const& asked, std::size_t warm_up, F&& f) {
+  using namespace tutti;
+  auto const& how = asked.compress;
+  auto const exchanging = [&](auto sum) {
+    nn::compressed strategy(world, std::move(sum), nn::replica::attached);
+    f(strategy);
+  };
+  auto const sixteen_bits = [&]<class Number>(std::type_identity<Number>) {
+    if (asked.topology == ring::name) {
+      with_synchronous<Number>(world, asked, ring{}, f);
+    } else {
+      with_synchronous<Number>(world, asked, direct{}, f);
+    }
+  };
+  nn::feedback const debt(how.momentum_correction ? asked.settings.momentum : 0.0F);
+  if (how.kind == "fp16") {
+    sixteen_bits(std::type_identity<half>{});
+  } else if (how.kind == "bf16") {
+    sixteen_bits(std::type_identity<bfloat16>{});
+  } else if (how.kind == "int8") {
+    exchanging(nn::quantised(world));
+  } else if (how.kind == "top_k") {
+    exchanging(nn::gathered(world, nn::top_k(how.keep, warm_up), debt));
+  } else {
+    exchanging(nn::gathered(world, nn::threshold(how.threshold), debt));
+  }
+}
