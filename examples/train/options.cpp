@@ -4,6 +4,7 @@
 #include "checkpoint_options.hpp"
 #include "compression_options.hpp"
 #include "report_options.hpp"
+#include "strategy_options.hpp"
 #include "training_options.hpp"
 
 #include <CLI/CLI.hpp>
@@ -36,6 +37,19 @@ std::vector<std::size_t> read_hidden(std::string const& text) {
     }
     at = next + 1;
   }
+}
+
+/// @throws CLI::ValidationError for what only replicas that stay equal can do
+void check_combinations(options const& o) {
+  auto const synchronous_only = [&](bool asked, char const* option) {
+    if (asked && o.strategy.name != "synchronous") {
+      throw CLI::ValidationError(option, "goes with --strategy synchronous, not with " + o.strategy.name);
+    }
+  };
+  synchronous_only(o.compress.kind != "none", "--compress");
+  synchronous_only(o.bucket != 0, "--bucket");
+  synchronous_only(!o.checkpoints.folder.empty(), "--checkpoint");
+  synchronous_only(!o.trace.empty() && o.strategy.name == "parameter_server", "--trace");
 }
 
 }  // namespace
@@ -109,6 +123,7 @@ options read_options(int argc, char** argv) {
   compression_options compressed(app, o.compress);
   training_options training(app, s);
   add_checkpoint_options(app, o.checkpoints);
+  strategy_options strategy(app, o.strategy);
 
   add_report_options(app, o);
   app.set_config("--config", "", "Read options from a file: a line each, such as epochs=10; the command line wins");
@@ -120,6 +135,8 @@ options read_options(int argc, char** argv) {
     training.finish();
     compressed.finish(o, topology->count() != 0);
     check_report_options(o);
+    strategy.finish();
+    check_combinations(o);
     if (o.progress_thread && o.bucket == 0) {
       throw CLI::ValidationError("--progress-thread", "needs --bucket, which says what there is to move on");
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "parameter_server.hpp"
 #include "saving.hpp"
 #include "session.hpp"
 #include "strategies.hpp"
@@ -52,6 +53,9 @@ int train_as_member(Communicator& world, job const& work) {
   std::vector<std::string> names;
   for (tutti::rank_type r = 0; r != world.size(); ++r) {
     names.push_back(tutti::describe(r, world.members()[r]));
+  }
+  if (work.asked.strategy.name == "parameter_server") {
+    return train_with_servers(world, work, std::move(names));
   }
   session mine(work, Communicator::transport_type::name, world.rank(), std::move(names));
   auto const train_by = [&](auto& strategy) {

@@ -60,6 +60,17 @@ std::string describe(options const& asked) {
   return text;
 }
 
+/// "ring", or the strategy where that says more.
+std::string how_ranks_work_together(options const& asked) {
+  auto const& how = asked.strategy;
+  if (how.name == "synchronous") {
+    return asked.topology;
+  }
+  return how.name + ", " + std::to_string(how.servers) + (how.servers == 1 ? " server" : " servers") + ", staleness " +
+         (how.staleness == UINT64_MAX ? "unbounded" : std::to_string(how.staleness)) +
+         (how.server_sends ? ", servers send" : "");
+}
+
 void write(std::string const& path, std::string const& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
@@ -72,13 +83,17 @@ void write(std::string const& path, std::string const& text) {
 }  // namespace
 
 session::session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names)
+    : session(work, transport, rank, names, rank, static_cast<tutti::rank_type>(names.size())) {}
+
+session::session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names,
+                 tutti::rank_type part, tutti::rank_type parts)
     : work_(work),
       transport_(transport),
       rank_(rank),
       names_(std::move(names)),
-      settings_(settings_for(work, names_.size())),
-      model_(model_for(work), work.data.training, work.data.test, settings_, rank,
-             static_cast<tutti::rank_type>(names_.size())) {
+      parts_(parts),
+      settings_(settings_for(work, parts)),
+      model_(model_for(work), work.data.training, work.data.test, settings_, part, parts) {
   nn::set_threads(work.asked.threads);
   if (rank == 0) {
     shown_.emplace(stdout, settings_.epochs, work.data.training.size());
@@ -141,8 +156,8 @@ void session::introduce() const {
               training.shape.rows, training.shape.columns);
   std::printf("model  %s, %zu parameters\n", describe_network(asked, training).c_str(), model_.parameters().size());
   std::printf("world  %zu %s, %s, %s\n", names_.size(), names_.size() == 1 ? "rank" : "ranks", transport_.c_str(),
-              asked.topology.c_str());
-  std::printf("batch  %zu in all, %s per rank\n", settings_.batch, shard_sizes(settings_.batch, names_.size()).c_str());
+              how_ranks_work_together(asked).c_str());
+  std::printf("batch  %zu in all, %s per rank\n", settings_.batch, shard_sizes(settings_.batch, parts_).c_str());
   if (asked.compress.kind != "none") {
     std::printf("sends  %s\n", describe(asked).c_str());
   }
@@ -168,9 +183,11 @@ void session::finish(double sent) const {
   }
   std::printf("\ntest accuracy %.2f %% after epoch %zu, %.0f images/s; batch %zu in all, %s per rank\n\n",
               100 * seen_.epochs.back().test_accuracy, seen_.epochs.size(), seen_.images_per_second(), settings_.batch,
-              shard_sizes(settings_.batch, names_.size()).c_str());
-  std::printf("  compute  transfer   waiting  share of time in communication\n");
+              shard_sizes(settings_.batch, parts_).c_str());
   auto const time = seen_.time();
+  if (!time.empty()) {
+    std::printf("  compute  transfer   waiting  share of time in communication\n");
+  }
   for (std::size_t r = 0; r != time.size(); ++r) {
     double const talking = time[r].transfer + time[r].waiting;
     std::printf("%7.2f s %7.2f s %7.2f s  %3.0f %%  %s\n", time[r].compute, time[r].transfer, time[r].waiting,
@@ -180,22 +197,27 @@ void session::finish(double sent) const {
   auto const ranks = static_cast<double>(names_.size());
   double const as_floats = 2 * (ranks - 1) / ranks * sizeof(float) * static_cast<double>(model_.parameters().size()) *
                            static_cast<double>(model_.plan().steps());
-  std::printf("\nsent %.1f MiB per rank", sent / (1 << 20));
-  if (asked.compress.kind != "none" && sent > 0) {
-    std::printf(", %.1f times less than the %.1f MiB that sums of float take", as_floats / sent, as_floats / (1 << 20));
+  if (sent > 0) {
+    std::printf("\nsent %.1f MiB per rank", sent / (1 << 20));
+    if (asked.compress.kind != "none") {
+      std::printf(", %.1f times less than the %.1f MiB that sums of float take", as_floats / sent,
+                  as_floats / (1 << 20));
+    }
+    std::printf("\n");
   }
-  std::printf("\n");
   std::fflush(stdout);
 
   if (!asked.plot.empty()) {
-    write(asked.plot, nn::plot_svg(seen_, std::to_string(names_.size()) + " ranks, " + transport_ + ", " +
-                                              asked.topology + ", batch " + std::to_string(settings_.batch)));
+    write(asked.plot,
+          nn::plot_svg(seen_, std::to_string(names_.size()) + " ranks, " + transport_ + ", " +
+                                  how_ranks_work_together(asked) + ", batch " + std::to_string(settings_.batch)));
   }
   if (!asked.report.empty()) {
     nlohmann::ordered_json report;
     report["run"] = {{"ranks", names_.size()},
                      {"transport", transport_},
                      {"topology", asked.topology},
+                     {"strategy", how_ranks_work_together(asked)},
                      {"data", asked.data},
                      {"training_images", work_.data.training.size()},
                      {"test_images", work_.data.test.size()},
@@ -204,7 +226,7 @@ void session::finish(double sent) const {
                      {"activation", asked.activation},
                      {"parameters", model_.parameters().size()},
                      {"batch", settings_.batch},
-                     {"batch_per_rank", static_cast<double>(settings_.batch) / static_cast<double>(names_.size())},
+                     {"batch_per_rank", static_cast<double>(settings_.batch) / static_cast<double>(parts_)},
                      {"threads_per_rank", asked.threads},
                      {"bucket", asked.bucket},
                      {"progress_thread", asked.progress_thread},

@@ -23,6 +23,9 @@ class session {
  public:
   /// @param names of all ranks, for the report
   session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names);
+  /// The same where not every rank computes a part of each batch.
+  session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names,
+          tutti::rank_type part, tutti::rank_type parts);
 
   [[nodiscard]] tutti::nn::replica& model() noexcept { return model_; }
   [[nodiscard]] tutti::nn::history& seen() noexcept { return seen_; }
@@ -40,8 +43,8 @@ class session {
   [[nodiscard]] std::size_t sparsity_warm_up() const;
 
   /// Shows where the time went and writes the files asked for.
-  /// @param sent bytes that a rank has sent, on average
-  void finish(double sent) const;
+  /// @param sent bytes that a rank has sent, on average; 0 if others say so
+  void finish(double sent = 0) const;
   /// Shows who waited for whom, and writes the trace.
   void show_trace(std::vector<tutti::timeline> ranks) const;
 
@@ -52,6 +55,7 @@ class session {
   std::string transport_;
   tutti::rank_type rank_;
   std::vector<std::string> names_;
+  tutti::rank_type parts_;  // of each batch
   tutti::nn::settings settings_;
   tutti::nn::replica model_;
   tutti::nn::history seen_;

@@ -9,7 +9,7 @@
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/spawn.hpp>
-#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/tcp.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,8 +17,10 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <csignal>
 #include <cstddef>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace nn = tutti::nn;
@@ -124,6 +126,15 @@ BOOST_AUTO_TEST_CASE(without_staleness_it_is_synchronous_training) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(without_staleness_the_bits_do_not_depend_on_who_is_slow) {
+  auto const first = train_in_virtual_time(5, 2, {.staleness = 0});
+  auto const again = train_in_virtual_time(5, 2, {.staleness = 0, .server_sends = true}, asked(), 2);
+  for (std::size_t i = 0; i != first.told.steps.size(); ++i) {
+    auto const bits = [i](seen const& one) { return std::bit_cast<std::uint32_t>(one.told.steps[i].loss); };
+    BOOST_TEST(bits(first) == bits(again), "step " << i);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(nobody_reads_further_ahead_than_the_bound) {
   for (ps::clock_value const bound : {0U, 1U, 3U}) {
     auto const got = train_in_virtual_time(5, 2, {.staleness = bound}, asked(), 1);
@@ -132,6 +143,214 @@ BOOST_AUTO_TEST_CASE(nobody_reads_further_ahead_than_the_bound) {
     BOOST_TEST(lead.total() > 100U);
   }
   auto const got = train_in_virtual_time(5, 2, {.staleness = ps::consistency::unbounded}, asked(), 1);
+  auto const in_step = train_in_virtual_time(5, 2, {.staleness = 0}, asked(), 1);
   BOOST_TEST(got.sum.lead().largest() > 3U);
-  BOOST_TEST(got.sum.ranks[2].steps > 2 * got.sum.ranks[3].steps);  // of workers 0 and 1
+  // Of 3 workers one makes a step in 10 ms, the others in 1 ms; all together make as many as in synchronous training.
+  BOOST_TEST(got.sum.ranks[2].steps > 5 * got.sum.ranks[3].steps);
+  BOOST_TEST(got.sum.ranks[2].steps + got.sum.ranks[3].steps + got.sum.ranks[4].steps == 3 * in_step.told.steps.size());
+  BOOST_TEST(got.told.epochs.size() == 2U);
+  BOOST_TEST(got.told.epochs.back().seconds < in_step.told.epochs.back().seconds / 4);
+}
+
+BOOST_AUTO_TEST_CASE(shards_are_contiguous_and_pieces_are_parts_of_layers) {
+  std::vector<nn::parameter_range> ranges;
+  std::size_t keys = 0;
+  for (std::size_t const size : {100U, 7U, 1U, 250U, 90U, 3U, 49U}) {
+    ranges.push_back({keys, size});
+    keys += size;
+  }
+  auto const at_border = [&](std::size_t key) {
+    return std::ranges::any_of(ranges, [key](auto const& r) { return r.offset == key || r.offset + r.size == key; });
+  };
+  for (auto const how : {ps::layers::divisible, ps::layers::whole}) {
+    for (std::size_t const servers : {1U, 2U, 3U, 5U, 7U, 100U, 500U}) {
+      if (how == ps::layers::whole && servers > ranges.size()) {
+        BOOST_CHECK_THROW(ps::layout(ranges, servers, how), tutti::precondition_error);
+        continue;
+      }
+      ps::layout const one(ranges, servers, how);
+      BOOST_TEST(one.servers() == servers);
+      BOOST_TEST(one.keys() == keys);
+      std::size_t next = 0;
+      for (std::size_t k = 0; k != servers; ++k) {
+        BOOST_TEST(one.shard(k).begin == next);
+        BOOST_TEST(!one.pieces(k).empty());
+        for (auto const piece : one.pieces(k)) {
+          BOOST_TEST(piece.begin == next);
+          BOOST_TEST(piece.size() > 0U);
+          next = piece.end;
+          BOOST_TEST(one.server_of(piece.begin) == k);
+          BOOST_TEST(one.server_of(piece.end - 1) == k);
+          BOOST_TEST(std::ranges::any_of(
+              ranges, [&](auto const& r) { return r.offset <= piece.begin && piece.end <= r.offset + r.size; }));
+        }
+        BOOST_TEST(one.shard(k).end == next);
+        if (how == ps::layers::whole) {
+          BOOST_TEST(at_border(next));
+        } else {
+          BOOST_TEST(one.shard(k).size() <= keys / servers + keys / servers / 4 + 1);
+        }
+      }
+      BOOST_TEST(next == keys);
+    }
+  }
+  BOOST_TEST(at_border(ps::layout(ranges, 5).shard(1).begin));  // 100 is 100: a border
+  BOOST_CHECK_THROW(ps::layout(ranges, 0), tutti::precondition_error);
+  BOOST_CHECK_THROW(ps::layout(ranges, keys + 1), tutti::precondition_error);
+  BOOST_CHECK_THROW(ps::roles(3, 0), tutti::precondition_error);
+  BOOST_CHECK_THROW(ps::roles(3, 3), tutti::precondition_error);
+}
+
+namespace {
+
+constexpr std::size_t few = 20;
+
+/// What worker w pushes at a step.
+float gradient_of(std::size_t worker, std::size_t step, std::size_t key) {
+  return static_cast<float>((worker * 7 + step * 3 + key) % 11) * 0.1F - 0.4F;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_set_is_pulled_alone) {
+  nn::settings s;
+  s.epochs = 3;
+  s.batch = 4;
+  s.weight_decay = 0.01F;
+  nn::batch_plan const plan(s, 4);  // one step an epoch
+  ps::regulariser const extra{0.05F};
+  std::vector<nn::parameter_range> const ranges{{0, 6}, {6, few - 6}};
+
+  // The same by one optimizer.
+  std::vector<float> expected(few, 1.0F);
+  nn::any_optimizer optimizer(s, ranges);
+  ps::rates const over_time(s, plan);
+  for (std::size_t step = 0; step != 3; ++step) {
+    std::vector<float> sum(few);
+    for (std::size_t key = 0; key != few; ++key) {
+      sum[key] = gradient_of(0, step, key) + gradient_of(1, step, key);
+    }
+    extra.add_to(sum, expected);
+    optimizer.step(expected, sum, over_time.at(step));
+  }
+
+  auto const ended = tutti::simulate(support::busy_cluster(), 4, [&](auto& world) -> std::string {
+    using world_type = std::remove_cvref_t<decltype(world)>;
+    ps::roles const who(4, 2);
+    ps::layout const where(ranges, 2);
+    auto links = ps::detail::connect(world, who);
+    std::vector<float> weights(few, 1.0F);
+    ps::consistency const how;
+    if (who.serves(world.rank())) {
+      ps::server<world_type> self(world, std::move(links), world.rank(), where, how, s, plan, extra, weights);
+      self.run(nullptr, [] {});
+      return self.lost().empty() ? "" : self.lost().front().why;
+    }
+    std::size_t const me = who.worker(world.rank());
+    ps::worker<world_type> servers(world, std::move(links), where, how);
+    std::vector<float> gradients(few);
+    for (std::size_t step = 0; step != 3; ++step) {
+      for (std::size_t key = 0; key != few; ++key) {
+        gradients[key] = gradient_of(me, step, key);
+      }
+      servers.begin(gradients, 1 + 2 * me, 4);
+      servers.completed(11);
+      servers.finish(weights);
+    }
+    if (weights != expected) {
+      return "other weights";
+    }
+    // Three ranges, one of them on both servers.
+    std::ranges::fill(weights, -1.0F);
+    std::array<ps::key_range, 3> const wanted{ps::key_range{2, 4}, {9, 13}, {19, 20}};
+    servers.pull(weights, wanted);
+    for (std::size_t key = 0; key != few; ++key) {
+      bool const mine = std::ranges::any_of(wanted, [key](auto const& r) { return r.holds({key, key + 1}); });
+      if (weights[key] != (mine ? expected[key] : -1.0F)) {
+        return "other keys, or other weights, than those of the working set";
+      }
+    }
+    servers.leave(0);
+    return {};
+  });
+  for (auto const& one : ended.results) {
+    BOOST_TEST((one ? one.value() : one.failure().text) == "");
+  }
+}
+
+namespace {
+
+/// Processes that talk over sockets; one is killed in its fourth step.
+auto train_with_a_loss(rank_type killed, ps::consistency how) {
+  (void)data();
+  return tutti::spawn<tutti::tcp>(5, [&](auto& world) -> std::string {
+    world.deadline(std::chrono::seconds(20));
+    ps::roles const who(5, 2);
+    auto model = replica(who.serves(world.rank()) ? 0 : who.worker(world.rank()), who.workers(), asked());
+    nn::history told;
+    std::size_t steps = 0;
+    auto const pace = [&](rank_type worker, tutti::duration) {
+      if (++steps == 4 && who.rank_of_worker(worker) == killed) {
+        ::kill(::getpid(), SIGKILL);
+      }
+    };
+    auto const sum = ps::train(world, who, model, how, {}, pace, told);
+    if (world.rank() != 0) {
+      return {};
+    }
+    if (sum.lost.size() != 1 || sum.lost[0].worker != who.worker(killed) ||
+        sum.lost[0].why.find("rank " + std::to_string(killed)) == std::string::npos) {
+      return "the lost worker is not named";
+    }
+    if (told.epochs.size() != 2 || told.steps.size() != 14) {
+      return "steps or tests are missing";
+    }
+    return told.steps.back().images == 11 ? "" : "the others have not taken over the images of the one that is lost";
+  });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_worker_that_dies_is_dropped_and_the_others_go_on) {
+  for (ps::clock_value const bound : {0U, 2U}) {
+    auto const results = train_with_a_loss(3, {.staleness = bound});
+    for (rank_type r = 0; r != 5; ++r) {
+      if (r == 3) {
+        BOOST_TEST(results[r].failure().signal == SIGKILL);
+      } else {
+        BOOST_TEST((results[r] ? results[r].value() : results[r].failure().text) == "", "rank " << r);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_dies_is_named_everywhere) {
+  (void)data();
+  auto const results = tutti::spawn<tutti::tcp>(4, [&](auto& world) {
+    world.deadline(std::chrono::seconds(20));
+    ps::roles const who(4, 2);
+    auto model = replica(who.serves(world.rank()) ? 0 : who.worker(world.rank()), who.workers(), asked());
+    if (world.rank() == 1) {
+      auto const links = ps::detail::connect(world, who);
+      ::kill(::getpid(), SIGKILL);
+    }
+    (void)ps::train(world, who, model, {}, {}, ps::full_speed{});
+  });
+  for (rank_type const worker : {2U, 3U}) {
+    BOOST_TEST(results[worker].failure().text.find("server 1 (rank 1) is lost") == 0U, results[worker].failure().text);
+    BOOST_TEST((results[worker].failure().at_fault == std::vector<rank_type>{1}));
+  }
+  BOOST_TEST(!results[0].has_value());
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_trained_is_refused) {
+  auto s = asked();
+  s.synchronised_statistics = true;
+  auto const ended = tutti::simulate(support::busy_cluster(), 2, [&](auto& world) {
+    auto model = replica(0, 1, s);
+    (void)ps::train(world, ps::roles(2, 1), model, {}, {}, ps::full_speed{});
+  });
+  for (auto const& one : ended.results) {
+    BOOST_TEST(one.failure().text.find("statistics of all ranks") != std::string::npos);
+  }
 }

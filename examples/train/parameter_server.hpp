@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "job.hpp"
+#include "session.hpp"
+#include <tutti/nn/parameter_server/train.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+/// Who does what with --strategy parameter_server.
+inline tutti::nn::parameter_server::roles roles_for(job const& work, tutti::rank_type ranks) {
+  auto const& asked = work.asked.strategy;
+  if (asked.servers >= ranks) {
+    throw std::runtime_error(std::to_string(ranks) + " ranks, " + std::to_string(asked.servers) +
+                             " of them servers, leave no worker: start more ranks, or ask for fewer --servers");
+  }
+  if (asked.slow_factor > 1 && (asked.slow_rank < asked.servers || asked.slow_rank >= ranks)) {
+    throw std::runtime_error("--slow names rank " + std::to_string(asked.slow_rank) + ", but workers are ranks " +
+                             std::to_string(asked.servers) + " to " + std::to_string(ranks - 1));
+  }
+  return {ranks, asked.servers};
+}
+
+/// Lets one worker take longer, asleep, as on a slower machine.
+struct slowed_down {
+  tutti::rank_type worker = 0;
+  double factor = 1;
+
+  void operator()(tutti::rank_type who, tutti::duration last) const {
+    if (who == worker && factor > 1) {
+      std::this_thread::sleep_for(
+          std::chrono::duration<double, std::nano>((factor - 1) * static_cast<double>(last.count())));
+    }
+  }
+};
+
+/// What server 0 says in the end: who did and moved how much, and how stale what was read and pushed was.
+void show(tutti::nn::parameter_server::summary const& all, tutti::nn::parameter_server::roles const& who,
+          std::vector<std::string> const& names);
+
+/// What one rank does.
+template <class Communicator>
+int train_with_servers(Communicator& world, job const& work, std::vector<std::string> names) {
+  namespace ps = tutti::nn::parameter_server;
+  auto const& asked = work.asked.strategy;
+  auto const who = roles_for(work, world.size());
+  bool const serves = who.serves(world.rank());
+  session mine(work, Communicator::transport_type::name, world.rank(), names, serves ? 0 : who.worker(world.rank()),
+               who.workers());
+  slowed_down const pace{asked.slow_rank - who.servers(), asked.slow_factor};
+  auto const all =
+      ps::train(world, who, mine.model(), {asked.staleness, asked.server_sends}, ps::regulariser{asked.l1}, pace, mine);
+  mine.finish();
+  if (world.rank() == 0) {
+    show(all, who, names);
+  }
+  return 0;
+}
