@@ -4,7 +4,9 @@
 #include <tutti/core/expects.hpp>
 #include <tutti/transport/chunk_ring.hpp>
 #include <tutti/transport/copied_message.hpp>
+#include <tutti/transport/copy_account.hpp>
 #include <tutti/transport/mailroom.hpp>
+#include <tutti/transport/streaming_copy.hpp>
 
 #include <cstring>
 
@@ -25,6 +27,8 @@ class outbox {
   /// What the peer writes back is lent sooner: a line that it has read and then written is its owner's to
   /// write again at the price of one transfer, and there is no second message to copy.
   static constexpr std::size_t entrust_from = 512;
+  /// Copies of fewer bytes always go through the caches.
+  static constexpr std::size_t streams_from = 4096;
 
   outbox(mailroom<Doorbells>& room, chunk_ring ring) : room_(&room), ring_(std::move(ring)) {}
 
@@ -80,9 +84,27 @@ class outbox {
       bool const inline_too = s.lane == transfer_lane && granule <= mailbox::slot::room;
       return inline_too ? room_->post(peer, s, bytes.first(whole(bytes.size(), mailbox::slot::room, granule))) : sent{};
     }
-    std::memcpy(to, bytes.data(), n);
+    copy(to, bytes.first(n));
     copied.copied_to(to, n, ring_.lend(peer, room_->point_to(peer, s, {to, n}).until));
     return {true, n, 0};
+  }
+
+  /// To a chunk.
+  void copy(std::byte* to, std::span<std::byte const> bytes) noexcept {
+    if (!can_stream || bytes.size() < streams_from) {
+      std::memcpy(to, bytes.data(), bytes.size());
+      return;
+    }
+    auto const [way, timed] = copies_.next();
+    time_point const began = timed ? steady_now() : time_point{};
+    if (way == copy_account::way::past_caches) {
+      streaming_copy(to, bytes.data(), bytes.size());
+    } else {
+      std::memcpy(to, bytes.data(), bytes.size());
+    }
+    if (timed) {
+      copies_.took(way, bytes.size(), steady_now() - began);
+    }
   }
 
   static std::size_t whole(std::size_t bytes, std::size_t most, std::size_t granule) noexcept {
@@ -91,6 +113,7 @@ class outbox {
 
   mailroom<Doorbells>* room_;
   chunk_ring ring_;
+  copy_account copies_;
   bool moves_[lane_count] = {};
   copied_message copied_[lane_count];
 };
