@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
+#include <utility>
 
 namespace tutti::nn {
 
@@ -35,6 +38,14 @@ class random_sequence {
   template <class T>
   constexpr T fraction() noexcept {
     return static_cast<T>((*this)() >> 40) / static_cast<T>(1 << 24);
+  }
+
+  /// Every order alike. (Fisher and Yates; Durstenfeld 1964) Cost: one pass.
+  template <class T>
+  constexpr void shuffle(std::span<T> items) noexcept {
+    for (std::size_t i = items.size(); i > 1; --i) {
+      std::swap(items[i - 1], items[below(static_cast<std::uint32_t>(i))]);
+    }
   }
 
   // The names by which the standard library knows a generator.

@@ -8,7 +8,7 @@
 #include <tutti/nn/data/dataset.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/data/normalisation.hpp>
-#include <tutti/nn/data/sampler.hpp>
+#include <tutti/nn/data/own_batches.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/any_optimizer.hpp>
@@ -55,8 +55,8 @@ class replica {
         size_(size),
         optimizer_(asked, model_.ranges()),
         plan_(asked, training.size()),
-        sampler_(training.size(), asked.batch, asked.seed),
-        shard_((plan_.largest() + size - 1) / size),
+        batches_(training.labels, asked, rank, size),
+        shard_(batches_.most(plan_)),
         piece_(asked.micro_batch == 0 ? shard_ : std::min(asked.micro_batch, shard_)),
         test_piece_(asked.micro_batch == 0 ? 256 : std::min<std::size_t>(256, asked.micro_batch)),
         pieces_(piece_ == shard_ ? 0 : model_.message().size()),
@@ -69,7 +69,7 @@ class replica {
             "replica: the model takes an image of the data and gives a number for each of its classes");
     expects(test.size() > 0, "replica: at least one test image");
     model_.reserve(std::max(piece_, test_piece_));
-    expects(!asked.synchronised_statistics || (piece_ == shard_ && plan_.smallest() >= size),
+    expects(!asked.synchronised_statistics || (piece_ == shard_ && batches_.all_ranks_always(plan_)),
             "replica: statistics of all ranks need an image of every batch, the last one too, on every rank, and no "
             "micro-batches");
     model_.initialise(asked.seed);
@@ -93,8 +93,8 @@ class replica {
   /// How many batches each epoch has, of how many samples.
   [[nodiscard]] batch_plan const& plan() const noexcept { return plan_; }
   /// Of the current epoch.
-  [[nodiscard]] std::size_t batches() const noexcept { return sampler_.batches(); }
-  [[nodiscard]] std::size_t batch_size(std::size_t b) const noexcept { return sampler_.batch(b).size(); }
+  [[nodiscard]] std::size_t batches() const noexcept { return batches_.batches(); }
+  [[nodiscard]] std::size_t batch_size(std::size_t b) const noexcept { return batches_.size(b); }
   /// How many of them are this rank's own.
   [[nodiscard]] std::size_t own_size(std::size_t b) const noexcept { return shard(b).size(); }
   [[nodiscard]] std::size_t training_size() const noexcept { return training_.set().size(); }
@@ -135,7 +135,7 @@ class replica {
   void start(std::size_t epoch) {
     place_ = place_.epoch == epoch ? place_ : training_place{epoch, 0};
     training_.settle();  // it reads the order of the samples, which changes
-    sampler_.start(epoch, plan_.size(epoch));
+    batches_.start(epoch, plan_.size(epoch));
     epoch_ = epoch;
     first_step_ = plan_.steps_before(epoch);
   }
@@ -148,7 +148,7 @@ class replica {
   template <class Listener>
   std::span<float> gradient(std::size_t b, Listener& listener) {
     std::size_t const samples = shard(b).size();
-    float const scale = 1.0F / static_cast<float>(sampler_.batch(b).size());
+    float const scale = 1.0F / static_cast<float>(batches_.size(b));
     if (samples == 0) {
       std::ranges::fill(model_.message(), 0.0F);
       listener.completed(std::size_t{0});
@@ -160,7 +160,7 @@ class replica {
       done += chosen.size();
       prepare(b, done);
       auto const x = rows_of(batch);
-      auto const before = static_cast<std::size_t>(chosen.data() - sampler_.batch(b).data());
+      std::size_t const before = batches_.before(b) + done - chosen.size();
       auto const predictions = model_.forward(x, {true, first_step_ + b, before, sum_});
       auto const sum =
           softmax_cross_entropy::differentiate<float>(predictions, batch.labels, scale, model_.derivatives());
@@ -243,9 +243,7 @@ class replica {
     return view<float const>(batch.numbers.data(), batch.labels.size(), model_.inputs());
   }
 
-  [[nodiscard]] std::span<std::uint32_t const> shard(std::size_t b) const noexcept {
-    return sampler_.shard(b, rank_, size_);
-  }
+  [[nodiscard]] std::span<std::uint32_t const> shard(std::size_t b) const noexcept { return batches_.own(b); }
 
   /// What is computed at a time of this rank's part of batch b, from its sample `first` on.
   [[nodiscard]] std::span<std::uint32_t const> piece(std::size_t b, std::size_t first) const noexcept {
@@ -268,7 +266,7 @@ class replica {
   rank_type size_;
   any_optimizer optimizer_;
   batch_plan plan_;
-  sampler sampler_;
+  own_batches batches_;
   std::size_t shard_;  // most samples of this rank in a batch
   std::size_t piece_;  // most samples computed at a time
   std::size_t test_piece_;

@@ -26,6 +26,18 @@ enum class schedule_kind { constant, linear, cosine, step, growing_batch };
   return names[static_cast<std::size_t>(kind)];
 }
 
+/// Whose the training images are.
+enum class ownership {
+  shared,  ///< nobody's: every batch is dealt out among all ranks
+  iid,     ///< each rank has a part for good, of all classes alike
+  labels   ///< each rank has a part for good, of few classes
+};
+
+[[nodiscard]] constexpr std::string_view name(ownership kind) noexcept {
+  constexpr std::string_view names[] = {"shared", "iid", "labels"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
 /// What a training is asked to do.
 struct settings {
   std::size_t epochs = 5;
@@ -44,6 +56,8 @@ struct settings {
   milestones changes;           ///< of the rate, with the schedule step, or of the batch, with growing_batch
   double warm_up = 0;           ///< epochs in which the rate rises to what the schedule says
   std::size_t rate_is_for = 0;  ///< the batch that both rates are meant for; 0: the one that there is
+
+  ownership images = ownership::shared;
 
   std::size_t micro_batch = 0;    ///< most samples that a rank computes at a time; 0: all of its part of a batch
   any_augmentation augmentation;  ///< how training images are changed

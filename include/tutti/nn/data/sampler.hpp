@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace tutti::nn {
@@ -35,13 +34,10 @@ class sampler {
     start(epoch);
   }
 
-  /// Shuffles for this epoch. Cost: one pass, no allocation. (Fisher and Yates; Durstenfeld 1964)
+  /// Shuffles for this epoch. Cost: one pass, no allocation.
   void start(std::uint64_t epoch) noexcept {
     std::iota(order_.begin(), order_.end(), std::uint32_t{0});
-    random_sequence random(seed_, epoch);
-    for (std::size_t i = order_.size(); i > 1; --i) {
-      std::swap(order_[i - 1], order_[random.below(static_cast<std::uint32_t>(i))]);
-    }
+    random_sequence(seed_, epoch).shuffle(std::span(order_));
   }
 
   [[nodiscard]] std::size_t batches() const noexcept { return (order_.size() + batch_ - 1) / batch_; }

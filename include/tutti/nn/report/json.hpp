@@ -35,6 +35,7 @@ namespace tutti::nn {
                         {"changes", {{"epochs", asked.changes.epochs}, {"factor", asked.changes.factor}}},
                         {"warm_up", asked.warm_up},
                         {"rate_is_for", asked.rate_is_for},
+                        {"images", name(asked.images)},
                         {"micro_batch", asked.micro_batch},
                         {"augmented", asked.augmentation.index() != 0},
                         {"standardised", asked.standardise},

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_own_batches
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/data/own_batches.hpp>
+#include <tutti/nn/model.hpp>
+#include <tutti/nn/replica.hpp>
+#include <tutti/nn/zoo/mlp.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+namespace nn = tutti::nn;
+
+namespace {
+
+/// As many of each of ten classes as chance has it.
+std::vector<std::uint8_t> labels_of(std::size_t count) {
+  nn::random_sequence random(5);
+  std::vector<std::uint8_t> result(count);
+  std::ranges::generate(result, [&] { return static_cast<std::uint8_t>(random.below(10)); });
+  return result;
+}
+
+constexpr std::array kinds{nn::ownership::shared, nn::ownership::iid, nn::ownership::labels};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(every_sample_is_in_one_part_of_one_batch_of_an_epoch) {
+  for (auto const kind : kinds) {
+    for (std::size_t const samples : {1U, 7U, 200U, 203U}) {
+      auto const labels = labels_of(samples);
+      for (tutti::rank_type const ranks : {1U, 2U, 3U, 11U}) {
+        for (std::size_t const batch : {1U, 32U, 1000U}) {
+          nn::settings asked;
+          asked.batch = std::min(batch, samples);
+          asked.images = kind;
+          nn::batch_plan const plan(asked, samples);
+          std::multiset<std::uint32_t> seen;
+          std::vector<std::size_t> sizes(plan.batches(0));
+          for (tutti::rank_type r = 0; r != ranks; ++r) {
+            nn::own_batches mine(labels, asked, r, ranks);
+            mine.start(1, plan.size(0));
+            BOOST_REQUIRE(mine.batches() == sizes.size());
+            for (std::size_t b = 0; b != sizes.size(); ++b) {
+              BOOST_REQUIRE(mine.before(b) == sizes[b]);
+              BOOST_REQUIRE(mine.own(b).size() <= mine.most(plan));
+              BOOST_REQUIRE((!mine.all_ranks_always(plan) || !mine.own(b).empty()));
+              sizes[b] += mine.own(b).size();
+              seen.insert(mine.own(b).begin(), mine.own(b).end());
+              BOOST_REQUIRE((r + 1 != ranks || mine.size(b) == sizes[b]));
+            }
+          }
+          BOOST_TEST(seen.size() == samples);
+          BOOST_TEST(std::set(seen.begin(), seen.end()).size() == samples);
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(images_of_its_own_stay_a_ranks_own_in_another_order) {
+  auto const labels = labels_of(200);
+  for (auto const kind : {nn::ownership::iid, nn::ownership::labels}) {
+    nn::settings asked;
+    asked.batch = 200;
+    asked.images = kind;
+    nn::own_batches mine(labels, asked, 1, 3);
+    mine.start(0, 200);
+    std::vector const first(mine.own(0).begin(), mine.own(0).end());
+    mine.start(1, 200);
+    std::vector const second(mine.own(0).begin(), mine.own(0).end());
+    BOOST_TEST(bool(first != second));
+    BOOST_TEST(bool(std::set(first.begin(), first.end()) == std::set(second.begin(), second.end())));
+    mine.start(0, 200);
+    BOOST_TEST(std::ranges::equal(mine.own(0), first));
+    asked.seed = 2;
+    nn::own_batches other(labels, asked, 1, 3);
+    other.start(0, 200);
+    BOOST_TEST(bool(std::set(first.begin(), first.end()) != std::set(other.own(0).begin(), other.own(0).end())));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(by_labels_a_rank_has_few_classes) {
+  auto const labels = labels_of(10'000);
+  auto const classes = [&](nn::ownership kind) {
+    std::vector<std::size_t> result;
+    for (auto const& part : nn::partition(labels, kind, 10, 1)) {
+      BOOST_TEST(part.size() == 1000U);
+      std::set<std::uint8_t> seen;
+      std::ranges::transform(part, std::inserter(seen, seen.end()), [&](std::uint32_t i) { return labels[i]; });
+      result.push_back(seen.size());
+    }
+    return result;
+  };
+  BOOST_TEST(std::ranges::min(classes(nn::ownership::iid)) == 10U);
+  BOOST_TEST(std::ranges::max(classes(nn::ownership::labels)) <= 4U);  // two shards, each across one border at most
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_ranks_with_images_of_their_own_add_up_to_that_of_the_batch) {
+  nn::set_threads(1);
+  auto const training = nn::digits(150, 1);
+  auto const test = nn::digits(10, 1, 1000);
+  constexpr std::array<std::size_t, 1> hidden{8};
+  nn::settings asked;
+  asked.batch = 150;
+  std::vector<double> whole;
+  for (auto const kind : kinds) {
+    asked.images = kind;
+    std::vector<double> sum;
+    for (tutti::rank_type r = 0; r != 4; ++r) {
+      nn::replica one(
+          nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+          training, test, asked, r, 4);
+      one.start(0);
+      auto const message = one.gradient(0);
+      sum.resize(message.size());
+      std::ranges::transform(sum, message, sum.begin(), [](double s, float g) { return s + double{g}; });
+      BOOST_TEST(one.batch_size(0) == 150U);
+    }
+    whole = whole.empty() ? sum : whole;
+    double worst = 0;
+    for (std::size_t i = 0; i != sum.size(); ++i) {
+      worst = std::max(worst, std::abs(sum[i] - whole[i]));
+    }
+    BOOST_TEST(worst < 2e-6, nn::name(kind));
+  }
+}
