@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time over size, both logarithmic, as SVG."""
+"""Curves over two logarithmic axes, as SVG: time over size, unless other words are given."""
+import dataclasses
 import math
 from xml.sax.saxutils import escape
 
@@ -10,8 +11,18 @@ LEFT, RIGHT, TOP, BOTTOM = 80, 190, 50, 60
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"]  # tell apart by all eyes
 
 
-def chart(title, curves):
-    """curves: [(name, dashed, [(bytes, seconds, low, high)])]; the shade is from low to high."""
+@dataclasses.dataclass(frozen=True)
+class Words:
+    """What stands at the axes, and how their values are written."""
+
+    x: str = "bytes of each rank's vector"
+    y: str = "time of one operation"
+    x_text: object = size_text
+    y_text: object = time_text
+
+
+def chart(title, curves, words=Words()):
+    """curves: [(name, dashed, [(x, y, low, high)])]; the shade is from low to high."""
     points = [p for _, _, curve in curves for p in curve]
     if not points:
         return None
@@ -23,16 +34,16 @@ def chart(title, curves):
         f"<title>{escape(title)}</title>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         text((LEFT + WIDTH - RIGHT) / 2, 28, title, "middle", 'font-size="15"'),
-        text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, "bytes of each rank's vector", "middle"),
-        f'<g transform="rotate(-90)">{text(-(TOP + HEIGHT - BOTTOM) / 2, 18, "time of one operation", "middle")}</g>',
+        text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, words.x, "middle"),
+        f'<g transform="rotate(-90)">{text(-(TOP + HEIGHT - BOTTOM) / 2, 18, words.y, "middle")}</g>',
     ]
     for value in x.marks:
         at = x(value)
         out += [line(at, TOP, at, HEIGHT - BOTTOM, "#e5e5e5"),
-                text(at, HEIGHT - BOTTOM + 18, size_text(value), "middle", 'font-size="10"')]
+                text(at, HEIGHT - BOTTOM + 18, words.x_text(value), "middle", 'font-size="10"')]
     for value in y.marks:
         at = y(value)
-        out += [line(LEFT, at, WIDTH - RIGHT, at, "#e5e5e5"), text(LEFT - 8, at + 4, time_text(value), "end")]
+        out += [line(LEFT, at, WIDTH - RIGHT, at, "#e5e5e5"), text(LEFT - 8, at + 4, words.y_text(value), "end")]
     out.append(f'<rect x="{LEFT}" y="{TOP}" width="{WIDTH - RIGHT - LEFT}" height="{HEIGHT - BOTTOM - TOP}" '
                'fill="none" stroke="black"/>')
     for i, (name, dashed, curve) in enumerate(curves):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The logic of bench/compare and bench/netns, which are Python with nothing but its standard library. What needs
+# The logic of bench/compare, bench/netns and bench/strategies, which are Python with nothing but its standard library. What needs
 # root is skipped without it, and says so.
 find_package(Python3 QUIET COMPONENTS Interpreter)
 if(Python3_FOUND)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One training on hosts that are network namespaces, a rank on each."""
+import json
+import os
+import random
+import subprocess
+import tempfile
+import time
+
+from comparison.batch import Failed
+from comparison.world import hand_on_priority
+
+
+def commands(train, network, words, report):
+    """What to start on each host, with its environment."""
+    meet = {"TUTTI_MASTER_ADDR": network.address(0), "TUTTI_INTERFACE": "eth0", "OPENBLAS_NUM_THREADS": "1",
+            "TUTTI_MASTER_PORT": str(random.randrange(12000, 29000)), "TUTTI_SIZE": str(network.hosts)}
+    return [(["ip", "netns", "exec", network.space(h), train, "--transport", "tcp", *words]
+             + (["--report", report] if h == 0 else []), {**meet, "TUTTI_RANK": str(h)}) for h in range(network.hosts)]
+
+
+def run(train, network, words, patience):
+    """The report that rank 0 writes. @raises Failed with what the first rank that failed said"""
+    with tempfile.TemporaryDirectory(prefix="tutti-bench-") as place:
+        report = os.path.join(place, "report.json")
+        ranks = []
+        try:
+            for number, (command, environment) in enumerate(commands(train, network, words, report)):
+                log = open(os.path.join(place, f"log{number}"), "w+", encoding="utf-8")
+                ranks.append((subprocess.Popen(command, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
+                                               stdout=log, stderr=log), log))
+            hand_on_priority({p.pid for p, _ in ranks})
+            wait([p for p, _ in ranks], patience)
+            for process, log in ranks:
+                if process.returncode != 0:
+                    log.seek(0)
+                    raise Failed(" ".join(log.read().split()[-60:]) or f"ended with {process.returncode}")
+        finally:
+            for process, log in ranks:
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+                log.close()
+        with open(report, encoding="utf-8") as f:
+            return json.load(f)
+
+
+def wait(processes, patience):
+    """@raises Failed if they take longer; who fails is waited for no longer than the others need to notice"""
+    until = time.monotonic() + patience
+    while any(p.poll() is None for p in processes):
+        if time.monotonic() > until:
+            raise Failed(f"takes more than {patience:.0f} s")
+        time.sleep(0.02)
