@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parameter_server.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <string>
 
 namespace ps = tutti::nn::parameter_server;
 
@@ -12,11 +14,18 @@ void show_histogram(char const* what, ps::histogram const& numbers) {
     return;
   }
   std::printf("%s\n ", what);
-  std::size_t const last = numbers.largest();
-  for (std::size_t i = 0; i <= last; ++i) {
-    if (numbers[i] != 0) {
-      std::printf(" %zu%s: %.1f %%", i, i + 1 == ps::histogram::places ? " or more" : "",
-                  100 * static_cast<double>(numbers[i]) / static_cast<double>(numbers.total()));
+  // Each small number by itself, larger ones from one power of 2 to the next.
+  for (std::size_t first = 0, end = 1; first < ps::histogram::places; first = end, end = end < 4 ? end + 1 : 2 * end) {
+    std::uint64_t count = 0;
+    for (std::size_t i = first; i < std::min(end, ps::histogram::places); ++i) {
+      count += numbers[i];
+    }
+    if (count != 0) {
+      std::string const range = end - first == 1 && end < ps::histogram::places ? std::to_string(first)
+                                : end < ps::histogram::places ? std::to_string(first) + "-" + std::to_string(end - 1)
+                                                              : std::to_string(first) + " or more";
+      std::printf("  %s: %.1f %%", range.c_str(),
+                  100 * static_cast<double>(count) / static_cast<double>(numbers.total()));
     }
   }
   std::printf("\n");

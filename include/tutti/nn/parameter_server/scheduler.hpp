@@ -83,11 +83,14 @@ class scheduler {
     }
   }
 
-  /// Calls f(step, step_sum) for each step that all have reported, in their order.
+  /// Calls f(step, step_sum) for each step that all have reported, in their order; those of an epoch after the test of
+  /// the one before, as in training without servers.
   template <class F>
   void for_each_step(F f) {
     std::size_t const needed = how_.bounded() ? present() : workers_.size();
-    for (; !sums_.empty() && sums_.front().reports != 0 && sums_.front().reports >= needed; ++first_sum_) {
+    std::size_t const end = plan_.steps_before(tested_ + 1);
+    for (; first_sum_ < end && !sums_.empty() && sums_.front().reports != 0 && sums_.front().reports >= needed;
+         ++first_sum_) {
       step_sum const one = sums_.front();
       sums_.pop_front();
       f(first_sum_, one);
@@ -148,6 +151,9 @@ class scheduler {
     if (done.tested != 0) {
       results_.push_back({static_cast<std::size_t>(done.epoch), done.loss, done.correct});
       tests_[done.epoch] = finished_test;
+      while (tested_ != epochs_ && tests_[tested_] == finished_test) {
+        ++tested_;
+      }
     }
   }
 
@@ -174,6 +180,7 @@ class scheduler {
   std::size_t epochs_;
   std::vector<state> workers_;
   std::vector<std::size_t> tests_;  // of each epoch: open, done, or who does it
+  std::size_t tested_ = 0;          // epochs, without gaps
   std::uint64_t issued_ = 0;
   std::uint64_t reported_ = 0;
   std::size_t first_sum_ = 0;  // the step that sums_ begins with

@@ -17,11 +17,13 @@
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/trainer.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -44,6 +46,12 @@ class reporter {
 
   /// @throws diverged
   void tell(time_point now) {
+    tell_tests(now);
+    tell_steps(now);
+  }
+
+ private:
+  void tell_steps(time_point now) {
     tasks_.for_each_step([&](std::size_t step, scheduler::step_sum const& sum) {
       auto const place = model_.plan().place(step);
       float const whole = static_cast<float>(sum.batch) / static_cast<float>(std::max<std::uint64_t>(sum.samples, 1));
@@ -55,6 +63,8 @@ class reporter {
       }
       std::apply([&](auto&... all) { (all.step(one, std::as_const(model_)), ...); }, observers_);
     });
+  }
+  void tell_tests(time_point now) {
     tasks_.for_each_test([&](scheduler::test_result const& test) {
       auto const images = static_cast<double>(model_.test_size());
       epoch_result one;
@@ -68,7 +78,6 @@ class reporter {
     });
   }
 
- private:
   scheduler& tasks_;
   replica& model_;
   time_point begin_;
