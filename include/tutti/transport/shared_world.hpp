@@ -29,7 +29,7 @@ struct shared_memory_options {
   std::size_t arena_bytes = std::size_t{16} << 30;
   /// Messages in ordinary memory that are only moved (broadcast, send) are copied from so many bytes on by
   /// their receiver out of the sender's memory, if the system allows it. SIZE_MAX: never.
-  std::size_t attach_from = std::size_t{8} << 20;
+  std::size_t attach_from = std::size_t{64} << 20;
 };
 
 /// One rank's part of the making of a shared_memory world, and what it then holds of it.
