@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The logic of bench/compare, bench/netns and bench/strategies, which are Python with nothing but its standard library. What needs
-# root is skipped without it, and says so.
+# The logic of bench/compare, bench/netns, bench/strategies and bench/training/compare, which are Python with nothing but
+# its standard library. What needs root, or PyTorch, is skipped without it, and says so.
 find_package(Python3 QUIET COMPONENTS Interpreter)
 if(Python3_FOUND)
-  foreach(name comparison network network_smoke)
+  foreach(name comparison network network_smoke strategies training training_torch)
     add_test(NAME bench_${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/bench/${name}.py)
     set_tests_properties(bench_${name} PROPERTIES TIMEOUT 60 LABELS bench)
   endforeach()
-  set_tests_properties(bench_network_smoke PROPERTIES SKIP_REGULAR_EXPRESSION "OK \\(skipped=")
+  set_tests_properties(bench_network_smoke bench_training_torch PROPERTIES SKIP_REGULAR_EXPRESSION "OK \\(skipped=")
 else()
   message(STATUS "The tests of bench/ in Python are left out: they need Python 3 (Debian: python3)")
 endif()

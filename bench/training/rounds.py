@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who does what in turns, and what comes of it."""
+import dataclasses
+import itertools
+import statistics
+
+from comparison.batch import Failed
+from comparison.estimates import median, paired_ratio, spread
+
+SQUARES = (512, 1024, 2048)  # matrices whose product stands for what the machine can do
+PATIENCE = 120.0
+
+
+def seconds_a_step(answers):
+    """From the first rank that began to the last that ended."""
+    begin, end = min(a["begin"] for a in answers), max(a["end"] for a in answers)
+    return (end - begin) * 1e-9 / answers[0]["steps"]
+
+
+def operations_a_second(answers, products):
+    """Of ranks that multiply at the same time, added up."""
+    work = 2 * sum(m * n * k for m, n, k in products)
+    return sum(work * a["steps"] / ((a["end"] - a["begin"]) * 1e-9) for a in answers)
+
+
+def shapes(products):
+    return "shapes=" + "x".join(str(n) for p in products for n in p)
+
+
+def threads(ranks, cores):
+    """How many each rank may use: one, or all cores together."""
+    return sorted({1, max(1, cores // ranks)})
+
+
+def torch_ways(ranks, cores, convolutions):
+    """All combinations of what may make PyTorch faster."""
+    return [f"threads={t} foreach={f} channels_last={c} ddp_flags={d}"
+            for t, f, c, d in itertools.product(threads(ranks, cores), (0, 1), (0, 1) if convolutions else (0,),
+                                                (0, 1) if ranks > 1 else (0,))]
+
+
+def best(ways, trials=3):
+    """Of pairs of a world and a way to train in it the one that took least, in turns, and what all took."""
+    took = {(world, way): [] for world, way in ways}
+    for _ in range(trials):
+        for (world, way), times in took.items():
+            times.append(seconds_a_step(world.run(way, PATIENCE)))
+    took = {key: statistics.median(t) for key, t in took.items()}
+    return min(took, key=took.get), {way: t for (_, way), t in took.items()}
+
+
+@dataclasses.dataclass
+class Turns:
+    """What each round measured."""
+
+    ours: list = dataclasses.field(default_factory=list)  # seconds a step
+    theirs: list = dataclasses.field(default_factory=list)
+    square: list = dataclasses.field(default_factory=list)  # operations a second
+    layers: list = dataclasses.field(default_factory=list)
+
+
+def take_turns(ours, theirs, our_way, their_way, workload, images, rounds):
+    """A B, then what the machine can do, so often; `images` of a step on each rank."""
+    turns = Turns()
+    layers = workload.products(images)
+    for _ in range(rounds):
+        turns.ours.append(learned(ours.run(our_way, PATIENCE)))
+        turns.theirs.append(learned(theirs.run(their_way, PATIENCE)))
+        turns.square.append(max(operations_a_second(
+            ours.run(f"{shapes([(n, n, n)])} times={max(1, (1024 // n) ** 3)} {our_way}", PATIENCE), [(n, n, n)])
+            for n in SQUARES))
+        times = max(1, int(2e9 / (2 * sum(m * n * k for m, n, k in layers))))
+        turns.layers.append(operations_a_second(
+            ours.run(f"{shapes(layers)} times={times} {our_way}", PATIENCE), layers))
+    return turns
+
+
+def learned(answers):
+    """A contender that computes nonsense fast is none."""
+    loss = answers[0]["loss"]
+    if not 0 < loss < 2.5:  # the logarithm of ten classes is 2.3
+        raise Failed(f"the loss after training is {loss}: it did not learn")
+    return seconds_a_step(answers)
+
+
+def summary(workload, batch, turns):
+    """images a second, the ratio with its interval, and the shares of what the machine can do."""
+    square, layers = median(turns.square), median(turns.layers)
+
+    def side(times):
+        rate = batch / median(times)
+        return {"images_per_second": rate, "half": [batch / t for t in reversed(spread(times))],
+                "of_square": rate * workload.operations() / square, "of_layers": rate * workload.operations() / layers}
+
+    return {"tutti": side(turns.ours), "torch": side(turns.theirs), "square": square, "layers": layers,
+            "speed": paired_ratio(turns.theirs, turns.ours)}
