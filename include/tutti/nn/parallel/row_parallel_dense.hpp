@@ -4,6 +4,7 @@
 #include <tutti/core/expects.hpp>
 #include <tutti/nn/layer/bias.hpp>
 #include <tutti/nn/layer/concept.hpp>
+#include <tutti/nn/layer/identity.hpp>
 #include <tutti/nn/parallel/initial_weights.hpp>
 
 #include <algorithm>

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/bootstrap/outcome.hpp>
+#include <tutti/core/types.hpp>
+#include <tutti/nn/data/dataset.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// What the command line says.
+struct options {
+  std::string how = "tensor";
+  tutti::rank_type ranks = 4;
+  std::size_t memory = 64;  // MiB for each rank; 0: as much as there is
+  std::string data = "builtin";
+  std::size_t samples = 10'000;
+  std::size_t epochs = 3;
+  std::size_t batch = 256;
+  float rate = 0.05F;
+  std::size_t width = 1024;
+  std::size_t depth = 7;
+  std::size_t micro_batches = 16;
+  std::string schedule = "1f1b";
+  std::uint64_t seed = 1;
+};
+
+struct job {
+  options asked;
+  tutti::nn::data_pair data;
+};
+
+/// What one rank tells at the end. A plain value: ranks are processes.
+struct part_report {
+  std::size_t parameters;
+  std::size_t bytes;  // of memory that training took
+  double seconds;     // in training steps
+  double waited;      // of those, for other ranks; 0 where the model does not count it
+  double accuracy;
+};
+
+using reports = std::vector<tutti::outcome<part_report>>;
+
+// Each in a file of its own.
+reports train_tensor_parallel(job const& work);
+reports train_pipeline(job const& work);
+reports train_spatial(job const& work);

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A model that is too large for one worker, trained by several. See docs/model_parallel.md.
+#include "job.hpp"
+#include <tutti/core/error.hpp>
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/data/read_folder.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string_view>
+#include <system_error>
+#include <unistd.h>
+
+namespace {
+
+options read_options(int argc, char** argv) {
+  options o;
+  CLI::App app{
+      "Trains a model of which each rank - a process that may have only so much memory - holds a part:\n"
+      "  tensor    every dense layer is split over all ranks\n"
+      "  pipeline  each rank has some of the dense layers; micro-batches go from rank to rank\n"
+      "  spatial   each rank has a band of the rows of a convolutional network's images\n"};
+  app.option_defaults()->always_capture_default();
+  auto const at_least_one = CLI::Range(std::size_t{1}, std::size_t{1'000'000});
+  app.add_option("--how", o.how, "How the model is cut")->check(CLI::IsMember({"tensor", "pipeline", "spatial"}));
+  app.add_option("--ranks", o.ranks, "How many processes")->check(CLI::Range(1U, 64U));
+  app.add_option("--memory", o.memory, "MiB that each may take for its part; 0: no limit");
+  app.add_option("--data", o.data, "builtin, or a folder with the files of MNIST");
+  app.add_option("--samples", o.samples, "Training images, if built in")->check(at_least_one);
+  app.add_option("--epochs", o.epochs, "How often each image is seen")->check(at_least_one);
+  app.add_option("--batch", o.batch, "Images of a step, of all ranks")->check(at_least_one);
+  app.add_option("--lr", o.rate, "Learning rate at the beginning; it falls to nothing")->check(CLI::Range(0.0, 10.0));
+  app.add_option("--width", o.width, "Units of a hidden layer (tensor, pipeline)")->check(at_least_one);
+  app.add_option("--depth", o.depth, "Hidden layers (tensor, pipeline)")->check(at_least_one);
+  app.add_option("--micro-batches", o.micro_batches, "Pieces of a batch (pipeline)")->check(at_least_one);
+  app.add_option("--schedule", o.schedule, "Order of a stage's work (pipeline)")
+      ->check(CLI::IsMember({"1f1b", "gpipe"}));
+  app.add_option("--seed", o.seed, "Of weights, order of images, built-in images");
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::ParseError const& e) {
+    std::exit(app.exit(e));
+  }
+  return o;
+}
+
+/// OpenBLAS starts its threads when it is loaded, and each keeps 128 MiB from a moment of its own choice on, which no
+/// limit could tell from a model. So this program starts itself again without them.
+void have_one_blas_thread(char** argv) {
+  char const* const threads = std::getenv("OPENBLAS_NUM_THREADS");
+  if (threads == nullptr || std::string_view(threads) != "1") {
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    execv("/proc/self/exe", argv);
+    throw std::system_error(errno, std::generic_category(), "set OPENBLAS_NUM_THREADS=1; cannot start again with it");
+  }
+}
+
+tutti::nn::data_pair load(options const& o) {
+  if (o.data != "builtin") {
+    return tutti::nn::read_folder(o.data);
+  }
+  return {tutti::nn::digits(o.samples, o.seed), tutti::nn::digits(2560, o.seed, 1U << 20)};
+}
+
+reports train(job const& work) {
+  if (work.asked.how == "pipeline") {
+    return train_pipeline(work);
+  }
+  return work.asked.how == "tensor" ? train_tensor_parallel(work) : train_spatial(work);
+}
+
+/// Why ranks failed: those that began it, not those that missed them.
+bool report_failures(reports const& ranks) {
+  auto const began = [](auto const& rank) { return !rank.has_value() && rank.failure().kind == tutti::failure::none; };
+  bool const known = std::ranges::any_of(ranks, began);
+  bool failed = false;
+  for (std::size_t r = 0; r != ranks.size(); ++r) {
+    if (!ranks[r].has_value()) {
+      failed = true;
+      if (began(ranks[r]) || !known) {
+        std::fprintf(stderr, "model_parallel: rank %zu: %s\n", r, ranks[r].failure().text.c_str());
+      }
+    }
+  }
+  return failed;
+}
+
+void show(options const& o, reports& ranks) {
+  std::printf("\n  parameters      memory%s\n", o.how == "pipeline" ? "   waited" : "");
+  for (std::size_t r = 0; r != ranks.size(); ++r) {
+    part_report const part = ranks[r].value();
+    std::printf("%12zu %7.1f MiB", part.parameters, static_cast<double>(part.bytes) / (1 << 20));
+    if (o.how == "pipeline") {
+      std::printf("  %5.1f %%", 100 * part.waited / part.seconds);
+    }
+    std::printf("  rank %zu\n", r);
+  }
+  if (o.how == "pipeline") {
+    auto const stages = static_cast<double>(o.ranks);
+    std::printf("a pipeline of equal stages stands still for %.1f %% of the time\n",
+                100 * (stages - 1) / (static_cast<double>(o.micro_batches) + stages - 1));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  job work{read_options(argc, argv), {}};
+  auto const& asked = work.asked;
+  try {
+    have_one_blas_thread(argv);
+    work.data = load(asked);
+    auto const fewest = std::min(work.data.training.size(), work.data.test.size());
+    tutti::expects(asked.batch <= fewest && work.data.training.shape.channels == 1,
+                   "--batch is more images than there are, or the images are not grey");
+    std::printf("%s, %u ranks, ", asked.how.c_str(), asked.ranks);
+    if (asked.memory != 0) {
+      std::printf("%zu MiB each, ", asked.memory);
+    }
+    std::printf("batch %zu of %zu images\n", asked.batch, work.data.training.size());
+    std::fflush(stdout);  // or every forked rank inherits what is still unwritten
+    auto ranks = train(work);
+    if (report_failures(ranks)) {
+      return EXIT_FAILURE;
+    }
+    show(asked, ranks);
+    return EXIT_SUCCESS;
+  } catch (std::exception const& e) {
+    std::fprintf(stderr, "model_parallel: %s\n", e.what());
+    return EXIT_FAILURE;
+  }
+}

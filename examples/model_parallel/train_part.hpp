@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "job.hpp"
+#include "memory_limit.hpp"
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/core/time.hpp>
+#include <tutti/nn/data/normalisation.hpp>
+#include <tutti/nn/data/sampler.hpp>
+#include <tutti/nn/optimizer/sgd.hpp>
+#include <tutti/nn/parallel/concept.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/topology/ring.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+/// A rank's part of the model and all that training it takes.
+template <tutti::nn::divided_model Model>
+class learner {
+ public:
+  template <class Make>
+  explicit learner(Make const& make)
+      : model_(make()),
+        optimizer_(model_->parameters().size(), 0.9F),
+        part_(model_->images()),
+        images_(part_.samples.count * part_.numbers.count),
+        labels_(model_->scored().count) {}
+
+  [[nodiscard]] Model& model() { return *model_; }
+
+  /// All that a step takes, of images that are black.
+  void rehearse() { model_->gradient(images(), labels_); }
+
+  /// One step of all ranks; the score of the samples that this one scores.
+  auto step(tutti::nn::dataset const& set, std::span<std::uint32_t const> batch, float rate) {
+    read(set, batch);
+    auto const result = model_->gradient(images(), labels_);
+    optimizer_.step(model_->parameters(), model_->gradients(), rate);
+    return result;
+  }
+  auto test(tutti::nn::dataset const& set, std::span<std::uint32_t const> batch) {
+    read(set, batch);
+    return model_->test(images(), labels_);
+  }
+
+ private:
+  [[nodiscard]] auto images() const {
+    return tutti::nn::view<float const>(images_.data(), part_.samples.count, part_.numbers.count);
+  }
+
+  /// Reads what this rank is to be given of a batch, and nothing else.
+  void read(tutti::nn::dataset const& set, std::span<std::uint32_t const> batch) {
+    auto const [samples, numbers] = part_;
+    for (std::size_t i = 0; i != samples.count; ++i) {
+      scale_.apply(set.image(batch[samples.first + i]).subspan(numbers.first, numbers.count),
+                   std::span(images_).subspan(i * numbers.count, numbers.count));
+    }
+    auto const scored = model_->scored();
+    for (std::size_t i = 0; i != scored.count; ++i) {
+      labels_[i] = set.labels[batch[scored.first + i]];
+    }
+  }
+
+  std::unique_ptr<Model> model_;
+  tutti::nn::sgd<float> optimizer_;
+  tutti::nn::batch_part part_;
+  std::vector<float> images_;
+  std::vector<std::uint8_t> labels_;
+  tutti::nn::normalisation scale_ = tutti::nn::to_unit_interval(1);
+};
+
+/// A product that has BLAS take the buffers that it keeps, which are no part of any model.
+inline void warm_up() {
+  tutti::nn::set_threads(1);
+  auto a = tutti::nn::matrix<float>::from_shape({128, 128});
+  a.fill(1);
+  auto b = a;
+  auto const all = tutti::nn::read_only<float>(tutti::nn::first_rows(a, 128));
+  auto to = tutti::nn::first_rows(b, 128);
+  tutti::nn::product<float>(all, tutti::nn::operand::as_is, all, tutti::nn::operand::as_is, to);
+}
+
+/// Makes this rank's part within its memory.
+/// @throws std::runtime_error that says how much it would take, if it does not fit
+template <class Model, class Make>
+std::unique_ptr<learner<Model>> make_within(memory_limit const& limit, std::size_t mebibytes, Make const& make) {
+  auto const too_large = [&] {
+    return std::runtime_error(
+        "its part of the model takes " + std::to_string((limit.used() >> 20U) + 1) +
+        " MiB or more, with gradients, momentum and the values of a batch, but --memory lets a rank have " +
+        std::to_string(mebibytes) + " MiB: use more ranks, a smaller model or a smaller batch");
+  };
+  std::unique_ptr<learner<Model>> made;
+  try {
+    made = std::make_unique<learner<Model>>(make);
+  } catch (std::bad_alloc const&) {
+    limit.lift();  // only to find out
+    made = std::make_unique<learner<Model>>(make);
+    throw too_large();
+  }
+  limit.lift();  // oneDNN makes its kernels in the first step, and crashes where the kernel refuses it memory
+  made->rehearse();
+  if (!limit.kept()) {
+    throw too_large();
+  }
+  limit.impose();
+  return made;
+}
+
+/// How long the rank has waited for others, in seconds; 0 if its model does not count that.
+template <class Model>
+double waited(Model const& model) {
+  if constexpr (requires { model.waited(); }) {
+    return static_cast<double>(model.waited().count()) * 1e-9;
+  } else {
+    return 0;
+  }
+}
+
+/// What one rank does. `make()` gives a pointer to its part of the model.
+template <class World, class Make>
+part_report train_part(World& world, job const& work, Make const& make) {
+  using model_type = typename std::invoke_result_t<Make const&>::element_type;
+  auto const& asked = work.asked;
+  warm_up();
+  tutti::allreduce add_up{world, tutti::ring{}, tutti::sum<double>{}};
+  tutti::nn::sampler order(work.data.training.size(), asked.batch, asked.seed);
+  std::vector<std::uint32_t> tested(work.data.test.size());
+  std::iota(tested.begin(), tested.end(), 0U);
+  std::size_t const batches = work.data.training.size() / asked.batch;  // whole ones
+  std::size_t const tests = work.data.test.size() / asked.batch;
+
+  memory_limit const limit(asked.memory << 20U);
+  auto const mine = make_within<model_type>(limit, asked.memory, make);
+  mine->model().initialise(asked.seed);
+  part_report report{mine->model().parameters().size(), 0, 0, 0, 0};
+  for (std::size_t epoch = 0; epoch != asked.epochs; ++epoch) {
+    order.start(epoch);
+    std::array<double, 2> sums{};  // loss, test images told right
+    double const waited_before = waited(mine->model());
+    auto const begin = tutti::steady_now();
+    for (std::size_t b = 0; b != batches; ++b) {
+      double const done = static_cast<double>(epoch * batches + b) / static_cast<double>(asked.epochs * batches);
+      sums[0] += double{mine->step(work.data.training, order.batch(b), asked.rate * static_cast<float>(1 - done)).loss};
+    }
+    double const seconds = static_cast<double>((tutti::steady_now() - begin).count()) * 1e-9;
+    report.seconds += seconds;
+    report.waited += waited(mine->model()) - waited_before;
+    for (std::size_t b = 0; b != tests; ++b) {
+      sums[1] += double{mine->test(work.data.test, std::span(tested).subspan(b * asked.batch, asked.batch)).correct};
+    }
+    add_up(sums);
+    report.accuracy = sums[1] / static_cast<double>(tests * asked.batch);
+    if (world.rank() == 0) {
+      std::printf("epoch %zu/%zu: loss %.4f, test accuracy %.2f %%, %.0f images/s, %.1f ms a step\n", epoch + 1,
+                  asked.epochs, sums[0] / static_cast<double>(batches * asked.batch), 100 * report.accuracy,
+                  static_cast<double>(batches * asked.batch) / seconds, 1e3 * seconds / static_cast<double>(batches));
+      std::fflush(stdout);
+    }
+  }
+  report.bytes = limit.used();
+  return report;
+}
