@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include "averaging_options.hpp"
 #include "checkpoint_options.hpp"
 #include "compression_options.hpp"
 #include "report_options.hpp"
@@ -59,7 +60,8 @@ options read_options(int argc, char** argv) {
   std::string hidden = "256,128";
   CLI::App app{
       "Trains a network to recognise images, on several ranks at once: each computes the gradient of its\n"
-      "part of a batch, an allreduce adds them up, and all weights stay equal, bit for bit."};
+      "part of a batch, an allreduce adds them up, and all weights stay equal, bit for bit; or, with\n"
+      "another --strategy, they make steps of their own and average weights."};
   app.footer(
       "Examples:\n"
       "  train                                              built-in digits, 4 threads, ring\n"
@@ -124,6 +126,7 @@ options read_options(int argc, char** argv) {
   training_options training(app, s);
   add_checkpoint_options(app, o.checkpoints);
   strategy_options strategy(app, o.strategy);
+  averaging_options averaged(app, o.averaging, s);
 
   add_report_options(app, o);
   app.set_config("--config", "", "Read options from a file: a line each, such as epochs=10; the command line wins");
@@ -134,8 +137,9 @@ options read_options(int argc, char** argv) {
     o.hidden = read_hidden(hidden);
     training.finish();
     compressed.finish(o, topology->count() != 0);
-    check_report_options(o);
     strategy.finish();
+    averaged.finish(o.strategy);
+    check_report_options(o);
     check_combinations(o);
     if (o.progress_thread && o.bucket == 0) {
       throw CLI::ValidationError("--progress-thread", "needs --bucket, which says what there is to move on");

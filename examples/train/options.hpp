@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "averaging.hpp"
 #include "strategy_choice.hpp"
 #include <tutti/nn/checkpoint/options.hpp>
 #include <tutti/nn/settings.hpp>
@@ -42,6 +43,7 @@ struct options {
   std::string trace;
   std::size_t trace_events = 100'000;
   strategy_choice strategy;
+  struct averaging averaging;
   tutti::nn::settings settings;
 };
 

@@ -5,11 +5,11 @@
 #include "saving.hpp"
 #include "session.hpp"
 #include "strategies.hpp"
+#include "with_strategy.hpp"
 #include <tutti/automatic.hpp>
 #include <tutti/bootstrap/member.hpp>
 #include <tutti/gather_timelines.hpp>
 #include <tutti/join.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/nn/strategy/traced.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
@@ -58,7 +58,7 @@ int train_as_member(Communicator& world, job const& work) {
     return train_with_servers(world, work, std::move(names));
   }
   session mine(work, Communicator::transport_type::name, world.rank(), std::move(names));
-  auto const train_by = [&](auto& strategy) {
+  auto const train_by = [&](auto&& strategy) {
     auto const& traffic = world.trace().first();
     auto const before = traffic.sent().bytes;
     saving saver(world, mine, work.asked.checkpoints);
@@ -83,10 +83,7 @@ int train_as_member(Communicator& world, job const& work) {
                                                                : std::min(numbers, work.asked.bucket / sizeof(float)));
       topology.rehearse(world, tutti::op::allreduce{}, like_a_message);
     }
-    tutti::nn::synchronous strategy(
-        world, topology, work.asked.bucket,
-        work.asked.progress_thread ? tutti::nn::moved_on::by_thread : tutti::nn::moved_on::between_layers);
-    train_by(strategy);
+    with_strategy(world, topology, work.asked, mine.model(), train_by);
   });
   return 0;
 }

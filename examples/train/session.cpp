@@ -66,8 +66,11 @@ std::string how_ranks_work_together(options const& asked) {
   if (how.name == "synchronous") {
     return asked.topology;
   }
+  if (how.name != "parameter_server") {
+    return how.name + ", " + asked.topology;
+  }
   return how.name + ", " + std::to_string(how.servers) + (how.servers == 1 ? " server" : " servers") + ", staleness " +
-         (how.staleness == UINT64_MAX ? "unbounded" : std::to_string(how.staleness)) +
+         (how.staleness == strategy_choice::unbounded ? "unbounded" : std::to_string(how.staleness)) +
          (how.server_sends ? ", servers send" : "");
 }
 
@@ -161,6 +164,9 @@ void session::introduce() const {
   if (asked.compress.kind != "none") {
     std::printf("sends  %s\n", describe(asked).c_str());
   }
+  if (asked.strategy.replicas_differ()) {
+    std::printf("loss   of a step is rank 0's where it is not that of all\n");
+  }
   if (asked.bucket != 0) {
     std::printf("sums   in buckets of %zu bytes, while others are computed%s\n", asked.bucket,
                 asked.progress_thread ? ", moved on by a thread" : "");
@@ -218,6 +224,11 @@ void session::finish(double sent) const {
                      {"transport", transport_},
                      {"topology", asked.topology},
                      {"strategy", how_ranks_work_together(asked)},
+                     {"averaging",
+                      {{"every", asked.averaging.every},
+                       {"neighbours", asked.averaging.graph == nn::neighbours::ring ? "ring" : "exponential"},
+                       {"participation", asked.averaging.participation},
+                       {"local_epochs", asked.averaging.local_epochs}}},
                      {"data", asked.data},
                      {"training_images", work_.data.training.size()},
                      {"test_images", work_.data.test.size()},

@@ -14,13 +14,15 @@ class strategy_options {
  public:
   strategy_options(CLI::App& app, strategy_choice& s) : chosen_(s) {
     app.add_option("--strategy", s.name,
-                   "How ranks work together: synchronous sums gradients by allreduce; parameter_server has the first "
-                   "ranks hold the weights")
-        ->check(CLI::IsMember({"synchronous", "parameter_server"}));
+                   "What ranks exchange: the sum of their gradients at every step (synchronous), or of their weights "
+                   "every so many (local_sgd), weights with neighbours (gossip), or after rounds in which some train "
+                   "(federated); or the first ranks hold the weights (parameter_server)")
+        ->check(CLI::IsMember({"synchronous", "local_sgd", "gossip", "federated", "parameter_server"}));
     servers_ = app.add_option("--servers", s.servers, "Of parameter_server: how many ranks are servers")
                    ->check(CLI::Range(1U, 1023U));
     given_ = app.add_option("--staleness", staleness_,
-                            "Of parameter_server: how many steps a worker may be ahead of the slowest, or unbounded");
+                            "Of parameter_server: how many steps a worker may be ahead of the slowest, or unbounded; of "
+                            "gossip: how old a neighbour's weights may be");
     sends_ = app.add_flag("--server-sends", s.server_sends,
                           "Of parameter_server: servers send new weights without being asked")
                  ->default_str("");
@@ -35,16 +37,22 @@ class strategy_options {
   /// @throws CLI::ValidationError if the options do not go together
   void finish() {
     bool const servers = chosen_.name == "parameter_server";
-    for (auto const* const one : {servers_, given_, sends_, l1_, slow_}) {
+    for (auto const* const one : {servers_, sends_, l1_, slow_}) {
       if (!servers && one->count() != 0) {
         throw CLI::ValidationError("--" + one->get_lnames().front(), "needs --strategy parameter_server");
       }
     }
-    if (staleness_ == "unbounded") {
-      chosen_.staleness = UINT64_MAX;
+    if (!servers && chosen_.name != "gossip" && given_->count() != 0) {
+      throw CLI::ValidationError("--staleness", "needs --strategy parameter_server or gossip");
+    }
+    if (staleness_ == "unbounded" && servers) {
+      chosen_.staleness = strategy_choice::unbounded;
     } else if (!read(staleness_, chosen_.staleness)) {
       throw CLI::ValidationError("--staleness",
-                                 "takes a number of steps, or unbounded; \"" + staleness_ + "\" is something else");
+                                 "takes a number of steps, or with parameter_server unbounded; \"" + staleness_ +
+                                     "\" is something else");
+    } else if (chosen_.name == "gossip" && chosen_.staleness > 1000) {
+      throw CLI::ValidationError("--staleness", "is at most 1000 with gossip: every rank keeps so many weights");
     }
     if (slow_->count() != 0) {
       auto const colon = slow_text_.find(':');

@@ -95,8 +95,8 @@ class replica {
   /// Of the current epoch.
   [[nodiscard]] std::size_t batches() const noexcept { return batches_.batches(); }
   [[nodiscard]] std::size_t batch_size(std::size_t b) const noexcept { return batches_.size(b); }
-  /// How many of them are this rank's own.
-  [[nodiscard]] std::size_t own_size(std::size_t b) const noexcept { return shard(b).size(); }
+  /// How many of them are this rank's.
+  [[nodiscard]] std::size_t shard_size(std::size_t b) const noexcept { return shard(b).size(); }
   [[nodiscard]] std::size_t training_size() const noexcept { return training_.set().size(); }
   [[nodiscard]] std::size_t test_size() const noexcept { return test_.set().size(); }
 
@@ -188,7 +188,7 @@ class replica {
   /// Makes the message, a share of the means over global batch b, the means over this rank's own images.
   /// @pre there are some, and the message is as `gradient` left it
   void keep_own(std::size_t b) noexcept {
-    float const factor = static_cast<float>(batch_size(b)) / static_cast<float>(own_size(b));
+    float const factor = static_cast<float>(batch_size(b)) / static_cast<float>(shard_size(b));
     std::ranges::for_each(model_.message(), [factor](float& number) { number *= factor; });
   }
 

@@ -106,7 +106,7 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
     time_point since = epoch_begin;
     for (std::size_t b = model.place().batch; b != batches; ++b, ++now.step) {
       detail::timed_listener<Strategy> listener{ranks};
-      std::size_t const own = ranks.takes_part() ? model.own_size(b) : 0;
+      std::size_t const own = ranks.takes_part() ? model.shard_size(b) : 0;
       if (ranks.takes_part()) {
         ranks.begin(model.message());
         model.gradient(b, listener);

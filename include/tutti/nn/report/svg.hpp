@@ -115,7 +115,7 @@ class plot_panel {
 
 /// A picture, as SVG, of loss, accuracy and images per second over time: of the training as means over
 /// neighbouring steps, of the test after each epoch.
-/// @pre at least one step was made
+/// @pre at least one step was made, or one epoch
 [[nodiscard]] inline std::string plot_svg(history const& seen, std::string const& title) {
   using point = detail::plot_point;
   std::vector<point> loss;
@@ -142,8 +142,9 @@ class plot_panel {
     test_accuracy.push_back({one.seconds, 100 * one.test_accuracy});
   }
   auto const above = [](point const& a, point const& b) { return a.y < b.y; };
-  double const end = std::max(seen.epochs.empty() ? 0 : seen.epochs.back().seconds, seen.steps.back().seconds);
-  double const most = std::ranges::max_element(loss, above)->y;
+  double const end = std::max(seen.epochs.empty() ? 0 : seen.epochs.back().seconds,
+                              seen.steps.empty() ? 0 : seen.steps.back().seconds);
+  double const most = std::ranges::max_element(loss.empty() ? test_loss : loss, above)->y;
   double const worst = test_accuracy.empty() ? 0 : std::ranges::min_element(test_accuracy, above)->y;
   detail::plot_panel const top(60, std::max(end, 1e-3), 0, std::min(std::max(most, 1e-3), 2.5));
   detail::plot_panel const middle(320, std::max(end, 1e-3), worst > 95 ? 90 : worst > 80 ? 75 : 0, 100);
