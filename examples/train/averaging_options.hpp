@@ -45,8 +45,8 @@ class averaging_options {
     }
     asked_.graph = graph_ == "ring" ? neighbours::ring : neighbours::exponential;
     for (auto const& [option, owner] :
-         {std::pair{every_, "local_sgd"}, std::pair{neighbours_, "gossip"},
-          std::pair{participation_, "federated"}, std::pair{local_epochs_, "federated"}}) {
+         {std::pair{every_, "local_sgd"}, std::pair{neighbours_, "gossip"}, std::pair{participation_, "federated"},
+          std::pair{local_epochs_, "federated"}}) {
       if (option->count() != 0 && strategy != owner) {
         throw CLI::ValidationError(option->get_name(), std::string("needs --strategy ") + owner);
       }

@@ -50,6 +50,12 @@ void check_combinations(options const& o) {
   synchronous_only(o.compress.kind != "none", "--compress");
   synchronous_only(o.bucket != 0, "--bucket");
   synchronous_only(!o.checkpoints.folder.empty(), "--checkpoint");
+  synchronous_only(o.faults.go_on, "--on-fault continue");
+  synchronous_only(!o.faults.deaths.empty(), "--die");
+  if (o.faults.go_on && o.compress.kind != "none") {
+    throw CLI::ValidationError("--on-fault continue",
+                               "goes with --compress none: what a dead rank still owed would be lost");
+  }
   synchronous_only(!o.trace.empty() && o.strategy.name == "parameter_server", "--trace");
 }
 
@@ -127,6 +133,7 @@ options read_options(int argc, char** argv) {
   add_checkpoint_options(app, o.checkpoints);
   strategy_options strategy(app, o.strategy);
   averaging_options averaged(app, o.averaging, s);
+  fault_reader faults(app, o.faults);
 
   add_report_options(app, o);
   app.set_config("--config", "", "Read options from a file: a line each, such as epochs=10; the command line wins");
@@ -136,6 +143,7 @@ options read_options(int argc, char** argv) {
     app.parse(argc, argv);
     o.hidden = read_hidden(hidden);
     training.finish();
+    faults.finish();
     compressed.finish(o, topology->count() != 0);
     strategy.finish();
     averaged.finish(o.strategy);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "averaging.hpp"
+#include "fault_options.hpp"
 #include "strategy_choice.hpp"
 #include <tutti/nn/checkpoint/options.hpp>
 #include <tutti/nn/settings.hpp>
@@ -37,6 +38,7 @@ struct options {
   bool progress_thread = false;
   compression compress;
   tutti::nn::checkpoint_options checkpoints;
+  fault_options faults;
   std::string plot;
   std::string report;
   std::string metrics;

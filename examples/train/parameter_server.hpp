@@ -53,7 +53,12 @@ int train_with_servers(Communicator& world, job const& work, std::vector<std::st
   slowed_down const pace{asked.slow_rank - who.servers(), asked.slow_factor};
   auto const all =
       ps::train(world, who, mine.model(), {asked.staleness, asked.server_sends}, ps::regulariser{asked.l1}, pace, mine);
-  mine.finish();
+  std::vector<rank_traffic> traffic;
+  for (auto const& one : all.ranks) {
+    traffic.push_back({static_cast<double>(one.moved.bytes_sent), static_cast<double>(one.moved.bytes_received),
+                       one.busy, one.waited});
+  }
+  mine.finish(std::move(traffic));
   if (world.rank() == 0) {
     show(all, who, names);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "fate.hpp"
 #include "parameter_server.hpp"
 #include "saving.hpp"
 #include "session.hpp"
@@ -8,9 +9,13 @@
 #include "with_strategy.hpp"
 #include <tutti/automatic.hpp>
 #include <tutti/bootstrap/member.hpp>
+#include <tutti/bootstrap/membership.hpp>
 #include <tutti/gather_timelines.hpp>
 #include <tutti/join.hpp>
+#include <tutti/nn/checkpoint/latest_state.hpp>
+#include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/traced.hpp>
+#include <tutti/nn/survive.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/binary_tree.hpp>
@@ -31,6 +36,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// Calls f with the topology of that name.
@@ -47,34 +53,57 @@ void with_topology(Communicator& world, std::string const& name, F&& f) {
   }
 }
 
-/// What one rank does.
 template <class Communicator>
-int train_as_member(Communicator& world, job const& work) {
+std::vector<std::string> names_in(Communicator const& world) {
   std::vector<std::string> names;
   for (tutti::rank_type r = 0; r != world.size(); ++r) {
     names.push_back(tutti::describe(r, world.members()[r]));
   }
-  if (work.asked.strategy.name == "parameter_server") {
-    return train_with_servers(world, work, std::move(names));
+  return names;
+}
+
+/// What every rank has sent and received, and how long it waited and did not.
+template <class Communicator>
+std::vector<rank_traffic> traffic_of(Communicator& world, tutti::nn::any_strategy& strategy,
+                                     tutti::traffic_count const& before) {
+  std::vector<float> bytes(std::size_t{2} * world.size());
+  auto const& now = world.trace().first();
+  bytes[2 * world.rank()] = static_cast<float>(now.sent().bytes - before.sent().bytes);
+  bytes[2 * world.rank() + 1] = static_cast<float>(now.received().bytes - before.received().bytes);
+  strategy.sum(bytes);
+  std::vector<rank_traffic> all(world.size());
+  for (std::size_t r = 0; r != all.size(); ++r) {
+    all[r].sent = bytes[2 * r];
+    all[r].received = bytes[2 * r + 1];
   }
-  session mine(work, Communicator::transport_type::name, world.rank(), std::move(names));
-  auto const train_by = [&](auto&& strategy) {
-    auto const& traffic = world.trace().first();
-    auto const before = traffic.sent().bytes;
-    saving saver(world, mine, work.asked.checkpoints);
+  return all;
+}
+
+/// What one rank does in one world, once the strategy is known.
+/// @param again whether the training has begun in a world before this one
+template <class Communicator>
+void train_by(Communicator& world, tutti::nn::any_strategy strategy, job const& work, session& mine, fate& end,
+              bool again) {
+  auto const before = world.trace().first();
+  saving saver(world, mine, work.asked.checkpoints, again);
+  tutti::nn::train(mine.model(), strategy, mine, saver, end);
+  mine.finish(traffic_of(world, strategy, before));
+  saver.finish();
+  if (!work.asked.trace.empty()) {
+    mine.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace().second())));
+  }
+}
+
+/// What one rank does in one world.
+template <class Communicator>
+void train_in(Communicator& world, job const& work, session& mine, fate& end, bool again) {
+  auto const by = [&](auto&& strategy) {
     tutti::nn::traced told(world, strategy);
-    tutti::nn::train(mine.model(), told, mine, saver);
-    auto mean = static_cast<float>(traffic.sent().bytes - before) / static_cast<float>(world.size());
-    strategy.sum(std::span(&mean, 1));
-    mine.finish(mean);
-    saver.finish();
-    if (!work.asked.trace.empty()) {
-      mine.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace().second())));
-    }
+    train_by(world, tutti::nn::any_strategy(told), work, mine, end, again);
   };
   if (work.asked.compress.kind != "none") {
-    with_compressed(world, work.asked, mine.sparsity_warm_up(), train_by);
-    return 0;
+    with_compressed(world, work.asked, mine.sparsity_warm_up(), by);
+    return;
   }
   with_topology(world, work.asked.topology, [&]<class Topology>(Topology topology) {
     if constexpr (std::same_as<Topology, tutti::automatic>) {
@@ -83,8 +112,31 @@ int train_as_member(Communicator& world, job const& work) {
                                                                : std::min(numbers, work.asked.bucket / sizeof(float)));
       topology.rehearse(world, tutti::op::allreduce{}, like_a_message);
     }
-    with_strategy(world, topology, work.asked, mine.model(), train_by);
+    with_strategy(world, topology, work.asked, mine.model(), by);
   });
+}
+
+/// What one rank does.
+template <class Communicator>
+int train_as_member(Communicator& world, job const& work) {
+  using transport = typename Communicator::transport_type;
+  if (work.asked.strategy.name == "parameter_server") {
+    return train_with_servers(world, work, names_in(world));
+  }
+  session mine(work, transport::name, world.rank(), names_in(world));
+  fate end(work.asked.faults, world.rank(), !tutti::in_process<transport>);
+  if (!work.asked.faults.go_on) {
+    train_in(world, work, mine, end, false);
+    return 0;
+  }
+  bool again = false;
+  tutti::nn::survive(
+      world, tutti::join_timeout, [&](auto& now) { train_in(now, work, mine, end, again); },
+      [&](auto& smaller, tutti::error const& why) {
+        again = true;
+        auto const state = tutti::nn::latest_state(smaller, mine.model(), mine.seen());
+        mine.regroup(state, smaller.rank(), names_in(smaller), why.what());
+      });
   return 0;
 }
 

@@ -8,14 +8,17 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 /// An observer that keeps checkpoints if they are asked for, and says at once when it cannot.
 template <class Communicator>
 class saving {
  public:
-  saving(Communicator& world, session& mine, tutti::nn::checkpoint_options const& asked) {
+  /// @param again whether the training has begun in a world before this one
+  saving(Communicator& world, session& mine, tutti::nn::checkpoint_options asked, bool again) {
     if (!asked.folder.empty()) {
-      saver_.emplace(world, mine.model(), mine.seen(), mine.fingerprint(), asked);
+      saver_.emplace(world, mine.model(), mine.seen(), mine.fingerprint(), std::move(asked),
+                     again ? tutti::nn::checkpoint_start::going_on : tutti::nn::checkpoint_start::beginning);
       for (auto const& note : saver_->notes()) {
         std::fprintf(stderr, "train: %s; the checkpoint before it is used\n", note.c_str());
       }

@@ -2,6 +2,7 @@
 #include "session.hpp"
 
 #include "network.hpp"
+#include <tutti/nn/checkpoint/history_text.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/report/json.hpp>
 #include <tutti/nn/report/svg.hpp>
@@ -9,6 +10,7 @@
 #include <tutti/trace/straggler_report.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <stdexcept>
@@ -95,15 +97,23 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
       rank_(rank),
       names_(std::move(names)),
       parts_(parts),
-      settings_(settings_for(work, parts)),
-      model_(model_for(work), work.data.training, work.data.test, settings_, part, parts) {
+      settings_(settings_for(work, parts)) {
   nn::set_threads(work.asked.threads);
+  make_model(part);
   if (rank == 0) {
-    shown_.emplace(stdout, settings_.epochs, work.data.training.size());
-    if (!work.asked.metrics.empty()) {
-      lines_.emplace(work.asked.metrics);
-    }
+    show();
     introduce();
+  }
+}
+
+void session::make_model(tutti::rank_type part) {
+  model_.emplace(model_for(work_), work_.data.training, work_.data.test, settings_, part, parts_);
+}
+
+void session::show() {
+  shown_.emplace(stdout, settings_.epochs, work_.data.training.size());
+  if (!work_.asked.metrics.empty()) {
+    lines_.emplace(work_.asked.metrics);
   }
 }
 
@@ -119,10 +129,33 @@ nn::fingerprint session::fingerprint() const {
 void session::resume(nn::resumed_from const& from) {
   before_ = std::max(seen_.steps.empty() ? 0.0 : seen_.steps.back().seconds,
                      seen_.epochs.empty() ? 0.0 : seen_.epochs.back().seconds);
+  began_ -= tutti::duration(static_cast<std::int64_t>(before_ * 1e9));
   if (shown_) {
     std::printf("resume after %zu epochs and %zu steps, %zu steps in all%s\n", from.place.epoch, from.place.batch,
                 seen_.steps.size(),
                 from.ranks == names_.size() ? "" : "; on another number of ranks, which rounds sums otherwise");
+    std::fflush(stdout);
+  }
+}
+
+void session::regroup(nn::training_state const& from, tutti::rank_type rank, std::vector<std::string> names,
+                      std::string const& why) {
+  std::size_t const before = names_.size();
+  rank_ = rank;
+  names_ = std::move(names);
+  parts_ = static_cast<tutti::rank_type>(names_.size());
+  make_model(rank_);
+  nn::restore(from, *model_);
+  if (!nn::decode(from.history, seen_)) {
+    throw std::runtime_error("the history that another rank sent makes no sense");
+  }
+  before_ = static_cast<double>((tutti::steady_now() - began_).count()) * 1e-9;
+  if (rank_ == 0) {
+    if (!shown_) {
+      show();
+    }
+    std::printf("fault  %s\nworld  %zu of %zu ranks go on after %zu epochs and %zu steps, at %.1f s\n", why.c_str(),
+                names_.size(), before, from.place.epoch, from.place.batch, before_);
     std::fflush(stdout);
   }
 }
@@ -157,7 +190,7 @@ void session::introduce() const {
   std::printf("data   %s: %zu training and %zu test images of %zu x %zu pixels\n",
               asked.data == "builtin" ? "built-in digits" : asked.data.c_str(), training.size(), test.size(),
               training.shape.rows, training.shape.columns);
-  std::printf("model  %s, %zu parameters\n", describe_network(asked, training).c_str(), model_.parameters().size());
+  std::printf("model  %s, %zu parameters\n", describe_network(asked, training).c_str(), model_->parameters().size());
   std::printf("world  %zu %s, %s, %s\n", names_.size(), names_.size() == 1 ? "rank" : "ranks", transport_.c_str(),
               how_ranks_work_together(asked).c_str());
   std::printf("batch  %zu in all, %s per rank\n", settings_.batch, shard_sizes(settings_.batch, parts_).c_str());
@@ -175,7 +208,7 @@ void session::introduce() const {
 }
 
 std::size_t session::sparsity_warm_up() const {
-  auto const& plan = model_.plan();
+  auto const& plan = model_->plan();
   double const epochs = std::min(work_.asked.compress.warm_up, static_cast<double>(settings_.epochs));
   auto const whole = static_cast<std::size_t>(epochs);
   double const part = epochs - static_cast<double>(whole);
@@ -183,7 +216,7 @@ std::size_t session::sparsity_warm_up() const {
          (part > 0 ? static_cast<std::size_t>(part * static_cast<double>(plan.batches(whole))) : 0);
 }
 
-void session::finish(double sent) const {
+void session::finish(std::vector<rank_traffic> traffic) const {
   if (rank_ != 0) {
     return;
   }
@@ -198,12 +231,20 @@ void session::finish(double sent) const {
     double const talking = time[r].transfer + time[r].waiting;
     std::printf("%7.2f s %7.2f s %7.2f s  %3.0f %%  %s\n", time[r].compute, time[r].transfer, time[r].waiting,
                 100 * talking / std::max(time[r].compute + talking, 1e-9), names_[r].c_str());
+    if (r < traffic.size()) {
+      traffic[r].busy = time[r].compute;
+      traffic[r].waiting = talking;
+    }
   }
   auto const& asked = work_.asked;
+  double sent = 0;
+  for (auto const& one : traffic) {
+    sent += one.sent / static_cast<double>(traffic.size());
+  }
   auto const ranks = static_cast<double>(names_.size());
-  double const as_floats = 2 * (ranks - 1) / ranks * sizeof(float) * static_cast<double>(model_.parameters().size()) *
-                           static_cast<double>(model_.plan().steps());
-  if (sent > 0) {
+  double const as_floats = 2 * (ranks - 1) / ranks * sizeof(float) * static_cast<double>(model_->parameters().size()) *
+                           static_cast<double>(model_->plan().steps());
+  if (sent > 0 && !time.empty()) {
     std::printf("\nsent %.1f MiB per rank", sent / (1 << 20));
     if (asked.compress.kind != "none") {
       std::printf(", %.1f times less than the %.1f MiB that sums of float take", as_floats / sent,
@@ -235,7 +276,7 @@ void session::finish(double sent) const {
                      {"model", asked.model},
                      {"hidden", asked.hidden},
                      {"activation", asked.activation},
-                     {"parameters", model_.parameters().size()},
+                     {"parameters", model_->parameters().size()},
                      {"batch", settings_.batch},
                      {"batch_per_rank", static_cast<double>(settings_.batch) / static_cast<double>(parts_)},
                      {"threads_per_rank", asked.threads},
@@ -250,6 +291,12 @@ void session::finish(double sent) const {
                      {"bytes_of_float_sums_per_rank", as_floats},
                      {"members", names_}};
     report.update(nn::to_json(settings_, seen_));
+    for (auto const& one : traffic) {
+      report["traffic"].push_back({{"sent_bytes", one.sent},
+                                   {"received_bytes", one.received},
+                                   {"busy_s", one.busy},
+                                   {"waiting_s", one.waiting}});
+    }
     write(asked.report, report.dump(1) + "\n");
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "job.hpp"
+#include <tutti/core/time.hpp>
 #include <tutti/core/types.hpp>
 #include <tutti/nn/checkpoint/fingerprint.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
@@ -17,6 +18,14 @@
 #include <string_view>
 #include <vector>
 
+/// What a rank did for others, in bytes and seconds.
+struct rank_traffic {
+  double sent = 0;
+  double received = 0;
+  double busy = 0;     ///< computing
+  double waiting = 0;  ///< the rest of the time
+};
+
 /// One rank's training: its model, and what rank 0 shows of it. No template, so that the transports and
 /// topologies cost nothing here.
 class session {
@@ -27,13 +36,16 @@ class session {
   session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names,
           tutti::rank_type part, tutti::rank_type parts);
 
-  [[nodiscard]] tutti::nn::replica& model() noexcept { return model_; }
+  [[nodiscard]] tutti::nn::replica& model() noexcept { return *model_; }
   [[nodiscard]] tutti::nn::history& seen() noexcept { return seen_; }
   /// Of which training this is; costs a pass over the images. Of rank 0.
   [[nodiscard]] tutti::nn::fingerprint fingerprint() const;
 
   /// Goes on with what model and history now hold.
   void resume(tutti::nn::resumed_from const& from);
+  /// Goes on as another rank of a smaller world.
+  void regroup(tutti::nn::training_state const& from, tutti::rank_type rank, std::vector<std::string> names,
+               std::string const& why);
 
   // An observer of the training; silent but on rank 0.
   void step(tutti::nn::step_result const& done, tutti::nn::replica const& model);
@@ -43,12 +55,14 @@ class session {
   [[nodiscard]] std::size_t sparsity_warm_up() const;
 
   /// Shows where the time went and writes the files asked for.
-  /// @param sent bytes that a rank has sent, on average; 0 if others say so
-  void finish(double sent = 0) const;
+  /// @param traffic of all ranks; times are left out where the history has them
+  void finish(std::vector<rank_traffic> traffic) const;
   /// Shows who waited for whom, and writes the trace.
   void show_trace(std::vector<tutti::timeline> ranks) const;
 
  private:
+  void make_model(tutti::rank_type part);
+  void show();
   void introduce() const;
 
   job const& work_;
@@ -57,9 +71,10 @@ class session {
   std::vector<std::string> names_;
   tutti::rank_type parts_;  // of each batch
   tutti::nn::settings settings_;
-  tutti::nn::replica model_;
+  std::optional<tutti::nn::replica> model_;  // made anew for a world of another size
   tutti::nn::history seen_;
   std::optional<tutti::nn::progress> shown_;
   std::optional<tutti::nn::json_lines> lines_;
-  double before_ = 0;  // seconds that the training took before it was resumed
+  tutti::time_point began_ = tutti::steady_now();
+  double before_ = 0;  // seconds that the training took before it was gone on with
 };

@@ -19,7 +19,5 @@ struct strategy_choice {
   double slow_factor = 1;  ///< 1: nobody is slow
 
   /// Whether ranks have weights of their own between steps.
-  [[nodiscard]] bool replicas_differ() const {
-    return name == "local_sgd" || name == "gossip" || name == "federated";
-  }
+  [[nodiscard]] bool replicas_differ() const { return name == "local_sgd" || name == "gossip" || name == "federated"; }
 };

@@ -20,9 +20,10 @@ class strategy_options {
         ->check(CLI::IsMember({"synchronous", "local_sgd", "gossip", "federated", "parameter_server"}));
     servers_ = app.add_option("--servers", s.servers, "Of parameter_server: how many ranks are servers")
                    ->check(CLI::Range(1U, 1023U));
-    given_ = app.add_option("--staleness", staleness_,
-                            "Of parameter_server: how many steps a worker may be ahead of the slowest, or unbounded; of "
-                            "gossip: how old a neighbour's weights may be");
+    given_ =
+        app.add_option("--staleness", staleness_,
+                       "Of parameter_server: how many steps a worker may be ahead of the slowest, or unbounded; of "
+                       "gossip: how old a neighbour's weights may be");
     sends_ = app.add_flag("--server-sends", s.server_sends,
                           "Of parameter_server: servers send new weights without being asked")
                  ->default_str("");
@@ -48,9 +49,8 @@ class strategy_options {
     if (staleness_ == "unbounded" && servers) {
       chosen_.staleness = strategy_choice::unbounded;
     } else if (!read(staleness_, chosen_.staleness)) {
-      throw CLI::ValidationError("--staleness",
-                                 "takes a number of steps, or with parameter_server unbounded; \"" + staleness_ +
-                                     "\" is something else");
+      throw CLI::ValidationError("--staleness", "takes a number of steps, or with parameter_server unbounded; \"" +
+                                                    staleness_ + "\" is something else");
     } else if (chosen_.name == "gossip" && chosen_.staleness > 1000) {
       throw CLI::ValidationError("--staleness", "is at most 1000 with gossip: every rank keeps so many weights");
     }

@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tutti::nn {
 
@@ -133,8 +134,9 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
       since = steady_now();
     }
     if (auto const seen = model.statistics(); !seen.empty()) {
-      ranks.sum(seen);  // all ranks test, and go on, with the mean of what each saw
-      std::ranges::for_each(seen, [&](float& number) { number /= static_cast<float>(ranks.size()); });
+      std::vector<float> sums(seen.begin(), seen.end());  // a sum that fails must not spoil them
+      ranks.sum(sums);                                    // all ranks test, and go on, with the mean of what each saw
+      std::ranges::transform(sums, seen.begin(), [&](float sum) { return sum / static_cast<float>(ranks.size()); });
     }
     time_point const trained = steady_now();
     ranks.unite(model.parameters());

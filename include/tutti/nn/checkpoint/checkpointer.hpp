@@ -22,6 +22,9 @@
 
 namespace tutti::nn {
 
+/// Whether a training begins with its checkpointer, or has begun in another world: then its checkpoints are its own.
+enum class checkpoint_start { beginning, going_on };
+
 /// An observer that keeps checkpoints of a training, the same on all of its ranks.
 ///
 /// A checkpoint that cannot be written is no end of the training, which may lose hours by it: `problem` says what
@@ -39,7 +42,8 @@ class checkpointer {
   /// Collective. With `resume` the model, and what was seen, become what they were.
   /// @throws checkpoint_error, on all ranks: the folder cannot be used, its checkpoints are all damaged or of
   ///         another training, or it has some and is not to be resumed from
-  checkpointer(Communicator& world, replica& model, history& seen, fingerprint training, checkpoint_options asked)
+  checkpointer(Communicator& world, replica& model, history& seen, fingerprint training, checkpoint_options asked,
+               checkpoint_start how = checkpoint_start::beginning)
       : world_(world),
         model_(model),
         seen_(seen),
@@ -51,7 +55,7 @@ class checkpointer {
     bool resumed = false;
     if (world_.rank() == 0) {
       try {
-        resumed = open(last);
+        resumed = open(last, how);
       } catch (checkpoint_error const& e) {
         failure = e.what();
       }
@@ -119,8 +123,11 @@ class checkpointer {
     return model_.plan().steps_before(model_.place().epoch) + model_.place().batch;
   }
 
-  bool open(training_state& last) {
+  bool open(training_state& last, checkpoint_start how) {
     folder_.emplace(asked_.folder, asked_.keep);
+    if (how == checkpoint_start::going_on) {
+      return false;
+    }
     if (asked_.resume) {
       if (auto found = folder_->load_last_good(wanted_)) {
         last = std::move(found->state);

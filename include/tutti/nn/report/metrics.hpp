@@ -52,11 +52,11 @@ struct history {
   }
   void epoch(epoch_result const& done) { epochs.push_back(done); }
 
-  /// Where each rank spent its time, over all epochs.
+  /// Where each rank spent its time, over all epochs that had as many ranks as the last one.
   [[nodiscard]] std::vector<rank_time> time() const {
-    std::vector<rank_time> sum(epochs.empty() ? 0 : epochs.front().ranks.size());
+    std::vector<rank_time> sum(epochs.empty() ? 0 : epochs.back().ranks.size());
     for (auto const& one : epochs) {
-      for (std::size_t r = 0; r != sum.size(); ++r) {
+      for (std::size_t r = 0; one.ranks.size() == sum.size() && r != sum.size(); ++r) {
         sum[r].compute += one.ranks[r].compute;
         sum[r].transfer += one.ranks[r].transfer;
         sum[r].waiting += one.ranks[r].waiting;

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "fault_options.hpp"
+#include <tutti/nn/replica.hpp>
+#include <tutti/nn/report/metrics.hpp>
+
+#include <csignal>
+#include <cstddef>
+#include <stdexcept>
+#include <unistd.h>
+
+/// An observer that ends its rank behind a step, without a word to the others, if that is asked for.
+class fate {
+ public:
+  fate(fault_options const& asked, std::uint32_t rank, bool is_a_process) : is_a_process_(is_a_process) {
+    for (auto const& one : asked.deaths) {
+      step_ = one.rank == rank ? one.step : step_;
+    }
+  }
+
+  void step(tutti::nn::step_result const&, tutti::nn::replica const& model) const {
+    if (step_ == 0 || model.plan().steps_before(model.place().epoch) + model.place().batch != step_) {
+      return;
+    }
+    if (is_a_process_) {
+      ::kill(::getpid(), SIGKILL);
+    }
+    throw std::runtime_error("ended by --die after step " + std::to_string(step_));
+  }
+  void epoch(tutti::nn::epoch_result const&) const {}
+
+ private:
+  bool is_a_process_;
+  std::size_t step_ = 0;  // 0: never
+};

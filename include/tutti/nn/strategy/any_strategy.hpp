@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/replica_turn.hpp>
+#include <tutti/nn/strategy/concept.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace tutti::nn {
+
+/// A strategy chosen at run time: one type, so that what is trained by it is compiled once. It refers to the strategy,
+/// which outlives it. A step calls it a few times, and once for each layer.
+class any_strategy {
+ public:
+  template <strategy Strategy>
+  explicit any_strategy(Strategy& inner) : held_(std::make_unique<holding<Strategy>>(inner)) {}
+
+  [[nodiscard]] rank_type rank() const { return held_->rank(); }
+  [[nodiscard]] rank_type size() const { return held_->size(); }
+  [[nodiscard]] bool equal() const { return held_->equal(); }
+  [[nodiscard]] bool takes_part() const { return held_->takes_part(); }
+  void share(std::span<float> numbers) { held_->share(numbers); }
+  void sum(std::span<float> numbers) { held_->sum(numbers); }
+  void begin(std::span<float> message) { held_->begin(message); }
+  void completed(std::size_t first) { held_->completed(first); }
+  score_of step(turn auto& now) {
+    turn_of<std::remove_reference_t<decltype(now)>> one(now);
+    return held_->step(one);
+  }
+  void unite(std::span<float> parameters) { held_->unite(parameters); }
+  void resume(std::span<float> parameters) { held_->resume(parameters); }
+
+ private:
+  struct any_turn {
+    any_turn() = default;
+    any_turn(any_turn const&) = delete;
+    any_turn& operator=(any_turn const&) = delete;
+    virtual std::span<float> parameters() = 0;
+    virtual std::span<float> message() = 0;
+    [[nodiscard]] virtual std::size_t samples() const = 0;
+    virtual void update() = 0;
+    virtual void update_alone() = 0;
+
+   protected:
+    ~any_turn() = default;
+  };
+  template <class Turn>
+  struct turn_of final : any_turn {
+    explicit turn_of(Turn& one) : inner(one) {}
+    std::span<float> parameters() override { return inner.parameters(); }
+    std::span<float> message() override { return inner.message(); }
+    [[nodiscard]] std::size_t samples() const override { return inner.samples(); }
+    void update() override { inner.update(); }
+    void update_alone() override { inner.update_alone(); }
+    Turn& inner;
+  };
+
+  struct holder {
+    holder() = default;
+    holder(holder const&) = delete;
+    holder& operator=(holder const&) = delete;
+    virtual ~holder() = default;
+    [[nodiscard]] virtual rank_type rank() const = 0;
+    [[nodiscard]] virtual rank_type size() const = 0;
+    [[nodiscard]] virtual bool equal() const = 0;
+    [[nodiscard]] virtual bool takes_part() const = 0;
+    virtual void share(std::span<float>) = 0;
+    virtual void sum(std::span<float>) = 0;
+    virtual void begin(std::span<float>) = 0;
+    virtual void completed(std::size_t) = 0;
+    virtual score_of step(any_turn&) = 0;
+    virtual void unite(std::span<float>) = 0;
+    virtual void resume(std::span<float>) = 0;
+  };
+  template <class Strategy>
+  struct holding final : holder {
+    explicit holding(Strategy& one) : inner(one) {}
+    [[nodiscard]] rank_type rank() const override { return inner.rank(); }
+    [[nodiscard]] rank_type size() const override { return inner.size(); }
+    [[nodiscard]] bool equal() const override { return inner.equal(); }
+    [[nodiscard]] bool takes_part() const override { return inner.takes_part(); }
+    void share(std::span<float> numbers) override { inner.share(numbers); }
+    void sum(std::span<float> numbers) override { inner.sum(numbers); }
+    void begin(std::span<float> message) override { inner.begin(message); }
+    void completed(std::size_t first) override { inner.completed(first); }
+    score_of step(any_turn& now) override { return inner.step(now); }
+    void unite(std::span<float> parameters) override { inner.unite(parameters); }
+    void resume(std::span<float> parameters) override { inner.resume(parameters); }
+    Strategy& inner;
+  };
+
+  std::unique_ptr<holder> held_;
+};
+
+}  // namespace tutti::nn

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/error.hpp>
+#include <tutti/regroup.hpp>
+
+namespace tutti::nn {
+
+/// Trains, and when ranks go meanwhile, goes on among those that are left: time after time, down to one.
+///
+/// `train(world)` is one rank's training, to its end. `rejoin(smaller, why)` is called, on all that are left, with the
+/// world that it goes on in, and puts each rank's model where `latest_state` says.
+///
+/// Collective. Cost without faults: that of a lifeline.
+/// @throws error if the ranks disagree about what they do, which no regrouping mends; what `lifeline::regroup` throws;
+///         what train throws besides
+template <class Communicator, class Train, class Rejoin>
+void survive(Communicator& world, duration patience, Train&& train, Rejoin&& rejoin) {
+  lifeline line(world, patience);
+  error why(failure::none, {});
+  auto const ends = [&](auto&& part) {
+    try {
+      part();
+      return true;
+    } catch (error const& e) {
+      if (e.kind() == failure::mismatch || e.kind() == failure::protocol) {
+        throw;
+      }
+      why = e;
+      return false;
+    }
+  };
+  bool done = ends([&] { train(world); });
+  while (!done) {
+    auto smaller = line.regroup();
+    done = ends([&] {
+      rejoin(smaller, why);
+      train(smaller);
+    });
+  }
+}
+
+}  // namespace tutti::nn

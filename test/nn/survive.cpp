@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_survive
+#include <tutti/nn/checkpoint/latest_state.hpp>
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/layer/batch_norm.hpp>
+#include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/model.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/survive.hpp>
+#include <tutti/nn/trainer.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/shared_memory.hpp>
+#include <tutti/transport/tcp.hpp>
+
+#include <boost/mpl/list.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <csignal>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace nn = tutti::nn;
+using tutti::rank_type;
+
+// Ranks of a training go, and the others go on: with what, and how right.
+
+namespace {
+
+nn::data_pair const& images() {
+  static nn::data_pair const data{nn::digits(75, 1), nn::digits(20, 1, 1000)};
+  return data;
+}
+
+nn::settings asked() {
+  nn::settings s;
+  s.epochs = 3;
+  s.batch = 16;  // five batches in an epoch
+  return s;
+}
+
+std::vector<nn::any_layer<float>> layers(bool that_remember) {
+  std::vector<nn::any_layer<float>> result;
+  result.emplace_back(nn::dense<float, nn::relu>(784, 12));
+  if (that_remember) {
+    result.emplace_back(nn::batch_norm<float>(nn::image_shape{1, 1, 12}));
+  }
+  result.emplace_back(nn::dense<float, nn::identity>(12, 10));
+  return result;
+}
+
+/// Who ends behind which step, as kill -9 would.
+struct death {
+  rank_type rank;
+  std::size_t step;
+};
+
+/// One rank's training through all faults. An observer: it writes down losses, weights, test results.
+template <class Transport>
+class trainee {
+ public:
+  trainee(rank_type rank, rank_type size, bool remembers, std::vector<death> deaths)
+      : remembers_(remembers), first_rank_(rank), deaths_(std::move(deaths)) {
+    nn::set_threads(1);
+    make(rank, size);
+  }
+
+  template <class World>
+  void train(World& world) {
+    nn::synchronous strategy(world, tutti::ring{}, 4096);
+    nn::train(*model_, strategy, *this);
+  }
+
+  template <class World>
+  void rejoin(World& world) {
+    rank_type const old_size = model_->size();
+    auto const state = nn::latest_state(world, *model_, seen_);
+    std::vector<float> const own(model_->statistics().begin(), model_->statistics().end());
+    make(world.rank(), world.size());
+    nn::restore(state, *model_);
+    kept_own_ = kept_own_ && std::ranges::equal(own, model_->statistics());
+    if (!nn::decode(state.history, seen_) || world.size() >= old_size) {
+      throw std::logic_error("rejoin");
+    }
+    words_.resize(std::min(words_.size(), 3 * seen_.steps.size()));
+    if (words_.size() < 3 * seen_.steps.size()) {  // another rank was a step ahead
+      note();
+    }
+  }
+
+  void step(nn::step_result const& done, nn::replica const& model) {
+    seen_.step(done, model);
+    note();
+    for (auto const& [rank, step] : deaths_) {
+      if (rank == first_rank_ && step == seen_.steps.size()) {
+        if constexpr (!tutti::in_process<Transport>) {
+          ::kill(::getpid(), SIGKILL);
+        }
+        throw std::runtime_error("died");
+      }
+    }
+  }
+  void epoch(nn::epoch_result const& done) { seen_.epoch(done); }
+
+  /// Of each step the loss and a hash of the weights, then the test results.
+  [[nodiscard]] std::vector<std::uint32_t> words() const {
+    auto result = words_;
+    for (auto const& one : seen_.epochs) {
+      result.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(one.test_loss)));
+    }
+    result.push_back(kept_own_ ? 1 : 0);
+    return result;
+  }
+
+ private:
+  void make(rank_type rank, rank_type size) {
+    model_.emplace(nn::model<float>(layers(remembers_), nn::replica::attached), images().training, images().test,
+                   asked(), rank, size);
+  }
+  void note() {
+    std::uint64_t hash = 14695981039346656037U;
+    for (float const w : std::as_const(*model_).parameters()) {
+      hash = (hash ^ std::bit_cast<std::uint32_t>(w)) * 1099511628211U;
+    }
+    words_.push_back(std::bit_cast<std::uint32_t>(seen_.steps.back().loss));
+    words_.push_back(static_cast<std::uint32_t>(hash));
+    words_.push_back(static_cast<std::uint32_t>(hash >> 32));
+  }
+
+  bool remembers_;
+  rank_type first_rank_;
+  std::vector<death> deaths_;
+  std::optional<nn::replica> model_;
+  nn::history seen_;
+  std::vector<std::uint32_t> words_;
+  bool kept_own_ = true;
+};
+
+/// What each rank that was left wrote down.
+template <class Transport>
+std::vector<std::vector<std::uint32_t>> train(rank_type ranks, std::vector<death> const& deaths,
+                                              bool remembers = false) {
+  (void)images();  // before ranks are made
+  auto results = tutti::spawn<Transport>(ranks, [&](auto& world) {
+    world.deadline(std::chrono::seconds(40));
+    trainee<Transport> one(world.rank(), world.size(), remembers, deaths);
+    nn::survive(
+        world, tutti::join_timeout, [&](auto& now) { one.train(now); },
+        [&](auto& smaller, tutti::error const&) { one.rejoin(smaller); });
+    return one.words();
+  });
+  std::vector<std::vector<std::uint32_t>> left;
+  for (rank_type r = 0; r != ranks; ++r) {
+    bool const dead = std::ranges::count(deaths, r, &death::rank) != 0;
+    BOOST_TEST(dead == !results[r].has_value(), "rank " << r << ": " << results[r].failure().text);
+    if (results[r]) {
+      left.push_back(std::move(results[r]).value());
+    }
+  }
+  return left;
+}
+
+constexpr std::size_t steps = 15;
+
+/// All that are left hold the same after every step, and have come to the end.
+void check_alike(std::vector<std::vector<std::uint32_t>> const& left, std::size_t ranks) {
+  BOOST_REQUIRE(left.size() == ranks);
+  for (auto const& one : left) {
+    BOOST_TEST((one == left[0]));
+  }
+  BOOST_TEST(left[0].size() == 3 * steps + 3 + 1);
+  BOOST_TEST(left[0].back() == 1U);
+}
+
+float loss_of(std::vector<std::uint32_t> const& words, std::size_t step) {
+  return std::bit_cast<float>(words[3 * step]);
+}
+
+}  // namespace
+
+using all_transports = boost::mpl::list<tutti::loopback, tutti::shared_memory, tutti::tcp>;
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(those_that_are_left_finish_the_training, Transport, all_transports) {
+  auto const whole = train<Transport>(4, {});
+  check_alike(whole, 4);
+  for (auto const& deaths : {std::vector<death>{{1, 7}}, {{0, 1}}, {{3, 5}}, {{1, 7}, {2, 7}, {3, 11}}}) {
+    auto const left = train<Transport>(4, deaths);
+    check_alike(left, 4 - deaths.size());
+    // Every image of every batch still counts, so the losses are those of a training without faults, but for
+    // rounding; and the same bits up to the fault.
+    for (std::size_t s = 0; s != steps; ++s) {
+      BOOST_TEST(std::abs(loss_of(left[0], s) - loss_of(whole[0], s)) < 1e-3F, "step " << s);
+      BOOST_TEST((s >= deaths[0].step ||
+                  std::equal(left[0].begin(), left[0].begin() + 3 * static_cast<long>(s) + 3, whole[0].begin())));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_rest_of_the_training_is_that_of_as_many_ranks_from_the_start_of_it) {
+  // Whoever goes behind step 7, the other two do what any two do with the weights that there were then.
+  auto const first = train<tutti::loopback>(3, {{0, 7}});
+  auto const second = train<tutti::shared_memory>(3, {{1, 7}});
+  check_alike(first, 2);
+  BOOST_TEST((first[0] == second[0]));
+}
+
+BOOST_AUTO_TEST_CASE(what_layers_remember_stays_each_ranks_own) {
+  check_alike(train<tutti::loopback>(4, {{2, 7}}, true), 3);
+}
