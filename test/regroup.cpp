@@ -5,10 +5,10 @@
 #include <tutti/transport/shared_memory.hpp>
 #include <tutti/transport/tcp.hpp>
 
-#include <boost/mpl/list.hpp>
+#include <tuple>
 
-using all_transports = boost::mpl::list<tutti::loopback, tutti::shared_memory, tutti::tcp>;
-using of_processes = boost::mpl::list<tutti::shared_memory, tutti::tcp>;
+using all_transports = std::tuple<tutti::loopback, tutti::shared_memory, tutti::tcp>;
+using of_processes = std::tuple<tutti::shared_memory, tutti::tcp>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(those_that_are_left_go_on, Transport, all_transports) {
   laws::those_that_are_left_go_on<Transport>(4, {{1}});

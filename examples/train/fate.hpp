@@ -20,7 +20,7 @@ class fate {
   }
 
   void step(tutti::nn::step_result const&, tutti::nn::replica const& model) const {
-    if (step_ == 0 || model.plan().steps_before(model.place().epoch) + model.place().batch != step_) {
+    if (step_ == 0 || model.plan().steps_before(model.place().epoch) + model.place().batch < step_) {
       return;
     }
     if (is_a_process_) {
