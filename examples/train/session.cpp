@@ -101,7 +101,7 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
   nn::set_threads(work.asked.threads);
   make_model(part);
   if (rank == 0) {
-    show();
+    show(false);
     introduce();
   }
 }
@@ -110,10 +110,10 @@ void session::make_model(tutti::rank_type part) {
   model_.emplace(model_for(work_), work_.data.training, work_.data.test, settings_, part, parts_);
 }
 
-void session::show() {
+void session::show(bool going_on) {
   shown_.emplace(stdout, settings_.epochs, work_.data.training.size());
   if (!work_.asked.metrics.empty()) {
-    lines_.emplace(work_.asked.metrics);
+    lines_.emplace(work_.asked.metrics, going_on);
   }
 }
 
@@ -152,7 +152,7 @@ void session::regroup(nn::training_state const& from, tutti::rank_type rank, std
   before_ = static_cast<double>((tutti::steady_now() - began_).count()) * 1e-9;
   if (rank_ == 0) {
     if (!shown_) {
-      show();
+      show(true);
     }
     std::printf("fault  %s\nworld  %zu of %zu ranks go on after %zu epochs and %zu steps, at %.1f s\n", why.c_str(),
                 names_.size(), before, from.place.epoch, from.place.batch, before_);

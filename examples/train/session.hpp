@@ -62,7 +62,7 @@ class session {
 
  private:
   void make_model(tutti::rank_type part);
-  void show();
+  void show(bool going_on);
   void introduce() const;
 
   job const& work_;

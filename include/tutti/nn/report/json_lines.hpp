@@ -21,8 +21,12 @@ namespace tutti::nn {
 ///     {"event":"epoch","epoch":1,"images":60000,"test_loss":0.1,"test_accuracy":0.97,...,"ranks":[{...}]}
 class json_lines {
  public:
+  /// @param behind whether to go on behind what the file holds, rather than begin anew
   /// @throws std::runtime_error if the file cannot be written
-  explicit json_lines(std::string path) : path_(std::move(path)), file_(path_, std::ios::binary) { check(); }
+  explicit json_lines(std::string path, bool behind = false)
+      : path_(std::move(path)), file_(path_, behind ? std::ios::binary | std::ios::app : std::ios::binary) {
+    check();
+  }
 
   template <class Replica>
   void step(step_result const& done, Replica const&) {
