@@ -145,7 +145,7 @@ void work(Communicator& world, roles const& who, layout const& where, replica& m
           model.start(place.epoch);
         }
         std::size_t const batch = model.batch_size(place.batch);
-        std::size_t const samples = model.own_size(place.batch);
+        std::size_t const samples = model.shard_size(place.batch);
         servers.begin(model.message(), samples, batch);
         auto const message = model.gradient(place.batch, servers);
         time_point const end = transport.now();
