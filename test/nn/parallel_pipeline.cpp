@@ -91,6 +91,9 @@ BOOST_AUTO_TEST_CASE(schedules_obey_their_laws) {
       BOOST_TEST_CONTEXT(stages << " stages, " << micro_batches << " micro-batches") {
         BOOST_TEST(obeys_the_laws<nn::gpipe>(stages, micro_batches));
         BOOST_TEST(obeys_the_laws<nn::one_forward_one_backward>(stages, micro_batches));
+        for (std::size_t s = 0; s != stages; ++s) {
+          BOOST_TEST(nn::one_forward_one_backward::kept(stages, micro_batches, s) <= stages - s);
+        }
       }
     }
   }
