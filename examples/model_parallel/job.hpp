@@ -22,7 +22,7 @@ struct options {
   float rate = 0.05F;
   std::size_t width = 1024;
   std::size_t depth = 7;
-  std::size_t micro_batches = 16;
+  std::size_t micro_batches = 8;
   std::string schedule = "1f1b";
   std::uint64_t seed = 1;
 };
