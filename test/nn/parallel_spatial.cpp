@@ -12,7 +12,9 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 namespace nn = tutti::nn;
