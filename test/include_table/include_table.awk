@@ -47,7 +47,7 @@ BEGIN {
 
   vendor("^boost/", "^tutti/(asio\\.hpp$|asio/|transport/tcp[./_])")
   vendor("^(xtensor|xtensor-blas|xtl)/|^(cblas|zlib)\\.h$", "^tutti/nn/")
-  vendor("^dnnl\\.hpp$", "^tutti/nn/convolution/onednn\\.hpp$")
+  vendor("^dnnl\\.(h|hpp)$", "^tutti/nn/(convolution|product)/onednn\\.hpp$")
   vendor("^nlohmann/", "^tutti/(nn/report|trace)/json[./_]")
   vendor("^openssl/", "^tutti/transport/tls[./_]")
   vendor("^(infiniband|rdma)/", "^tutti/transport/verbs[./_]")

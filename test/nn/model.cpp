@@ -108,10 +108,9 @@ BOOST_AUTO_TEST_CASE(a_step_does_not_allocate) {
     nn::replica replica(
         nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::tanh), nn::replica::attached), data,
         test, asked, 0, 1);
-    replica.start(0);
-    replica.gradient(0);  // the BLAS makes its buffers at its first call
-    long const before = support::allocations;
-    for (std::size_t epoch = 0; epoch != 2; ++epoch) {
+    long before = 0;
+    for (std::size_t epoch = 0; epoch != 3; ++epoch) {
+      before = epoch == 1 ? support::allocations.load() : before;  // oneDNN makes its kernels at their first calls
       replica.start(epoch);
       for (std::size_t b = 0; b != replica.batches(); ++b) {
         replica.gradient(b);

@@ -55,6 +55,10 @@ class sequence {
     values_.resize(layers_.size() - 1);
     slopes_.resize(layers_.size() - 1);
     gradients_ = gradients;
+    learning_ = 0;
+    while (learning_ + 1 != layers_.size() && layers_[learning_].parameters() == 0) {
+      ++learning_;
+    }
     for (auto& one : layers_) {
       std::size_t const learned = one.parameters();
       std::size_t const seen = one.statistics();
@@ -93,9 +97,12 @@ class sequence {
                 matrix_view<T> dx) {
     std::size_t const rows = x.shape(0);
     T const* first = gradients_.data() + gradients_.size();
-    for (std::size_t i = layers_.size(); i-- != 0;) {
+    std::size_t const last = dx.shape(1) == 0 ? learning_ : 0;  // nobody wants a derivative by its inputs
+    for (std::size_t i = layers_.size(); i-- != last;) {
       layers_[i].backward(how, input_of(i, x), output_of(i, y), i == values_.size() ? dy : first_rows(slopes_[i], rows),
-                          i == 0 ? dx : first_rows(slopes_[i - 1], rows));
+                          i == 0      ? dx
+                          : i == last ? view<T>(nullptr, rows, 0)
+                                      : first_rows(slopes_[i - 1], rows));
       first -= layers_[i].parameters();
       how.completed(first);
     }
@@ -113,6 +120,7 @@ class sequence {
   std::vector<matrix<T>> values_;  // of each layer but the last
   std::vector<matrix<T>> slopes_;  // derivative of the loss by those values
   std::span<T> gradients_;
+  std::size_t learning_ = 0;  // the first layer that has parameters
 };
 
 }  // namespace tutti::nn

@@ -20,6 +20,15 @@ struct window {
     return (pixels + 2 * padding - side) / stride + 1;
   }
 
+  /// Which of so many pixels lie under place `at`: from `begin` to before `end`.
+  [[nodiscard]] constexpr std::size_t begin(std::size_t at) const noexcept {
+    return at * stride < padding ? 0 : at * stride - padding;
+  }
+  [[nodiscard]] constexpr std::size_t end(std::size_t at, std::size_t pixels) const noexcept {
+    std::size_t const past = at * stride + side - padding;
+    return past < pixels ? past : pixels;
+  }
+
   /// The image of so many channels that has a pixel for each place.
   /// @pre the window fits into the padded image, and is larger than the padding
   [[nodiscard]] constexpr image_shape over(image_shape const& image, std::size_t channels) const {

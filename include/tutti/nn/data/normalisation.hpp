@@ -3,6 +3,7 @@
 
 #include <tutti/core/expects.hpp>
 #include <tutti/nn/data/dataset.hpp>
+#include <tutti/nn/vectorised.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -34,9 +35,11 @@ class normalisation {
     std::uint8_t const* byte = image.data();
     float* number = numbers.data();
     for (auto const [factor, offset] : channels_) {
-      for (std::size_t i = 0; i != plane; ++i) {
-        number[i] = static_cast<float>(byte[i]) * factor + offset;
-      }
+      vectorised([=, factor = factor, offset = offset] {
+        for (std::size_t i = 0; i != plane; ++i) {
+          number[i] = static_cast<float>(byte[i]) * factor + offset;
+        }
+      });
       byte += plane;
       number += plane;
     }

@@ -4,7 +4,9 @@
 #include <tutti/core/expects.hpp>
 #include <tutti/nn/layer/concept.hpp>
 #include <tutti/nn/layer/identity.hpp>
+#include <tutti/nn/layer/line.hpp>
 #include <tutti/nn/shape.hpp>
+#include <tutti/nn/vectorised.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -50,7 +52,7 @@ class batch_norm {
     gradients_ = gradients;
     statistics_ = statistics;
     sums_.resize(2 * image_.channels + 1);
-    lines_.resize(6 * image_.channels);
+    lines_.resize(6 * line());
   }
 
   void initialise(random_sequence&) {
@@ -72,19 +74,22 @@ class batch_norm {
         spread()[c] = T{1} / std::sqrt(statistics_[channels + c] + epsilon);
       }
     }
-    T* const factor = lines_.data() + 2 * channels;
-    T* const offset = lines_.data() + 3 * channels;
     for (std::size_t c = 0; c != channels; ++c) {
-      factor[c] = parameters_[c] * spread()[c];
-      offset[c] = parameters_[channels + c] - mean()[c] * factor[c];
+      factor()[c] = parameters_[c] * spread()[c];
+      offset()[c] = parameters_[channels + c] - mean()[c] * factor()[c];
     }
-    T const* in = x.data();
-    T* out = y.data();
-    for (std::size_t p = pixels(x.shape(0)); p != 0; --p, in += channels, out += channels) {
-      for (std::size_t c = 0; c != channels; ++c) {
-        out[c] = Activation::value(in[c] * factor[c] + offset[c]);
-      }
+    for (T* const numbers : {mean(), factor(), offset()}) {
+      repeat(numbers);
     }
+    vectorised([&, factor = factor(), offset = offset(), from = x.data(), to = y.data()] {
+      detail::for_each_line(x.size(), channels, [&](std::size_t at, std::size_t count) {
+        T const* const in = from + at;
+        T* const out = to + at;
+        for (std::size_t i = 0; i != count; ++i) {
+          out[i] = Activation::value(in[i] * factor[i] + offset[i]);
+        }
+      });
+    });
   }
 
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
@@ -95,13 +100,15 @@ class batch_norm {
     auto const sums = std::span(sums_).first(2 * channels);
     T* const slopes = sums.data();
     T* const moments = slopes + channels;
-    T const* const middle = mean();
-    add_up(x.shape(0), [&](std::size_t at, T* first, T* second) {
-      for (std::size_t c = 0; c != channels; ++c) {
-        T const slope = dy.data()[at + c] * Activation::slope(y.data()[at + c]);
-        dy.data()[at + c] = slope;
-        first[c] += slope;
-        second[c] += slope * (x.data()[at + c] - middle[c]);
+    add_up(x.size(), [middle = mean(), from = x.data(), values = y.data(), slopes_of = dy.data()](
+                         std::size_t at, std::size_t count, T* first, T* second) {
+      T const* const in = from + at;
+      T const* const value = values + at;
+      T* const slope = slopes_of + at;
+      for (std::size_t i = 0; i != count; ++i) {
+        slope[i] *= Activation::slope(value[i]);
+        first[i] += slope[i];
+        second[i] += slope[i] * (in[i] - middle[i]);
       }
     });
     for (std::size_t c = 0; c != channels; ++c) {
@@ -113,43 +120,60 @@ class batch_norm {
       return;
     }
     how.sum(sums);
-    T const* const factor = lines_.data() + 2 * channels;
+    T* const moment = partial();
+    T* const mean_slope = partial() + line();
     for (std::size_t c = 0; c != channels; ++c) {
-      slopes[c] *= factor[c] / samples_;
-      moments[c] *= factor[c] * spread()[c] * spread()[c] / samples_;
+      moment[c] = moments[c] * factor()[c] * spread()[c] * spread()[c] / samples_;
+      mean_slope[c] = slopes[c] * factor()[c] / samples_;
     }
-    T const* in = x.data();
-    T const* slope = dy.data();
-    T* out = dx.data();
-    for (std::size_t p = pixels(x.shape(0)); p != 0; --p, in += channels, slope += channels, out += channels) {
-      for (std::size_t c = 0; c != channels; ++c) {
-        out[c] = factor[c] * slope[c] - slopes[c] - (in[c] - middle[c]) * moments[c];
-      }
-    }
+    repeat(moment);
+    repeat(mean_slope);
+    vectorised([=, factor = factor(), middle = mean(), from = x.data(), slopes_of = dy.data(), to = dx.data(),
+                numbers = x.size()] {
+      detail::for_each_line(numbers, channels, [=](std::size_t at, std::size_t count) {
+        T const* const in = from + at;
+        T const* const slope = slopes_of + at;
+        T* const out = to + at;
+        for (std::size_t i = 0; i != count; ++i) {
+          out[i] = factor[i] * slope[i] - mean_slope[i] - (in[i] - middle[i]) * moment[i];
+        }
+      });
+    });
   }
 
  private:
-  [[nodiscard]] std::size_t pixels(std::size_t rows) const noexcept { return rows * image_.rows * image_.columns; }
+  // What there is of a number for each channel; the loops over pixels want it as lines.
+  [[nodiscard]] std::size_t line() const noexcept { return detail::line_length(image_.channels); }
   [[nodiscard]] T* mean() noexcept { return lines_.data(); }
-  [[nodiscard]] T* spread() noexcept { return lines_.data() + image_.channels; }  // 1 / standard deviation
+  [[nodiscard]] T* factor() noexcept { return lines_.data() + line(); }
+  [[nodiscard]] T* offset() noexcept { return lines_.data() + 2 * line(); }
+  [[nodiscard]] T* spread() noexcept { return lines_.data() + 3 * line(); }  // 1 / standard deviation
+  [[nodiscard]] T* partial() noexcept { return lines_.data() + 4 * line(); }
 
-  /// Adds up two numbers of each channel over all pixels: f(at, first, second) adds those of the pixel at
-  /// `at`. Runs of pixels are added up by themselves, or the last ones would be lost in the sum.
+  /// Makes a line of its first numbers, those of the channels.
+  void repeat(T* numbers) noexcept {
+    for (std::size_t at = image_.channels; at != line(); ++at) {
+      numbers[at] = numbers[at - image_.channels];
+    }
+  }
+
+  /// Adds up two numbers of each channel over all pixels: f(at, count, first, second) adds those of the line at
+  /// `at`. Runs of lines are added up by themselves, or the last ones would be lost in the sum.
   template <class F>
-  void add_up(std::size_t rows, F const& f) {
+  void add_up(std::size_t numbers, F const& f) {
     std::size_t const channels = image_.channels;
-    T* const part = lines_.data() + 4 * channels;
-    T* const total = sums_.data();
-    std::fill_n(total, 2 * channels, T{0});
-    std::size_t const count = pixels(rows);
-    for (std::size_t p = 0; p != count;) {
-      std::fill_n(part, 2 * channels, T{0});
-      for (std::size_t const end = std::min(count, p + 256); p != end; ++p) {
-        f(p * channels, part, part + channels);
-      }
-      for (std::size_t c = 0; c != 2 * channels; ++c) {
-        total[c] += part[c];
-      }
+    T* const first = partial();
+    T* const second = partial() + line();
+    std::fill_n(sums_.data(), 2 * channels, T{0});
+    std::size_t const run = 256 * line();
+    for (std::size_t done = 0; done < numbers; done += run) {
+      std::fill_n(first, 2 * line(), T{0});
+      vectorised([&] {
+        detail::for_each_line(std::min(run, numbers - done), channels,
+                              [&](std::size_t at, std::size_t count) { f(done + at, count, first, second); });
+      });
+      detail::fold_line(first, channels, sums_.data());
+      detail::fold_line(second, channels, sums_.data() + channels);
     }
   }
 
@@ -158,15 +182,17 @@ class batch_norm {
   void measure(pass<T> const& how, matrix_view<T const> const& x) {
     std::size_t const channels = image_.channels;
     T* const running = statistics_.data();
-    add_up(x.shape(0), [&](std::size_t at, T* first, T* second) {
-      T const* const in = x.data() + at;
-      for (std::size_t c = 0; c != channels; ++c) {
-        T const difference = in[c] - running[c];
-        first[c] += difference;
-        second[c] += difference * difference;
+    std::copy_n(running, channels, mean());
+    repeat(mean());
+    add_up(x.size(), [middle = mean(), from = x.data()](std::size_t at, std::size_t count, T* first, T* second) {
+      T const* const in = from + at;
+      for (std::size_t i = 0; i != count; ++i) {
+        T const difference = in[i] - middle[i];
+        first[i] += difference;
+        second[i] += difference * difference;
       }
     });
-    sums_.back() = static_cast<T>(pixels(x.shape(0)));
+    sums_.back() = static_cast<T>(x.size() / channels);
     how.sum(sums_);
     samples_ = sums_.back();
     for (std::size_t c = 0; c != channels; ++c) {
@@ -185,7 +211,7 @@ class batch_norm {
   std::span<T> gradients_;
   std::span<T> statistics_;
   std::vector<T> sums_;   // what ranks add up
-  std::vector<T> lines_;  // of a number per channel: mean, spread, factor, offset, two partial sums
+  std::vector<T> lines_;  // mean, factor, offset, spread, two partial sums
   T samples_ = 0;         // of the batch of all ranks
 };
 

@@ -7,6 +7,7 @@
 #include <tutti/nn/layer/bias.hpp>
 #include <tutti/nn/layer/concept.hpp>
 #include <tutti/nn/layer/identity.hpp>
+#include <tutti/nn/vectorised.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -64,7 +65,9 @@ class conv2d {
     if (bias_ != 0) {
       detail::add_bias<Activation>(y.data(), x.shape(0) * of_.pixels(), bias_, parameters_.data() + of_.weights());
     } else if constexpr (!std::is_same_v<Activation, identity>) {
-      std::transform(y.data(), y.data() + y.size(), y.data(), [](T sum) { return Activation::value(sum); });
+      vectorised([values = y.data(), count = y.size()] {
+        std::transform(values, values + count, values, [](T sum) { return Activation::value(sum); });
+      });
     }
   }
 
@@ -74,8 +77,10 @@ class conv2d {
       detail::differentiate_bias<Activation>(y.data(), dy.data(), x.shape(0) * of_.pixels(), bias_,
                                              gradients_.data() + of_.weights());
     } else if constexpr (!std::is_same_v<Activation, identity>) {
-      std::transform(y.data(), y.data() + y.size(), dy.data(), dy.data(),
-                     [](T value, T slope) { return slope * Activation::slope(value); });
+      vectorised([values = y.data(), slopes = dy.data(), count = y.size()] {
+        std::transform(values, values + count, slopes, slopes,
+                       [](T value, T slope) { return slope * Activation::slope(value); });
+      });
     }
     kernel_.differentiate_weights(x.shape(0), x.data(), dy.data(), gradients_.data());
     how.completed(gradients_.data());

@@ -3,7 +3,6 @@
 
 #include <tutti/nn/window.hpp>
 
-#include <algorithm>
 #include <cstddef>
 
 namespace tutti::nn::detail {
@@ -31,15 +30,12 @@ struct place {
 template <class F>
 void for_each_place(image_shape const& input, image_shape const& output, window const& over, std::size_t images,
                     F const& f) {
-  auto const begin = [&](std::size_t at) { return std::max(at * over.stride, over.padding) - over.padding; };
-  auto const end = [&](std::size_t at, std::size_t size) {
-    return std::min(at * over.stride + over.side - over.padding, size);
-  };
   std::size_t made = 0;
   for (std::size_t n = 0; n != images; ++n) {
     for (std::size_t i = 0; i != output.rows; ++i) {
       for (std::size_t j = 0; j != output.columns; ++j, made += output.channels) {
-        f(place{n * input.size(), made, begin(i), end(i, input.rows), begin(j), end(j, input.columns)});
+        f(place{n * input.size(), made, over.begin(i), over.end(i, input.rows), over.begin(j),
+                over.end(j, input.columns)});
       }
     }
   }

@@ -23,6 +23,8 @@ class pooling : public stateless<T> {
 
  protected:
   [[nodiscard]] image_shape const& input() const noexcept { return input_; }
+  [[nodiscard]] image_shape const& output() const noexcept { return output_; }
+  [[nodiscard]] window const& over() const noexcept { return over_; }
 
   /// Calls f for each place in each image.
   template <class F>

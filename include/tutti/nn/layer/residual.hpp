@@ -5,6 +5,7 @@
 #include <tutti/nn/layer/concept.hpp>
 #include <tutti/nn/layer/relu.hpp>
 #include <tutti/nn/sequence.hpp>
+#include <tutti/nn/vectorised.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -80,18 +81,24 @@ class residual {
     if (shortcut_) {
       shortcut_->forward(how, x, first_rows(short_way_, rows));
     }
-    std::transform(long_way_.data(), long_way_.data() + y.size(), shortcut_ ? short_way_.data() : x.data(), y.data(),
-                   [](T body, T other) { return relu::value(body + other); });
+    vectorised(
+        [body = long_way_.data(), other = shortcut_ ? short_way_.data() : x.data(), to = y.data(), count = y.size()] {
+          for (std::size_t i = 0; i != count; ++i) {
+            to[i] = relu::value(body[i] + other[i]);
+          }
+        });
   }
 
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) {
     std::size_t const rows = x.shape(0);
     // The body may use its derivatives up; the shortcut wants them as well.
-    for (std::size_t i = 0; i != y.size(); ++i) {
-      dy.data()[i] *= relu::slope(y.data()[i]);
-      body_slopes_.data()[i] = dy.data()[i];
-    }
+    vectorised([values = y.data(), slopes = dy.data(), body = body_slopes_.data(), count = y.size()] {
+      for (std::size_t i = 0; i != count; ++i) {
+        slopes[i] *= relu::slope(values[i]);
+        body[i] = slopes[i];
+      }
+    });
     T const* more = dy.data();
     if (shortcut_) {  // first, as its gradients are the last ones
       auto const onward = dx.shape(1) == 0 ? dx : first_rows(inputs_slopes_, rows);
@@ -99,7 +106,11 @@ class residual {
       more = inputs_slopes_.data();
     }
     body_.backward(how, x, first_rows(long_way_, rows), first_rows(body_slopes_, rows), dx);
-    std::transform(dx.data(), dx.data() + dx.size(), more, dx.data(), [](T one, T other) { return one + other; });
+    vectorised([to = dx.data(), more, count = dx.size()] {
+      for (std::size_t i = 0; i != count; ++i) {
+        to[i] += more[i];
+      }
+    });
   }
 
  private:

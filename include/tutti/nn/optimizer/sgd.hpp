@@ -3,6 +3,7 @@
 
 #include <tutti/core/expects.hpp>
 #include <tutti/nn/optimizer/concept.hpp>
+#include <tutti/nn/vectorised.hpp>
 
 #include <cstddef>
 #include <span>
@@ -70,11 +71,13 @@ class sgd {
     T* const v = velocity_.data();
     std::size_t const count = velocity_.size();
     T const momentum = momentum_;
-    for (std::size_t i = 0; i != count; ++i) {
-      T const slope = decayed(g[i], w[i]);
-      v[i] = momentum * v[i] + slope;
-      w[i] -= rate * Momentum::direction(slope, v[i], momentum);
-    }
+    vectorised([=] {
+      for (std::size_t i = 0; i != count; ++i) {
+        T const slope = decayed(g[i], w[i]);
+        v[i] = momentum * v[i] + slope;
+        w[i] -= rate * Momentum::direction(slope, v[i], momentum);
+      }
+    });
   }
 
   std::vector<T> velocity_;
