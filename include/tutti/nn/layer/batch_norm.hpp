@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace tutti::nn {
@@ -103,10 +104,12 @@ class batch_norm {
     add_up(x.size(), [middle = mean(), from = x.data(), values = y.data(), slopes_of = dy.data()](
                          std::size_t at, std::size_t count, T* first, T* second) {
       T const* const in = from + at;
-      T const* const value = values + at;
+      [[maybe_unused]] T const* const value = values + at;
       T* const slope = slopes_of + at;
       for (std::size_t i = 0; i != count; ++i) {
-        slope[i] *= Activation::slope(value[i]);
+        if constexpr (!std::is_same_v<Activation, identity>) {  // or memory would be written as it is
+          slope[i] *= Activation::slope(value[i]);
+        }
         first[i] += slope[i];
         second[i] += slope[i] * (in[i] - middle[i]);
       }
