@@ -324,6 +324,41 @@ BOOST_AUTO_TEST_CASE(a_worker_that_dies_is_dropped_and_the_others_go_on) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_silent_worker_is_dropped_and_those_that_wait_for_it_are_not) {
+  (void)data();
+  tutti::simulation_options options;
+  options.stack_bytes = std::size_t{4} << 20;
+  nn::history told;
+  ps::summary sum;
+  auto const ended = tutti::simulate(
+      support::busy_cluster(), 4,
+      [&](auto& world) {
+        world.deadline(std::chrono::seconds(1));
+        ps::roles const who(4, 1);
+        auto model = replica(who.serves(world.rank()) ? 0 : who.worker(world.rank()), who.workers(), asked());
+        nn::history own;
+        auto const pace = [&, steps = 0](rank_type worker, tutti::duration) mutable {
+          // Worker 0 speaks last, just before it is kept waiting for worker 1.
+          bool const silent = worker == 1 && ++steps == 4;
+          world.transport().spend(silent ? std::chrono::seconds(10) : std::chrono::milliseconds(worker == 0 ? 900 : 1));
+        };
+        auto all = ps::train(world, who, model, {.staleness = 1}, {}, pace, own);
+        if (world.rank() == 0) {
+          told = std::move(own);
+          sum = std::move(all);
+        }
+      },
+      options);
+  BOOST_TEST(!ended.results[2].has_value());
+  for (rank_type const r : {0U, 1U, 3U}) {
+    BOOST_TEST((ended.results[r] ? std::string() : ended.results[r].failure().text) == "");
+  }
+  BOOST_REQUIRE(sum.lost.size() == 1U);
+  BOOST_TEST(sum.lost[0].worker == 1U);
+  BOOST_TEST(sum.lost[0].why.find("has said nothing") != std::string::npos, sum.lost[0].why);
+  BOOST_TEST(told.steps.size() == 14U);
+}
+
 BOOST_AUTO_TEST_CASE(a_server_that_dies_is_named_everywhere) {
   (void)data();
   auto const results = tutti::spawn<tutti::tcp>(4, [&](auto& world) {

@@ -39,9 +39,12 @@ class when_any {
   ///
   /// @param requests of these communicators
   /// @param first the search begins there, and wraps: who passes the index after the last one serves all alike
+  /// @param limit how long to wait, negative for as long as it takes; the number of requests is returned if none
+  ///        has ended by then
   /// @pre at least one request is valid
   /// Cost: one look at each request and communicator, and again whenever something arrives. No allocation.
-  [[nodiscard]] std::size_t operator()(std::span<request> requests, std::size_t first = 0) {
+  [[nodiscard]] std::size_t operator()(std::span<request> requests, std::size_t first = 0,
+                                       duration limit = duration(-1)) {
     bool any = false;
     for (request const& one : requests) {
       any = any || one.valid();
@@ -51,7 +54,7 @@ class when_any {
     auto const ended = [&] { return (found = search(requests, first)) != requests.size(); };
     advance();
     if (!ended()) {
-      wait(requests, ended);
+      wait(requests, ended, limit);
     }
     return found;
   }
@@ -65,6 +68,13 @@ class when_any {
       }
     }
     return requests.size();
+  }
+
+  static constexpr duration nap(duration limit) noexcept {
+    return limit >= duration::zero() && limit < between_looks ? limit : between_looks;
+  }
+  static constexpr bool passed(time_point begin, duration limit, time_point now) noexcept {
+    return limit >= duration::zero() && now - begin >= limit;
   }
 
   void advance() {
@@ -84,8 +94,9 @@ class when_any {
   }
 
   template <class Ended>
-  void wait(std::span<request> requests, Ended const& ended) {
+  void wait(std::span<request> requests, Ended const& ended, duration limit) {
     Communicator& world = *worlds_.front();
+    time_point const begin = world.transport().now();
     if (world.patience().yields(steady_now)) {
       for (int i = 0; i < 64; ++i) {
         time_point const before = steady_now();
@@ -102,13 +113,13 @@ class when_any {
         }
       }
     }
-    for (time_point next_look = world.transport().now() + between_looks; !ended();) {
+    for (time_point next_look = begin + between_looks; !ended();) {
       for (std::size_t i = 0; i != worlds_.size(); ++i) {
         handles_[i] = {.fd = worlds_[i]->transport().arm(), .events = POLLIN, .revents = 0};
       }
       advance();
       if (!ended()) {
-        ::poll(handles_.data(), handles_.size(), static_cast<int>(between_looks.count() / 1'000'000));
+        ::poll(handles_.data(), handles_.size(), static_cast<int>(nap(limit).count() / 1'000'000));
       }
       for (Communicator* const one : worlds_) {
         one->transport().disarm();
@@ -118,28 +129,32 @@ class when_any {
         look(requests);
         next_look = now + between_looks;
       }
+      if (passed(begin, limit, world.transport().now())) {
+        return;
+      }
     }
   }
 
   /// Over a transport that waits by itself.
   template <class Ended>
-  void wait(std::span<request> requests, Ended const& ended)
+  void wait(std::span<request> requests, Ended const& ended, duration limit)
     requires rests<typename Communicator::transport_type>
   {
     auto& transport = worlds_.front()->transport();
-    time_point next_look = transport.now() + between_looks;
+    time_point const begin = transport.now();
+    time_point next_look = begin + between_looks;
     for (;;) {
       for (Communicator* const one : worlds_) {
         one->operations().advance();
       }
-      if (ended()) {
+      if (ended() || passed(begin, limit, transport.now())) {
         return;
       }
       if (transport.now() >= next_look) {
         look(requests);
         next_look = transport.now() + between_looks;
       } else {
-        transport.rest(next_look - transport.now());
+        transport.rest(nap(limit));
       }
     }
   }

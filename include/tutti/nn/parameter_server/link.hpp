@@ -44,6 +44,8 @@ class link {
 
   [[nodiscard]] communicator_type& communicator() const noexcept { return *pair_; }
   [[nodiscard]] traffic const& moved() const noexcept { return moved_; }
+  /// What the peer is called, and its rank in the world.
+  [[nodiscard]] std::string name() const { return name_ + " (rank " + std::to_string(peer_) + ")"; }
   /// How long a message may be waited for.
   void patience(duration limit) noexcept { take_.deadline(limit); }
 
@@ -63,8 +65,7 @@ class link {
 
   /// What went wrong here, in the numbers of the world.
   [[nodiscard]] error blamed(error const& e) const {
-    error result(e.kind(), name_ + " (rank " + std::to_string(peer_) + ") is lost to rank " + std::to_string(self_) +
-                               ": " + e.what());
+    error result(e.kind(), name() + " is lost to rank " + std::to_string(self_) + ": " + e.what());
     result.in(e.operation(), e.sequence(), e.step()).between(self_, {peer_});
     return result;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/wait.hpp>
 #include <tutti/collective/when_any.hpp>
 #include <tutti/core/expects.hpp>
 #include <tutti/core/time.hpp>
@@ -71,18 +72,27 @@ class server {
   void run(scheduler* tasks, After after) {
     watch();
     for (std::size_t w = 0; w != peers_.size(); ++w) {
+      peers_[w].wire->patience(duration(-1));  // drop_silent knows who is silent and who is kept waiting
+      peers_[w].heard = world_.transport().now();
       guarded(w, tasks, [&] { listen(w); });
     }
     for (std::size_t next = 0; here_ != 0;) {
       time_point const before = world_.transport().now();
-      std::size_t const w = any_(requests_, next);
+      std::size_t const w = any_(requests_, next, between_looks);
       time_point const found = world_.transport().now();
       waited_ += found - before;
-      next = w + 1;
-      guarded(w, tasks, [&] {
-        requests_[w].wait();
-        serve(w, tasks);
-      });
+      if (w != requests_.size()) {
+        next = w + 1;
+        peers_[w].heard = found;
+        guarded(w, tasks, [&] {
+          requests_[w].wait();
+          serve(w, tasks);
+        });
+      }
+      if (found - looked_ >= between_looks) {
+        looked_ = found;
+        drop_silent(tasks, found);
+      }
       answer_all(tasks);
       after();
       busy_ += world_.transport().now() - found;
@@ -118,6 +128,7 @@ class server {
     owned<link_type> wire;
     stage at = stage::words;
     bool here = true;
+    time_point heard{};
     message said_last;
     piece* pushed = nullptr;
     report done;
@@ -252,6 +263,7 @@ class server {
         }
         answers_.erase(answers_.begin() + static_cast<std::ptrdiff_t>(i));
         if (peers_[one.worker].here) {
+          peers_[one.worker].heard = world_.transport().now();  // it was waiting until now
           guarded(one.worker, tasks, [&] { give(one); });
         }
       }
@@ -292,6 +304,17 @@ class server {
     }
     watch();
   }
+  /// Whoever waits for an answer is not silent.
+  void drop_silent(scheduler* tasks, time_point now) {
+    for (std::size_t w = 0; w != peers_.size(); ++w) {
+      if (peers_[w].here && now - peers_[w].heard >= world_.deadline() && world_.deadline() >= duration::zero() &&
+          std::ranges::none_of(answers_, [w](answer const& one) { return one.worker == w; })) {
+        drop(w, tasks,
+             peers_[w].wire->name() + " has said nothing for " + std::to_string(world_.deadline().count() / 1'000'000) +
+                 " ms");
+      }
+    }
+  }
   void drop(std::size_t w, scheduler* tasks, std::string why) {
     if (!peers_[w].here) {
       return;
@@ -317,6 +340,7 @@ class server {
   std::size_t here_ = 0;
   std::vector<lost_worker> lost_;
   figures counted_;
+  time_point looked_{};
   duration busy_{};
   duration waited_{};
 };
