@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What staleness is worth when one worker of a parameter server is slow: the time until a network recognises so many
+// of the test images. Weights and gradients are true, time is virtual, so each run gives the same figures.
+
+#include <tutti/nn/data/read_folder.hpp>
+#include <tutti/nn/model.hpp>
+#include <tutti/nn/parameter_server/train.hpp>
+#include <tutti/nn/zoo/mlp.hpp>
+#include <tutti/simulate.hpp>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+namespace nn = tutti::nn;
+namespace ps = tutti::nn::parameter_server;
+
+namespace {
+
+constexpr char const* usage = R"(usage: staleness FOLDER [FACTOR]
+
+FOLDER has MNIST's four files, or others like them. One server, three workers, of which the last takes FACTOR times, or
+else 4 times, as long: 25 us for each image and not so. Links of 10 Gbit/s, 20 us; arithmetic of servers takes no time.
+Batch 128, rate 0.03 falling to 0.01 in 4 epochs, momentum 0.9. Worker 0 tests every 20 steps, in no time, what it reads.
+)";
+
+constexpr tutti::rank_type workers = 3;
+constexpr double target = 0.97;
+constexpr std::array<std::size_t, 2> hidden{256, 128};
+
+/// Thrown when there is no more to find out.
+struct enough : std::runtime_error {
+  enough() : std::runtime_error("the target is reached") {}
+};
+
+struct result {
+  double seconds = 0;  ///< virtual, until the target is reached; 0 if it is not
+  std::size_t steps[workers] = {};
+};
+
+result measure(nn::data_pair const& data, ps::clock_value staleness, double factor) {
+  nn::settings asked;
+  asked.epochs = 4;
+  asked.rate = 0.03F;
+  asked.last_rate = 0.01F;
+  result found;
+  tutti::simulation_options options;
+  options.stack_bytes = std::size_t{4} << 20;
+  auto const net =
+      tutti::one_switch(workers + 1, {.latency = std::chrono::microseconds(20), .per_byte = tutti::at_gigabits(10)});
+  (void)tutti::simulate(
+      net, workers + 1,
+      [&](auto& world) {
+        ps::roles const who(workers + 1, 1);
+        nn::replica model(
+            nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+            data.training, data.test, asked, who.serves(world.rank()) ? 0 : who.worker(world.rank()), workers);
+        auto const pace = [&](tutti::rank_type worker, tutti::duration) {
+          if (found.seconds > 0) {
+            throw enough();
+          }
+          if (worker == 0 && found.steps[0] % 20 == 0 &&
+              double{model.test(0, 1).correct} >= target * static_cast<double>(model.test_size())) {
+            found.seconds = nn::detail::seconds(world.transport().now());
+            throw enough();
+          }
+          ++found.steps[worker];
+          double const images = static_cast<double>(asked.batch) / workers;
+          double const microseconds = 25 * images * (worker + 1 == workers ? factor : 1);
+          world.transport().spend(tutti::picoseconds(static_cast<std::int64_t>(microseconds * 1e6)));
+        };
+        (void)ps::train(world, who, model, {.staleness = staleness}, {}, pace);
+      },
+      options);
+  return found;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fputs(usage, stderr);
+    return 2;
+  }
+  try {
+    auto const data = nn::read_folder(argv[1]);
+    double const factor = argc > 2 ? std::stod(argv[2]) : 4;
+    nn::set_threads(1);
+    std::printf("slow by  staleness   to %.0f %%   steps of the workers\n", 100 * target);
+    for (double const slow : {1.0, factor}) {
+      for (ps::clock_value const staleness : {ps::clock_value{0}, ps::clock_value{3}, ps::consistency::unbounded}) {
+        auto const one = measure(data, staleness, slow);
+        std::printf("%7.1f  %9s  %7.3f s   %zu, %zu, %zu\n", slow,
+                    staleness == ps::consistency::unbounded ? "unbounded" : std::to_string(staleness).c_str(),
+                    one.seconds, one.steps[0], one.steps[1], one.steps[2]);
+        std::fflush(stdout);
+      }
+    }
+    return EXIT_SUCCESS;
+  } catch (std::exception const& e) {
+    std::fprintf(stderr, "staleness: %s\n", e.what());
+    return EXIT_FAILURE;
+  }
+}
