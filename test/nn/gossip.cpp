@@ -228,7 +228,8 @@ BOOST_AUTO_TEST_CASE(united_replicas_have_equal_bits_and_resume_with_their_own) 
 
 BOOST_AUTO_TEST_CASE(steps_do_not_allocate_in_the_steady_state) {
   auto results = tutti::spawn<tutti::loopback>(3, [](auto& members) {
-    nn::gossip strategy(members, tutti::ring{}, ring, 2);
+    // With staleness, how many are under way at most is a matter of chance, and may first be reached late.
+    nn::gossip strategy(members, tutti::ring{}, ring, 0);
     auto weights = start_of(members.rank());
     plain_turn now{weights, gradient_of(members.rank(), 0), 1, 0.01F};
     long before = 0;
