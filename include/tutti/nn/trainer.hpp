@@ -138,8 +138,8 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
       ranks.sum(sums);                                    // all ranks test, and go on, with the mean of what each saw
       std::ranges::transform(sums, seen.begin(), [&](float sum) { return sum / static_cast<float>(ranks.size()); });
     }
+    ranks.unite(model.parameters());  // a rank that had little to do waits here for those that had more
     time_point const trained = steady_now();
-    ranks.unite(model.parameters());
     figures.set_training(images, loss);
     figures.set_test(model.test());
     ranks.sum(figures.numbers());

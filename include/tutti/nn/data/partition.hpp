@@ -19,8 +19,9 @@ namespace tutti::nn {
 /// platform.
 ///
 /// By labels, the samples, in the order of their labels, are cut into twice as many shards as there are ranks, and
-/// each rank is given two of them: most have images of two classes only. (McMahan et al., "Communication-efficient
-/// learning of deep networks from decentralized data", AISTATS 2017, section 3: "pathological non-IID")
+/// each rank is given two of them: with ten ranks or more, images of about two of ten classes. (McMahan et al.,
+/// "Communication-efficient learning of deep networks from decentralized data", AISTATS 2017, section 3: "pathological
+/// non-IID")
 /// @pre how is not shared
 [[nodiscard]] inline std::vector<std::vector<std::uint32_t>> partition(std::span<std::uint8_t const> labels,
                                                                        ownership how, rank_type ranks,
