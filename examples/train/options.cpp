@@ -50,8 +50,16 @@ void check_combinations(options const& o) {
   synchronous_only(o.compress.kind != "none", "--compress");
   synchronous_only(o.bucket != 0, "--bucket");
   synchronous_only(!o.checkpoints.folder.empty(), "--checkpoint");
+  synchronous_only(o.settings.reproducible, "--reproducible");
   synchronous_only(o.faults.go_on, "--on-fault continue");
   synchronous_only(!o.faults.deaths.empty(), "--die");
+  if (o.settings.reproducible && o.compress.kind != "none") {
+    throw CLI::ValidationError("--reproducible", "goes with --compress none: accumulators travel whole");
+  }
+  if (o.settings.reproducible && o.settings.images != tutti::nn::ownership::shared) {
+    throw CLI::ValidationError("--reproducible",
+                               "goes with --shards shared: images of a rank's own depend on the ranks");
+  }
   if (o.faults.go_on && o.compress.kind != "none") {
     throw CLI::ValidationError("--on-fault continue",
                                "goes with --compress none: what a dead rank still owed would be lost");
@@ -149,6 +157,9 @@ options read_options(int argc, char** argv) {
     averaged.finish(o.strategy);
     check_report_options(o);
     check_combinations(o);
+    if (o.progress_thread && s.reproducible) {
+      throw CLI::ValidationError("--progress-thread", "moves plain sums on, not those of --reproducible");
+    }
     if (o.progress_thread && o.bucket == 0) {
       throw CLI::ValidationError("--progress-thread", "needs --bucket, which says what there is to move on");
     }

@@ -14,6 +14,7 @@
 #include <tutti/join.hpp>
 #include <tutti/nn/checkpoint/latest_state.hpp>
 #include <tutti/nn/strategy/any_strategy.hpp>
+#include <tutti/nn/strategy/reproducible.hpp>
 #include <tutti/nn/strategy/traced.hpp>
 #include <tutti/nn/survive.hpp>
 #include <tutti/nn/trainer.hpp>
@@ -112,7 +113,11 @@ void train_in(Communicator& world, job const& work, session& mine, fate& end, bo
                                                                : std::min(numbers, work.asked.bucket / sizeof(float)));
       topology.rehearse(world, tutti::op::allreduce{}, like_a_message);
     }
-    with_strategy(world, topology, work.asked, mine.model(), by);
+    if (work.asked.settings.reproducible) {
+      by(tutti::nn::reproducible(world, topology, mine.model().sums(), work.asked.bucket));
+    } else {
+      with_strategy(world, topology, work.asked, mine.model(), by);
+    }
   });
 }
 

@@ -4,12 +4,14 @@
 #include "network.hpp"
 #include <tutti/nn/checkpoint/history_text.hpp>
 #include <tutti/nn/model.hpp>
+#include <tutti/nn/report/hash.hpp>
 #include <tutti/nn/report/json.hpp>
 #include <tutti/nn/report/svg.hpp>
 #include <tutti/trace/chrome_trace.hpp>
 #include <tutti/trace/straggler_report.hpp>
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
@@ -223,6 +225,10 @@ void session::finish(std::vector<rank_traffic> traffic) const {
   std::printf("\ntest accuracy %.2f %% after epoch %zu, %.0f images/s; batch %zu in all, %s per rank\n\n",
               100 * seen_.epochs.back().test_accuracy, seen_.epochs.size(), seen_.images_per_second(), settings_.batch,
               shard_sizes(settings_.batch, parts_).c_str());
+  auto const weights = nn::hash_of(model_->parameters());
+  if (settings_.reproducible) {
+    std::printf("weights %016" PRIx64 ", for any number of ranks\n\n", weights);
+  }
   auto const time = seen_.time();
   if (!time.empty()) {
     std::printf("  compute  transfer   waiting  share of time in communication\n");
@@ -289,6 +295,8 @@ void session::finish(std::vector<rank_traffic> traffic) const {
                      {"momentum_correction", asked.compress.momentum_correction},
                      {"bytes_sent_per_rank", sent},
                      {"bytes_of_float_sums_per_rank", as_floats},
+                     {"reproducible", settings_.reproducible},
+                     {"weights", weights},
                      {"members", names_}};
     report.update(nn::to_json(settings_, seen_));
     for (auto const& one : traffic) {

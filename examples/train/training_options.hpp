@@ -39,6 +39,9 @@ class training_options {
                    "Most images that a rank computes at a time; the gradients of the parts of a batch are added up")
         ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}))
         ->default_str("");
+    app.add_flag("--reproducible", s.reproducible,
+                 "The same weights, bit for bit, for any number of ranks; micro-batches are of 16 images if not given")
+        ->default_str("");
     app.add_option("--augment", augment_,
                    "Moves training images by up to 4 pixels (crop), turns every other one (flip)")
         ->check(CLI::IsMember({"none", "crop", "flip", "crop_flip"}));
@@ -61,6 +64,13 @@ class training_options {
     }
     if (augment_ != "none") {
       settings_.augmentation = crop_and_flip{augment_ == "flip" ? 0U : 4U, augment_ != "crop"};
+    }
+    if (settings_.reproducible) {
+      settings_.micro_batch = settings_.micro_batch == 0 ? 16 : settings_.micro_batch;
+      if (settings_.synchronised_statistics) {
+        throw CLI::ValidationError("--reproducible",
+                                   "takes statistics of micro-batches, not --synchronised-statistics");
+      }
     }
     bool const changes = schedule_ == "step" || schedule_ == "growing_batch";
     auto const& at = settings_.changes.epochs;

@@ -15,8 +15,11 @@
 #include <tutti/nn/parameter_range.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
 #include <tutti/nn/settings.hpp>
+#include <tutti/reduction/deposit.hpp>
+#include <tutti/reduction/reproducible_sum.hpp>
 
 #include <algorithm>
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +43,12 @@ struct training_place {
 /// ranks, or made the mean over this rank's own images by `keep_own`.
 ///
 /// Memory: the model's values and the images of one piece of a batch, `micro_batch` samples if that is
-/// asked for, else a rank's part of a batch; twice the images if they are prefetched.
+/// asked for, else a rank's part of a batch; twice the images if they are prefetched; 16 bytes a parameter if it is to
+/// be reproducible.
+///
+/// A reproducible replica computes whole micro-batches, which are the same whatever the ranks, and keeps the sums of
+/// their messages and of its test scores in accumulators: `sums` and `test_sums` are then what is to be added up over
+/// all ranks.
 class replica {
  public:
   /// Loss and accuracy of the batch travel behind the gradients.
@@ -59,7 +67,8 @@ class replica {
         shard_(batches_.most(plan_)),
         piece_(asked.micro_batch == 0 ? shard_ : std::min(asked.micro_batch, shard_)),
         test_piece_(asked.micro_batch == 0 ? 256 : std::min<std::size_t>(256, asked.micro_batch)),
-        pieces_(piece_ == shard_ ? 0 : model_.message().size()),
+        pieces_(piece_ == shard_ || asked.reproducible ? 0 : model_.message().size()),
+        sums_(asked.reproducible ? model_.message().size() : 0),
         training_(image_source(training, numbers_for(training), asked.augmentation, asked.seed), piece_,
                   asked.prefetch ? loading::ahead : loading::when_asked),
         test_(image_source(test, numbers_for(training)), test_piece_, loading::when_asked) {
@@ -72,6 +81,10 @@ class replica {
     expects(!asked.synchronised_statistics || (piece_ == shard_ && batches_.all_ranks_always(plan_)),
             "replica: statistics of all ranks need an image of every batch, the last one too, on every rank, and no "
             "micro-batches");
+    expects(!asked.reproducible || (asked.micro_batch != 0 && !asked.synchronised_statistics &&
+                                    (plan_.largest() - 1) / asked.micro_batch < binned::most &&
+                                    (test.size() - 1) / test_piece_ < binned::most),
+            "replica: to be reproducible takes micro-batches, at most 8191 in a batch, and no statistics of all ranks");
     model_.initialise(asked.seed);
   }
 
@@ -86,6 +99,9 @@ class replica {
   [[nodiscard]] std::span<float const> parameters() const noexcept { return model_.parameters(); }
   /// Where each layer's parameters lie.
   [[nodiscard]] std::vector<parameter_range> ranges() const { return model_.ranges(); }
+  /// Of a reproducible replica: the sums over its micro-batches of what the message holds. Numbers of the message that
+  /// are complete are complete here.
+  [[nodiscard]] std::span<binned> sums() noexcept { return sums_; }
   /// What layers remember of the batches that this rank saw.
   [[nodiscard]] std::span<float> statistics() noexcept { return model_.statistics(); }
   /// What the optimizer remembers.
@@ -106,7 +122,8 @@ class replica {
     expects(rank < size, "replica: a rank is less than the number of ranks");
     rank_ = rank;
     size_ = size;
-    if (std::size_t const shard = (plan_.largest() + size - 1) / size; piece_ == shard_ && shard > shard_) {
+    batches_.take_part(rank, size);
+    if (piece_ == shard_ && batches_.most(plan_) > shard_) {
       pieces_ = accumulator(model_.message().size());
     }
   }
@@ -149,11 +166,12 @@ class replica {
   std::span<float> gradient(std::size_t b, Listener& listener) {
     std::size_t const samples = shard(b).size();
     float const scale = 1.0F / static_cast<float>(batches_.size(b));
+    pieces_.clear();
+    std::ranges::fill(sums_, binned{});
     if (samples == 0) {
       std::ranges::fill(model_.message(), 0.0F);
       listener.completed(std::size_t{0});
     }
-    pieces_.clear();
     for (std::size_t done = 0; done != samples;) {
       auto const chosen = piece(b, done);
       auto const batch = training_.load(chosen, epoch_);
@@ -168,9 +186,9 @@ class replica {
       model_.attached()[1] = sum.correct * scale;
       if (done != samples) {
         model_.backward(x);
-        pieces_.add(model_.message());
+        keep(model_.message());
       } else {
-        last_piece<Listener> told{pieces_, model_.message(), model_.message().size(), listener};
+        last_piece<Listener> told{*this, model_.message(), model_.message().size(), listener};
         model_.backward(x, completion<float>(told));
       }
     }
@@ -203,9 +221,12 @@ class replica {
 
   /// The same over one of so many parts.
   score<float> test(std::size_t which, std::size_t parts) {
-    std::size_t next = block_begin(test_size(), parts, which);
-    std::size_t const end = next + block_size(test_size(), parts, which);
+    portion const own(test_size(), static_cast<rank_type>(which), static_cast<rank_type>(parts),
+                      asked_.reproducible ? test_piece_ : 1);
+    std::size_t next = own.first;
+    std::size_t const end = next + own.length;
     score<float> sum;
+    test_sums_.fill(binned{});
     while (next != end) {
       auto const part = std::span(test_order_).first(std::min(test_piece_, end - next));
       std::iota(part.begin(), part.end(), static_cast<std::uint32_t>(next));
@@ -213,10 +234,17 @@ class replica {
       auto const more = softmax_cross_entropy::measure<float>(model_.forward(rows_of(batch)), batch.labels);
       sum.loss += more.loss;
       sum.correct += more.correct;
+      if (asked_.reproducible) {
+        float const numbers[] = {more.loss, more.correct};
+        deposit(std::span(numbers), test_sums_);
+      }
       next += part.size();
     }
     return sum;
   }
+
+  /// Of a reproducible replica: the accumulators of what `test` returned, loss and number of correct answers.
+  [[nodiscard]] std::span<binned> test_sums() noexcept { return test_sums_; }
 
  private:
   /// Makes what is final of the last piece's message final of the batch's, and passes it on.
@@ -224,16 +252,34 @@ class replica {
   struct last_piece {
     void completed(float const* gradient) {
       auto const first = static_cast<std::size_t>(gradient - message.data());
-      pieces.add_to(message.subspan(first, end - first), first);
+      owner.complete(message.subspan(first, end - first), first);
       end = first;
       listener.completed(first);
     }
 
-    accumulator const& pieces;
+    replica& owner;
     std::span<float> message;
     std::size_t end;  // final from here on
     Listener& listener;
   };
+
+  /// Keeps the message of a piece that is not the last.
+  void keep(std::span<float const> message) {
+    if (asked_.reproducible) {
+      deposit(message, sums_);
+    } else {
+      pieces_.add(message);
+    }
+  }
+  /// Adds what was kept to the last piece's message, in a part of it that begins with its number `first`; or that part
+  /// to what was kept.
+  void complete(std::span<float> part, std::size_t first) {
+    if (asked_.reproducible) {
+      deposit(part, std::span(sums_).subspan(first, part.size()));
+    } else {
+      pieces_.add_to(part, first);
+    }
+  }
 
   [[nodiscard]] normalisation numbers_for(dataset const& training) const {
     return asked_.standardise ? to_standard_scores(training) : to_unit_interval(training.shape.channels);
@@ -271,6 +317,8 @@ class replica {
   std::size_t piece_;  // most samples computed at a time
   std::size_t test_piece_;
   accumulator pieces_;
+  std::vector<binned> sums_;
+  std::array<binned, 2> test_sums_{};
   batch_loader training_;
   batch_loader test_;
   std::vector<std::uint32_t> test_order_ = std::vector<std::uint32_t>(test_piece_);

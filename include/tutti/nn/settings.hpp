@@ -63,6 +63,7 @@ struct settings {
   any_augmentation augmentation;  ///< how training images are changed
   bool standardise = false;       ///< channels with mean 0 and deviation 1; or else bytes as 0 to 1
   bool prefetch = false;          ///< a thread of each rank makes the next batch's images ready
+  bool reproducible = false;      ///< the same bits for any number of ranks; needs micro_batch, and a strategy for it
 };
 
 }  // namespace tutti::nn

@@ -9,10 +9,13 @@
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/schedule/any_schedule.hpp>
 #include <tutti/nn/strategy/concept.hpp>
+#include <tutti/reduction/binned.hpp>
+#include <tutti/reduction/deposit.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -49,6 +52,21 @@ inline void expect_finite(float loss, char const* unit, std::size_t number) {
   }
 }
 
+/// This rank's share of the test scores: of a reproducible replica the first rank's is all, and the others' nothing.
+template <class Strategy>
+[[nodiscard]] score<float> tested(replica& model, Strategy& ranks) {
+  auto result = model.test();
+  if constexpr (adds_accumulators<Strategy>) {
+    if (model.asked().reproducible) {
+      ranks.sum(model.test_sums());
+      withdraw(model.test_sums().first(1), std::span(&result.loss, 1));
+      withdraw(model.test_sums().last(1), std::span(&result.correct, 1));
+      result = ranks.rank() == 0 ? result : score<float>{};
+    }
+  }
+  return result;
+}
+
 /// Passes on what is complete, and knows how long the strategy took to hear it.
 template <class Strategy>
 struct timed_listener {
@@ -83,6 +101,8 @@ struct timed_listener {
 template <strategy Strategy, observer... Observers>
 void train(replica& model, Strategy& ranks, Observers&... observers) {
   settings const& asked = model.asked();
+  expects(!asked.reproducible || detail::adds_accumulators<Strategy>,
+          "train: a reproducible replica takes a strategy that adds accumulators");
   any_schedule const rates(asked);
   moment now;
   now.steps = model.plan().steps();
@@ -141,22 +161,23 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
     ranks.unite(model.parameters());  // a rank that had little to do waits here for those that had more
     time_point const trained = steady_now();
     figures.set_training(images, loss);
-    figures.set_test(model.test());
+    figures.set_test(detail::tested(model, ranks));
     ranks.sum(figures.numbers());
     time_point const tested = steady_now();
     detail::expect_finite(figures.loss(), "epoch", epoch + 1);
     auto const test = figures.test();
     auto const tests = static_cast<double>(model.test_size());
     model.end_epoch();
-    [[maybe_unused]] epoch_result const result{epoch,
-                                               figures.images(),
-                                               double{test.loss} / tests,
-                                               double{test.correct} / tests,
-                                               detail::seconds(trained - epoch_begin),
-                                               detail::seconds(tested - trained),
-                                               detail::seconds(tested - begin),
-                                               figures.split(),
-                                               double{figures.loss()} / static_cast<double>(std::max<std::size_t>(figures.images(), 1))};
+    [[maybe_unused]] epoch_result const result{
+        epoch,
+        figures.images(),
+        double{test.loss} / tests,
+        double{test.correct} / tests,
+        detail::seconds(trained - epoch_begin),
+        detail::seconds(tested - trained),
+        detail::seconds(tested - begin),
+        figures.split(),
+        double{figures.loss()} / static_cast<double>(std::max<std::size_t>(figures.images(), 1))};
     (observers.epoch(result), ...);
     if (epoch + 1 != asked.epochs) {
       ranks.resume(model.parameters());

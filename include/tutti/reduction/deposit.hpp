@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/buffer.hpp>
 #include <tutti/core/expects.hpp>
 #include <tutti/reduction/fold.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 
 #include <cstddef>
-#include <span>
 #include <type_traits>
 
 namespace tutti {
@@ -19,22 +19,24 @@ namespace tutti {
 ///     tutti::withdraw(sums, gradients);
 ///
 /// @pre as many accumulators as numbers
-template <class T>
-void deposit(std::span<T> numbers, std::span<binned> sums) {
-  using number = std::remove_const_t<T>;
+template <buffer Numbers, class Sums>
+  requires reproducible<buffer_value_t<Numbers>> && mutable_buffer_of<std::remove_reference_t<Sums>, binned>
+void deposit(Numbers const& numbers, Sums&& sums) {
   expects(numbers.size() == sums.size(), "deposit: as many accumulators as numbers");
   auto* const to = reinterpret_cast<std::byte*>(sums.data());
-  fold(reproducible_sum<number>{}, {.arriving_is_element = true}, to,
+  fold(reproducible_sum<buffer_value_t<Numbers>>{}, {.arriving_is_element = true}, to,
        reinterpret_cast<std::byte const*>(numbers.data()), to, sums.size(), 1);
 }
 
 /// Rounds sums to numbers.
 /// @pre as many numbers as accumulators
-template <class T>
-void withdraw(std::span<binned const> sums, std::span<T> numbers) {
+template <buffer_of<binned> Sums, class Numbers>
+  requires mutable_buffer<std::remove_reference_t<Numbers>> &&
+           reproducible<buffer_value_t<std::remove_reference_t<Numbers>>>
+void withdraw(Sums const& sums, Numbers&& numbers) {
   expects(numbers.size() == sums.size(), "withdraw: as many numbers as accumulators");
-  finish(reproducible_sum<T>{}, false, reinterpret_cast<std::byte const*>(sums.data()),
-         reinterpret_cast<std::byte*>(numbers.data()), sums.size(), 1);
+  finish(reproducible_sum<buffer_value_t<std::remove_reference_t<Numbers>>>{}, false,
+         reinterpret_cast<std::byte const*>(sums.data()), reinterpret_cast<std::byte*>(numbers.data()), sums.size(), 1);
 }
 
 }  // namespace tutti

@@ -31,7 +31,12 @@ class own_batches {
  public:
   /// @param labels of all samples
   own_batches(std::span<std::uint8_t const> labels, settings const& asked, rank_type rank, rank_type size)
-      : rank_(rank), size_(size), samples_(labels.size()), batch_(asked.batch), seed_(asked.seed) {
+      : rank_(rank),
+        size_(size),
+        unit_(asked.reproducible ? std::max(asked.micro_batch, std::size_t{1}) : 1),
+        samples_(labels.size()),
+        batch_(asked.batch),
+        seed_(asked.seed) {
     if (asked.images == ownership::shared) {
       dealt_.emplace(samples_, batch_, seed_);
       return;
@@ -40,6 +45,14 @@ class own_batches {
     std::ranges::transform(parts, std::back_inserter(owned_), [](auto const& part) { return part.size(); });
     mine_ = std::move(parts[rank]);
     order_ = mine_;
+  }
+
+  /// From now on this is another rank, or one of another number.
+  /// @pre images are shared
+  void take_part(rank_type rank, rank_type size) {
+    expects(dealt_.has_value(), "own_batches: who has images of its own keeps its part");
+    rank_ = rank;
+    size_ = size;
   }
 
   /// The images of an epoch, in batches of so many. No allocation.
@@ -62,19 +75,19 @@ class own_batches {
   }
   /// This rank's part of it.
   [[nodiscard]] std::span<std::uint32_t const> own(std::size_t b) const noexcept {
-    return dealt_ ? dealt_->shard(b, rank_, size_)
+    return dealt_ ? dealt_->shard(b, rank_, size_, unit_)
                   : std::span(order_).subspan(block_begin(order_.size(), batches(), b),
                                               block_size(order_.size(), batches(), b));
   }
   /// How many samples of it are of ranks before this one.
   [[nodiscard]] std::size_t before(std::size_t b) const noexcept {
-    return dealt_ ? block_begin(dealt_->batch(b).size(), size_, rank_) : before(b, rank_);
+    return dealt_ ? portion(dealt_->batch(b).size(), rank_, size_, unit_).first : before(b, rank_);
   }
 
   /// Most samples of this rank in a batch of a training; at least 1.
   [[nodiscard]] std::size_t most(batch_plan const& plan) const noexcept {
     std::size_t const fewest = (samples_ + plan.largest() - 1) / plan.largest();
-    return dealt_ ? (plan.largest() + size_ - 1) / size_
+    return dealt_ ? portion(plan.largest(), 0, size_, unit_).length  // the first is no smaller
                   : std::max<std::size_t>(1, (mine_.size() + fewest - 1) / fewest);
   }
   /// Whether each rank has a sample in each batch of a training.
@@ -93,6 +106,7 @@ class own_batches {
 
   rank_type rank_;
   rank_type size_;
+  std::size_t unit_;  // samples that no two ranks share, if they are dealt out
   std::size_t samples_;
   std::size_t batch_;
   std::uint64_t seed_;

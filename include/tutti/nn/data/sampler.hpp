@@ -14,6 +14,16 @@
 
 namespace tutti::nn {
 
+/// What is one rank's of `count` things, all of them in order: `unit` of them stay together.
+struct portion {
+  constexpr portion(std::size_t count, rank_type rank, rank_type size, std::size_t unit = 1) noexcept
+      : first(std::min(count, block_begin((count + unit - 1) / unit, size, rank) * unit)),
+        length(std::min(count - first, block_size((count + unit - 1) / unit, size, rank) * unit)) {}
+
+  std::size_t first;
+  std::size_t length;
+};
+
 /// Which samples make up each batch of an epoch, and which of those are a rank's own.
 ///
 /// An epoch is one permutation of all samples, a function of the seed and the epoch alone. It is cut
@@ -49,9 +59,12 @@ class sampler {
   }
 
   /// The part of batch b that belongs to one rank of `size`; empty if there are more ranks than samples.
-  [[nodiscard]] std::span<std::uint32_t const> shard(std::size_t b, rank_type rank, rank_type size) const noexcept {
+  /// @param unit so many samples that follow each other belong to the same rank
+  [[nodiscard]] std::span<std::uint32_t const> shard(std::size_t b, rank_type rank, rank_type size,
+                                                     std::size_t unit = 1) const noexcept {
     auto const whole = batch(b);
-    return whole.subspan(block_begin(whole.size(), size, rank), block_size(whole.size(), size, rank));
+    portion const part(whole.size(), rank, size, unit);
+    return whole.subspan(part.first, part.length);
   }
 
  private:

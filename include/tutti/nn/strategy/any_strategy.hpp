@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/expects.hpp>
 #include <tutti/nn/replica_turn.hpp>
 #include <tutti/nn/strategy/concept.hpp>
 
@@ -23,6 +24,8 @@ class any_strategy {
   [[nodiscard]] bool takes_part() const { return held_->takes_part(); }
   void share(std::span<float> numbers) { held_->share(numbers); }
   void sum(std::span<float> numbers) { held_->sum(numbers); }
+  /// @pre the strategy adds accumulators
+  void sum(std::span<binned> sums) { held_->sum(sums); }
   void begin(std::span<float> message) { held_->begin(message); }
   void completed(std::size_t first) { held_->completed(first); }
   score_of step(turn auto& now) {
@@ -68,6 +71,7 @@ class any_strategy {
     [[nodiscard]] virtual bool takes_part() const = 0;
     virtual void share(std::span<float>) = 0;
     virtual void sum(std::span<float>) = 0;
+    virtual void sum(std::span<binned>) = 0;
     virtual void begin(std::span<float>) = 0;
     virtual void completed(std::size_t) = 0;
     virtual score_of step(any_turn&) = 0;
@@ -83,6 +87,13 @@ class any_strategy {
     [[nodiscard]] bool takes_part() const override { return inner.takes_part(); }
     void share(std::span<float> numbers) override { inner.share(numbers); }
     void sum(std::span<float> numbers) override { inner.sum(numbers); }
+    void sum(std::span<binned> sums) override {
+      if constexpr (adds_accumulators<Strategy>) {
+        inner.sum(sums);
+      } else {
+        expects(sums.empty(), "any_strategy: a reproducible replica needs the strategy reproducible");
+      }
+    }
     void begin(std::span<float> message) override { inner.begin(message); }
     void completed(std::size_t first) override { inner.completed(first); }
     score_of step(any_turn& now) override { return inner.step(now); }

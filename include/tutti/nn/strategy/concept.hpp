@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/core/types.hpp>
+#include <tutti/reduction/binned.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -73,5 +74,9 @@ concept strategy = requires(S& s, S const& c, std::span<float> numbers, std::siz
   { s.unite(numbers) } -> std::same_as<void>;
   { s.resume(numbers) } -> std::same_as<void>;
 };
+
+/// Strategies that also add the accumulators of reproducible replicas over all ranks.
+template <class S>
+concept adds_accumulators = requires(S& s, std::span<binned> sums) { s.sum(sums); };
 
 }  // namespace tutti::nn

@@ -25,6 +25,11 @@ class traced {
 
   void share(std::span<float> numbers) { inner_.share(numbers); }
   void sum(std::span<float> numbers) { inner_.sum(numbers); }
+  void sum(std::span<binned> sums)
+    requires adds_accumulators<Strategy>
+  {
+    inner_.sum(sums);
+  }
 
   void begin(std::span<float> message) {
     inner_.begin(message);

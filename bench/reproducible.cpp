@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What do the same bits for any number of ranks cost? Allreduces of as many numbers each: plain sums of float and of
+// double, reproducible sums of float, and of accumulators, as training adds them. Contenders take turns; medians of
+// rank 0. `reproducible <shared_memory|tcp> <ranks> [rounds]`
+#include <tutti/allocator.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/barrier.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/reproducible_sum.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/shared_memory.hpp>
+#include <tutti/transport/tcp.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <concepts>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+constexpr std::array<std::size_t, 5> sizes{64U << 10, 256U << 10, 1U << 20, 4U << 20, 16U << 20};  // bytes of float
+constexpr std::array contenders{"float", "double", "reproducible", "accumulators"};
+
+/// Of one contender: its operands and its operator.
+template <class World, class Topology, class Reduction>
+class contender {
+ public:
+  using number = typename Reduction::value_type;
+  using vector = std::vector<number, tutti::allocator<number>>;
+
+  contender(World& world, Topology topology, std::size_t count)
+      : sum_(world, topology, Reduction{}),
+        input_(count, number{}, tutti::allocator<number>(world)),
+        output_(count, number{}, tutti::allocator<number>(world)) {
+    // As gradients are: of either sign, over a few binades.
+    std::mt19937 random(world.rank());
+    std::normal_distribution<float> gradient(0.0F, 0.01F);
+    for (number& x : input_) {
+      if constexpr (std::same_as<number, tutti::binned>) {
+        x = tutti::reproducible_sum<float>::lift(gradient(random));
+      } else {
+        x = static_cast<number>(gradient(random));
+      }
+    }
+  }
+
+  void operator()() { sum_(input_, output_); }
+
+ private:
+  tutti::allreduce<World, Topology, Reduction> sum_;
+  vector input_;
+  vector output_;
+};
+
+/// Milliseconds of each contender at this size.
+template <class Topology, class World>
+std::vector<double> compare(World& world, std::size_t count, int rounds) {
+  contender<World, Topology, tutti::sum<float>> floats(world, {}, count);
+  contender<World, Topology, tutti::sum<double>> doubles(world, {}, count);
+  contender<World, Topology, tutti::reproducible_sum<float>> reproducible(world, {}, count);
+  contender<World, Topology, tutti::reproducible_sum<tutti::binned>> accumulators(world, {}, count);
+  tutti::barrier ready{world, tutti::doubling{}};
+  std::array<std::vector<double>, contenders.size()> times;
+  auto const calls = std::max(std::size_t{1}, (std::size_t{1} << 18) / count);
+  for (int round = 0; round <= rounds; ++round) {
+    std::size_t c = 0;
+    auto const measure = [&](auto& one) {
+      one();
+      ready();
+      auto const begin = std::chrono::steady_clock::now();
+      for (std::size_t i = 0; i != calls; ++i) {
+        one();
+      }
+      std::chrono::duration<double, std::milli> const took = std::chrono::steady_clock::now() - begin;
+      if (round != 0) {
+        times[c].push_back(took.count() / static_cast<double>(calls));
+      }
+      ++c;
+    };
+    measure(floats);
+    measure(doubles);
+    measure(reproducible);
+    measure(accumulators);
+  }
+  std::vector<double> medians;
+  for (auto& all : times) {
+    std::sort(all.begin(), all.end());
+    medians.push_back(all[all.size() / 2]);
+  }
+  return medians;
+}
+
+template <class Transport, class Topology>
+bool run(tutti::rank_type ranks, int rounds) {
+  for (std::size_t const bytes : sizes) {
+    auto const ends = tutti::spawn<Transport>(
+        ranks, [&](auto& world) { return compare<Topology>(world, bytes / sizeof(float), rounds); });
+    if (!ends[0].has_value()) {
+      std::fprintf(stderr, "%s\n", ends[0].failure().text.c_str());
+      return false;
+    }
+    auto const& ms = ends[0].value();
+    std::printf("%-14s %-10s %2u ranks %6zu KiB of float: %9.3f ms", Transport::name.data(), Topology::name.data(),
+                ranks, bytes >> 10, ms[0]);
+    for (std::size_t c = 1; c != contenders.size(); ++c) {
+      std::printf("   %s x %.2f", contenders[c], ms[c] / ms[0]);
+    }
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+  return true;
+}
+
+template <class Transport>
+bool run(tutti::rank_type ranks, int rounds) {
+  return run<Transport, tutti::ring>(ranks, rounds) && run<Transport, tutti::butterfly>(ranks, rounds);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string_view const transport = argc > 2 ? argv[1] : "";
+  auto const ranks = static_cast<tutti::rank_type>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 0);
+  int const rounds = argc > 3 ? std::atoi(argv[3]) : 9;
+  if ((transport != "shared_memory" && transport != "tcp") || ranks == 0 || rounds < 1) {
+    std::fprintf(stderr, "usage: reproducible <shared_memory|tcp> <ranks> [rounds]\n");
+    return 2;
+  }
+  bool const good = transport == "tcp" ? run<tutti::tcp>(ranks, rounds) : run<tutti::shared_memory>(ranks, rounds);
+  return good ? 0 : 1;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+
+namespace tutti::nn {
+
+/// A hash of the bits of numbers: trainings that end with the same weights have the same one. (FNV-1a, by words:
+/// Fowler, Noll, Vo)
+[[nodiscard]] constexpr std::uint64_t hash_of(std::span<float const> numbers) noexcept {
+  std::uint64_t hash = 14695981039346656037U;
+  for (float const one : numbers) {
+    hash = (hash ^ std::bit_cast<std::uint32_t>(one)) * 1099511628211U;
+  }
+  return hash;
+}
+
+}  // namespace tutti::nn

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/request.hpp>
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/strategy/equal_replicas.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/reduction/deposit.hpp>
+#include <tutti/reduction/reproducible_sum.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tutti::nn {
+
+/// Synchronous training with the same weights, bit for bit, for any number of ranks: what ranks add are the
+/// accumulators in which replicas keep the gradients of whole micro-batches, rounded once when all are added. So
+/// neither who computed which micro-batch nor the topology, the transport or the buckets can be seen in the sums.
+///
+/// For replicas that were asked to be reproducible.
+template <class Communicator, offers<op::allreduce> Topology>
+class reproducible : public equal_replicas {
+ public:
+  /// @param sums of the replica, one for each number of its message
+  /// @param bucket most bytes of the numbers whose accumulators are one bucket, the same on all ranks; 0: all are one
+  /// @pre the communicator and the accumulators outlive the strategy
+  reproducible(Communicator& world, Topology topology, std::span<binned> sums, std::size_t bucket = 0)
+      : world_(world),
+        plain_(world, topology),
+        add_(world, topology, reproducible_sum<binned>{}),
+        sums_(sums),
+        most_(bucket == 0 ? sums.size() : std::max(bucket / sizeof(float), std::size_t{1})) {
+    expects(!sums.empty(), "reproducible: a replica that keeps accumulators, as settings::reproducible says");
+  }
+
+  [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
+
+  void share(std::span<float> numbers) { plain_.share(numbers); }
+  /// Numbers that need not be the same for other numbers of ranks, such as times.
+  void sum(std::span<float> numbers) { plain_.sum(numbers); }
+  /// Those that do.
+  void sum(std::span<binned> sums) { add_(sums); }
+
+  /// @pre the message is that of the replica, and outlives `finish`, or the strategy
+  void begin(std::span<float> message) {
+    expects(message.size() == sums_.size(), "reproducible: the message of the replica whose accumulators were given");
+    under_way_.clear();  // those of a step that failed
+    message_ = message;
+    waiting_ = message.size();
+    under_way_.reserve((waiting_ + most_ - 1) / most_);
+  }
+
+  /// Starts the buckets whose accumulators are complete, and moves on those under way.
+  void completed(std::size_t first) {
+    while (waiting_ > first && waiting_ - std::min(waiting_, most_) >= first) {
+      std::size_t const cut = waiting_ - std::min(waiting_, most_);
+      under_way_.push_back(add_.start(sums_.subspan(cut, waiting_ - cut)));
+      waiting_ = cut;
+    }
+    if (!under_way_.empty()) {
+      world_.poll();
+    }
+  }
+
+  /// Makes the message the sums.
+  void finish() {
+    completed(0);
+    for (auto& one : under_way_) {
+      one.wait();
+    }
+    under_way_.clear();
+    withdraw(sums_, message_);
+  }
+
+  /// All weights follow the sums. @throws as `finish`
+  score_of step(turn auto& now) {
+    finish();
+    now.update();
+    return score_of::all_ranks;
+  }
+
+ private:
+  Communicator& world_;
+  synchronous<Communicator, Topology> plain_;
+  allreduce<Communicator, Topology, reproducible_sum<binned>> add_;
+  std::span<binned> sums_;
+  std::size_t most_;  // numbers in a bucket
+  std::span<float> message_;
+  std::size_t waiting_ = 0;         // numbers in front that are in no bucket yet
+  std::vector<request> under_way_;  // in the order of starting
+};
+
+}  // namespace tutti::nn

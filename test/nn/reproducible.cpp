@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_reproducible
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/model.hpp>
+#include <tutti/nn/report/hash.hpp>
+#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/strategy/reproducible.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/trainer.hpp>
+#include <tutti/nn/zoo/lenet5.hpp>
+#include <tutti/nn/zoo/mlp.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/shared_memory.hpp>
+#include <tutti/transport/tcp.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// How many ranks there were, how they talked and in what pieces cannot be seen in a training.
+namespace {
+
+namespace nn = tutti::nn;
+
+constexpr std::array<std::size_t, 2> hidden{24, 17};
+
+struct job {
+  bool convolution = false;
+  bool reproducible = true;
+  std::size_t bucket = 0;
+};
+
+nn::data_pair const& data() {
+  static nn::data_pair const drawn{nn::digits(150, 1), nn::digits(53, 1, 1000)};
+  return drawn;
+}
+
+nn::model<float> model_for(job const& what) {
+  auto const& images = data().training;
+  return nn::model<float>(what.convolution ? nn::lenet5<float>(images.shape, images.classes)
+                                           : nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu),
+                          nn::replica::attached);
+}
+
+/// Of batches of 64 images, in micro-batches of 6: eight ranks have one or two, and the last batch of 22 has
+/// too few for all of them. The last micro-batch of each is shorter.
+nn::settings settings_for(job const& what) {
+  nn::settings s;
+  s.epochs = what.convolution ? 1 : 2;
+  s.batch = 64;
+  s.micro_batch = 6;
+  s.reproducible = what.reproducible;
+  return s;
+}
+
+/// A training as words: of each step the loss and accuracy, of each epoch those of the test, then the weights.
+class record {
+ public:
+  void step(nn::step_result const& done, nn::replica const& model) {
+    note(done.loss);
+    note(done.accuracy);
+    weights_ = nn::hash_of(model.parameters());
+  }
+  void epoch(nn::epoch_result const& done) {
+    note(static_cast<float>(done.test_loss));
+    note(static_cast<float>(done.test_accuracy));
+  }
+  [[nodiscard]] std::vector<std::uint32_t> words() && {
+    words_.push_back(static_cast<std::uint32_t>(weights_));
+    words_.push_back(static_cast<std::uint32_t>(weights_ >> 32));
+    return std::move(words_);
+  }
+
+ private:
+  void note(float number) { words_.push_back(std::bit_cast<std::uint32_t>(number)); }
+
+  std::vector<std::uint32_t> words_;
+  std::uint64_t weights_ = 0;
+};
+
+using history = std::vector<std::uint32_t>;
+
+/// Of all ranks, which must agree.
+template <class Transport, class Topology, template <class, class> class Strategy = nn::reproducible>
+history train(tutti::rank_type ranks, job const& what) {
+  (void)data();  // before ranks are made
+  auto results = tutti::spawn<Transport>(ranks, [&what](auto& world) {
+    using communicator = std::remove_reference_t<decltype(world)>;
+    nn::set_threads(1);
+    nn::replica mine(model_for(what), data().training, data().test, settings_for(what), world.rank(), world.size());
+    record seen;
+    if constexpr (std::same_as<Strategy<communicator, Topology>, nn::reproducible<communicator, Topology>>) {
+      nn::reproducible strategy(world, Topology{}, mine.sums(), what.bucket);
+      nn::train(mine, strategy, seen);
+    } else {
+      nn::synchronous strategy(world, Topology{}, what.bucket);
+      nn::train(mine, strategy, seen);
+    }
+    return std::move(seen).words();
+  });
+  for (auto const& one : results) {
+    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
+    BOOST_TEST((one.value() == results[0].value()));
+  }
+  return results[0].value();
+}
+
+history const& of_one_rank(bool convolution) {
+  static history const known[] = {train<tutti::loopback, tutti::ring>(1, {.convolution = false}),
+                                  train<tutti::loopback, tutti::ring>(1, {.convolution = true})};
+  return known[convolution ? 1 : 0];
+}
+
+template <class Transport, class Topology>
+void check(std::initializer_list<tutti::rank_type> numbers, job const& what) {
+  for (auto const ranks : numbers) {
+    BOOST_TEST((train<Transport, Topology>(ranks, what) == of_one_rank(what.convolution)), ranks << " ranks");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(any_number_of_ranks) {
+  check<tutti::loopback, tutti::ring>({2, 3, 4, 8}, {});
+}
+BOOST_AUTO_TEST_CASE(any_buckets) {
+  check<tutti::loopback, tutti::ring>({1, 3}, {.bucket = 5000});
+  check<tutti::loopback, tutti::butterfly>({4}, {.bucket = 1U << 14});
+}
+BOOST_AUTO_TEST_CASE(any_topology_and_transport) {
+  check<tutti::loopback, tutti::butterfly>({8}, {});
+  check<tutti::shared_memory, tutti::binary_tree>({3}, {});
+  check<tutti::tcp, tutti::direct>({4}, {.bucket = 40000});
+}
+BOOST_AUTO_TEST_CASE(convolutions) {
+  check<tutti::loopback, tutti::ring>({2, 3, 8}, {.convolution = true, .bucket = 60000});
+}
+
+/// The tests above can fail: plain sums do differ here.
+BOOST_AUTO_TEST_CASE(plain_sums_depend_on_the_ranks) {
+  job const plain{.reproducible = false};
+  BOOST_TEST((train<tutti::loopback, tutti::ring, nn::synchronous>(1, plain) !=
+              train<tutti::loopback, tutti::ring, nn::synchronous>(3, plain)));
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_go_together_is_refused) {
+  auto const with = [](auto change) {
+    auto s = settings_for({});
+    change(s);
+    return nn::replica(model_for({}), data().training, data().test, s, 0, 1);
+  };
+  BOOST_CHECK_THROW(with([](nn::settings& s) { s.micro_batch = 0; }), tutti::precondition_error);
+  BOOST_CHECK_THROW(with([](nn::settings& s) { s.synchronised_statistics = true; }), tutti::precondition_error);
+  auto model = with([](nn::settings&) {});
+  nn::alone nobody;
+  BOOST_CHECK_THROW(nn::train(model, nobody), tutti::precondition_error);
+}
+
+}  // namespace
