@@ -27,8 +27,10 @@ namespace tutti {
 /// a NaN or infinities of both signs, and infinite if there was one, or if the sum itself is too large.
 ///
 /// Error: numbers of a tier have at least 53 bits before the last bin ends, so each number is rounded by at most 2^-54
-/// of the largest number in S, n of them by n times that. That is half of the bound of a sum in double in its best
-/// case, n 2^-53 times the sum of all sizes. Nothing at all is lost if a sum in double is exact in every order.
+/// of the largest number in S, n of them by at most n - 1 times that. The bound of a sum in double is twice as large or
+/// more, n - 1 times 2^-53 of the sum of all sizes. Nothing at all is lost if a sum in double is exact in every order.
+/// Rounding the sum itself to float or double comes on top: for double it can make the sum of just two numbers worse
+/// than the processor's, by a quarter of a unit in the last place.
 ///
 /// Source: J. Demmel, H. D. Nguyen, "Parallel Reproducible Summation", IEEE Transactions on Computers 64 (2015), and
 /// P. Ahrens, J. Demmel, H. D. Nguyen, "Algorithms for Efficient Reproducible Floating Point Summation", ACM TOMS 46
