@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What do the same bits for any number of ranks cost? Allreduces of as many numbers each: plain sums of float and of
-// double, reproducible sums of float, and of accumulators, as training adds them. Contenders take turns; lower quartiles of
-// rank 0. `reproducible <shared_memory|tcp> <ranks> [rounds]`
+// double, reproducible sums of float, and of accumulators, as training adds them. Contenders take turns; lower
+// quartiles of rank 0. `reproducible <shared_memory|tcp> <ranks> [rounds]`
 #include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>

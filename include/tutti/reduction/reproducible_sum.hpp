@@ -4,7 +4,6 @@
 #include <tutti/core/types.hpp>
 #include <tutti/reduction/binned.hpp>
 #include <tutti/reduction/concept.hpp>
-#include <tutti/reduction/number.hpp>
 
 #include <bit>
 #include <concepts>
