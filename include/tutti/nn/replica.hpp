@@ -146,11 +146,10 @@ class replica {
   /// The weights have followed the batch, or need not.
   void end_step() noexcept { ++place_.batch; }
   /// The epoch has been tested.
-  void end_epoch() noexcept { place_ = {epoch_ + 1, 0}; }
+  void end_epoch() noexcept { place_ = {place_.epoch + 1, 0}; }
 
-  /// Makes an epoch's batches: of this one they are those not done yet.
+  /// Makes an epoch's batches; where the training is stays as it was.
   void start(std::size_t epoch) {
-    place_ = place_.epoch == epoch ? place_ : training_place{epoch, 0};
     training_.settle();  // it reads the order of the samples, which changes
     batches_.start(epoch, plan_.size(epoch));
     epoch_ = epoch;
