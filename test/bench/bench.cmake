@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The logic of bench/compare, bench/netns, bench/strategies and bench/training/compare, which are Python with nothing but
+# The logic of bench/compare, bench/netns and of those of bench/training, which are Python with nothing but
 # its standard library. What needs root, or PyTorch, is skipped without it, and says so.
 find_package(Python3 QUIET COMPONENTS Interpreter)
 if(Python3_FOUND)

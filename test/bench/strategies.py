@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The logic of bench/strategies: python3 test/bench/strategies.py"""
+"""The logic of bench/training/strategies: python3 test/bench/strategies.py"""
 import os
 import sys
 import unittest
@@ -10,8 +10,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from comparison import plot  # noqa: E402
 from comparison.batch import Failed  # noqa: E402
 from network.plan import Network  # noqa: E402
-from strategy import table, trial  # noqa: E402
-from strategy.ways import WAYS, Way, servers  # noqa: E402
+from training.strategy import table, trial  # noqa: E402
+from training.strategy.ways import WAYS, Way, servers  # noqa: E402
 
 
 def rank(sent, received, busy, waiting):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The strategies of examples/train, as bench/strategies compares them."""
+"""The strategies of examples/train, as bench/training/strategies compares them."""
 import dataclasses
 
 
