@@ -101,7 +101,7 @@ struct timed_listener {
 template <strategy Strategy, observer... Observers>
 void train(replica& model, Strategy& ranks, Observers&... observers) {
   settings const& asked = model.asked();
-  expects(!asked.reproducible || detail::adds_accumulators<Strategy>,
+  expects(!asked.reproducible || adds_accumulators<Strategy>,
           "train: a reproducible replica takes a strategy that adds accumulators");
   any_schedule const rates(asked);
   moment now;
