@@ -5,6 +5,7 @@
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
@@ -156,7 +157,8 @@ std::vector<transcript> train_over(tutti::rank_type size, std::size_t bucket = 0
   auto results = tutti::spawn<Transport>(size, [bucket](auto& world) {
     auto model = training_replica(world.rank(), world.size());
     nn::synchronous strategy(world, Topology{}, bucket);
-    witness watched(strategy);
+    nn::any_strategy any(strategy);  // so that the trainer is compiled once
+    witness watched(any);
     nn::train(model, watched, watched);
     return watched.words();
   });
