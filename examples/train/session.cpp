@@ -231,14 +231,15 @@ void session::finish(std::vector<rank_traffic> traffic) const {
   }
   auto const time = seen_.time();
   if (!time.empty()) {
-    std::printf("  compute  transfer   waiting  share of time in communication\n");
+    std::printf("  compute    update  transfer   waiting  share of time in communication\n");
   }
   for (std::size_t r = 0; r != time.size(); ++r) {
     double const talking = time[r].transfer + time[r].waiting;
-    std::printf("%7.2f s %7.2f s %7.2f s  %3.0f %%  %s\n", time[r].compute, time[r].transfer, time[r].waiting,
-                100 * talking / std::max(time[r].compute + talking, 1e-9), names_[r].c_str());
+    double const busy = time[r].compute + time[r].update;
+    std::printf("%7.2f s %7.2f s %7.2f s %7.2f s  %3.0f %%  %s\n", time[r].compute, time[r].update, time[r].transfer,
+                time[r].waiting, 100 * talking / std::max(busy + talking, 1e-9), names_[r].c_str());
     if (r < traffic.size()) {
-      traffic[r].busy = time[r].compute;
+      traffic[r].busy = busy;
       traffic[r].waiting = talking;
     }
   }

@@ -56,6 +56,7 @@ BOOST_AUTO_TEST_CASE(waiting_is_what_exceeds_the_shortest_call) {
     nn::epoch_message one(2, rank, 2);
     one.clear();
     one.add_compute(1.0 + rank);
+    one.add_update(0.25);
     one.set_exchange(0, rank == 0 ? 0.5 : 2.0);
     one.set_exchange(1, rank == 0 ? 4.0 : 1.0);
     one.set_test({1.5F, 3.0F});
@@ -66,6 +67,8 @@ BOOST_AUTO_TEST_CASE(waiting_is_what_exceeds_the_shortest_call) {
   auto const time = sum.split();
   BOOST_TEST(time[0].compute == 1.0);
   BOOST_TEST(time[1].compute == 2.0);
+  BOOST_TEST(time[0].update == 0.25);
+  BOOST_TEST(time[1].update == 0.25);
   BOOST_TEST(time[0].transfer == 1.5);
   BOOST_TEST(time[1].transfer == 1.5);
   BOOST_TEST(time[0].waiting == 3.0);

@@ -134,11 +134,13 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
       }
       time_point const ready = steady_now();
       now.epoch = static_cast<double>(epoch) + static_cast<double>(b) / static_cast<double>(batches);
-      replica_turn turn(model, b, own, rates.rate(now));
+      float const rate = rates.rate(now);
+      replica_turn turn(model, b, own, rate);
       score_of const whose = ranks.step(turn);
       model.end_step();
       time_point const done = steady_now();
-      figures.add_compute(detail::seconds((ready - since) - listener.spent + turn.spent()));
+      figures.add_compute(detail::seconds((ready - since) - listener.spent));
+      figures.add_update(detail::seconds(turn.spent()));
       figures.set_exchange(b, detail::seconds(listener.spent + (done - ready) - turn.spent()));
       if (own != 0 || whose == score_of::all_ranks) {
         auto const batch = model.seen();
@@ -148,7 +150,7 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
         images += own;
         loss += own == 0 ? 0.0 : double{batch.loss} * static_cast<double>(own);
         [[maybe_unused]] step_result const result{
-            epoch, b, model.batch_size(b), batch.loss, batch.correct, detail::seconds(done - begin)};
+            epoch, b, model.batch_size(b), batch.loss, batch.correct, detail::seconds(done - begin), rate};
         (observers.step(result, std::as_const(model)), ...);
       }
       since = steady_now();

@@ -22,6 +22,7 @@ namespace tutti::nn {
     real(double{one.loss});
     real(double{one.accuracy});
     real(one.seconds);
+    real(double{one.rate});
   }
   p.number(seen.epochs.size());
   for (auto const& one : seen.epochs) {
@@ -31,11 +32,13 @@ namespace tutti::nn {
     real(one.training_seconds);
     real(one.testing_seconds);
     real(one.seconds);
+    real(one.training_loss);
     p.number(one.ranks.size());
     for (auto const& rank : one.ranks) {
       real(rank.compute);
       real(rank.transfer);
       real(rank.waiting);
+      real(rank.update);
     }
   }
   return p.take();
@@ -56,6 +59,7 @@ namespace tutti::nn {
     one.loss = static_cast<float>(real());
     one.accuracy = static_cast<float>(real());
     one.seconds = real();
+    one.rate = static_cast<float>(real());
     to.steps.push_back(one);
   }
   for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
@@ -67,10 +71,13 @@ namespace tutti::nn {
     one.training_seconds = real();
     one.testing_seconds = real();
     one.seconds = real();
+    one.training_loss = real();
     for (std::uint64_t ranks = u.number(); u.good() && ranks > 0; --ranks) {
-      double const compute = real();
-      double const transfer = real();
-      one.ranks.push_back({compute, transfer, real()});
+      rank_time rank;
+      for (double* const part : {&rank.compute, &rank.transfer, &rank.waiting, &rank.update}) {
+        *part = real();
+      }
+      one.ranks.push_back(rank);
     }
     to.epochs.push_back(std::move(one));
   }

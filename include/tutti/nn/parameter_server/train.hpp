@@ -8,6 +8,7 @@
 #include <tutti/nn/parameter_server/layout.hpp>
 #include <tutti/nn/parameter_server/link.hpp>
 #include <tutti/nn/parameter_server/message.hpp>
+#include <tutti/nn/parameter_server/rates.hpp>
 #include <tutti/nn/parameter_server/regulariser.hpp>
 #include <tutti/nn/parameter_server/roles.hpp>
 #include <tutti/nn/parameter_server/scheduler.hpp>
@@ -52,11 +53,13 @@ class reporter {
 
  private:
   void tell_steps(time_point now) {
+    rates const over_time(model_.asked(), model_.plan());
     tasks_.for_each_step([&](std::size_t step, scheduler::step_sum const& sum) {
       auto const place = model_.plan().place(step);
       float const whole = static_cast<float>(sum.batch) / static_cast<float>(std::max<std::uint64_t>(sum.samples, 1));
-      step_result const one{place.epoch,      place.batch,         static_cast<std::size_t>(sum.samples),
-                            sum.loss * whole, sum.correct * whole, nn::detail::seconds(now - begin_)};
+      step_result const one{place.epoch,       place.batch,         static_cast<std::size_t>(sum.samples),
+                            sum.loss * whole,  sum.correct * whole, nn::detail::seconds(now - begin_),
+                            over_time.at(step)};
       if (!std::isfinite(one.loss)) {
         throw diverged("the loss of step " + std::to_string(step) +
                        " is not finite: the training diverged; try a lower learning rate, or less staleness");

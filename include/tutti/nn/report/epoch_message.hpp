@@ -17,12 +17,13 @@ namespace tutti::nn {
 class epoch_message {
  public:
   epoch_message(std::size_t steps, rank_type rank, rank_type size)
-      : rank_(rank), size_(size), numbers_(head + (1 + steps) * size) {}
+      : rank_(rank), size_(size), numbers_(head + (2 + steps) * size) {}
 
   void clear() noexcept { std::ranges::fill(numbers_, 0.0F); }
   void add_compute(double s) noexcept { numbers_[head + rank_] += static_cast<float>(s); }
+  void add_update(double s) noexcept { numbers_[head + size_ + rank_] += static_cast<float>(s); }
   void set_exchange(std::size_t step, double s) noexcept {
-    numbers_[head + (1 + step) * size_ + rank_] = static_cast<float>(s);
+    numbers_[head + (2 + step) * size_ + rank_] = static_cast<float>(s);
   }
   void set_test(score<float> const& own) noexcept {
     numbers_[0] = own.loss;
@@ -47,8 +48,9 @@ class epoch_message {
     auto row = std::span(numbers_).subspan(head);
     for (std::size_t r = 0; r != size_; ++r) {
       result[r].compute = row[r];
+      result[r].update = row[size_ + r];
     }
-    for (row = row.subspan(size_); !row.empty(); row = row.subspan(size_)) {
+    for (row = row.subspan(2 * size_); !row.empty(); row = row.subspan(size_)) {
       float const transfer = *std::ranges::min_element(row.first(size_));
       for (std::size_t r = 0; r != size_; ++r) {
         result[r].transfer += transfer;

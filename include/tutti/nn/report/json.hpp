@@ -17,7 +17,10 @@ namespace tutti::nn {
   auto const times = [](std::vector<rank_time> const& ranks) {
     json list = json::array();
     for (auto const& one : ranks) {
-      list.push_back({{"compute_s", one.compute}, {"transfer_s", one.transfer}, {"waiting_s", one.waiting}});
+      list.push_back({{"compute_s", one.compute},
+                      {"transfer_s", one.transfer},
+                      {"waiting_s", one.waiting},
+                      {"update_s", one.update}});
     }
     return list;
   };

@@ -17,7 +17,7 @@ namespace tutti::nn {
 /// An observer that writes a line of JSON for every step and every epoch as they end: for programs that watch a
 /// training, or read what is left of one that was stopped. Lines are whole after every epoch.
 ///
-///     {"event":"step","epoch":1,"step":12,"images":128,"loss":0.7,"accuracy":0.8,"seconds":0.31}
+///     {"event":"step","epoch":1,"step":12,"images":128,"loss":0.7,"accuracy":0.8,"rate":0.1,"seconds":0.31}
 ///     {"event":"epoch","epoch":1,"images":60000,"test_loss":0.1,"test_accuracy":0.97,...,"ranks":[{...}]}
 class json_lines {
  public:
@@ -36,6 +36,7 @@ class json_lines {
            {"images", done.images},
            {"loss", done.loss},
            {"accuracy", done.accuracy},
+           {"rate", done.rate},
            {"seconds", done.seconds}});
   }
 
@@ -43,7 +44,10 @@ class json_lines {
   void epoch(epoch_result const& done) {
     nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
     for (auto const& one : done.ranks) {
-      ranks.push_back({{"compute_s", one.compute}, {"transfer_s", one.transfer}, {"waiting_s", one.waiting}});
+      ranks.push_back({{"compute_s", one.compute},
+                       {"transfer_s", one.transfer},
+                       {"waiting_s", one.waiting},
+                       {"update_s", one.update}});
     }
     write({{"event", "epoch"},
            {"epoch", done.epoch + 1},

@@ -9,9 +9,10 @@ namespace tutti::nn {
 
 /// Where a rank spent its time, in seconds.
 struct rank_time {
-  double compute = 0;   ///< loading, forward, backward, update
+  double compute = 0;   ///< loading, forward, backward
   double transfer = 0;  ///< in the collective, once the last rank was there; not what computing hid
   double waiting = 0;   ///< in the collective, for slower ranks
+  double update = 0;    ///< the optimizer
 };
 
 /// One step. Where replicas stay equal it is the same on every rank but for the clock; where they differ, loss
@@ -23,6 +24,7 @@ struct step_result {
   float loss = 0;          ///< mean
   float accuracy = 0;      ///< 0 to 1
   double seconds = 0;      ///< since training began
+  float rate = 0;          ///< learning rate of the step
 };
 
 struct epoch_result {
@@ -58,6 +60,7 @@ struct history {
     for (auto const& one : epochs) {
       for (std::size_t r = 0; one.ranks.size() == sum.size() && r != sum.size(); ++r) {
         sum[r].compute += one.ranks[r].compute;
+        sum[r].update += one.ranks[r].update;
         sum[r].transfer += one.ranks[r].transfer;
         sum[r].waiting += one.ranks[r].waiting;
       }

@@ -25,9 +25,11 @@ class progress {
       seen_ = 0;
       began_ = last_end_;
       loss_ = done.loss;
+      accuracy_ = done.accuracy;
     }
     seen_ += done.images;
-    loss_ += (done.loss - loss_) * 0.05F;  // a mean over the last 20 steps or so, not one batch's luck
+    loss_ += (done.loss - loss_) * 0.05F;  // means over the last 20 steps or so, not one batch's luck
+    accuracy_ += (done.accuracy - accuracy_) * 0.05F;
     if (moves_ && (done.seconds >= drawn_ + 0.1 || seen_ == images_)) {
       drawn_ = done.seconds;
       draw(done);
@@ -50,9 +52,11 @@ class progress {
     auto const filled = std::min(width, static_cast<std::size_t>(share * width));
     std::string const bar = std::string(filled, '=') + (filled < width ? ">" : "") +
                             std::string(filled < width ? width - filled - 1 : 0, ' ');
-    std::fprintf(out_, "\r\x1b[Kepoch %zu/%zu [%s] %3.0f %%  %.0f images/s  loss %.4f  %.0f s left", done.epoch + 1,
-                 epochs_, bar.c_str(), 100 * share, static_cast<double>(seen_) / std::max(done.seconds - began_, 1e-9),
-                 double{loss_}, done.seconds / whole - done.seconds);
+    std::fprintf(
+        out_, "\r\x1b[Kepoch %zu/%zu [%s] %3.0f %%  %.0f images/s  loss %.4f  accuracy %.1f %%  rate %.2g  %.0f s left",
+        done.epoch + 1, epochs_, bar.c_str(), 100 * share,
+        static_cast<double>(seen_) / std::max(done.seconds - began_, 1e-9), double{loss_}, 100 * double{accuracy_},
+        double{done.rate}, done.seconds / whole - done.seconds);
     std::fflush(out_);
   }
 
@@ -62,6 +66,7 @@ class progress {
   std::size_t images_;
   std::size_t seen_ = 0;  // images of this epoch
   float loss_ = 0;
+  float accuracy_ = 0;
   double began_ = 0;
   double last_end_ = 0;
   double drawn_ = 0;
