@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_checkpoint_parts
+#include <tutti/nn/checkpoint/atomic_file.hpp>
+#include <tutti/nn/checkpoint/history_text.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+
+namespace nn = tutti::nn;
+
+namespace {
+
+struct folder {
+  folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "tutti-parts-XXXXXX").string();
+    BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  folder(folder const&) = delete;
+  folder& operator=(folder const&) = delete;
+  ~folder() { std::filesystem::remove_all(path); }
+  [[nodiscard]] std::ptrdiff_t files() const {
+    return std::distance(std::filesystem::directory_iterator(path), std::filesystem::directory_iterator());
+  }
+
+  std::filesystem::path path;
+};
+
+void write(nn::atomic_file& to, std::string const& text) {
+  to.write(std::as_bytes(std::span(text)));
+}
+std::string contents(std::filesystem::path const& name) {
+  std::ifstream file(name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_file_is_there_as_a_whole_or_not_at_all) {
+  folder const where;
+  auto const name = where.path / "kept";
+  {
+    nn::atomic_file file(name);
+    write(file, "first");
+    BOOST_TEST(!std::filesystem::exists(name));
+    file.commit();
+  }
+  BOOST_TEST(contents(name) == "first");
+  {
+    nn::atomic_file file(name);
+    write(file, "second, given up");
+  }
+  BOOST_TEST(contents(name) == "first");
+  BOOST_TEST(where.files() == 1);
+  BOOST_CHECK_THROW(nn::atomic_file(where.path / "nowhere" / "kept"), nn::checkpoint_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_history_travels_with_every_number) {
+  nn::history seen;
+  seen.steps.push_back({1, 2, 3, 0.1F, 0.2F, 0.3, 0.4F});
+  nn::epoch_result epoch;
+  epoch.epoch = 5;
+  epoch.images = 6;
+  epoch.test_loss = 0.7;
+  epoch.test_accuracy = 0.8;
+  epoch.training_seconds = 0.9;
+  epoch.testing_seconds = 1.1;
+  epoch.seconds = 1.2;
+  epoch.training_loss = 1.3;
+  epoch.ranks = {{1.4, 1.5, 1.6, 1.7}, {1.8, 1.9, 2.1, 2.2}};
+  seen.epochs.push_back(epoch);
+  std::string const bytes = nn::encode(seen);
+  nn::history back;
+  BOOST_REQUIRE(nn::decode(bytes, back));
+  BOOST_TEST(back.steps[0].rate == 0.4F);
+  BOOST_TEST(back.epochs[0].training_loss == 1.3);
+  BOOST_TEST(back.epochs[0].ranks[1].update == 2.2);
+  BOOST_TEST(nn::encode(back) == bytes);
+  for (std::size_t less = 0; less != bytes.size(); ++less) {
+    BOOST_TEST(!nn::decode(std::string_view(bytes).substr(0, less), back));
+  }
+}
