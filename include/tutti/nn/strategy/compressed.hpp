@@ -25,7 +25,7 @@ concept lossy_sum = requires(E& e, std::span<float> gradients) { e.sum(gradients
 ///
 ///     nn::compressed strategy(world, nn::gathered(world, nn::top_k(0.01), nn::feedback(0.9F)), nn::replica::attached);
 template <class Communicator, lossy_sum Sum>
-class compressed : public equal_replicas {
+class compressed : public steps_by_sums<compressed<Communicator, Sum>> {
  public:
   /// @param attached how many numbers at a message's end are no gradients
   /// @pre the communicator outlives the strategy
@@ -53,13 +53,6 @@ class compressed : public equal_replicas {
   void finish() {
     exact_(message_.last(attached_));
     sum_.sum(message_.first(message_.size() - attached_));
-  }
-
-  /// All weights follow the sum of the gradients. @throws as `finish`
-  score_of step(turn auto& now) {
-    finish();
-    now.update();
-    return score_of::all_ranks;
   }
 
  private:

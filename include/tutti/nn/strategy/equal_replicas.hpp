@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/strategy/concept.hpp>
+
 #include <span>
 
 namespace tutti::nn {
@@ -11,6 +13,17 @@ struct equal_replicas {
   [[nodiscard]] static constexpr bool takes_part() noexcept { return true; }
   static constexpr void unite(std::span<float>) noexcept {}
   static constexpr void resume(std::span<float>) noexcept {}
+};
+
+/// And of those, the ones whose `finish` makes the message the sum over ranks: all weights follow it.
+template <class Strategy>
+struct steps_by_sums : equal_replicas {
+  /// @throws as `finish`
+  score_of step(turn auto& now) {
+    static_cast<Strategy&>(*this).finish();
+    now.update();
+    return score_of::all_ranks;
+  }
 };
 
 }  // namespace tutti::nn

@@ -23,7 +23,7 @@ namespace tutti::nn {
 ///
 /// For replicas that were asked to be reproducible.
 template <class Communicator, offers<op::allreduce> Topology>
-class reproducible : public equal_replicas {
+class reproducible : public steps_by_sums<reproducible<Communicator, Topology>> {
  public:
   /// @param sums of the replica, one for each number of its message
   /// @param bucket most bytes of the numbers whose accumulators are one bucket, the same on all ranks; 0: all are one
@@ -75,13 +75,6 @@ class reproducible : public equal_replicas {
     }
     under_way_.clear();
     withdraw(sums_, message_);
-  }
-
-  /// All weights follow the sums. @throws as `finish`
-  score_of step(turn auto& now) {
-    finish();
-    now.update();
-    return score_of::all_ranks;
   }
 
  private:

@@ -41,7 +41,7 @@ enum class moved_on { between_layers, by_thread };
 /// With a reduction of half or bfloat16 the gradients travel in 16 bits: rounded before the sum, and by the sum as
 /// the reduction says. The numbers behind the gradients stay floats.
 template <class Communicator, offers<op::allreduce> Topology, reduction Reduction = tutti::sum<float>>
-class synchronous : public equal_replicas {
+class synchronous : public steps_by_sums<synchronous<Communicator, Topology, Reduction>> {
   using sent_type = typename Reduction::value_type;
   static constexpr bool narrows = !std::same_as<sent_type, float>;
 
@@ -126,13 +126,6 @@ class synchronous : public equal_replicas {
     if constexpr (narrows) {
       widen<sent_type>(narrow_, message_);
     }
-  }
-
-  /// All weights follow the sum of the gradients. @throws as `finish`
-  score_of step(turn auto& now) {
-    finish();
-    now.update();
-    return score_of::all_ranks;
   }
 
  private:
