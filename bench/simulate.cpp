@@ -9,6 +9,7 @@
 //
 // Times in ns, rates in Gbit/s, combine in ps a byte; trunk: of the link between two switches, or up from each
 // leaf. Networks of leaves have hosts_each hosts on a leaf.
+#include "common/known_settings.hpp"
 #include <tutti/simulate_schedule.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
@@ -106,17 +107,8 @@ void row(Topology topology, tutti::rank_type n, std::size_t bytes) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  for (int i = 1; i < argc; ++i) {
-    std::string const text = argv[i];
-    auto const equals = text.find('=');
-    if (equals == text.npos || !settings.contains(text.substr(0, equals))) {
-      std::fprintf(stderr, "%s is no setting; settings and what they are unless given:\n", argv[i]);
-      for (auto const& [name, value] : settings) {
-        std::fprintf(stderr, "  %s=%s\n", name.c_str(), value.c_str());
-      }
-      return 2;
-    }
-    settings[text.substr(0, equals)] = text.substr(equals + 1);
+  if (!bench::read_known(argc, argv, settings)) {
+    return 2;
   }
   std::printf("%-12s %6s %10s %12s %8s  %-16s %5s %10s %7s\n", "allreduce", "ranks", "bytes", "us", "x limit",
               "busiest", "busy", "messages", "real s");

@@ -7,6 +7,7 @@
 //
 // Times in ns, combine in ps a byte. Workers compute, then exchange: nothing is hidden behind computing. The server
 // (star) is a host of its own, with the same link as the others and as much time to add up.
+#include "common/known_settings.hpp"
 #include <tutti/nn/gradient_sizes.hpp>
 #include <tutti/nn/zoo/alexnet.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
@@ -85,17 +86,8 @@ void row(Topology topology, char const* how, workload const& work, bool has_serv
 }  // namespace
 
 int main(int argc, char** argv) try {
-  for (int i = 1; i < argc; ++i) {
-    std::string const text = argv[i];
-    auto const equals = text.find('=');
-    if (equals == text.npos || !settings.contains(text.substr(0, equals))) {
-      std::fprintf(stderr, "%s is no setting; settings and what they are unless given:\n", argv[i]);
-      for (auto const& [name, value] : settings) {
-        std::fprintf(stderr, "  %s=%s\n", name.c_str(), value.c_str());
-      }
-      return 2;
-    }
-    settings[text.substr(0, equals)] = text.substr(equals + 1);
+  if (!bench::read_known(argc, argv, settings)) {
+    return 2;
   }
   std::printf("images/s at %s Gbit/s, workers: %s\n", settings.at("gigabits").c_str(), settings.at("workers").c_str());
   for (workload const& work : workloads()) {

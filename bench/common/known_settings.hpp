@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdio>
+#include <map>
+#include <string>
+
+namespace bench {
+
+/// Takes settings of the form name=value from the command line over their defaults. False: a word is none of them,
+/// and which there are has been said.
+[[nodiscard]] inline bool read_known(int argc, char** argv, std::map<std::string, std::string>& known) {
+  for (int i = 1; i < argc; ++i) {
+    std::string const text = argv[i];
+    auto const equals = text.find('=');
+    if (equals == text.npos || !known.contains(text.substr(0, equals))) {
+      std::fprintf(stderr, "%s is no setting; settings and what they are unless given:\n", argv[i]);
+      for (auto const& [name, value] : known) {
+        std::fprintf(stderr, "  %s=%s\n", name.c_str(), value.c_str());
+      }
+      return false;
+    }
+    known[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return true;
+}
+
+}  // namespace bench
