@@ -8,7 +8,10 @@ from comparison.report import size_text, time_text
 
 WIDTH, HEIGHT = 860, 520
 LEFT, RIGHT, TOP, BOTTOM = 80, 190, 50, 60
+SYMBOL, LETTER = 52, 7  # the widths of a line of the legend: before the name, and of a letter of it
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"]  # tell apart by all eyes
+STROKES = ["", ' stroke-dasharray="2 3"', ' stroke-dasharray="10 3 2 3"']  # once the colours are used up
+LIMIT = ' stroke-dasharray="6 4"'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,17 +25,18 @@ class Words:
 
 
 def chart(title, curves, words=Words()):
-    """curves: [(name, dashed, [(x, y, low, high)])]; the shade is from low to high."""
+    """curves: [(name, is a limit, [(x, y, low, high)])]; the shade is from low to high."""
     points = [p for _, _, curve in curves for p in curve]
     if not points:
         return None
     x = axis([p[0] for p in points], 2, LEFT, WIDTH - RIGHT)
     y = axis([v for p in points for v in p[1:]], 10, HEIGHT - BOTTOM, TOP)
+    wide = max(WIDTH, WIDTH - RIGHT + SYMBOL + LETTER * max(len(name) for name, _, _ in curves))
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {HEIGHT}" font-family="sans-serif" '
         f'font-size="12">',
         f"<title>{escape(title)}</title>",
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+        f'<rect width="{wide}" height="{HEIGHT}" fill="white"/>',
         text((LEFT + WIDTH - RIGHT) / 2, 28, title, "middle", 'font-size="15"'),
         text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, words.x, "middle"),
         f'<g transform="rotate(-90)">{text(-(TOP + HEIGHT - BOTTOM) / 2, 18, words.y, "middle")}</g>',
@@ -46,9 +50,9 @@ def chart(title, curves, words=Words()):
         out += [line(LEFT, at, WIDTH - RIGHT, at, "#e5e5e5"), text(LEFT - 8, at + 4, words.y_text(value), "end")]
     out.append(f'<rect x="{LEFT}" y="{TOP}" width="{WIDTH - RIGHT - LEFT}" height="{HEIGHT - BOTTOM - TOP}" '
                'fill="none" stroke="black"/>')
-    for i, (name, dashed, curve) in enumerate(curves):
-        colour = "#000000" if dashed else COLOURS[i % len(COLOURS)]
-        style = ' stroke-dasharray="6 4"' if dashed else ""
+    for i, (name, limit, curve) in enumerate(curves):
+        colour = "#000000" if limit else COLOURS[i % len(COLOURS)]
+        style = LIMIT if limit else STROKES[i // len(COLOURS) % len(STROKES)]
         edge = [(x(p[0]), y(p[3])) for p in curve] + [(x(p[0]), y(p[2])) for p in reversed(curve)]
         path = [(x(p[0]), y(p[1])) for p in curve]
         out += [f'<polygon points="{pairs(edge)}" fill="{colour}" opacity="0.15"/>',
@@ -56,7 +60,7 @@ def chart(title, curves, words=Words()):
         out += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colour}"/>' for a, b in path]
         level = TOP + 14 + 20 * i
         out += [f'<line x1="{WIDTH - RIGHT + 14}" y1="{level}" x2="{WIDTH - RIGHT + 44}" y2="{level}" '
-                f'stroke="{colour}" stroke-width="2"{style}/>', text(WIDTH - RIGHT + 52, level + 4, name, "start")]
+                f'stroke="{colour}" stroke-width="2"{style}/>', text(WIDTH - RIGHT + SYMBOL, level + 4, name, "start")]
     return "\n".join([*out, "</svg>", ""])
 
 
@@ -95,4 +99,4 @@ def curves_of(cells):
             if "median" in c:
                 found.setdefault(c["name"], (c["role"] == "limit", []))[1].append(
                     (cell["size"], c["median"], c["half"][0], c["half"][1]))
-    return [(name, dashed, points) for name, (dashed, points) in found.items()]
+    return [(name, limit, points) for name, (limit, points) in found.items()]

@@ -261,6 +261,16 @@ class Plot(unittest.TestCase):
         dashed = [p for p in root.iter(name + "polyline") if p.get("stroke-dasharray")]
         self.assertEqual(len(dashed), 1)
 
+    def test_curves_are_told_apart_and_names_have_room(self):
+        names = [f"a contender with a long name, {i}" for i in range(15)]
+        root = ElementTree.fromstring(plot.chart("t", [(n, False, [(4, 1e-6, 1e-6, 1e-6)]) for n in names]))
+        name = "{http://www.w3.org/2000/svg}"
+        looks = [(c.get("stroke"), c.get("stroke-dasharray")) for c in root.iter(name + "polyline")]
+        self.assertEqual(len(set(looks)), len(names))
+        width = float(root.get("viewBox").split()[2])
+        ends = [float(t.get("x")) + 6 * len(t.text) for t in root.iter(name + "text") if t.text in names]
+        self.assertLess(max(ends), width)
+
     def test_axes_are_logarithmic(self):
         x = plot.axis([4, 4096], 2, 0, 100)
         self.assertAlmostEqual(x(16) - x(4), x(64) - x(16))
