@@ -48,6 +48,20 @@ BOOST_AUTO_TEST_CASE(wait_for_gives_up_waiting_and_not_the_operation) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(the_longest_limit_is_as_good_as_none) {
+  support::agree<tutti::loopback>(3, [](auto& world) -> std::string {
+    world.deadline(tutti::duration::max());
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    std::vector<int> v(5000, 1);
+    sum(v);
+    auto pending = sum.start(v);
+    if (!pending.wait_for(tutti::duration::max())) {
+      return "it gave up";
+    }
+    return v.back() == 9 ? "" : "wrong";
+  });
+}
+
 BOOST_AUTO_TEST_CASE(requests_outlive_their_operator_and_can_be_moved) {
   support::agree<tutti::loopback>(3, [](auto& world) -> std::string {
     std::vector<int> v(5000, 1);

@@ -196,7 +196,7 @@ class execution : public pending {
   }
 
   [[nodiscard]] duration remaining(time_point now) const noexcept {
-    const duration left = watched_since_ + limit_ - now;
+    const duration left = limit_ - (now - watched_since_);  // in this order: the limit may be the longest there is
     return left < duration::zero() ? duration::zero() : left;
   }
 

@@ -100,7 +100,7 @@ waited wait(Communicator& world, Advance advance, Inquire inquire, duration limi
     world.poll();
     bool const done = advance();
     if (!done && !transport.fault()) {
-      const duration left = limit < duration::zero() ? between_looks : begin + limit - transport.now();
+      const duration left = limit < duration::zero() ? between_looks : limit - (transport.now() - begin);
       const duration nap = left < between_looks ? left : between_looks;
       ::poll(&handle, 1,
              nap <= duration::zero() ? 0
@@ -151,7 +151,7 @@ waited wait(Communicator& world, Advance advance, Inquire inquire, duration limi
       return waited::limit;
     }
     const duration until_look = next_look - now;
-    const duration left = limit < duration::zero() ? until_look : begin + limit - now;
+    const duration left = limit < duration::zero() ? until_look : limit - (now - begin);
     transport.rest(left < until_look ? left : until_look);
   }
 }
