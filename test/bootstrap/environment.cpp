@@ -84,6 +84,8 @@ BOOST_AUTO_TEST_CASE(torchrun_is_read) {
   BOOST_TEST(read(with(torch, {{"TORCHELASTIC_USE_AGENT_STORE", "True"}})).master.port == 29401);
   BOOST_TEST(read(with(torch, {{"TORCHELASTIC_USE_AGENT_STORE", "False"}})).master.port == 29400);
   BOOST_TEST(tutti::net::format(read(with(torch, {{"TUTTI_MASTER_ADDR", "n9"}})).master) == "n9:29400");
+  BOOST_TEST(tutti::net::format(read(with(torch, {{"MASTER_ADDR", "fe80::1%eth0"}})).master) == "[fe80::1%eth0]:29400");
+  BOOST_TEST(tutti::net::format(read(with(torch, {{"MASTER_ADDR", "[::1]"}})).master) == "[::1]:29400");
   BOOST_TEST(read(with(torch, {{"TORCHELASTIC_RUN_ID", "abc"}, {"TORCHELASTIC_RESTART_COUNT", "2"}})).job == "abc.2");
 }
 
@@ -217,6 +219,8 @@ BOOST_AUTO_TEST_CASE(contradictions_are_named_with_their_values) {
   check_complaint(with(torch, {{"MASTER_PORT", "port"}}), {"MASTER_PORT=port"});
   check_complaint(with(own, {{"TUTTI_MASTER_PORT", "65536"}}), {"TUTTI_MASTER_PORT=65536"});
   check_complaint(with(own, {{"TUTTI_MASTER_PORT", "0"}}), {"TUTTI_MASTER_PORT=0"});
+  check_complaint(with(own, {{"TUTTI_MASTER_ADDR", "n9:7000"}}), {"TUTTI_MASTER_ADDR=n9:7000", "TUTTI_MASTER_PORT"});
+  check_complaint(with(torch, {{"MASTER_ADDR", "[::1]:7000"}}), {"MASTER_ADDR=[::1]:7000"});
   check_complaint(with(own, {{"TUTTI_STORE", "redis"}}), {"TUTTI_STORE=redis"});
   check_complaint(with(own, {{"TUTTI_STORE", "file:"}}), {"TUTTI_STORE=file:"});
   for (char const* time : {"0", "-1", "1e3", "soon", "1.5.2", "99999999", ".", "0.0001"}) {

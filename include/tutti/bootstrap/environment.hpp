@@ -185,7 +185,7 @@ class environment_reader {
     auto const own = get("TUTTI_MASTER_ADDR");
     auto const torch = e.launcher == "torchrun" ? get("MASTER_ADDR") : std::nullopt;
     if (own || torch) {
-      e.master.host = own ? *own : *torch;
+      e.master.host = own ? host("TUTTI_MASTER_ADDR", *own) : host("MASTER_ADDR", *torch);
     }
     find_port(e);
     if (!e.master.host.empty() || e.size == 1) {
@@ -248,6 +248,15 @@ class environment_reader {
       }
     }
     fail(std::string(name) + "=" + text + " is not a number from 0 to 16777214");
+  }
+
+  /// A name or a number of a host; one in brackets is meant without them.
+  [[nodiscard]] static std::string host(char const* name, std::string const& text) {
+    if (net::host_port both; net::parse(text, both)) {
+      fail(std::string(name) + "=" + text + " has a port in it: set TUTTI_MASTER_PORT to that");
+    }
+    bool const bracketed = text.size() > 2 && text.front() == '[' && text.back() == ']';
+    return bracketed ? text.substr(1, text.size() - 2) : text;
   }
 
   [[nodiscard]] static std::uint16_t port_number(char const* name, std::string const& text) {
