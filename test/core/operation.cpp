@@ -81,6 +81,7 @@ BOOST_AUTO_TEST_CASE(a_call_describes_itself) {
   BOOST_TEST(tutti::describe(share) == "broadcast(float32 x 10, root 3, binary_tree)");
 
   BOOST_TEST(tutti::describe(call{}) == "nothing");
+  BOOST_TEST(tutti::describe(tutti::make_call(operation_kind::barrier, "", "", "doubling")) == "barrier(doubling)");
 
   call const cut = tutti::make_call(operation_kind::gather, "0123456789abcdef", "", "");
   BOOST_TEST(tutti::describe(cut) == "gather(0123456789ab x 0)");

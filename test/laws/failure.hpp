@@ -158,6 +158,12 @@ void every_difference_is_found() {
                                          std::vector<float> v(100);
                                          sum(v);
                                        }));
+  a_different_call_is_named<Transport>(3, 0, "segment()", other([](auto& world) {
+                                         tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+                                         sum.segment(64);
+                                         std::vector<float> v(100);
+                                         sum(v);
+                                       }));
   a_different_call_is_named<Transport>(3, 1, "broadcast", other([](auto& world) {
                                          tutti::broadcast share{world, tutti::ring{}};
                                          std::vector<float> v(100);
@@ -245,6 +251,8 @@ void a_different_message_is_found() {
     }
   });
   BOOST_TEST((results[1].failure().kind == failure::mismatch), results[1].failure().text);
+  BOOST_TEST((results[1].failure().text.find("send and recv must agree") != std::string::npos),
+             results[1].failure().text);
   BOOST_TEST(!results[0].has_value());
 }
 

@@ -138,12 +138,14 @@ struct call {
   if (auto const r = bounded(c.reduction); !r.empty()) {
     out.append(r).append(" ");
   }
-  out.append(bounded(c.element)).append(" x ").append(std::to_string(c.count));
+  if (auto const e = bounded(c.element); !e.empty() || c.count != 0) {
+    out.append(e).append(" x ").append(std::to_string(c.count));
+  }
   if (c.root != no_rank) {
     out.append(", root ").append(std::to_string(c.root));
   }
   if (auto const t = bounded(c.topology); !t.empty()) {
-    out.append(", ").append(t);
+    out.append(out.back() == '(' ? "" : ", ").append(t);
   }
   return out + ')';
 }

@@ -4,6 +4,7 @@
 #include <tutti/bootstrap/concept.hpp>
 #include <tutti/core/error.hpp>
 #include <tutti/core/message.hpp>
+#include <tutti/core/mismatch.hpp>
 #include <tutti/core/owned.hpp>
 #include <tutti/transport/foreign_memory.hpp>
 #include <tutti/transport/mail_segment.hpp>
@@ -367,17 +368,11 @@ class mailroom {
     rank_type const self = known_as(rank_);
     rank_type const them = known_as(peer);
     poison({failure::mismatch, them, self});
-    std::string const me = "rank " + std::to_string(self);
-    std::string const other = "rank " + std::to_string(them);
     if (s.lane == transfer_lane) {
-      throw error(failure::mismatch, "the message that " + other + " sends is another than " + me +
-                                         " receives; send and recv must agree in type and number of elements")
-          .between(self, {them});
+      throw messages_differ(self, them);
     }
-    throw error(failure::mismatch, me + " called " + segment_.board(rank_, s.lane).describe(lanes_[s.lane].check) +
-                                       ", but " + other + " called " + segment_.board(peer, s.lane).describe(theirs) +
-                                       "; all ranks must call the same operations in the same order")
-        .between(self, {them});
+    throw calls_differ(self, segment_.board(rank_, s.lane).describe(lanes_[s.lane].check), them,
+                       segment_.board(peer, s.lane).describe(theirs));
   }
 
   mail_segment segment_;

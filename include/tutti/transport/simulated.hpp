@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/bootstrap/concept.hpp>
+#include <tutti/core/mismatch.hpp>
 #include <tutti/transport/concept.hpp>
 #include <tutti/transport/simulation.hpp>
 
@@ -178,17 +179,10 @@ class simulated {
 
   [[noreturn]] void mismatch(rank_type peer, stream s, simulated_world::opening theirs) {
     poison({failure::mismatch, peer, rank_});
-    std::string const me = "rank " + std::to_string(rank_);
-    std::string const other = "rank " + std::to_string(peer);
     if (s.lane == transfer_lane) {
-      throw error(failure::mismatch, "the message that " + other + " sends is another than " + me +
-                                         " receives; send and recv must agree in type and number of elements")
-          .between(rank_, {peer});
+      throw messages_differ(rank_, peer);
     }
-    throw error(failure::mismatch, me + " called " + world_->describe(world_->current(rank_, s)) + ", but " + other +
-                                       " called " + world_->describe(theirs) +
-                                       "; all ranks must call the same operations in the same order")
-        .between(rank_, {peer});
+    throw calls_differ(rank_, world_->describe(world_->current(rank_, s)), peer, world_->describe(theirs));
   }
 
   simulation* simulation_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/error.hpp>
+#include <tutti/core/mismatch.hpp>
 #include <tutti/transport/tcp_frame.hpp>
 
 #include <string>
@@ -17,11 +17,14 @@ class agreement {
   /// @throws error (failure::mismatch) unless the peer's message belongs to this call and has this size
   void check(frame const& theirs, stream s, call const& mine, std::size_t bytes) const {
     if (theirs.number != s.number || theirs.what.fingerprint() != mine.fingerprint()) {
-      differ(" called " + text(mine, s.number), " called " + text(theirs.what, theirs.number), s, mine);
+      if (s.lane == transfer_lane) {  // where the number is a check of type and length
+        throw messages_differ(me_, peer_);
+      }
+      throw calls_differ(me_, text(mine, s.number), peer_, text(theirs.what, theirs.number));
     }
     if (theirs.bytes != bytes) {
-      differ(" expects " + std::to_string(bytes) + " bytes in " + text(mine, s.number),
-             " sends " + std::to_string(theirs.bytes), s, mine);
+      throw calls_differ(me_, text(mine, s.number) + ", with a message of " + std::to_string(bytes) + " bytes", peer_,
+                         text(theirs.what, theirs.number) + ", with one of " + std::to_string(theirs.bytes));
     }
   }
 
@@ -35,7 +38,7 @@ class agreement {
   void check_answer(stream s, call const& mine) const {
     frame const& a = answers_[s.lane];
     if (a.bytes != 0 && a.number == s.number && a.what.fingerprint() != mine.fingerprint()) {
-      differ(" called " + text(mine, s.number), " called " + text(a.what, a.number), s, mine);
+      throw calls_differ(me_, text(mine, s.number), peer_, text(a.what, a.number));
     }
   }
 
@@ -54,12 +57,6 @@ class agreement {
  private:
   static std::string text(call const& c, std::uint32_t number) {
     return describe(c) + " as number " + std::to_string(number);
-  }
-  [[noreturn]] void differ(std::string const& here, std::string const& there, stream s, call const& mine) const {
-    throw error(failure::mismatch, "rank " + std::to_string(me_) + here + ", but rank " + std::to_string(peer_) +
-                                       there + "; all ranks must call the same operations in the same order")
-        .in(describe(mine), s.number, 0)
-        .between(me_, {peer_});
   }
 
   rank_type me_;
