@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <sched.h>
+#include <unistd.h>
 
 namespace tutti {
 
@@ -48,15 +49,21 @@ class foreign_memory {
     mark().store(0, std::memory_order_release);
   }
 
-  /// Returns when no peer for which `lives(rank)` holds touches this rank's memory, nor will.
+  /// Returns when no peer for which `lives(rank)` holds touches this rank's memory, nor will. That takes a moment;
+  /// but a peer that was stopped in the act, by a signal or a debugger, is waited for until it goes on or dies: to
+  /// return would be to hand back memory that it may yet write to.
   /// @pre there is a fault
   template <class Lives>
   void quiesce(Lives&& lives) noexcept {
     touch_no_more();
     store_load_fence();
     for (rank_type peer = 0; peer < segment_.size(); ++peer) {
-      while (segment_.member(peer).touching.load(std::memory_order_acquire) != 0 && lives(peer)) {
-        ::sched_yield();
+      for (int waits = 0; segment_.member(peer).touching.load(std::memory_order_acquire) != 0 && lives(peer); ++waits) {
+        if (waits < 1000) {
+          ::sched_yield();
+        } else {
+          ::usleep(1000);
+        }
       }
     }
   }
