@@ -229,7 +229,10 @@ void session::finish(std::vector<rank_traffic> traffic) const {
   if (settings_.reproducible) {
     std::printf("weights %016" PRIx64 ", for any number of ranks\n\n", weights);
   }
-  auto const time = seen_.time();
+  auto time = seen_.time();
+  if (time.size() != names_.size()) {
+    time.clear();  // of other ranks: what is resumed was complete
+  }
   if (!time.empty()) {
     std::printf("  compute    update  transfer   waiting  share of time in communication\n");
   }
