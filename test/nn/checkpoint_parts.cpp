@@ -83,6 +83,7 @@ BOOST_AUTO_TEST_CASE(a_history_travels_with_every_number) {
   BOOST_TEST(back.epochs[0].training_loss == 1.3);
   BOOST_TEST(back.epochs[0].ranks[1].update == 2.2);
   BOOST_TEST(nn::encode(back) == bytes);
+  BOOST_TEST(bytes.size() == nn::most_history_bytes(1, 1, 2));
   for (std::size_t less = 0; less != bytes.size(); ++less) {
     BOOST_TEST(!nn::decode(std::string_view(bytes).substr(0, less), back));
   }

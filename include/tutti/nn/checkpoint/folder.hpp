@@ -4,6 +4,7 @@
 #include <tutti/core/types.hpp>
 #include <tutti/nn/checkpoint/fingerprint.hpp>
 #include <tutti/nn/checkpoint/format.hpp>
+#include <tutti/nn/checkpoint/history_text.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
 
 #include <algorithm>
@@ -223,8 +224,9 @@ class checkpoint_folder {
       file.damaged("is damaged: there is no such place in the training");
     }
     result.ranks = static_cast<rank_type>(place[2]);
-    result.history = file.read_text(
-        section::history, (wanted.plan.steps() + wanted.epochs) * 64 + wanted.epochs * result.ranks * 24 + 64);
+    constexpr std::uint64_t gone = 4096;  // so many more ranks may there have been before faults
+    result.history =
+        file.read_text(section::history, most_history_bytes(wanted.plan.steps(), wanted.epochs, result.ranks + gone));
     result.parameters.resize(wanted.parameters);
     result.optimizer.resize(wanted.optimizer);
     if (file.has(section::shards)) {
