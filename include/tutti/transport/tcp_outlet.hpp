@@ -136,6 +136,8 @@ class outlet {
  private:
   static constexpr std::uint32_t no_lane = lane_count;
   static constexpr std::byte zeros[frame_alignment] = {};
+  /// Less is copied to one place before it is written: to take several costs the system more than that.
+  static constexpr std::size_t worth_gathering = 2048;
 
   struct lane {
     std::size_t total = 0;  ///< of the message that is offered
@@ -182,11 +184,21 @@ class outlet {
   }
 
   [[nodiscard]] std::size_t write(int fd, std::span<iovec const> parts, std::size_t bytes) noexcept {
+    constexpr int how = MSG_DONTWAIT | MSG_NOSIGNAL;
     msghdr message{};
     message.msg_iov = const_cast<iovec*>(parts.data());
     message.msg_iovlen = parts.size();
+    std::byte together[worth_gathering];
+    bool const is_short = bytes < sizeof together;
+    if (is_short) {
+      std::byte* end = together;
+      for (iovec const& p : parts) {
+        auto const* data = static_cast<std::byte const*>(p.iov_base);
+        end = std::copy_n(data, p.iov_len, end);
+      }
+    }
     for (;;) {
-      ssize_t const put = broken_ ? 0 : ::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+      ssize_t const put = broken_ ? 0 : is_short ? ::send(fd, together, bytes, how) : ::sendmsg(fd, &message, how);
       if (put < 0 && errno == EINTR) {
         continue;
       }
