@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What do the same bits for any number of ranks cost? Allreduces of as many numbers each: plain sums of float and of
-// double, reproducible sums of float, and of accumulators, as training adds them. Contenders take turns; lower
-// quartiles of rank 0. `reproducible <shared_memory|tcp> <ranks> [rounds]`
+// double, reproducible sums of float, and of accumulators, rounded in the end, as training adds them. Contenders take
+// turns; lower quartiles of rank 0. `reproducible <shared_memory|tcp> <ranks> [rounds]`
 #include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
@@ -35,20 +35,20 @@ template <class World, class Topology, class Reduction>
 class contender {
  public:
   using number = typename Reduction::value_type;
-  using vector = std::vector<number, tutti::allocator<number>>;
+  using contribution = tutti::contribution_t<Reduction>;
 
   contender(World& world, Topology topology, std::size_t count)
       : sum_(world, topology, Reduction{}),
-        input_(count, number{}, tutti::allocator<number>(world)),
+        input_(count, contribution{}, tutti::allocator<contribution>(world)),
         output_(count, number{}, tutti::allocator<number>(world)) {
     // As gradients are: of either sign, over a few binades.
     std::mt19937 random(world.rank());
     std::normal_distribution<float> gradient(0.0F, 0.01F);
-    for (number& x : input_) {
-      if constexpr (std::same_as<number, tutti::binned>) {
+    for (contribution& x : input_) {
+      if constexpr (std::same_as<contribution, tutti::binned>) {
         x = tutti::reproducible_sum<float>::lift(gradient(random));
       } else {
-        x = static_cast<number>(gradient(random));
+        x = static_cast<contribution>(gradient(random));
       }
     }
   }
@@ -57,8 +57,8 @@ class contender {
 
  private:
   tutti::allreduce<World, Topology, Reduction> sum_;
-  vector input_;
-  vector output_;
+  std::vector<contribution, tutti::allocator<contribution>> input_;
+  std::vector<number, tutti::allocator<number>> output_;
 };
 
 /// Milliseconds of each contender at this size.
@@ -67,7 +67,7 @@ std::vector<double> compare(World& world, std::size_t count, int rounds) {
   contender<World, Topology, tutti::sum<float>> floats(world, {}, count);
   contender<World, Topology, tutti::sum<double>> doubles(world, {}, count);
   contender<World, Topology, tutti::reproducible_sum<float>> reproducible(world, {}, count);
-  contender<World, Topology, tutti::reproducible_sum<tutti::binned>> accumulators(world, {}, count);
+  contender<World, Topology, tutti::reproducible_sum<tutti::binned, float>> accumulators(world, {}, count);
   tutti::barrier ready{world, tutti::doubling{}};
   std::array<std::vector<double>, contenders.size()> times;
   auto const calls = std::max(std::size_t{1}, (std::size_t{1} << 18) / count);

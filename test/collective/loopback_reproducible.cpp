@@ -3,6 +3,7 @@
 #include <laws/all_topologies.hpp>
 #include <support/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/reduce_scatter.hpp>
 #include <tutti/reduction/deposit.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 #include <tutti/transport/loopback.hpp>
@@ -10,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <random>
 #include <string>
@@ -75,22 +77,71 @@ BOOST_AUTO_TEST_CASE(no_schedule_can_be_seen_in_a_sum) {
   }
 }
 
-/// The same contributions on however many ranks: accumulators travel.
+/// The same contributions on however many ranks: accumulators travel, and then sums.
 BOOST_AUTO_TEST_CASE(no_number_of_ranks_can_be_seen_in_a_sum) {
   vector const expected = sum_of_the_first(contributors);
   for (rank_type const n : {1U, 2U, 3U, 4U, 8U, 17U}) {
-    support::agree<tutti::loopback>(n, [&](auto& world) -> std::string {
+    support::agree<tutti::loopback>(n, [&](auto& world) {
       std::vector<binned> sums(numbers);
       auto const first = static_cast<rank_type>(tutti::block_begin(contributors, n, world.rank()));
       auto const count = static_cast<rank_type>(tutti::block_size(contributors, n, world.rank()));
       for (rank_type c = first; c != first + count; ++c) {
         tutti::deposit(contribution(c), sums);
       }
-      tutti::allreduce all{world, tutti::ring{}, tutti::reproducible_sum<binned>{}};
-      all(sums);
-      vector result(numbers);
-      tutti::withdraw(sums, result);
-      return same(result, expected) ? "" : "other bits";
+      auto const before = sums;
+      return laws::all_topologies::each([&](auto topology) -> std::string {
+        tutti::allreduce all{world, topology, tutti::reproducible_sum<binned, float>{}};
+        for (std::size_t const segment : {0U, 200U}) {
+          all.segment(segment);
+          vector result(numbers);
+          all(sums, result);
+          if (!same(result, expected) || sums != before) {
+            return std::string(topology.name) + ", segments of " + std::to_string(segment);
+          }
+        }
+        return {};
+      });
+    });
+  }
+}
+
+/// Accumulators can also be what the ranks end with, and then be added to others.
+BOOST_AUTO_TEST_CASE(sums_of_groups_can_be_added) {
+  vector const expected = sum_of_the_first(8);
+  support::agree<tutti::loopback>(4, [&](auto& world) -> std::string {
+    tutti::reduce_scatter share{world, tutti::ring{}, tutti::reproducible_sum<float, binned>{}};
+    std::size_t const first = tutti::block_begin(numbers, 4, world.rank());
+    std::vector<binned> some(tutti::block_size(numbers, 4, world.rank()));
+    std::vector<binned> rest(some.size());
+    share(contribution(world.rank()), some);
+    share(contribution(world.rank() + 4), rest);
+    for (std::size_t i = 0; i != some.size(); ++i) {
+      if (tutti::detail::to_float(tutti::combine(some[i], rest[i])) != expected[first + i]) {
+        return "other bits";
+      }
+    }
+    return {};
+  });
+}
+
+/// What accumulators of three contributions would be.
+struct of_three : tutti::reproducible_sum<float> {
+  static constexpr std::uint32_t most_contributions = 3;
+};
+
+BOOST_AUTO_TEST_CASE(more_ranks_than_an_accumulator_holds_are_refused) {
+  static_assert(tutti::most_contributions<tutti::reproducible_sum<float>> == binned::most);
+  static_assert(tutti::most_contributions<tutti::reproducible_sum<binned, float>> == binned::most);
+  for (rank_type const n : {3U, 4U}) {
+    support::agree<tutti::loopback>(n, [&](auto& world) -> std::string {
+      try {
+        tutti::allreduce sum{world, tutti::ring{}, of_three{}};
+        return n == 3 ? "" : "accepted";
+      } catch (tutti::precondition_error const& refused) {
+        std::string const what = refused.what();
+        bool const says = what.find("at most 3") != std::string::npos && what.find("4 ranks") != std::string::npos;
+        return n == 4 && says ? "" : what;
+      }
     });
   }
 }

@@ -28,39 +28,44 @@ class allreduce : public launcher<Communicator, Topology, op::allreduce, combini
   using base = launcher<Communicator, Topology, op::allreduce, combining<Reduction>>;
 
  public:
+  using contribution_type = contribution_t<Reduction>;
   using value_type = typename Reduction::value_type;
 
   allreduce(Communicator& world, Topology topology, Reduction reduction)
       : base(world, topology, {reduction}), payload_{reduction} {}
 
-  void operator()(mutable_buffer_of<value_type> auto&& data) {
+  void operator()(mutable_buffer_of<value_type> auto&& data)
+    requires contributes_elements<Reduction>
+  {
     auto const v = elements(data);
     this->run({}, payload_, what, in_place(v), v.size());
   }
 
-  void operator()(buffer_of<value_type> auto const& input, mutable_buffer_of<value_type> auto&& output) {
+  void operator()(buffer_of<contribution_type> auto const& input, mutable_buffer_of<value_type> auto&& output) {
     this->run({}, payload_, what, apart(elements(input), elements(output)), input.size());
   }
 
-  [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data) {
+  [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data)
+    requires contributes_elements<Reduction>
+  {
     auto const v = elements(data);
     return this->launch({}, payload_, what, in_place(v), v.size());
   }
 
-  [[nodiscard]] request start(lasting_buffer_of<value_type> auto&& input,
+  [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output) {
     return this->launch({}, payload_, what, apart(elements(input), elements(output)), input.size());
   }
 
  private:
   static constexpr call what =
-      make_call(operation_kind::allreduce, element_name<value_type>(), Reduction::name, Topology::name);
+      make_call(operation_kind::allreduce, element_name<contribution_type>(), Reduction::name, Topology::name);
 
   static memories in_place(std::span<value_type> v) noexcept {
     std::byte* const data = bytes_of(v);
     return {.input = data, .work = combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
   }
-  static memories apart(std::span<value_type const> in, std::span<value_type> out) {
+  static memories apart(std::span<contribution_type const> in, std::span<value_type> out) {
     expects(in.size() == out.size(), "allreduce: input and output must have as many elements");
     expects(same_or_apart(in, out), "allreduce: input and output overlap; they must be the same or apart");
     std::byte* const data = bytes_of(out);

@@ -50,6 +50,9 @@ class launcher {
         blocking_(new execution_type(world, topology, payload)),
         pool_(new pool),
         deadline_(world.deadline()) {
+    if constexpr (Payload::combines) {
+      payload.expect_room(world.size());
+    }
     if constexpr (has_settings<Topology>) {
       agreed_ = topology.settings(world.size());
     }

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/expects.hpp>
 #include <tutti/core/message.hpp>
 #include <tutti/reduction/concept.hpp>
 #include <tutti/reduction/fold.hpp>
 #include <tutti/topology/concept.hpp>
 
 #include <cstring>
+#include <source_location>
+#include <string>
 
 namespace tutti {
 
 /// What an operation does with the elements it receives: combine them by a reduction.
 template <reduction R>
 struct combining {
+  using contribution_type = contribution_t<R>;
   using value_type = typename R::value_type;
   using accumulator_type = typename R::accumulator_type;
 
@@ -25,11 +29,25 @@ struct combining {
   static constexpr bool work_fits_output = accumulates_in_elements<R>;
 
   [[nodiscard]] static constexpr std::size_t size_of(space memory) noexcept {
-    return memory == space::work ? sizeof(accumulator_type) : sizeof(value_type);
+    return memory == space::input  ? sizeof(contribution_type)
+           : memory == space::work ? sizeof(accumulator_type)
+                                   : sizeof(value_type);
   }
 
   /// Messages are not cut inside one of these.
   [[nodiscard]] static constexpr std::size_t granule(std::size_t size) noexcept { return size; }
+
+  /// @throws precondition_error unless an accumulator has room for a contribution of every rank
+  static void expect_room(rank_type ranks) {
+    if constexpr (most_contributions<R> != no_rank) {
+      if (ranks > most_contributions<R>) {
+        std::string what(R::name);
+        what += ": an accumulator holds at most " + std::to_string(most_contributions<R>) +
+                " contributions, and there are " + std::to_string(ranks) + " ranks; use it on fewer ranks";
+        throw precondition_error(what.c_str(), std::source_location::current());
+      }
+    }
+  }
 
   /// Combines `n` arriving elements or accumulators with the local ones.
   void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n,

@@ -26,27 +26,31 @@ class reduce : public launcher<Communicator, Topology, op::reduce, combining<Red
   using base = launcher<Communicator, Topology, op::reduce, combining<Reduction>>;
 
  public:
+  using contribution_type = contribution_t<Reduction>;
   using value_type = typename Reduction::value_type;
 
   reduce(Communicator& world, Topology topology, Reduction reduction)
       : base(world, topology, {reduction}), payload_{reduction} {}
 
-  void operator()(mutable_buffer_of<value_type> auto&& data, rank_type root) {
+  void operator()(mutable_buffer_of<value_type> auto&& data, rank_type root)
+    requires contributes_elements<Reduction>
+  {
     auto const v = elements(data);
-    this->run({root}, payload_, call_for(root), memory<value_type>(v, v, root), v.size());
+    this->run({root}, payload_, call_for(root), memory(v, v, root), v.size());
   }
-  void operator()(buffer_of<value_type> auto const& input, mutable_buffer_of<value_type> auto&& output,
+  void operator()(buffer_of<contribution_type> auto const& input, mutable_buffer_of<value_type> auto&& output,
                   rank_type root) {
-    this->run({root}, payload_, call_for(root), memory<value_type>(elements(input), elements(output), root),
-              input.size());
+    this->run({root}, payload_, call_for(root), memory(elements(input), elements(output), root), input.size());
   }
-  [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data, rank_type root) {
+  [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data, rank_type root)
+    requires contributes_elements<Reduction>
+  {
     auto const v = elements(data);
-    return this->launch({root}, payload_, call_for(root), memory<value_type>(v, v, root), v.size());
+    return this->launch({root}, payload_, call_for(root), memory(v, v, root), v.size());
   }
-  [[nodiscard]] request start(lasting_buffer_of<value_type> auto&& input,
+  [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output, rank_type root) {
-    return this->launch({root}, payload_, call_for(root), memory<value_type>(elements(input), elements(output), root),
+    return this->launch({root}, payload_, call_for(root), memory(elements(input), elements(output), root),
                         input.size());
   }
 
@@ -54,14 +58,13 @@ class reduce : public launcher<Communicator, Topology, op::reduce, combining<Red
   call call_for(rank_type root) const {
     expects(root < this->world().size(), "reduce: the root is not a rank of this communicator");
     constexpr call what =
-        make_call(operation_kind::reduce, element_name<value_type>(), Reduction::name, Topology::name);
+        make_call(operation_kind::reduce, element_name<contribution_type>(), Reduction::name, Topology::name);
     call c = what;
     c.root = root;
     return c;
   }
 
-  template <class T>
-  memories memory(std::span<T const> in, std::span<T> out, rank_type root) const {
+  memories memory(std::span<contribution_type const> in, std::span<value_type> out, rank_type root) const {
     if (this->world().rank() != root) {
       return {.input = bytes_of(in)};
     }

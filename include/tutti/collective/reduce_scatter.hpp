@@ -27,31 +27,36 @@ class reduce_scatter : public launcher<Communicator, Topology, op::reduce_scatte
   using base = launcher<Communicator, Topology, op::reduce_scatter, combining<Reduction>>;
 
  public:
+  using contribution_type = contribution_t<Reduction>;
   using value_type = typename Reduction::value_type;
 
   reduce_scatter(Communicator& world, Topology topology, Reduction reduction)
       : base(world, topology, {reduction}), payload_{reduction} {}
 
-  std::span<value_type> operator()(mutable_buffer_of<value_type> auto&& data) {
+  std::span<value_type> operator()(mutable_buffer_of<value_type> auto&& data)
+    requires contributes_elements<Reduction>
+  {
     auto const v = elements(data);
     this->run({}, payload_, what, in_place(v), v.size());
     return v.subspan(begin(v.size()), size(v.size()));
   }
-  void operator()(buffer_of<value_type> auto const& input, mutable_buffer_of<value_type> auto&& output) {
+  void operator()(buffer_of<contribution_type> auto const& input, mutable_buffer_of<value_type> auto&& output) {
     this->run({}, payload_, what, apart(elements(input), elements(output)), input.size());
   }
-  [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data) {
+  [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data)
+    requires contributes_elements<Reduction>
+  {
     auto const v = elements(data);
     return this->launch({}, payload_, what, in_place(v), v.size());
   }
-  [[nodiscard]] request start(lasting_buffer_of<value_type> auto&& input,
+  [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output) {
     return this->launch({}, payload_, what, apart(elements(input), elements(output)), input.size());
   }
 
  private:
   static constexpr call what =
-      make_call(operation_kind::reduce_scatter, element_name<value_type>(), Reduction::name, Topology::name);
+      make_call(operation_kind::reduce_scatter, element_name<contribution_type>(), Reduction::name, Topology::name);
 
   [[nodiscard]] std::size_t begin(std::size_t count) const noexcept {
     return block_begin(count, this->world().size(), this->world().rank());
@@ -64,7 +69,7 @@ class reduce_scatter : public launcher<Communicator, Topology, op::reduce_scatte
     std::byte* const data = bytes_of(v);
     return {.input = data, .work = combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
   }
-  memories apart(std::span<value_type const> in, std::span<value_type> out) const {
+  memories apart(std::span<contribution_type const> in, std::span<value_type> out) const {
     expects(out.size() == size(in.size()),
             "reduce_scatter: the output must have block_size(count, size, rank) elements");
     expects(disjoint(in, out), "reduce_scatter: input and output overlap; call it in place with one vector instead");

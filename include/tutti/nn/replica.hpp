@@ -101,7 +101,7 @@ class replica {
   [[nodiscard]] std::vector<parameter_range> ranges() const { return model_.ranges(); }
   /// Of a reproducible replica: the sums over its micro-batches of what the message holds. Numbers of the message that
   /// are complete are complete here.
-  [[nodiscard]] std::span<binned> sums() noexcept { return sums_; }
+  [[nodiscard]] std::span<binned const> sums() const noexcept { return sums_; }
   /// What layers remember of the batches that this rank saw.
   [[nodiscard]] std::span<float> statistics() noexcept { return model_.statistics(); }
   /// What the optimizer remembers.
@@ -243,7 +243,7 @@ class replica {
   }
 
   /// Of a reproducible replica: the accumulators of what `test` returned, loss and number of correct answers.
-  [[nodiscard]] std::span<binned> test_sums() noexcept { return test_sums_; }
+  [[nodiscard]] std::span<binned const> test_sums() const noexcept { return test_sums_; }
 
  private:
   /// Makes what is final of the last piece's message final of the batch's, and passes it on.

@@ -9,10 +9,9 @@
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/schedule/any_schedule.hpp>
 #include <tutti/nn/strategy/concept.hpp>
-#include <tutti/reduction/binned.hpp>
-#include <tutti/reduction/deposit.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <span>
@@ -58,10 +57,9 @@ template <class Strategy>
   auto result = model.test();
   if constexpr (adds_accumulators<Strategy>) {
     if (model.asked().reproducible) {
-      ranks.sum(model.test_sums());
-      withdraw(model.test_sums().first(1), std::span(&result.loss, 1));
-      withdraw(model.test_sums().last(1), std::span(&result.correct, 1));
-      result = ranks.rank() == 0 ? result : score<float>{};
+      std::array<float, 2> numbers;
+      ranks.sum(model.test_sums(), numbers);
+      result = ranks.rank() == 0 ? score<float>{numbers[0], numbers[1]} : score<float>{};
     }
   }
   return result;

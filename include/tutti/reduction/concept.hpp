@@ -9,33 +9,68 @@
 
 namespace tutti {
 
+namespace detail {
+
+template <class R>
+struct contribution_of {
+  using type = typename R::value_type;
+};
+template <class R>
+  requires requires { typename R::contribution_type; }
+struct contribution_of<R> {
+  using type = typename R::contribution_type;
+};
+
+}  // namespace detail
+
+/// What each rank contributes to a reduction: elements, as in the result, unless the reduction has a
+/// `contribution_type`. Those of another type are reduced out of place only.
+template <class R>
+using contribution_t = typename detail::contribution_of<R>::type;
+
 /// How contributions become a result: `lower(lift(x0) * lift(x1) * ... , n)`, where `*` is combine
 /// and n the number of ranks.
 ///
 /// Laws (test/laws/reduction.hpp), with the equality the reduction declares:
 ///   - combine(identity(), a) == a == combine(a, identity());
 ///   - combine is associative, commutative exactly if declared so;
-///   - lower(lift(x), 1) == x;
+///   - lower(lift(x), 1) == x, if contributions are elements;
 ///   - the span kernels give the bits that the scalar functions give.
 ///
 /// `associative` is about bits, and declared, not guessed: sum<float> says false.
 template <class R>
-concept reduction = std::copyable<R> && requires(R const r, typename R::value_type const x,
-                                                 typename R::accumulator_type const a, rank_type n) {
-  requires element<typename R::value_type>;
-  requires element<typename R::accumulator_type>;
-  { R::name } -> std::convertible_to<std::string_view>;
-  { R::commutative } -> std::convertible_to<bool>;
-  { R::associative } -> std::convertible_to<bool>;
-  { r.identity() } -> std::same_as<typename R::accumulator_type>;
-  { r.lift(x) } -> std::same_as<typename R::accumulator_type>;
-  { r.combine(a, a) } -> std::same_as<typename R::accumulator_type>;
-  { r.lower(a, n) } -> std::same_as<typename R::value_type>;
-};
+concept reduction = std::copyable<R> &&
+                    requires(R const r, contribution_t<R> const x, typename R::accumulator_type const a, rank_type n) {
+                      requires element<contribution_t<R>>;
+                      requires element<typename R::value_type>;
+                      requires element<typename R::accumulator_type>;
+                      { R::name } -> std::convertible_to<std::string_view>;
+                      { R::commutative } -> std::convertible_to<bool>;
+                      { R::associative } -> std::convertible_to<bool>;
+                      { r.identity() } -> std::same_as<typename R::accumulator_type>;
+                      { r.lift(x) } -> std::same_as<typename R::accumulator_type>;
+                      { r.combine(a, a) } -> std::same_as<typename R::accumulator_type>;
+                      { r.lower(a, n) } -> std::same_as<typename R::value_type>;
+                    };
+
+/// Contributions and results have one type, so a reduction can run in place.
+template <class R>
+concept contributes_elements = reduction<R> && std::same_as<contribution_t<R>, typename R::value_type>;
 
 /// Accumulators fit where elements are, so a reduction can run in the user's own memory.
 template <class R>
 concept accumulates_in_elements = reduction<R> && std::same_as<typename R::value_type, typename R::accumulator_type>;
+
+/// How many contributions an accumulator can hold. A reduction for which that is less than any number of ranks says so
+/// with `static constexpr std::uint32_t most_contributions`.
+template <reduction R>
+inline constexpr rank_type most_contributions = [] {
+  if constexpr (requires { R::most_contributions; }) {
+    return rank_type{R::most_contributions};
+  } else {
+    return no_rank;
+  }
+}();
 
 /// Whether only contributions may travel, and no accumulators to be combined on: a reduction says so with
 /// `static constexpr bool needs_raw_contributions = true` if its accumulators would undo what its elements are for.

@@ -18,8 +18,8 @@
 
 namespace tutti {
 
-/// What a fold is given and what it makes. An element is a raw value_type, still to be lifted;
-/// anything else is an accumulator.
+/// What a fold is given and what it makes. An element that it is given is a raw contribution, still to be lifted;
+/// anything else is an accumulator. It makes an accumulator, unless it finishes.
 struct fold_kind {
   bool local_is_element = false;
   bool arriving_is_element = false;
@@ -30,7 +30,9 @@ struct fold_kind {
 namespace detail {
 
 template <reduction R, bool Element>
-using operand_t = std::conditional_t<Element, typename R::value_type, typename R::accumulator_type>;
+using operand_t = std::conditional_t<Element, contribution_t<R>, typename R::accumulator_type>;
+template <reduction R, bool Finishes>
+using made_t = std::conditional_t<Finishes, typename R::value_type, typename R::accumulator_type>;
 
 /// The widest instructions that are worth it and keep the bits: see kernel.hpp. Rounding is as fast without AVX-512.
 template <reduction R>
@@ -58,7 +60,7 @@ template <reduction R, bool LocalElement, bool ArrivingElement, bool ArrivingOnL
 struct fold_pair {
   using local_type = operand_t<R, LocalElement>;
   using arriving_type = operand_t<R, ArrivingElement>;
-  using result_type = operand_t<R, Finishes>;
+  using result_type = made_t<R, Finishes>;
 
   static constexpr instruction_set widest = detail::widest<R>;
 

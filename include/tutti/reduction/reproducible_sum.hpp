@@ -185,63 +185,62 @@ struct counted_sum {
 
 }  // namespace detail
 
-/// What a reproducible_sum adds: numbers, or accumulators of numbers that were added elsewhere.
+/// What a reproducible_sum adds, and what it makes: numbers, or accumulators of numbers that were added elsewhere.
 template <class T>
 concept reproducible = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, binned>;
 
 /// Addition with the same bits for any number of ranks, in any order, over every topology, cut into any segments:
 /// associative, not just nearly. `binned` says how, from what source, and how exact it is: no less than a sum in
-/// double, rounded to T once, to nearest. Between ranks 16 bytes a number travel until a sum is complete.
+/// double, rounded to To once, to nearest. Contributions travel as they are, sums that are finished as To; what is
+/// between has 16 bytes a number.
 ///
 ///     tutti::allreduce sum{world, tutti::ring{}, tutti::reproducible_sum<float>{}};
 ///
 /// The same for the same contributions, not for contributions that are sums of more or fewer themselves: whoever adds
-/// on each rank before ranks add up must add accumulators, reproducible_sum<tutti::binned>.
+/// on each rank before ranks add up must add accumulators (see deposit.hpp):
 ///
-/// @pre all ranks together contribute at most binned::most numbers to one sum
-template <reproducible T>
+///     tutti::allreduce sum{world, tutti::ring{}, tutti::reproducible_sum<tutti::binned, float>{}};
+///     sum(accumulators, gradients);
+///
+/// @pre all ranks together contribute at most binned::most numbers to one sum. Operators refuse worlds of more ranks;
+///      of accumulators they cannot know how many numbers are in each
+template <reproducible From, reproducible To = From>
 struct reproducible_sum {
-  using value_type = T;
+  using contribution_type = From;
+  using value_type = To;
   using accumulator_type = binned;
-  static constexpr std::string_view name = "reproducible_sum";
+  static constexpr std::string_view name = std::same_as<From, To>     ? "reproducible_sum"
+                                           : std::same_as<To, float>  ? "reproducible_sum, to float"
+                                           : std::same_as<To, double> ? "reproducible_sum, to double"
+                                                                      : "reproducible_sum, to accumulators";
   static constexpr bool commutative = true;
   static constexpr bool associative = true;
   static constexpr bool symmetric = true;
+  static constexpr bool lifts = !std::same_as<From, binned>;
+  static constexpr bool lowers = !std::same_as<To, binned>;
   static constexpr bool fuses = false;  // the products are exact
+  static constexpr std::uint32_t most_contributions = binned::most;
 
   [[nodiscard]] static constexpr binned identity() noexcept { return {}; }
-  [[nodiscard]] static constexpr binned lift(T x) noexcept { return detail::to_bins(x); }
-  [[nodiscard]] static constexpr binned combine(binned const& a, binned const& b) noexcept {
-    return tutti::combine(a, b);
-  }
-  [[nodiscard]] static constexpr T lower(binned const& a, rank_type) noexcept {
-    if constexpr (std::same_as<T, float>) {
-      return detail::to_float(a);
+  [[nodiscard]] static constexpr binned lift(From const& x) noexcept {
+    if constexpr (lifts) {
+      return detail::to_bins(x);
     } else {
-      return detail::to_double(a);
+      return x;
     }
   }
-};
-
-/// Of accumulators: what they hold is added, and stays exact.
-template <>
-struct reproducible_sum<binned> {
-  using value_type = binned;
-  using accumulator_type = binned;
-  static constexpr std::string_view name = "reproducible_sum";
-  static constexpr bool commutative = true;
-  static constexpr bool associative = true;
-  static constexpr bool symmetric = true;
-  static constexpr bool lifts = false;
-  static constexpr bool lowers = false;
-  static constexpr bool fuses = false;
-
-  [[nodiscard]] static constexpr binned identity() noexcept { return {}; }
-  [[nodiscard]] static constexpr binned lift(binned const& a) noexcept { return a; }
   [[nodiscard]] static constexpr binned combine(binned const& a, binned const& b) noexcept {
     return tutti::combine(a, b);
   }
-  [[nodiscard]] static constexpr binned lower(binned const& a, rank_type) noexcept { return a; }
+  [[nodiscard]] static constexpr To lower(binned const& a, rank_type) noexcept {
+    if constexpr (std::same_as<To, float>) {
+      return detail::to_float(a);
+    } else if constexpr (lowers) {
+      return detail::to_double(a);
+    } else {
+      return a;
+    }
+  }
 };
 
 }  // namespace tutti

@@ -3,14 +3,17 @@
 
 #include <tutti/reduction/concept.hpp>
 
+#include <concepts>
+
 namespace tutti {
 
 /// Whether lift does anything. A reduction says `static constexpr bool lifts = false` if lift(x) is x;
-/// accumulators are elements then.
+/// accumulators are contributions then.
 template <reduction R>
 inline constexpr bool lifts = [] {
   if constexpr (requires { R::lifts; }) {
-    static_assert(R::lifts || accumulates_in_elements<R>, "lift(x) cannot be x if accumulators are not elements");
+    static_assert(R::lifts || std::same_as<contribution_t<R>, typename R::accumulator_type>,
+                  "lift(x) cannot be x if accumulators are not contributions");
     return static_cast<bool>(R::lifts);
   } else {
     return true;

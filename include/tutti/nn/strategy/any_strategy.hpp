@@ -25,7 +25,7 @@ class any_strategy {
   void share(std::span<float> numbers) { held_->share(numbers); }
   void sum(std::span<float> numbers) { held_->sum(numbers); }
   /// @pre the strategy adds accumulators
-  void sum(std::span<binned> sums) { held_->sum(sums); }
+  void sum(std::span<binned const> sums, std::span<float> numbers) { held_->sum(sums, numbers); }
   void begin(std::span<float> message) { held_->begin(message); }
   void completed(std::size_t first) { held_->completed(first); }
   score_of step(turn auto& now) {
@@ -71,7 +71,7 @@ class any_strategy {
     [[nodiscard]] virtual bool takes_part() const = 0;
     virtual void share(std::span<float>) = 0;
     virtual void sum(std::span<float>) = 0;
-    virtual void sum(std::span<binned>) = 0;
+    virtual void sum(std::span<binned const>, std::span<float>) = 0;
     virtual void begin(std::span<float>) = 0;
     virtual void completed(std::size_t) = 0;
     virtual score_of step(any_turn&) = 0;
@@ -87,9 +87,9 @@ class any_strategy {
     [[nodiscard]] bool takes_part() const override { return inner.takes_part(); }
     void share(std::span<float> numbers) override { inner.share(numbers); }
     void sum(std::span<float> numbers) override { inner.sum(numbers); }
-    void sum(std::span<binned> sums) override {
+    void sum(std::span<binned const> sums, std::span<float> numbers) override {
       if constexpr (adds_accumulators<Strategy>) {
-        inner.sum(sums);
+        inner.sum(sums, numbers);
       } else {
         expects(sums.empty(), "any_strategy: a reproducible replica needs the strategy reproducible");
       }

@@ -75,8 +75,9 @@ concept strategy = requires(S& s, S const& c, std::span<float> numbers, std::siz
   { s.resume(numbers) } -> std::same_as<void>;
 };
 
-/// Strategies that also add the accumulators of reproducible replicas over all ranks.
+/// Strategies that also add the accumulators of reproducible replicas over all ranks, and round the sums.
 template <class S>
-concept adds_accumulators = requires(S& s, std::span<binned> sums) { s.sum(sums); };
+concept adds_accumulators =
+    requires(S& s, std::span<binned const> sums, std::span<float> numbers) { s.sum(sums, numbers); };
 
 }  // namespace tutti::nn

@@ -25,10 +25,10 @@ class traced {
 
   void share(std::span<float> numbers) { inner_.share(numbers); }
   void sum(std::span<float> numbers) { inner_.sum(numbers); }
-  void sum(std::span<binned> sums)
+  void sum(std::span<binned const> sums, std::span<float> numbers)
     requires adds_accumulators<Strategy>
   {
-    inner_.sum(sums);
+    inner_.sum(sums, numbers);
   }
 
   void begin(std::span<float> message) {
