@@ -51,6 +51,27 @@ template <std::size_t N, class R, class T>
   }
 }
 
+/// Adds accumulators to others, in place. Most have one tier with what is added to them, in blocks of gradients nearly
+/// always: then their words are added, and no more.
+template <std::size_t N>
+[[gnu::always_inline]] inline void add_block(binned_words<N>& sums, binned_words<N> const& more) {
+  std::uint64_t unlike = 0;
+  for (std::size_t i = 0; i < N; ++i) {
+    unlike |= sums.high[i] ^ more.high[i];
+  }
+  if ((unlike & tier_mask) == 0) {
+    for (std::size_t i = 0; i < N; ++i) {
+      std::uint64_t const sum = sums.low[i] + more.low[i];
+      sums.low[i] = sum & low_mask;
+      sums.high[i] += (more.high[i] & ~tier_mask) + (sum >> 63 << 7);
+    }
+  } else {
+    for (std::size_t i = 0; i < N; ++i) {
+      sums.put(i, combine(sums[i], more[i]));
+    }
+  }
+}
+
 template <std::size_t N, class R, class To, class Local, class Arriving>
 [[gnu::always_inline]] inline void fold_block(R const& r, To* to, Local const* local, Arriving const* arriving) {
   if constexpr (std::same_as<To, float> && std::same_as<Local, float> && std::same_as<Arriving, float>) {
@@ -64,9 +85,7 @@ template <std::size_t N, class R, class To, class Local, class Arriving>
     binned_words<N> more;
     load_block(r, local, sums);
     load_block(r, arriving, more);
-    for (std::size_t i = 0; i < N; ++i) {
-      sums.put(i, r.combine(sums[i], more[i]));
-    }
+    add_block(sums, more);
     store_block(r, sums, to);
   }
 }

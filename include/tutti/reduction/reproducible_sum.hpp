@@ -21,6 +21,11 @@ template <std::unsigned_integral U>
   return (x ^ sign) - sign;
 }
 
+/// A condition as a mask of 64 bits: what is chosen by masks no compiler makes a branch of.
+[[nodiscard]] constexpr std::uint64_t mask_if(bool condition) noexcept {
+  return 0 - static_cast<std::uint64_t>(condition);
+}
+
 /// Sign extension.
 [[nodiscard]] constexpr std::uint64_t widened(std::uint32_t x) noexcept {
   return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(x)});
@@ -132,14 +137,14 @@ struct counted_sum {
   constexpr auto nan = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::quiet_NaN());
   constexpr auto infinity = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::infinity());
   constexpr std::uint64_t minus = std::uint64_t{1} << 63;
-  std::uint64_t const negative = (a.low & ~field_mask) | (a.high >> 7 & 0x1ffff);
-  std::uint64_t const positive = a.high >> 24;
-  std::uint64_t const one_kind = negative == 0 ? infinity : positive == 0 ? infinity | minus : nan;
-  std::uint64_t const beyond = (a.low & field_mask) == 0 ? one_kind : nan;
-  std::uint64_t const zero = a.low == 0 ? minus : 0;
-  std::uint64_t const bits = tier(a) == tier_of_infinities ? beyond : tier(a) == tier_of_zeros ? zero : 0;
-  std::uint64_t const mask = tier(a) == tier_of_infinities || tier(a) == tier_of_zeros ? 0 : ~std::uint64_t{0};
-  return {bits, mask};
+  std::uint64_t const some_negative = mask_if(((a.low & ~field_mask) | (a.high >> 7 & 0x1ffff)) != 0);
+  std::uint64_t const some_positive = mask_if(a.high >> 24 != 0);
+  std::uint64_t const some_nan = mask_if((a.low & field_mask) != 0) | (some_negative & some_positive);
+  std::uint64_t const beyond = infinity | (some_nan & nan) | (some_negative & minus & ~some_nan);
+  std::uint64_t const zero = mask_if(a.low == 0) & minus;
+  std::uint64_t const is_beyond = mask_if(tier(a) == tier_of_infinities);
+  std::uint64_t const is_zero = mask_if(tier(a) == tier_of_zeros);
+  return {(beyond & is_beyond) | (zero & is_zero), ~(is_beyond | is_zero)};
 }
 
 /// The number that is nearest to the sum of an accumulator; of two, the even one.
@@ -149,17 +154,18 @@ struct counted_sum {
   // (S. Boldo, G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd",
   // IEEE Transactions on Computers 57, 2008). 26 bits at least, and at most 51.
   std::uint64_t const whole = (top << 54) + rest;
-  bool const is_medium = (top + (1U << 23)) >> 24 == 0;
   std::uint64_t const medium = (top << 28) + (rest >> 26);
   std::uint64_t const large = (top << 2) + (rest >> 52);
+  std::uint64_t const is_large = mask_if((top + (1U << 23)) >> 24 != 0);
   // A medium one is small if what comes before its last 51 bits is but a sign.
-  bool const is_small = is_medium && (medium + (1U << 25)) >> 26 == 0;
-  std::uint64_t const after = rest & (is_small ? 0 : is_medium ? 0x3ffffff : 0xfffffffffffff);
-  std::uint64_t const leading = is_small ? whole : is_medium ? medium : large;
-  std::uint64_t const dropped = is_small ? 0 : is_medium ? 26 : 52;
-  std::uint64_t const odd = leading | (after == 0 ? 0 : std::uint64_t{1});
+  std::uint64_t const is_small = mask_if((medium + (1U << 25)) >> 26 == 0) & ~is_large;
+  std::uint64_t const is_medium = ~(is_large | is_small);
+  std::uint64_t const after = rest & ((is_medium & 0x3ffffff) | (is_large & 0xfffffffffffff));
+  std::uint64_t const leading = (whole & is_small) | (medium & is_medium) | (large & is_large);
+  std::uint64_t const dropped = (is_medium & 26) | (is_large & 52);
+  std::uint64_t const odd = leading | (mask_if(after != 0) & 1);
   // A sum below the normal range has no more digits than float, so that it is rounded once. Where the sum is counted
-  // zero is computed and not used: compilers would compute a number that is chosen or not by a branch.
+  // zero is computed and not used.
   auto const [bits, mask] = counted(a);
   double const sum = small_integer(odd & mask) * power_of_two((unit_of(tier(a)) + dropped) & mask);
   return static_cast<float>(std::bit_cast<double>(std::bit_cast<std::uint64_t>(sum) | bits));
