@@ -2,10 +2,15 @@
 //
 // What do the same bits for any number of ranks cost? Allreduces of as many numbers each: plain sums of float and of
 // double, reproducible sums of float, and of accumulators, rounded in the end, as training adds them. Contenders take
-// turns; lower quartiles of rank 0. `reproducible <shared_memory|tcp> <ranks> [rounds]`
+// turns; lower quartiles of rank 0.
+//
+//     reproducible <shared_memory|tcp> <ranks> [rounds]
+//     reproducible launched [rounds]        on hosts of a shaped network: one process on each, with TUTTI_RANK,
+//                                           TUTTI_SIZE and TUTTI_MASTER_ADDR
 #include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
+#include <tutti/join.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 #include <tutti/spawn.hpp>
@@ -99,6 +104,19 @@ std::vector<double> compare(World& world, std::size_t count, int rounds) {
   return quartiles;
 }
 
+/// One line: what all contenders took.
+void print(std::string_view transport, std::string_view topology, tutti::rank_type ranks, std::size_t bytes,
+           std::vector<double> const& ms) {
+  std::printf("%-14s %-10s %2u ranks %6zu KiB of float: %9.3f ms", transport.data(), topology.data(), ranks,
+              bytes >> 10, ms[0]);
+  for (std::size_t c = 1; c != contenders.size(); ++c) {
+    std::printf("   %s x %.2f", contenders[c], ms[c] / ms[0]);
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+/// Among processes that this one makes.
 template <class Transport, class Topology>
 bool run(tutti::rank_type ranks, int rounds) {
   for (std::size_t const bytes : sizes) {
@@ -108,14 +126,7 @@ bool run(tutti::rank_type ranks, int rounds) {
       std::fprintf(stderr, "%s\n", ends[0].failure().text.c_str());
       return false;
     }
-    auto const& ms = ends[0].value();
-    std::printf("%-14s %-10s %2u ranks %6zu KiB of float: %9.3f ms", Transport::name.data(), Topology::name.data(),
-                ranks, bytes >> 10, ms[0]);
-    for (std::size_t c = 1; c != contenders.size(); ++c) {
-      std::printf("   %s x %.2f", contenders[c], ms[c] / ms[0]);
-    }
-    std::printf("\n");
-    std::fflush(stdout);
+    print(Transport::name, Topology::name, ranks, bytes, ends[0].value());
   }
   return true;
 }
@@ -125,15 +136,35 @@ bool run(tutti::rank_type ranks, int rounds) {
   return run<Transport, tutti::ring>(ranks, rounds) && run<Transport, tutti::butterfly>(ranks, rounds);
 }
 
+/// Among those that a launcher made, on whatever hosts.
+template <class Topology, class World>
+void run_in(World& world, int rounds) {
+  for (std::size_t const bytes : sizes) {
+    auto const ms = compare<Topology>(world, bytes / sizeof(float), rounds);
+    if (world.rank() == 0) {
+      print("tcp", Topology::name, world.size(), bytes, ms);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string_view const transport = argc > 2 ? argv[1] : "";
-  auto const ranks = static_cast<tutti::rank_type>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 0);
-  int const rounds = argc > 3 ? std::atoi(argv[3]) : 9;
-  if ((transport != "shared_memory" && transport != "tcp") || ranks == 0 || rounds < 1) {
-    std::fprintf(stderr, "usage: reproducible <shared_memory|tcp> <ranks> [rounds]\n");
+  std::string_view const transport = argc > 1 ? argv[1] : "";
+  bool const launched = transport == "launched";
+  auto const ranks = static_cast<tutti::rank_type>(argc > 2 && !launched ? std::strtoul(argv[2], nullptr, 10) : 0);
+  int const rounds = argc > (launched ? 2 : 3) ? std::atoi(argv[launched ? 2 : 3]) : 9;
+  if (rounds < 1 || (!launched && ((transport != "shared_memory" && transport != "tcp") || ranks == 0))) {
+    std::fprintf(stderr,
+                 "usage: reproducible <shared_memory|tcp> <ranks> [rounds]\n"
+                 "       reproducible launched [rounds]\n");
     return 2;
+  }
+  if (launched) {
+    auto world = tutti::join<tutti::tcp>();
+    run_in<tutti::ring>(world, rounds);
+    run_in<tutti::butterfly>(world, rounds);
+    return 0;
   }
   bool const good = transport == "tcp" ? run<tutti::tcp>(ranks, rounds) : run<tutti::shared_memory>(ranks, rounds);
   return good ? 0 : 1;
