@@ -145,6 +145,7 @@ int serve(Communicator& world, bench::settings const& s, nn::dataset const& imag
       commands.tell(to_json(multiply(sizes(now.text("shapes", "")), now.number("times", 1))));
     } else {
       stopwatch watch;
+      mine.place({});  // from the first epoch on again
       nn::train(mine, ranks, watch);
       commands.tell(to_json(watch.result()));
     }

@@ -3,14 +3,17 @@
 #include <nn/layer_laws.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
 #include <tutti/reduction/instructions.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -35,23 +38,24 @@ std::vector<any_layer<T>> block(nn::image_shape const& shape, std::size_t channe
   return {std::move(first), std::move(second), batch_norm<T>(made)};
 }
 
+constexpr std::size_t few = 5;
+constexpr std::size_t enough_for_threads = 40;
+
 /// The bits of all weights after two steps.
-std::vector<std::uint32_t> trained(std::vector<any_layer<float>> layers, tutti::instruction_set most) {
-  tutti::limit_instructions(most);
+std::vector<std::uint32_t> trained(std::vector<any_layer<float>> layers, std::size_t rows) {
   nn::model<float> model(std::move(layers));
   model.initialise(1);
   nn::sgd<float> optimizer(model.parameters().size(), 0.9F, 0.001F);
   nn::random_sequence random(2);
-  nn::matrix<float> x({5, model.inputs()});
+  nn::matrix<float> x({rows, model.inputs()});
   std::generate_n(x.data(), x.size(), [&] { return random.fraction<float>(); });
   for (int step = 0; step != 2; ++step) {
-    auto const in = nn::read_only<float>(nn::first_rows(x, 5));
+    auto const in = nn::read_only<float>(nn::first_rows(x, rows));
     auto const y = model.forward(in, {.training = true});
     std::copy_n(y.data(), y.size(), model.derivatives().data());
     model.backward(in);
     optimizer.step(model.parameters(), model.gradients(), 0.01F);
   }
-  tutti::limit_instructions(tutti::available_instructions());
   std::vector<std::uint32_t> bits;
   std::ranges::transform(model.parameters(), std::back_inserter(bits),
                          [](float w) { return std::bit_cast<std::uint32_t>(w); });
@@ -61,11 +65,64 @@ std::vector<std::uint32_t> trained(std::vector<any_layer<float>> layers, tutti::
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(the_processor_s_instructions_change_no_bit) {
-  using enum tutti::instruction_set;
-  BOOST_TEST((trained(nn::lenet5<float>({1, 28, 28}, 10), baseline) ==
-              trained(nn::lenet5<float>({1, 28, 28}, 10), tutti::available_instructions())));
-  BOOST_TEST((trained(nn::small_resnet<float>(8, {3, 8, 8}, 10), baseline) ==
-              trained(nn::small_resnet<float>(8, {3, 8, 8}, 10), tutti::available_instructions())));
+  auto const change_no_bit = [](std::vector<any_layer<float>> const& layers) {
+    tutti::limit_instructions(tutti::instruction_set::baseline);
+    auto const plain = trained(layers, few);
+    tutti::limit_instructions(tutti::available_instructions());
+    return plain == trained(layers, few);
+  };
+  BOOST_TEST(change_no_bit(nn::lenet5<float>({1, 28, 28}, 10)));
+  BOOST_TEST(change_no_bit(nn::small_resnet<float>(8, {3, 8, 8}, 10)));
+}
+
+BOOST_AUTO_TEST_CASE(a_loop_is_shared_out_without_gaps) {
+  for (int const threads : {1, 2, 3}) {
+    nn::set_threads(threads);
+    for (std::size_t const count : std::initializer_list<std::size_t>{0, 1, 7, 8, 1000}) {
+      std::vector<int> done(count);
+      std::atomic<int> parts = 0;
+      nn::parallel_for(count, 4, [&](std::size_t first, std::size_t last) {
+        parts += 1;
+        std::for_each(done.begin() + static_cast<std::ptrdiff_t>(first),
+                      done.begin() + static_cast<std::ptrdiff_t>(last), [](int& d) { ++d; });
+      });
+      BOOST_TEST(std::ranges::count(done, 1) == static_cast<std::ptrdiff_t>(count));
+      BOOST_TEST(parts <= (count < 8 ? 1 : threads));
+    }
+  }
+  nn::set_threads(1);
+}
+
+// Without convolutions and products: those are oneDNN's, which adds up in another order for another number of threads.
+BOOST_AUTO_TEST_CASE(the_number_of_threads_changes_no_bit) {
+  nn::image_shape const large{6, 30, 31};
+  std::vector<any_layer<float>> const layers{
+      batch_norm<float, nn::relu>(large), residual<float>({batch_norm<float>(large)}),
+      max_pool<float>(large, {3, 2, 1}), batch_norm<float>({6, 15, 16}), average_pool<float>({6, 15, 16}, {5, 3, 0})};
+  auto const biases = [](std::size_t columns) {
+    std::size_t const rows = 120'000 / columns;
+    std::vector<float> y(rows * columns);
+    nn::random_sequence random(3);
+    std::ranges::generate(y, [&] { return random.fraction<float>() - 0.5F; });
+    auto dy = y;
+    std::vector<float> bias(columns, 0.1F);
+    nn::detail::add_bias<nn::tanh>(y.data(), rows, columns, bias.data());
+    nn::detail::differentiate_bias<nn::tanh>(y.data(), dy.data(), rows, columns, bias.data());
+    y.insert(y.end(), dy.begin(), dy.end());
+    y.insert(y.end(), bias.begin(), bias.end());
+    return y;
+  };
+  nn::set_threads(1);
+  auto const weights = trained(layers, enough_for_threads);
+  auto const narrow = biases(6);
+  auto const wide = biases(300);
+  for (int const threads : {2, 3}) {
+    nn::set_threads(threads);
+    BOOST_TEST((trained(layers, enough_for_threads) == weights));
+    BOOST_TEST((biases(6) == narrow));
+    BOOST_TEST((biases(300) == wide));
+  }
+  nn::set_threads(1);
 }
 
 BOOST_AUTO_TEST_CASE(the_largest_is_the_first_of_equals_and_a_nan_before_all) {
@@ -132,6 +189,9 @@ BOOST_AUTO_TEST_CASE(convolutions) {
 BOOST_AUTO_TEST_CASE(pooling) {
   check_layer("largest of four", []<class T>(T) -> any_layer<T> { return max_pool<T>(image, {2, 2, 0}); });
   check_layer("largest, overlapping", []<class T>(T) -> any_layer<T> { return max_pool<T>(image, {3, 2, 1}); });
+  check_layer("largest of four, of more channels than are taken at a time", []<class T>(T) -> any_layer<T> {
+    return max_pool<T>({11, 3, 4}, {2, 1, 0});
+  });
   check_layer("mean of four", []<class T>(T) -> any_layer<T> { return average_pool<T>(image, {2, 2, 0}); });
   check_layer("mean, overlapping", []<class T>(T) -> any_layer<T> { return average_pool<T>(image, {3, 2, 1}); });
 }

@@ -12,12 +12,6 @@
 #include <memory>
 #include <type_traits>
 
-// OpenBLAS declares this in its cblas.h, which cannot be included beside the declarations that
-// xtensor-blas brings. Weak, because another BLAS does not have it.
-extern "C" [[gnu::weak]] void openblas_set_num_threads(int);
-// Of the OpenMP that oneDNN computes with, if it does.
-extern "C" [[gnu::weak]] void omp_set_num_threads(int);
-
 namespace tutti::nn {
 
 /// A matrix that owns its elements. A row is a sample, a column a feature; rows are contiguous.
@@ -70,19 +64,6 @@ void product(matrix_view<T const> const& a, operand how_a, matrix_view<T const> 
   }
 #endif
   xt::blas::gemm(a, b, result, how_a == operand::transposed, how_b == operand::transposed, T{1}, T{0});
-}
-
-/// How many threads each matrix product of this process, and each convolution that the calling thread
-/// makes, may use. A rank that computes beside others on the same cores wants one; all cores are taken
-/// otherwise. Does nothing with a BLAS other than OpenBLAS.
-inline void set_threads(int threads) {
-  expects(threads >= 1, "set_threads: at least one thread computes");
-  if (openblas_set_num_threads != nullptr) {
-    openblas_set_num_threads(threads);
-  }
-  if (omp_set_num_threads != nullptr) {
-    omp_set_num_threads(threads);
-  }
 }
 
 }  // namespace tutti::nn

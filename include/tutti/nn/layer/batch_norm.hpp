@@ -6,7 +6,6 @@
 #include <tutti/nn/layer/identity.hpp>
 #include <tutti/nn/layer/line.hpp>
 #include <tutti/nn/shape.hpp>
-#include <tutti/nn/vectorised.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -53,7 +52,8 @@ class batch_norm {
     gradients_ = gradients;
     statistics_ = statistics;
     sums_.resize(2 * image_.channels + 1);
-    lines_.resize(6 * line());
+    spreads_.resize(image_.channels);
+    lines_.resize(5 * line());
   }
 
   void initialise(random_sequence&) {
@@ -63,7 +63,10 @@ class batch_norm {
     std::ranges::fill(statistics_.last(image_.channels), T{1});
   }
 
-  static constexpr void reserve(std::size_t) noexcept {}
+  void reserve(std::size_t rows) {
+    std::size_t const runs = detail::runs_of_lines(rows * image_.size(), image_.channels, run_of_lines);
+    room_.resize(std::max(room_.size(), 2 * runs * line()));
+  }
 
   void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
     std::size_t const channels = image_.channels;
@@ -82,18 +85,18 @@ class batch_norm {
     for (T* const numbers : {mean(), factor(), offset()}) {
       repeat(numbers);
     }
-    vectorised([&, factor = factor(), offset = offset(), from = x.data(), to = y.data()] {
-      detail::for_each_line(x.size(), channels, [&](std::size_t at, std::size_t count) {
-        T const* const in = from + at;
-        T* const out = to + at;
-        for (std::size_t i = 0; i != count; ++i) {
-          out[i] = Activation::value(in[i] * factor[i] + offset[i]);
-        }
-      });
-    });
+    detail::for_each_line(
+        x.size(), channels,
+        [factor = factor(), offset = offset(), from = x.data(), to = y.data()](std::size_t at, std::size_t count) {
+          T const* const in = from + at;
+          T* const out = to + at;
+          for (std::size_t i = 0; i != count; ++i) {
+            out[i] = Activation::value(in[i] * factor[i] + offset[i]);
+          }
+        });
   }
 
-  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
+  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) {
     expects(how.training, "batch_norm: backward follows a forward in training");
     std::size_t const channels = image_.channels;
@@ -101,15 +104,17 @@ class batch_norm {
     auto const sums = std::span(sums_).first(2 * channels);
     T* const slopes = sums.data();
     T* const moments = slopes + channels;
-    add_up(x.size(), [middle = mean(), from = x.data(), values = y.data(), slopes_of = dy.data()](
+    add_up(x.size(), [middle = mean(), factor = factor(), offset = offset(), from = x.data(), slopes_of = dy.data()](
                          std::size_t at, std::size_t count, T* first, T* second) {
       T const* const in = from + at;
-      [[maybe_unused]] T const* const value = values + at;
       T* const slope = slopes_of + at;
-      for (std::size_t i = 0; i != count; ++i) {
-        if constexpr (!std::is_same_v<Activation, identity>) {  // or memory would be written as it is
-          slope[i] *= Activation::slope(value[i]);
+      if constexpr (!std::is_same_v<Activation, identity>) {
+        // What the activation was applied to is computed again: y would have to come from memory.
+        for (std::size_t i = 0; i != count; ++i) {
+          slope[i] *= Activation::slope(Activation::value(in[i] * factor[i] + offset[i]));
         }
+      }
+      for (std::size_t i = 0; i != count; ++i) {
         first[i] += slope[i];
         second[i] += slope[i] * (in[i] - middle[i]);
       }
@@ -123,35 +128,35 @@ class batch_norm {
       return;
     }
     how.sum(sums);
-    T* const moment = partial();
-    T* const mean_slope = partial() + line();
+    T* const moment = lines_.data() + 3 * line();
+    T* const mean_slope = moment + line();
     for (std::size_t c = 0; c != channels; ++c) {
       moment[c] = moments[c] * factor()[c] * spread()[c] * spread()[c] / samples_;
       mean_slope[c] = slopes[c] * factor()[c] / samples_;
     }
     repeat(moment);
     repeat(mean_slope);
-    vectorised([=, factor = factor(), middle = mean(), from = x.data(), slopes_of = dy.data(), to = dx.data(),
-                numbers = x.size()] {
-      detail::for_each_line(numbers, channels, [=](std::size_t at, std::size_t count) {
-        T const* const in = from + at;
-        T const* const slope = slopes_of + at;
-        T* const out = to + at;
-        for (std::size_t i = 0; i != count; ++i) {
-          out[i] = factor[i] * slope[i] - mean_slope[i] - (in[i] - middle[i]) * moment[i];
-        }
-      });
-    });
+    detail::for_each_line(x.size(), channels,
+                          [=, factor = factor(), middle = mean(), from = x.data(), slopes_of = dy.data(),
+                           to = dx.data()](std::size_t at, std::size_t count) {
+                            T const* const in = from + at;
+                            T const* const slope = slopes_of + at;
+                            T* const out = to + at;
+                            for (std::size_t i = 0; i != count; ++i) {
+                              out[i] = factor[i] * slope[i] - mean_slope[i] - (in[i] - middle[i]) * moment[i];
+                            }
+                          });
   }
 
  private:
-  // What there is of a number for each channel; the loops over pixels want it as lines.
+  static constexpr std::size_t run_of_lines = 256;
+
+  // A number for each channel; the loops over pixels want some as lines.
   [[nodiscard]] std::size_t line() const noexcept { return detail::line_length(image_.channels); }
   [[nodiscard]] T* mean() noexcept { return lines_.data(); }
   [[nodiscard]] T* factor() noexcept { return lines_.data() + line(); }
   [[nodiscard]] T* offset() noexcept { return lines_.data() + 2 * line(); }
-  [[nodiscard]] T* spread() noexcept { return lines_.data() + 3 * line(); }  // 1 / standard deviation
-  [[nodiscard]] T* partial() noexcept { return lines_.data() + 4 * line(); }
+  [[nodiscard]] T* spread() noexcept { return spreads_.data(); }  // 1 / standard deviation
 
   /// Makes a line of its first numbers, those of the channels.
   void repeat(T* numbers) noexcept {
@@ -160,24 +165,13 @@ class batch_norm {
     }
   }
 
-  /// Adds up two numbers of each channel over all pixels: f(at, count, first, second) adds those of the line at
-  /// `at`. Runs of lines are added up by themselves, or the last ones would be lost in the sum.
+  /// Adds up two numbers of each channel over all pixels, into sums_: f(at, count, first, second) adds those of the
+  /// line at `at`.
   template <class F>
   void add_up(std::size_t numbers, F const& f) {
-    std::size_t const channels = image_.channels;
-    T* const first = partial();
-    T* const second = partial() + line();
-    std::fill_n(sums_.data(), 2 * channels, T{0});
-    std::size_t const run = 256 * line();
-    for (std::size_t done = 0; done < numbers; done += run) {
-      std::fill_n(first, 2 * line(), T{0});
-      vectorised([&] {
-        detail::for_each_line(std::min(run, numbers - done), channels,
-                              [&](std::size_t at, std::size_t count) { f(done + at, count, first, second); });
-      });
-      detail::fold_line(first, channels, sums_.data());
-      detail::fold_line(second, channels, sums_.data() + channels);
-    }
+    detail::sum_lines<2>(
+        numbers, image_.channels, run_of_lines, room_.data(), sums_.data(),
+        [&f, line = line()](std::size_t at, std::size_t count, T* both) { f(at, count, both, both + line); });
   }
 
   /// Mean and spread of the batch, from differences to the running mean: those of the numbers themselves
@@ -213,8 +207,10 @@ class batch_norm {
   std::span<T> parameters_;
   std::span<T> gradients_;
   std::span<T> statistics_;
-  std::vector<T> sums_;   // what ranks add up
-  std::vector<T> lines_;  // mean, factor, offset, spread, two partial sums
+  std::vector<T> sums_;  // what ranks add up
+  std::vector<T> spreads_;
+  std::vector<T> lines_;  // mean, factor, offset, two of backward
+  std::vector<T> room_;   // partial sums
   T samples_ = 0;         // of the batch of all ranks
 };
 

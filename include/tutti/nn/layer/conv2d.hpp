@@ -4,10 +4,10 @@
 #include <tutti/core/expects.hpp>
 #include <tutti/nn/convolution/blas.hpp>
 #include <tutti/nn/convolution/onednn.hpp>
+#include <tutti/nn/elementwise.hpp>
 #include <tutti/nn/layer/bias.hpp>
 #include <tutti/nn/layer/concept.hpp>
 #include <tutti/nn/layer/identity.hpp>
-#include <tutti/nn/vectorised.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -65,9 +65,7 @@ class conv2d {
     if (bias_ != 0) {
       detail::add_bias<Activation>(y.data(), x.shape(0) * of_.pixels(), bias_, parameters_.data() + of_.weights());
     } else if constexpr (!std::is_same_v<Activation, identity>) {
-      vectorised([values = y.data(), count = y.size()] {
-        std::transform(values, values + count, values, [](T sum) { return Activation::value(sum); });
-      });
+      elementwise(y.size(), [to = y.data()](std::size_t i) { to[i] = Activation::value(to[i]); });
     }
   }
 
@@ -77,9 +75,8 @@ class conv2d {
       detail::differentiate_bias<Activation>(y.data(), dy.data(), x.shape(0) * of_.pixels(), bias_,
                                              gradients_.data() + of_.weights());
     } else if constexpr (!std::is_same_v<Activation, identity>) {
-      vectorised([values = y.data(), slopes = dy.data(), count = y.size()] {
-        std::transform(values, values + count, slopes, slopes,
-                       [](T value, T slope) { return slope * Activation::slope(value); });
+      elementwise(y.size(), [values = y.data(), slopes = dy.data()](std::size_t i) {
+        slopes[i] *= Activation::slope(values[i]);
       });
     }
     kernel_.differentiate_weights(x.shape(0), x.data(), dy.data(), gradients_.data());

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/threads.hpp>
+#include <tutti/nn/vectorised.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -17,13 +20,18 @@ inline constexpr std::size_t line_numbers = 128;
 }
 
 /// Calls f(at, count) for each line of a matrix of so many numbers: where it begins, and its length, which is less for
-/// the last one.
+/// the last one. Several threads do, each for its part of the lines, and f is compiled for AVX2, too.
 template <class F>
 void for_each_line(std::size_t numbers, std::size_t columns, F const& f) {
   std::size_t const length = line_length(columns);
-  for (std::size_t at = 0; at < numbers; at += length) {
-    f(at, std::min(length, numbers - at));
-  }
+  std::size_t const lines = (numbers + length - 1) / length;
+  parallel_for(lines, numbers_for_a_thread / length + 1, [=, &f](std::size_t first, std::size_t last) {
+    vectorised([=, &f] {
+      for (std::size_t at = first * length; at < std::min(last * length, numbers); at += length) {
+        f(at, std::min(length, numbers - at));
+      }
+    });
+  });
 }
 
 /// A number for each column, over and over as often as a line takes.
@@ -55,6 +63,34 @@ void fold_line(T const* line, std::size_t columns, T* row) {
     for (std::size_t c = 0; c != columns; ++c) {
       row[c] += line[at + c];
     }
+  }
+}
+
+/// How many runs of so many lines there are in a matrix.
+[[nodiscard]] constexpr std::size_t runs_of_lines(std::size_t numbers, std::size_t columns, std::size_t run) noexcept {
+  std::size_t const length = run * line_length(columns);
+  return (numbers + length - 1) / length;
+}
+
+/// Writes `Sums` sums of each column of a matrix, those of the same kind beside each other. f(at, count, partial) adds
+/// those of the line at `at` to `partial`, a line for each kind. Runs of so many lines are added up by themselves, in
+/// `room`, which has `Sums` lines for each, and then one after another: so the last numbers are not lost in the sum,
+/// and it is the same for any number of threads.
+template <std::size_t Sums, class T, class F>
+void sum_lines(std::size_t numbers, std::size_t columns, std::size_t run, T* room, T* sums, F const& f) {
+  std::size_t const length = line_length(columns);
+  std::size_t const runs = runs_of_lines(numbers, columns, run);
+  parallel_for(runs, numbers_for_a_thread / (run * length) + 1, [=, &f](std::size_t first, std::size_t last) {
+    std::fill_n(room + first * Sums * length, (last - first) * Sums * length, T{0});
+    vectorised([=, &f] {
+      for (std::size_t at = first * run * length; at < std::min(last * run * length, numbers); at += length) {
+        f(at, std::min(length, numbers - at), room + at / (run * length) * Sums * length);
+      }
+    });
+  });
+  std::fill_n(sums, Sums * columns, T{0});
+  for (std::size_t i = 0; i != runs * Sums; ++i) {
+    fold_line(room + i * length, columns, sums + i % Sums * columns);
   }
 }
 

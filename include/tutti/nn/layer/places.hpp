@@ -11,6 +11,7 @@ namespace tutti::nn::detail {
 struct place {
   std::size_t image;   ///< where its image begins
   std::size_t output;  ///< where the pixel of the output lies that it makes
+  std::size_t end;     ///< where the output of its image ends
   std::size_t top, bottom, left, right;
 
   [[nodiscard]] std::size_t pixels() const noexcept { return (bottom - top) * (right - left); }
@@ -26,15 +27,16 @@ struct place {
   }
 };
 
-/// Calls f for each place in each image.
+/// Calls f for each place in each image from one to before another.
 template <class F>
-void for_each_place(image_shape const& input, image_shape const& output, window const& over, std::size_t images,
-                    F const& f) {
-  std::size_t made = 0;
-  for (std::size_t n = 0; n != images; ++n) {
+void for_each_place(image_shape const& input, image_shape const& output, window const& over, std::size_t image,
+                    std::size_t last, F const& f) {
+  std::size_t made = image * output.size();
+  for (; image != last; ++image) {
+    std::size_t const end = made + output.size();
     for (std::size_t i = 0; i != output.rows; ++i) {
       for (std::size_t j = 0; j != output.columns; ++j, made += output.channels) {
-        f(place{n * input.size(), made, over.begin(i), over.end(i, input.rows), over.begin(j),
+        f(place{image * input.size(), made, end, over.begin(i), over.end(i, input.rows), over.begin(j),
                 over.end(j, input.columns)});
       }
     }

@@ -3,6 +3,8 @@
 
 #include <tutti/nn/layer/places.hpp>
 #include <tutti/nn/layer/stateless.hpp>
+#include <tutti/nn/threads.hpp>
+#include <tutti/nn/vectorised.hpp>
 #include <tutti/nn/window.hpp>
 
 #include <cstddef>
@@ -23,13 +25,13 @@ class pooling : public stateless<T> {
 
  protected:
   [[nodiscard]] image_shape const& input() const noexcept { return input_; }
-  [[nodiscard]] image_shape const& output() const noexcept { return output_; }
-  [[nodiscard]] window const& over() const noexcept { return over_; }
 
-  /// Calls f for each place in each image.
+  /// Calls f for each place in each image. Several threads do, each for its images; f is compiled for AVX2, too.
   template <class F>
   void for_each_place(std::size_t images, F const& f) const {
-    detail::for_each_place(input_, output_, over_, images, f);
+    parallel_for(images, numbers_for_a_thread / input_.size() + 1, [&](std::size_t first, std::size_t last) {
+      vectorised([&] { detail::for_each_place(input_, output_, over_, first, last, f); });
+    });
   }
 
  private:

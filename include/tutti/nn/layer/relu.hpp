@@ -3,6 +3,10 @@
 
 #include <tutti/nn/layer/concept.hpp>
 
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
 namespace tutti::nn {
 
 /// max(x, 0), with slope 0 at 0. A NaN stays one, so that a diverged training shows.
@@ -14,9 +18,13 @@ struct relu {
   [[nodiscard]] static constexpr T value(T sum) noexcept {
     return sum < T{0} ? T{0} : sum;
   }
+  /// By masks: a comparison of numbers may raise a flag, so that one which depends on another, that of `value`, would
+  /// be a branch.
   template <class T>
   [[nodiscard]] static constexpr T slope(T value) noexcept {
-    return value > T{0} ? T{1} : T{0};
+    using bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    auto const positive = static_cast<bits>(std::bit_cast<bits>(value) > 0);
+    return std::bit_cast<T>(-positive & std::bit_cast<bits>(T{1}));
   }
 };
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <tutti/core/expects.hpp>
+#include <tutti/nn/elementwise.hpp>
 #include <tutti/nn/layer/concept.hpp>
 #include <tutti/nn/layer/relu.hpp>
 #include <tutti/nn/sequence.hpp>
-#include <tutti/nn/vectorised.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -81,23 +81,19 @@ class residual {
     if (shortcut_) {
       shortcut_->forward(how, x, first_rows(short_way_, rows));
     }
-    vectorised(
-        [body = long_way_.data(), other = shortcut_ ? short_way_.data() : x.data(), to = y.data(), count = y.size()] {
-          for (std::size_t i = 0; i != count; ++i) {
-            to[i] = relu::value(body[i] + other[i]);
-          }
-        });
+    T const* const other = shortcut_ ? short_way_.data() : x.data();
+    elementwise(y.size(), [=, body = long_way_.data(), to = y.data()](std::size_t i) {
+      to[i] = relu::value(body[i] + other[i]);
+    });
   }
 
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) {
     std::size_t const rows = x.shape(0);
     // The body may use its derivatives up; the shortcut wants them as well.
-    vectorised([values = y.data(), slopes = dy.data(), body = body_slopes_.data(), count = y.size()] {
-      for (std::size_t i = 0; i != count; ++i) {
-        slopes[i] *= relu::slope(values[i]);
-        body[i] = slopes[i];
-      }
+    elementwise(y.size(), [values = y.data(), slopes = dy.data(), body = body_slopes_.data()](std::size_t i) {
+      slopes[i] *= relu::slope(values[i]);
+      body[i] = slopes[i];
     });
     T const* more = dy.data();
     if (shortcut_) {  // first, as its gradients are the last ones
@@ -106,11 +102,7 @@ class residual {
       more = inputs_slopes_.data();
     }
     body_.backward(how, x, first_rows(long_way_, rows), first_rows(body_slopes_, rows), dx);
-    vectorised([to = dx.data(), more, count = dx.size()] {
-      for (std::size_t i = 0; i != count; ++i) {
-        to[i] += more[i];
-      }
-    });
+    elementwise(dx.size(), [to = dx.data(), more](std::size_t i) { to[i] += more[i]; });
   }
 
  private:

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/core/expects.hpp>
+#include <tutti/nn/elementwise.hpp>
 #include <tutti/nn/optimizer/concept.hpp>
-#include <tutti/nn/vectorised.hpp>
 
 #include <cstddef>
 #include <span>
@@ -68,15 +68,10 @@ class sgd {
  private:
   template <class Decayed>
   void run(T* w, T const* g, T rate, Decayed decayed) noexcept {
-    T* const v = velocity_.data();
-    std::size_t const count = velocity_.size();
-    T const momentum = momentum_;
-    vectorised([=] {
-      for (std::size_t i = 0; i != count; ++i) {
-        T const slope = decayed(g[i], w[i]);
-        v[i] = momentum * v[i] + slope;
-        w[i] -= rate * Momentum::direction(slope, v[i], momentum);
-      }
+    elementwise(velocity_.size(), [=, v = velocity_.data(), momentum = momentum_](std::size_t i) {
+      T const slope = decayed(g[i], w[i]);
+      v[i] = momentum * v[i] + slope;
+      w[i] -= rate * Momentum::direction(slope, v[i], momentum);
     });
   }
 
