@@ -47,10 +47,10 @@ class world_meter {
     auto const& neighbours = hosts.members(hosts.host(world_.rank()));
     auto const budget = how.budget / (most > 1 && speakers.size() > 1 ? 2 : 1);
     if (most > 1) {
-      p.near = measure_link(neighbours, budget, p.start);
+      p.near = measure_link(neighbours, place::within_a_host, budget, p.start);
     }
     if (speakers.size() > 1) {
-      p.far = measure_link(speakers, budget, p.start);
+      p.far = measure_link(speakers, place::between_hosts, budget, p.start);
     }
     return p;
   }
@@ -60,6 +60,8 @@ class world_meter {
                                                     256 << 10, 1024 << 10, 4096 << 10, 16384 << 10};
   static constexpr std::size_t always = 64 << 10;
   static constexpr std::size_t long_from = 16 << 10;
+  static constexpr std::uint32_t in_a_row = 4;   ///< messages of `always` bytes, to see what a link lasts
+  static constexpr std::int64_t wire_from = 60;  ///< percent: half of it would be a processor's
   /// Beyond, what is sent is taken to be copied aside first, which takes another message, if peers read it there.
   static constexpr std::size_t longest_swap = 256 << 10;
   static constexpr bool copies_aside = shares_memory<typename Communicator::transport_type>;
@@ -75,7 +77,24 @@ class world_meter {
     std::int64_t spent;  ///< on measuring this size
   };
 
-  network_profile::link measure_link(std::vector<rank_type> const& group, duration budget, std::int64_t& start) {
+  /// The shortest one: what it takes of a processor, and of time.
+  struct short_message {
+    std::int64_t gap;
+    std::int64_t latency;
+    /// Of what another one takes, all but the latency.
+    [[nodiscard]] std::int64_t rest(std::int64_t takes) const {
+      return std::max<std::int64_t>({takes - latency, 2 * gap, 1});
+    }
+  };
+  /// Whether a wire moves the bytes, and not processors.
+  struct wire {
+    bool moves_bytes = false;
+    std::int64_t lasting = 0;  ///< what it takes for `always` bytes if it goes on and on, if that is known
+  };
+  enum class place { within_a_host, between_hosts };
+
+  network_profile::link measure_link(std::vector<rank_type> const& group, place where, duration budget,
+                                     std::int64_t& start) {
     std::vector<times> all;
     std::int64_t const limit = budget.count() * 1000;
     // Ranks decide alike: they go by nothing but what they have agreed on. The first turns are slow.
@@ -106,35 +125,58 @@ class world_meter {
       all[i].relay = std::min(all[i].relay, all[i + 1].relay);
     }
     std::int64_t const gap = std::min(time_gap(group), all.front().relay / 2);
+    short_message const least{gap, all.front().relay - 2 * gap};
     start = std::max(start, time_start(group, all.front().shift));
-    return solve(all, gap);
+    return solve(all, least, where == place::between_hosts ? try_wire(group, least.latency) : see_wire(all, least));
   }
 
-  /// Which part of the world a message keeps busy. `gap`: what the shortest one takes of a processor.
-  static network_profile::link solve(std::vector<times> const& all, std::int64_t gap) {
-    network_profile::link link{.latency = all.front().relay - 2 * gap};
-    auto const both = [&](times const& t) { return std::max<std::int64_t>(t.shift - link.latency, 2 * gap); };
-    auto const one = [&](times const& t) { return std::max<std::int64_t>(t.relay - link.latency, 2 * gap); };
+  /// Within a host, processors move the bytes if a peer reads them in the sender's memory, or if they are done later
+  /// when they send and receive than when they do one after the other.
+  static wire see_wire(std::vector<times> const& all, short_message const& least) {
     std::int64_t excess = 0;  // in percent, summed over the long messages
     for (times const& t : all) {
       excess += t.bytes >= long_from
-                    ? std::clamp<std::int64_t>(both(t) * 100 / std::max<std::int64_t>(one(t), 1), 100, 200) - 125
+                    ? std::clamp<std::int64_t>(least.rest(t.shift) * 100 / least.rest(t.relay), 100, 200) - 125
                     : 0;
     }
-    bool const wire = excess < 0;
+    return {.moves_bytes = !copies_aside && excess < 0};
+  }
+
+  /// Between hosts, a link that has been idle may let some bytes pass at once (token buckets), and one that is used
+  /// by turns always does. So this is told by long messages one after the other: all ranks send and receive, and then
+  /// every second one only sends. A wire carries both ways at a time; a processor is done sooner if it need not do
+  /// both.
+  wire try_wire(std::vector<rank_type> const& group, std::int64_t latency) {
+    std::vector<float> memory(always / 2);
+    std::int64_t t[2] = {time({probe::kind::shift, group, world_.rank(), in_a_row, action::copy}, memory, 1, 1),
+                         time({probe::kind::flood, group, world_.rank(), in_a_row, action::copy}, memory, 1, 1)};
+    agree_(std::span(t));
+    std::int64_t const both = std::max<std::int64_t>(t[0] / in_a_row - latency, 1);
+    std::int64_t const one_way = (t[1] - 2 * latency) / (in_a_row + 1);  // the answer is as long
+    bool const moves_bytes = one_way * 100 >= both * wire_from;
+    return {moves_bytes, std::min(both, one_way)};
+  }
+
+  /// Which part of the world a message keeps busy.
+  static network_profile::link solve(std::vector<times> const& all, short_message const& least, wire const& w) {
+    network_profile::link link{.latency = least.latency};
+    std::int64_t const gap = least.gap;
     for (times const& t : all) {
       network_profile::point p{.bytes = t.bytes,
                                .combine = std::max<std::int64_t>(t.combining_shift - t.shift, 0),
                                .overwrite = t.combining_swap - t.combining_shift};
-      if (wire) {
+      std::int64_t const both = least.rest(t.shift);
+      std::int64_t const one = least.rest(t.relay);
+      if (w.moves_bytes) {
         p.send = gap;
         p.lead = gap;
         p.receive = gap;
-        p.wire = std::min(both(t), one(t)) - 2 * gap;
+        std::int64_t const lasting = w.lasting / static_cast<std::int64_t>(always) * static_cast<std::int64_t>(t.bytes);
+        p.wire = std::max(std::min(both, one) - 2 * gap, lasting);
       } else {
-        p.send = both(t) / 2;
-        p.receive = both(t) - p.send;
-        p.lead = std::clamp<std::int64_t>(one(t) - p.receive, 0, p.send);
+        p.send = both / 2;
+        p.receive = both - p.send;
+        p.lead = std::clamp<std::int64_t>(one - p.receive, 0, p.send);
         p.loan = std::max<std::int64_t>(t.loan - link.latency, 1);
       }
       link.points.push_back(p);
