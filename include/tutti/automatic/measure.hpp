@@ -28,7 +28,7 @@ struct measuring {
 /// (sums of float), elsewhere and over what they send; they lend each other what is to be combined and get it back;
 /// and one message goes round. Where the first takes longer than
 /// the second, processors move the bytes (memory; TCP within a host), and sending and receiving add up; where it does
-/// not, a wire does. The least of several times counts, of the slowest rank.
+/// not, a wire does. The median of several times counts, of the slowest rank.
 template <class Communicator>
 class world_meter {
  public:
@@ -60,9 +60,10 @@ class world_meter {
                                                     256 << 10, 1024 << 10, 4096 << 10, 16384 << 10};
   static constexpr std::size_t always = 64 << 10;
   static constexpr std::size_t long_from = 16 << 10;
+  static constexpr int most_turns = 32;
   static constexpr std::uint32_t in_a_row = 4;   ///< messages of `always` bytes, to see what a link lasts
   static constexpr std::int64_t wire_from = 60;  ///< percent: half of it would be a processor's
-  /// Beyond, what is sent is taken to be copied aside first, which takes another message, if peers read it there.
+  /// Beyond, what is copied aside first, because peers read it there, takes as long a byte as before.
   static constexpr std::size_t longest_swap = 256 << 10;
   static constexpr bool copies_aside = shares_memory<typename Communicator::transport_type>;
 
@@ -97,6 +98,9 @@ class world_meter {
                                      std::int64_t& start) {
     std::vector<times> all;
     std::int64_t const limit = budget.count() * 1000;
+    if constexpr (copies_aside) {
+      settle(group);
+    }
     // Ranks decide alike: they go by nothing but what they have agreed on. The first turns are slow.
     std::int64_t spent = time_size(group, sizes.front(), 8, 4, 8).spent;
     std::int64_t once = spent / 9;  // what one turn of the last size took
@@ -107,11 +111,12 @@ class world_meter {
         break;
       }
       std::int64_t const share = (limit - spent) / (bytes >= always ? 3 : 12);
-      auto const turns = static_cast<int>(std::clamp<std::int64_t>(share / expected, 2, 32));
+      auto const turns = static_cast<int>(std::clamp<std::int64_t>(share / expected, 2, most_turns));
       bool const brief = bytes < always && expected < limit / 16;
       all.push_back(time_size(group, bytes, brief ? 8U : 2U, brief ? 4U : 1U, turns));
       if (bytes > longest_swap) {
-        all.back().combining_swap = all.back().combining_shift + (copies_aside ? all.back().shift : 0);
+        all.back().combining_swap =
+            copies_aside ? growth * all[all.size() - 2].combining_swap : all.back().combining_shift;
       }
       spent += all.back().spent;
       once = all.back().spent / (turns + 1);
@@ -142,6 +147,17 @@ class world_meter {
     return {.moves_bytes = !copies_aside && excess < 0};
   }
 
+  /// Whether peers work where what is entrusted to them lies: then it takes less than other messages. The memory, and
+  /// not only the transport, decides.
+  static bool sees_loans(std::vector<times> const& all, short_message const& least) {
+    std::int64_t saved = 0;  // in percent, summed over the long messages
+    for (times const& t : all) {
+      saved +=
+          t.bytes >= long_from ? 75 - std::min<std::int64_t>(least.rest(t.loan) * 100 / least.rest(t.shift), 150) : 0;
+    }
+    return entrusts<typename Communicator::transport_type> && saved > 0;
+  }
+
   /// Between hosts, a link that has been idle may let some bytes pass at once (token buckets), and one that is used
   /// by turns always does. So this is told by long messages one after the other: all ranks send and receive, and then
   /// every second one only sends. A wire carries both ways at a time; a processor is done sooner if it need not do
@@ -161,6 +177,7 @@ class world_meter {
   static network_profile::link solve(std::vector<times> const& all, short_message const& least, wire const& w) {
     network_profile::link link{.latency = least.latency};
     std::int64_t const gap = least.gap;
+    bool const lends = !w.moves_bytes && sees_loans(all, least);
     for (times const& t : all) {
       network_profile::point p{.bytes = t.bytes,
                                .combine = std::max<std::int64_t>(t.combining_shift - t.shift, 0),
@@ -177,7 +194,7 @@ class world_meter {
         p.send = both / 2;
         p.receive = both - p.send;
         p.lead = std::clamp<std::int64_t>(one - p.receive, 0, p.send);
-        p.loan = std::max<std::int64_t>(t.loan - link.latency, 1);
+        p.loan = lends ? std::max<std::int64_t>(t.loan - link.latency, 1) : 0;
       }
       link.points.push_back(p);
     }
@@ -217,6 +234,12 @@ class world_meter {
     return {bytes, t[0], t[1], t[2], t[3], t[4], t[5]};
   }
 
+  /// Lets transports find out how to copy (transport/copy_account.hpp), or probes would be timed before and after.
+  void settle(std::vector<rank_type> const& group) {
+    std::vector<float> memory((16 << 10) / 2);
+    (void)time({probe::kind::shift, group, world_.rank(), 96, action::copy}, memory, 1, 0);
+  }
+
   /// What of the shortest message follows upon another one.
   std::int64_t time_gap(std::vector<rank_type> const& group) {
     std::array<float, 2> memory{};
@@ -234,20 +257,22 @@ class world_meter {
     return std::max<std::int64_t>(t[0] - shift, 0);
   }
 
-  /// The least time of several runs, after some that warm up.
+  /// The median of several runs' times (of two the lesser), after some that warm up.
   std::int64_t time(probe const& what, std::span<float> memory, int turns, int warming) {
     allreduce run{world_, what, sum<float>{}};
     for (int i = 0; i < warming; ++i) {
       run(memory);
     }
-    std::int64_t least = INT64_MAX;
+    std::array<std::int64_t, most_turns> took{};
     for (int i = 0; i < turns; ++i) {
       world_.patience() = {};  // as if nobody else computed here
       auto const begin = world_.transport().now();
       run(memory);
-      least = std::min(least, since(begin));
+      took[static_cast<std::size_t>(i)] = since(begin);
     }
-    return least;
+    auto const middle = took.begin() + turns / 4;
+    std::nth_element(took.begin(), middle, took.begin() + turns);
+    return *middle;
   }
 
   /// In picoseconds.

@@ -230,8 +230,10 @@ class profiled_network {
     network_profile::link const& l = link(from, to);
     network_profile::point const p = at_size(l, bytes);
     if (held != custody::kept && p.loan != 0) {  // the message says where the bytes are
-      std::int64_t const gap = std::min(l.points.front().send, p.loan);
-      return {gap, gap, l.latency, 0, p.loan - gap};
+      // Who restores has written there already: half of the time and half of the messages, but all of the work.
+      std::int64_t const least = std::min(l.points.front().loan, p.loan);
+      std::int64_t const gap = std::min(l.points.front().send, least);
+      return {gap, gap, l.latency, 0, (held == custody::entrusted ? 2 * p.loan - least : least) - gap};
     }
     return {p.send, p.lead, l.latency, p.wire, p.receive};
   }
