@@ -16,7 +16,8 @@ tutti::network_profile some() {
           .near = {300'000,
                    {{4, 10, 10, 0, 12, 3, 1, 5},
                     {1024, 500, 100, 0, 600, 70, 2},
-                    {1 << 20, 90'000, 100, 5, 80'000, 0, 9, 70'000}}},
+                    {1 << 20, 90'000, 100, 5, 80'000, 0, 9, 70'000}},
+                   7},
           .far = {9'000'000, {{4, 10, 10, 2, 10, 0, 0}}}};
 }
 
@@ -51,13 +52,13 @@ BOOST_AUTO_TEST_CASE(what_is_cut_off_anywhere_is_refused) {
 BOOST_AUTO_TEST_CASE(what_is_no_profile_is_refused) {
   auto const text = tutti::to_text(some());
   BOOST_TEST(is_refused("\177ELF\n"));
-  BOOST_TEST(is_refused(with(text, "tutti-profile 2", "tutti-profile 3")));
+  BOOST_TEST(is_refused(with(text, "tutti-profile 3", "tutti-profile 2")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks four")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks -4")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks 16777216")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks 4 4")));
-  BOOST_TEST(is_refused(with(text, "near 300000 3", "near 300000 99999999")));
-  BOOST_TEST(is_refused(with(text, "near 300000 3", "near 300000 4")));
+  BOOST_TEST(is_refused(with(text, "near 300000 7 3", "near 300000 7 99999999")));
+  BOOST_TEST(is_refused(with(text, "near 300000 7 3", "near 300000 7 4")));
   BOOST_TEST(is_refused(with(text, "near 300000", "near 9999999999999999999999")));
   BOOST_TEST(is_refused(with(text, "\n1024 500 ", "\n4 500 ")));       // sizes must grow
   BOOST_TEST(is_refused(with(text, "1024 500 100", "1024 500 501")));  // leaves after it was sent

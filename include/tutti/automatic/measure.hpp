@@ -26,9 +26,9 @@ struct measuring {
 ///
 /// For each of some sizes: all ranks send to the next and receive from the one before, storing and combining
 /// (sums of float), elsewhere and over what they send; they lend each other what is to be combined and get it back;
-/// and one message goes round. Where the first takes longer than
-/// the second, processors move the bytes (memory; TCP within a host), and sending and receiving add up; where it does
-/// not, a wire does. The median of several times counts, of the slowest rank.
+/// and one message goes round. Where it takes longer to send and receive than only to send, processors move the bytes
+/// (memory; TCP within a host), and sending and receiving add up; where it does not, a wire does. The median of several
+/// times counts, of the slowest rank.
 template <class Communicator>
 class world_meter {
  public:
@@ -62,7 +62,7 @@ class world_meter {
   static constexpr std::size_t long_from = 16 << 10;
   static constexpr int most_turns = 32;
   static constexpr std::uint32_t in_a_row = 4;   ///< messages of `always` bytes, to see what a link lasts
-  static constexpr std::int64_t wire_from = 60;  ///< percent: half of it would be a processor's
+  static constexpr std::int64_t wire_from = 92;  ///< percent: a processor that only sends takes two thirds, or half
   /// Beyond, what is copied aside first, because peers read it there, takes as long a byte as before.
   static constexpr std::size_t longest_swap = 256 << 10;
   static constexpr bool copies_aside = shares_memory<typename Communicator::transport_type>;
@@ -129,22 +129,25 @@ class world_meter {
       all[i].loan = std::min(all[i].loan, all[i + 1].loan);
       all[i].relay = std::min(all[i].relay, all[i + 1].relay);
     }
+    auto const long_enough = std::find_if(all.begin(), all.end(), [](times const& t) { return t.bytes == always; });
+    wire const w = try_wire(where, group, *long_enough, all.front().relay, limit);
     std::int64_t const gap = std::min(time_gap(group), all.front().relay / 2);
-    short_message const least{gap, all.front().relay - 2 * gap};
     start = std::max(start, time_start(group, all.front().shift));
-    return solve(all, least, where == place::between_hosts ? try_wire(group, least.latency) : see_wire(all, least));
+    return solve(all, {gap, all.front().relay - 2 * gap}, w);
   }
 
-  /// Within a host, processors move the bytes if a peer reads them in the sender's memory, or if they are done later
-  /// when they send and receive than when they do one after the other.
-  static wire see_wire(std::vector<times> const& all, short_message const& least) {
-    std::int64_t excess = 0;  // in percent, summed over the long messages
+  [[nodiscard]] static std::int64_t lasts(std::int64_t of_always, std::size_t bytes) {
+    return of_always / static_cast<std::int64_t>(always) * static_cast<std::int64_t>(bytes);
+  }
+  /// What a link saves up while it is idle: a message that goes round finds it so, and takes that much less.
+  static std::int64_t burst(std::vector<times> const& all, short_message const& least, std::int64_t lasting) {
+    std::int64_t most = 0;
     for (times const& t : all) {
-      excess += t.bytes >= long_from
-                    ? std::clamp<std::int64_t>(least.rest(t.shift) * 100 / least.rest(t.relay), 100, 200) - 125
-                    : 0;
+      std::int64_t const whole = lasts(lasting, t.bytes);
+      std::int64_t const saved = whole - least.rest(t.relay);
+      most = t.bytes >= always && saved > whole / 4 ? std::max(most, saved) : most;
     }
-    return {.moves_bytes = !copies_aside && excess < 0};
+    return most;
   }
 
   /// Whether peers work where what is entrusted to them lies: then it takes less than other messages. The memory, and
@@ -158,24 +161,33 @@ class world_meter {
     return entrusts<typename Communicator::transport_type> && saved > 0;
   }
 
-  /// Between hosts, a link that has been idle may let some bytes pass at once (token buckets), and one that is used
-  /// by turns always does. So this is told by long messages one after the other: all ranks send and receive, and then
-  /// every second one only sends. A wire carries both ways at a time; a processor is done sooner if it need not do
-  /// both.
-  wire try_wire(std::vector<rank_type> const& group, std::int64_t latency) {
+  /// Whether a wire moves the bytes. Not if a peer reads them in the sender's memory. Else, all ranks send and
+  /// receive, and then every second one only sends. A wire carries both ways at a time; a processor is done sooner if
+  /// it need not do both. That is told by long messages, one after the other: a link that has been idle may let some
+  /// bytes pass at once (token buckets), and one that is used by turns always does.
+  /// @pre messages of `always` bytes, or longer ones, have just passed
+  wire try_wire(place where, std::vector<rank_type> const& group, times const& always_takes, std::int64_t latency,
+                std::int64_t limit) {
+    if (copies_aside && where == place::within_a_host) {
+      return {};
+    }
+    auto const turns = static_cast<int>(
+        std::clamp<std::int64_t>(limit / (8 * in_a_row * std::max<std::int64_t>(always_takes.shift, 1)), 1, 8));
     std::vector<float> memory(always / 2);
-    std::int64_t t[2] = {time({probe::kind::shift, group, world_.rank(), in_a_row, action::copy}, memory, 1, 1),
-                         time({probe::kind::flood, group, world_.rank(), in_a_row, action::copy}, memory, 1, 1)};
+    std::int64_t t[2] = {
+        time({probe::kind::shift, group, world_.rank(), in_a_row, action::copy}, memory, turns, turns / 2) / in_a_row,
+        // An answer is as long as a message, but a link that was idle may let it pass at once.
+        (time({probe::kind::flood, group, world_.rank(), 2 * in_a_row, action::copy}, memory, turns, 0) - latency) /
+            (2 * in_a_row)};
     agree_(std::span(t));
-    std::int64_t const both = std::max<std::int64_t>(t[0] / in_a_row - latency, 1);
-    std::int64_t const one_way = (t[1] - 2 * latency) / (in_a_row + 1);  // the answer is as long
-    bool const moves_bytes = one_way * 100 >= both * wire_from;
-    return {moves_bytes, std::min(both, one_way)};
+    std::int64_t const both = std::max<std::int64_t>(t[0] - latency, 1);
+    return {t[1] * 100 >= both * wire_from, both};
   }
 
   /// Which part of the world a message keeps busy.
   static network_profile::link solve(std::vector<times> const& all, short_message const& least, wire const& w) {
     network_profile::link link{.latency = least.latency};
+    link.burst = w.moves_bytes ? burst(all, least, w.lasting) : 0;
     std::int64_t const gap = least.gap;
     bool const lends = !w.moves_bytes && sees_loans(all, least);
     for (times const& t : all) {
@@ -188,8 +200,7 @@ class world_meter {
         p.send = gap;
         p.lead = gap;
         p.receive = gap;
-        std::int64_t const lasting = w.lasting / static_cast<std::int64_t>(always) * static_cast<std::int64_t>(t.bytes);
-        p.wire = std::max(std::min(both, one) - 2 * gap, lasting);
+        p.wire = link.burst != 0 ? lasts(w.lasting, t.bytes) : std::min(both, one) - 2 * gap;
       } else {
         p.send = both / 2;
         p.receive = both - p.send;

@@ -37,6 +37,7 @@ struct network_profile {
   struct link {
     std::int64_t latency = 0;
     std::vector<point> points{};  ///< of growing sizes; empty: there are no such messages
+    std::int64_t burst = 0;       ///< how much of `wire` an idle interface saves up; see message_time
     friend bool operator==(link const&, link const&) = default;
   };
 
@@ -50,7 +51,7 @@ struct network_profile {
 
 namespace profile_text {
 
-inline constexpr std::string_view title = "tutti-profile 2";
+inline constexpr std::string_view title = "tutti-profile 3";
 inline constexpr std::size_t most_points = 64;
 inline constexpr std::int64_t most = std::int64_t{1} << 50;  ///< of any number: sums stay far from overflow
 
@@ -122,13 +123,13 @@ class reader {
 };
 
 inline network_profile::link read_link(reader& in, std::string_view word) {
-  std::int64_t head[2];
+  std::int64_t head[3];
   in.numbers(word, head);
-  if (head[1] > static_cast<std::int64_t>(most_points)) {
+  if (head[2] > static_cast<std::int64_t>(most_points)) {
     in.fail("more sizes than a profile may have");
   }
-  network_profile::link link{.latency = head[0]};
-  for (std::int64_t i = 0; i < head[1]; ++i) {
+  network_profile::link link{.latency = head[0], .burst = head[1]};
+  for (std::int64_t i = 0; i < head[2]; ++i) {
     std::int64_t v[8];
     in.numbers("", v);
     if (!link.points.empty() && static_cast<std::size_t>(v[0]) <= link.points.back().bytes) {
@@ -153,7 +154,7 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
     out += '\n';
   };
   auto const put_link = [&](std::string_view word, network_profile::link const& l) {
-    put(word, l.latency, l.points.size());
+    put(word, l.latency, l.burst, l.points.size());
     for (network_profile::point const& at : l.points) {
       put("", at.bytes, at.send, at.lead, at.wire, at.receive, at.combine, at.overwrite, at.loan);
     }
@@ -233,9 +234,9 @@ class profiled_network {
       // Who restores has written there already: half of the time and half of the messages, but all of the work.
       std::int64_t const least = std::min(l.points.front().loan, p.loan);
       std::int64_t const gap = std::min(l.points.front().send, least);
-      return {gap, gap, l.latency, 0, (held == custody::entrusted ? 2 * p.loan - least : least) - gap};
+      return {gap, gap, l.latency, 0, (held == custody::entrusted ? 2 * p.loan - least : least) - gap, 0};
     }
-    return {p.send, p.lead, l.latency, p.wire, p.receive};
+    return {p.send, p.lead, l.latency, p.wire, p.receive, l.burst};
   }
   [[nodiscard]] std::int64_t combine(rank_type from, rank_type to, std::size_t bytes, custody held) const {
     network_profile::point const p = at_size(link(from, to), bytes);

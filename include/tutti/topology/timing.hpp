@@ -18,6 +18,7 @@ struct message_time {
   std::int64_t latency = 0;  ///< from interface to interface
   std::int64_t wire = 0;     ///< how long it keeps the interface of each end busy
   std::int64_t receive = 0;  ///< of the receiver's processor, but for combining
+  std::int64_t burst = 0;    ///< how much of `wire` each interface saves up while it is idle, to pass at once
 };
 
 /// A world that schedules can be priced for. Times in picoseconds.
@@ -36,6 +37,9 @@ concept timed_network = requires(N const net, rank_type from, rank_type to, std:
 ///
 /// With a network of LogGP's parameters it tells what the simulator tells (docs/simulation.md), but for the order of
 /// what happens at one moment.
+///
+/// An interface that lends a burst is a token bucket. What is told then is what an operation takes among others of
+/// its kind: from full buckets, but no less than it takes to fill them again.
 ///
 /// Whole numbers, so that all ranks come to the same.
 /// Cost: memory for all steps of all ranks; time() takes about 0.1 us a message, of some 2,000: what has more segments
@@ -105,6 +109,21 @@ class timed_schedule {
     std::int64_t ended = 0;
     std::int64_t woken = never;  ///< when it will be asked next
   };
+  /// One way of an interface.
+  struct interface {
+    std::int64_t busy = 0;     ///< until when, if it passed nothing at once
+    std::int64_t carried = 0;  ///< for how long, all told
+    struct times {
+      std::int64_t begins;
+      std::int64_t ends;
+    };
+    /// A message that comes at `now`.
+    times carry(std::int64_t now, message_time const& m) {
+      busy = std::max(now, busy) + m.wire;
+      carried += m.wire;
+      return {std::max(now, busy - m.burst - m.wire), std::max(now, busy - m.burst)};
+    }
+  };
   /// A message reaches the interface of its receiver, or a rank is asked what it can do.
   struct event {
     std::int64_t time;
@@ -122,8 +141,8 @@ class timed_schedule {
     segments_ = segments;
     events_.clear();
     flying_.clear();
-    std::fill(out_.begin(), out_.end(), 0);
-    std::fill(in_.begin(), in_.end(), 0);
+    std::fill(out_.begin(), out_.end(), interface{});
+    std::fill(in_.begin(), in_.end(), interface{});
     for (rank_type r = 0; r < ranks_.size(); ++r) {
       state& me = ranks_[r];
       me.inbox.clear();
@@ -156,6 +175,12 @@ class timed_schedule {
     std::int64_t end = 0;
     for (state const& r : ranks_) {
       end = std::max(end, r.ended);
+    }
+    for (interface const& i : out_) {
+      end = std::max(end, i.carried);
+    }
+    for (interface const& i : in_) {
+      end = std::max(end, i.carried);
     }
     return end;
   }
@@ -234,21 +259,17 @@ class timed_schedule {
     rank_type const to = s.send.peer;
     const std::size_t bytes = elements(bytes_, blocks_, s.send.blocks);
     message_time const takes = network.message(r, to, bytes, s.custody);
-    std::int64_t& out = out_[network.interface(r, to)];
-    std::int64_t const leaves = std::max(me.now + takes.lead, out);
-    out = leaves + takes.wire;
+    auto const [leaves, left] = out_[network.interface(r, to)].carry(me.now + takes.lead, takes);
     me.now += takes.send;
     l.sent = true;
-    flying_.push_back({r, to, l.segment, bytes, takes, s.custody, me.now});
+    flying_.push_back({r, to, l.segment, bytes, takes, s.custody, takes.burst == 0 ? me.now : std::max(me.now, left)});
     expect({leaves + takes.latency, flying_.size() - 1, no_rank});
   }
 
   template <class Network>
   void arrive(Network const& network, message& m, std::int64_t now) {
-    std::int64_t& in = in_[network.interface(m.to, m.from)];
-    std::int64_t const begins = std::max(now, in);
-    in = begins + m.takes.wire;
-    m.arrived = std::max(in, m.sent + m.takes.latency);
+    auto const [begins, ends] = in_[network.interface(m.to, m.from)].carry(now, m.takes);
+    m.arrived = std::max(ends, m.sent + m.takes.latency);
     m.ready = whole(m) ? m.arrived : begins;
     ranks_[m.to].inbox.push_back(m);
     wake(m.to, m.ready);
@@ -266,8 +287,8 @@ class timed_schedule {
   std::uint32_t segments_ = 1;
   std::size_t bytes_ = 0;  ///< of a segment
   std::vector<state> ranks_;
-  std::vector<std::int64_t> out_;  ///< until when each interface is busy
-  std::vector<std::int64_t> in_;
+  std::vector<interface> out_;  ///< one way, and the other
+  std::vector<interface> in_;
   std::vector<event> events_{};
   std::vector<message> flying_{};
 };
