@@ -9,6 +9,8 @@
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/spawn.hpp>
+#include <tutti/trace/memory_trace.hpp>
+#include <tutti/trace/straggler_report.hpp>
 #include <tutti/transport/tcp.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -150,6 +152,74 @@ BOOST_AUTO_TEST_CASE(nobody_reads_further_ahead_than_the_bound) {
   BOOST_TEST(got.sum.ranks[2].steps + got.sum.ranks[3].steps + got.sum.ranks[4].steps == 3 * in_step.told.steps.size());
   BOOST_TEST(got.told.epochs.size() == 2U);
   BOOST_TEST(got.told.epochs.back().seconds < in_step.told.epochs.back().seconds / 4);
+}
+
+namespace {
+
+/// Takes a server's time in virtual time, behind each step of all workers.
+struct slow_reader {
+  tutti::simulated* clock;
+  std::chrono::milliseconds takes;
+  void step(nn::step_result const&, nn::replica const&) const { clock->spend(takes); }
+  void epoch(nn::epoch_result const&) const {}
+};
+
+/// With room for a whole training.
+struct long_trace : tutti::memory_trace {
+  long_trace() : memory_trace(20'000) {}
+};
+
+/// What one server and three workers trace, of which the server or the last worker may be slow.
+tutti::causality trace_of(std::chrono::milliseconds server_takes, rank_type slow) {
+  (void)data();
+  std::vector<tutti::timeline> all(4);
+  tutti::simulation_options options;
+  options.stack_bytes = std::size_t{4} << 20;
+  auto const ended = tutti::simulate<long_trace>(
+      support::busy_cluster(), 4,
+      [&](auto& world) {
+        ps::roles const who(4, 1);
+        auto model = replica(who.serves(world.rank()) ? 0 : who.worker(world.rank()), 3, asked());
+        slow_reader reader{&world.transport(), server_takes};
+        (void)ps::train(world, who, model, {}, {}, slow_worker{&world.transport(), slow}, reader);
+        all[world.rank()] = tutti::timeline::of(world.trace());
+      },
+      options);
+  for (auto const& one : ended.results) {
+    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
+  }
+  return tutti::causality(std::move(all));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_trace_tells_a_late_server_from_a_late_worker) {
+  using namespace std::chrono_literals;
+  auto const late_worker = trace_of(0ms, 2);
+  tutti::blame const by_worker(late_worker);
+  auto const late_server = trace_of(10ms, tutti::no_rank);
+  tutti::blame const by_server(late_server);
+  for (rank_type r = 0; r != 4; ++r) {
+    BOOST_TEST((r == 3 || by_worker.by(3) > 8 * by_worker.by(r)), tutti::straggler_report(by_worker));
+    BOOST_TEST((r == 0 || by_server.by(0) > 8 * by_server.by(r)), tutti::straggler_report(by_server));
+  }
+  BOOST_TEST((by_worker.of(1, 3) > 50ms));  // though worker 0 heard from nobody but the server
+  BOOST_TEST((by_server.of(1, 0) > 50ms));
+  std::vector<std::string> const names{"server 0", "worker 0", "worker 1", "worker 2"};
+  auto const text = tutti::straggler_report(by_worker, names);
+  BOOST_TEST(text.find("worker 2 held up the others most") != std::string::npos, text);
+
+  // What a worker pulls depends on what each of the others has pushed before.
+  std::size_t pulled = 0;
+  for (std::size_t i = 0; i != late_worker.of(1).size(); ++i) {
+    if (auto const why = late_worker.cause({1, i})) {
+      BOOST_TEST(why->rank == 0U);
+      BOOST_TEST(late_worker.at(*why).peer == 1U);
+      auto const clock = late_worker.clock({1, i});
+      pulled += clock[2] > 0 && clock[3] > 0 ? 1U : 0U;
+    }
+  }
+  BOOST_TEST(pulled > 20U);
 }
 
 BOOST_AUTO_TEST_CASE(shards_are_contiguous_and_pieces_are_parts_of_layers) {

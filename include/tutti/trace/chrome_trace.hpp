@@ -20,11 +20,13 @@ namespace tutti {
 /// (Google, "Trace Event Format": JSON.) Times are microseconds since the first event.
 class chrome_trace {
  public:
-  /// @param names of the ranks; missing ones are called by their number
-  [[nodiscard]] static std::string text(causality const& all, std::span<std::string const> names = {}) {
-    chrome_trace to(all);
+  /// @param names of the ranks, of their processes in the picture; missing ones are called by their number
+  /// @param parts that they play, such as "worker 2", for who is late
+  [[nodiscard]] static std::string text(causality const& all, std::span<std::string const> names = {},
+                                        std::span<std::string const> parts = {}) {
+    chrome_trace to(all, parts);
     for (rank_type r = 0; r != all.size(); ++r) {
-      to.name_tracks(r, r < names.size() ? names[r] : rank_name(r));
+      to.name_tracks(r, r < names.size() ? names[r] : to.called(r));
       to.add_events(r);
     }
     to.add_waits();
@@ -34,7 +36,7 @@ class chrome_trace {
  private:
   enum track { beside, waits, messages };
 
-  explicit chrome_trace(causality const& all) : all_(all) {
+  chrome_trace(causality const& all, std::span<std::string const> parts) : all_(all), parts_(parts) {
     bool first = true;
     for (rank_type r = 0; r != all.size(); ++r) {
       for (std::size_t i = 0; i != all.of(r).size(); ++i) {
@@ -45,7 +47,9 @@ class chrome_trace {
     }
   }
 
-  [[nodiscard]] static std::string rank_name(rank_type r) { return std::string("rank ").append(std::to_string(r)); }
+  [[nodiscard]] std::string called(rank_type r) const {
+    return r < parts_.size() ? parts_[r] : std::string("rank ").append(std::to_string(r));
+  }
 
   void name_tracks(rank_type r, std::string_view name) {
     meta(r, "process_name", 0, name);
@@ -141,7 +145,7 @@ class chrome_trace {
     auto const all = waits_of(all_);
     for (rank_type r = 0; r != all.size(); ++r) {
       for (waiting const& w : all[r]) {
-        std::string const peer = rank_name(w.peer);
+        std::string const peer = called(w.peer);
         slice(r, std::string(peer).append(" is late"), w.begin, w.sent);
         slice(r, std::string("under way from ").append(peer), w.sent, w.end);
       }
@@ -191,6 +195,7 @@ class chrome_trace {
   static constexpr std::string_view head = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
 
   causality const& all_;
+  std::span<std::string const> parts_;
   time_point begin_{};
   std::string out_{head};
   std::vector<std::vector<operation_name>> operations_;

@@ -4,26 +4,29 @@
 #include <tutti/trace/waits.hpp>
 
 #include <cstdio>
+#include <span>
 #include <string>
 
 namespace tutti {
 
 /// Who waited for whom, for a person: a line per rank, and one that names who held up the others most.
-[[nodiscard]] inline std::string straggler_report(blame const& found) {
+/// @param names of the ranks, such as "worker 2", if they have others than "rank 2"
+[[nodiscard]] inline std::string straggler_report(blame const& found, std::span<std::string const> names = {}) {
   auto const seconds = [](duration d) { return static_cast<double>(d.count()) * 1e-9; };
   auto const cell = [](char const* format, auto value) {
     char text[128];
     std::snprintf(text, sizeof(text), format, value);
     return std::string(text);
   };
+  auto const name = [&](rank_type r) { return r < names.size() ? names[r] : "rank " + std::to_string(r); };
   std::string out = "seconds waited for  ";
   for (rank_type r = 0; r != found.size(); ++r) {
-    out += cell(" rank %-4u", r);
+    out += cell("%10s", name(r).c_str());
   }
   out += "  messages under way\n";
   rank_type worst = 0;
   for (rank_type waiter = 0; waiter != found.size(); ++waiter) {
-    out += cell("  by rank %-10u", waiter);
+    out += cell("  by %-15s", name(waiter).c_str());
     for (rank_type culprit = 0; culprit != found.size(); ++culprit) {
       out += waiter == culprit ? std::string("         -") : cell("%10.3f", seconds(found.of(waiter, culprit)));
     }
@@ -31,7 +34,7 @@ namespace tutti {
     worst = found.by(waiter) > found.by(worst) ? waiter : worst;
   }
   if (found.size() > 1) {
-    out += cell("rank %u held up the others most: ", worst);
+    out += name(worst) + " held up the others most: ";
     out += cell("%.3f s in all, counting those who waited for somebody who waited for it\n", seconds(found.by(worst)));
   }
   return out;

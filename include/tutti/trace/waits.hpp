@@ -21,33 +21,34 @@ struct waiting {
   time_point end{};            ///< the message was there: from `sent` on it was under way
 };
 
-/// All waits, rank by rank in order of time. A rank is ready to receive from the last thing on that it did before, in
-/// the same segment, and not while it does something else (`enter` to `leave`).
+/// All waits, rank by rank in order of time; those of a rank do not overlap. A rank waits from the last thing on that
+/// it did before, whatever that was, once the operation was started, and not while it does something else (`enter` to
+/// `leave`). If it waits for several messages at once, it is the next one to come that it waits for.
 [[nodiscard]] inline std::vector<std::vector<waiting>> waits_of(causality const& all) {
   std::vector<std::vector<waiting>> waits(all.size());
   for (rank_type r = 0; r != all.size(); ++r) {
     timeline const& t = all.of(r);
-    std::map<std::uint64_t, time_point> started;                         // by operation
-    std::map<std::pair<std::uint64_t, std::uint32_t>, time_point> last;  // by operation and segment
-    time_point free = time_point::min();                                 // of what is no communication
+    std::map<std::uint64_t, time_point> started;  // by operation
+    time_point free = time_point::min();          // of what it did before
+    bool busy = false;
     for (std::size_t i = 0; i != t.size(); ++i) {
       event const e = t[i];
       if (e.kind == event_kind::enter || e.kind == event_kind::leave) {
+        busy = e.kind == event_kind::enter;
         free = e.time;
       } else if (e.kind == event_kind::start) {
         started[e.sequence] = e.time;
       } else if (e.kind == event_kind::send || e.kind == event_kind::receive || e.kind == event_kind::fold) {
         auto const start = started.find(e.sequence);
         auto const why = all.cause({r, i});
-        auto const [before, is_first] = last.try_emplace({e.sequence, e.on.number}, e.time);
-        if (why && start != started.end()) {
-          time_point const ready = std::max(is_first ? start->second : before->second, free);
+        if (why && start != started.end() && !busy) {
+          time_point const ready = std::max(start->second, free);
           if (ready < e.time) {
             waits[r].push_back(
                 {{r, i}, e.peer, e.sequence, ready, std::clamp(all.at(*why).time, ready, e.time), e.time});
           }
         }
-        before->second = e.time;
+        free = std::max(free, e.time);
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <tutti/core/error.hpp>
 #include <tutti/core/owned.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
+#include <tutti/nn/parameter_server/link_trace.hpp>
 
 #include <cstddef>
 #include <span>
@@ -20,11 +21,11 @@ template <class Communicator>
 struct pair_communicator;
 template <class Transport, rank_type N, class Trace>
 struct pair_communicator<communicator<Transport, N, Trace>> {
-  using type = communicator<Transport, dynamic, Trace>;
+  using type = communicator<Transport, dynamic, link_trace<Trace>>;
 };
 
 /// One rank's end of what joins it to another: a communicator of the two. So a rank that is lost takes with it the
-/// links that end at it, and no others. Counts what moves.
+/// links that end at it, and no others. Counts what moves; the world's tracer hears of it.
 template <group Communicator>
 class link {
  public:
@@ -77,7 +78,7 @@ class link {
                           first ? 0U : 1U);
     auto settings = world.settings();
     settings.role = own_name + ", rank " + std::to_string(world.rank()) + " of the world,";
-    return owned<communicator_type>(new communicator_type(meet, settings));
+    return owned<communicator_type>(new communicator_type(meet, settings, {world.trace(), peer}));
   }
   [[nodiscard]] rank_type other() const noexcept { return 1 - pair_->rank(); }
 

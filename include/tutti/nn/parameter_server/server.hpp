@@ -16,6 +16,7 @@
 #include <tutti/nn/parameter_server/regulariser.hpp>
 #include <tutti/nn/parameter_server/roles.hpp>
 #include <tutti/nn/parameter_server/scheduler.hpp>
+#include <tutti/trace/concept.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -81,6 +82,7 @@ class server {
       std::size_t const w = any_(requests_, next, between_looks);
       time_point const found = world_.transport().now();
       waited_ += found - before;
+      tell(event_kind::enter, found);
       if (w != requests_.size()) {
         next = w + 1;
         peers_[w].heard = found;
@@ -95,7 +97,9 @@ class server {
       }
       answer_all(tasks);
       after();
-      busy_ += world_.transport().now() - found;
+      time_point const done = world_.transport().now();
+      tell(event_kind::leave, done);
+      busy_ += done - found;
     }
     if (lost_.size() == peers_.size()) {
       throw error(failure::peer_lost, "all workers are lost, the last one since " + lost_.back().why)
@@ -154,6 +158,10 @@ class server {
       all.push_back(&one->communicator());
     }
     return all;
+  }
+
+  void tell(event_kind kind, time_point now) {
+    record(world_.trace(), [&] { return event{.kind = kind, .time = now, .text = "serve"}; });
   }
 
   /// Whoever is still here is listened to.

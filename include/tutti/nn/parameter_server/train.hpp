@@ -17,6 +17,7 @@
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/trainer.hpp>
+#include <tutti/trace/concept.hpp>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +25,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -129,6 +131,9 @@ void work(Communicator& world, roles const& who, layout const& where, replica& m
   duration last{};
   std::size_t epoch = SIZE_MAX;
   auto const& transport = world.transport();
+  auto const tell = [&world](event_kind kind, time_point now, std::string_view what) {
+    record(world.trace(), [&] { return event{.kind = kind, .time = now, .text = what}; });
+  };
   servers.ask(done);
   for (task told = servers.answer();;) {
     done = {};
@@ -140,6 +145,7 @@ void work(Communicator& world, roles const& who, layout const& where, replica& m
         continue;
       case task_kind::iterate: {
         time_point const before = transport.now();
+        tell(event_kind::enter, before, "gradient");
         pace(who.worker(world.rank()), last);
         time_point const begin = transport.now();
         model.take_part(told.part, told.parts);
@@ -152,6 +158,7 @@ void work(Communicator& world, roles const& who, layout const& where, replica& m
         servers.begin(model.message(), samples, batch);
         auto const message = model.gradient(place.batch, servers);
         time_point const end = transport.now();
+        tell(event_kind::leave, end, "gradient");
         last = end - begin;
         busy += end - before;
         done = {.iterated = 1, .clock = told.clock, .samples = samples, .batch = batch};
@@ -167,8 +174,11 @@ void work(Communicator& world, roles const& who, layout const& where, replica& m
           servers.pull(model.parameters(), std::array{key_range{0, where.keys()}}, clocks::gone);
         }
         time_point const begin = transport.now();
+        tell(event_kind::enter, begin, "test");
         auto const score = model.test(0, 1);
-        busy += transport.now() - begin;
+        time_point const end = transport.now();
+        tell(event_kind::leave, end, "test");
+        busy += end - begin;
         done = {.tested = 1, .epoch = told.epoch, .loss = score.loss, .correct = score.correct};
         servers.ask(done);
         told = servers.answer();
