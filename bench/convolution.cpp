@@ -9,6 +9,7 @@
 #include <tutti/nn/convolution/onednn.hpp>
 #include <tutti/nn/random.hpp>
 #include <tutti/nn/tensor.hpp>
+#include <tutti/nn/threads.hpp>
 
 #include <algorithm>
 #include <array>
