@@ -52,12 +52,18 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_algebra, T, both_formats) {
   BOOST_TEST(laws::algebra(reproducible_sum<T>{}, std::span<T const>(all)) == "");
 }
 
-/// By whatever instructions. Those of double differ from those of float in the scalar functions alone.
+/// By whatever instructions. Those of double differ from those of float in the scalar functions alone. Blocks of
+/// numbers of one tier are added in a way of their own.
 BOOST_AUTO_TEST_CASE(the_kernels) {
   auto const all = samples<float>();
+  std::vector<float> of_one_tier;
+  for (int i = 1; i != 40; ++i) {
+    of_one_tier.push_back(std::ldexp(i % 3 == 0 ? 1.2345678F : -1.8765432F, -i % 20));
+  }
   for (auto const set : instructions::available()) {
     instructions::limited_to const limit(set);
     BOOST_TEST(laws::kernels(reproducible_sum<float>{}, std::span<float const>(all)) == "");
+    BOOST_TEST(laws::kernels(reproducible_sum<float>{}, std::span<float const>(of_one_tier)) == "");
   }
 }
 
