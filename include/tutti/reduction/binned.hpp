@@ -39,7 +39,8 @@ namespace tutti {
 /// architectures", Parallel Computing 49 (2015); R. M. Neal, "Fast exact summation using small and large
 /// superaccumulators", 2015), which keep all bins: 40 bytes for float, 270 for double. What travels is to be short.
 struct binned {
-  /// How many numbers an accumulator can hold. Beyond it fields overflow into each other, unnoticed.
+  /// How many numbers an accumulator can hold. Beyond it fields overflow into each other, unnoticed: operators refuse
+  /// more ranks, and replicas more micro-batches.
   static constexpr std::uint32_t most = (1U << 13) - 1;
   static constexpr std::string_view element_name = "binned";
 
