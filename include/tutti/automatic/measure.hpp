@@ -90,7 +90,7 @@ class world_meter {
   /// Whether a wire moves the bytes, and not processors.
   struct wire {
     bool moves_bytes = false;
-    std::int64_t lasting = 0;  ///< what it takes for `always` bytes if it goes on and on, if that is known
+    std::int64_t lasting = 0;  ///< what it takes for `always` bytes if it goes on and on, where it saves up
   };
   enum class place { within_a_host, between_hosts };
 
@@ -164,7 +164,8 @@ class world_meter {
   /// Whether a wire moves the bytes. Not if a peer reads them in the sender's memory. Else, all ranks send and
   /// receive, and then every second one only sends. A wire carries both ways at a time; a processor is done sooner if
   /// it need not do both. That is told by long messages, one after the other: a link that has been idle may let some
-  /// bytes pass at once (token buckets), and one that is used by turns always does.
+  /// bytes pass at once (token buckets), and one that is used by turns always does. So a message that goes round takes
+  /// as long as one of those, or half of it and less; what lies between is a processor's, too.
   /// @pre messages of `always` bytes, or longer ones, have just passed
   wire try_wire(place where, std::vector<rank_type> const& group, times const& always_takes, std::int64_t latency,
                 std::int64_t limit) {
@@ -181,13 +182,16 @@ class world_meter {
             (2 * in_a_row)};
     agree_(std::span(t));
     std::int64_t const both = std::max<std::int64_t>(t[0] - latency, 1);
-    return {t[1] * 100 >= both * wire_from, both};
+    std::int64_t const in_turn = std::max<std::int64_t>(always_takes.relay - latency, 1);
+    bool const alike = (always_takes.shift - latency) * 100 < in_turn * 125;
+    bool const saves_up = both * 100 > in_turn * 175;
+    return {t[1] * 100 >= both * wire_from && (alike || saves_up), saves_up ? both : 0};
   }
 
   /// Which part of the world a message keeps busy.
   static network_profile::link solve(std::vector<times> const& all, short_message const& least, wire const& w) {
     network_profile::link link{.latency = least.latency};
-    link.burst = w.moves_bytes ? burst(all, least, w.lasting) : 0;
+    link.burst = w.moves_bytes && w.lasting != 0 ? burst(all, least, w.lasting) : 0;
     std::int64_t const gap = least.gap;
     bool const lends = !w.moves_bytes && sees_loans(all, least);
     for (times const& t : all) {
@@ -268,7 +272,7 @@ class world_meter {
     return std::max<std::int64_t>(t[0] - shift, 0);
   }
 
-  /// The median of several runs' times (of two the lesser), after some that warm up.
+  /// The lower quartile of several runs' times, after some that warm up.
   std::int64_t time(probe const& what, std::span<float> memory, int turns, int warming) {
     allreduce run{world_, what, sum<float>{}};
     for (int i = 0; i < warming; ++i) {
