@@ -18,7 +18,7 @@ namespace tutti {
 /// How a world is measured.
 struct measuring {
   /// How long it may take, about; half of it for messages between hosts if there are both kinds. Where
-  /// messages are slow it takes longer: 64 KiB are measured in any case.
+  /// messages are slow it takes longer: some tens of messages of 64 KiB are measured in any case.
   duration budget = std::chrono::milliseconds(20);
 };
 
@@ -27,8 +27,8 @@ struct measuring {
 /// For each of some sizes: all ranks send to the next and receive from the one before, storing and combining
 /// (sums of float), elsewhere and over what they send; they lend each other what is to be combined and get it back;
 /// and one message goes round. Where it takes longer to send and receive than only to send, processors move the bytes
-/// (memory; TCP within a host), and sending and receiving add up; where it does not, a wire does. The median of several
-/// times counts, of the slowest rank.
+/// (memory; TCP within a host), and sending and receiving add up; where it does not, a wire does. The lower quartile of
+/// several times counts, of the slowest rank.
 template <class Communicator>
 class world_meter {
  public:
