@@ -22,9 +22,10 @@ namespace {
 struct loggp_network {
   loggp nic;
   picoseconds per_byte;
+  std::int64_t burst = 0;
   [[nodiscard]] message_time message(rank_type, rank_type, std::size_t bytes, tutti::custody) const {
     auto const wire = std::max(nic.gap, nic.per_byte * static_cast<std::int64_t>(bytes));
-    return {nic.overhead.count(), nic.overhead.count(), nic.latency.count(), wire.count(), nic.overhead.count()};
+    return {nic.overhead.count(), nic.overhead.count(), nic.latency.count(), wire.count(), nic.overhead.count(), burst};
   }
   [[nodiscard]] std::int64_t combine(rank_type, rank_type, std::size_t bytes, tutti::custody) const {
     return (per_byte * static_cast<std::int64_t>(bytes)).count();
@@ -93,6 +94,34 @@ BOOST_AUTO_TEST_CASE(the_model_tells_what_the_simulator_tells) {
       }
     }
   }
+}
+
+// A link that saves up a burst is never slower for it, and never faster than what it carries; what is used by turns,
+// and fits into the burst, takes no time on the wire.
+BOOST_AUTO_TEST_CASE(bursts_pass_at_once_and_are_paid_back) {
+  constexpr std::size_t bytes = 64 << 10;
+  std::int64_t const wire = slow.per_byte.count() * static_cast<std::int64_t>(bytes);
+  auto const time = [](auto topology, rank_type n, std::int64_t burst) {
+    return timed_schedule(topology, op::allreduce{}, n).time(loggp_network{slow, picoseconds(0), burst}, bytes);
+  };
+  for (rank_type const n : some_sizes) {
+    auto const law = [&]<class T>(T topology, std::int64_t carried) {
+      std::int64_t last = time(topology, n, 0);
+      for (std::int64_t const burst : {wire / 8, wire / 2, wire, 100 * wire}) {
+        std::int64_t const now = time(topology, n, burst);
+        BOOST_TEST(now <= last, T::name << ", n " << n << ", a burst of " << burst);
+        BOOST_TEST(now >= carried, T::name << ", n " << n << ", a burst of " << burst);
+        last = now;
+      }
+    };
+    law(chain{}, wire);
+    law(ring{}, 2 * wire / n * (n - 1) * 99 / 100);
+    law(star{}, wire * (n - 1));
+  }
+  auto const one_way = (slow.latency + 2 * slow.overhead).count();
+  BOOST_TEST(time(chain{}, 2, 0) == 2 * (one_way + wire));
+  BOOST_TEST(time(chain{}, 2, wire) == std::max(2 * one_way, wire));
+  BOOST_TEST(time(chain{}, 2, wire / 2) == 2 * one_way + wire);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_measured_predicts_the_simulator_and_picks_its_best) {
