@@ -43,7 +43,8 @@ class gz_file {
   std::size_t read(std::span<std::uint8_t> to) {
     int const got = gzread(file_, to.data(), static_cast<unsigned>(to.size()));
     int code = Z_OK;
-    std::string_view const text = gzerror(file_, &code);
+    std::string_view text = gzerror(file_, &code);
+    text.remove_prefix(text.starts_with(path_ + ": ") ? path_.size() + 2 : 0);  // `fail` names the file
     if (code == Z_BUF_ERROR) {
       fail("is truncated: its gzip stream ends too early");
     }
