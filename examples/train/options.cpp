@@ -10,8 +10,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstdlib>
+#include <iterator>
 
 namespace {
 
@@ -65,6 +68,22 @@ void check_combinations(options const& o) {
                                "goes with --compress none: what a dead rank still owed would be lost");
   }
   synchronous_only(!o.trace.empty() && o.strategy.name == "parameter_server", "--trace");
+}
+
+/// Of all options, a line each, those that say what is to be computed: files may be elsewhere on another host.
+std::string lines_in_common(std::string const& all) {
+  constexpr std::string_view own[] = {
+      "ranks=", "data=", "threads-per-rank=", "checkpoint=", "plot=", "report=", "metrics="};
+  std::string kept;
+  for (std::size_t at = 0; at < all.size();) {
+    std::size_t const end = std::min(all.find('\n', at), all.size());
+    std::string_view const line = std::string_view(all).substr(at, end - at);
+    if (std::none_of(std::begin(own), std::end(own), [&](auto name) { return line.starts_with(name); })) {
+      kept.append(line).append("\n");
+    }
+    at = end + 1;
+  }
+  return kept;
 }
 
 }  // namespace
@@ -167,5 +186,6 @@ options read_options(int argc, char** argv) {
     std::exit(app.exit(e) == 0 ? EXIT_SUCCESS : 2);
   }
   o.ranks_given = ranks->count() != 0;
+  o.in_common = lines_in_common(app.config_to_str(true, false));
   return o;
 }

@@ -47,6 +47,7 @@ struct options {
   strategy_choice strategy;
   struct averaging averaging;
   tutti::nn::settings settings;
+  std::string in_common;  ///< what all ranks must have been asked for alike, a line for each option
 };
 
 /// Reads the command line. Exits the program after --help, and with a message after a mistake.

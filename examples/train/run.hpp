@@ -3,6 +3,7 @@
 
 #include "fate.hpp"
 #include "parameter_server.hpp"
+#include "same_options.hpp"
 #include "saving.hpp"
 #include "session.hpp"
 #include "strategies.hpp"
@@ -166,6 +167,7 @@ outcomes train_in_launched_world(job const& work) {
     throw std::runtime_error("--ranks says " + std::to_string(work.asked.ranks) + ", but the launcher started " +
                              std::to_string(world.size()) + "; leave the option out under a launcher");
   }
+  expect_same_options(world, work.asked.in_common);
   train_as_member(world, work);
   return {};
 }

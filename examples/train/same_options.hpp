@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/bootstrap/member.hpp>
+#include <tutti/collective/group_rendezvous.hpp>
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Ranks that a launcher started each have a command line of their own. If they ask for different trainings, what
+/// they compute together is neither. Collective; `mine` is a line for each option.
+/// @throws std::runtime_error on all ranks that names two of them and the first line that differs
+template <class Communicator>
+void expect_same_options(Communicator& world, std::string const& mine) {
+  std::vector<tutti::rank_type> everybody(world.size());
+  for (tutti::rank_type r = 0; r != world.size(); ++r) {
+    everybody[r] = r;
+  }
+  auto const all = tutti::group_rendezvous(world, everybody, world.rank()).exchange(mine);
+  for (tutti::rank_type r = 1; r != world.size(); ++r) {
+    if (all[r] == all[0]) {
+      continue;
+    }
+    std::size_t line = 0;  // where the first one that differs begins
+    for (std::size_t i = 0; i < all[0].size() && i < all[r].size() && all[0][i] == all[r][i]; ++i) {
+      line = all[0][i] == '\n' ? i + 1 : line;
+    }
+    auto const option = [&](tutti::rank_type rank) {
+      std::string_view const text = std::string_view(all[rank]).substr(line);
+      return std::string(text.substr(0, text.find('\n')));
+    };
+    throw std::runtime_error(tutti::describe(r, world.members()[r]) + " was started with " + option(r) + ", " +
+                             tutti::describe(0, world.members()[0]) + " with " + option(0) +
+                             ": start all ranks with the same options");
+  }
+}
