@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace {
@@ -53,6 +54,23 @@ BOOST_AUTO_TEST_CASE(the_next_piece_carries_the_credits_of_all_lanes) {
       BOOST_TEST(f.credits[lane] == (!first ? 0U : lane == 3 ? 320U : lane == 5 ? 512U : 0U));
     }
     BOOST_TEST((read_some(w.far.get(), w.data).state == io::done));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(messages_of_any_length_come_out_behind_their_frame_and_before_zeros) {
+  wire w;
+  std::array<std::byte, 4096> sent{};
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    sent[i] = static_cast<std::byte>(i % 251 + 1);
+  }
+  for (std::size_t const bytes : {1U, 64U, 1856U, 1857U, 4096U}) {  // up to 1856 it goes from one place
+    BOOST_TEST(w.out.offer(w.near.get(), {1, 0}, std::span(sent).first(bytes), 1, {}).bytes == bytes);
+    BOOST_TEST(w.read().part == bytes);
+    std::array<std::byte, sent.size()> came{};
+    std::size_t const padded = bytes + net::padding(bytes);
+    BOOST_TEST((read_some(w.far.get(), std::span(came).first(padded)).state == io::done));
+    BOOST_TEST(std::equal(came.begin(), came.begin() + bytes, sent.begin()));
+    BOOST_TEST(std::all_of(came.begin() + bytes, came.begin() + padded, [](std::byte b) { return b == std::byte{}; }));
   }
 }
 
