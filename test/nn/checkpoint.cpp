@@ -6,6 +6,13 @@
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/layer/dropout.hpp>
 #include <tutti/nn/model.hpp>
+#include <tutti/nn/strategy/any_strategy.hpp>
+#include <tutti/nn/strategy/compressed.hpp>
+#include <tutti/nn/strategy/federated.hpp>
+#include <tutti/nn/strategy/gathered.hpp>
+#include <tutti/nn/strategy/gossip.hpp>
+#include <tutti/nn/strategy/local_sgd.hpp>
+#include <tutti/nn/strategy/quantised.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
@@ -95,7 +102,8 @@ struct interrupted {};
 /// Ends a training behind so many steps of this run, without a word.
 struct breaker {
   std::size_t left;
-  void step(nn::step_result const&, nn::replica const&) {
+  void step(nn::step_result const&, nn::replica const&) const {}
+  void stepped(nn::replica const&) {
     if (left-- == 1) {
       throw interrupted();
     }
@@ -115,21 +123,59 @@ struct run {
   friend bool operator==(run const& a, run const& b) { return a.numbers == b.numbers; }
 };
 
+enum class how { synchronous, local_sgd, federated, gossip, late_gossip, top_k, threshold, int8 };
+
+/// Calls f with a strategy of that kind.
+template <class Communicator, class F>
+void with(how kind, Communicator& world, F f) {
+  auto const fewer_bytes = [&](auto sum) { f(nn::compressed(world, std::move(sum), nn::replica::attached)); };
+  switch (kind) {
+    case how::synchronous:
+      f(nn::synchronous(world, tutti::ring{}));
+      return;
+    case how::local_sgd:
+      f(nn::local_sgd(world, tutti::ring{}, 4));
+      return;
+    case how::federated:
+      f(nn::federated(world, tutti::ring{}, {3, 0.5, 1}));
+      return;
+    case how::gossip:
+    case how::late_gossip:
+      f(nn::gossip(world, tutti::ring{}, kind == how::gossip ? nn::neighbours::exponential : nn::neighbours::ring,
+                   kind == how::gossip ? 0 : 2));
+      return;
+    case how::top_k:
+      fewer_bytes(nn::gathered(world, nn::top_k(0.05, 7), nn::feedback(0.9F)));
+      return;
+    case how::threshold:
+      fewer_bytes(nn::gathered(world, nn::threshold(0.01F), nn::feedback()));
+      return;
+    case how::int8:
+      fewer_bytes(nn::quantised(world));
+      return;
+  }
+}
+
 run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_t stop_after = never,
-          nn::settings const& s = asked()) {
+          nn::settings const& s = asked(), how kind = how::synchronous) {
   auto results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
     run result;
     auto model = replica(world.rank(), world.size(), s);
     nn::history seen;
-    nn::synchronous strategy(world, tutti::ring{});
     try {
-      nn::checkpointer saver(world, model, seen, print_of(s), keep);
-      result.notes = saver.notes();
-      result.first_step = seen.steps.size();
-      breaker stop{stop_after};
-      nn::train(model, strategy, seen, saver, stop);
-      result.failure = saver.problem();
+      with(kind, world, [&](auto chosen) {
+        nn::any_strategy strategy(chosen);
+        nn::checkpointer saver(world, model, strategy, seen, print_of(s), keep);
+        result.notes = saver.notes();
+        result.first_step = model.plan().steps_before(model.place().epoch) + model.place().batch;
+        breaker stop{stop_after};
+        nn::train(model, strategy, seen, saver, stop);
+        result.failure = saver.problem();
+      });
     } catch (interrupted const&) {
+      return result;
+    } catch (tutti::error const& e) {  // of a rank that was waiting for one that was interrupted
+      result.failure = e.what();
       return result;
     } catch (nn::checkpoint_error const& e) {
       result.failure = e.what();
@@ -148,10 +194,12 @@ run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_
       note(w);
     }
     for (auto const& one : seen.steps) {
-      note(one.epoch);
-      note(one.batch);
-      note(one.loss);
-      note(one.accuracy);
+      if (world.rank() == 0) {  // the others have seen their own since they were resumed
+        note(one.epoch);
+        note(one.batch);
+        note(one.loss);
+        note(one.accuracy);
+      }
     }
     for (auto const& one : seen.epochs) {
       note(one.test_loss);
@@ -170,9 +218,9 @@ run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_
   return all;
 }
 
-run train_anew(tutti::rank_type ranks) {
+run train_anew(tutti::rank_type ranks, how kind = how::synchronous) {
   scratch const folder;
-  auto const result = train(ranks, {folder.path(), batches});
+  auto const result = train(ranks, {folder.path(), batches}, never, asked(), kind);
   BOOST_REQUIRE(result.failure.empty());
   BOOST_REQUIRE(!result.numbers.empty());
   return result;
@@ -234,6 +282,50 @@ BOOST_AUTO_TEST_CASE(a_training_that_stops_anywhere_goes_on_as_if_it_had_not) {
       }
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_with_weights_or_debts_of_their_own_go_on_as_if_they_had_not_stopped) {
+  for (how const kind :
+       {how::local_sgd, how::federated, how::gossip, how::late_gossip, how::top_k, how::threshold, how::int8}) {
+    auto const whole = train_anew(3, kind);
+    for (std::size_t const every : {1U, 0U}) {
+      for (std::size_t const stop : {6U, 8U, 11U}) {
+        scratch const folder;
+        nn::checkpoint_options keep{folder.path(), every, 2, false, false};
+        (void)train(3, keep, stop, asked(), kind);
+        keep.resume = true;
+        auto const rest = train(3, keep, never, asked(), kind);
+        BOOST_TEST(rest.failure.empty(), rest.failure);
+        // Ranks are interrupted where they are, some steps apart: the last checkpoints may have come to nothing.
+        BOOST_TEST(rest.first_step <= stop);
+        BOOST_TEST((stop != 11 || rest.first_step >= 5));
+        // What has arrived in time is another from run to run.
+        BOOST_TEST((kind == how::late_gossip || rest == whole), static_cast<int>(kind)
+                                                                    << " every " << every << " stopped after " << stop);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(parts_of_ranks_own_have_to_be_all_there_and_theirs) {
+  scratch const folder;
+  nn::checkpoint_options keep{folder.path(), 2, 3, false, false};
+  (void)train(3, keep, 9, asked(), how::local_sgd);
+  keep.resume = true;
+  auto const refused = train(2, keep, never, asked(), how::local_sgd);
+  BOOST_TEST(contains(refused.failure, "each of 3 ranks remembers by itself: start as many, not 2"), refused.failure);
+  auto const other = train(3, keep, never, asked(), how::int8);
+  BOOST_TEST(contains(other.failure, "is of another strategy"), other.failure);
+
+  fs::remove(file_of(folder.path(), 8, ".1-of-3"));
+  fs::copy_file(file_of(folder.path(), 4, ".2-of-3"), file_of(folder.path(), 6, ".2-of-3"),
+                fs::copy_options::overwrite_existing);
+  auto const rest = train(3, keep, never, asked(), how::local_sgd);
+  BOOST_TEST(rest.first_step == 4U);
+  BOOST_REQUIRE(rest.notes.size() == 2U);
+  BOOST_TEST(contains(rest.notes[0], ".1-of-3 cannot be opened"), rest.notes[0]);
+  BOOST_TEST(contains(rest.notes[1], ".2-of-3 does not belong to"), rest.notes[1]);
+  BOOST_TEST((rest == train_anew(3, how::local_sgd)));
 }
 
 BOOST_AUTO_TEST_CASE(another_number_of_ranks_goes_on_from_the_same_weights) {
@@ -389,7 +481,7 @@ BOOST_AUTO_TEST_CASE(a_later_version_is_not_taken_for_damage) {
   auto const latest = file_of(folder.path(), 3);
   std::fstream file(latest, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(8);
-  file.put(2);
+  file.put(3);
   file.close();
   auto const refused = train(1, {folder.path(), 1, 2, false, true});
   BOOST_TEST(contains(refused.failure, "later version"), refused.failure);

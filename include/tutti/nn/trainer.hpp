@@ -23,7 +23,8 @@
 namespace tutti::nn {
 
 /// Watches a training. `step` is called after every step in which this rank took part with images, or whose loss
-/// is that of all ranks; `epoch` after every test.
+/// is that of all ranks; `epoch` after every test. One that has `stepped(model)` is also told, on every rank, after
+/// every step of all, whoever took part: there all ranks can do something together.
 template <class O>
 concept observer = requires(O& o, step_result const& step, epoch_result const& epoch, replica const& model) {
   o.step(step, model);
@@ -65,6 +66,16 @@ template <class Strategy>
   return result;
 }
 
+template <class Observer>
+void tell_of_step(Observer& to, step_result const& step, replica const& model, bool scored) {
+  if (scored) {
+    to.step(step, model);
+  }
+  if constexpr (requires { to.stepped(model); }) {
+    to.stepped(model);
+  }
+}
+
 /// Passes on what is complete, and knows how long the strategy took to hear it.
 template <class Strategy>
 struct timed_listener {
@@ -88,11 +99,13 @@ struct timed_listener {
 /// does with gradients while others are computed is counted as communication, not as computing, as is all of the
 /// step but the update.
 ///
+/// Replicas that have begun keep their weights; others begin with those of rank 0.
+///
 /// Where replicas differ between steps, each epoch's test is that of the weights that the strategy unites them
 /// to, which does not touch the training itself: ranks go on with their own. After the last epoch they do not.
 ///
-/// Cost: one `share` of the weights, what the strategy does in each step, one `unite` and one small `sum` per epoch
-/// for the test and the times; where layers keep statistics, one more per epoch for those, and two per
+/// Cost: one `share` of the weights at the beginning, what the strategy does in each step, one `unite` and one small
+/// `sum` per epoch for the test and the times; where layers keep statistics, one more per epoch for those, and two per
 /// such layer and step where they are of all ranks. No allocation within a step but what observers do.
 /// @pre synchronised statistics only where replicas stay equal
 /// @throws diverged when the loss is not finite; what the strategy throws
@@ -108,7 +121,9 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
   expects(ranks.equal() || !asked.synchronised_statistics,
           "train: statistics of all ranks mean something only where all ranks have the same weights; choose a "
           "synchronous strategy, or statistics of each rank");
-  ranks.share(model.parameters());
+  if (model.place() == training_place{}) {
+    ranks.share(model.parameters());
+  }
   if (asked.synchronised_statistics) {
     model.synchronise(rank_sum<float>(ranks));
   }
@@ -140,17 +155,18 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
       figures.add_compute(detail::seconds((ready - since) - listener.spent));
       figures.add_update(detail::seconds(turn.spent()));
       figures.set_exchange(b, detail::seconds(listener.spent + (done - ready) - turn.spent()));
-      if (own != 0 || whose == score_of::all_ranks) {
-        auto const batch = model.seen();
+      auto const batch = model.seen();
+      bool const scored = own != 0 || whose == score_of::all_ranks;
+      if (scored) {
         if (whose == score_of::all_ranks) {
           detail::expect_finite(batch.loss, "step", now.step);
         }
         images += own;
         loss += own == 0 ? 0.0 : double{batch.loss} * static_cast<double>(own);
-        [[maybe_unused]] step_result const result{
-            epoch, b, model.batch_size(b), batch.loss, batch.correct, detail::seconds(done - begin), rate};
-        (observers.step(result, std::as_const(model)), ...);
       }
+      [[maybe_unused]] step_result const result{
+          epoch, b, model.batch_size(b), batch.loss, batch.correct, detail::seconds(done - begin), rate, 0, 0};
+      (detail::tell_of_step(observers, result, std::as_const(model), scored), ...);
       since = steady_now();
     }
     if (auto const seen = model.statistics(); !seen.empty()) {
@@ -178,10 +194,10 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
         detail::seconds(tested - begin),
         figures.split(),
         double{figures.loss()} / static_cast<double>(std::max<std::size_t>(figures.images(), 1))};
-    (observers.epoch(result), ...);
     if (epoch + 1 != asked.epochs) {
       ranks.resume(model.parameters());
     }
+    (observers.epoch(result), ...);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <tutti/nn/checkpoint/state.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/metrics.hpp>
+#include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/topology/doubling.hpp>
 
 #include <algorithm>
@@ -34,24 +35,33 @@ enum class checkpoint_start { beginning, going_on };
 /// weights, losses and test results of one that never stopped, bit for bit. By another number of ranks it has them
 /// up to the rounding of sums, and what layers remember is replaced by the mean over the ranks.
 ///
-/// Cost of a checkpoint: a write of twice the parameters and a wait for the disk, on rank 0 or divided among all;
-/// one small gather if it is sharded or layers keep statistics.
+/// Where ranks have weights of their own, or their strategy remembers something, each writes its part, whatever the
+/// options say, and only as many ranks go on. What such a strategy has under way is waited for. The law holds
+/// if the strategy would have done the same twice: of one that takes what has arrived in time, up to what that is.
+///
+/// Cost of a checkpoint: a write of twice the parameters and a wait for the disk, on rank 0 or divided among all, or by
+/// each rank, with what its strategy remembers; one small gather if there are parts or layers keep statistics. Of
+/// resuming from parts of ranks' own: rank 0 reads all of them, to see that they are good, and each rank its own.
 template <group Communicator>
 class checkpointer {
  public:
-  /// Collective. With `resume` the model, and what was seen, become what they were.
+  /// Collective. With `resume` the model, its strategy, and what was seen, become what they were.
+  /// @pre the strategy outlives this, and has made no step
   /// @throws checkpoint_error, on all ranks: the folder cannot be used, its checkpoints are all damaged or of
   ///         another training, or it has some and is not to be resumed from
-  checkpointer(Communicator& world, replica& model, history& seen, fingerprint training, checkpoint_options asked,
-               checkpoint_start how = checkpoint_start::beginning)
+  template <strategy Strategy>
+  checkpointer(Communicator& world, replica& model, Strategy& ranks, history& seen, fingerprint training,
+               checkpoint_options asked, checkpoint_start how = checkpoint_start::beginning)
       : world_(world),
         model_(model),
+        strategy_(ranks),
         seen_(seen),
         asked_(std::move(asked)),
-        wanted_(expected_of(model, std::move(training))),
+        in_parts_(asked_.sharded || ranks.remembers() != rank_memory::none),
+        wanted_(expected_of(model, std::move(training), ranks.remembers())),
         collect_(world, doubling{}) {
     std::string failure;
-    training_state last;
+    checkpoint_folder::loaded last;
     bool resumed = false;
     if (world_.rank() == 0) {
       try {
@@ -64,18 +74,20 @@ class checkpointer {
     if (!failure.empty()) {
       throw checkpoint_error(failure);
     }
-    if (world_.rank() != 0 && asked_.sharded) {
-      folder_.emplace(asked_.folder, asked_.keep);
-    }
-    std::array<std::uint64_t, 1> found{resumed ? 1U : 0U};
+    std::array<std::uint64_t, 2> found{resumed ? 1U : 0U, last.step};
     tutti::broadcast{world_, doubling{}}(found, 0);
     if (found[0] != 0) {
-      share(world_, last, 0);
-      restore(last, model_);
-      if (!decode(last.history, seen_)) {
+      share(world_, last.state, 0);
+      if (!decode(last.state.history, seen_)) {
         throw checkpoint_error("the history in " + asked_.folder.string() + " makes no sense");
       }
-      from_ = resumed_from{last.place, last.ranks};
+      from_ = resumed_from{last.state.place, last.state.ranks};
+      if (wanted_.memory != rank_memory::replica) {
+        restore(last.state, model_);
+      }
+    }
+    if (in_parts_) {
+      take_part(found[0] != 0, found[1], std::move(last.parts));
     }
   }
   checkpointer(checkpointer const&) = delete;
@@ -88,7 +100,8 @@ class checkpointer {
   /// On rank 0: why the last checkpoint could not be written; empty if it was.
   [[nodiscard]] std::string const& problem() const noexcept { return problem_; }
 
-  void step(step_result const&, replica const&) {
+  void step(step_result const&, replica const&) const noexcept {}
+  void stepped(replica const&) {
     if (asked_.every != 0 && step_number() % asked_.every == 0) {
       save();
     }
@@ -102,7 +115,7 @@ class checkpointer {
   /// Collective. Writes a checkpoint of now.
   void save() {
     try {
-      if (asked_.sharded) {
+      if (in_parts_) {
         save_shards();
       } else {
         save_all();
@@ -117,21 +130,26 @@ class checkpointer {
   struct receipt {
     file_identity file;
     std::array<char, 240> problem{};  // empty: there is none
+
+    void say(checkpoint_error const& e) {
+      std::string const why = e.what();
+      std::ranges::copy(why.substr(0, problem.size() - 1), problem.begin());
+    }
   };
 
   [[nodiscard]] std::uint64_t step_number() const {
     return model_.plan().steps_before(model_.place().epoch) + model_.place().batch;
   }
 
-  bool open(training_state& last, checkpoint_start how) {
+  bool open(checkpoint_folder::loaded& last, checkpoint_start how) {
     folder_.emplace(asked_.folder, asked_.keep);
     if (how == checkpoint_start::going_on) {
       return false;
     }
     if (asked_.resume) {
       if (auto found = folder_->load_last_good(wanted_)) {
-        last = std::move(found->state);
-        notes_ = std::move(found->notes);
+        last = std::move(*found);
+        notes_ = std::move(last.notes);
         return true;
       }
     } else if (auto const steps = folder_->steps(); !steps.empty()) {
@@ -139,6 +157,55 @@ class checkpointer {
                              std::to_string(steps.front()) + " steps: resume it (--resume), or choose another folder");
     }
     return false;
+  }
+
+  /// Opens the folder on this rank, and makes it what its part says.
+  /// @throws checkpoint_error, on all ranks, if any cannot
+  void take_part(bool resumes, std::uint64_t step, std::vector<file_identity> parts) {
+    bool const own = resumes && wanted_.memory != rank_memory::none;
+    if (own) {
+      parts.resize(world_.size());
+      tutti::broadcast{world_, doubling{}}(parts, 0);
+    }
+    receipt mine;
+    try {
+      if (world_.rank() != 0) {
+        folder_.emplace(asked_.folder, asked_.keep);
+      }
+      if (own) {
+        restore_own(folder_->read_shard(step, world_.rank(), world_.size(), parts[world_.rank()], wanted_));
+      }
+    } catch (checkpoint_error const& e) {
+      mine.say(e);
+    }
+    std::string failure;
+    for (auto const& one : at_rank_0(mine)) {
+      failure = failure.empty() ? one.problem.data() : failure;
+    }
+    share(world_, failure, 0);
+    if (!failure.empty()) {
+      throw checkpoint_error(failure);
+    }
+  }
+
+  void restore_own(training_part const& part) {
+    unpacker from(part.strategy);
+    if (!strategy_.load(from, wanted_.parameters) || !from.done()) {
+      throw checkpoint_error("what the strategy of rank " + std::to_string(world_.rank()) + " remembers in " +
+                             asked_.folder.string() + " makes no sense");
+    }
+    if (wanted_.memory == rank_memory::replica) {
+      std::ranges::copy(part.parameters, model_.parameters().begin());
+      std::ranges::copy(part.optimizer, model_.optimizer_state().begin());
+      std::ranges::copy(part.statistics, model_.statistics().begin());
+      model_.place(from_->place);
+    }
+  }
+
+  [[nodiscard]] std::vector<receipt> at_rank_0(receipt const& mine) {
+    std::vector<receipt> all(world_.rank() == 0 ? world_.size() : 0);
+    collect_(std::span(&mine, 1), all, 0);
+    return all;
   }
 
   void save_all() {
@@ -160,16 +227,18 @@ class checkpointer {
   }
 
   void save_shards() {
+    packer own;
+    strategy_.save(own);
+    std::string const remembered = own.take();
     receipt mine;
     try {
-      mine.file = folder_->write_shard(step_number(), world_.rank(), world_.size(), model_.parameters(),
-                                       model_.optimizer_state(), model_.statistics());
+      mine.file = folder_->write_shard(step_number(), world_.rank(), world_.size(),
+                                       {model_.parameters(), model_.optimizer_state(), model_.statistics(), remembered},
+                                       wanted_.memory);
     } catch (checkpoint_error const& e) {
-      std::string const why = e.what();
-      std::ranges::copy(why.substr(0, mine.problem.size() - 1), mine.problem.begin());
+      mine.say(e);
     }
-    std::vector<receipt> all(world_.rank() == 0 ? world_.size() : 0);
-    collect_(std::span(&mine, 1), all, 0);  // all parts are on the disk before it ends on rank 0
+    auto const all = at_rank_0(mine);  // all parts are on the disk before that ends on rank 0
     if (world_.rank() == 0) {
       std::vector<file_identity> shards;
       for (auto const& one : all) {
@@ -178,15 +247,18 @@ class checkpointer {
         }
         shards.push_back(one.file);
       }
-      folder_->write_manifest(step_number(), model_.place(), encode(seen_), shards, wanted_.training.text());
+      folder_->write_manifest(step_number(), model_.place(), encode(seen_), shards, wanted_.training.text(),
+                              wanted_.memory);
       problem_.clear();
     }
   }
 
   Communicator& world_;
   replica& model_;
+  any_strategy strategy_;
   history& seen_;
   checkpoint_options asked_;
+  bool in_parts_;  // each rank writes one
   expected_state wanted_;
   tutti::gather<Communicator, doubling> collect_;
   std::optional<checkpoint_folder> folder_;  // where this rank writes

@@ -46,7 +46,7 @@ class fingerprint {
       add("change at", epoch);
     }
     add("optimizer", name(s.optimizer)).add("momentum", s.momentum).add("weight decay", s.weight_decay);
-    add("trust", s.trust).add("micro-batch", s.micro_batch);
+    add("images", name(s.images)).add("trust", s.trust).add("micro-batch", s.micro_batch);
     add("synchronised statistics", s.synchronised_statistics ? "yes" : "no");
     if (auto const* const moved = std::get_if<crop_and_flip>(&s.augmentation)) {
       add("crop", moved->padding).add("flip", moved->flips ? "yes" : "no");

@@ -30,14 +30,23 @@ struct expected_state {
   std::size_t parameters = 0;
   std::size_t optimizer = 0;
   std::size_t statistics = 0;  ///< of each rank
+  rank_type ranks = 1;
+  rank_memory memory = rank_memory::none;
   batch_plan plan;
   std::size_t epochs = 0;
 };
 
-[[nodiscard]] inline expected_state expected_of(replica& model, fingerprint training) {
+[[nodiscard]] inline expected_state expected_of(replica& model, fingerprint training,
+                                                rank_memory memory = rank_memory::none) {
   training.add("parameters", model.parameters().size());
-  return {std::move(training), model.parameters().size(), model.optimizer_state().size(), model.statistics().size(),
-          model.plan(),        model.asked().epochs};
+  return {std::move(training),
+          model.parameters().size(),
+          model.optimizer_state().size(),
+          model.statistics().size(),
+          model.size(),
+          memory,
+          model.plan(),
+          model.asked().epochs};
 }
 
 /// A folder of checkpoints of one training. `checkpoint-000000001200.tutti` is what it was after 1200 steps, or of
@@ -84,7 +93,7 @@ class checkpoint_folder {
   /// Writes all of a state as one file.
   /// @throws checkpoint_error; then all is as it was before
   void write(std::uint64_t step, state_view const& state, std::string const& training) {
-    auto const place = words_of(state.place, state.ranks);
+    auto const place = words_of(state.place, state.ranks, rank_memory::none);
     section_bytes const parts[] = {{section::fingerprint, as_bytes(training)},
                                    {section::place, std::as_bytes(std::span(place))},
                                    {section::parameters, std::as_bytes(state.parameters)},
@@ -95,24 +104,48 @@ class checkpoint_folder {
     prune();
   }
 
-  /// Writes a rank's part: its block of the parameters and of what the optimizer remembers, and its own statistics.
+  /// Writes a rank's part: of the parameters and of what the optimizer remembers its block, or all if they are its own.
   /// @throws checkpoint_error
-  file_identity write_shard(std::uint64_t step, rank_type rank, rank_type ranks, std::span<float const> parameters,
-                            std::span<float const> optimizer, std::span<float const> statistics) const {
-    auto const block = [&](std::span<float const> all) {
-      return std::as_bytes(all.subspan(block_begin(all.size(), ranks, rank), block_size(all.size(), ranks, rank)));
+  file_identity write_shard(std::uint64_t step, rank_type rank, rank_type ranks, part_view const& part,
+                            rank_memory memory) const {
+    auto const own = [&](std::span<float const> all) {
+      auto const [first, count] = part_of(all.size(), rank, ranks, memory);
+      return std::as_bytes(all.subspan(first, count));
     };
-    section_bytes const parts[] = {{section::parameters, block(parameters)},
-                                   {section::optimizer, block(optimizer)},
-                                   {section::statistics, std::as_bytes(statistics)}};
+    section_bytes const parts[] = {{section::parameters, own(part.parameters)},
+                                   {section::optimizer, own(part.optimizer)},
+                                   {section::statistics, std::as_bytes(part.statistics)},
+                                   {section::strategy, as_bytes(part.strategy)}};
     return write_sections(shard_name(step, rank, ranks), parts);
+  }
+
+  /// Reads the part of one of so many ranks.
+  /// @param belonging what the file that makes a checkpoint of the parts says of this one
+  /// @throws damaged_checkpoint
+  [[nodiscard]] training_part read_shard(std::uint64_t step, rank_type rank, rank_type ranks,
+                                         file_identity const& belonging, expected_state const& wanted) const {
+    section_file const shard(shard_name(step, rank, ranks));
+    if (shard.identity() != belonging) {
+      shard.damaged("does not belong to " + name(step).string());
+    }
+    training_part result;
+    auto const numbers = [&](section id, std::vector<float>& to, std::size_t count) {
+      shard.require_size<float>(id, count);
+      to.resize(count);
+      shard.read(id, std::span(to));
+    };
+    numbers(section::parameters, result.parameters, part_of(wanted.parameters, rank, ranks, wanted.memory).count);
+    numbers(section::optimizer, result.optimizer, part_of(wanted.optimizer, rank, ranks, wanted.memory).count);
+    numbers(section::statistics, result.statistics, wanted.statistics);
+    result.strategy = shard.read_text(section::strategy, belonging.length);
+    return result;
   }
 
   /// Writes what makes one checkpoint of all ranks' parts, which are on the disk.
   /// @throws checkpoint_error; then all is as it was before, but that there are parts that nobody reads
   void write_manifest(std::uint64_t step, training_place const& at, std::string const& history,
-                      std::span<file_identity const> shards, std::string const& training) {
-    auto const place = words_of(at, static_cast<rank_type>(shards.size()));
+                      std::span<file_identity const> shards, std::string const& training, rank_memory memory) {
+    auto const place = words_of(at, static_cast<rank_type>(shards.size()), memory);
     std::vector<std::uint64_t> table;
     for (auto const& one : shards) {
       table.push_back(one.length);
@@ -128,18 +161,23 @@ class checkpoint_folder {
 
   struct loaded {
     training_state state;
-    std::vector<std::string> notes;  ///< what is wrong with later ones, which were set aside
+    std::uint64_t step = 0;
+    std::vector<file_identity> parts;  ///< if each rank wrote one
+    std::vector<std::string> notes;    ///< what is wrong with later ones, which were set aside
   };
 
   /// The latest checkpoint that is good; nothing if there is none at all. Later ones that are damaged are renamed,
-  /// to "...damaged", so that they are not among those that are kept.
-  /// @throws checkpoint_error if all are damaged; if the latest that is not is of another training
+  /// to "...damaged", so that they are not among those that are kept. Where each rank has a replica of its own, the
+  /// state has none of them, but all parts have been read and are good.
+  /// @throws checkpoint_error if all are damaged; if the latest that is not is of another training, or holds what each
+  /// of
+  ///         another number of ranks remembers
   [[nodiscard]] std::optional<loaded> load_last_good(expected_state const& wanted) {
     loaded result;
     std::vector<std::uint64_t> damaged;
     for (std::uint64_t const step : steps()) {
       try {
-        result.state = load(name(step), step, wanted);
+        load(step, wanted, result);
       } catch (damaged_checkpoint const& e) {
         result.notes.emplace_back(e.what());
         damaged.push_back(step);
@@ -200,13 +238,22 @@ class checkpoint_folder {
   static std::span<std::byte const> as_bytes(std::string const& text) {
     return std::as_bytes(std::span(text.data(), text.size()));
   }
-  static std::array<std::uint64_t, 3> words_of(training_place const& at, rank_type ranks) {
-    return {at.epoch, at.batch, ranks};
+  static std::array<std::uint64_t, 4> words_of(training_place const& at, rank_type ranks, rank_memory memory) {
+    return {at.epoch, at.batch, ranks, static_cast<std::uint64_t>(memory)};
   }
 
-  [[nodiscard]] training_state load(std::filesystem::path const& from, std::uint64_t step,
-                                    expected_state const& wanted) const {
-    section_file const file(from);
+  struct block {
+    std::size_t first;
+    std::size_t count;
+  };
+  /// Which of so many numbers are in a rank's part.
+  static block part_of(std::size_t all, rank_type rank, rank_type ranks, rank_memory memory) {
+    return memory == rank_memory::replica ? block{0, all}
+                                          : block{block_begin(all, ranks, rank), block_size(all, ranks, rank)};
+  }
+
+  void load(std::uint64_t step, expected_state const& wanted, loaded& to) const {
+    section_file const file(name(step));
     constexpr std::uint64_t longest_fingerprint = 1U << 20;
     auto const different = wanted.training.differences(file.read_text(section::fingerprint, longest_fingerprint));
     if (!different.empty()) {
@@ -214,7 +261,7 @@ class checkpoint_folder {
                              "; ask for the same, or use another folder");
     }
     training_state result;
-    std::array<std::uint64_t, 3> place{};
+    std::array<std::uint64_t, 4> place{};
     file.read(section::place, std::span<std::uint64_t>(place));
     result.place = {static_cast<std::size_t>(place[0]), static_cast<std::size_t>(place[1])};
     constexpr std::uint64_t most_ranks = 1U << 20;
@@ -224,39 +271,54 @@ class checkpoint_folder {
       file.damaged("is damaged: there is no such place in the training");
     }
     result.ranks = static_cast<rank_type>(place[2]);
+    if (place[3] != static_cast<std::uint64_t>(wanted.memory)) {
+      throw checkpoint_error(file.name() + " is of another strategy; ask for the same, or use another folder");
+    }
+    if (wanted.memory != rank_memory::none && result.ranks != wanted.ranks) {
+      throw checkpoint_error(file.name() + " holds what each of " + std::to_string(result.ranks) +
+                             " ranks remembers by itself: start as many, not " + std::to_string(wanted.ranks));
+    }
     constexpr std::uint64_t gone = 4096;  // so many more ranks may there have been before faults
     result.history =
         file.read_text(section::history, most_history_bytes(wanted.plan.steps(), wanted.epochs, result.ranks + gone));
-    result.parameters.resize(wanted.parameters);
-    result.optimizer.resize(wanted.optimizer);
+    std::vector<file_identity> parts;
     if (file.has(section::shards)) {
-      load_shards(file, step, wanted.statistics, result);
+      parts = parts_named(file, result.ranks);
+      load_shards(step, parts, wanted, result);
     } else {
+      result.parameters.resize(wanted.parameters);
+      result.optimizer.resize(wanted.optimizer);
       file.read(section::parameters, std::span(result.parameters));
       file.read(section::optimizer, std::span(result.optimizer));
       file.require_size<float>(section::statistics, std::uint64_t{wanted.statistics} * result.ranks);
       result.statistics.resize(wanted.statistics * result.ranks);
       file.read(section::statistics, std::span(result.statistics));
     }
-    return result;
+    to.state = std::move(result);
+    to.step = step;
+    to.parts = std::move(parts);
   }
 
-  void load_shards(section_file const& manifest, std::uint64_t step, std::size_t statistics, training_state& to) const {
-    manifest.require_size<std::uint64_t>(section::shards, std::uint64_t{2} * to.ranks);
-    std::vector<std::uint64_t> table(std::size_t{2} * to.ranks);
+  static std::vector<file_identity> parts_named(section_file const& manifest, rank_type ranks) {
+    manifest.require_size<std::uint64_t>(section::shards, std::uint64_t{2} * ranks);
+    std::vector<std::uint64_t> table(std::size_t{2} * ranks);
     manifest.read(section::shards, std::span(table));
-    auto const block = [&](std::vector<float>& all, rank_type r) {
-      return std::span(all).subspan(block_begin(all.size(), to.ranks, r), block_size(all.size(), to.ranks, r));
-    };
+    std::vector<file_identity> parts(ranks);
+    for (std::size_t r = 0; r != ranks; ++r) {
+      parts[r] = {table[2 * r], static_cast<std::uint32_t>(table[2 * r + 1])};
+    }
+    return parts;
+  }
+
+  void load_shards(std::uint64_t step, std::span<file_identity const> parts, expected_state const& wanted,
+                   training_state& to) const {
     for (rank_type r = 0; r != to.ranks; ++r) {
-      section_file const shard(shard_name(step, r, to.ranks));
-      if (shard.identity().length != table[2 * r] || shard.identity().checksum != table[2 * r + 1]) {
-        shard.damaged("does not belong to " + manifest.name());
+      auto const part = read_shard(step, r, to.ranks, parts[r], wanted);
+      if (wanted.memory != rank_memory::replica) {
+        to.parameters.insert(to.parameters.end(), part.parameters.begin(), part.parameters.end());
+        to.optimizer.insert(to.optimizer.end(), part.optimizer.begin(), part.optimizer.end());
+        to.statistics.insert(to.statistics.end(), part.statistics.begin(), part.statistics.end());
       }
-      shard.read(section::parameters, block(to.parameters, r));
-      shard.read(section::optimizer, block(to.optimizer, r));
-      to.statistics.resize(to.statistics.size() + statistics);
-      shard.read(section::statistics, std::span(to.statistics).last(statistics));
     }
   }
 

@@ -30,7 +30,8 @@ enum class section : std::uint32_t {
   optimizer = 4,
   statistics = 5,  ///< what each rank's layers remember, rank after rank
   history = 6,     ///< the steps and epochs so far, for the report
-  shards = 7       ///< which other files hold the rest
+  shards = 7,      ///< which other files hold the rest
+  strategy = 8     ///< what the rank's strategy remembers
 };
 
 /// One part, to be written.
@@ -58,7 +59,7 @@ static_assert(std::endian::native == std::endian::little, "checkpoints hold numb
 /// What a file begins with. The line ends tell a copy that was mistaken for text.
 struct file_head {
   static constexpr std::array<char, 8> ours{'t', 'u', 't', 't', 'i', '\r', '\n', '\x1a'};
-  static constexpr std::uint32_t latest = 1;
+  static constexpr std::uint32_t latest = 2;
   static constexpr std::uint32_t most_sections = 64;
 
   std::array<char, 8> magic = ours;
@@ -129,6 +130,11 @@ class section_file {
     }
     if (head.version > detail::file_head::latest) {
       throw checkpoint_error(name_ + " was written by a later version of this program (format " +
+                             std::to_string(head.version) + ", this one knows " +
+                             std::to_string(detail::file_head::latest) + "): use that one, or another folder");
+    }
+    if (head.version != 0 && head.version < detail::file_head::latest) {
+      throw checkpoint_error(name_ + " was written by an earlier version of this program (format " +
                              std::to_string(head.version) + ", this one knows " +
                              std::to_string(detail::file_head::latest) + "): use that one, or another folder");
     }

@@ -23,6 +23,8 @@ namespace tutti::nn {
     real(double{one.accuracy});
     real(one.seconds);
     real(double{one.rate});
+    real(one.sent);
+    real(one.received);
   }
   p.number(seen.epochs.size());
   for (auto const& one : seen.epochs) {
@@ -66,6 +68,8 @@ namespace tutti::nn {
     one.accuracy = static_cast<float>(real());
     one.seconds = real();
     one.rate = static_cast<float>(real());
+    one.sent = real();
+    one.received = real();
     to.steps.push_back(one);
   }
   for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {

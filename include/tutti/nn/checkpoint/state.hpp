@@ -4,6 +4,7 @@
 #include <tutti/core/expects.hpp>
 #include <tutti/core/types.hpp>
 #include <tutti/nn/replica.hpp>
+#include <tutti/nn/strategy/memory.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,6 +22,21 @@ struct training_state {
   std::vector<float> optimizer;   ///< what it remembers, the same on all ranks
   std::vector<float> statistics;  ///< what each rank's layers remember, rank after rank
   std::string history;            ///< the steps and epochs so far, encoded
+};
+
+/// What one rank writes where each writes its part.
+struct part_view {
+  std::span<float const> parameters;
+  std::span<float const> optimizer;
+  std::span<float const> statistics;
+  std::string const& strategy;
+};
+/// The same, read.
+struct training_part {
+  std::vector<float> parameters;
+  std::vector<float> optimizer;
+  std::vector<float> statistics;
+  std::string strategy;  ///< what the rank's strategy remembers
 };
 
 /// Where a resumed training goes on.

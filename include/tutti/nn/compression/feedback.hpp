@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/strategy/memory.hpp>
+
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -45,6 +47,14 @@ class feedback {
     if (momentum_ != 0) {
       velocity_[i] = 0;
     }
+  }
+
+  void save(packer& to) const {
+    pack_if_any(to, owed_);
+    pack_if_any(to, velocity_);
+  }
+  [[nodiscard]] bool load(unpacker& from, std::size_t gradients) {
+    return unpack_if_any(from, owed_, gradients) && unpack_if_any(from, velocity_, gradients);
   }
 
   [[nodiscard]] std::span<float const> owed() const noexcept { return owed_; }

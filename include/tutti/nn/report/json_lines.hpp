@@ -37,6 +37,8 @@ class json_lines {
            {"loss", done.loss},
            {"accuracy", done.accuracy},
            {"rate", done.rate},
+           {"sent_bytes", done.sent},
+           {"received_bytes", done.received},
            {"seconds", done.seconds}});
   }
 

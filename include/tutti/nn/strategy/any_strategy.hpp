@@ -34,6 +34,9 @@ class any_strategy {
   }
   void unite(std::span<float> parameters) { held_->unite(parameters); }
   void resume(std::span<float> parameters) { held_->resume(parameters); }
+  [[nodiscard]] rank_memory remembers() const { return held_->remembers(); }
+  void save(packer& to) { held_->save(to); }
+  [[nodiscard]] bool load(unpacker& from, std::size_t weights) { return held_->load(from, weights); }
 
  private:
   struct any_turn {
@@ -77,6 +80,9 @@ class any_strategy {
     virtual score_of step(any_turn&) = 0;
     virtual void unite(std::span<float>) = 0;
     virtual void resume(std::span<float>) = 0;
+    [[nodiscard]] virtual rank_memory remembers() const = 0;
+    virtual void save(packer&) = 0;
+    [[nodiscard]] virtual bool load(unpacker&, std::size_t) = 0;
   };
   template <class Strategy>
   struct holding final : holder {
@@ -99,6 +105,9 @@ class any_strategy {
     score_of step(any_turn& now) override { return inner.step(now); }
     void unite(std::span<float> parameters) override { inner.unite(parameters); }
     void resume(std::span<float> parameters) override { inner.resume(parameters); }
+    [[nodiscard]] rank_memory remembers() const override { return inner.remembers(); }
+    void save(packer& to) override { inner.save(to); }
+    [[nodiscard]] bool load(unpacker& from, std::size_t weights) override { return inner.load(from, weights); }
     Strategy& inner;
   };
 

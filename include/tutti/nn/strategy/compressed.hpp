@@ -10,15 +10,21 @@
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/direct.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <utility>
 
 namespace tutti::nn {
 
-/// Sums gradients with loss, and with the same bits on all ranks.
+/// Sums gradients with loss, and with the same bits on all ranks; remembers what it has not sent.
 template <class E>
-concept lossy_sum = requires(E& e, std::span<float> gradients) { e.sum(gradients); };
+concept lossy_sum =
+    requires(E& e, E const& c, std::span<float> gradients, packer& to, unpacker& from, std::size_t count) {
+      e.sum(gradients);
+      c.save(to);
+      { e.load(from, count) } -> std::same_as<bool>;
+    };
 
 /// Synchronous training whose gradients travel in fewer bytes: as `Sum` says, gathered or quantised. Nothing
 /// starts before all gradients are complete. What is attached to a message is summed as it is, in float.
@@ -54,6 +60,10 @@ class compressed : public steps_by_sums<compressed<Communicator, Sum>> {
     exact_(message_.last(attached_));
     sum_.sum(message_.first(message_.size() - attached_));
   }
+
+  [[nodiscard]] static constexpr rank_memory remembers() noexcept { return rank_memory::strategy; }
+  void save(packer& to) const { sum_.save(to); }
+  [[nodiscard]] bool load(unpacker& from, std::size_t weights) { return sum_.load(from, weights); }
 
  private:
   Communicator& world_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/core/types.hpp>
+#include <tutti/nn/strategy/memory.hpp>
 #include <tutti/reduction/binned.hpp>
 
 #include <concepts>
@@ -60,8 +61,14 @@ static_assert(turn<some_turn>);
 ///
 /// `equal()`: the weights of all ranks are the same bits after every step, so `unite` and `resume` do nothing,
 /// all ranks take part in every step, and each step's score is that of all ranks.
+///
+/// For checkpoints: `remembers()` says what is each rank's own. `save` writes what this rank's strategy remembers
+/// between steps; all ranks call it after the same step, and it may wait for what is under way. `load` makes a strategy
+/// that has made no step yet remember it again, of a model of so many weights, on the same rank of as many; false if
+/// these are the bytes of something else.
 template <class S>
-concept strategy = requires(S& s, S const& c, std::span<float> numbers, std::size_t first, detail::some_turn& now) {
+concept strategy = requires(S& s, S const& c, std::span<float> numbers, std::size_t first, detail::some_turn& now,
+                            packer& to, unpacker& from) {
   { c.rank() } -> std::same_as<rank_type>;
   { c.size() } -> std::same_as<rank_type>;
   { c.equal() } -> std::same_as<bool>;
@@ -73,6 +80,9 @@ concept strategy = requires(S& s, S const& c, std::span<float> numbers, std::siz
   { s.step(now) } -> std::same_as<score_of>;
   { s.unite(numbers) } -> std::same_as<void>;
   { s.resume(numbers) } -> std::same_as<void>;
+  { c.remembers() } -> std::same_as<rank_memory>;
+  { s.save(to) } -> std::same_as<void>;
+  { s.load(from, first) } -> std::same_as<bool>;
 };
 
 /// Strategies that also add the accumulators of reproducible replicas over all ranks, and round the sums.

@@ -74,6 +74,17 @@ class federated {
   void unite(std::span<float> weights) { local_.unite(weights); }
   void resume(std::span<float> weights) { local_.resume(weights); }
 
+  [[nodiscard]] static constexpr rank_memory remembers() noexcept { return rank_memory::replica; }
+  void save(packer& to) const {
+    to.number(round_);
+    local_.save(to);
+  }
+  [[nodiscard]] bool load(unpacker& from, std::size_t weights) {
+    round_ = from.number();
+    choose();
+    return local_.load(from, weights);
+  }
+
  private:
   /// The first ranks of a permutation. (Durstenfeld 1964, as far as needed)
   void choose() noexcept {

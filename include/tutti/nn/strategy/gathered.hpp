@@ -52,6 +52,15 @@ class gathered {
     }
   }
 
+  void save(packer& to) const {
+    to.number(step_);
+    debt_.save(to);
+  }
+  [[nodiscard]] bool load(unpacker& from, std::size_t gradients) {
+    step_ = from.number_as<std::size_t>();
+    return debt_.load(from, gradients);
+  }
+
   /// What this rank has not sent yet.
   [[nodiscard]] std::span<float const> owed() const noexcept { return debt_.owed(); }
 

@@ -92,6 +92,33 @@ class gossip {
   }
   void resume(std::span<float> weights) { std::ranges::copy(own_, weights.begin()); }
 
+  [[nodiscard]] static constexpr rank_memory remembers() noexcept { return rank_memory::replica; }
+  /// Waits for the exchanges that are under way, and settles none.
+  void save(packer& to) {
+    to.number(begun_).number(settled_);
+    for (std::uint64_t k = settled_; k != begun_; ++k) {
+      auto& one = exchanges_[k % exchanges_.size()];
+      one.wait();
+      pack(to, one.own);
+      for (std::size_t i = 0; i != around_.count(); ++i) {
+        pack(to, one.theirs[i]);
+      }
+    }
+  }
+  [[nodiscard]] bool load(unpacker& from, std::size_t weights) {
+    begun_ = from.number();
+    settled_ = from.number();
+    bool good = from.good() && settled_ <= begun_ && begun_ - settled_ <= exchanges_.size();
+    for (std::uint64_t k = settled_; good && k != begun_; ++k) {
+      auto& one = exchanges_[k % exchanges_.size()];
+      good = unpack(from, one.own, weights);
+      for (std::size_t i = 0; good && i != around_.count(); ++i) {
+        good = unpack(from, one.theirs[i], weights);
+      }
+    }
+    return good;
+  }
+
  private:
   struct exchange {
     [[nodiscard]] bool arrived() {

@@ -77,6 +77,14 @@ class local_sgd {
     }
   }
 
+  [[nodiscard]] static constexpr rank_memory remembers() noexcept { return rank_memory::replica; }
+  void save(packer& to) const { to.number(steps_).number(images_); }
+  [[nodiscard]] bool load(unpacker& from, std::size_t) {
+    steps_ = from.number_as<std::size_t>();
+    images_ = from.number_as<std::size_t>();
+    return from.good() && steps_ < every_;
+  }
+
  private:
   /// Replaces the weights by their mean, by images since the last one, and the score by its mean, by the images
   /// of this step. @returns whether there were any

@@ -4,6 +4,7 @@
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/alltoall.hpp>
 #include <tutti/nn/compression/int8_message.hpp>
+#include <tutti/nn/strategy/memory.hpp>
 #include <tutti/topology/direct.hpp>
 
 #include <algorithm>
@@ -58,6 +59,16 @@ class quantised {
       std::copy_n(shard_.begin(), std::min(length, gradients.size() - first),
                   gradients.begin() + static_cast<std::ptrdiff_t>(first));
     }
+  }
+
+  void save(packer& to) const {
+    pack_if_any(to, owed_);
+    pack_if_any(to, owed_by_shard_);
+  }
+  [[nodiscard]] bool load(unpacker& from, std::size_t gradients) {
+    std::size_t const n = world_.size();
+    std::size_t const length = (gradients + n - 1) / n;
+    return unpack_if_any(from, owed_, length * n) && unpack_if_any(from, owed_by_shard_, length);
   }
 
   /// What this rank has not sent of its own gradients yet, and behind them zeros; and of the sums of its shard.
