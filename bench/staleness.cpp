@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What staleness is worth when one worker of a parameter server is slow: the time until a network recognises so many
-// of the test images. Weights and gradients are true, time is virtual, so each run gives the same figures.
+// of the test images. Weights and gradients are true, time is virtual, so each run of a seed gives the same figures.
 
 #include <tutti/nn/data/read_folder.hpp>
 #include <tutti/nn/model.hpp>
@@ -9,23 +9,27 @@
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/simulate.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace nn = tutti::nn;
 namespace ps = tutti::nn::parameter_server;
 
 namespace {
 
-constexpr char const* usage = R"(usage: staleness FOLDER [FACTOR]
+constexpr char const* usage = R"(usage: staleness FOLDER [FACTOR [SEEDS]]
 
-FOLDER has MNIST's four files, or others like them. One server, three workers, of which the last takes FACTOR times, or
-else 4 times, as long: 25 us for each image and not so. Links of 10 Gbit/s, 20 us; arithmetic of servers takes no time.
-Batch 128, rate 0.03 falling to 0.01 in 4 epochs, momentum 0.9. Worker 0 tests every 20 steps, in no time, what it reads.
+FOLDER has MNIST's four files, or others like them. One server, three workers, of which the last takes as long as the
+others, or FACTOR times, 4 unless it is given: 25 us for each image and not so. Links of 10 Gbit/s, 20 us; arithmetic of
+servers takes no time. Batch 128, rate 0.03 falling to 0.01 in 4 epochs, momentum 0.9. Worker 0 tests every 20 steps, in
+no time, what it reads. Shows medians over so many SEEDS, 5 unless it is given, and the extremes.
 )";
 
 constexpr tutti::rank_type workers = 3;
@@ -42,8 +46,17 @@ struct result {
   std::size_t steps[workers] = {};
 };
 
-result measure(nn::data_pair const& data, ps::clock_value staleness, double factor) {
+/// What is measured, and what came of it, a run for each seed.
+struct row {
+  double factor;
+  ps::clock_value staleness;
+  std::vector<result> runs{};
+};
+
+result measure(nn::data_pair const& data, row const& how, std::uint64_t seed) {
+  double const factor = how.factor;
   nn::settings asked;
+  asked.seed = seed;
   asked.epochs = 4;
   asked.rate = 0.03F;
   asked.last_rate = 0.01F;
@@ -73,10 +86,19 @@ result measure(nn::data_pair const& data, ps::clock_value staleness, double fact
           double const microseconds = 25 * images * (worker + 1 == workers ? factor : 1);
           world.transport().spend(tutti::picoseconds(static_cast<std::int64_t>(microseconds * 1e6)));
         };
-        (void)ps::train(world, who, model, {.staleness = staleness}, {}, pace);
+        (void)ps::train(world, who, model, {.staleness = how.staleness}, {}, pace);
       },
       options);
   return found;
+}
+
+void print(row& one) {
+  std::ranges::sort(one.runs, {}, &result::seconds);
+  auto const& middle = one.runs[one.runs.size() / 2];
+  std::printf("%7.1f  %9s  %7.3f s (%.3f to %.3f)   %zu, %zu, %zu\n", one.factor,
+              one.staleness == ps::consistency::unbounded ? "unbounded" : std::to_string(one.staleness).c_str(),
+              middle.seconds, one.runs.front().seconds, one.runs.back().seconds, middle.steps[0], middle.steps[1],
+              middle.steps[2]);
 }
 
 }  // namespace
@@ -89,14 +111,16 @@ int main(int argc, char** argv) {
   try {
     auto const data = nn::read_folder(argv[1]);
     double const factor = argc > 2 ? std::stod(argv[2]) : 4;
+    std::uint64_t const seeds = argc > 3 ? std::stoul(argv[3]) : 5;
     nn::set_threads(1);
     std::printf("slow by  staleness   to %.0f %%   steps of the workers\n", 100 * target);
     for (double const slow : {1.0, factor}) {
       for (ps::clock_value const staleness : {ps::clock_value{0}, ps::clock_value{3}, ps::consistency::unbounded}) {
-        auto const one = measure(data, staleness, slow);
-        std::printf("%7.1f  %9s  %7.3f s   %zu, %zu, %zu\n", slow,
-                    staleness == ps::consistency::unbounded ? "unbounded" : std::to_string(staleness).c_str(),
-                    one.seconds, one.steps[0], one.steps[1], one.steps[2]);
+        row one{slow, staleness};
+        for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+          one.runs.push_back(measure(data, one, seed));
+        }
+        print(one);
         std::fflush(stdout);
       }
     }

@@ -4,11 +4,14 @@
 // models whose gradients have the true sizes, on a network of your choice, in virtual time; see docs/simulation.md.
 //
 //   strategies [gigabits=10] [latency=20000] [overhead=5000] [combine=100] [segment=1048576] [workers=1,2,4,8,16,32]
+//              [svg=FILE]
 //
-// Times in ns, combine in ps a byte. Workers compute, then exchange: nothing is hidden behind computing. The server
-// (star) is a host of its own, with the same link as the others and as much time to add up.
+// Times in ns, combine in ps a byte; FILE gets a picture of the server's and the ring's. Workers compute, then
+// exchange: nothing is hidden behind computing. The server (star) is a host of its own, with the same link as the
+// others and as much time to add up.
 #include "common/known_settings.hpp"
 #include <tutti/nn/gradient_sizes.hpp>
+#include <tutti/nn/report/plot_panel.hpp>
 #include <tutti/nn/zoo/alexnet.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
 #include <tutti/nn/zoo/vgg.hpp>
@@ -17,17 +20,22 @@
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
 
 std::map<std::string, std::string> settings{{"gigabits", "10"}, {"latency", "20000"},   {"overhead", "5000"},
-                                            {"combine", "100"}, {"segment", "1048576"}, {"workers", "1,2,4,8,16,32"}};
+                                            {"combine", "100"}, {"segment", "1048576"}, {"workers", "1,2,4,8,16,32"},
+                                            {"svg", ""}};
 
 std::int64_t number(char const* name) {
   return std::stoll(settings.at(name));
@@ -68,8 +76,10 @@ double exchange(Topology topology, tutti::rank_type ranks, std::size_t numbers) 
   return static_cast<double>(report.time().count()) * 1e-12;
 }
 
+/// Prints a line of the table. @returns images per second over workers
 template <class Topology>
-void row(Topology topology, char const* how, workload const& work, bool has_server) {
+std::vector<tutti::nn::plot_point> row(Topology topology, char const* how, workload const& work, bool has_server) {
+  std::vector<tutti::nn::plot_point> points;
   std::printf("%-11s %-10s", work.name, how);
   std::istringstream in(settings.at("workers"));
   for (std::string one; std::getline(in, one, ',');) {
@@ -77,10 +87,46 @@ void row(Topology topology, char const* how, workload const& work, bool has_serv
     bool const served = has_server && workers > 1;
     double const seconds =
         work.batch / work.images_per_second + exchange(topology, workers + (served ? 1U : 0U), work.parameters);
-    std::printf(" %9.0f", workers * work.batch / seconds);
+    points.push_back({static_cast<double>(workers), workers * work.batch / seconds});
+    std::printf(" %9.0f", points.back().y);
     std::fflush(stdout);
   }
   std::printf("\n");
+  return points;
+}
+
+/// Panel number i of two columns: what the server's and the ring's workers do, and what so many would do if they had
+/// nothing to exchange.
+tutti::nn::plot_panel panel(std::size_t i, workload const& work, std::vector<tutti::nn::plot_point> server,
+                            std::vector<tutti::nn::plot_point> ring) {
+  namespace nn = tutti::nn;
+  double const most = ring.back().x;
+  std::vector<double> ticks;
+  double high = 0;
+  for (auto const& curve : {server, ring}) {
+    for (auto const& one : curve) {
+      high = std::max(high, one.y);
+    }
+  }
+  for (auto const& one : ring) {
+    ticks.push_back(one.x);
+  }
+  auto const row = static_cast<double>(i / 2);
+  nn::plot_panel result(work.name, {70 + 430 * static_cast<double>(i % 2), 70 + 220 * row, 340, 160},
+                        {.right = most, .low = 0, .high = 1.08 * high, .x_labels = "%g", .x_ticks = std::move(ticks)});
+  return result.add({"ideal", "#a0a0a0", {{0, 0}, {most, most * work.images_per_second}}, false, true})
+      .add({"server", "#c0392b", std::move(server), true})
+      .add({"ring", "#2f6fb3", std::move(ring), true});
+}
+
+void write(std::string const& path, std::vector<tutti::nn::plot_panel> const& panels) {
+  std::ofstream file(path, std::ios::binary);
+  file << tutti::nn::svg_picture(900, 730, "images per second over workers, " + settings.at("gigabits") + " Gbit/s",
+                                 panels);
+  file.close();
+  if (!file) {
+    throw std::runtime_error("cannot write " + path);
+  }
 }
 
 }  // namespace
@@ -90,10 +136,15 @@ int main(int argc, char** argv) try {
     return 2;
   }
   std::printf("images/s at %s Gbit/s, workers: %s\n", settings.at("gigabits").c_str(), settings.at("workers").c_str());
+  std::vector<tutti::nn::plot_panel> panels;
   for (workload const& work : workloads()) {
-    row(tutti::star{}, "server", work, true);
-    row(tutti::ring{}, "ring", work, false);
-    row(tutti::butterfly{}, "butterfly", work, false);
+    auto server = row(tutti::star{}, "server", work, true);
+    auto ring = row(tutti::ring{}, "ring", work, false);
+    panels.push_back(panel(panels.size(), work, std::move(server), std::move(ring)));
+    (void)row(tutti::butterfly{}, "butterfly", work, false);
+  }
+  if (auto const& path = settings.at("svg"); !path.empty()) {
+    write(path, panels);
   }
 } catch (std::exception const& e) {
   std::fprintf(stderr, "strategies: %s\n", e.what());

@@ -19,7 +19,8 @@ class fate {
     }
   }
 
-  void step(tutti::nn::step_result const&, tutti::nn::replica const& model) const {
+  void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
+  void stepped(tutti::nn::replica const& model) const {
     if (step_ == 0 || model.plan().steps_before(model.place().epoch) + model.place().batch < step_) {
       return;
     }

@@ -52,10 +52,15 @@ void check_combinations(options const& o) {
   };
   synchronous_only(o.compress.kind != "none", "--compress");
   synchronous_only(o.bucket != 0, "--bucket");
-  synchronous_only(!o.checkpoints.folder.empty(), "--checkpoint");
   synchronous_only(o.settings.reproducible, "--reproducible");
   synchronous_only(o.faults.go_on, "--on-fault continue");
-  synchronous_only(!o.faults.deaths.empty(), "--die");
+  auto const without_servers = [&](bool asked, char const* option) {
+    if (asked && o.strategy.name == "parameter_server") {
+      throw CLI::ValidationError(option, "goes with every --strategy but parameter_server");
+    }
+  };
+  without_servers(!o.checkpoints.folder.empty(), "--checkpoint");
+  without_servers(!o.faults.deaths.empty(), "--die");
   if (o.settings.reproducible && o.compress.kind != "none") {
     throw CLI::ValidationError("--reproducible", "goes with --compress none: accumulators travel whole");
   }
@@ -67,7 +72,6 @@ void check_combinations(options const& o) {
     throw CLI::ValidationError("--on-fault continue",
                                "goes with --compress none: what a dead rank still owed would be lost");
   }
-  synchronous_only(!o.trace.empty() && o.strategy.name == "parameter_server", "--trace");
 }
 
 /// Of all options, a line each, those that say what is to be computed: files may be elsewhere on another host.

@@ -3,8 +3,11 @@
 
 #include "job.hpp"
 #include "session.hpp"
+#include <tutti/core/error.hpp>
+#include <tutti/gather_timelines.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
 
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -41,6 +44,22 @@ struct slowed_down {
 void show(tutti::nn::parameter_server::summary const& all, tutti::nn::parameter_server::roles const& who,
           std::vector<std::string> const& names);
 
+/// What was traced of servers and workers, which the world gathers: not if one of its ranks was lost.
+template <class Communicator>
+void show_trace(Communicator& world, tutti::nn::parameter_server::roles const& who, session const& mine) {
+  std::vector<std::string> parts;
+  for (tutti::rank_type r = 0; r != who.size(); ++r) {
+    parts.push_back(who.name(r));
+  }
+  try {
+    mine.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace().second())), parts);
+  } catch (tutti::error const& e) {
+    if (world.rank() == 0) {
+      std::fprintf(stderr, "train: there is no trace, as not all ranks are left to tell theirs: %s\n", e.what());
+    }
+  }
+}
+
 /// What one rank does.
 template <class Communicator>
 int train_with_servers(Communicator& world, job const& work, std::vector<std::string> names) {
@@ -50,6 +69,7 @@ int train_with_servers(Communicator& world, job const& work, std::vector<std::st
   bool const serves = who.serves(world.rank());
   session mine(work, Communicator::transport_type::name, world.rank(), names, serves ? 0 : who.worker(world.rank()),
                who.workers());
+  mine.count(world.trace().first());
   slowed_down const pace{asked.slow_rank - who.servers(), asked.slow_factor};
   auto const all =
       ps::train(world, who, mine.model(), {asked.staleness, asked.server_sends}, ps::regulariser{asked.l1}, pace, mine);
@@ -61,6 +81,9 @@ int train_with_servers(Communicator& world, job const& work, std::vector<std::st
   mine.finish(std::move(traffic));
   if (world.rank() == 0) {
     show(all, who, names);
+  }
+  if (!work.asked.trace.empty()) {
+    show_trace(world, who, mine);
   }
   return 0;
 }

@@ -7,7 +7,7 @@
 
 /// The options of what is written besides the terminal.
 inline void add_report_options(CLI::App& app, options& o) {
-  app.add_option("--plot", o.plot, "Write loss, accuracy and images per second over time as a picture (SVG)");
+  app.add_option("--plot", o.plot, "Write loss, accuracy, images per second and bytes over time as a picture (SVG)");
   app.add_option("--report", o.report, "Write everything that was measured as JSON");
   app.add_option("--metrics", o.metrics, "Write a line of JSON for every step and epoch as they end");
   app.add_option("--trace", o.trace,

@@ -87,7 +87,8 @@ template <class Communicator>
 void train_by(Communicator& world, tutti::nn::any_strategy strategy, job const& work, session& mine, fate& end,
               bool again) {
   auto const before = world.trace().first();
-  saving saver(world, mine, work.asked.checkpoints, again);
+  saving saver(world, mine, strategy, work.asked.checkpoints, again);
+  mine.count(world.trace().first());
   tutti::nn::train(mine.model(), strategy, mine, saver, end);
   mine.finish(traffic_of(world, strategy, before));
   saver.finish();

@@ -3,6 +3,7 @@
 
 #include "session.hpp"
 #include <tutti/nn/checkpoint/checkpointer.hpp>
+#include <tutti/nn/strategy/any_strategy.hpp>
 
 #include <cstdio>
 #include <optional>
@@ -15,9 +16,10 @@ template <class Communicator>
 class saving {
  public:
   /// @param again whether the training has begun in a world before this one
-  saving(Communicator& world, session& mine, tutti::nn::checkpoint_options asked, bool again) {
+  saving(Communicator& world, session& mine, tutti::nn::any_strategy& strategy, tutti::nn::checkpoint_options asked,
+         bool again) {
     if (!asked.folder.empty()) {
-      saver_.emplace(world, mine.model(), mine.seen(), mine.fingerprint(), std::move(asked),
+      saver_.emplace(world, mine.model(), strategy, mine.seen(), mine.fingerprint(), std::move(asked),
                      again ? tutti::nn::checkpoint_start::going_on : tutti::nn::checkpoint_start::beginning);
       for (auto const& note : saver_->notes()) {
         std::fprintf(stderr, "train: %s; the checkpoint before it is used\n", note.c_str());
@@ -28,10 +30,11 @@ class saving {
     }
   }
 
-  void step(tutti::nn::step_result const& done, tutti::nn::replica const& model) {
+  void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
+  void stepped(tutti::nn::replica const& model) {
     if (saver_) {
-      saver_->step(done, model);
-      say(done.epoch + 1);
+      saver_->stepped(model);
+      say(model.place().epoch + 1);
     }
   }
   void epoch(tutti::nn::epoch_result const& done) {

@@ -64,6 +64,29 @@ std::string describe(options const& asked) {
   return text;
 }
 
+/// The strategy with all that decides its numbers: for checkpoints.
+std::string strategy_in_full(options const& asked) {
+  auto const& how = asked.averaging;
+  std::string text = asked.strategy.name;
+  char numbers[96] = "";
+  if (text == "local_sgd") {
+    std::snprintf(numbers, sizeof numbers, ", every %zu", how.every);
+  } else if (text == "gossip") {
+    std::snprintf(numbers, sizeof numbers, ", %s, staleness %" PRIu64,
+                  how.graph == nn::neighbours::ring ? "ring" : "exponential", asked.strategy.staleness);
+  } else if (text == "federated") {
+    std::snprintf(numbers, sizeof numbers, ", participation %.17g, local epochs %zu", how.participation,
+                  how.local_epochs);
+  }
+  text += numbers;
+  if (asked.compress.kind != "none") {
+    text.append(", ").append(describe(asked));
+    std::snprintf(numbers, sizeof numbers, ", %.17g epochs of warm-up", asked.compress.warm_up);
+    text += numbers;
+  }
+  return text;
+}
+
 /// "ring", or the strategy where that says more.
 std::string how_ranks_work_together(options const& asked) {
   auto const& how = asked.strategy;
@@ -123,6 +146,7 @@ nn::fingerprint session::fingerprint() const {
   nn::fingerprint result;
   if (rank_ == 0) {
     result.add("model", describe_network(work_.asked, work_.data.training)).add(settings_);
+    result.add("strategy", strategy_in_full(work_.asked));
     result.add("training", work_.data.training);
   }
   return result;
@@ -162,15 +186,28 @@ void session::regroup(nn::training_state const& from, tutti::rank_type rank, std
   }
 }
 
+void session::count(tutti::traffic_count const& bytes) {
+  bytes_ = &bytes;
+  nn::step_result const last = seen_.steps.empty() ? nn::step_result{} : seen_.steps.back();
+  sent_before_ = last.sent - static_cast<double>(bytes.sent().bytes);
+  received_before_ = last.received - static_cast<double>(bytes.received().bytes);
+}
+
 void session::step(nn::step_result const& done, nn::replica const& model) {
   auto shifted = done;
   shifted.seconds += before_;
+  if (bytes_ != nullptr) {
+    shifted.sent = sent_before_ + static_cast<double>(bytes_->sent().bytes);
+    shifted.received = received_before_ + static_cast<double>(bytes_->received().bytes);
+  }
   seen_.step(shifted, model);
   if (shown_) {
     shown_->step(shifted, model);
   }
   if (lines_) {
-    lines_->step(done, model);
+    auto told = shifted;
+    told.seconds = done.seconds;
+    lines_->step(told, model);
   }
 }
 
@@ -313,13 +350,13 @@ void session::finish(std::vector<rank_traffic> traffic) const {
   }
 }
 
-void session::show_trace(std::vector<tutti::timeline> ranks) const {
+void session::show_trace(std::vector<tutti::timeline> ranks, std::vector<std::string> const& parts) const {
   if (rank_ != 0) {
     return;
   }
   tutti::causality const all(std::move(ranks));
-  std::printf("\n%s", tutti::straggler_report(tutti::blame(all)).c_str());
-  write(work_.asked.trace, tutti::chrome_trace::text(all, names_));
+  std::printf("\n%s", tutti::straggler_report(tutti::blame(all), parts).c_str());
+  write(work_.asked.trace, tutti::chrome_trace::text(all, names_, parts));
   std::printf("trace  %s: open it at ui.perfetto.dev\n", work_.asked.trace.c_str());
   std::fflush(stdout);
 }

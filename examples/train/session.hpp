@@ -11,6 +11,7 @@
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/report/progress.hpp>
 #include <tutti/trace/timeline.hpp>
+#include <tutti/trace/traffic_count.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -47,6 +48,10 @@ class session {
   void regroup(tutti::nn::training_state const& from, tutti::rank_type rank, std::vector<std::string> names,
                std::string const& why);
 
+  /// From now on steps say how many bytes have been sent and received, on top of those before.
+  /// @pre it counts until the last step
+  void count(tutti::traffic_count const& bytes);
+
   // An observer of the training; silent but on rank 0.
   void step(tutti::nn::step_result const& done, tutti::nn::replica const& model);
   void epoch(tutti::nn::epoch_result const& done);
@@ -58,7 +63,8 @@ class session {
   /// @param traffic of all ranks; times are left out where the history has them
   void finish(std::vector<rank_traffic> traffic) const;
   /// Shows who waited for whom, and writes the trace.
-  void show_trace(std::vector<tutti::timeline> ranks) const;
+  /// @param parts that the ranks play, if they have names
+  void show_trace(std::vector<tutti::timeline> ranks, std::vector<std::string> const& parts = {}) const;
 
  private:
   void make_model(tutti::rank_type part);
@@ -77,4 +83,7 @@ class session {
   std::optional<tutti::nn::json_lines> lines_;
   tutti::time_point began_ = tutti::steady_now();
   double before_ = 0;  // seconds that the training took before it was gone on with
+  tutti::traffic_count const* bytes_ = nullptr;
+  double sent_before_ = 0;  // in the world before; bytes of this world that are no part of the training, less
+  double received_before_ = 0;
 };

@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_file_is_there_as_a_whole_or_not_at_all) {
 
 BOOST_AUTO_TEST_CASE(a_history_travels_with_every_number) {
   nn::history seen;
-  seen.steps.push_back({1, 2, 3, 0.1F, 0.2F, 0.3, 0.4F});
+  seen.steps.push_back({1, 2, 3, 0.1F, 0.2F, 0.3, 0.4F, 0.5, 0.6});
   nn::epoch_result epoch;
   epoch.epoch = 5;
   epoch.images = 6;
@@ -80,6 +80,8 @@ BOOST_AUTO_TEST_CASE(a_history_travels_with_every_number) {
   nn::history back;
   BOOST_REQUIRE(nn::decode(bytes, back));
   BOOST_TEST(back.steps[0].rate == 0.4F);
+  BOOST_TEST(back.steps[0].sent == 0.5);
+  BOOST_TEST(back.steps[0].received == 0.6);
   BOOST_TEST(back.epochs[0].training_loss == 1.3);
   BOOST_TEST(back.epochs[0].ranks[1].update == 2.2);
   BOOST_TEST(nn::encode(back) == bytes);

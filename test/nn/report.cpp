@@ -140,6 +140,23 @@ BOOST_AUTO_TEST_CASE(pictures_of_short_and_long_trainings) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(bytes_are_drawn_if_they_are_counted) {
+  auto seen = made_up(150);
+  for (std::size_t i = 0; i != seen.steps.size(); ++i) {
+    seen.steps[i].sent = 3e6 * static_cast<double>(i + 1);
+    seen.steps[i].received = 2e6 * static_cast<double>(i + 1);
+  }
+  auto const svg = nn::plot_svg(seen, "a title");
+  BOOST_TEST(count(svg, "<polyline") == 7U);
+  BOOST_TEST(count(svg, "MiB so far") == 1U);  // of 429 at most
+  BOOST_TEST(count(svg, ">300<") == 1U);
+  BOOST_TEST(count(svg, ">sent<") == 1U);
+  BOOST_TEST(count(svg, ">received<") == 1U);
+  auto const read = nlohmann::json::parse(nn::to_json(nn::settings{}, seen).dump());
+  BOOST_TEST(read["steps"]["sent_bytes"][149].get<double>() == 450e6);
+  BOOST_TEST(read["steps"]["received_bytes"][0].get<double>() == 2e6);
+}
+
 BOOST_AUTO_TEST_CASE(a_pipe_gets_a_line_per_epoch) {
   std::FILE* const file = std::tmpfile();
   BOOST_REQUIRE(file != nullptr);

@@ -59,12 +59,17 @@ namespace tutti::nn {
   json loss = json::array();
   json accuracy = json::array();
   json seconds = json::array();
+  json sent = json::array();
+  json received = json::array();
   for (auto const& one : seen.steps) {
     loss.push_back(one.loss);
     accuracy.push_back(one.accuracy);
     seconds.push_back(one.seconds);
+    sent.push_back(one.sent);
+    received.push_back(one.received);
   }
-  result["steps"] = {{"loss", loss}, {"accuracy", accuracy}, {"seconds", seconds}};
+  result["steps"] = {
+      {"loss", loss}, {"accuracy", accuracy}, {"seconds", seconds}, {"sent_bytes", sent}, {"received_bytes", received}};
   result["images_per_s"] = seen.images_per_second();
   result["ranks"] = times(seen.time());
   if (!seen.epochs.empty()) {

@@ -2,99 +2,17 @@
 #pragma once
 
 #include <tutti/nn/report/metrics.hpp>
+#include <tutti/nn/report/plot_panel.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tutti::nn {
 
 namespace detail {
-
-struct plot_point {
-  double x = 0;
-  double y = 0;
-};
-
-/// A rectangle of an SVG picture with an x axis, a y axis and curves.
-class plot_panel {
- public:
-  plot_panel(double top, double right, double low, double high) : top_(top), right_(right), low_(low), high_(high) {}
-
-  [[nodiscard]] std::string frame(std::string const& title, char const* tick_format, bool with_time) const {
-    std::string s = text(left, top_ - 10, "start", title);
-    for (double const y : ticks(low_, high_)) {
-      s += line(left, at_y(y), left + width, at_y(y), "#e0e0e0") +
-           text(left - 8, at_y(y) + 4, "end", number(tick_format, y));
-    }
-    for (double const x : ticks(0, right_)) {
-      s += line(at_x(x), top_, at_x(x), top_ + height, "#f0f0f0");
-      if (with_time) {
-        s += text(at_x(x), top_ + height + 18, "middle", number("%g s", x));
-      }
-    }
-    return s + line(left, top_ + height, left + width, top_ + height, "#808080");
-  }
-
-  [[nodiscard]] std::string curve(std::vector<plot_point> const& points, std::string const& colour, bool dots) const {
-    std::string path;
-    std::string marks;
-    for (auto const& p : points) {
-      std::string const x = number("%.1f", at_x(p.x));
-      std::string const y = number("%.1f", at_y(std::clamp(p.y, low_, high_)));
-      path += x + "," + y + " ";
-      marks += "<circle cx=\"" + x + "\" cy=\"" + y + "\" r=\"3.5\" fill=\"" + colour + "\"/>\n";
-    }
-    return "<polyline fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"1.6\" points=\"" + path + "\"/>\n" +
-           (dots ? marks : "");
-  }
-
-  [[nodiscard]] std::string legend(std::size_t row, std::string const& name, std::string const& colour) const {
-    double const y = top_ + 14 + 18 * static_cast<double>(row);
-    return line(left + width - 110, y, left + width - 88, y, colour) + text(left + width - 80, y + 4, "start", name);
-  }
-
- private:
-  static constexpr double left = 70;
-  static constexpr double width = 700;
-  static constexpr double height = 210;
-
-  [[nodiscard]] double at_x(double x) const { return left + width * x / right_; }
-  [[nodiscard]] double at_y(double y) const { return top_ + height * (high_ - y) / (high_ - low_); }
-
-  [[nodiscard]] static std::string number(char const* format, double value) {
-    char digits[64];
-    std::snprintf(digits, sizeof digits, format, value);
-    return digits;
-  }
-  [[nodiscard]] static std::string line(double x1, double y1, double x2, double y2, std::string const& colour) {
-    return "<line x1=\"" + number("%.1f", x1) + "\" y1=\"" + number("%.1f", y1) + "\" x2=\"" + number("%.1f", x2) +
-           "\" y2=\"" + number("%.1f", y2) + "\" stroke=\"" + colour + "\"/>\n";
-  }
-  [[nodiscard]] static std::string text(double x, double y, std::string const& anchor, std::string const& what) {
-    return "<text x=\"" + number("%.1f", x) + "\" y=\"" + number("%.1f", y) + "\" text-anchor=\"" + anchor + "\">" +
-           what + "</text>\n";
-  }
-
-  /// Between four and ten multiples of 1, 2 or 5 times a power of ten.
-  [[nodiscard]] static std::vector<double> ticks(double low, double high) {
-    double step = std::pow(10, std::floor(std::log10((high - low) / 4)));
-    step *= (high - low) / step > 20 ? 5 : (high - low) / step > 8 ? 2 : 1;
-    std::vector<double> result;
-    for (double i = std::ceil(low / step - 1e-9) + 0.0; i * step <= high + step * 1e-9; ++i) {  // no -0
-      result.push_back(i * step);
-    }
-    return result;
-  }
-
-  double top_;
-  double right_;
-  double low_;
-  double high_;
-};
 
 /// In steps [first, last), which began when the one before them ended; 0 if there is none in the same epoch, as
 /// between epochs there are tests.
@@ -111,56 +29,132 @@ class plot_panel {
   return time > 0 ? images / time : 0;
 }
 
+/// The largest y of curves; 0 if there is no point.
+[[nodiscard]] inline double highest(std::vector<plot_point> const& points) {
+  double most = 0;
+  for (auto const& one : points) {
+    most = std::max(most, one.y);
+  }
+  return most;
+}
+
+/// Such a unit that the largest number has few digits.
+struct plot_unit {
+  double size;
+  char const* name;
+};
+[[nodiscard]] inline plot_unit unit_of_time(double seconds) {
+  return seconds > 36000 ? plot_unit{3600, "%g h"} : seconds > 600 ? plot_unit{60, "%g min"} : plot_unit{1, "%g s"};
+}
+[[nodiscard]] inline plot_unit unit_of_bytes(double bytes) {
+  constexpr double kibi = 1024;
+  return bytes > 2 * kibi * kibi * kibi ? plot_unit{kibi * kibi * kibi, "GiB"}
+         : bytes > 2 * kibi * kibi      ? plot_unit{kibi * kibi, "MiB"}
+                                        : plot_unit{kibi, "KiB"};
+}
+
+inline void divide(std::vector<plot_point>& points, double x, double y) {
+  for (auto& one : points) {
+    one = {one.x / x, one.y / y};
+  }
+}
+
+/// The curves of a training, over seconds.
+struct training_curves {
+  explicit training_curves(history const& seen) {
+    std::size_t const mean_of = std::max<std::size_t>(1, seen.steps.size() / 200);
+    for (std::size_t i = 0; i + mean_of <= seen.steps.size(); i += mean_of) {
+      auto const& middle = seen.steps[i + mean_of / 2];
+      plot_point losses{middle.seconds, 0};
+      plot_point accuracies = losses;
+      for (std::size_t j = i; j != i + mean_of; ++j) {
+        losses.y += double{seen.steps[j].loss} / static_cast<double>(mean_of);
+        accuracies.y += 100 * double{seen.steps[j].accuracy} / static_cast<double>(mean_of);
+      }
+      loss.push_back(losses);
+      accuracy.push_back(accuracies);
+      auto const& last = seen.steps[i + mean_of - 1];
+      sent.push_back({last.seconds, last.sent});
+      received.push_back({last.seconds, last.received});
+      if (auto const rate = images_per_second(seen.steps, i, i + mean_of); rate > 0) {
+        throughput.push_back({losses.x, rate});
+      }
+    }
+    for (auto const& one : seen.epochs) {
+      test_loss.push_back({one.seconds, one.test_loss});
+      test_accuracy.push_back({one.seconds, 100 * one.test_accuracy});
+    }
+  }
+
+  std::vector<plot_point> loss;
+  std::vector<plot_point> accuracy;
+  std::vector<plot_point> throughput;
+  std::vector<plot_point> sent;
+  std::vector<plot_point> received;
+  std::vector<plot_point> test_loss;
+  std::vector<plot_point> test_accuracy;
+};
+
 }  // namespace detail
 
-/// A picture, as SVG, of loss, accuracy and images per second over time: of the training as means over
-/// neighbouring steps, of the test after each epoch.
+/// A picture, as SVG, of loss, accuracy, images per second and, if somebody counted them, bytes over time: of the
+/// training as means over neighbouring steps, of the test after each epoch; bytes of this rank, since it began.
 /// @pre at least one step was made, or one epoch
 [[nodiscard]] inline std::string plot_svg(history const& seen, std::string const& title) {
-  using point = detail::plot_point;
-  std::vector<point> loss;
-  std::vector<point> accuracy;
-  std::vector<point> throughput;
-  std::size_t const mean_of = std::max<std::size_t>(1, seen.steps.size() / 200);
-  for (std::size_t i = 0; i + mean_of <= seen.steps.size(); i += mean_of) {
-    point losses{seen.steps[i + mean_of / 2].seconds, 0};
-    point accuracies = losses;
-    for (std::size_t j = i; j != i + mean_of; ++j) {
-      losses.y += double{seen.steps[j].loss} / static_cast<double>(mean_of);
-      accuracies.y += 100 * double{seen.steps[j].accuracy} / static_cast<double>(mean_of);
-    }
-    loss.push_back(losses);
-    accuracy.push_back(accuracies);
-    if (auto const rate = detail::images_per_second(seen.steps, i, i + mean_of); rate > 0) {
-      throughput.push_back({losses.x, rate});
-    }
+  detail::training_curves all(seen);
+  double const end = std::max(
+      {seen.epochs.empty() ? 0 : seen.epochs.back().seconds, seen.steps.empty() ? 0 : seen.steps.back().seconds, 1e-3});
+  auto const time = detail::unit_of_time(end);
+  double const fastest = std::max(detail::highest(all.throughput), 1e-3);
+  double const thousands = fastest >= 10'000 ? 1000 : 1;
+  double const most_bytes = std::max(detail::highest(all.sent), detail::highest(all.received));
+  auto const bytes = detail::unit_of_bytes(most_bytes);
+  detail::divide(all.throughput, time.size, thousands);
+  detail::divide(all.sent, time.size, bytes.size);
+  detail::divide(all.received, time.size, bytes.size);
+  for (auto* const one : {&all.loss, &all.accuracy, &all.test_loss, &all.test_accuracy}) {
+    detail::divide(*one, time.size, 1);
   }
-  std::vector<point> test_loss;
-  std::vector<point> test_accuracy;
-  for (auto const& one : seen.epochs) {
-    test_loss.push_back({one.seconds, one.test_loss});
-    test_accuracy.push_back({one.seconds, 100 * one.test_accuracy});
+  double const most_loss = std::max(detail::highest(all.loss.empty() ? all.test_loss : all.loss), 1e-3);
+  double worst = 100;
+  for (auto const& one : all.test_accuracy) {
+    worst = std::min(worst, one.y);
   }
-  auto const above = [](point const& a, point const& b) { return a.y < b.y; };
-  double const end = std::max(seen.epochs.empty() ? 0 : seen.epochs.back().seconds,
-                              seen.steps.empty() ? 0 : seen.steps.back().seconds);
-  double const most = std::ranges::max_element(loss.empty() ? test_loss : loss, above)->y;
-  double const worst = test_accuracy.empty() ? 0 : std::ranges::min_element(test_accuracy, above)->y;
-  detail::plot_panel const top(60, std::max(end, 1e-3), 0, std::min(std::max(most, 1e-3), 2.5));
-  detail::plot_panel const middle(320, std::max(end, 1e-3), worst > 95 ? 90 : worst > 80 ? 75 : 0, 100);
-  double const fastest = throughput.empty() ? 1 : std::ranges::max_element(throughput, above)->y;
-  detail::plot_panel const bottom(580, std::max(end, 1e-3), 0, 1.1 * fastest);
+  worst = all.test_accuracy.empty() ? 0 : worst;
 
-  std::string const training_colour = "#7aa6d8";
-  std::string const test_colour = "#c0392b";
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 830\" font-family=\"sans-serif\" "
-         "font-size=\"12\">\n<rect width=\"800\" height=\"830\" fill=\"white\"/>\n"
-         "<text x=\"400\" y=\"24\" text-anchor=\"middle\" font-size=\"15\">" +
-         title + "</text>\n" + top.frame("loss", "%g", false) + top.curve(loss, training_colour, false) +
-         top.curve(test_loss, test_colour, true) + top.legend(0, "training", training_colour) +
-         top.legend(1, "test", test_colour) + middle.frame("accuracy", "%g %%", false) +
-         middle.curve(accuracy, training_colour, false) + middle.curve(test_accuracy, test_colour, true) +
-         bottom.frame("images per second", "%g", true) + bottom.curve(throughput, training_colour, false) + "</svg>\n";
+  std::vector<plot_panel> panels;
+  double top = 66;
+  bool const counted = most_bytes > 0;
+  auto const panel = [&](std::string name, double low, double high, char const* labels = "%g") -> plot_panel& {
+    bool const last = panels.size() == (counted ? 3 : 2);
+    panels.emplace_back(
+        std::move(name), plot_panel::area{64, top, 700, 170},
+        plot_panel::axes{
+            .right = end / time.size, .low = low, .high = high, .x_labels = last ? time.name : "", .y_labels = labels});
+    top += 220;
+    return panels.back();
+  };
+  std::string const blue = "#2f6fb3";
+  std::string const red = "#c0392b";
+  panels.reserve(4);
+  panel("loss", 0, std::min(1.05 * most_loss, 2.5))
+      .add({"training", blue, std::move(all.loss)})
+      .add({"test", red, std::move(all.test_loss), true});
+  panel("accuracy",
+        worst > 95   ? 90
+        : worst > 80 ? 75
+                     : 0,
+        100, "%g %%")
+      .add({"training", blue, std::move(all.accuracy)})
+      .add({"test", red, std::move(all.test_accuracy), true});
+  panel(thousands == 1 ? "images per second" : "thousand images per second", 0, 1.1 * fastest / thousands)
+      .add({"", blue, std::move(all.throughput)});
+  if (counted) {
+    panel(std::string(bytes.name).append(" so far"), 0, 1.1 * most_bytes / bytes.size)
+        .add({"sent", blue, std::move(all.sent)})
+        .add({"received", red, std::move(all.received), false, true});
+  }
+  return svg_picture(800, top - 22, title, panels);
 }
 
 }  // namespace tutti::nn
