@@ -59,7 +59,8 @@ void check_combinations(options const& o) {
       throw CLI::ValidationError(option, "goes with every --strategy but parameter_server");
     }
   };
-  without_servers(!o.checkpoints.folder.empty(), "--checkpoint");
+  without_servers(o.checkpoints.every != 0, "--checkpoint-every");
+  without_servers(o.checkpoints.sharded, "--sharded-checkpoints");
   without_servers(!o.faults.deaths.empty(), "--die");
   if (o.settings.reproducible && o.compress.kind != "none") {
     throw CLI::ValidationError("--reproducible", "goes with --compress none: accumulators travel whole");

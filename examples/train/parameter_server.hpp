@@ -5,9 +5,11 @@
 #include "session.hpp"
 #include <tutti/core/error.hpp>
 #include <tutti/gather_timelines.hpp>
+#include <tutti/nn/checkpoint/server_checkpointer.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
 
 #include <cstdio>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -44,6 +46,44 @@ struct slowed_down {
 void show(tutti::nn::parameter_server::summary const& all, tutti::nn::parameter_server::roles const& who,
           std::vector<std::string> const& names);
 
+/// An observer that keeps what servers hold, if that is asked for, and says at once when it cannot.
+class server_saving {
+ public:
+  template <class Communicator>
+  server_saving(Communicator& world, session& mine, tutti::nn::checkpoint_options const& asked) {
+    if (!asked.folder.empty()) {
+      saver_.emplace(world, mine.model(), mine.seen(), mine.fingerprint(), asked);
+      for (auto const& note : saver_->notes()) {
+        std::fprintf(stderr, "train: %s; the checkpoint before it is used\n", note.c_str());
+      }
+      if (saver_->resumed()) {
+        mine.resume(*saver_->resumed());
+      }
+    }
+  }
+
+  [[nodiscard]] bool keeps() const noexcept { return saver_.has_value(); }
+  void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
+  void epoch(tutti::nn::epoch_result const&) const noexcept {}
+  void at_rest(tutti::nn::replica& model) {
+    saver_->at_rest(model);
+    if (!saver_->problem().empty()) {
+      std::fprintf(stderr, "train: after epoch %zu a checkpoint was left out: %s\n", model.place().epoch,
+                   saver_->problem().c_str());
+    }
+  }
+
+  /// @throws std::runtime_error if the last checkpoint could not be written
+  void finish() const {
+    if (saver_ && !saver_->problem().empty()) {
+      throw std::runtime_error("the training is done, but its last checkpoint is not kept: " + saver_->problem());
+    }
+  }
+
+ private:
+  std::optional<tutti::nn::server_checkpointer> saver_;
+};
+
 /// What was traced of servers and workers, which the world gathers: not if one of its ranks was lost.
 template <class Communicator>
 void show_trace(Communicator& world, tutti::nn::parameter_server::roles const& who, session const& mine) {
@@ -69,10 +109,11 @@ int train_with_servers(Communicator& world, job const& work, std::vector<std::st
   bool const serves = who.serves(world.rank());
   session mine(work, Communicator::transport_type::name, world.rank(), names, serves ? 0 : who.worker(world.rank()),
                who.workers());
+  server_saving saver(world, mine, work.asked.checkpoints);
   mine.count(world.trace().first());
   slowed_down const pace{asked.slow_rank - who.servers(), asked.slow_factor};
-  auto const all =
-      ps::train(world, who, mine.model(), {asked.staleness, asked.server_sends}, ps::regulariser{asked.l1}, pace, mine);
+  auto const all = ps::train(world, who, mine.model(), {asked.staleness, asked.server_sends, saver.keeps()},
+                             ps::regulariser{asked.l1}, pace, mine, saver);
   std::vector<rank_traffic> traffic;
   for (auto const& one : all.ranks) {
     traffic.push_back({static_cast<double>(one.moved.bytes_sent), static_cast<double>(one.moved.bytes_received),
@@ -85,5 +126,6 @@ int train_with_servers(Communicator& world, job const& work, std::vector<std::st
   if (!work.asked.trace.empty()) {
     show_trace(world, who, mine);
   }
+  saver.finish();
   return 0;
 }

@@ -74,6 +74,9 @@ std::string strategy_in_full(options const& asked) {
   } else if (text == "gossip") {
     std::snprintf(numbers, sizeof numbers, ", %s, staleness %" PRIu64,
                   how.graph == nn::neighbours::ring ? "ring" : "exponential", asked.strategy.staleness);
+  } else if (text == "parameter_server") {
+    std::snprintf(numbers, sizeof numbers, ", staleness %" PRIu64 ", l1 %.9g", asked.strategy.staleness,
+                  double{asked.strategy.l1});
   } else if (text == "federated") {
     std::snprintf(numbers, sizeof numbers, ", participation %.17g, local epochs %zu", how.participation,
                   how.local_epochs);
@@ -159,7 +162,9 @@ void session::resume(nn::resumed_from const& from) {
   if (shown_) {
     std::printf("resume after %zu epochs and %zu steps, %zu steps in all%s\n", from.place.epoch, from.place.batch,
                 seen_.steps.size(),
-                from.ranks == names_.size() ? "" : "; on another number of ranks, which rounds sums otherwise");
+                from.ranks == names_.size() || work_.asked.strategy.name == "parameter_server"
+                    ? ""
+                    : "; on another number of ranks, which rounds sums otherwise");
     std::fflush(stdout);
   }
 }

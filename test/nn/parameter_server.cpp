@@ -2,6 +2,7 @@
 #define BOOST_TEST_MODULE nn_parameter_server
 #include <support/simulated_worlds.hpp>
 #include <tutti/join.hpp>
+#include <tutti/nn/checkpoint/server_checkpointer.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
@@ -21,6 +22,9 @@
 #include <cmath>
 #include <csignal>
 #include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -220,6 +224,101 @@ BOOST_AUTO_TEST_CASE(a_trace_tells_a_late_server_from_a_late_worker) {
     }
   }
   BOOST_TEST(pulled > 20U);
+}
+
+namespace {
+
+struct interrupted : std::runtime_error {
+  interrupted() : std::runtime_error("interrupted") {}
+};
+
+/// Ends rank 0, and so all, when servers have been kept for the first time.
+struct breaker {
+  bool breaks;
+  void step(nn::step_result const&, nn::replica const&) const {}
+  void epoch(nn::epoch_result const&) const {}
+  void at_rest(nn::replica const&) const {
+    if (breaks) {
+      throw interrupted();
+    }
+  }
+};
+
+/// What rank 0 saw, its weights in the end, and how many steps it was resumed after.
+struct kept_run {
+  nn::history told;
+  std::vector<float> weights;
+  std::size_t resumed = 0;
+};
+
+kept_run train_and_keep(rank_type ranks, rank_type servers, ps::consistency how, std::filesystem::path const& folder,
+                        bool resume, bool breaks) {
+  (void)data();
+  kept_run result;
+  tutti::simulation_options options;
+  options.stack_bytes = std::size_t{4} << 20;
+  how.rests = true;
+  auto const ended = tutti::simulate(
+      support::busy_cluster(), ranks,
+      [&](auto& world) {
+        ps::roles const who(ranks, servers);
+        auto model = replica(who.serves(world.rank()) ? 0 : who.worker(world.rank()), who.workers(), asked());
+        nn::history told;
+        nn::fingerprint print;
+        print.add(asked());
+        nn::server_checkpointer keeper(world, model, told, print, {folder, 0, 2, false, resume});
+        std::size_t const before = told.steps.size();
+        breaker end{breaks};
+        (void)ps::train(world, who, model, how, {}, slow_worker{&world.transport(), 1}, told, keeper, end);
+        if (world.rank() == 0) {
+          BOOST_TEST(keeper.problem() == "");
+          result = {std::move(told), {model.parameters().begin(), model.parameters().end()}, before};
+        }
+      },
+      options);
+  for (auto const& one : ended.results) {
+    BOOST_REQUIRE_MESSAGE(breaks || one.has_value(), one.failure().text);
+  }
+  return result;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(what_servers_hold_is_kept_and_gone_on_from) {
+  std::string name = (std::filesystem::temp_directory_path() / "tutti-servers-XXXXXX").string();
+  BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
+  std::filesystem::path const root = name;
+  auto const whole = train_and_keep(5, 2, {.staleness = 0}, root / "whole", false, false);
+  auto const never_rested = train_in_virtual_time(5, 2, {.staleness = 0}, asked(), 2);
+  std::size_t const steps = whole.told.steps.size();
+  BOOST_REQUIRE(never_rested.told.steps.size() == steps);
+  for (std::size_t i = 0; i != steps; ++i) {
+    BOOST_TEST(whole.told.steps[i].loss == never_rested.told.steps[i].loss);  // bit for bit
+  }
+  for (auto const bound : {ps::clock_value{0}, ps::clock_value{2}, ps::consistency::unbounded}) {
+    auto const folder = root / std::to_string(bound);
+    (void)train_and_keep(5, 2, {.staleness = bound}, folder, false, true);
+    std::filesystem::copy(folder, folder.string() + "-more");
+    auto const rest = train_and_keep(5, 2, {.staleness = bound}, folder, true, false);
+    BOOST_TEST(rest.resumed == steps / 2);
+    BOOST_TEST(rest.told.steps.size() == steps);
+    BOOST_TEST(rest.told.epochs.size() == 2U);
+    if (bound == 0) {
+      BOOST_TEST((rest.weights == whole.weights));
+      for (std::size_t i = 0; i != steps; ++i) {
+        BOOST_TEST(rest.told.steps[i].loss == whole.told.steps[i].loss);
+      }
+      BOOST_TEST(rest.told.epochs[1].test_loss == whole.told.epochs[1].test_loss);
+    }
+    auto const more = train_and_keep(4, 1, {.staleness = bound}, folder.string() + "-more", true, false);
+    BOOST_TEST(more.resumed == steps / 2);
+    BOOST_TEST(more.told.steps.size() == steps);
+    BOOST_TEST(std::abs(more.told.epochs[1].test_loss - whole.told.epochs[1].test_loss) < (bound == 0 ? 1e-3 : 0.5));
+  }
+  auto const done = train_and_keep(5, 2, {.staleness = 0}, root / "whole", true, false);
+  BOOST_TEST(done.resumed == steps);
+  BOOST_TEST((done.weights == whole.weights));
+  std::filesystem::remove_all(root);
 }
 
 BOOST_AUTO_TEST_CASE(shards_are_contiguous_and_pieces_are_parts_of_layers) {

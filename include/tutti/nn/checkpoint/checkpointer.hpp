@@ -146,17 +146,13 @@ class checkpointer {
     if (how == checkpoint_start::going_on) {
       return false;
     }
-    if (asked_.resume) {
-      if (auto found = folder_->load_last_good(wanted_)) {
-        last = std::move(*found);
-        notes_ = std::move(last.notes);
-        return true;
-      }
-    } else if (auto const steps = folder_->steps(); !steps.empty()) {
-      throw checkpoint_error(asked_.folder.string() + " holds checkpoints of a training, the last after " +
-                             std::to_string(steps.front()) + " steps: resume it (--resume), or choose another folder");
+    auto found = folder_->begin(asked_.resume, wanted_);
+    if (!found) {
+      return false;
     }
-    return false;
+    last = std::move(*found);
+    notes_ = std::move(last.notes);
+    return true;
   }
 
   /// Opens the folder on this rank, and makes it what its part says.

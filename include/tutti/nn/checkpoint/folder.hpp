@@ -166,6 +166,19 @@ class checkpoint_folder {
     std::vector<std::string> notes;    ///< what is wrong with later ones, which were set aside
   };
 
+  /// The latest good checkpoint if it is to be resumed from; nothing if there is none at all.
+  /// @throws checkpoint_error as `load_last_good`; if there are some, and it is not to be resumed
+  [[nodiscard]] std::optional<loaded> begin(bool resume, expected_state const& wanted) {
+    if (resume) {
+      return load_last_good(wanted);
+    }
+    if (auto const all = steps(); !all.empty()) {
+      throw checkpoint_error(where_.string() + " holds checkpoints of a training, the last after " +
+                             std::to_string(all.front()) + " steps: resume it (--resume), or choose another folder");
+    }
+    return std::nullopt;
+  }
+
   /// The latest checkpoint that is good; nothing if there is none at all. Later ones that are damaged are renamed,
   /// to "...damaged", so that they are not among those that are kept. Where each rank has a replica of its own, the
   /// state has none of them, but all parts have been read and are good.

@@ -22,6 +22,8 @@ struct consistency {
   clock_value staleness = 0;
   /// Servers send a piece's new weights to a worker without being asked, as soon as it may have them.
   bool server_sends = false;
+  /// After each epoch all workers rest until rank 0's replica is what the servers hold, and observers may keep it.
+  bool rests = false;
 
   [[nodiscard]] constexpr bool synchronous() const noexcept { return staleness == 0; }
   [[nodiscard]] constexpr bool bounded() const noexcept { return staleness != unbounded; }

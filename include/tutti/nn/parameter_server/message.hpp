@@ -10,10 +10,12 @@ namespace tutti::nn::parameter_server {
 
 /// What a worker says to a server.
 enum class verb : std::uint32_t {
-  push,   ///< the gradients of a piece follow; with `answer` the new weights are wanted as well
-  pull,   ///< the weights of a range of keys of this server are wanted, when all others have reached `need`
-  ask,    ///< (server 0) what shall I do next?
-  leave,  ///< there will be no more; the worker's figures follow
+  push,    ///< the gradients of a piece follow; with `answer` the new weights are wanted as well
+  pull,    ///< the weights of a range of keys of this server are wanted, when all others have reached `need`
+  memory,  ///< what the optimizers of this server remember is wanted
+  ask,     ///< (server 0) what shall I do next?
+  rest,    ///< (server 0) all that the servers hold follows, while all workers rest
+  leave,   ///< there will be no more; the worker's figures follow
 };
 
 /// The words of a worker; what a verb has no use for is 0.
@@ -32,6 +34,8 @@ struct message {
 enum class task_kind : std::uint32_t {
   load_data,  ///< take a part of the data, pull the working set
   iterate,    ///< compute the gradient of batch `clock`, push it, pull
+  hold,       ///< ask again: whoever does has got answers to all that it pushed
+  rest,       ///< tell server 0 what all servers hold; nobody else pushes meanwhile
   test,       ///< all test images, with the weights that are there or, if it says `last`, those that will stay
   stop,       ///< leave
 };

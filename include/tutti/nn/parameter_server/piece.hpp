@@ -29,8 +29,10 @@ namespace tutti::nn::parameter_server {
 class piece {
  public:
   /// @param weights of these keys, to begin with
+  /// @param memory what the optimizer remembers of them; empty: nothing yet
+  /// @param begin how many steps have been made
   piece(key_range keys, std::span<float const> weights, settings const& asked, regulariser extra, std::size_t workers,
-        bool synchronous)
+        bool synchronous, std::span<float const> memory, clock_value begin)
       : keys_(keys),
         synchronous_(synchronous),
         extra_(extra),
@@ -39,12 +41,21 @@ class piece {
         clocks_(workers),
         inboxes_(workers, std::vector<float>(keys.size())),
         given_(workers),
-        updates_read_(workers) {}
+        updates_read_(workers, begin),
+        updates_(begin),
+        progress_(static_cast<double>(begin)) {
+    std::ranges::copy(memory, optimizer_.state().begin());
+    for (std::size_t w = 0; w != workers; ++w) {
+      clocks_.reach(w, begin);
+    }
+  }
 
   [[nodiscard]] key_range keys() const noexcept { return keys_; }
   [[nodiscard]] std::span<float const> weights() const noexcept { return weights_; }
   [[nodiscard]] parameter_server::clocks const& clocks() const noexcept { return clocks_; }
   [[nodiscard]] std::uint64_t updates() const noexcept { return updates_; }
+  /// What the optimizer remembers.
+  [[nodiscard]] std::span<float const> memory() { return optimizer_.state(); }
 
   /// Where the gradient of a worker is to be received.
   [[nodiscard]] std::span<float> inbox(std::size_t worker) noexcept { return inboxes_[worker]; }
@@ -135,8 +146,8 @@ class piece {
   std::vector<std::vector<float>> inboxes_;
   std::vector<contribution> given_;          // by each worker, since the last update
   std::vector<std::uint64_t> updates_read_;  // how many there were when a worker read last
-  std::uint64_t updates_ = 0;
-  double progress_ = 0;  // batches
+  std::uint64_t updates_;
+  double progress_;  // batches
 };
 
 }  // namespace tutti::nn::parameter_server

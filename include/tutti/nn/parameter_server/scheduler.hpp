@@ -5,9 +5,12 @@
 #include <tutti/nn/parameter_server/message.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace tutti::nn::parameter_server {
@@ -20,14 +23,17 @@ namespace tutti::nn::parameter_server {
 /// ones more of them. After each epoch, by the clock of whoever gets there first or, unbounded, by the number of
 /// iterations given out, one worker tests; after the last one, the last worker left. When a worker is lost, the parts
 /// of the batches are divided anew among the others.
+///
+/// If workers rest after each epoch, whoever comes to its end is held until all have, and until what they have pushed
+/// is everywhere; one of them then tells server 0 what servers hold, and they go on.
 class scheduler {
  public:
   /// A step of all workers: what they reported, added up.
   struct step_sum {
     std::uint64_t samples = 0;
     std::uint64_t batch = 0;
-    float loss = 0;
-    float correct = 0;
+    double loss = 0;  // so that the order in which workers report does not show
+    double correct = 0;
     std::size_t reports = 0;
   };
   struct test_result {
@@ -36,17 +42,52 @@ class scheduler {
     float correct = 0;
   };
 
-  scheduler(consistency how, std::size_t workers, batch_plan const& plan)
+  /// @param begin the epoch to begin with
+  scheduler(consistency how, std::size_t workers, batch_plan const& plan, std::size_t begin = 0)
       : how_(how),
         plan_(plan),
         steps_(plan.steps()),
         epochs_(plan.epochs()),
         workers_(workers),
-        tests_(plan.epochs(), open) {}
+        tests_(plan.epochs(), open),
+        tested_(begin),
+        issued_(plan.steps_before(begin) * workers),
+        reported_(issued_),
+        first_sum_(plan.steps_before(begin)),
+        rested_(begin) {
+    for (auto& one : workers_) {
+      one.issued = first_sum_;
+    }
+    std::fill_n(tests_.begin(), begin, finished_test);
+  }
 
-  /// @param done what the worker has done since it asked last
-  [[nodiscard]] task next(std::size_t worker, report const& done) {
-    take(done);
+  /// What a worker has done since it asked last.
+  void take(report const& done) {
+    if (done.iterated != 0) {
+      std::size_t const step = how_.bounded() ? static_cast<std::size_t>(done.clock) : reported_++ / workers_.size();
+      if (step >= first_sum_) {
+        if (step - first_sum_ >= sums_.size()) {
+          sums_.resize(step - first_sum_ + 1);
+        }
+        step_sum& sum = sums_[step - first_sum_];
+        sum.samples += done.samples;
+        sum.batch = done.batch;
+        sum.loss += double{done.loss};
+        sum.correct += double{done.correct};
+        ++sum.reports;
+      }
+    }
+    if (done.tested != 0) {
+      results_.push_back({static_cast<std::size_t>(done.epoch), done.loss, done.correct});
+      tests_[done.epoch] = finished_test;
+      while (tested_ != epochs_ && tests_[tested_] == finished_test) {
+        ++tested_;
+      }
+    }
+  }
+
+  /// What a worker that has asked shall do; nothing while it has to wait for the others.
+  [[nodiscard]] std::optional<task> next(std::size_t worker) {
     state& w = workers_[worker];
     if (!w.loaded) {
       w.loaded = true;
@@ -64,6 +105,16 @@ class scheduler {
         return t;
       }
     }
+    if (how_.rests && rested_ + 1 < epochs_ && reached(w, rested_)) {
+      if (!std::exchange(w.held, true)) {
+        return tell(worker, task_kind::hold);
+      }
+      w.waiting = true;
+      return all_wait() ? rest(worker) : std::nullopt;
+    }
+    if (how_.rests && finished && alone && rested_ < epochs_) {
+      return rest(worker);
+    }
     if (finished) {
       w.working = false;
       return tell(worker, task_kind::stop);
@@ -74,10 +125,22 @@ class scheduler {
     return t;
   }
 
+  /// Server 0 has what servers hold: all may go on.
+  void rested() noexcept {
+    ++rested_;
+    resting_ = open;
+    for (auto& one : workers_) {
+      one.held = one.waiting = false;
+    }
+  }
+  /// After how many epochs that was.
+  [[nodiscard]] std::size_t epochs_rested() const noexcept { return rested_; }
+
   /// Whatever it was told to do is somebody else's now.
   void drop(std::size_t worker) {
     workers_[worker].working = false;
     workers_[worker].lost = true;
+    resting_ = resting_ == worker ? open : resting_;
     for (auto& test : tests_) {
       test = test == worker ? open : test;
     }
@@ -132,29 +195,19 @@ class scheduler {
     bool loaded = false;
     bool working = true;
     bool lost = false;
+    bool held = false;     // it was told to ask again
+    bool waiting = false;  // and has
   };
-  void take(report const& done) {
-    if (done.iterated != 0) {
-      std::size_t const step = how_.bounded() ? static_cast<std::size_t>(done.clock) : reported_++ / workers_.size();
-      if (step >= first_sum_) {
-        if (step - first_sum_ >= sums_.size()) {
-          sums_.resize(step - first_sum_ + 1);
-        }
-        step_sum& sum = sums_[step - first_sum_];
-        sum.samples += done.samples;
-        sum.batch = done.batch;
-        sum.loss += done.loss;
-        sum.correct += done.correct;
-        ++sum.reports;
-      }
+
+  [[nodiscard]] bool all_wait() const noexcept {
+    return std::ranges::all_of(workers_, [](state const& w) { return w.lost || !w.working || w.waiting; });
+  }
+  [[nodiscard]] std::optional<task> rest(std::size_t worker) noexcept {
+    if (resting_ != open) {
+      return std::nullopt;
     }
-    if (done.tested != 0) {
-      results_.push_back({static_cast<std::size_t>(done.epoch), done.loss, done.correct});
-      tests_[done.epoch] = finished_test;
-      while (tested_ != epochs_ && tests_[tested_] == finished_test) {
-        ++tested_;
-      }
-    }
+    resting_ = worker;
+    return tell(worker, task_kind::rest);
   }
 
   [[nodiscard]] bool reached(state const& w, std::size_t epoch) const noexcept {
@@ -180,10 +233,12 @@ class scheduler {
   std::size_t epochs_;
   std::vector<state> workers_;
   std::vector<std::size_t> tests_;  // of each epoch: open, done, or who does it
-  std::size_t tested_ = 0;          // epochs, without gaps
-  std::uint64_t issued_ = 0;
-  std::uint64_t reported_ = 0;
-  std::size_t first_sum_ = 0;  // the step that sums_ begins with
+  std::size_t tested_;              // epochs, without gaps
+  std::uint64_t issued_;
+  std::uint64_t reported_;
+  std::size_t first_sum_;       // the step that sums_ begins with
+  std::size_t rested_;          // epochs
+  std::size_t resting_ = open;  // who tells what servers hold
   std::deque<step_sum> sums_;
   std::vector<test_result> results_;
 };

@@ -28,6 +28,12 @@
 
 namespace tutti::nn::parameter_server {
 
+/// Who has no use for what all servers hold.
+struct no_rest {
+  static std::span<float> room() noexcept { return {}; }
+  static void done() noexcept {}
+};
+
 /// Holds a shard of the weights, applies what workers push, and gives out what they may read.
 ///
 /// A loop over one request per worker, whichever ends first: a message that is received, or the gradient that follows
@@ -45,18 +51,21 @@ class server {
  public:
   /// @param links to the workers, in their order
   /// @param weights all of the model, to begin with
+  /// @param memory what an optimizer of all of them remembers; empty: nothing yet
+  /// @param begin how many steps have been made
   server(Communicator& world, std::vector<owned<link_type>> links, std::size_t number, layout const& where,
          consistency how, settings const& asked, batch_plan const& plan, regulariser extra,
-         std::span<float const> weights)
+         std::span<float const> weights, std::span<float const> memory = {}, clock_value begin = 0)
       : world_(world),
         how_(how),
         shard_(where.shard(number)),
         rates_(asked, plan),
+        begin_(begin),
         any_(world_of(links)),
         requests_(links.size()) {
     for (key_range const keys : where.pieces(number)) {
       pieces_.emplace_back(keys, weights.subspan(keys.begin, keys.size()), asked, extra, links.size(),
-                           how.synchronous());
+                           how.synchronous(), memory.empty() ? memory : memory.subspan(keys.begin, keys.size()), begin);
     }
     for (auto& one : links) {
       peers_.emplace_back(std::move(one), shard_);
@@ -68,9 +77,10 @@ class server {
   /// Until all workers have left.
   /// @param tasks whom workers ask, if they ask this server
   /// @param after is called after each message
+  /// @param rest where a worker's account of what all servers hold goes, and what is then done with it
   /// @throws error if all workers are lost; what `after` throws
-  template <class After>
-  void run(scheduler* tasks, After after) {
+  template <class After, class Rest = no_rest>
+  void run(scheduler* tasks, After after, Rest rest = {}) {
     watch();
     for (std::size_t w = 0; w != peers_.size(); ++w) {
       peers_[w].wire->patience(duration(-1));  // drop_silent knows who is silent and who is kept waiting
@@ -82,13 +92,14 @@ class server {
       std::size_t const w = any_(requests_, next, between_looks);
       time_point const found = world_.transport().now();
       waited_ += found - before;
-      tell(event_kind::enter, found);
-      if (w != requests_.size()) {
+      bool const comes = w != requests_.size();
+      if (comes) {
+        tell(event_kind::enter, found);
         next = w + 1;
         peers_[w].heard = found;
         guarded(w, tasks, [&] {
           requests_[w].wait();
-          serve(w, tasks);
+          serve(w, tasks, rest);
         });
       }
       if (found - looked_ >= between_looks) {
@@ -98,7 +109,9 @@ class server {
       answer_all(tasks);
       after();
       time_point const done = world_.transport().now();
-      tell(event_kind::leave, done);
+      if (comes) {
+        tell(event_kind::leave, done);
+      }
       busy_ += done - found;
     }
     if (lost_.size() == peers_.size()) {
@@ -114,7 +127,7 @@ class server {
     for (auto const& one : peers_) {
       sum.moved += one.wire->moved();
     }
-    sum.steps = pieces_.front().updates();
+    sum.steps = pieces_.front().updates() - begin_;
     sum.busy = static_cast<double>(busy_.count()) * 1e-9;
     sum.waited = static_cast<double>(waited_.count()) * 1e-9;
     return sum;
@@ -124,7 +137,7 @@ class server {
 
  private:
   /// What is being received from a worker.
-  enum class stage { words, gradient, wish, farewell };
+  enum class stage { words, gradient, wish, state, farewell };
 
   struct peer {
     peer(owned<link_type> l, key_range shard) : wire(std::move(l)), sent(shard) {}
@@ -137,6 +150,7 @@ class server {
     piece* pushed = nullptr;
     report done;
     task next;
+    std::vector<float> memory;  // on its way to this worker
     request telling;
     figures said;
     outbox<Communicator> sent;
@@ -193,11 +207,17 @@ class server {
     }
   }
 
-  void serve(std::size_t w, scheduler* tasks) {
+  template <class Rest>
+  void serve(std::size_t w, scheduler* tasks, Rest& rest) {
     peer& p = peers_[w];
     switch (p.at) {
       case stage::words:
-        heed(w);
+        heed(w, rest);
+        return;
+      case stage::state:
+        tasks->rested();
+        rest.done();
+        listen(w);
         return;
       case stage::gradient:
         p.pushed->pushed(w, p.said_last, rates_, counted_.missed);
@@ -208,7 +228,7 @@ class server {
         return;
       case stage::wish:
         p.telling.wait();
-        p.next = tasks->next(w, p.done);
+        tasks->take(p.done);
         answers_.push_back({.worker = w, .tells_task = true});
         listen(w);
         return;
@@ -220,7 +240,8 @@ class server {
     }
   }
 
-  void heed(std::size_t w) {
+  template <class Rest>
+  void heed(std::size_t w, Rest& rest) {
     peer& p = peers_[w];
     message const& said = p.said_last;
     switch (said.what) {
@@ -233,6 +254,19 @@ class server {
         expects(shard_.holds(said.keys), "parameter server: a server is asked for keys that it does not hold");
         answers_.push_back({w, said.keys, said.clock, said.need});
         listen(w);
+        return;
+      case verb::memory:
+        p.telling.wait();
+        p.memory.clear();
+        for (piece& one : pieces_) {
+          p.memory.insert(p.memory.end(), one.memory().begin(), one.memory().end());
+        }
+        p.telling = p.wire->send(std::span<float const>(p.memory));
+        listen(w);
+        return;
+      case verb::rest:
+        p.at = stage::state;
+        requests_[w] = p.wire->receive(rest.room());
         return;
       case verb::ask:
         p.at = stage::wish;
@@ -264,7 +298,7 @@ class server {
       std::ranges::fill(waits_, char{0});
       for (std::size_t i = 0; i != answers_.size();) {
         answer const one = answers_[i];
-        if (peers_[one.worker].here && (waits_[one.worker] != 0 || !ready(one))) {
+        if (peers_[one.worker].here && (waits_[one.worker] != 0 || !ready(one, tasks))) {
           waits_[one.worker] = 1;
           ++i;
           continue;
@@ -277,7 +311,12 @@ class server {
       }
     }
   }
-  [[nodiscard]] bool ready(answer const& r) const noexcept {
+  [[nodiscard]] bool ready(answer const& r, scheduler* tasks) {
+    if (r.tells_task) {
+      auto const next = tasks->next(r.worker);
+      peers_[r.worker].next = next.value_or(task{});
+      return next.has_value();
+    }
     for (piece const& one : pieces_) {
       if (one.keys().overlaps(r.keys) && !one.fresh_for(r.worker, r.need)) {
         return false;
@@ -339,6 +378,7 @@ class server {
   consistency how_;
   key_range shard_;
   rates rates_;
+  clock_value begin_;
   std::vector<piece> pieces_;
   std::vector<peer> peers_;      // before their requests, which end first
   std::vector<answer> answers_;  // in the order in which they were asked for

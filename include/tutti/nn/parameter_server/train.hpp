@@ -58,10 +58,18 @@ class reporter {
     rates const over_time(model_.asked(), model_.plan());
     tasks_.for_each_step([&](std::size_t step, scheduler::step_sum const& sum) {
       auto const place = model_.plan().place(step);
-      float const whole = static_cast<float>(sum.batch) / static_cast<float>(std::max<std::uint64_t>(sum.samples, 1));
-      step_result const one{place.epoch,       place.batch,         static_cast<std::size_t>(sum.samples),
-                            sum.loss * whole,  sum.correct * whole, nn::detail::seconds(now - begin_),
-                            over_time.at(step)};
+      double const whole =
+          static_cast<double>(sum.batch) / static_cast<double>(std::max<std::uint64_t>(sum.samples, 1));
+      step_result one;
+      one.epoch = place.epoch;
+      one.batch = place.batch;
+      one.images = static_cast<std::size_t>(sum.samples);
+      one.loss = static_cast<float>(sum.loss * whole);
+      one.accuracy = static_cast<float>(sum.correct * whole);
+      one.seconds = nn::detail::seconds(now - begin_);
+      one.rate = over_time.at(step);
+      images_ += one.images;
+      loss_ += double{one.loss} * static_cast<double>(one.images);
       if (!std::isfinite(one.loss)) {
         throw diverged("the loss of step " + std::to_string(step) +
                        " is not finite: the training diverged; try a lower learning rate, or less staleness");
@@ -79,6 +87,8 @@ class reporter {
       one.test_accuracy = double{test.correct} / images;
       one.training_seconds = nn::detail::seconds(now - std::exchange(epoch_began_, now));
       one.seconds = nn::detail::seconds(now - begin_);
+      one.training_loss =
+          std::exchange(loss_, 0) / static_cast<double>(std::max<std::size_t>(std::exchange(images_, 0), 1));
       std::apply([&](auto&... all) { (all.epoch(one), ...); }, observers_);
     });
   }
@@ -87,6 +97,8 @@ class reporter {
   replica& model_;
   time_point begin_;
   time_point epoch_began_;
+  std::size_t images_ = 0;  // of the steps since the last test
+  double loss_ = 0;
   std::tuple<Observers&...> observers_;
 };
 
@@ -123,9 +135,46 @@ std::vector<figures> gather(Communicator& world, roles const& who,
   return all;
 }
 
+/// Numbers of a model's weights, optimizer and statistics.
+[[nodiscard]] inline std::size_t state_size(replica& model) {
+  return model.parameters().size() + model.optimizer_state().size() + model.statistics().size();
+}
+
+/// Makes rank 0's replica what servers hold, and tells observers that keep it.
+template <class... Observers>
+class resting {
+ public:
+  resting(scheduler const& tasks, replica& model, Observers&... observers)
+      : tasks_(tasks), model_(model), held_(state_size(model)), observers_(observers...) {}
+
+  [[nodiscard]] std::span<float> room() noexcept { return held_; }
+  void done() {
+    auto from = held_.begin();
+    for (auto const to : {model_.parameters(), model_.optimizer_state(), model_.statistics()}) {
+      auto const end = from + static_cast<std::ptrdiff_t>(to.size());
+      std::copy(from, end, to.begin());
+      from = end;
+    }
+    model_.place({tasks_.epochs_rested(), 0});
+    std::apply([&](auto&... all) { (tell(all), ...); }, observers_);
+  }
+
+ private:
+  void tell(auto& observer) {
+    if constexpr (requires { observer.at_rest(model_); }) {
+      observer.at_rest(model_);
+    }
+  }
+
+  scheduler const& tasks_;
+  replica& model_;
+  std::vector<float> held_;
+  std::tuple<Observers&...> observers_;
+};
+
 template <group Communicator, class Pace>
 void work(Communicator& world, roles const& who, layout const& where, replica& model, consistency how, Pace& pace) {
-  worker<Communicator> servers(world, connect(world, who), where, how);
+  worker<Communicator> servers(world, connect(world, who), where, how, model.plan().steps_before(model.place().epoch));
   report done;
   duration busy{};
   duration last{};
@@ -169,6 +218,24 @@ void work(Communicator& world, roles const& who, layout const& where, replica& m
         told = servers.answer();
         continue;
       }
+      case task_kind::hold:
+        servers.ask(done);
+        told = servers.answer();
+        continue;
+      case task_kind::rest: {
+        std::vector<float> held(state_size(model));
+        auto const weights = std::span(held).first(where.keys());
+        auto const memory = std::span(held).subspan(where.keys(), model.optimizer_state().size());
+        servers.pull(weights, std::array{key_range{0, where.keys()}});
+        if (!memory.empty()) {
+          servers.pull_memory(memory);
+        }
+        std::ranges::copy(model.statistics(), held.end() - static_cast<std::ptrdiff_t>(model.statistics().size()));
+        servers.hand_over(held);
+        servers.ask(done);
+        told = servers.answer();
+        continue;
+      }
       case task_kind::test: {
         if (told.last != 0) {  // what others have pushed until they left
           servers.pull(model.parameters(), std::array{key_range{0, where.keys()}}, clocks::gone);
@@ -203,6 +270,10 @@ void work(Communicator& world, roles const& who, layout const& where, replica& m
 /// A worker that is lost is dropped, and its part of the batches divided among the others. A server that is lost is an
 /// error on all ranks.
 ///
+/// It begins with the epoch, the weights, the optimizer and the statistics that all ranks' replicas have alike. With
+/// `rests`, rank 0's replica is what servers hold after each epoch, statistics those of one worker; observers are told
+/// of it that have `at_rest(model)`.
+///
 /// @param observers hear of steps and tests on rank 0
 /// @returns on rank 0, who did what; empty elsewhere
 /// @throws error; precondition_error where there are no workers, or more servers than parameters; on rank 0 diverged
@@ -229,15 +300,17 @@ summary train(Communicator& world, roles const& who, replica& model, consistency
     }
   }
   server<Communicator> self(world, std::move(links), world.rank(), where, how, asked, model.plan(), extra,
-                            model.parameters());
+                            model.parameters(), model.optimizer_state(),
+                            model.plan().steps_before(model.place().epoch));
   if (world.rank() != 0) {
     self.run(nullptr, [] {});
     (void)detail::gather(world, who, among_servers, self.own_figures());
     return {};
   }
-  scheduler tasks(how, who.workers(), model.plan());
+  scheduler tasks(how, who.workers(), model.plan(), model.place().epoch);
   detail::reporter<Observers...> tell(tasks, model, world.transport().now(), observers...);
-  self.run(&tasks, [&] { tell.tell(world.transport().now()); });
+  self.run(
+      &tasks, [&] { tell.tell(world.transport().now()); }, detail::resting<Observers...>(tasks, model, observers...));
   summary all{detail::gather(world, who, among_servers, self.own_figures()), self.lost()};
   for (rank_type w = 0; w != who.workers(); ++w) {
     all.ranks.push_back(self.worker_figures(w));

@@ -32,7 +32,8 @@ class worker {
 
  public:
   /// @param links to the servers, in their order
-  worker(Communicator& world, std::vector<owned<link_type>> links, layout where, consistency how)
+  /// @param begin how many steps have been made
+  worker(Communicator& world, std::vector<owned<link_type>> links, layout where, consistency how, clock_value begin = 0)
       : world_(world),
         links_(std::move(links)),
         layout_(std::move(where)),
@@ -40,7 +41,9 @@ class worker {
         any_(worlds()),
         arriving_(layout_.keys()),
         pushes_(layout_.pieces().size()),
-        pulls_(layout_.pieces().size()) {
+        pulls_(layout_.pieces().size()),
+        begin_(begin),
+        clock_(begin) {
     for (auto const& one : links_) {
       one->patience(2 * world.deadline());  // the servers shall be the first to lose patience with a slow worker
     }
@@ -68,6 +71,26 @@ class worker {
         }
       }
     }
+    wait();
+  }
+
+  /// What all optimizers remember.
+  /// @param memory as many numbers as there are keys
+  /// @throws error
+  void pull_memory(std::span<float> memory) {
+    expects(memory.size() == layout_.keys(), "parameter server: an optimizer remembers a number for each key");
+    message const words{.what = verb::memory, .clock = clock_};
+    for (std::size_t k = 0; k != links_.size(); ++k) {
+      say(k, words);
+      hear(k, memory.subspan(layout_.shard(k).begin, layout_.shard(k).size()));
+    }
+    wait();
+  }
+  /// Tells server 0 all that servers hold.
+  void hand_over(std::span<float const> state) {
+    message const words{.what = verb::rest, .clock = clock_};
+    say(0, words);
+    keep(0, links_[0]->send(state));
     wait();
   }
 
@@ -134,7 +157,7 @@ class worker {
     for (auto const& one : links_) {
       sum.moved += one->moved();
     }
-    sum.steps = clock_;
+    sum.steps = clock_ - begin_;
     sum.busy = busy;
     sum.waited = static_cast<double>(waited_.count()) * 1e-9;
     return sum;
@@ -209,7 +232,8 @@ class worker {
   std::uint64_t samples_ = 0;
   std::uint64_t batch_ = 1;
   std::size_t waiting_ = 0;  // pieces that are not pushed yet
-  clock_value clock_ = 0;
+  clock_value begin_;
+  clock_value clock_;
   duration waited_{};
   std::vector<request> requests_;
   std::vector<std::size_t> peers_;  // the server of each

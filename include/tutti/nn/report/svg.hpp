@@ -76,8 +76,15 @@ struct training_curves {
       auto const& last = seen.steps[i + mean_of - 1];
       sent.push_back({last.seconds, last.sent});
       received.push_back({last.seconds, last.received});
-      if (auto const rate = images_per_second(seen.steps, i, i + mean_of); rate > 0) {
-        throughput.push_back({losses.x, rate});
+    }
+    // Steps that exchange nothing are short: a mean over a part of the time says more than one over some steps.
+    double const part = seen.steps.empty() ? 0 : seen.steps.back().seconds / 60;
+    for (std::size_t i = 0, first = 0; i != seen.steps.size(); ++i) {
+      if (seen.steps[i].seconds - seen.steps[first == 0 ? 0 : first - 1].seconds >= part) {
+        if (auto const rate = images_per_second(seen.steps, first, i + 1); rate > 0) {
+          throughput.push_back({(seen.steps[first].seconds + seen.steps[i].seconds) / 2, rate});
+        }
+        first = i + 1;
       }
     }
     for (auto const& one : seen.epochs) {

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/nn/checkpoint/folder.hpp>
+#include <tutti/nn/checkpoint/history_text.hpp>
+#include <tutti/nn/checkpoint/options.hpp>
+#include <tutti/nn/checkpoint/share.hpp>
+#include <tutti/nn/checkpoint/state.hpp>
+#include <tutti/topology/doubling.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn {
+
+/// An observer that keeps checkpoints of a training with parameter servers, on rank 0, after each epoch: of weights,
+/// optimizers and place, all that servers hold. It goes on with any number of servers and workers.
+///
+/// Law: with staleness 0, and as many workers, a training that is resumed has the losses and weights of one that never
+/// stopped, bit for bit. What is not kept: how far apart workers were, who all begin at the same step; what the layers
+/// of each worker remembered, of which all get one worker's.
+///
+/// The training has to rest (`consistency::rests`). Cost of a checkpoint: the slowest worker's last step; what servers
+/// hold travels to a worker, and once more to rank 0; a write of twice the parameters.
+class server_checkpointer {
+ public:
+  /// Collective. With `resume` the replicas of all ranks, and what rank 0 has seen, become what they were.
+  /// @throws checkpoint_error, on all ranks, as `checkpointer`
+  template <group Communicator>
+  server_checkpointer(Communicator& world, replica& model, history& seen, fingerprint training,
+                      checkpoint_options asked)
+      : seen_(seen), wanted_(expected_of(model, std::move(training))) {
+    std::string failure;
+    checkpoint_folder::loaded last;
+    bool resumed = false;
+    if (world.rank() == 0) {
+      try {
+        folder_.emplace(asked.folder, asked.keep);
+        if (auto found = folder_->begin(asked.resume, wanted_)) {
+          last = std::move(*found);
+          notes_ = std::move(last.notes);
+          resumed = true;
+        }
+      } catch (checkpoint_error const& e) {
+        failure = e.what();
+      }
+    }
+    share(world, failure, 0);
+    if (!failure.empty()) {
+      throw checkpoint_error(failure);
+    }
+    std::array<std::uint64_t, 1> found{resumed ? 1U : 0U};
+    tutti::broadcast{world, doubling{}}(found, 0);
+    if (found[0] != 0) {
+      share(world, last.state, 0);
+      restore(last.state, model);
+      if (!decode(last.state.history, seen_)) {
+        throw checkpoint_error("the history in " + asked.folder.string() + " makes no sense");
+      }
+      from_ = resumed_from{last.state.place, last.state.ranks};
+    }
+  }
+
+  [[nodiscard]] std::optional<resumed_from> const& resumed() const noexcept { return from_; }
+  /// On rank 0: which later checkpoints were damaged, and set aside.
+  [[nodiscard]] std::vector<std::string> const& notes() const noexcept { return notes_; }
+  /// On rank 0: why the last checkpoint could not be written; empty if it was.
+  [[nodiscard]] std::string const& problem() const noexcept { return problem_; }
+
+  void step(step_result const&, replica const&) const noexcept {}
+  void epoch(epoch_result const&) const noexcept {}
+  void at_rest(replica& model) {
+    try {
+      auto const history = encode(seen_);
+      folder_->write(model.plan().steps_before(model.place().epoch),
+                     {model.place(), 1, model.parameters(), model.optimizer_state(), model.statistics(), history},
+                     wanted_.training.text());
+      problem_.clear();
+    } catch (checkpoint_error const& e) {
+      problem_ = e.what();
+    }
+  }
+
+ private:
+  history& seen_;
+  expected_state wanted_;
+  std::optional<checkpoint_folder> folder_;  // on rank 0
+  std::vector<std::string> notes_;
+  std::string problem_;
+  std::optional<resumed_from> from_;
+};
+
+}  // namespace tutti::nn
