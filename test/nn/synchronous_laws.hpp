@@ -92,6 +92,9 @@ class witness {
     return whose;
   }
   void unite(std::span<float> weights) { strategy_.unite(weights); }
+  [[nodiscard]] nn::rank_memory remembers() const { return strategy_.remembers(); }
+  void save(tutti::packer& to) { strategy_.save(to); }
+  [[nodiscard]] bool load(tutti::unpacker& from, std::size_t weights) { return strategy_.load(from, weights); }
   void resume(std::span<float> weights) { strategy_.resume(weights); }
 
   void step(nn::step_result const& done, nn::replica const& model) {
