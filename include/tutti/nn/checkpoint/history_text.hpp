@@ -49,7 +49,7 @@ namespace tutti::nn {
 /// The most bytes that `encode` makes of so many steps and epochs, of so many ranks.
 [[nodiscard]] constexpr std::uint64_t most_history_bytes(std::uint64_t steps, std::uint64_t epochs,
                                                          std::uint64_t ranks) noexcept {
-  return sizeof(std::uint64_t) * (2 + 7 * steps + (9 + 4 * ranks) * epochs);
+  return sizeof(std::uint64_t) * (2 + 9 * steps + (9 + 4 * ranks) * epochs);
 }
 
 /// Reads what `encode` wrote. False: `bytes` are something else.
