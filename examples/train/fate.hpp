@@ -8,13 +8,20 @@
 #include <csignal>
 #include <cstddef>
 #include <stdexcept>
+#include <string>
 #include <unistd.h>
 
 /// An observer that ends its rank behind a step, without a word to the others, if that is asked for.
 class fate {
  public:
-  fate(fault_options const& asked, std::uint32_t rank, bool is_a_process) : is_a_process_(is_a_process) {
+  /// @throws std::runtime_error if one is to die that is no rank
+  fate(fault_options const& asked, std::uint32_t rank, std::uint32_t ranks, bool is_a_process)
+      : is_a_process_(is_a_process) {
     for (auto const& one : asked.deaths) {
+      if (one.rank >= ranks) {
+        throw std::runtime_error("--die names rank " + std::to_string(one.rank) + ", and there are only ranks 0 to " +
+                                 std::to_string(ranks - 1));
+      }
       step_ = one.rank == rank ? one.step : step_;
     }
   }

@@ -131,7 +131,7 @@ int train_as_member(Communicator& world, job const& work) {
     return train_with_servers(world, work, names_in(world));
   }
   session mine(work, transport::name, world.rank(), names_in(world));
-  fate end(work.asked.faults, world.rank(), !tutti::in_process<transport>);
+  fate end(work.asked.faults, world.rank(), world.size(), !tutti::in_process<transport>);
   if (!work.asked.faults.go_on) {
     train_in(world, work, mine, end, false);
     return 0;

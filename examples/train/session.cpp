@@ -11,9 +11,11 @@
 #include <tutti/trace/straggler_report.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <stdexcept>
 #include <utility>
@@ -109,7 +111,7 @@ void write(std::string const& path, std::string const& text) {
   file << text;
   file.close();
   if (!file) {
-    throw std::runtime_error("cannot write " + path);
+    throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
   }
 }
 
@@ -141,7 +143,7 @@ void session::make_model(tutti::rank_type part) {
 void session::show(bool going_on) {
   shown_.emplace(stdout, settings_.epochs, work_.data.training.size());
   if (!work_.asked.metrics.empty()) {
-    lines_.emplace(work_.asked.metrics, going_on);
+    lines_.emplace(work_.asked.metrics, going_on || work_.asked.checkpoints.resume);
   }
 }
 

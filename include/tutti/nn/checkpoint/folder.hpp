@@ -182,9 +182,8 @@ class checkpoint_folder {
   /// The latest checkpoint that is good; nothing if there is none at all. Later ones that are damaged are renamed,
   /// to "...damaged", so that they are not among those that are kept. Where each rank has a replica of its own, the
   /// state has none of them, but all parts have been read and are good.
-  /// @throws checkpoint_error if all are damaged; if the latest that is not is of another training, or holds what each
-  /// of
-  ///         another number of ranks remembers
+  /// @throws checkpoint_error if all are damaged; if the latest that is not is of another training, or holds what
+  ///         each of another number of ranks remembers
   [[nodiscard]] std::optional<loaded> load_last_good(expected_state const& wanted) {
     loaded result;
     std::vector<std::uint64_t> damaged;
