@@ -168,8 +168,8 @@ BOOST_AUTO_TEST_CASE(other_sizes_are_mismatches) {
         return true;
       }
     }) == "");
-    BOOST_TEST(what.find("expects " + std::to_string(expects)) != what.npos, what);
-    BOOST_TEST(what.find("sends " + std::to_string(sends)) != what.npos, what);
+    BOOST_TEST(what.find("a message of " + std::to_string(expects) + " bytes") != what.npos, what);
+    BOOST_TEST(what.find("with one of " + std::to_string(sends)) != what.npos, what);
     BOOST_TEST((world[1].fault().kind == failure::mismatch));
   }
 }
