@@ -321,6 +321,38 @@ BOOST_AUTO_TEST_CASE(what_servers_hold_is_kept_and_gone_on_from) {
   std::filesystem::remove_all(root);
 }
 
+/// Whoever takes over the test of a lost worker is waited for, too: servers' account of an epoch follows its test.
+BOOST_AUTO_TEST_CASE(workers_rest_when_the_test_is_done_whoever_makes_it) {
+  auto s = asked();
+  s.batch = 4;
+  ps::scheduler tasks({.rests = true}, 3, nn::batch_plan(s, 4));
+  auto const told = [&](std::size_t worker) {
+    auto const next = tasks.next(worker);
+    return next ? static_cast<int>(next->what) : -1;
+  };
+  auto const is = [](ps::task_kind what) { return static_cast<int>(what); };
+  for (auto const what : {ps::task_kind::load_data, ps::task_kind::iterate}) {
+    for (std::size_t const worker : {0U, 1U, 2U}) {
+      BOOST_TEST(told(worker) == is(what));
+    }
+  }
+  BOOST_TEST(told(0) == is(ps::task_kind::test));
+  for (std::size_t const worker : {1U, 2U}) {
+    BOOST_TEST(told(worker) == is(ps::task_kind::hold));
+    BOOST_TEST(told(worker) == -1);
+  }
+  tasks.drop(0);
+  BOOST_TEST(told(1) == is(ps::task_kind::test));
+  BOOST_TEST(told(2) == -1);
+  tasks.take({.tested = 1});
+  BOOST_TEST(told(1) == is(ps::task_kind::rest));
+  BOOST_TEST(told(2) == -1);
+  tasks.rested();
+  for (std::size_t const worker : {1U, 2U}) {
+    BOOST_TEST(told(worker) == is(ps::task_kind::iterate));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(shards_are_contiguous_and_pieces_are_parts_of_layers) {
   std::vector<nn::parameter_range> ranges;
   std::size_t keys = 0;

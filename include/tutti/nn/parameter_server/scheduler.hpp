@@ -99,6 +99,7 @@ class scheduler {
       bool const last = e + 1 == epochs_;
       if (tests_[e] == open && reached(w, e) && (!last || (finished && alone))) {
         tests_[e] = worker;
+        w.waiting = false;  // it may have been, until whoever tested was lost
         task t = tell(worker, task_kind::test);
         t.epoch = e;
         t.last = last ? 1 : 0;
