@@ -45,7 +45,8 @@ class worker {
         begin_(begin),
         clock_(begin) {
     for (auto const& one : links_) {
-      one->patience(2 * world.deadline());  // the servers shall be the first to lose patience with a slow worker
+      // The servers shall be the first to lose patience with a slow worker.
+      one->patience(world.deadline() > duration::max() / 2 ? world.deadline() : 2 * world.deadline());
     }
     requests_.reserve(4 * layout_.pieces().size() + 2);
     peers_.reserve(4 * layout_.pieces().size() + 2);

@@ -17,7 +17,7 @@ namespace tutti::nn {
 /// An observer that writes a line of JSON for every step and every epoch as they end: for programs that watch a
 /// training, or read what is left of one that was stopped. Lines are whole after every epoch.
 ///
-///     {"event":"step","epoch":1,"step":12,"images":128,"loss":0.7,"accuracy":0.8,"rate":0.1,"seconds":0.31}
+///     {"event":"step","epoch":1,"step":12,"images":128,"loss":0.7,"accuracy":0.8,"rate":0.1,...,"seconds":0.31}
 ///     {"event":"epoch","epoch":1,"images":60000,"test_loss":0.1,"test_accuracy":0.97,...,"ranks":[{...}]}
 class json_lines {
  public:
