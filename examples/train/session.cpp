@@ -85,9 +85,19 @@ std::string strategy_in_full(options const& asked) {
   }
   text += numbers;
   if (asked.compress.kind != "none") {
-    text.append(", ").append(describe(asked));
-    std::snprintf(numbers, sizeof numbers, ", %.17g epochs of warm-up", asked.compress.warm_up);
-    text += numbers;
+    auto const& less = asked.compress;
+    text.append(", ").append(less.kind);
+    if (less.kind == "top_k") {
+      std::snprintf(numbers, sizeof numbers, " %.17g, %.17g epochs of warm-up", less.keep, less.warm_up);
+      text += numbers;
+    } else if (less.kind == "threshold") {
+      std::snprintf(numbers, sizeof numbers, " %.9g", double{less.threshold});
+      text += numbers;
+    }
+    if (less.momentum_correction) {
+      std::snprintf(numbers, sizeof numbers, ", momentum %.9g before the sum", double{asked.settings.momentum});
+      text += numbers;
+    }
   }
   return text;
 }

@@ -470,6 +470,13 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_training_is_refused_by_what_differs
   other.changes.epochs = {2};
   BOOST_TEST(contains(train(1, {folder.path(), 1, 2, false, true}, never, other).failure, "change at = 2 here"));
 
+  // Its weights would be called those of any number of ranks.
+  other = asked();
+  other.micro_batch = 4;
+  other.reproducible = true;
+  auto const exact = train(1, {folder.path(), 1, 2, false, true}, never, other);
+  BOOST_TEST(contains(exact.failure, "reproducible = no there, yes here"), exact.failure);
+
   // Nor are they written over by a training that begins anew.
   auto const anew = train(2, {folder.path(), 1});
   BOOST_TEST(contains(anew.failure, "resume it (--resume), or choose another folder"), anew.failure);

@@ -51,7 +51,7 @@ class fingerprint {
     if (auto const* const moved = std::get_if<crop_and_flip>(&s.augmentation)) {
       add("crop", moved->padding).add("flip", moved->flips ? "yes" : "no");
     }
-    return add("standardise", s.standardise ? "yes" : "no");
+    return add("standardise", s.standardise ? "yes" : "no").add("reproducible", s.reproducible ? "yes" : "no");
   }
 
   /// Cost: one pass over the images.
