@@ -173,7 +173,7 @@ void session::resume(nn::resumed_from const& from) {
   began_ -= tutti::duration(static_cast<std::int64_t>(before_ * 1e9));
   if (shown_) {
     std::printf("resume after %zu epochs and %zu steps, %zu steps in all%s\n", from.place.epoch, from.place.batch,
-                seen_.steps.size(),
+                model_->plan().steps_before(from.place.epoch) + from.place.batch,
                 from.ranks == names_.size() || work_.asked.strategy.name == "parameter_server"
                     ? ""
                     : "; on another number of ranks, which rounds sums otherwise");
