@@ -12,7 +12,9 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -64,6 +66,33 @@ BOOST_AUTO_TEST_CASE(the_kernels) {
     instructions::limited_to const limit(set);
     BOOST_TEST(laws::kernels(reproducible_sum<float>{}, std::span<float const>(all)) == "");
     BOOST_TEST(laws::kernels(reproducible_sum<float>{}, std::span<float const>(of_one_tier)) == "");
+  }
+}
+
+/// A reduction of somebody's own over accumulators: of two the one whose words are the greater.
+struct greater {
+  using value_type = binned;
+  using accumulator_type = binned;
+  static constexpr std::string_view name = "greater";
+  static constexpr bool commutative = true;
+  static constexpr bool associative = true;
+
+  [[nodiscard]] static constexpr binned identity() noexcept { return {}; }
+  [[nodiscard]] static constexpr binned lift(binned const& x) noexcept { return x; }
+  [[nodiscard]] static constexpr binned combine(binned const& a, binned const& b) noexcept {
+    return std::pair(a.high, a.low) < std::pair(b.high, b.low) ? b : a;
+  }
+  [[nodiscard]] static constexpr binned lower(binned const& a, tutti::rank_type) noexcept { return a; }
+};
+
+BOOST_AUTO_TEST_CASE(other_reductions_over_accumulators_keep_their_combine) {
+  std::vector<binned> all;
+  for (double const x : instructions::anything<double>(100, 3)) {
+    all.push_back(tutti::detail::to_bins(x));
+  }
+  for (auto const set : instructions::available()) {
+    instructions::limited_to const limit(set);
+    BOOST_TEST(laws::kernels(greater{}, std::span<binned const>(all)) == "");
   }
 }
 

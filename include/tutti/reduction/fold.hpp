@@ -39,9 +39,13 @@ template <reduction R>
 inline constexpr instruction_set widest =
     fuses<R> || rounds<R> || accumulates_wide<R> ? instruction_set::avx2 : instruction_set::avx512;
 
-/// Accumulators of bins are combined by larger blocks than a cache line, in vectors of words.
+/// Accumulators that are added bin by bin are combined by larger blocks than a cache line, in vectors of words: a
+/// reduction whose combine does that says so with `static constexpr bool adds_bins = true`.
 template <reduction R>
-inline constexpr bool adds_bins = std::same_as<typename R::accumulator_type, binned>;
+inline constexpr bool adds_bins = requires {
+  requires R::adds_bins;
+  requires std::same_as<typename R::accumulator_type, binned>;
+};
 template <reduction R>
 inline constexpr std::size_t own_block = adds_bins<R> ? 32 : 0;
 
