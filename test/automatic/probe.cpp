@@ -60,9 +60,9 @@ BOOST_AUTO_TEST_CASE(probes_end_and_go_where_they_are_to) {
   for (rank_type n = 2; n <= 7; ++n) {
     std::vector<rank_type> group(n);
     std::iota(group.begin(), group.end(), 1U);  // rank 0 and the last one are in no group
-    for (auto const& [kind, forth, back] :
-         {std::tuple{probe::kind::shift, 3, 0}, std::tuple{probe::kind::swap, 3, 0},
-          std::tuple{probe::kind::loan, 3, 3}, std::tuple{probe::kind::relay, 3, 0}}) {
+    for (auto const& [kind, forth, back] : {std::tuple{probe::kind::shift, 3, 0}, std::tuple{probe::kind::swap, 3, 0},
+                                            std::tuple{probe::kind::loan, 3, 3}, std::tuple{probe::kind::relay, 3, 0},
+                                            std::tuple{probe::kind::trade, 1, 0}}) {
       auto const seen = run(kind, group, n + 2, 3);
       int all = 0;
       for (auto const& [edge, count] : seen) {
@@ -70,6 +70,11 @@ BOOST_AUTO_TEST_CASE(probes_end_and_go_where_they_are_to) {
         all += count;
       }
       BOOST_TEST(all == (forth + back) * static_cast<int>(n), "kind " << static_cast<int>(kind) << ", " << n);
+    }
+    auto const train = run(probe::kind::train, group, n + 2, 4);
+    BOOST_TEST(train.size() == n / 2);
+    for (rank_type i = 0; i + 1 < n; i += 2) {
+      BOOST_TEST(train.at({group[i], group[i + 1]}) == 4);
     }
     auto const flood = run(probe::kind::flood, group, n + 2, 5);
     BOOST_TEST(flood.size() == n / 2 * 2);

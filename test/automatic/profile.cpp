@@ -17,7 +17,8 @@ tutti::network_profile some() {
                    {{4, 10, 10, 0, 12, 3, 1, 5},
                     {1024, 500, 100, 0, 600, 70, 2},
                     {1 << 20, 90'000, 100, 5, 80'000, 0, 9, 70'000}},
-                   7},
+                   7,
+                   {{4, 9, 8, 30, 11}, {1 << 16, 50, 40, 0, 2000}}},
           .far = {9'000'000, {{4, 10, 10, 2, 10, 0, 0}}}};
 }
 
@@ -52,16 +53,20 @@ BOOST_AUTO_TEST_CASE(what_is_cut_off_anywhere_is_refused) {
 BOOST_AUTO_TEST_CASE(what_is_no_profile_is_refused) {
   auto const text = tutti::to_text(some());
   BOOST_TEST(is_refused("\177ELF\n"));
-  BOOST_TEST(is_refused(with(text, "tutti-profile 3", "tutti-profile 2")));
+  BOOST_TEST(is_refused(with(text, "tutti-profile 4", "tutti-profile 3")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks four")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks -4")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks 16777216")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks 4 4")));
-  BOOST_TEST(is_refused(with(text, "near 300000 7 3", "near 300000 7 99999999")));
-  BOOST_TEST(is_refused(with(text, "near 300000 7 3", "near 300000 7 4")));
+  BOOST_TEST(is_refused(with(text, "near 300000 7 3 2", "near 300000 7 99999999 2")));
+  BOOST_TEST(is_refused(with(text, "near 300000 7 3 2", "near 300000 7 4 2")));
+  BOOST_TEST(is_refused(with(text, "near 300000 7 3 2", "near 300000 7 3 99999999")));
+  BOOST_TEST(is_refused(with(text, "near 300000 7 3 2", "near 300000 7 3 1")));
   BOOST_TEST(is_refused(with(text, "near 300000", "near 9999999999999999999999")));
   BOOST_TEST(is_refused(with(text, "\n1024 500 ", "\n4 500 ")));       // sizes must grow
   BOOST_TEST(is_refused(with(text, "1024 500 100", "1024 500 501")));  // leaves after it was sent
+  BOOST_TEST(is_refused(with(text, "\n65536 50 40", "\n65536 50 51")));
+  BOOST_TEST(is_refused(with(text, "\n65536 50 ", "\n4 50 ")));
 }
 
 BOOST_AUTO_TEST_CASE(errors_name_the_line) {
@@ -85,6 +90,30 @@ BOOST_AUTO_TEST_CASE(times_lie_on_straight_lines_between_the_sizes) {
   BOOST_TEST(tutti::at_size(link, 1 << 30).combine == 0);         // which falls, but not below nothing
   BOOST_TEST(send(std::size_t{1} << 40) / (90'000) > 1'000'000);  // far away, without overflow
   BOOST_TEST(tutti::at_size({}, 7).send == 0);
+}
+
+// What is only moved: on straight lines, too, and beyond the last size in proportion.
+BOOST_AUTO_TEST_CASE(operations_that_only_move_have_times_of_their_own) {
+  auto const p = some();
+  auto const receive = [&](std::size_t bytes) { return tutti::move_at_size(p.near, bytes).receive; };
+  BOOST_TEST(receive(0) == 11);
+  BOOST_TEST(receive((4 + 65536) / 2) == (11 + 2000) / 2);
+  BOOST_TEST(receive(65536) == 2000);
+  BOOST_TEST(receive(10 * 65536) == 20'000);
+  BOOST_TEST(receive(std::size_t{1} << 40) == 2000LL << 24);
+  BOOST_TEST(tutti::move_at_size({.moves = {{8, 4, 4, 4, 4}}}, 16).receive == 8);
+
+  tutti::host_map const hosts(std::string("aabb"));
+  auto const takes = [&](tutti::operation_kind kind, tutti::rank_type to) {
+    return tutti::profiled_network(p, hosts, kind).message(0, to, 65536, tutti::custody::kept);
+  };
+  for (auto const kind : {tutti::operation_kind::broadcast, tutti::operation_kind::alltoall}) {
+    BOOST_TEST((takes(kind, 1) == tutti::message_time{50, 40, 300'000, 0, 2000, 0}));
+    BOOST_TEST((takes(kind, 2) == takes(tutti::operation_kind::allreduce, 2)));  // none were measured between hosts
+  }
+  for (auto const kind : {tutti::operation_kind::allreduce, tutti::operation_kind::reduce}) {
+    BOOST_TEST(takes(kind, 1).receive == tutti::at_size(p.near, 65536).receive);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(preferences_are_read) {

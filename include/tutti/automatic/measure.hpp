@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/automatic/move_meter.hpp>
 #include <tutti/automatic/probe.hpp>
 #include <tutti/automatic/profile.hpp>
 #include <tutti/collective/allreduce.hpp>
@@ -28,7 +29,8 @@ struct measuring {
 /// (sums of float), elsewhere and over what they send; they lend each other what is to be combined and get it back;
 /// and one message goes round. Where it takes longer to send and receive than only to send, processors move the bytes
 /// (memory; TCP within a host), and sending and receiving add up; where it does not, a wire does. The lower quartile of
-/// several times counts, of the slowest rank.
+/// several times counts, of the slowest rank. Where ranks share memory, what is only moved is measured, too:
+/// move_meter.
 template <class Communicator>
 class world_meter {
  public:
@@ -97,7 +99,8 @@ class world_meter {
   network_profile::link measure_link(std::vector<rank_type> const& group, place where, duration budget,
                                      std::int64_t& start) {
     std::vector<times> all;
-    std::int64_t const limit = budget.count() * 1000;
+    std::int64_t const of_moves = copies_aside ? budget.count() * 1000 / 8 : 0;
+    std::int64_t const limit = budget.count() * 1000 - of_moves;
     if constexpr (copies_aside) {
       settle(group);
     }
@@ -133,7 +136,14 @@ class world_meter {
     wire const w = try_wire(where, group, *long_enough, all.front().relay, limit);
     std::int64_t const gap = std::min(time_gap(group), all.front().relay / 2);
     start = std::max(start, time_start(group, all.front().shift));
-    return solve(all, {gap, all.front().relay - 2 * gap}, w);
+    short_message const least{gap, all.front().relay - 2 * gap};
+    network_profile::link link = solve(all, least, w);
+    if constexpr (copies_aside) {  // others send alike whatever is done with it
+      if (where == place::within_a_host) {
+        link.moves = move_meter(world_).measure(group, least.latency, of_moves);
+      }
+    }
+    return link;
   }
 
   [[nodiscard]] static std::int64_t lasts(std::int64_t of_always, std::size_t bytes) {

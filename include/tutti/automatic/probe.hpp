@@ -19,6 +19,8 @@ class probe {
     loan,   ///< all entrust the next with a message and restore what the one before has entrusted, `repeats` times
     relay,  ///< one message goes round, `repeats` times
     flood,  ///< every second rank sends the next one `repeats` messages, then gets an answer
+    train,  ///< every second rank sends the next one a vector of `repeats` messages, each a block of its own
+    trade,  ///< all send the next one a block, and receive another one from the one before
   };
 
   static constexpr std::string_view name = "probe";
@@ -26,7 +28,7 @@ class probe {
   static constexpr bool sends_raw_contributions = false;
 
   probe(kind what, std::vector<rank_type> const& group, rank_type me, std::uint32_t repeats, action how)
-      : kind_(what), how_(how), size_(static_cast<rank_type>(group.size())), repeats_(repeats) {
+      : kind_(what), how_(how), size_(static_cast<rank_type>(group.size())), blocks_(repeats), repeats_(repeats) {
     for (rank_type i = 0; i < size_; ++i) {
       if (group[i] == me) {
         place_ = i;
@@ -34,26 +36,35 @@ class probe {
         before_ = group[(i + size_ - 1) % size_];
       }
     }
-    if (place_ == no_rank || size_ < 2 || (kind_ == kind::flood && place_ % 2 == 0 && place_ + 1 == size_)) {
+    if (place_ == no_rank || size_ < 2 || (goes_one_way() && place_ % 2 == 0 && place_ + 1 == size_)) {
       repeats_ = 0;
     }
   }
 
-  [[nodiscard]] std::uint32_t blocks(op::allreduce, rank_type) const { return 2; }
-  [[nodiscard]] std::uint32_t steps(op::allreduce, rank_type, rank_type) const {
+  // As an operation that combines, or as one that only moves: transports may tell them apart.
+  template <class Op>
+  [[nodiscard]] std::uint32_t blocks(Op, rank_type) const {
+    return kind_ == kind::train ? blocks_ : 2;
+  }
+  template <class Op>
+  [[nodiscard]] std::uint32_t steps(Op, rank_type, rank_type) const {
     switch (kind_) {
       case kind::shift:
       case kind::swap:
+      case kind::train:
         return repeats_;
       case kind::loan:
       case kind::relay:
         return 2 * repeats_;
+      case kind::trade:
+        return repeats_ == 0 ? 0 : 1;
       case kind::flood:
         break;
     }
     return repeats_ == 0 ? 0 : repeats_ + 1;
   }
-  [[nodiscard]] step at(op::allreduce, rank_type, rank_type, std::uint32_t i) const {
+  template <class Op>
+  [[nodiscard]] step at(Op, rank_type, rank_type, std::uint32_t i) const {
     switch (kind_) {
       case kind::shift:
         return sends_and_receives(true, true, i % 2, (i + 1) % 2);
@@ -63,6 +74,10 @@ class probe {
         return i % 2 == 0 ? entrusts() : restores();
       case kind::relay:
         return sends_and_receives((i % 2 == 0) == (place_ == 0), (i % 2 == 0) != (place_ == 0), 0, 0);
+      case kind::trade:
+        return sends_and_receives(true, true, 0, 1);
+      case kind::train:
+        return sends_and_receives(place_ % 2 == 0, place_ % 2 != 0, i, i);
       case kind::flood:
         break;
     }
@@ -74,6 +89,7 @@ class probe {
   }
 
  private:
+  [[nodiscard]] bool goes_one_way() const { return kind_ == kind::flood || kind_ == kind::train; }
   [[nodiscard]] step entrusts() const {
     step s = sends_and_receives(true, true, 0, 1);
     s.receive.memory = space::output;
@@ -96,6 +112,7 @@ class probe {
   kind kind_;
   action how_;
   rank_type size_;
+  std::uint32_t blocks_;
   std::uint32_t repeats_;
   rank_type place_ = no_rank;
   rank_type next_ = no_rank;

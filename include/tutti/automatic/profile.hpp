@@ -2,9 +2,11 @@
 #pragma once
 
 #include <tutti/core/host_map.hpp>
+#include <tutti/core/operation.hpp>
 #include <tutti/core/types.hpp>
 #include <tutti/topology/timing.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 #include <string>
@@ -33,11 +35,21 @@ struct network_profile {
     std::int64_t loan = 0;       ///< both processors, all told, if it is entrusted or restored; 0: as any other message
     friend bool operator==(point const&, point const&) = default;
   };
+  /// What one takes of an operation that only moves; see message_time.
+  struct move {
+    std::size_t bytes = 0;
+    std::int64_t send = 0;
+    std::int64_t lead = 0;
+    std::int64_t delay = 0;  ///< beside the latency: of nobody's processor
+    std::int64_t receive = 0;
+    friend bool operator==(move const&, move const&) = default;
+  };
   /// Messages between two ranks: straight lines between sizes that were measured.
   struct link {
     std::int64_t latency = 0;
     std::vector<point> points{};  ///< of growing sizes; empty: there are no such messages
     std::int64_t burst = 0;       ///< how much of `wire` an idle interface saves up; see message_time
+    std::vector<move> moves{};    ///< of growing sizes; empty: they take what others take, which are stored
     friend bool operator==(link const&, link const&) = default;
   };
 
@@ -51,7 +63,7 @@ struct network_profile {
 
 namespace profile_text {
 
-inline constexpr std::string_view title = "tutti-profile 3";
+inline constexpr std::string_view title = "tutti-profile 4";
 inline constexpr std::size_t most_points = 64;
 inline constexpr std::int64_t most = std::int64_t{1} << 50;  ///< of any number: sums stay far from overflow
 
@@ -122,24 +134,38 @@ class reader {
   std::size_t line_ = 0;
 };
 
-inline network_profile::link read_link(reader& in, std::string_view word) {
-  std::int64_t head[3];
-  in.numbers(word, head);
-  if (head[2] > static_cast<std::int64_t>(most_points)) {
-    in.fail("more sizes than a profile may have");
-  }
-  network_profile::link link{.latency = head[0], .burst = head[1]};
-  for (std::int64_t i = 0; i < head[2]; ++i) {
-    std::int64_t v[8];
+/// So many lines of numbers, of which the first is a size and the second and third are how long sending takes, and
+/// until the message begins to leave.
+template <std::size_t N, class Take>
+void read_sizes(reader& in, std::int64_t lines, Take const& take) {
+  std::int64_t last = -1;
+  for (std::int64_t i = 0; i < lines; ++i) {
+    std::int64_t v[N];
     in.numbers("", v);
-    if (!link.points.empty() && static_cast<std::size_t>(v[0]) <= link.points.back().bytes) {
+    if (v[0] <= last) {
       in.fail("sizes must grow from line to line");
     }
     if (v[2] > v[1]) {
       in.fail("a message begins to leave, the third number, before the second is over");
     }
-    link.points.push_back({static_cast<std::size_t>(v[0]), v[1], v[2], v[3], v[4], v[5], v[6], v[7]});
+    last = v[0];
+    take(static_cast<std::size_t>(v[0]), v);
   }
+}
+
+inline network_profile::link read_link(reader& in, std::string_view word) {
+  std::int64_t head[4];
+  in.numbers(word, head);
+  if (std::max(head[2], head[3]) > static_cast<std::int64_t>(most_points)) {
+    in.fail("more sizes than a profile may have");
+  }
+  network_profile::link link{.latency = head[0], .burst = head[1]};
+  read_sizes<8>(in, head[2], [&](std::size_t bytes, auto const& v) {
+    link.points.push_back({bytes, v[1], v[2], v[3], v[4], v[5], v[6], v[7]});
+  });
+  read_sizes<5>(in, head[3], [&](std::size_t bytes, auto const& v) {
+    link.moves.push_back({bytes, v[1], v[2], v[3], v[4]});
+  });
   return link;
 }
 
@@ -154,9 +180,12 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
     out += '\n';
   };
   auto const put_link = [&](std::string_view word, network_profile::link const& l) {
-    put(word, l.latency, l.burst, l.points.size());
+    put(word, l.latency, l.burst, l.points.size(), l.moves.size());
     for (network_profile::point const& at : l.points) {
       put("", at.bytes, at.send, at.lead, at.wire, at.receive, at.combine, at.overwrite, at.loan);
+    }
+    for (network_profile::move const& at : l.moves) {
+      put("", at.bytes, at.send, at.lead, at.delay, at.receive);
     }
   };
   out += '\n';
@@ -184,6 +213,28 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   return p;
 }
 
+/// A straight line through what two sizes take.
+struct line_between {
+  std::int64_t wide;  ///< the second size, from the first on
+  std::int64_t far;   ///< the size that is asked for, from the first on
+  [[nodiscard]] std::int64_t signed_at(std::int64_t from, std::int64_t to) const {
+    std::int64_t const rise = to - from;
+    return from + rise / wide * far + rise % wide * (far % wide) / wide + rise % wide * (far / wide);
+  }
+  [[nodiscard]] std::int64_t at(std::int64_t from, std::int64_t to) const {
+    return std::max<std::int64_t>(signed_at(from, to), 0);
+  }
+};
+/// Of several sizes, the second of those that it is about. @pre there are two
+template <class Sizes>
+[[nodiscard]] std::size_t end_of_line(Sizes const& all, std::size_t bytes) {
+  std::size_t i = 1;
+  while (i + 1 < all.size() && all[i].bytes < bytes) {
+    ++i;
+  }
+  return i;
+}
+
 /// What a message of so many bytes takes on a link: between the sizes that were measured on straight lines,
 /// beyond the last on the last line, before the first as much as the first.
 [[nodiscard]] inline network_profile::point at_size(network_profile::link const& link, std::size_t bytes) {
@@ -194,41 +245,50 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   if (bytes <= all.front().bytes || all.size() == 1) {
     return all.front();
   }
-  std::size_t i = 1;
-  while (i + 1 < all.size() && all[i].bytes < bytes) {
-    ++i;
-  }
+  std::size_t const i = end_of_line(all, bytes);
   network_profile::point const& a = all[i - 1];
   network_profile::point const& b = all[i];
-  auto const wide = static_cast<std::int64_t>(b.bytes - a.bytes);
-  auto const far = static_cast<std::int64_t>(bytes - a.bytes);
-  auto const any_between = [=](std::int64_t from, std::int64_t to) {
-    std::int64_t const rise = to - from;
-    return from + rise / wide * far + rise % wide * (far % wide) / wide + rise % wide * (far / wide);
-  };
-  auto const between = [=](std::int64_t from, std::int64_t to) {
-    return std::max<std::int64_t>(any_between(from, to), 0);
-  };
+  line_between const line{static_cast<std::int64_t>(b.bytes - a.bytes), static_cast<std::int64_t>(bytes - a.bytes)};
   network_profile::point p{bytes,
-                           between(a.send, b.send),
-                           between(a.lead, b.lead),
-                           between(a.wire, b.wire),
-                           between(a.receive, b.receive),
-                           between(a.combine, b.combine),
-                           any_between(a.overwrite, b.overwrite),
-                           between(a.loan, b.loan)};
+                           line.at(a.send, b.send),
+                           line.at(a.lead, b.lead),
+                           line.at(a.wire, b.wire),
+                           line.at(a.receive, b.receive),
+                           line.at(a.combine, b.combine),
+                           line.signed_at(a.overwrite, b.overwrite),
+                           line.at(a.loan, b.loan)};
   p.lead = std::min(p.lead, p.send);
   return p;
+}
+
+/// The same of one that is only moved, but in proportion beyond the last size. @pre there are such sizes
+[[nodiscard]] inline network_profile::move move_at_size(network_profile::link const& link, std::size_t bytes) {
+  auto const& all = link.moves;
+  if (bytes <= all.front().bytes) {
+    return all.front();
+  }
+  bool const beyond = bytes > all.back().bytes;
+  std::size_t const i = end_of_line(all, bytes);
+  network_profile::move const a = beyond || all.size() == 1 ? network_profile::move{} : all[i - 1];
+  network_profile::move const& b = beyond ? all.back() : all[i];
+  line_between const line{static_cast<std::int64_t>(b.bytes - a.bytes), static_cast<std::int64_t>(bytes - a.bytes)};
+  return {bytes, line.at(a.send, b.send), line.at(a.lead, b.lead), line.at(a.delay, b.delay),
+          line.at(a.receive, b.receive)};
 }
 
 /// The network that a profile was taken of, to price schedules for: see timed_schedule.
 class profiled_network {
  public:
-  /// @pre both outlive it, and are of the same world
-  profiled_network(network_profile const& p, host_map const& hosts) : profile_(&p), hosts_(&hosts) {}
+  /// For operations of this kind. @pre both outlive it, and are of the same world
+  profiled_network(network_profile const& p, host_map const& hosts, operation_kind kind)
+      : profile_(&p), hosts_(&hosts), moves_(!combines(kind)) {}
 
   [[nodiscard]] message_time message(rank_type from, rank_type to, std::size_t bytes, custody held) const {
     network_profile::link const& l = link(from, to);
+    if (moves_ && !l.moves.empty()) {
+      network_profile::move const m = move_at_size(l, bytes);
+      return {m.send, m.lead, l.latency + m.delay, 0, m.receive, 0};
+    }
     network_profile::point const p = at_size(l, bytes);
     if (held != custody::kept && p.loan != 0) {  // the message says where the bytes are
       // Who restores has written there already: half of the time and half of the messages, but all of the work.
@@ -259,6 +319,7 @@ class profiled_network {
 
   network_profile const* profile_;
   host_map const* hosts_;
+  bool moves_;
 };
 
 }  // namespace tutti

@@ -64,7 +64,7 @@ class tuning {
   /// All ways to run an operation that may be picked, the fastest first.
   template <class Op>
   [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, bool in_order) const {
-    profiled_network const network(profile_, *hosts_);
+    profiled_network const network(profile_, *hosts_, symbolic::kind_of<Op>);
     std::vector<prediction> all;
     for (schedule_kind const kind : all_schedule_kinds) {
       if (is_candidate<Op>(kind, in_order)) {
@@ -93,7 +93,7 @@ class tuning {
   };
   template <class Op>
   [[nodiscard]] shares analyse(Op op, std::size_t bytes, course<selection> const& way) const {
-    profiled_network const network(profile_, *hosts_);
+    profiled_network const network(profile_, *hosts_, symbolic::kind_of<Op>);
     timed_schedule timed(way.topology, op, profile_.ranks);
     return {timed.time(network, bytes, way.segment_bytes), timed.time(without<true>{network}, bytes, way.segment_bytes),
             timed.time(without<false>{network}, bytes, way.segment_bytes)};

@@ -19,6 +19,7 @@ struct message_time {
   std::int64_t wire = 0;     ///< how long it keeps the interface of each end busy
   std::int64_t receive = 0;  ///< of the receiver's processor, but for combining
   std::int64_t burst = 0;    ///< how much of `wire` each interface saves up while it is idle, to pass at once
+  friend bool operator==(message_time const&, message_time const&) = default;
 };
 
 /// A world that schedules can be priced for. Times in picoseconds.
