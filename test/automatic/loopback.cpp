@@ -106,12 +106,13 @@ BOOST_AUTO_TEST_CASE(all_ranks_have_the_same_profile_and_a_saved_one_is_taken) {
     o.file = file;
     auto const first = tutti::automatic(world, o).profile();
     auto const second = tutti::automatic(world, o).profile();
-    return tutti::to_text(first) + (first == second ? "" : "not taken");
+    bool const knows_moves = !first.near.moves.empty() && first.near.moves.back().bytes >= 64 << 10;
+    return tutti::to_text(first) + (!knows_moves ? "no moves" : first == second ? "" : "not taken");
   });
   std::remove(file.c_str());
   for (auto const& r : results) {
     BOOST_TEST(r.value() == results.front().value());
-    BOOST_TEST(!r.value().ends_with("not taken"));
+    BOOST_TEST(r.value().ends_with("end\n"));
   }
 }
 
