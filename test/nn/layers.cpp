@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE nn_layers
 #include <nn/layer_laws.hpp>
+#include <tutti/nn/elementwise.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 #include <tutti/nn/threads.hpp>
@@ -88,6 +89,23 @@ BOOST_AUTO_TEST_CASE(a_loop_is_shared_out_without_gaps) {
       });
       BOOST_TEST(std::ranges::count(done, 1) == static_cast<std::ptrdiff_t>(count));
       BOOST_TEST(parts <= (count < 8 ? 1 : threads));
+    }
+  }
+  nn::set_threads(1);
+}
+
+BOOST_AUTO_TEST_CASE(each_element_is_computed_once) {
+  for (int const threads : {1, 2, 3}) {
+    nn::set_threads(threads);
+    for (std::size_t const count : {std::size_t{0}, std::size_t{1}, 3 * nn::numbers_for_a_thread + 5}) {
+      std::vector<std::uint32_t> numbers(count + 1);
+      nn::elementwise(count, [to = numbers.data()](std::size_t i) { to[i] += static_cast<std::uint32_t>(i) + 1; });
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i != count; ++i) {
+        wrong += static_cast<std::size_t>(numbers[i] != i + 1);
+      }
+      BOOST_TEST(wrong == 0);
+      BOOST_TEST(numbers[count] == 0);
     }
   }
   nn::set_threads(1);

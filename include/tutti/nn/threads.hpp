@@ -22,7 +22,8 @@ namespace tutti::nn {
 
 /// How many threads each matrix product of this process, and each convolution and each loop of the calling thread,
 /// may use. A rank that computes beside others on the same cores wants one; all cores are taken otherwise. Products
-/// by a BLAS other than OpenBLAS, and what oneDNN computes without OpenMP, do not know of it.
+/// by a BLAS other than OpenBLAS, and what oneDNN computes without OpenMP, do not know of it. A process that forks, as
+/// `spawn` does over processes, does so before it computes with several threads: they do not come with the child.
 inline void set_threads(int threads) {
   expects(threads >= 1, "set_threads: at least one thread computes");
   if (openblas_set_num_threads != nullptr) {
