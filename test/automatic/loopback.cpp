@@ -81,6 +81,9 @@ BOOST_AUTO_TEST_CASE(nothing_is_priced_below_what_is_picked) {
   for (auto const n : {1U, 2U, 3U, 6U, 16U}) {
     support::agree<tutti::loopback>(n, [](auto& world) -> std::string {
       tutti::automatic const best(world, made_up(world));
+      if (world.rank() != 0) {  // the others would work out the same
+        return {};
+      }
       for (std::size_t bytes = 1; bytes <= std::size_t{1} << 24; bytes *= 4) {
         auto const pick = best.choose(tutti::op::allreduce{}, bytes, false);
         auto const all = best.predict(tutti::op::allreduce{}, bytes);
