@@ -17,8 +17,13 @@
 #include <boost/test/unit_test.hpp>
 
 #include <array>
+#include <bit>
+#include <cstdio>
+#include <fstream>
 #include <list>
 #include <numeric>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -123,6 +128,36 @@ BOOST_AUTO_TEST_CASE(containers_copy_move_and_swap) {
          return b.get_allocator() == from && c.size() == 100 && b[99] == 1 && l.back() == 3 ? "" : "lost";
        })) {
     BOOST_TEST(end.value() == "");
+  }
+}
+
+/// Where in the file that is mapped there.
+std::uint64_t place_in_file(void const* p) {
+  auto const at = reinterpret_cast<std::uintptr_t>(p);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0;
+    unsigned long end = 0;
+    unsigned long offset = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx %*s %lx", &begin, &end, &offset) == 3 && begin <= at && at < end) {
+      return offset + (at - begin);
+    }
+  }
+  return 0;
+}
+
+// Or caches that tell addresses apart by some of their bits could not hold what two ranks combine.
+BOOST_AUTO_TEST_CASE(like_buffers_of_two_ranks_differ_in_more_than_one_bit) {
+  std::vector<std::uint64_t> others;
+  for (auto const& end : tutti::spawn<tutti::shared_memory>(4, [](auto& world) {
+         buffer<float> const v(1000, tutti::allocator<float>(world));
+         return place_in_file(v.data());
+       })) {
+    BOOST_TEST(end.value() != 0U);
+    for (std::uint64_t const other : others) {
+      BOOST_TEST(std::popcount(other ^ end.value()) > 1);
+    }
+    others.push_back(end.value());
   }
 }
 

@@ -185,7 +185,11 @@ class shared_world {
   [[nodiscard]] ring_shape ring() const noexcept { return {shape_.ring_bytes, shape_.chunk_bytes}; }
   [[nodiscard]] std::size_t rings_begin() const noexcept { return whole_pages(mail_segment::bytes(n_)); }
   [[nodiscard]] std::size_t arenas_begin() const noexcept { return whole_pages(rings_begin() + n_ * ring().bytes()); }
-  [[nodiscard]] std::size_t arena_size() const noexcept { return whole_pages(shape_.arena_bytes); }
+  /// With a page between one arena and the next. Ranks that allocate alike have what they combine at like places of
+  /// their arenas; were these a power of two apart, addresses would differ in high bits only, and a first-level cache
+  /// that predicts its way by a hash of lower ones (AMD's: Lipp and others, Take A Way, 2020) could not hold both
+  /// lines.
+  [[nodiscard]] std::size_t arena_size() const noexcept { return whole_pages(shape_.arena_bytes) + page; }
 
   rank_type n_;
   shared_memory_options shape_{};
