@@ -87,8 +87,10 @@ class measurer {
         microseconds_(1000 * static_cast<double>(s.number("milliseconds", 1))),
         barrier_(world, tutti::doubling{}),
         slowest_(world, tutti::doubling{}, tutti::max<double>{}),
+        kind_(s.one_of("buffers", {"ordinary", "allocator"}) == "ordinary" ? tutti::memory_kind::ordinary
+                                                                           : tutti::memory_kind::provided),
         given_(tutti::allocator<float>(world)) {
-    if (s.one_of("buffers", {"ordinary", "allocator"}) == "ordinary") {
+    if (kind_ == tutti::memory_kind::ordinary) {
       own_.resize(longest_ / sizeof(float));
       data_ = own_;
     } else {
@@ -102,7 +104,7 @@ class measurer {
 
   void round(grid& all, std::vector<double>& took) {
     auto const begin = tutti::steady_now();
-    tutti::automatic const best(world_);
+    tutti::automatic const best = tutti::automatic(world_).for_memory(kind_);
     took.push_back(agreed(since(begin)));
     profile_ = tutti::to_text(best.profile());
     for (std::size_t bytes = 4; bytes <= longest_; bytes *= 4) {
@@ -191,6 +193,7 @@ class measurer {
   double microseconds_;
   tutti::barrier<World, tutti::doubling> barrier_;
   tutti::allreduce<World, tutti::doubling, tutti::max<double>> slowest_;
+  tutti::memory_kind kind_;
   std::vector<float> own_{};
   std::vector<float, tutti::allocator<float>> given_;
   std::span<float> data_{};

@@ -40,6 +40,7 @@ class tutti_rank {
   tutti_rank(World& world, buffers where)
       : world_(&world),
         memory_(where == buffers::own ? tutti::allocator<std::byte>(world).source() : tutti::heap_memory::source()),
+        kind_(where == buffers::own ? tutti::memory_kind::provided : tutti::memory_kind::ordinary),
         barrier_(world, tutti::doubling{}) {}
   [[nodiscard]] unsigned rank() const noexcept { return world_->rank(); }
   [[nodiscard]] unsigned size() const noexcept { return world_->size(); }
@@ -58,7 +59,7 @@ class tutti_rank {
   void with(work const& w, vectors const& v, Use const& use) {
     if (w.algorithm == tutti::automatic::name) {
       if (!best_) {
-        best_.emplace(*world_);
+        best_.emplace(tutti::automatic(*world_).for_memory(kind_));
       }
       over(*best_, w, v, use);
       return;
@@ -117,6 +118,7 @@ class tutti_rank {
 
   World* world_;
   tutti::counted<tutti::memory_source> memory_;
+  tutti::memory_kind kind_;
   tutti::barrier<World, tutti::doubling> barrier_;
   std::optional<tutti::automatic> best_;
 };

@@ -59,10 +59,25 @@ class automatic : public selection {
   /// @throws profile_error on every rank if the profile is another world's, or another rank's is another
   template <group Communicator>
   automatic(Communicator& world, network_profile known)
-      : tuning_(std::make_shared<tuning>(std::move(known), world.hosts())) {
+      : tuning_(std::make_shared<tuning>(std::move(known), world.hosts(), memory_kind::ordinary)) {
     check(world);
     char const* const wishes = std::getenv("TUTTI_AUTOMATIC");
     prefer(wishes == nullptr ? "" : wishes);
+  }
+
+  /// The same for operators whose vectors lie there, on all ranks: with the same profile and what is preferred so far.
+  /// What is preferred or rehearsed from now on, each has for itself.
+  ///
+  ///     std::vector<float, tutti::allocator<float>> gradients(n, tutti::allocator<float>(world));
+  ///     tutti::allreduce sum{world, best.for_memory(tutti::memory_kind::provided), tutti::sum<float>{}};
+  ///
+  /// If vectors lie elsewhere after all, only speed suffers. All ranks must say the same; if they do not, an operation
+  /// for which they pick different schedules fails with an error that names both.
+  /// Not collective; it prices anew, and measures nothing.
+  [[nodiscard]] automatic for_memory(memory_kind where) const {
+    auto same = std::make_shared<tuning>(profile(), tuning_->hosts(), where);
+    same->prefer(tuning_->preferences());
+    return automatic(std::move(same));
   }
 
   [[nodiscard]] network_profile const& profile() const noexcept { return tuning_->profile(); }
@@ -129,6 +144,8 @@ class automatic : public selection {
   }
 
  private:
+  explicit automatic(std::shared_ptr<tuning> known) : tuning_(std::move(known)) {}
+
   template <class Communicator>
   static network_profile learn(Communicator& world, automatic_options const& options) {
     std::string text;

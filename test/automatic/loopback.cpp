@@ -17,6 +17,7 @@ template <class World>
 tutti::network_profile made_up(World& world) {
   tutti::network_profile p{.ranks = world.size(), .hosts = world.hosts().hosts(), .start = 50'000};
   p.near = {1'000'000, {{4, 100'000, 100'000, 0, 100'000, 0, 0}, {1024, 400'000, 200'000, 0, 400'000, 9'000, 5'000}}};
+  p.provided = {1'000, {{4, 100'000, 100'000, 0, 100'000, 0, 0}}};  // as long for any
   return p;
 }
 
@@ -158,6 +159,58 @@ BOOST_AUTO_TEST_CASE(ranks_that_prefer_different_schedules_are_told_so) {
   }
   BOOST_TEST((results[0].failure().text + results[1].failure().text).find("doubling") != std::string::npos);
   BOOST_TEST((results[0].failure().text + results[1].failure().text).find("ring") != std::string::npos);
+}
+
+// Each kind of memory has its prices, and preferences of its own from when it is asked for.
+BOOST_AUTO_TEST_CASE(vectors_in_memory_of_the_transport_are_priced_apart) {
+  using enum tutti::memory_kind;
+  for (auto const& r : tutti::spawn<tutti::loopback>(4, [](auto& world) -> std::string {
+         tutti::automatic const best(world, made_up(world));
+         best.prefer("broadcast=star");
+         tutti::automatic const given = best.for_memory(provided);
+         given.prefer("allreduce:-4=chain");
+         tutti::automatic const again = given.for_memory(ordinary);
+         auto const least = [](tutti::automatic const& a) {
+           return a.predict(tutti::op::allreduce{}, 1 << 20).front().time;
+         };
+         if (least(given) >= least(best) || least(again) != least(best)) {
+           return "the kinds are not priced apart";
+         }
+         auto const picks = [](tutti::automatic const& a, auto op, tutti::schedule_kind kind) {
+           return a.choose(op, 4, false).topology.kind() == kind;
+         };
+         if (!picks(given, tutti::op::broadcast{}, tutti::schedule_kind::star) ||
+             !picks(again, tutti::op::allreduce{}, tutti::schedule_kind::chain)) {
+           return "what was preferred is forgotten";
+         }
+         if (picks(best, tutti::op::allreduce{}, tutti::schedule_kind::chain)) {
+           return "what is preferred for one kind is for the other, too";
+         }
+         return given.explain(tutti::op::allreduce{}, 4) + best.explain(tutti::op::allreduce{}, 4);
+       })) {
+    BOOST_TEST(r.value().find("for vectors by tutti::allocator\n") != std::string::npos, r.value());
+    BOOST_TEST(r.value().find("for vectors in ordinary memory") != std::string::npos, r.value());
+  }
+}
+
+// Where all pick alike nevertheless, it harms nothing.
+BOOST_AUTO_TEST_CASE(ranks_that_say_different_kinds_of_memory_are_told_so) {
+  for (auto const& r : tutti::spawn<tutti::loopback>(2, [](auto& world) -> std::string {
+         auto const where = world.rank() == 0 ? tutti::memory_kind::provided : tutti::memory_kind::ordinary;
+         tutti::automatic const best = tutti::automatic(world, made_up(world)).for_memory(where);
+         tutti::allreduce sum{world, best, tutti::sum<float>{}};
+         std::vector<float> v(1, 1.F);
+         sum(v);
+         std::vector<float> w(1 << 20);
+         try {
+           sum(w);
+         } catch (tutti::error const& e) {
+           return v[0] == 2.F && e.kind() == tutti::failure::mismatch ? "told" : e.what();
+         }
+         return "taken";
+       })) {
+    BOOST_TEST(r.value() == "told");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(choices_are_explained) {

@@ -3,11 +3,15 @@
 #include <laws/reducing_operators.hpp>
 #include <support/emulated_hosts.hpp>
 #include <support/worlds.hpp>
+#include <tutti/allocator.hpp>
 #include <tutti/automatic.hpp>
 #include <tutti/transport/shared_memory.hpp>
 #include <tutti/transport/tcp.hpp>
 
+#include <algorithm>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -26,6 +30,60 @@ void sums_are_right() {
 
 BOOST_AUTO_TEST_CASE(through_shared_memory) {
   sums_are_right<tutti::shared_memory>();
+}
+
+// What is said of vectors changes prices and picks, not results: neither if it is true nor if it is not, nor if it is
+// true on some ranks only.
+BOOST_AUTO_TEST_CASE(in_memory_of_the_transport) {
+  for (auto const n : {2U, 3U}) {
+    support::agree<tutti::shared_memory>(n, [](auto& world) -> std::string {
+      tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}});
+      if (tutti::read_profile(tutti::to_text(best.profile())) != best.profile() || !best.profile().tells_apart()) {
+        return "the profile does not keep the kinds of memory apart: " + tutti::to_text(best.profile());
+      }
+      std::vector<float> ordinary(100'003);
+      std::vector<float, tutti::allocator<float>> provided(ordinary.size(), tutti::allocator<float>(world));
+      std::span<float> const places[] = {ordinary, provided, world.rank() == 0 ? std::span(ordinary) : provided};
+      for (tutti::automatic const& picks : {best, best.for_memory(tutti::memory_kind::provided)}) {
+        tutti::allreduce sum{world, picks, tutti::sum<float>{}};
+        tutti::broadcast share{world, picks};
+        for (std::size_t const count : {1UL, 1023UL, ordinary.size()}) {
+          for (std::span<float> const place : places) {
+            auto const v = place.first(count);
+            for (std::size_t i = 0; i < count; ++i) {
+              v[i] = static_cast<float>(i % 100);
+            }
+            sum(v);
+            if (world.rank() == 0) {
+              std::fill(v.begin(), v.end(), 0.F);
+            }
+            share(v, 1);
+            for (std::size_t i = 0; i < count; ++i) {
+              if (v[i] != static_cast<float>(i % 100 * world.size())) {
+                return "element " + std::to_string(i) + " of " + std::to_string(count) + " is wrong";
+              }
+            }
+          }
+        }
+      }
+      return {};
+    });
+  }
+}
+
+// Where there is no such memory to measure in, the world is measured without.
+BOOST_AUTO_TEST_CASE(without_memory_of_the_transport) {
+  tutti::world_options<tutti::shared_memory> o;
+  o.transport.arena_bytes = 1 << 20;
+  for (auto const& end : tutti::spawn<tutti::shared_memory>(
+           2,
+           [](auto& world) {
+             tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}});
+             return best.for_memory(tutti::memory_kind::provided).explain(tutti::op::allreduce{}, 4);
+           },
+           o)) {
+    BOOST_TEST(end.value().find("not in this profile") != std::string::npos, end.value());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(over_tcp) {

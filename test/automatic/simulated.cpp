@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(what_is_measured_predicts_the_simulator_and_picks_its_best)
       network_profile p = all.results.front().value();
       p.hosts = n;
       p.far = p.far.points.empty() ? p.near : p.far;
-      tuning t(p, hosts);
+      tuning t(p, hosts, memory_kind::ordinary);
       for (std::size_t const bytes : {4U, 1024U, 32U << 10, 1U << 20}) {
         auto const check = [&](auto op) {
           auto const ways = t.predict(op, bytes, false);

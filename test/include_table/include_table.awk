@@ -39,8 +39,8 @@ BEGIN {
   allow("gather_timelines", "core communicator collective trace")
   allow("allocator", "core communicator")
   allow("asio", "core communicator collective")
-  # It picks from all topologies, and measures what a sum of floats takes.
-  allow("automatic", "core communicator collective topology reduction/arithmetic")
+  # It picks from all topologies, and measures what a sum of floats takes, also in memory that a transport provides.
+  allow("automatic", "core communicator allocator collective topology reduction/arithmetic")
   allow("cuda", "core reduction")
   allow("nn", "*")
   allow("tutti", "*")  # the umbrella

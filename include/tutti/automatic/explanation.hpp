@@ -54,6 +54,13 @@ template <class Op>
   std::string text = std::string(tutti::name(symbolic::kind_of<Op>)) + " of " + bytes_in_words(bytes) + " over " +
                      std::to_string(t.profile().ranks) + (t.profile().ranks == 1 ? " rank: " : " ranks: ") +
                      in_words(way) + ", " + in_words(s.all) + " expected\n";
+  if (t.memory() == memory_kind::provided) {
+    text += std::string("  for vectors by tutti::allocator") +
+            (t.profile().tells_apart() ? "\n" : ", whose times are not in this profile: priced as others\n");
+  } else if (t.profile().tells_apart()) {
+    text +=
+        "  for vectors in ordinary memory; if those of all ranks are by tutti::allocator, say for_memory(provided)\n";
+  }
   preference const* const wish = t.template preferred<Op>(bytes, in_order);
   text += "  because: " +
           (wish == nullptr    ? "of all, it is expected to be the fastest for the longest of its class of sizes"

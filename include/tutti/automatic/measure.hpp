@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/allocator.hpp>
 #include <tutti/automatic/move_meter.hpp>
 #include <tutti/automatic/probe.hpp>
 #include <tutti/automatic/profile.hpp>
@@ -18,8 +19,9 @@ namespace tutti {
 
 /// How a world is measured.
 struct measuring {
-  /// How long it may take, about; half of it for messages between hosts if there are both kinds. Where
-  /// messages are slow it takes longer: some tens of messages of 64 KiB are measured in any case.
+  /// How long it may take, about; half of it for messages between hosts if there are both kinds, and of those within
+  /// a host half for memory that the transport provides, if it does. Where messages are slow it takes longer: some tens
+  /// of messages of 64 KiB are measured in any case.
   duration budget = std::chrono::milliseconds(20);
 };
 
@@ -30,7 +32,8 @@ struct measuring {
 /// and one message goes round. Where it takes longer to send and receive than only to send, processors move the bytes
 /// (memory; TCP within a host), and sending and receiving add up; where it does not, a wire does. The lower quartile of
 /// several times counts, of the slowest rank. Where ranks share memory, what is only moved is measured, too:
-/// move_meter.
+/// move_meter. If the transport provides memory, all that is within a host is measured once more in 2 MiB of it; unless
+/// some rank is given none.
 template <class Communicator>
 class world_meter {
  public:
@@ -49,10 +52,15 @@ class world_meter {
     auto const& neighbours = hosts.members(hosts.host(world_.rank()));
     auto const budget = how.budget / (most > 1 && speakers.size() > 1 ? 2 : 1);
     if (most > 1) {
-      p.near = measure_link(neighbours, place::within_a_host, budget, p.start);
+      auto given = provided_memory();
+      auto const of_each = given.empty() ? budget : budget / 2;
+      p.near = measure_link(neighbours, place::within_a_host, {}, of_each, p.start);
+      if (!given.empty()) {
+        p.provided = measure_link(neighbours, place::within_a_host, given, of_each, p.start);
+      }
     }
     if (speakers.size() > 1) {
-      p.far = measure_link(speakers, place::between_hosts, budget, p.start);
+      p.far = measure_link(speakers, place::between_hosts, {}, budget, p.start);
     }
     return p;
   }
@@ -60,6 +68,7 @@ class world_meter {
  private:
   static constexpr std::array<std::size_t, 9> sizes{4,         256,        2048,       16 << 10,   64 << 10,
                                                     256 << 10, 1024 << 10, 4096 << 10, 16384 << 10};
+  static constexpr std::size_t longest_provided = 1024 << 10;
   static constexpr std::size_t always = 64 << 10;
   static constexpr std::size_t long_from = 16 << 10;
   static constexpr int most_turns = 32;
@@ -96,27 +105,53 @@ class world_meter {
   };
   enum class place { within_a_host, between_hosts };
 
-  network_profile::link measure_link(std::vector<rank_type> const& group, place where, duration budget,
-                                     std::int64_t& start) {
+  /// Memory of the transport's to measure in, on all ranks; or on none, if one of them is given none.
+  std::vector<float, allocator<float>> provided_memory() {
+    std::vector<float, allocator<float>> given{allocator<float>(world_)};
+    if constexpr (provides_memory<typename Communicator::transport_type>) {
+      std::int64_t lacking[1] = {0};
+      try {
+        given.resize(longest_provided / 2);  // two blocks
+      } catch (std::bad_alloc const&) {
+        lacking[0] = 1;
+      }
+      agree_(std::span(lacking));
+      given.resize(lacking[0] == 0 ? given.size() : 0);
+    }
+    return given;
+  }
+
+  /// Two blocks of so many bytes for a probe: in memory that is given, or in some of their own.
+  struct blocks {
+    blocks(std::span<float> given, std::size_t bytes)
+        : own(given.empty() ? bytes / 2 : 0), memory(given.empty() ? std::span(own) : given.first(bytes / 2)) {}
+    std::vector<float> own;
+    std::span<float> memory;
+  };
+
+  /// In the memory `given`, or if there is none, in ordinary memory.
+  network_profile::link measure_link(std::vector<rank_type> const& group, place where, std::span<float> given,
+                                     duration budget, std::int64_t& start) {
+    std::size_t const longest = given.empty() ? sizes.back() : longest_provided;
     std::vector<times> all;
     std::int64_t const of_moves = copies_aside ? budget.count() * 1000 / 8 : 0;
     std::int64_t const limit = budget.count() * 1000 - of_moves;
     if constexpr (copies_aside) {
-      settle(group);
+      settle(group, given);
     }
     // Ranks decide alike: they go by nothing but what they have agreed on. The first turns are slow.
-    std::int64_t spent = time_size(group, sizes.front(), 8, 4, 8).spent;
+    std::int64_t spent = time_size(group, given, sizes.front(), 8, 4, 8).spent;
     std::int64_t once = spent / 9;  // what one turn of the last size took
     for (std::size_t const bytes : sizes) {
       auto const growth = static_cast<std::int64_t>(bytes <= 2048 ? 1 : bytes / all.back().bytes);
       std::int64_t const expected = std::max<std::int64_t>(once * growth, 1);
-      if (bytes > always && spent + 2 * expected > limit) {
+      if (bytes > longest || (bytes > always && spent + 2 * expected > limit)) {
         break;
       }
       std::int64_t const share = (limit - spent) / (bytes >= always ? 3 : 12);
       auto const turns = static_cast<int>(std::clamp<std::int64_t>(share / expected, 2, most_turns));
       bool const brief = bytes < always && expected < limit / 16;
-      all.push_back(time_size(group, bytes, brief ? 8U : 2U, brief ? 4U : 1U, turns));
+      all.push_back(time_size(group, given, bytes, brief ? 8U : 2U, brief ? 4U : 1U, turns));
       if (bytes > longest_swap) {
         all.back().combining_swap =
             copies_aside ? growth * all[all.size() - 2].combining_swap : all.back().combining_shift;
@@ -140,7 +175,8 @@ class world_meter {
     network_profile::link link = solve(all, least, w);
     if constexpr (copies_aside) {  // others send alike whatever is done with it
       if (where == place::within_a_host) {
-        link.moves = move_meter(world_).measure(group, least.latency, of_moves);
+        blocks const b(given, move_meter<Communicator>::longest);
+        link.moves = move_meter(world_).measure(group, least.latency, of_moves, b.memory);
       }
     }
     return link;
@@ -237,13 +273,13 @@ class world_meter {
     return p;
   }
 
-  times time_size(std::vector<rank_type> const& group, std::size_t bytes, std::uint32_t shifts, std::uint32_t rounds,
-                  int turns) {
-    std::vector<float> memory(bytes / 2);  // two blocks
+  times time_size(std::vector<rank_type> const& group, std::span<float> given, std::size_t bytes, std::uint32_t shifts,
+                  std::uint32_t rounds, int turns) {
+    blocks const b(given, bytes);
     auto const hops = static_cast<std::int64_t>(rounds * std::max<std::size_t>(group.size(), 1));
     auto const begin = world_.transport().now();
     auto const timed = [&](probe::kind kind, std::uint32_t repeats, action how, int warming) {
-      return time({kind, group, world_.rank(), repeats, how}, memory, turns, warming);
+      return time({kind, group, world_.rank(), repeats, how}, b.memory, turns, warming);
     };
     std::int64_t t[6] = {timed(probe::kind::shift, shifts, action::copy, 1) / shifts,
                          timed(probe::kind::shift, shifts, action::fold_right, 1) / shifts,
@@ -260,9 +296,9 @@ class world_meter {
   }
 
   /// Lets transports find out how to copy (transport/copy_account.hpp), or probes would be timed before and after.
-  void settle(std::vector<rank_type> const& group) {
-    std::vector<float> memory((16 << 10) / 2);
-    (void)time({probe::kind::shift, group, world_.rank(), 96, action::copy}, memory, 1, 0);
+  void settle(std::vector<rank_type> const& group, std::span<float> given) {
+    blocks const b(given, 16 << 10);
+    (void)time({probe::kind::shift, group, world_.rank(), 96, action::copy}, b.memory, 1, 0);
   }
 
   /// What of the shortest message follows upon another one.

@@ -25,14 +25,15 @@ namespace tutti {
 template <class Communicator>
 class move_meter {
  public:
+  static constexpr std::size_t longest = 256 << 10;
+
   explicit move_meter(Communicator& world) : world_(world), agree_(world, doubling{}, max<std::int64_t>{}) {}
 
   /// Collective, as `world_meter::measure`; in picoseconds. `latency` is told apart from each message's own delay.
-  /// @throws error
+  /// @pre the memory has room for two vectors of `longest` bytes @throws error
   [[nodiscard]] std::vector<network_profile::move> measure(std::vector<rank_type> const& group, std::int64_t latency,
-                                                           std::int64_t budget) {
+                                                           std::int64_t budget, std::span<float> memory) {
     std::vector<network_profile::move> all;
-    std::vector<float> memory(sizes.back() / 2);  // two vectors
     std::int64_t left = budget;
     std::int64_t once = 0;
     for (std::size_t const bytes : sizes) {
@@ -40,7 +41,7 @@ class move_meter {
         break;
       }
       std::int64_t const share = bytes == sizes.back() ? left : left / 4;
-      times const t = time_size(group, std::span(memory).first(bytes / 2), share, once);
+      times const t = time_size(group, memory.first(bytes / 2), share, once);
       left -= t.spent;
       all.push_back(solve(bytes, t, latency));
     }
@@ -49,7 +50,7 @@ class move_meter {
 
  private:
   /// Beside powers of two, the longest that transports through memory copy, more or less.
-  static constexpr std::array<std::size_t, 7> sizes{4, 256, 2048, 16 << 10, 60 << 10, 64 << 10, 256 << 10};
+  static constexpr std::array<std::size_t, 7> sizes{4, 256, 2048, 16 << 10, 60 << 10, 64 << 10, longest};
   static constexpr std::size_t always = 64 << 10;
   static constexpr int least_turns = 4;
   static constexpr int most_turns = 16;

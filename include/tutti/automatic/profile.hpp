@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/automatic/memory_kind.hpp>
 #include <tutti/core/host_map.hpp>
 #include <tutti/core/operation.hpp>
 #include <tutti/core/types.hpp>
@@ -57,13 +58,20 @@ struct network_profile {
   rank_type hosts = 0;
   std::int64_t start = 0;  ///< what starting an operation, or a segment of one, takes
   link near{};             ///< between ranks of one host
+  link provided{};         ///< the same of memory_kind::provided; without points: it makes no difference
   link far{};              ///< between hosts
+
+  [[nodiscard]] bool tells_apart() const noexcept { return !provided.points.empty(); }
+  /// Between ranks of one host, of vectors that lie there.
+  [[nodiscard]] link const& within_a_host(memory_kind where) const noexcept {
+    return where == memory_kind::provided && tells_apart() ? provided : near;
+  }
   friend bool operator==(network_profile const&, network_profile const&) = default;
 };
 
 namespace profile_text {
 
-inline constexpr std::string_view title = "tutti-profile 4";
+inline constexpr std::string_view title = "tutti-profile 5";
 inline constexpr std::size_t most_points = 64;
 inline constexpr std::int64_t most = std::int64_t{1} << 50;  ///< of any number: sums stay far from overflow
 
@@ -193,6 +201,7 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   put("hosts", p.hosts);
   put("start", p.start);
   put_link("near", p.near);
+  put_link("provided", p.provided);
   put_link("far", p.far);
   return out + "end\n";
 }
@@ -208,6 +217,7 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   in.numbers("start", start);
   p.start = start[0];
   p.near = profile_text::read_link(in, "near");
+  p.provided = profile_text::read_link(in, "provided");
   p.far = profile_text::read_link(in, "far");
   in.line("end");
   return p;
@@ -279,9 +289,9 @@ template <class Sizes>
 /// The network that a profile was taken of, to price schedules for: see timed_schedule.
 class profiled_network {
  public:
-  /// For operations of this kind. @pre both outlive it, and are of the same world
-  profiled_network(network_profile const& p, host_map const& hosts, operation_kind kind)
-      : profile_(&p), hosts_(&hosts), moves_(!combines(kind)) {}
+  /// For operations of this kind, on vectors that lie there. @pre both outlive it, and are of the same world
+  profiled_network(network_profile const& p, host_map const& hosts, operation_kind kind, memory_kind where)
+      : profile_(&p), near_(&p.within_a_host(where)), hosts_(&hosts), moves_(!combines(kind)) {}
 
   [[nodiscard]] message_time message(rank_type from, rank_type to, std::size_t bytes, custody held) const {
     network_profile::link const& l = link(from, to);
@@ -314,10 +324,11 @@ class profiled_network {
  private:
   [[nodiscard]] bool near(rank_type a, rank_type b) const { return hosts_->host(a) == hosts_->host(b); }
   [[nodiscard]] network_profile::link const& link(rank_type a, rank_type b) const {
-    return near(a, b) ? profile_->near : profile_->far;
+    return near(a, b) ? *near_ : profile_->far;
   }
 
   network_profile const* profile_;
+  network_profile::link const* near_;
   host_map const* hosts_;
   bool moves_;
 };

@@ -33,11 +33,13 @@ class tuning {
   static constexpr std::size_t most_messages = std::size_t{1} << 18;
   static constexpr std::size_t most_messages_in_segments = std::size_t{1} << 12;
 
-  /// @pre the map outlives it, and the profile is of the same world
-  tuning(network_profile p, host_map const& hosts) : profile_(std::move(p)), hosts_(&hosts) {}
+  /// For vectors that lie there. @pre the map outlives it, and the profile is of the same world
+  tuning(network_profile p, host_map const& hosts, memory_kind where)
+      : profile_(std::move(p)), hosts_(&hosts), memory_(where) {}
 
   [[nodiscard]] network_profile const& profile() const noexcept { return profile_; }
   [[nodiscard]] host_map const& hosts() const noexcept { return *hosts_; }
+  [[nodiscard]] memory_kind memory() const noexcept { return memory_; }
   [[nodiscard]] std::vector<preference> const& preferences() const noexcept { return preferences_; }
 
   /// From now on, also these; the last one that fits wins.
@@ -64,7 +66,7 @@ class tuning {
   /// All ways to run an operation that may be picked, the fastest first.
   template <class Op>
   [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, bool in_order) const {
-    profiled_network const network(profile_, *hosts_, symbolic::kind_of<Op>);
+    profiled_network const network(profile_, *hosts_, symbolic::kind_of<Op>, memory_);
     std::vector<prediction> all;
     for (schedule_kind const kind : all_schedule_kinds) {
       if (is_candidate<Op>(kind, in_order)) {
@@ -93,7 +95,7 @@ class tuning {
   };
   template <class Op>
   [[nodiscard]] shares analyse(Op op, std::size_t bytes, course<selection> const& way) const {
-    profiled_network const network(profile_, *hosts_, symbolic::kind_of<Op>);
+    profiled_network const network(profile_, *hosts_, symbolic::kind_of<Op>, memory_);
     timed_schedule timed(way.topology, op, profile_.ranks);
     return {timed.time(network, bytes, way.segment_bytes), timed.time(without<true>{network}, bytes, way.segment_bytes),
             timed.time(without<false>{network}, bytes, way.segment_bytes)};
@@ -169,6 +171,7 @@ class tuning {
 
   network_profile profile_;
   host_map const* hosts_;
+  memory_kind memory_;
   std::vector<preference> preferences_{};
   std::array<std::array<std::array<choice, classes>, 2>, 12> chosen_{};
 };
