@@ -15,12 +15,15 @@
 
 namespace {
 
-/// A world that is measured sums right by what is picked.
+/// A world that is measured sums right by what is picked, and its profile can be read again.
 template <class Transport>
 void sums_are_right() {
   for (auto const n : {2U, 3U}) {
-    support::agree<Transport>(n, [](auto& world) {
+    support::agree<Transport>(n, [](auto& world) -> std::string {
       tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}});
+      if (tutti::read_profile(tutti::to_text(best.profile())) != best.profile()) {
+        return "the profile is read as another one: " + tutti::to_text(best.profile());
+      }
       return laws::reducing(world, best, tutti::sum<float>{}, 1023);
     });
   }

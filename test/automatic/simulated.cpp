@@ -142,6 +142,7 @@ BOOST_AUTO_TEST_CASE(what_is_measured_predicts_the_simulator_and_picks_its_best)
         BOOST_TEST((rank.value() == all.results.front().value()));
       }
       network_profile p = all.results.front().value();
+      BOOST_TEST(p.near.moves.empty(), "n " << n << ": processors were seen to move what a wire moves");
       p.hosts = n;
       p.far = p.far.points.empty() ? p.near : p.far;
       tuning t(p, hosts, memory_kind::ordinary);

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace tutti {
@@ -29,11 +30,11 @@ struct measuring {
 ///
 /// For each of some sizes: all ranks send to the next and receive from the one before, storing and combining
 /// (sums of float), elsewhere and over what they send; they lend each other what is to be combined and get it back;
-/// and one message goes round. Where it takes longer to send and receive than only to send, processors move the bytes
-/// (memory; TCP within a host), and sending and receiving add up; where it does not, a wire does. The lower quartile of
-/// several times counts, of the slowest rank. Where ranks share memory, what is only moved is measured, too:
-/// move_meter. If the transport provides memory, all that is within a host is measured once more in 2 MiB of it; unless
-/// some rank is given none.
+/// and one message goes round. Where it takes longer to send and receive than only to send, or who only sends is busy
+/// most of the time, processors move the bytes (memory; TCP within a host), and sending and receiving add up; else a
+/// wire does. The lower quartile of several times counts, of the slowest rank. Within a host, what is only moved is
+/// measured, too: move_meter. If the transport provides memory, all that is within a host is measured once more in 2
+/// MiB of it; unless some rank is given none.
 template <class Communicator>
 class world_meter {
  public:
@@ -77,6 +78,7 @@ class world_meter {
   /// Beyond, what is copied aside first, because peers read it there, takes as long a byte as before.
   static constexpr std::size_t longest_swap = 256 << 10;
   static constexpr bool copies_aside = shares_memory<typename Communicator::transport_type>;
+  static constexpr bool lends = entrusts<typename Communicator::transport_type>;
 
   /// Picoseconds of one message of one size.
   struct times {
@@ -134,7 +136,8 @@ class world_meter {
                                      duration budget, std::int64_t& start) {
     std::size_t const longest = given.empty() ? sizes.back() : longest_provided;
     std::vector<times> all;
-    std::int64_t const of_moves = copies_aside ? budget.count() * 1000 / 8 : 0;
+    bool const near = where == place::within_a_host;
+    std::int64_t const of_moves = near ? budget.count() * 1000 / (copies_aside ? 8 : 4) : 0;
     std::int64_t const limit = budget.count() * 1000 - of_moves;
     if constexpr (copies_aside) {
       settle(group, given);
@@ -159,7 +162,13 @@ class world_meter {
       spent += all.back().spent;
       once = all.back().spent / (turns + 1);
     }
-    // What is short takes no longer than what is long: if it seems so, it was disturbed.
+    // Who combines does not take less than who only stores, and what is short takes no longer than what is long: if it
+    // seems so, it was disturbed. The first long messages over a connection are, for it grows with them.
+    if constexpr (!copies_aside) {
+      for (times& t : all) {
+        t.shift = std::min(t.shift, t.combining_shift);
+      }
+    }
     for (std::size_t i = all.size() - 1; i-- > 0;) {
       all[i].shift = std::min(all[i].shift, all[i + 1].shift);
       all[i].combining_shift = std::min(all[i].combining_shift, all[i + 1].combining_shift);
@@ -168,18 +177,22 @@ class world_meter {
       all[i].relay = std::min(all[i].relay, all[i + 1].relay);
     }
     auto const long_enough = std::find_if(all.begin(), all.end(), [](times const& t) { return t.bytes == always; });
-    wire const w = try_wire(where, group, *long_enough, all.front().relay, limit);
+    wire w = try_wire(where, group, *long_enough, all.front().relay, limit);
     std::int64_t const gap = std::min(time_gap(group), all.front().relay / 2);
     start = std::max(start, time_start(group, all.front().shift));
     short_message const least{gap, all.front().relay - 2 * gap};
-    network_profile::link link = solve(all, least, w);
-    if constexpr (copies_aside) {  // others send alike whatever is done with it
-      if (where == place::within_a_host) {
-        blocks const b(given, move_meter<Communicator>::longest);
-        link.moves = move_meter(world_).measure(group, least.latency, of_moves, b.memory);
-      }
+    if (!near) {
+      return solve(all, least, w, {});
     }
-    return link;
+    blocks const b(given, move_meter<Communicator>::memory_bytes / 2);
+    move_prices moved = move_meter(world_).measure(group, least.latency, of_moves, b.memory);
+    if (moved.by_processors) {
+      w.moves_bytes = false;
+    }
+    if (w.moves_bytes) {  // others send alike whatever is done with it
+      moved.sizes.clear();
+    }
+    return solve(all, least, w, std::move(moved.sizes));
   }
 
   [[nodiscard]] static std::int64_t lasts(std::int64_t of_always, std::size_t bytes) {
@@ -204,7 +217,7 @@ class world_meter {
       saved +=
           t.bytes >= long_from ? 75 - std::min<std::int64_t>(least.rest(t.loan) * 100 / least.rest(t.shift), 150) : 0;
     }
-    return entrusts<typename Communicator::transport_type> && saved > 0;
+    return lends && saved > 0;
   }
 
   /// Whether a wire moves the bytes. Not if a peer reads them in the sender's memory. Else, all ranks send and
@@ -235,11 +248,12 @@ class world_meter {
   }
 
   /// Which part of the world a message keeps busy.
-  static network_profile::link solve(std::vector<times> const& all, short_message const& least, wire const& w) {
-    network_profile::link link{.latency = least.latency};
+  static network_profile::link solve(std::vector<times> const& all, short_message const& least, wire const& w,
+                                     std::vector<network_profile::move> moves) {
+    network_profile::link link{.latency = least.latency, .moves = std::move(moves)};
     link.burst = w.moves_bytes && w.lasting != 0 ? burst(all, least, w.lasting) : 0;
     std::int64_t const gap = least.gap;
-    bool const lends = !w.moves_bytes && sees_loans(all, least);
+    bool const lent = !w.moves_bytes && sees_loans(all, least);
     for (times const& t : all) {
       network_profile::point p{.bytes = t.bytes,
                                .combine = std::max<std::int64_t>(t.combining_shift - t.shift, 0),
@@ -252,15 +266,33 @@ class world_meter {
         p.receive = gap;
         p.wire = link.burst != 0 ? lasts(w.lasting, t.bytes) : std::min(both, one) - 2 * gap;
       } else {
-        p.send = both / 2;
-        p.receive = both - p.send;
+        p.receive = std::max(both - both / 2, copies_aside ? 0 : pace(link, t.bytes, std::min(both, one)));
+        p.send = both - p.receive;
         p.lead = std::clamp<std::int64_t>(one - p.receive, 0, p.send);
-        p.loan = lends ? std::max<std::int64_t>(t.loan - link.latency, 1) : 0;
+        p.loan = lent ? std::max<std::int64_t>(t.loan - link.latency, 1) : 0;
       }
       link.points.push_back(p);
     }
     link.points.push_back(beyond(link));
+    if (!copies_aside && !link.moves.empty()) {
+      add_longer_moves(link);
+    }
     return link;
+  }
+
+  /// How fast messages follow each other. Where processors move the bytes that is what one end takes for each, and the
+  /// other end the rest: that the receiver does fits what was seen of all ways over TCP.
+  static std::int64_t pace(network_profile::link const& link, std::size_t bytes, std::int64_t most) {
+    return link.moves.empty() ? 0 : std::min(move_at_size(link, bytes).receive, most);
+  }
+
+  /// A system moves long messages alike, whatever is done with them.
+  static void add_longer_moves(network_profile::link& link) {
+    for (network_profile::point const& p : link.points) {
+      if (p.bytes > link.moves.back().bytes) {
+        link.moves.push_back({.bytes = p.bytes, .send = p.send, .lead = p.lead, .delay = 0, .receive = p.receive});
+      }
+    }
   }
 
   /// What was not measured: on as on the last line, for what a cache too small adds is added to every way of
@@ -284,7 +316,7 @@ class world_meter {
     std::int64_t t[6] = {timed(probe::kind::shift, shifts, action::copy, 1) / shifts,
                          timed(probe::kind::shift, shifts, action::fold_right, 1) / shifts,
                          0,
-                         timed(probe::kind::loan, 2 * shifts, action::fold_right, 1) / (4 * shifts),
+                         lends ? timed(probe::kind::loan, 2 * shifts, action::fold_right, 1) / (4 * shifts) : 0,
                          timed(probe::kind::relay, rounds, action::copy, 1) / hops,
                          0};
     if (bytes <= longest_swap) {  // each lane has memory of its own to copy to
