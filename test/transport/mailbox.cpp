@@ -246,6 +246,21 @@ BOOST_AUTO_TEST_CASE(chunks_are_as_rank_0_says) {
   }));
 }
 
+/// One rank at a time looks for all, and then nobody for a while; a clock that went ahead keeps nobody from it.
+BOOST_AUTO_TEST_CASE(ranks_take_turns_to_look) {
+  constexpr rank_type ranks = 10;
+  constexpr duration pause = ranks * look_turns::pause_per_rank;
+  for (time_point const now : {time_point(std::chrono::hours(1)), time_point()}) {
+    look_turns turns;
+    BOOST_TEST(turns.take(now, ranks));
+    BOOST_TEST(!turns.take(now, ranks));
+    BOOST_TEST(!turns.take(now + pause - duration(1), ranks));
+    BOOST_TEST(turns.take(now + pause, ranks));
+    BOOST_TEST(!turns.take(now + pause, ranks));
+    BOOST_TEST(turns.take(now - duration(1), ranks));  // another clock, which is behind
+  }
+}
+
 BOOST_AUTO_TEST_CASE(loopback_is_for_threads) {
   check_all(process_ranks::run(3,
                                [](auto& meet) -> verdict {

@@ -3,6 +3,7 @@
 
 #include <tutti/core/types.hpp>
 #include <tutti/transport/call_board.hpp>
+#include <tutti/transport/look_turns.hpp>
 #include <tutti/transport/mailbox.hpp>
 
 #include <atomic>
@@ -19,6 +20,12 @@ struct member_lines {
   alignas(cache_line) std::atomic<std::uint32_t> touching{0};  ///< it reads or writes memory that is not its own
 };
 
+/// What all of them share. It is written hardly ever: one line will do.
+struct alignas(cache_line) epoch_line {
+  std::atomic<std::uint64_t> fault{0};  ///< packed
+  look_turns looks;
+};
+
 /// Where things lie in the memory that n ranks share. It does not own the memory.
 ///
 /// Each rank constructs its own part, so that pages come from the processor that uses them most, and
@@ -33,7 +40,7 @@ class mail_segment {
 
   void construct(rank_type me) noexcept {
     if (me == 0) {
-      new (base_) std::atomic<std::uint64_t>(0);
+      new (base_) epoch_line;
     }
     new (base_ + member_offset(me)) member_lines;
     for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
@@ -47,7 +54,8 @@ class mail_segment {
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
   [[nodiscard]] rank_type size() const noexcept { return n_; }
   /// The fault of the epoch, packed.
-  [[nodiscard]] std::atomic<std::uint64_t>& fault() const noexcept { return *at<std::atomic<std::uint64_t>>(0); }
+  [[nodiscard]] std::atomic<std::uint64_t>& fault() const noexcept { return at<epoch_line>(0)->fault; }
+  [[nodiscard]] look_turns& looks() const noexcept { return at<epoch_line>(0)->looks; }
   [[nodiscard]] member_lines& member(rank_type r) const noexcept { return *at<member_lines>(member_offset(r)); }
   [[nodiscard]] call_board& board(rank_type r, std::uint32_t lane) const noexcept {
     return *at<call_board>(board_offset(n_, r, lane));
@@ -61,7 +69,9 @@ class mail_segment {
   [[nodiscard]] T* at(std::size_t offset) const noexcept {
     return std::launder(reinterpret_cast<T*>(base_ + offset));
   }
-  static constexpr std::size_t member_offset(rank_type r) noexcept { return cache_line + r * sizeof(member_lines); }
+  static constexpr std::size_t member_offset(rank_type r) noexcept {
+    return sizeof(epoch_line) + r * sizeof(member_lines);
+  }
   static constexpr std::size_t board_offset(rank_type n, rank_type r, std::uint32_t lane) noexcept {
     return member_offset(n) + (std::size_t{r} * lane_count + lane) * sizeof(call_board);
   }

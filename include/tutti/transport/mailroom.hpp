@@ -245,6 +245,9 @@ class mailroom {
     }
   }
 
+  /// Whether this rank is to look for dead peers now, on behalf of all.
+  [[nodiscard]] bool takes_look(time_point now) noexcept { return segment_.looks().take(now, size_); }
+
   [[nodiscard]] bool departed(rank_type peer) const noexcept {
     return segment_.member(peer).presence.load(std::memory_order_acquire) == member_lines::left;
   }
