@@ -66,13 +66,15 @@ class loopback_world {
     return {segment_.base() + chunks_begin(segment_.size()) + r * shape_.bytes(), shape_};
   }
   [[nodiscard]] Doorbells& bells() noexcept { return bells_; }
+  [[nodiscard]] sleep_barrier barrier() const noexcept { return barrier_; }
 
  private:
   explicit loopback_world(rank_type n)
       : shape_(ring_shape::suiting(n > std::thread::hardware_concurrency())),
         segment_(static_cast<std::byte*>(::operator new(chunks_begin(n) + n * shape_.bytes(), std::align_val_t{page})),
                  n),
-        bells_(n) {}
+        bells_(n),
+        barrier_(sleep_barrier::offered(n)) {}
   ~loopback_world() { ::operator delete(segment_.base(), std::align_val_t{page}); }
 
   static constexpr std::size_t page = 4096;
@@ -97,6 +99,7 @@ class loopback_world {
   ring_shape shape_;
   mail_segment segment_;
   Doorbells bells_;
+  sleep_barrier barrier_;
   std::uint64_t number_ = 0;
   std::uint32_t holders_ = 1;
   loopback_world* next_ = nullptr;
@@ -121,7 +124,7 @@ class basic_loopback {
   template <rendezvous M>
   explicit basic_loopback(M& meet)
       : world_(join(meet)),
-        room_(world_->segment(), meet, nullptr, world_->bells(), sleep_barrier(sleep_barrier::offered())),
+        room_(world_->segment(), meet, nullptr, world_->bells(), world_->barrier()),
         out_(room_, world_->chunks(meet.rank())) {}
 
   basic_loopback(basic_loopback const&) = delete;

@@ -137,7 +137,7 @@ class shared_world {
   };
 
   /// "base attaches fences": where this rank has mapped the file; whether it can read the memory of all
-  /// others; whether they can make it pass a fence.
+  /// others; whether they are to make it pass a fence.
   template <class M>
   std::string accept(M const& meet, std::vector<std::string> const& offers) {
     rank_type const me = meet.rank();
@@ -165,7 +165,7 @@ class shared_world {
     mail().construct(me);
     bool const reads = shape_.attach_from != SIZE_MAX && peers_.reads(processes);
     return std::to_string(reinterpret_cast<std::uintptr_t>(base())) + (reads ? " 1" : " 0") +
-           (sleep_barrier::offered() ? " 1" : " 0");
+           (sleep_barrier::offered(n_) ? " 1" : " 0");
   }
 
   void conclude(std::vector<std::string> const& answers) {

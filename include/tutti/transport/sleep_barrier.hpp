@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/types.hpp>
+
 #include <atomic>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 
 namespace tutti {
@@ -27,12 +30,14 @@ inline void store_load_fence() noexcept {
 ///
 /// Each needs a fence between its store and its load; but the one with the news needs it for every message,
 /// and hardly ever does anybody sleep. Linux can run a fence on all processors that run a rank, at the
-/// request of the one that goes to sleep (membarrier). Then the other's costs nothing.
+/// request of the one that goes to sleep (membarrier). Then the other's costs nothing. That pays where ranks hardly
+/// ever sleep; where they outnumber cores they often do, and interrupt what the other cores do each time.
 class sleep_barrier {
  public:
-  /// Whether this process's ranks can be made to pass a fence by others'.
-  [[nodiscard]] static bool offered() noexcept {
-    return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+  /// Whether this process's ranks, of so many, can be made to pass a fence by others', and that pays.
+  [[nodiscard]] static bool offered(rank_type ranks) noexcept {
+    return ranks <= std::thread::hardware_concurrency() &&
+           ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
   }
 
   /// `remote`: all ranks of the world have offered that.
