@@ -3,6 +3,8 @@
 #include <laws/operator_cases.hpp>
 #include <tutti/transport/shared_memory.hpp>
 
+#include <numeric>
+
 support::cases const test_cases{
     {"moved_elements_arrive_where_they_belong", laws::moved_elements_arrive_where_they_belong<tutti::shared_memory>}};
 
@@ -26,6 +28,30 @@ BOOST_AUTO_TEST_CASE(elements_larger_than_a_chunk) {
              for (std::size_t i = 0; i < book.size(); ++i) {
                if (book[i].front() != static_cast<int>(i) || book[i].back() != static_cast<int>(i)) {
                  return "page " + std::to_string(i) + " is wrong";
+               }
+             }
+             return "";
+           },
+           o)) {
+    BOOST_TEST(end.value() == "");
+  }
+}
+
+/// Many more processes than cores: each of 126 rounds waits for all of them to have had their turns.
+BOOST_AUTO_TEST_CASE(a_crowd_of_processes) {
+  constexpr tutti::rank_type ranks = 64;
+  tutti::world_options<tutti::shared_memory> o;
+  o.transport.chunk_bytes = o.transport.ring_bytes = 4096;  // 23 MiB in all
+  for (auto const& end : tutti::spawn<tutti::shared_memory>(
+           ranks,
+           [](auto& world) -> std::string {
+             std::vector<std::uint32_t> v(ranks);
+             std::iota(v.begin(), v.end(), world.rank());
+             tutti::allreduce sum{world, tutti::ring{}, tutti::sum<std::uint32_t>{}};
+             sum(v);
+             for (std::uint32_t i = 0; i < ranks; ++i) {
+               if (v[i] != ranks * (ranks - 1) / 2 + ranks * i) {
+                 return "element " + std::to_string(i) + " is " + std::to_string(v[i]);
                }
              }
              return "";
