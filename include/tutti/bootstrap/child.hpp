@@ -44,7 +44,8 @@ class child {
     pid_t const parent = ::getpid();
     pid_t const pid = ::fork();
     if (pid < 0) {
-      throw error(failure::join, "cannot start a process: " + std::string(std::strerror(errno)));
+      throw error(failure::join, "cannot start a process: " + std::string(std::strerror(errno)) +
+                                     "; start fewer ranks or allow more processes (ulimit -u)");
     }
     if (pid == 0) {
       run(parent, body);

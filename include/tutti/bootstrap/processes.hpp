@@ -61,7 +61,8 @@ class basic_process_world {
   void start(rank_type r, Body&& body) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
-      throw error(failure::join, "cannot connect a process: " + describe_errno(errno));
+      throw error(failure::join, "cannot connect a process: " + describe_errno(errno) +
+                                     "; start fewer ranks or allow more descriptors (ulimit -n)");
     }
     ranks_[r].line = Channel(descriptor(ends[0]));
     descriptor theirs(ends[1]);

@@ -47,13 +47,13 @@ class shared_file {
     open_as(std::move(name), O_CREAT | O_EXCL);
     if (::ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0) {
       throw error(failure::join, "shared memory cannot be made so large: " + describe_errno(errno) +
-                                     "; make shared_memory_options::arena_bytes smaller");
+                                     "; make shared_memory_options::arena_bytes smaller, or start fewer ranks");
     }
     if (!commit(0, present)) {
-      throw error(failure::join,
-                  "no room for " + std::to_string((present + 1048575) >> 20) +
-                      " MiB of shared memory: " + describe_errno(errno) +
-                      "; enlarge /dev/shm (docker: --shm-size) or make shared_memory_options::ring_bytes smaller");
+      throw error(failure::join, "no room for " + std::to_string((present + 1048575) >> 20) +
+                                     " MiB of shared memory: " + describe_errno(errno) +
+                                     "; enlarge /dev/shm (docker: --shm-size), start fewer ranks, or make "
+                                     "shared_memory_options::ring_bytes and chunk_bytes smaller");
     }
     map(bytes);
   }
@@ -115,7 +115,9 @@ class shared_file {
   void map(std::size_t bytes) {
     void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
     if (at == MAP_FAILED) {
-      throw error(failure::join, "shared memory cannot be mapped: " + describe_errno(errno));
+      throw error(failure::join, "no address space for " + std::to_string(bytes >> 20) + " MiB of shared memory (" +
+                                     describe_errno(errno) +
+                                     "); make shared_memory_options::arena_bytes smaller, or start fewer ranks");
     }
     base_ = static_cast<std::byte*>(at);
     size_ = bytes;
