@@ -43,6 +43,8 @@ class chunk_ring {
       : memory_(memory), shape_(shape), loans_(most_loans), more_readers_(most_loans) {}
 
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return shape_.chunk_bytes; }
+  /// How much it gives until it gives the same memory again, at most.
+  [[nodiscard]] std::size_t bytes() const noexcept { return shape_.ring_bytes; }
 
   /// A chunk for so many bytes, or null while readers need too much: `free(peer, lane, ticket)` says.
   /// @pre bytes is at most chunk_bytes()

@@ -30,7 +30,7 @@ class outbox {
   /// Copies of fewer bytes always go through the caches.
   static constexpr std::size_t streams_from = 4096;
 
-  outbox(mailroom<Doorbells>& room, chunk_ring ring) : room_(&room), ring_(std::move(ring)) {}
+  outbox(mailroom<Doorbells>& room, chunk_ring ring) : room_(&room), ring_(std::move(ring)), copies_(ring_.bytes()) {}
 
   void begin(stream s, call const& what) noexcept {
     moves_[s.lane] = !combines(what.kind);
