@@ -137,6 +137,15 @@ BOOST_AUTO_TEST_CASE(the_price_decides) {
   BOOST_TEST(a.past_caches(dear, many) >= many - seldom);
 }
 
+/// Where only some copies are dear, the sum decides: half of them are too many.
+BOOST_AUTO_TEST_CASE(some_dear_copies_are_too_many) {
+  for (shape const& s : shapes) {
+    sender a(s);
+    machine const mixed{[](unsigned k) { return duration(one_in(2, k) ? 25'000 : 1600); }, apart.past_caches};
+    BOOST_TEST(a.until(way::past_caches, mixed) <= std::max(15 * s.lap(), soon));
+  }
+}
+
 /// A ring that is dear for one lap, wherever on it that begins, misleads nobody.
 BOOST_AUTO_TEST_CASE(one_lap_is_no_evidence) {
   for (shape const& s : shapes) {
@@ -152,7 +161,7 @@ BOOST_AUTO_TEST_CASE(one_lap_is_no_evidence) {
     sender a(s);
     unsigned past = 0;
     unsigned copies = 0;
-    for (unsigned warm = 2 * s.lap(); warm < 2 * s.lap() + 256; ++warm) {
+    for (unsigned warm = 3 * s.lap(); warm < 3 * s.lap() + 256; ++warm) {
       past += a.past_caches(one_cache, warm) + a.past_caches(washed, s.lap());
       copies += warm + s.lap();
     }
@@ -181,8 +190,8 @@ BOOST_AUTO_TEST_CASE(returns_soon) {
     sender a(s);
     static_cast<void>(a.until(way::past_caches, a_cache_each));
     BOOST_TEST(a.until(way::through_caches, one_cache) <= 80U);
-    static_cast<void>(a.past_caches(a_cache_each, many));
-    BOOST_TEST(a.until(way::through_caches, one_cache) <= soon);
+    static_cast<void>(a.past_caches(apart, many));
+    BOOST_TEST(a.until(way::through_caches, near) <= 2 * copy_account::tried_each);
   }
 }
 
@@ -221,7 +230,7 @@ BOOST_AUTO_TEST_CASE(few_copies_are_timed) {
   for (unsigned k = 0; k < many; ++k) {
     timed += account.next().timed ? 1U : 0U;
   }
-  BOOST_TEST(timed == many / copy_account::timed_each);
+  BOOST_TEST(timed <= many / 8);
 }
 
 }  // namespace
