@@ -10,6 +10,8 @@
 // into two halves: what was expected and picked in a round, and what was the best way in its half, are judged by the
 // medians of the other half. How far the halves lie apart says what of the error is the measurement's own.
 //
+// Among few ranks several topologies have the same steps: they are one way, whichever of them was picked.
+//
 // What of the error is the machine's, what the meter's and what the model's? What was expected is from one moment, and
 // so is what a way took in that round: where even this is wrong about the other half, the machine has changed between
 // the two. Where one round expects something else than the median of all, the few milliseconds of measuring saw little.
@@ -127,14 +129,43 @@ class measurer {
     std::size_t const round = all.picks.size();
     auto ways = best.predict(op, bytes);
     std::rotate(ways.begin(), ways.begin() + static_cast<std::ptrdiff_t>(ways.size() * round / rounds_), ways.end());
-    auto const pick = best.choose(op, bytes, false);
-    all.picks.emplace_back(pick.topology.kind(), pick.segment_bytes);
+    all.picks.push_back(one_of(op, best.choose(op, bytes, false), ways));
     for (tutti::prediction const& p : ways) {
-      auto const expected = static_cast<double>(p.time) * 1e-6;
-      way_times& t = all.ways[{p.way.topology.kind(), p.way.segment_bytes}];
-      t.expected.push_back(expected);
-      t.measured.push_back(measure(p, bytes, expected));
+      if (way const here{p.way.topology.kind(), p.way.segment_bytes}; one_of(op, p.way, ways) == here) {
+        auto const expected = static_cast<double>(p.time) * 1e-6;
+        way_times& t = all.ways[here];
+        t.expected.push_back(expected);
+        t.measured.push_back(measure(p, bytes, expected));
+      }
     }
+  }
+
+  using course = tutti::course<tutti::selection>;
+
+  /// The first of all topologies by which the operation has the same steps, in the same segments.
+  template <class Op>
+  [[nodiscard]] way one_of(Op op, course const& c, std::vector<tutti::prediction> const& ways) const {
+    way first{c.topology.kind(), c.segment_bytes};
+    for (tutti::prediction const& p : ways) {
+      way const other{p.way.topology.kind(), p.way.segment_bytes};
+      if (other.second == first.second && other < first && same_steps(op, c.topology, p.way.topology)) {
+        first = other;
+      }
+    }
+    return first;
+  }
+  template <class Op>
+  [[nodiscard]] bool same_steps(Op op, tutti::selection const& a, tutti::selection const& b) const {
+    tutti::rank_type const n = world_.size();
+    bool same = a.blocks(op, n) == b.blocks(op, n);
+    for (tutti::rank_type r = 0; same && r < n; ++r) {
+      std::uint32_t const steps = a.steps(op, n, r);
+      same = steps == b.steps(op, n, r);
+      for (std::uint32_t i = 0; same && i < steps; ++i) {
+        same = a.at(op, n, r, i) == b.at(op, n, r, i);
+      }
+    }
+    return same;
   }
 
   [[nodiscard]] static double since(tutti::time_point begin) {

@@ -54,7 +54,11 @@ class world_meter {
     auto const budget = how.budget / (most > 1 && speakers.size() > 1 ? 2 : 1);
     if (most > 1) {
       auto given = provided_memory();
-      auto const of_each = given.empty() ? budget : budget / 2;
+      auto of_each = budget;
+      if constexpr (copies_aside) {
+        of_each -= settle(neighbours, budget / 4);
+      }
+      of_each /= given.empty() ? 1 : 2;
       p.near = measure_link(neighbours, place::within_a_host, {}, of_each, p.start);
       if (!given.empty()) {
         p.provided = measure_link(neighbours, place::within_a_host, given, of_each, p.start);
@@ -139,9 +143,6 @@ class world_meter {
     bool const near = where == place::within_a_host;
     std::int64_t const of_moves = near ? budget.count() * 1000 / (copies_aside ? 8 : 4) : 0;
     std::int64_t const limit = budget.count() * 1000 - of_moves;
-    if constexpr (copies_aside) {
-      settle(group, given);
-    }
     // Ranks decide alike: they go by nothing but what they have agreed on. The first turns are slow.
     std::int64_t spent = time_size(group, given, sizes.front(), 8, 4, 8).spent;
     std::int64_t once = spent / 9;  // what one turn of the last size took
@@ -327,10 +328,20 @@ class world_meter {
     return {bytes, t[0], t[1], t[2], t[3], t[4], t[5]};
   }
 
-  /// Lets transports find out how to copy (transport/copy_account.hpp), or probes would be timed before and after.
-  void settle(std::vector<rank_type> const& group, std::span<float> given) {
-    blocks const b(given, 16 << 10);
-    (void)time({probe::kind::shift, group, world_.rank(), 96, action::copy}, b.memory, 1, 0);
+  /// Lets transports touch the memory that they copy through, and find out how to copy (transport/copy_account.hpp),
+  /// for some 400 messages; or probes would be timed before and after. Returns how long it took: not much more than
+  /// `at_most`.
+  duration settle(std::vector<rank_type> const& group, duration at_most) {
+    constexpr std::uint32_t at_once = 48;
+    std::vector<float> memory((16 << 10) / 2);
+    auto const begin = world_.transport().now();
+    std::int64_t spent[1] = {0};
+    for (int i = 0; i < 8 && spent[0] < at_most.count(); ++i) {
+      (void)time({probe::kind::shift, group, world_.rank(), at_once, action::copy}, memory, 1, 0);
+      spent[0] = (world_.transport().now() - begin).count();
+      agree_(std::span(spent));
+    }
+    return duration(spent[0]);
   }
 
   /// What of the shortest message follows upon another one.
