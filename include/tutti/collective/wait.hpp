@@ -53,14 +53,10 @@ bool wait_spinning(Communicator& world, Advance& advance) {
 }
 
 /// Lets others have their turns on this core, for as long as those are short. True if `advance` said so.
-///
-/// What this rank waits for may have to pass through all the others first, and by one rank for each turn, if the system
-/// runs them in the wrong order: hence two turns for each.
 template <class Communicator, class Advance>
 bool wait_yielding(Communicator& world, Advance& advance, bool has_spun) {
-  constexpr rank_type least = 64;
-  rank_type const yields = world.size() < least / 2 ? least : 2 * world.size();
-  for (rank_type i = 0; i < yields; ++i) {
+  constexpr int yields = 64;
+  for (int i = 0; i < yields; ++i) {
     time_point const before = steady_now();
     std::this_thread::yield();
     time_point const now = steady_now();
