@@ -180,7 +180,7 @@ void a_departed_peer_is_missed_when_it_is_needed() {
     if (t.rank() == 2) {
       return expect(await_fault(t), failure::peer_lost, 1);
     }
-    for (int look = 0; look < 200; ++look) {  // rank 1 may well be gone now, and nobody minds
+    for (int look = 0; look < 5000; ++look) {  // rank 1 may well be gone now, and nobody minds; some look for others
       t.look();
       t.poll();
       if (fault const f = t.fault()) {

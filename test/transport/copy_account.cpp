@@ -74,7 +74,7 @@ class sender {
     }
     return past;
   }
-  /// How many copies it takes until eight in a row, of which one at most is a trial, go so.
+  /// How many copies it takes until seven in a row, all those between two that are timed, go so.
   unsigned until(way by, machine const& m) {
     unsigned k = 0;
     for (unsigned so = 0; so < 7 && k < 100'000; ++k) {

@@ -59,7 +59,8 @@ template <class Op>
             (t.profile().tells_apart() ? "\n" : ", whose times are not in this profile: priced as others\n");
   } else if (t.profile().tells_apart()) {
     text +=
-        "  for vectors in ordinary memory; if those of all ranks are by tutti::allocator, say for_memory(provided)\n";
+        "  for vectors in ordinary memory; if those of all ranks are by tutti::allocator, say "
+        "for_memory(tutti::memory_kind::provided)\n";
   }
   preference const* const wish = t.template preferred<Op>(bytes, in_order);
   text += "  because: " +

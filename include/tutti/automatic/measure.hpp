@@ -20,9 +20,10 @@ namespace tutti {
 
 /// How a world is measured.
 struct measuring {
-  /// How long it may take, about; half of it for messages between hosts if there are both kinds, and of those within
-  /// a host half for memory that the transport provides, if it does. Where messages are slow it takes longer: some tens
-  /// of messages of 64 KiB are measured in any case.
+  /// How long it may take, about; half of it for messages between hosts if there are both kinds. Within a host, up to a
+  /// quarter goes by until transports through memory have settled, and half of the rest is for memory that the
+  /// transport provides, if it does. Where messages are slow it takes longer: some tens of messages of 64 KiB are
+  /// measured in any case.
   duration budget = std::chrono::milliseconds(20);
 };
 
@@ -30,11 +31,11 @@ struct measuring {
 ///
 /// For each of some sizes: all ranks send to the next and receive from the one before, storing and combining
 /// (sums of float), elsewhere and over what they send; they lend each other what is to be combined and get it back;
-/// and one message goes round. Where it takes longer to send and receive than only to send, or who only sends is busy
-/// most of the time, processors move the bytes (memory; TCP within a host), and sending and receiving add up; else a
-/// wire does. The lower quartile of several times counts, of the slowest rank. Within a host, what is only moved is
-/// measured, too: move_meter. If the transport provides memory, all that is within a host is measured once more in 2
-/// MiB of it; unless some rank is given none.
+/// and one message goes round. Where it takes longer to send and receive than only to send, or, within a host, who only
+/// sends is busy most of the time, processors move the bytes (memory; TCP within a host), and sending and receiving add
+/// up; else a wire does. The lower quartile of several times counts, of the slowest rank. Within a host, what is only
+/// moved is measured, too: move_meter. If the transport provides memory, all that is within a host is measured once
+/// more in 2 MiB of it, which later buffers of the world get; unless some rank is given none.
 template <class Communicator>
 class world_meter {
  public:
@@ -329,14 +330,14 @@ class world_meter {
   }
 
   /// Lets transports touch the memory that they copy through, and find out how to copy (transport/copy_account.hpp),
-  /// for some 400 messages; or probes would be timed before and after. Returns how long it took: not much more than
+  /// for some 500 messages; or probes would be timed before and after. Returns how long it took: not much more than
   /// `at_most`.
   duration settle(std::vector<rank_type> const& group, duration at_most) {
     constexpr std::uint32_t at_once = 48;
     std::vector<float> memory((16 << 10) / 2);
     auto const begin = world_.transport().now();
     std::int64_t spent[1] = {0};
-    for (int i = 0; i < 8 && spent[0] < at_most.count(); ++i) {
+    for (int i = 0; i < 10 && spent[0] < at_most.count(); ++i) {
       (void)time({probe::kind::shift, group, world_.rank(), at_once, action::copy}, memory, 1, 0);
       spent[0] = (world_.transport().now() - begin).count();
       agree_(std::span(spent));

@@ -10,10 +10,10 @@ namespace tutti {
 
 /// Whose turn it is to look for dead ranks: lies in memory that all ranks share, so what one finds, all learn.
 ///
-/// A look asks the system about every rank, by half a microsecond each, and everybody who waits wants one every few
-/// milliseconds: 150 processes on two cores spent half of their time on that. So after a look, whoever's it was, there
-/// is none for 50 us for each rank; all looks together take a hundredth of a core, and up to 200 ranks nobody who is
-/// alone to wait notices. Thread-safe, lock-free.
+/// A look asks the system about every rank, and the system walks the list of all each time; everybody who waits wants
+/// a look every few milliseconds: 150 processes on two cores spent half of their time on that. So after a look,
+/// whoever's it was, there is none for 50 us for each rank. Up to 200 ranks all looks together take a few hundredths of
+/// a core at most, and one who waits alone still looks every 10 ms. Thread-safe, lock-free.
 class look_turns {
  public:
   static constexpr duration pause_per_rank = std::chrono::microseconds(50);

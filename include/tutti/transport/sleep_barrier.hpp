@@ -34,7 +34,7 @@ inline void store_load_fence() noexcept {
 /// ever sleep; where they outnumber cores they often do, and interrupt what the other cores do each time.
 class sleep_barrier {
  public:
-  /// Whether this process's ranks, of so many, can be made to pass a fence by others', and that pays.
+  /// Whether this process's ranks, of so many in the world, can be made to pass a fence by others', and that pays.
   [[nodiscard]] static bool offered(rank_type ranks) noexcept {
     return ranks <= std::thread::hardware_concurrency() &&
            ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
