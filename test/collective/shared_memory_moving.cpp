@@ -37,7 +37,8 @@ BOOST_AUTO_TEST_CASE(elements_larger_than_a_chunk) {
   }
 }
 
-/// Many more processes than cores: each of 126 rounds waits for all of them to have had their turns.
+/// Many more processes than cores: each of 126 rounds waits for all of them to have had their turns. That it ends, and
+/// ends right; how long it takes is for benchmarks.
 BOOST_AUTO_TEST_CASE(a_crowd_of_processes) {
   constexpr tutti::rank_type ranks = 64;
   tutti::world_options<tutti::shared_memory> o;
