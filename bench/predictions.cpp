@@ -3,19 +3,21 @@
 // What does tutti::automatic expect, and what is true? All schedules and segments that it may pick, for a grid of
 // sizes, predicted and measured; see docs/performance.md.
 //
-// Each round measures the world anew and then each way for some milliseconds, so that what slows the machine down
-// slows both. Floats, in place.
+// Each round measures the world anew and then, size by size, each way for some milliseconds in each of several passes,
+// so that what slows the machine down slows both. Floats, in place.
 //
-// The least of many noisy figures is too small, and who is compared with it looks worse than he is. So rounds are dealt
-// into two halves: what was expected and picked in a round, and what was the best way in its half, are judged by the
-// medians of the other half. How far the halves lie apart says what of the error is the measurement's own.
+// The least of many noisy figures is too small, and who is compared with it looks worse than he is. So figures are
+// dealt into two halves: the best way of one half, and what was picked, are judged by the medians of the other half.
+// *Now* these are the passes of a round, right after the world was measured; *later* they are every second round, so
+// that a pick is also judged by what the machine has become meanwhile.
 //
 // Among few ranks several topologies have the same steps: they are one way, whichever of them was picked.
 //
-// What of the error is the machine's, what the meter's and what the model's? What was expected is from one moment, and
-// so is what a way took in that round: where even this is wrong about the other half, the machine has changed between
-// the two. Where one round expects something else than the median of all, the few milliseconds of measuring saw little.
-// Where the medians of all rounds, of what was expected and of what is true, lie apart, the model is wrong.
+// What of the error is the machine's, what the meter's and what the model's? A single pass is from one moment, as what
+// was expected is: where even this is wrong about the passes beside it, or a round about the other rounds, the machine
+// has changed in between. Where one round expects something else than the median of all, the few milliseconds of
+// measuring saw little. Where the medians of all rounds, of what was expected and of what is true, lie apart, the model
+// is wrong.
 #include "common/serve.hpp"
 #include "common/settings.hpp"
 #include <tutti/allocator.hpp>
@@ -26,6 +28,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -38,10 +41,10 @@ namespace {
 
 constexpr char const* usage =
     R"(predictions [transport=shared_memory|loopback|tcp|joined] [ranks=2] [op=allreduce|broadcast]
-            [rounds=8] [longest=16777216] [milliseconds=1] [buffers=ordinary|allocator]
+            [rounds=8] [passes=6] [longest=16777216] [milliseconds=1] [buffers=ordinary|allocator]
             [rehearse=no|yes] [details=no|yes]
 
-What tutti::automatic expects of each schedule and segment size, and what is true. Rounds: an even number.
+What tutti::automatic expects of each schedule and segment size, and what is true. Rounds and passes: even numbers.
 rehearse: what is picked is what a rehearsal finds, for each size.
 joined: TCP, in the world of the launcher that started this process.)";
 
@@ -50,19 +53,35 @@ double median(std::vector<double> v) {
   return v.empty() ? 0 : (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
 }
 
-/// Every second round, from the first or the second on.
-double median_of_half(std::vector<double> const& rounds, std::size_t half) {
-  std::vector<double> v;
-  for (std::size_t r = half; r < rounds.size(); r += 2) {
-    v.push_back(rounds[r]);
-  }
-  return median(v);
-}
-
-/// Microseconds of one way on one size, round by round.
+/// Microseconds of one way on one size.
 struct way_times {
-  std::vector<double> expected;
-  std::vector<double> measured;
+  std::vector<double> expected{};               ///< round by round
+  std::vector<std::vector<double>> measured{};  ///< round by round, the passes
+
+  /// The median of the passes of one round, all or every second one.
+  [[nodiscard]] double now(std::size_t round) const { return median(measured[round]); }
+  [[nodiscard]] double now(std::size_t round, std::size_t half) const {
+    std::vector<double> v;
+    for (std::size_t p = half; p < measured[round].size(); p += 2) {
+      v.push_back(measured[round][p]);
+    }
+    return median(v);
+  }
+  /// Of the passes of every second round.
+  [[nodiscard]] double later(std::size_t half) const {
+    std::vector<double> v;
+    for (std::size_t r = half; r < measured.size(); r += 2) {
+      v.insert(v.end(), measured[r].begin(), measured[r].end());
+    }
+    return median(v);
+  }
+  [[nodiscard]] double ever() const {
+    std::vector<double> v;
+    for (auto const& of_round : measured) {
+      v.insert(v.end(), of_round.begin(), of_round.end());
+    }
+    return median(v);
+  }
 };
 using way = std::pair<tutti::schedule_kind, std::size_t>;
 /// All ways for one size, and what was picked in each round.
@@ -84,7 +103,7 @@ class measurer {
       : world_(world),
         reduces_(s.one_of("op", {"allreduce", "broadcast"}) == "allreduce"),
         longest_(s.number("longest", std::size_t{16} << 20)),
-        rounds_(s.number("rounds", std::size_t{8})),
+        passes_(s.number("passes", std::size_t{6})),
         rehearses_(s.one_of("rehearse", {"no", "yes"}) == "yes"),
         microseconds_(1000 * static_cast<double>(s.number("milliseconds", 1))),
         barrier_(world, tutti::doubling{}),
@@ -124,18 +143,23 @@ class measurer {
     if (rehearses_) {
       best.rehearse(world_, op, data_.first(bytes / sizeof(float)));
     }
-    // Each round begins with another way: the first ones after a change of sizes find caches, and transports that
-    // learn how to copy, as the last size has left them, and to begin with the pick would be unfair to it.
-    std::size_t const round = all.picks.size();
     auto ways = best.predict(op, bytes);
-    std::rotate(ways.begin(), ways.begin() + static_cast<std::ptrdiff_t>(ways.size() * round / rounds_), ways.end());
     all.picks.push_back(one_of(op, best.choose(op, bytes, false), ways));
+    std::erase_if(ways, [&, every = ways](tutti::prediction const& p) {
+      return one_of(op, p.way, every) != way{p.way.topology.kind(), p.way.segment_bytes};
+    });
     for (tutti::prediction const& p : ways) {
-      if (way const here{p.way.topology.kind(), p.way.segment_bytes}; one_of(op, p.way, ways) == here) {
-        auto const expected = static_cast<double>(p.time) * 1e-6;
-        way_times& t = all.ways[here];
-        t.expected.push_back(expected);
-        t.measured.push_back(measure(p, bytes, expected));
+      way_times& t = all.ways[{p.way.topology.kind(), p.way.segment_bytes}];
+      t.expected.push_back(static_cast<double>(p.time) * 1e-6);
+      t.measured.emplace_back();
+    }
+    for (std::size_t pass = 0; pass < passes_; ++pass) {
+      // Each pass begins with another way: the first ones find caches, and transports that learn how to copy, as
+      // something else has left them, and to begin with the pick would be unfair to it.
+      std::rotate(ways.begin(), ways.begin() + static_cast<std::ptrdiff_t>(ways.size() / passes_), ways.end());
+      for (tutti::prediction const& p : ways) {
+        way_times& t = all.ways[{p.way.topology.kind(), p.way.segment_bytes}];
+        t.measured.back().push_back(measure(p, bytes, t.expected.back()));
       }
     }
   }
@@ -219,7 +243,7 @@ class measurer {
   World& world_;
   bool reduces_;
   std::size_t longest_;
-  std::size_t rounds_;
+  std::size_t passes_;
   bool rehearses_;
   double microseconds_;
   tutti::barrier<World, tutti::doubling> barrier_;
@@ -231,102 +255,125 @@ class measurer {
   std::string profile_{};
 };
 
-/// What was picked for one size, and how good that was.
-struct verdict {
-  double error = 0;              ///< of what was expected of all ways, relative to what is true
-  double pick_error = 0;         ///< of what was expected of the picks
-  double noise = 0;              ///< how much one half of the rounds would have been wrong about the other
-  double machine = 0;            ///< how much what a way took in one round would have been
-  double meter = 0;              ///< how far what was expected in one round lies from the median of all rounds
-  double model = 0;              ///< how much the median of all that was expected is, of the median of all that is true
-  std::vector<double> ratios{};  ///< round by round: what the pick takes, and the best way
+/// How wrong something is, on average.
+class mean {
+ public:
+  void add(double is, double should) {
+    sum_ += std::abs(is / should - 1);
+    ++count_;
+  }
+  void add(mean const& m) {
+    sum_ += m.sum_;
+    count_ += m.count_;
+  }
+  [[nodiscard]] double percent() const { return count_ == 0 ? 0 : 100 * sum_ / static_cast<double>(count_); }
+
+ private:
+  double sum_ = 0;
+  std::size_t count_ = 0;
 };
+
+/// What was picked for one size, and how good that was; all relative to what is true.
+struct verdict {
+  mean error{};               ///< what was expected of all ways
+  mean error_later{};         ///< the same, judged by other rounds
+  mean pick_error{};          ///< what was expected of the picks
+  mean machine{};             ///< what one pass has measured, judged by the passes beside it
+  mean drift{};               ///< what one round has measured, judged by others
+  mean meter{};               ///< what was expected in one round, judged by the median of all rounds
+  mean model{};               ///< the median of all that was expected, judged by that of all that was measured
+  std::vector<double> now{};  ///< what a pick takes, and the best way
+  std::vector<double> later{};
+
+  void add(verdict const& v) {
+    error.add(v.error);
+    error_later.add(v.error_later);
+    pick_error.add(v.pick_error);
+    machine.add(v.machine);
+    drift.add(v.drift);
+    meter.add(v.meter);
+    model.add(v.model);
+    now.insert(now.end(), v.now.begin(), v.now.end());
+    later.insert(later.end(), v.later.begin(), v.later.end());
+  }
+};
+
+template <class Time>
+auto fastest(std::map<way, way_times> const& row, Time const& time) {
+  return std::min_element(row.begin(), row.end(),
+                          [&](auto const& a, auto const& b) { return time(a.second) < time(b.second); });
+}
 
 verdict judge(size_times const& of_size, std::size_t rounds) {
   verdict v;
   auto const& row = of_size.ways;
-  auto const ways = static_cast<double>(row.size());
   for (std::size_t r = 0; r < rounds; ++r) {
-    std::size_t const own = r % 2;
-    std::size_t const other = 1 - own;
-    auto const pick = row.find(of_size.picks[r]);
-    auto const best = std::min_element(row.begin(), row.end(), [&](auto const& a, auto const& b) {
-      return median_of_half(a.second.measured, own) < median_of_half(b.second.measured, own);
-    });
-    auto const off = [&](double expected, way_times const& t) {
-      double const is = median_of_half(t.measured, other);
-      return std::abs(expected - is) / is / static_cast<double>(rounds);
-    };
+    way_times const& pick = row.at(of_size.picks[r]);
+    std::size_t const other = 1 - r % 2;
     for (auto const& [w, t] : row) {
-      v.error += off(t.expected[r], t) / ways;
-      v.noise += off(median_of_half(t.measured, own), t) / ways;
-      v.machine += off(t.measured[r], t) / ways;
-      v.meter += std::abs(t.expected[r] / median(t.expected) - 1) / ways / static_cast<double>(rounds);
+      v.error.add(t.expected[r], t.now(r));
+      v.error_later.add(t.expected[r], t.later(other));
+      for (std::size_t p = 0; p < t.measured[r].size(); ++p) {
+        v.machine.add(t.measured[r][p], t.now(r, 1 - p % 2));
+      }
+      v.drift.add(t.now(r), t.later(other));
+      v.meter.add(t.expected[r], median(t.expected));
     }
-    v.pick_error += off(pick->second.expected[r], pick->second);
-    v.ratios.push_back(median_of_half(pick->second.measured, other) / median_of_half(best->second.measured, other));
+    v.pick_error.add(pick.expected[r], pick.now(r));
+    for (std::size_t half = 0; half < 2; ++half) {
+      auto const best = fastest(row, [&](way_times const& t) { return t.now(r, half); });
+      v.now.push_back(pick.now(r, 1 - half) / best->second.now(r, 1 - half));
+    }
+    auto const best = fastest(row, [&](way_times const& t) { return t.later(1 - other); });
+    v.later.push_back(pick.later(other) / best->second.later(other));
   }
   for (auto const& [w, t] : row) {
-    v.model += std::abs(median(t.expected) / median(t.measured) - 1) / ways;
+    v.model.add(median(t.expected), t.ever());
   }
   return v;
 }
 
+double percent_good(std::vector<double> const& ratios) {
+  return 100 * static_cast<double>(std::count_if(ratios.begin(), ratios.end(), [](double r) { return r <= 1.1; })) /
+         static_cast<double>(ratios.size());
+}
+
 void report(grid const& all, std::vector<double> const& took, tutti::host_map const& hosts, bool details) {
   verdict sum;
-  double log_error = 0;
   std::size_t ways = 0;
-  std::size_t good = 0;
   std::size_t good_sizes = 0;
   std::printf("%9s  %-34s %10s %10s  %-34s %10s %6s %6s %7s %6s %6s %6s\n", "bytes", "picked last", "expected",
-              "measured", "best", "measured", "ratio", "error", "machine", "meter", "model", "noise");
+              "measured", "best", "measured", "ratio", "error", "machine", "drift", "meter", "model");
   for (auto const& [bytes, of_size] : all) {
     auto const& row = of_size.ways;
-    way const pick = of_size.picks.back();
-    way best{};
-    double least = INFINITY;
+    way_times const& pick = row.at(of_size.picks.back());
+    auto const best = fastest(row, [](way_times const& t) { return t.ever(); });
     for (auto const& [w, t] : row) {
-      double const expected = median(t.expected);
-      double const measured = median(t.measured);
-      log_error += std::abs(std::log(expected / measured));
-      ++ways;
-      if (measured < least) {
-        least = measured;
-        best = w;
-      }
       if (details) {
-        std::printf("%9zu    %-32s %10.2f %10.2f\n", bytes, in_words(w, hosts).c_str(), expected, measured);
+        std::printf("%9zu    %-32s %10.2f %10.2f\n", bytes, in_words(w, hosts).c_str(), median(t.expected), t.ever());
       }
     }
     verdict const v = judge(of_size, took.size());
-    sum.error += v.error * static_cast<double>(row.size());
-    sum.noise += v.noise * static_cast<double>(row.size());
-    sum.machine += v.machine * static_cast<double>(row.size());
-    sum.meter += v.meter * static_cast<double>(row.size());
-    sum.model += v.model * static_cast<double>(row.size());
-    sum.pick_error += v.pick_error;
-    for (double const ratio : v.ratios) {
-      good += ratio <= 1.1 ? 1U : 0U;
-    }
-    good_sizes += median(v.ratios) <= 1.1 ? 1U : 0U;
+    sum.add(v);
+    ways += row.size();
+    good_sizes += median(v.now) <= 1.1 ? 1U : 0U;
     std::printf("%9zu  %-34s %10.2f %10.2f  %-34s %10.2f %6.2f %4.0f %% %5.0f %% %4.0f %% %4.0f %% %4.0f %%\n", bytes,
-                in_words(pick, hosts).c_str(), median(row.at(pick).expected), median(row.at(pick).measured),
-                in_words(best, hosts).c_str(), least, median(v.ratios), 100 * v.error, 100 * v.machine, 100 * v.meter,
-                100 * v.model, 100 * v.noise);
+                in_words(of_size.picks.back(), hosts).c_str(), median(pick.expected), pick.ever(),
+                in_words(best->first, hosts).c_str(), best->second.ever(), median(v.now), v.error.percent(),
+                v.machine.percent(), v.drift.percent(), v.meter.percent(), v.model.percent());
   }
-  auto const of_all = static_cast<double>(ways);
   std::printf(
-      "mean error of %zu predictions %.0f %% (of medians, geometric: %.2f x), of the picks %.0f %%\n"
-      "the machine varies: what one round has measured is wrong by %.0f %%, the median of half of them by %.0f %%\n"
+      "mean error of %zu predictions %.0f %%, of the picks %.0f %%; judged by other rounds %.0f %%\n"
+      "the machine varies: what one pass has measured is wrong by %.0f %%, one round by %.0f %%\n"
       "the meter varies: what one round has expected lies %.0f %% from the median of all\n"
       "the model: that median is wrong by %.0f %%\n"
-      "pick within 10 %% of the best in %.0f %% of %zu rounds x %zu sizes, in the median round for %zu sizes\n"
+      "pick within 10 %% of the best in %.0f %% of %zu rounds x %zu sizes, in the median round for %zu sizes; judged "
+      "by "
+      "other rounds %.0f %%\n"
       "measuring the world took %.1f ms\n",
-      ways, 100 * sum.error / of_all, std::exp(log_error / of_all),
-      100 * sum.pick_error / static_cast<double>(all.size()), 100 * sum.machine / of_all, 100 * sum.noise / of_all,
-      100 * sum.meter / of_all, 100 * sum.model / of_all,
-      100 * static_cast<double>(good) / static_cast<double>(all.size() * took.size()), took.size(), all.size(),
-      good_sizes, median(took) * 1e-3);
+      ways, sum.error.percent(), sum.pick_error.percent(), sum.error_later.percent(), sum.machine.percent(),
+      sum.drift.percent(), sum.meter.percent(), sum.model.percent(), percent_good(sum.now), took.size(), all.size(),
+      good_sizes, percent_good(sum.later), median(took) * 1e-3);
 }
 
 template <class World>
@@ -334,8 +381,9 @@ void run(World& world, bench::settings const& s) {
   grid all;
   std::vector<double> took;
   std::size_t const rounds = s.number("rounds", std::size_t{8});
-  if (rounds == 0 || rounds % 2 != 0) {
-    throw std::runtime_error("rounds must be an even number: one half is judged by the other");
+  std::size_t const passes = s.number("passes", std::size_t{6});
+  if (rounds == 0 || rounds % 2 != 0 || passes == 0 || passes % 2 != 0) {
+    throw std::runtime_error("rounds and passes must be even numbers: one half is judged by the other");
   }
   measurer<World> m(world, s);
   for (std::size_t r = 0; r < rounds; ++r) {

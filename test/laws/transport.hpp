@@ -72,8 +72,8 @@ template <class W>
 void delivers_everything_in_order(rank_type n, std::size_t largest) {
   check_all(W::run(n, [&](auto& t) {
     std::vector<parcel> sizes;
-    for (std::size_t const bytes : std::initializer_list<std::size_t>{0, 1, 4, 47, 48, 49, 64, 0, 1000, 4096, 32768,
-                                                                      32769, 100'003, 3, 1 << 20, 5 << 20}) {
+    for (std::size_t const bytes : std::initializer_list<std::size_t>{
+             0, 1, 4, 47, 48, 49, 64, 95, 0, 96, 97, 1000, 4096, 32768, 32769, 100'003, 3, 1 << 20, 5 << 20}) {
       if (bytes <= largest) {
         sizes.push_back({0, bytes});
       }
@@ -98,7 +98,7 @@ void keeps_streams_apart(rank_type n, std::uint32_t streams) {
   check_all(W::run(n, [&](auto& t) {
     std::vector<job> jobs;
     for (std::uint32_t number = 0; number < streams; ++number) {
-      std::vector<parcel> const sizes{{0, number % 60}, {0, 4, 4}, {0, number * 37 % 5000}};
+      std::vector<parcel> const sizes{{0, number % 110}, {0, 4, 4}, {0, number * 37 % 5000}};
       jobs.push_back(everybody_to_everybody(t.rank(), t.size(), {number % lane_count, number}, sizes));
     }
     std::uint32_t dice = t.rank() * 7919 + 1;

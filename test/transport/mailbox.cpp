@@ -73,6 +73,54 @@ BOOST_AUTO_TEST_CASE(a_sender_that_is_ahead_is_still_named) {
   }));
 }
 
+/// A mailbox has eight slots, and messages that take two of them come whole wherever they begin: at the end of the
+/// ring, too. One that has a single slot left is refused, and a shorter one is not.
+BOOST_AUTO_TEST_CASE(messages_in_two_slots_come_whole) {
+  static_assert(mailbox::slots == 8 && mailbox::slot::room == 48 && mailbox::longest_inside == 96);
+  check_all(thread_ranks::run(2, [](auto& meet) -> verdict {
+    loopback t(meet);
+    constexpr stream s{0, 0};
+    t.begin(s, some_call(1));
+    std::byte all[mailbox::longest_inside];
+    for (std::size_t i = 0; i < sizeof all; ++i) {
+      all[i] = static_cast<std::byte>(i + 1);
+    }
+    auto const send = [&](std::size_t bytes) { return t.send(1, s, {all, bytes}, 1).accepted; };
+    auto const receive = [&](std::size_t bytes) {
+      chunk const c = t.view(0, s, {bytes, 1, nullptr});
+      bool const right = c && c.bytes == bytes && std::equal(c.data, c.data + bytes, all);
+      if (right) {
+        t.release(0, s);
+      }
+      return right;
+    };
+    for (int first_slot = 0; first_slot < 8; ++first_slot) {
+      bool right = true;
+      if (t.rank() == 0) {
+        right = send(49) && send(48) && send(96) && send(80) && !send(49) && !send(96) && send(0) && !send(0);
+      }
+      meet.exchange("");
+      if (t.rank() == 1) {
+        right = receive(49) && receive(48) && receive(96) && receive(80) && receive(0);
+      }
+      meet.exchange("");
+      if (t.rank() == 0) {
+        right = right && send(0);  // a ninth, so that the next begin elsewhere
+      }
+      for (std::string const& answer : meet.exchange(right ? "" : "wrong")) {
+        if (!answer.empty()) {
+          return "from slot " + std::to_string(first_slot);
+        }
+      }
+      if (t.rank() == 1 && !receive(0)) {
+        return "the ninth did not come";
+      }
+      meet.exchange("");
+    }
+    return "";
+  }));
+}
+
 /// Loopback sends no part of a message but the longest ones, and these it cuts between granules.
 BOOST_AUTO_TEST_CASE(huge_messages_are_cut_between_granules) {
   std::size_t const bytes = std::size_t{5} << 30;  // address space only: nobody touches it

@@ -105,7 +105,7 @@ class loopback_world {
   loopback_world* next_ = nullptr;
 };
 
-/// Ranks are threads of one process. A short message travels in one cache line; a longer one is copied to
+/// Ranks are threads of one process. A short message travels in one cache line or two; a longer one is copied to
 /// a chunk that the receiver combines straight out of; a long one stays where it is, and the receiver
 /// combines straight out of the sender's buffer.
 ///

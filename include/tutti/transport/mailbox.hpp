@@ -16,8 +16,9 @@ inline constexpr std::size_t cache_line = 64;
 /// the sender writes, and a count that only the receiver writes. Both ends keep their own running
 /// number privately; message k (from 1) lies in slot (k - 1) % slots.
 ///
-/// A short message travels in its slot, one cache line in all. Of a longer one the slot says where
-/// it is, counted from an origin that both ends know.
+/// A short message travels in its slot, one cache line in all, or in two that follow each other: then it
+/// has two numbers, goes by the first of them, and only its first slot has more than a payload. Of a longer
+/// one the slot says where it is, counted from an origin that both ends know.
 struct mailbox {
   static constexpr std::uint64_t slots = 8;
 
@@ -28,7 +29,7 @@ struct mailbox {
     std::atomic<std::uint64_t> number{0};  ///< of the message in it; written last
     std::uint32_t check;                   ///< of call and stream
     std::uint32_t bytes;
-    alignas(16) std::byte payload[room];  ///< up to `room` bytes, or the location of more
+    alignas(16) std::byte payload[room];  ///< the message, half of it, or its location
 
     /// Where a longer message is. One that is entrusted says where its receiver may write what it makes of
     /// it, and one that is restored is where it was wanted, in the receiver's memory.
@@ -45,6 +46,12 @@ struct mailbox {
     }
   };
   static_assert(sizeof(slot) == cache_line);
+
+  static constexpr std::size_t longest_inside = 2 * slot::room;
+  /// How many slots a message of so many bytes takes.
+  [[nodiscard]] static constexpr std::uint64_t slots_of(std::size_t bytes) noexcept {
+    return bytes > slot::room && bytes <= longest_inside ? 2 : 1;
+  }
 
   slot ring[slots];
   alignas(cache_line) std::atomic<std::uint64_t> taken{0};  ///< how many the receiver has released

@@ -80,18 +80,25 @@ class mailroom {
     segment_.board(rank_, s.lane).records[l.opened++ % call_board::kept].write(what, s.number);
   }
 
-  /// Sends up to slot::room bytes by copying them.
+  /// Sends up to mailbox::longest_inside bytes by copying them.
   sent post(rank_type peer, stream s, std::span<std::byte const> bytes) noexcept {
     outgoing& e = out_[index(peer, s.lane)];
-    if (!has_room(peer, e)) {
+    std::uint64_t const slots = mailbox::slots_of(bytes.size());
+    if (!has_room(peer, e, slots)) {
       return {};
     }
-    copy_short(e.box->of(e.number + 1).payload, bytes);
+    std::span<std::byte const> first = bytes;
+    if (slots == 2) {
+      // The second line is written first: the peer asks for the other one all the time.
+      std::memcpy(e.box->of(e.number + 2).payload, bytes.data() + room, bytes.size() - room);
+      first = bytes.first(room);
+    }
+    copy_short(e.box->of(e.number + 1).payload, first);
     publish(peer, s, e, bytes.size());
     return {true, bytes.size(), 0};
   }
 
-  /// Sends more than slot::room bytes by saying where they are. They must stay as they are until
+  /// Sends more bytes than that by saying where they are. They must stay as they are until
   /// `taken` says so.
   sent point_to(rank_type peer, stream s, std::span<std::byte const> bytes, std::byte* back = nullptr) noexcept {
     outgoing& e = out_[index(peer, s.lane)];
@@ -120,7 +127,7 @@ class mailroom {
   [[nodiscard]] std::byte* home(rank_type peer, stream s) noexcept {
     incoming const& e = in_[index(peer, s.lane)];
     mailbox::slot const& m = e.box->of(e.number + 1);
-    if (m.bytes <= mailbox::slot::room) {
+    if (m.bytes <= mailbox::longest_inside) {
       return nullptr;
     }
     location const at = m.where();
@@ -175,6 +182,10 @@ class mailroom {
   chunk view(rank_type peer, stream s) {
     incoming& e = in_[index(peer, s.lane)];
     mailbox::slot& m = e.box->of(e.number + 1);
+    mailbox::slot const& next = e.box->of(e.number + 2);
+    if (e.in_two) {
+      __builtin_prefetch(&next);  // asked for together, two lines take hardly longer than one
+    }
     if (m.number.load(std::memory_order_acquire) != e.number + 1) [[unlikely]] {
       if (!departed(peer) || m.number.load(std::memory_order_acquire) == e.number + 1) {
         return {};  // an answer that came just before the peer left is seen the next time
@@ -189,8 +200,14 @@ class mailroom {
     if (m.check != check(s)) [[unlikely]] {
       mismatch(peer, s, m.check);
     }
-    if (m.bytes <= mailbox::slot::room) {
+    e.in_two = m.bytes > room && m.bytes <= mailbox::longest_inside;
+    if (m.bytes <= room) {
       return {m.payload, m.bytes};
+    }
+    if (e.in_two) {
+      std::memcpy(e.joined, m.payload, room);
+      std::memcpy(e.joined + room, next.payload, room);
+      return {e.joined, m.bytes};
     }
     location const at = m.where();
     if (!e.reads && at.custody != location::restored) {  // that is this rank's own memory
@@ -213,7 +230,8 @@ class mailroom {
 
   void release(rank_type peer, stream s) noexcept {
     incoming& e = in_[index(peer, s.lane)];
-    if (mailbox::slot const& m = e.box->of(e.number + 1); m.bytes > mailbox::slot::room) {
+    mailbox::slot const& m = e.box->of(e.number + 1);
+    if (m.bytes > mailbox::longest_inside) {
       if (location const at = m.where(); at.custody != location::lent) {
         settle(peer, s, e, m.bytes, at);
       }
@@ -222,7 +240,8 @@ class mailroom {
         foreign_.stop_touching();
       }
     }
-    e.box->taken.store(++e.number, std::memory_order_release);
+    e.number += mailbox::slots_of(m.bytes);
+    e.box->taken.store(e.number, std::memory_order_release);
     ring_if_asleep(peer);
   }
 
@@ -263,6 +282,7 @@ class mailroom {
 
  private:
   using location = mailbox::slot::location;
+  static constexpr std::size_t room = mailbox::slot::room;
 
   struct outgoing {
     mailbox* box = nullptr;
@@ -275,11 +295,14 @@ class mailroom {
     mailbox* box = nullptr;
     std::uint64_t number = 0;  ///< of the last message released
     bool reads = false;        ///< the next one is being read where it is
+    bool in_two = false;       ///< the last one that was seen took two slots, and the next one may
 
     bool holds = false;  ///< it has been entrusted with a message:
     std::uint64_t back = 0;
     std::size_t held_bytes = 0;
     std::uint32_t held_for = 0;  ///< the number of the stream
+
+    alignas(16) std::byte joined[mailbox::longest_inside];  ///< what came in two slots
   };
   struct lane_state {
     std::uint32_t check = 0;
@@ -297,17 +320,17 @@ class mailroom {
     return k <= e.taken;
   }
 
-  [[nodiscard]] bool has_room(rank_type peer, outgoing& e) noexcept {
+  [[nodiscard]] bool has_room(rank_type peer, outgoing& e, std::uint64_t slots = 1) noexcept {
     if (fault_->load(std::memory_order_acquire) != 0) [[unlikely]] {
       return false;
     }
-    if (e.number - e.taken < mailbox::slots) [[likely]] {
+    if (e.number - e.taken + slots <= mailbox::slots) [[likely]] {
       return true;
     }
-    return released_slot(peer, e);
+    return released_slots(peer, e, slots);
   }
-  [[nodiscard]] bool released_slot(rank_type peer, outgoing& e) noexcept {
-    ticket const oldest = e.number + 1 - mailbox::slots;
+  [[nodiscard]] bool released_slots(rank_type peer, outgoing& e, std::uint64_t slots) noexcept {
+    ticket const oldest = e.number + slots - mailbox::slots;
     if (acknowledged(e, oldest)) {
       return true;
     }
@@ -318,10 +341,11 @@ class mailroom {
   }
 
   void publish(rank_type peer, stream s, outgoing& e, std::size_t bytes) noexcept {
-    mailbox::slot& m = e.box->of(++e.number);
+    mailbox::slot& m = e.box->of(e.number + 1);
     m.check = check(s);
     m.bytes = static_cast<std::uint32_t>(bytes);
-    m.number.store(e.number, std::memory_order_release);
+    m.number.store(e.number + 1, std::memory_order_release);
+    e.number += mailbox::slots_of(bytes);
     ring_if_asleep(peer);
   }
 

@@ -12,7 +12,7 @@
 
 namespace tutti {
 
-/// How the messages of one rank leave it: inside the cache line of their flag, copied to a chunk of
+/// How the messages of one rank leave it: beside their flag, in one cache line or two, copied to a chunk of
 /// shared memory, or lent, that is read by the peer where they are.
 ///
 /// To lend saves a copy. But what a peer has read its owner can only write again at the price of telling
@@ -58,7 +58,7 @@ class outbox {
 
   /// `lend`: the peer reads it where it is. @see transport
   sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, bool lend) {
-    sent const result = bytes.size() <= mailbox::slot::room ? room_->post(peer, s, bytes)
+    sent const result = bytes.size() <= mailbox::longest_inside ? room_->post(peer, s, bytes)
                         : lend ? room_->lend(peer, s, bytes.first(whole(bytes.size(), mailbox::slot::longest, granule)))
                         : room_->full(peer, s) ? sent{}
                                                : send_copy(peer, s, bytes, granule);
@@ -81,8 +81,8 @@ class outbox {
         ring_.next(s.lane, n, [&](rank_type r, std::uint32_t lane, ticket k) { return room_->taken(r, lane, k); });
     if (to == nullptr) {
       // Pairs of ranks that send and recv must not wait for each other: the slots belong to one pair.
-      bool const inline_too = s.lane == transfer_lane && granule <= mailbox::slot::room;
-      return inline_too ? room_->post(peer, s, bytes.first(whole(bytes.size(), mailbox::slot::room, granule))) : sent{};
+      bool const inline_too = s.lane == transfer_lane && granule <= mailbox::longest_inside;
+      return inline_too ? room_->post(peer, s, bytes.first(whole(bytes.size(), mailbox::longest_inside, granule))) : sent{};
     }
     copy(to, bytes.first(n));
     copied.copied_to(to, n, ring_.lend(peer, room_->point_to(peer, s, {to, n}).until));

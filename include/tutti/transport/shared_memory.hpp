@@ -10,7 +10,7 @@
 
 namespace tutti {
 
-/// Ranks are processes of one host. A short message travels in one cache line; a longer one is
+/// Ranks are processes of one host. A short message travels in one cache line or two; a longer one is
 /// copied once, into a chunk of shared memory, and the receiver combines straight out of that. A long
 /// one the receiver copies itself out of the sender's memory, if the system allows it. What already
 /// lies in shared memory - a buffer by tutti::allocator - is not copied: the receiver reads it where it is.
@@ -76,7 +76,7 @@ class basic_shared_memory {
 
   chunk view(rank_type peer, stream s, wanted const& w) {
     chunk const c = room_.view(peer, s);
-    if (c.bytes <= mailbox::slot::room || world_.contains({c.data, c.bytes})) {
+    if (c.bytes <= mailbox::longest_inside || world_.contains({c.data, c.bytes})) {
       return c;
     }
     chunk const part = reader_.view(peer, s.lane, world_.address_at(peer, c.data), c.bytes, w);
