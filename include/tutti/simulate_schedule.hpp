@@ -134,7 +134,8 @@ template <class Topology, class Op>
   };
   for (rank_type r = 0; r < n; ++r) {
     ranks.emplace_back(in, world, r, topology, payload);
-    ranks[r].operation.prepare({topology, vector.segment_bytes}, op, payload, what, memory, vector.count);
+    ranks[r].operation.what() = what;
+    ranks[r].operation.prepare({topology, vector.segment_bytes}, op, payload, memory, vector.count);
     ranks[r].operation.take_place();
     in.processors().rest(r);
     in.processors().wake(r);

@@ -28,28 +28,28 @@ class allgather : public launcher<Communicator, Topology, op::allgather, moving>
 
   void operator()(mutable_buffer auto&& all) {
     auto const v = elements(all);
-    this->run({}, {sizeof(v[0])}, call_for(v), in_place(v), v.size());
+    this->run({}, {sizeof(v[0])}, what<buffer_value_t<decltype(all)>>, in_place(v), v.size());
   }
   template <mutable_buffer All>
   void operator()(buffer_of<buffer_value_t<All>> auto const& mine, All&& all) {
     auto const v = elements(all);
-    this->run({}, {sizeof(v[0])}, call_for(v), apart<buffer_value_t<All>>(elements(mine), v), v.size());
+    this->run({}, {sizeof(v[0])}, what<buffer_value_t<All>>, apart<buffer_value_t<All>>(elements(mine), v), v.size());
   }
   [[nodiscard]] request start(lasting_mutable_buffer auto&& all) {
     auto const v = elements(all);
-    return this->launch({}, {sizeof(v[0])}, call_for(v), in_place(v), v.size());
+    return this->launch({}, {sizeof(v[0])}, what<buffer_value_t<decltype(all)>>, in_place(v), v.size());
   }
   template <lasting_mutable_buffer All>
   [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<All>> auto&& mine, All&& all) {
     auto const v = elements(all);
-    return this->launch({}, {sizeof(v[0])}, call_for(v), apart<buffer_value_t<All>>(elements(mine), v), v.size());
+    return this->launch({}, {sizeof(v[0])}, what<buffer_value_t<All>>, apart<buffer_value_t<All>>(elements(mine), v),
+                        v.size());
   }
 
  private:
   template <class T>
-  static constexpr call call_for(std::span<T>) noexcept {
-    return make_call(operation_kind::allgather, element_name<T>(), "", Topology::name);
-  }
+  static constexpr call what = make_call(operation_kind::allgather, element_name<T>(), "", Topology::name);
+
   template <class T>
   static memories in_place(std::span<T> v) noexcept {
     std::byte* const data = bytes_of(v);

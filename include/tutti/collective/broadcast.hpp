@@ -26,21 +26,20 @@ class broadcast : public launcher<Communicator, Topology, op::broadcast, moving>
 
   void operator()(mutable_buffer auto&& data, rank_type root) {
     auto const v = elements(data);
-    this->run({root}, {sizeof(v[0])}, call_for(v, root), memory(v), v.size());
+    this->run(by(root), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, memory(v), v.size());
   }
   [[nodiscard]] request start(lasting_mutable_buffer auto&& data, rank_type root) {
     auto const v = elements(data);
-    return this->launch({root}, {sizeof(v[0])}, call_for(v, root), memory(v), v.size());
+    return this->launch(by(root), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, memory(v), v.size());
   }
 
  private:
   template <class T>
-  call call_for(std::span<T>, rank_type root) const {
+  static constexpr call what = make_call(operation_kind::broadcast, element_name<T>(), "", Topology::name);
+
+  [[nodiscard]] op::broadcast by(rank_type root) const {
     expects(root < this->world().size(), "broadcast: the root is not a rank of this communicator");
-    constexpr call what = make_call(operation_kind::broadcast, element_name<T>(), "", Topology::name);
-    call c = what;
-    c.root = root;
-    return c;
+    return {root};
   }
   template <class T>
   static memories memory(std::span<T> v) noexcept {

@@ -25,13 +25,15 @@ class execution : public pending {
         world_(&world),
         run_(world, topology, payload) {}
 
+  /// What the next operation tells that it is doing; it stays from one to the next.
+  [[nodiscard]] call& what() noexcept { return run_.what(); }
+
   /// Takes the operation's place in the order of the communicator. `memory.work` may be left empty:
   /// then it is allocated if the schedule uses it.
   /// @throws std::bad_alloc, precondition_error; no place has been taken then, but the epoch has failed
-  void start(course<Topology> const& by, Op op, Payload payload, call const& what, memories const& memory,
-             std::size_t count) {
+  void start(course<Topology> const& by, Op op, Payload payload, memories const& memory, std::size_t count) {
     try {
-      run_.prepare(by, op, payload, what, memory, count);
+      run_.prepare(by, op, payload, memory, count);
     } catch (...) {  // the others would wait for this rank
       transport().poison({failure::cancelled, rank(), rank()});
       throw;
@@ -39,7 +41,7 @@ class execution : public pending {
     ended = false;
     watched_ = false;
     error_ = nullptr;
-    run_.context().sequence = world_->recent().start(what);
+    run_.context().sequence = world_->recent().start(what());
     run_.take_place();
     run_.note_start();
   }

@@ -35,8 +35,7 @@ class gather : public launcher<Communicator, Topology, op::gather, moving>,
   void operator()(Mine const& mine, mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root,
                   std::size_t total) {
     using value = buffer_value_t<Mine>;
-    this->run({root}, {sizeof(value)}, call_for<value>(root), memory<value>(elements(mine), elements(all), root, total),
-              total);
+    this->run(by(root), {sizeof(value)}, what<value>, memory<value>(elements(mine), elements(all), root, total), total);
   }
   template <lasting_buffer Mine>
   [[nodiscard]] request start(Mine&& mine, lasting_mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root) {
@@ -46,18 +45,17 @@ class gather : public launcher<Communicator, Topology, op::gather, moving>,
   [[nodiscard]] request start(Mine&& mine, lasting_mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root,
                               std::size_t total) {
     using value = buffer_value_t<Mine>;
-    return this->launch({root}, {sizeof(value)}, call_for<value>(root),
+    return this->launch(by(root), {sizeof(value)}, what<value>,
                         memory<value>(elements(mine), elements(all), root, total), total);
   }
 
  private:
   template <class T>
-  call call_for(rank_type root) const {
+  static constexpr call what = make_call(operation_kind::gather, element_name<T>(), "", Topology::name);
+
+  [[nodiscard]] op::gather by(rank_type root) const {
     expects(root < this->world().size(), "gather: the root is not a rank of this communicator");
-    constexpr call what = make_call(operation_kind::gather, element_name<T>(), "", Topology::name);
-    call c = what;
-    c.root = root;
-    return c;
+    return {root};
   }
   template <class T>
   memories memory(std::span<T const> mine, std::span<T> all, rank_type root, std::size_t total) const {

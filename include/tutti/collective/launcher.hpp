@@ -79,13 +79,14 @@ class launcher {
   }
 
  protected:
-  void run(Op op, Payload payload, call what, memories const& memory, std::size_t count) {
+  void run(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
     auto const by = pick(op, payload, count);
-    blocking_->start(by, op, payload, tell(what, count, by), memory, count);
+    tell(blocking_->what(), what, op, count, by);
+    blocking_->start(by, op, payload, memory, count);
     blocking_->finish(deadline_);
   }
 
-  [[nodiscard]] request launch(Op op, Payload payload, call what, memories const& memory, std::size_t count) {
+  [[nodiscard]] request launch(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
     auto const by = pick(op, payload, count);
     if (pool_->idle.empty()) {
       pool_->idle.push_back(owned<started>(new started(*world_, topology_, payload, *pool_)));
@@ -94,8 +95,9 @@ class launcher {
     pool_->idle.pop_back();
     ++pool_->running;
     s.set_limit(deadline_);
+    tell(s.what(), what, op, count, by);
     try {
-      s.start(by, op, payload, tell(what, count, by), memory, count);
+      s.start(by, op, payload, memory, count);
     } catch (...) {
       give_back(s);
       throw;
@@ -119,17 +121,37 @@ class launcher {
   }
 
   /// Ranks that run different schedules or segments shall find out.
-  call& tell(call& what, std::size_t count, course<schedule> const& by) const noexcept {
-    what.count = count;
+  ///
+  /// `told` is what the operation before told. Only what has changed is written: who copies what has just been written
+  /// in parts waits until it has reached the cache, since stores are forwarded to loads that they cover. Four such
+  /// copies were a fifth of a short operation.
+  void tell(call& told, call const& what, Op const& op, std::size_t count, course<schedule> const& by) const noexcept {
+    std::uint32_t identity = what.identity;
     if constexpr (has_settings<Topology>) {
-      what.identity ^= agreed_.identity;
-      std::memcpy(what.topology, agreed_.label, sizeof what.topology);
+      identity ^= agreed_.identity;
     }
     if constexpr (chooses<Topology, Op>) {
-      what.runs(schedule::name_of(by));
+      identity = hash(schedule::name_of(by), identity);
     }
-    what.identity ^= static_cast<std::uint32_t>((by.segment_bytes * 0x9e3779b97f4a7c15U) >> 32);
-    return what;
+    identity ^= static_cast<std::uint32_t>((by.segment_bytes * 0x9e3779b97f4a7c15U) >> 32);
+    if (told.identity != identity || told.kind != what.kind) {
+      told = what;
+      if constexpr (has_settings<Topology>) {
+        std::memcpy(told.topology, agreed_.label, sizeof told.topology);
+      }
+      if constexpr (chooses<Topology, Op>) {
+        told.runs(schedule::name_of(by));
+      }
+      told.identity = identity;
+    }
+    if (told.count != count) {
+      told.count = count;
+    }
+    if constexpr (requires { op.root; }) {
+      if (told.root != op.root) {
+        told.root = op.root;
+      }
+    }
   }
 
   static void give_back(started& s) {

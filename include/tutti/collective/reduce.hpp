@@ -36,32 +36,30 @@ class reduce : public launcher<Communicator, Topology, op::reduce, combining<Red
     requires contributes_elements<Reduction>
   {
     auto const v = elements(data);
-    this->run({root}, payload_, call_for(root), memory(v, v, root), v.size());
+    this->run(by(root), payload_, what, memory(v, v, root), v.size());
   }
   void operator()(buffer_of<contribution_type> auto const& input, mutable_buffer_of<value_type> auto&& output,
                   rank_type root) {
-    this->run({root}, payload_, call_for(root), memory(elements(input), elements(output), root), input.size());
+    this->run(by(root), payload_, what, memory(elements(input), elements(output), root), input.size());
   }
   [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data, rank_type root)
     requires contributes_elements<Reduction>
   {
     auto const v = elements(data);
-    return this->launch({root}, payload_, call_for(root), memory(v, v, root), v.size());
+    return this->launch(by(root), payload_, what, memory(v, v, root), v.size());
   }
   [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output, rank_type root) {
-    return this->launch({root}, payload_, call_for(root), memory(elements(input), elements(output), root),
-                        input.size());
+    return this->launch(by(root), payload_, what, memory(elements(input), elements(output), root), input.size());
   }
 
  private:
-  call call_for(rank_type root) const {
+  static constexpr call what =
+      make_call(operation_kind::reduce, element_name<contribution_type>(), Reduction::name, Topology::name);
+
+  [[nodiscard]] op::reduce by(rank_type root) const {
     expects(root < this->world().size(), "reduce: the root is not a rank of this communicator");
-    constexpr call what =
-        make_call(operation_kind::reduce, element_name<contribution_type>(), Reduction::name, Topology::name);
-    call c = what;
-    c.root = root;
-    return c;
+    return {root};
   }
 
   memories memory(std::span<contribution_type const> in, std::span<value_type> out, rank_type root) const {

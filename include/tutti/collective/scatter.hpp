@@ -34,8 +34,7 @@ class scatter : public launcher<Communicator, Topology, op::scatter, moving>,
   template <mutable_buffer Mine>
   void operator()(buffer_of<buffer_value_t<Mine>> auto const& all, Mine&& mine, rank_type root, std::size_t total) {
     using value = buffer_value_t<Mine>;
-    this->run({root}, {sizeof(value)}, call_for<value>(root), memory<value>(elements(all), elements(mine), root, total),
-              total);
+    this->run(by(root), {sizeof(value)}, what<value>, memory<value>(elements(all), elements(mine), root, total), total);
   }
   template <lasting_mutable_buffer Mine>
   [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<Mine>> auto&& all, Mine&& mine, rank_type root) {
@@ -45,18 +44,17 @@ class scatter : public launcher<Communicator, Topology, op::scatter, moving>,
   [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<Mine>> auto&& all, Mine&& mine, rank_type root,
                               std::size_t total) {
     using value = buffer_value_t<Mine>;
-    return this->launch({root}, {sizeof(value)}, call_for<value>(root),
+    return this->launch(by(root), {sizeof(value)}, what<value>,
                         memory<value>(elements(all), elements(mine), root, total), total);
   }
 
  private:
   template <class T>
-  call call_for(rank_type root) const {
+  static constexpr call what = make_call(operation_kind::scatter, element_name<T>(), "", Topology::name);
+
+  [[nodiscard]] op::scatter by(rank_type root) const {
     expects(root < this->world().size(), "scatter: the root is not a rank of this communicator");
-    constexpr call what = make_call(operation_kind::scatter, element_name<T>(), "", Topology::name);
-    call c = what;
-    c.root = root;
-    return c;
+    return {root};
   }
   template <class T>
   memories memory(std::span<T const> all, std::span<T> mine, rank_type root, std::size_t total) const {

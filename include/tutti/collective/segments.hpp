@@ -75,12 +75,13 @@ class segments {
 
   [[nodiscard]] context_type& context() noexcept { return context_; }
   [[nodiscard]] context_type const& context() const noexcept { return context_; }
+  /// What the operation tells that it is doing.
+  [[nodiscard]] call& what() noexcept { return what_; }
   [[nodiscard]] call const& what() const noexcept { return what_; }
 
   /// Cuts the vector. `memory.work` may be left empty: then it is allocated if the schedule uses it.
   /// @throws std::bad_alloc, precondition_error
-  void prepare(course<Topology> const& by, Op op, Payload payload, call const& what, memories const& memory,
-               std::size_t count) {
+  void prepare(course<Topology> const& by, Op op, Payload payload, memories const& memory, std::size_t count) {
     context_.op = op;
     if constexpr (!std::is_empty_v<Topology>) {
       context_.topology = by.topology;
@@ -90,7 +91,6 @@ class segments {
     }
     context_.memories = memory;
     count_ = count;
-    what_ = what;
     blocks_ = context_.topology.blocks(op, context_.extent);
     segments_ = segment_count(by.segment_bytes);
     if (memory.work == nullptr) {

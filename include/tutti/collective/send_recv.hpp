@@ -30,12 +30,12 @@ class send : public launcher<Communicator, edge, op::transfer, moving>, public a
   template <buffer Data>
   void operator()(Data const& data, rank_type to) {
     std::span<buffer_value_t<Data> const> const v = elements(data);
-    this->run(pair(to), {sizeof(v[0])}, call_for(v), {.input = bytes_of(v)}, v.size());
+    this->run(pair(to), {sizeof(v[0])}, what<buffer_value_t<Data>>, {.input = bytes_of(v)}, v.size());
   }
   template <lasting_buffer Data>
   [[nodiscard]] request start(Data&& data, rank_type to) {
     std::span<buffer_value_t<Data> const> const v = elements(data);
-    return this->launch(pair(to), {sizeof(v[0])}, call_for(v), {.input = bytes_of(v)}, v.size());
+    return this->launch(pair(to), {sizeof(v[0])}, what<buffer_value_t<Data>>, {.input = bytes_of(v)}, v.size());
   }
 
  private:
@@ -45,9 +45,7 @@ class send : public launcher<Communicator, edge, op::transfer, moving>, public a
     return {this->world().rank(), to};
   }
   template <class T>
-  static constexpr call call_for(std::span<T const>) noexcept {
-    return make_call(operation_kind::transfer, element_name<T>(), "", "");
-  }
+  static constexpr call what = make_call(operation_kind::transfer, element_name<T>(), "", "");
 };
 
 /// Receives a message from one rank, which sends it with `send`.
@@ -65,11 +63,12 @@ class recv : public launcher<Communicator, edge, op::transfer, moving>, public a
 
   void operator()(mutable_buffer auto&& data, rank_type from) {
     auto const v = elements(data);
-    this->run(pair(from), {sizeof(v[0])}, call_for(v), {.output = bytes_of(v)}, v.size());
+    this->run(pair(from), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, {.output = bytes_of(v)}, v.size());
   }
   [[nodiscard]] request start(lasting_mutable_buffer auto&& data, rank_type from) {
     auto const v = elements(data);
-    return this->launch(pair(from), {sizeof(v[0])}, call_for(v), {.output = bytes_of(v)}, v.size());
+    return this->launch(pair(from), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, {.output = bytes_of(v)},
+                        v.size());
   }
 
  private:
@@ -79,9 +78,7 @@ class recv : public launcher<Communicator, edge, op::transfer, moving>, public a
     return {from, this->world().rank()};
   }
   template <class T>
-  static constexpr call call_for(std::span<T>) noexcept {
-    return make_call(operation_kind::transfer, element_name<T>(), "", "");
-  }
+  static constexpr call what = make_call(operation_kind::transfer, element_name<T>(), "", "");
 };
 
 }  // namespace tutti

@@ -76,19 +76,16 @@ struct call {
 
   std::uint64_t count = 0;       ///< elements in the vector (for send/recv: in the message)
   std::uint32_t root = no_rank;  ///< no_rank where the operation has none
-  std::uint32_t identity = 0;    ///< hash of the full names of element type, reduction and topology
+  std::uint32_t identity = 0;    ///< hash of the full names of element type, reduction, topology and so on
   operation_kind kind = operation_kind::none;
   char element[text] = {};
   char reduction[text] = {};
   char topology[text] = {};
 
-  /// Names the schedule where the topology has picked one of several.
+  /// Names the schedule where the topology has picked one of several, for reports.
   constexpr void runs(std::string_view schedule) noexcept {
     for (std::size_t i = 0; i < text; ++i) {
       topology[i] = i < schedule.size() && i + 1 < text ? schedule[i] : '\0';
-    }
-    for (char const c : schedule) {
-      identity = (identity ^ static_cast<unsigned char>(c)) * 16777619U;
     }
   }
 
