@@ -57,7 +57,7 @@ class world_meter {
       auto given = provided_memory();
       auto of_each = budget;
       if constexpr (copies_aside) {
-        of_each -= settle(neighbours, budget / 4);
+        of_each -= settle(neighbours, 480, budget / 4);
       }
       of_each /= given.empty() ? 1 : 2;
       p.near = measure_link(neighbours, place::within_a_host, {}, of_each, p.start);
@@ -186,8 +186,12 @@ class world_meter {
     if (!near) {
       return solve(all, least, w, {});
     }
+    std::int64_t left = of_moves;
+    if constexpr (copies_aside) {
+      left -= settle(group, 144, budget / 32).count() * 1000;
+    }
     blocks const b(given, move_meter<Communicator>::memory_bytes / 2);
-    move_prices moved = move_meter(world_).measure(group, least.latency, of_moves, b.memory);
+    move_prices moved = move_meter(world_).measure(group, least.latency, left, b.memory);
     if (moved.by_processors) {
       w.moves_bytes = false;
     }
@@ -329,15 +333,15 @@ class world_meter {
     return {bytes, t[0], t[1], t[2], t[3], t[4], t[5]};
   }
 
-  /// Lets transports touch the memory that they copy through, and find out how to copy (transport/copy_account.hpp),
-  /// for some 500 messages; or probes would be timed before and after. Returns how long it took: not much more than
-  /// `at_most`.
-  duration settle(std::vector<rank_type> const& group, duration at_most) {
+  /// Lets transports use the memory that they copy through, for so many messages, and find out how to copy
+  /// (transport/copy_account.hpp); or probes would be timed before and after. Memory that long messages have washed out
+  /// of the caches is dear for a lap, too. Returns how long it took: not much more than `at_most`.
+  duration settle(std::vector<rank_type> const& group, std::uint32_t messages, duration at_most) {
     constexpr std::uint32_t at_once = 48;
     std::vector<float> memory((16 << 10) / 2);
     auto const begin = world_.transport().now();
     std::int64_t spent[1] = {0};
-    for (int i = 0; i < 10 && spent[0] < at_most.count(); ++i) {
+    for (std::uint32_t done = 0; done < messages && spent[0] < at_most.count(); done += at_once) {
       (void)time({probe::kind::shift, group, world_.rank(), at_once, action::copy}, memory, 1, 0);
       spent[0] = (world_.transport().now() - begin).count();
       agree_(std::span(spent));
