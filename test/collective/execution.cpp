@@ -36,7 +36,8 @@ struct rank {
   void start(int x) {
     value = x;
     auto* const data = reinterpret_cast<std::byte*>(&value);
-    run.start({}, {}, how, some_call, {.input = data, .work = data, .output = data}, 1);
+    run.what() = some_call;
+    run.start({}, {}, how, {.input = data, .work = data, .output = data}, 1);
   }
   bool advance() { return run.advance(run); }
   /// How the last operation ended, as the recorder has it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE collective_shared_memory_moving
 #include <laws/operator_cases.hpp>
+#include <tutti/reduction/functor.hpp>
 #include <tutti/transport/shared_memory.hpp>
 
 #include <numeric>
@@ -8,33 +9,80 @@
 support::cases const test_cases{
     {"moved_elements_arrive_where_they_belong", laws::moved_elements_arrive_where_they_belong<tutti::shared_memory>}};
 
+/// Chunks are as small as one likes: what fits beside a flag does not go through them.
+tutti::world_options<tutti::shared_memory> with_chunks(std::size_t bytes) {
+  tutti::world_options<tutti::shared_memory> o;
+  o.transport.chunk_bytes = o.transport.ring_bytes = bytes;
+  return o;
+}
+
 /// What is only moved may be cut anywhere: an element need not fit a chunk.
 BOOST_AUTO_TEST_CASE(elements_larger_than_a_chunk) {
-  tutti::world_options<tutti::shared_memory> o;
-  o.transport.chunk_bytes = 64;
-  o.transport.ring_bytes = 64;
   using page = std::array<int, 500>;
+  for (std::size_t const chunk : {64U, 128U}) {
+    for (auto const& end : tutti::spawn<tutti::shared_memory>(
+             3,
+             [](auto& world) -> std::string {
+               std::vector<page> book(7);
+               if (world.rank() == 1) {
+                 for (std::size_t i = 0; i < book.size(); ++i) {
+                   book[i].fill(static_cast<int>(i));
+                 }
+               }
+               tutti::broadcast share{world, tutti::binary_tree{}};
+               share(book, 1);
+               for (std::size_t i = 0; i < book.size(); ++i) {
+                 if (book[i].front() != static_cast<int>(i) || book[i].back() != static_cast<int>(i)) {
+                   return "page " + std::to_string(i) + " is wrong";
+                 }
+               }
+               return "";
+             },
+             with_chunks(chunk))) {
+      BOOST_TEST(end.value() == "", "chunks of " << chunk << ": " << end.value());
+    }
+  }
+}
+
+/// Elements of `Bytes` bytes, of which chunks take parts that are shorter and longer than what fits beside a flag.
+template <std::size_t Bytes>
+void sums_through_chunks_of(std::size_t chunk) {
+  using element = std::array<std::uint64_t, Bytes / 8>;
   for (auto const& end : tutti::spawn<tutti::shared_memory>(
            3,
            [](auto& world) -> std::string {
-             std::vector<page> book(7);
-             if (world.rank() == 1) {
-               for (std::size_t i = 0; i < book.size(); ++i) {
-                 book[i].fill(static_cast<int>(i));
-               }
+             std::vector<element> v(50);
+             for (std::size_t i = 0; i < v.size(); ++i) {
+               v[i].fill(i + world.rank());
              }
-             tutti::broadcast share{world, tutti::binary_tree{}};
-             share(book, 1);
-             for (std::size_t i = 0; i < book.size(); ++i) {
-               if (book[i].front() != static_cast<int>(i) || book[i].back() != static_cast<int>(i)) {
-                 return "page " + std::to_string(i) + " is wrong";
+             auto const add = [](element a, element const& b) {
+               for (std::size_t k = 0; k < a.size(); ++k) {
+                 a[k] += b[k];
+               }
+               return a;
+             };
+             tutti::allreduce sum{world, tutti::ring{},
+                                  tutti::reduce_with<element>(add, tutti::associative, tutti::commutative)};
+             sum(v);
+             for (std::size_t i = 0; i < v.size(); ++i) {
+               for (std::uint64_t const x : v[i]) {
+                 if (x != 3 * i + 3) {
+                   return "element " + std::to_string(i) + " is wrong";
+                 }
                }
              }
              return "";
            },
-           o)) {
-    BOOST_TEST(end.value() == "");
+           with_chunks(chunk))) {
+    BOOST_TEST(end.value() == "", "elements of " << Bytes << " bytes, chunks of " << chunk << ": " << end.value());
   }
+}
+BOOST_AUTO_TEST_CASE(parts_of_any_length) {
+  sums_through_chunks_of<8>(64);
+  sums_through_chunks_of<40>(64);
+  sums_through_chunks_of<48>(128);
+  sums_through_chunks_of<80>(128);
+  sums_through_chunks_of<104>(128);
 }
 
 /// Many more processes than cores: each of 126 rounds waits for all of them to have had their turns. That it ends, and

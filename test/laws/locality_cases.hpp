@@ -48,6 +48,7 @@ struct between_hosts {
   static void views() {
     on_some_hosts<Near, Ranks>([]<class World>() {
       views_are_stable_until_released<World>(8);
+      views_are_stable_until_released<World>(64);
       views_are_stable_until_released<World>(5000);
     });
   }

@@ -42,6 +42,7 @@ struct through_memory {
   }
   static void views() {
     views_are_stable_until_released<World>(8);
+    views_are_stable_until_released<World>(64);
     views_are_stable_until_released<World>(5000);
   }
 

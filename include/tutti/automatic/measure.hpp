@@ -186,11 +186,11 @@ class world_meter {
     if (!near) {
       return solve(all, least, w, {});
     }
+    blocks const b(given, move_meter<Communicator>::memory_bytes / 2);
     std::int64_t left = of_moves;
     if constexpr (copies_aside) {
-      left -= settle(group, 144, budget / 32).count() * 1000;
+      left -= settle(group, 144, budget / 32).count() * 1000;  // a lap of the chunks, as they are by default
     }
-    blocks const b(given, move_meter<Communicator>::memory_bytes / 2);
     move_prices moved = move_meter(world_).measure(group, least.latency, left, b.memory);
     if (moved.by_processors) {
       w.moves_bytes = false;

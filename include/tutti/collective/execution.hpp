@@ -25,7 +25,7 @@ class execution : public pending {
         world_(&world),
         run_(world, topology, payload) {}
 
-  /// What the next operation tells that it is doing; it stays from one to the next.
+  /// What the next operation tells that it is doing, to be written before it starts; it stays from one to the next.
   [[nodiscard]] call& what() noexcept { return run_.what(); }
 
   /// Takes the operation's place in the order of the communicator. `memory.work` may be left empty:

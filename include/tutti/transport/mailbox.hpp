@@ -14,11 +14,12 @@ inline constexpr std::size_t cache_line = 64;
 
 /// Carries the messages of one lane from one rank to one other, in order: a ring of slots that only
 /// the sender writes, and a count that only the receiver writes. Both ends keep their own running
-/// number privately; message k (from 1) lies in slot (k - 1) % slots.
+/// number privately; number k (from 1) lies in slot (k - 1) % slots.
 ///
 /// A short message travels in its slot, one cache line in all, or in two that follow each other: then it
-/// has two numbers, goes by the first of them, and only its first slot has more than a payload. Of a longer
-/// one the slot says where it is, counted from an origin that both ends know.
+/// has two numbers, goes by the first of them, and only its first slot has more than a payload. The number that
+/// was in the second one stays there: it is less than any that is awaited there. Of a longer one the slot says where
+/// it is, counted from an origin that both ends know.
 struct mailbox {
   static constexpr std::uint64_t slots = 8;
 
@@ -54,7 +55,7 @@ struct mailbox {
   }
 
   slot ring[slots];
-  alignas(cache_line) std::atomic<std::uint64_t> taken{0};  ///< how many the receiver has released
+  alignas(cache_line) std::atomic<std::uint64_t> taken{0};  ///< how many slots the receiver has released
 
   [[nodiscard]] slot& of(std::uint64_t number) noexcept { return ring[(number - 1) % slots]; }
 };

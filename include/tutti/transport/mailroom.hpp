@@ -99,7 +99,7 @@ class mailroom {
   }
 
   /// Sends more bytes than that by saying where they are. They must stay as they are until
-  /// `taken` says so.
+  /// `taken` says so. @pre more than mailbox::longest_inside: the receiver goes by the length
   sent point_to(rank_type peer, stream s, std::span<std::byte const> bytes, std::byte* back = nullptr) noexcept {
     outgoing& e = out_[index(peer, s.lane)];
     if (!has_room(peer, e)) {
@@ -160,7 +160,7 @@ class mailroom {
     return {true, bytes.size(), 0};
   }
 
-  /// Whether `post` and `point_to` would be refused now.
+  /// Whether `point_to`, or a `post` of one slot, would be refused now.
   [[nodiscard]] bool full(rank_type peer, stream s) noexcept { return !has_room(peer, out_[index(peer, s.lane)]); }
 
   /// Whether the peer needs a message no longer: it has released it, or is gone.
@@ -286,14 +286,14 @@ class mailroom {
 
   struct outgoing {
     mailbox* box = nullptr;
-    std::uint64_t number = 0;     ///< of the last message sent
-    std::uint64_t taken = 0;      ///< how many are known to have been released
+    std::uint64_t number = 0;     ///< of the last slot written
+    std::uint64_t taken = 0;      ///< how many slots are known to have been released
     std::uint64_t lent = 0;       ///< the last one that is the user's own memory
     std::uint32_t entrusted = 0;  ///< how many of these the peer has yet to restore
   };
   struct incoming {
     mailbox* box = nullptr;
-    std::uint64_t number = 0;  ///< of the last message released
+    std::uint64_t number = 0;  ///< of the last slot released
     bool reads = false;        ///< the next one is being read where it is
     bool in_two = false;       ///< the last one that was seen took two slots, and the next one may
 

@@ -77,12 +77,16 @@ class outbox {
     std::size_t const n = whole(bytes.size(), ring_.chunk_bytes(), granule);
     expects(n != 0,
             "an element is larger than a chunk of shared memory; make shared_memory_options::chunk_bytes larger");
+    if (n <= mailbox::longest_inside) {  // its length says that it lies beside its flag
+      return room_->post(peer, s, bytes.first(n));
+    }
     std::byte* const to =
         ring_.next(s.lane, n, [&](rank_type r, std::uint32_t lane, ticket k) { return room_->taken(r, lane, k); });
     if (to == nullptr) {
       // Pairs of ranks that send and recv must not wait for each other: the slots belong to one pair.
       bool const inline_too = s.lane == transfer_lane && granule <= mailbox::longest_inside;
-      return inline_too ? room_->post(peer, s, bytes.first(whole(bytes.size(), mailbox::longest_inside, granule))) : sent{};
+      return inline_too ? room_->post(peer, s, bytes.first(whole(bytes.size(), mailbox::longest_inside, granule)))
+                        : sent{};
     }
     copy(to, bytes.first(n));
     copied.copied_to(to, n, ring_.lend(peer, room_->point_to(peer, s, {to, n}).until));
