@@ -71,6 +71,12 @@ BOOST_AUTO_TEST_CASE(probes_end_and_go_where_they_are_to) {
       }
       BOOST_TEST(all == (forth + back) * static_cast<int>(n), "kind " << static_cast<int>(kind) << ", " << n);
     }
+    auto const solo = run(probe::kind::solo, group, n + 2, 3);
+    BOOST_TEST(solo.size() == n / 2 * 2);
+    for (rank_type i = 0; i + 1 < n; i += 2) {
+      BOOST_TEST(solo.at({group[i], group[i + 1]}) == 3);
+      BOOST_TEST(solo.at({group[i + 1], group[i]}) == 3);
+    }
     auto const train = run(probe::kind::train, group, n + 2, 4);
     BOOST_TEST(train.size() == n / 2);
     for (rank_type i = 0; i + 1 < n; i += 2) {

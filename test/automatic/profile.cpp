@@ -16,7 +16,7 @@ tutti::network_profile some() {
           .near = {300'000,
                    {{4, 10, 10, 0, 12, 3, 1, 5},
                     {1024, 500, 100, 0, 600, 70, 2},
-                    {1 << 20, 90'000, 100, 5, 80'000, 0, 9, 70'000}},
+                    {1 << 20, 90'000, 100, 5, 80'000, 0, 9, 70'000, 60'000}},
                    7,
                    {{4, 9, 8, 30, 11}, {1 << 16, 50, 40, 0, 2000}}},
           .provided = {300'000, {{4, 10, 10, 0, 12, 3, 1, 5}}, 0, {{4, 9, 8, 30, 11}, {1 << 16, 40, 4, 0, 1000}}},
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(what_is_cut_off_anywhere_is_refused) {
 BOOST_AUTO_TEST_CASE(what_is_no_profile_is_refused) {
   auto const text = tutti::to_text(some());
   BOOST_TEST(is_refused("\177ELF\n"));
-  BOOST_TEST(is_refused(with(text, "tutti-profile 5", "tutti-profile 4")));
+  BOOST_TEST(is_refused(with(text, "tutti-profile 6", "tutti-profile 5")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks four")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks -4")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks 16777216")));
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(operations_that_only_move_have_times_of_their_own) {
   tutti::host_map const hosts(std::string("aabb"));
   auto const takes = [&](tutti::operation_kind kind, tutti::rank_type to) {
     return tutti::profiled_network(p, hosts, kind, tutti::memory_kind::ordinary)
-        .message(0, to, 65536, tutti::custody::kept);
+        .message(0, to, 65536, tutti::custody::kept, false);
   };
   for (auto const kind : {tutti::operation_kind::broadcast, tutti::operation_kind::alltoall}) {
     BOOST_TEST((takes(kind, 1) == tutti::message_time{50, 40, 300'000, 0, 2000, 0}));
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(provided_memory_has_times_of_its_own) {
   auto p = some();
   tutti::host_map const hosts(std::string("aabb"));
   auto const takes = [&](memory_kind where, tutti::operation_kind kind, tutti::rank_type to) {
-    return tutti::profiled_network(p, hosts, kind, where).message(0, to, 65536, tutti::custody::kept);
+    return tutti::profiled_network(p, hosts, kind, where).message(0, to, 65536, tutti::custody::kept, false);
   };
   BOOST_TEST(p.tells_apart());
   BOOST_TEST(takes(memory_kind::provided, tutti::operation_kind::broadcast, 1).receive == 1000);

@@ -30,12 +30,13 @@ struct measuring {
 /// Measures what messages take in a world, by real messages of the engine between all neighbours at once.
 ///
 /// For each of some sizes: all ranks send to the next and receive from the one before, storing and combining
-/// (sums of float), elsewhere and over what they send; they lend each other what is to be combined and get it back;
-/// and one message goes round. Where it takes longer to send and receive than only to send, or, within a host, who only
-/// sends is busy most of the time, processors move the bytes (memory; TCP within a host), and sending and receiving add
-/// up; else a wire does. The lower quartile of several times counts, of the slowest rank. Within a host, what is only
-/// moved is measured, too: move_meter. If the transport provides memory, all that is within a host is measured once
-/// more in 2 MiB of it, which later buffers of the world get; unless some rank is given none.
+/// (sums of float), elsewhere and over what they send; they lend each other what is to be combined and get it back, all
+/// at a time and every second one; and one message goes round. Where it takes longer to send and receive than only to
+/// send, or, within a host, who only sends is busy most of the time, processors move the bytes (memory; TCP within a
+/// host), and sending and receiving add up; else a wire does. The lower quartile of several times counts, of the
+/// slowest rank. Within a host, what is only moved is measured, too: move_meter. If the transport provides memory, all
+/// that is within a host is measured once more in 2 MiB of it, which later buffers of the world get; unless some rank
+/// is given none.
 template <class Communicator>
 class world_meter {
  public:
@@ -92,6 +93,7 @@ class world_meter {
     std::int64_t combining_shift;
     std::int64_t combining_swap;
     std::int64_t loan;   ///< the same, of those that are entrusted and restored
+    std::int64_t solo;   ///< of one of these, if the others wait
     std::int64_t relay;  ///< from rank to rank
     std::int64_t spent;  ///< on measuring this size
   };
@@ -176,6 +178,7 @@ class world_meter {
       all[i].combining_shift = std::min(all[i].combining_shift, all[i + 1].combining_shift);
       all[i].combining_swap = std::min(all[i].combining_swap, all[i + 1].combining_swap);
       all[i].loan = std::min(all[i].loan, all[i + 1].loan);
+      all[i].solo = std::min(all[i].solo, all[i + 1].solo);
       all[i].relay = std::min(all[i].relay, all[i + 1].relay);
     }
     auto const long_enough = std::find_if(all.begin(), all.end(), [](times const& t) { return t.bytes == always; });
@@ -276,6 +279,7 @@ class world_meter {
         p.send = both - p.receive;
         p.lead = std::clamp<std::int64_t>(one - p.receive, 0, p.send);
         p.loan = lent ? std::max<std::int64_t>(t.loan - link.latency, 1) : 0;
+        p.solo = lent ? std::clamp<std::int64_t>(t.solo - link.latency, 1, p.loan) : 0;
       }
       link.points.push_back(p);
     }
@@ -319,18 +323,19 @@ class world_meter {
     auto const timed = [&](probe::kind kind, std::uint32_t repeats, action how, int warming) {
       return time({kind, group, world_.rank(), repeats, how}, b.memory, turns, warming);
     };
-    std::int64_t t[6] = {timed(probe::kind::shift, shifts, action::copy, 1) / shifts,
+    std::int64_t t[7] = {timed(probe::kind::shift, shifts, action::copy, 1) / shifts,
                          timed(probe::kind::shift, shifts, action::fold_right, 1) / shifts,
                          0,
                          lends ? timed(probe::kind::loan, 2 * shifts, action::fold_right, 1) / (4 * shifts) : 0,
+                         lends ? timed(probe::kind::solo, shifts, action::fold_right, 1) / (2 * shifts) : 0,
                          timed(probe::kind::relay, rounds, action::copy, 1) / hops,
                          0};
     if (bytes <= longest_swap) {  // each lane has memory of its own to copy to
       t[2] = timed(probe::kind::swap, shifts, action::fold_right, collective_lanes) / shifts;
     }
-    t[5] = since(begin);
+    t[6] = since(begin);
     agree_(std::span(t));
-    return {bytes, t[0], t[1], t[2], t[3], t[4], t[5]};
+    return {bytes, t[0], t[1], t[2], t[3], t[4], t[5], t[6]};
   }
 
   /// Lets transports use the memory that they copy through, for so many messages, and find out how to copy

@@ -17,6 +17,7 @@ class probe {
     shift,  ///< all send to the next and receive from the one before, `repeats` times
     swap,   ///< the same, and what is received overwrites what is sent
     loan,   ///< all entrust the next with a message and restore what the one before has entrusted, `repeats` times
+    solo,   ///< every second rank entrusts the next one with a message, and gets it back, `repeats` times
     relay,  ///< one message goes round, `repeats` times
     flood,  ///< every second rank sends the next one `repeats` messages, then gets an answer
     train,  ///< every second rank sends the next one a vector of `repeats` messages, each a block of its own
@@ -54,6 +55,7 @@ class probe {
       case kind::train:
         return repeats_;
       case kind::loan:
+      case kind::solo:
       case kind::relay:
         return 2 * repeats_;
       case kind::trade:
@@ -71,7 +73,9 @@ class probe {
       case kind::swap:
         return sends_and_receives(true, true, 0, 0);
       case kind::loan:
-        return i % 2 == 0 ? entrusts() : restores();
+        return i % 2 == 0 ? entrusts(true, true) : restores(true, true);
+      case kind::solo:
+        return i % 2 == 0 ? entrusts(place_ % 2 == 0, place_ % 2 != 0) : restores(place_ % 2 != 0, place_ % 2 == 0);
       case kind::relay:
         return sends_and_receives((i % 2 == 0) == (place_ == 0), (i % 2 == 0) != (place_ == 0), 0, 0);
       case kind::trade:
@@ -89,16 +93,18 @@ class probe {
   }
 
  private:
-  [[nodiscard]] bool goes_one_way() const { return kind_ == kind::flood || kind_ == kind::train; }
-  [[nodiscard]] step entrusts() const {
-    step s = sends_and_receives(true, true, 0, 1);
+  [[nodiscard]] bool goes_one_way() const {
+    return kind_ == kind::flood || kind_ == kind::train || kind_ == kind::solo;
+  }
+  [[nodiscard]] step entrusts(bool sends, bool receives) const {
+    step s = sends_and_receives(sends, receives, 0, 1);
     s.receive.memory = space::output;
     s.custody = custody::entrusted;
     return s;
   }
-  [[nodiscard]] step restores() const {
-    return {.send = {before_, space::output, {1, 1}},
-            .receive = {next_, space::output, {0, 1}},
+  [[nodiscard]] step restores(bool sends, bool receives) const {
+    return {.send = {sends ? before_ : no_rank, space::output, {1, 1}},
+            .receive = {receives ? next_ : no_rank, space::output, {0, 1}},
             .arrives = space::output,
             .custody = custody::restored};
   }

@@ -34,6 +34,7 @@ struct network_profile {
     std::int64_t combine = 0;    ///< the receiver's processor, where it combines and does not only store
     std::int64_t overwrite = 0;  ///< that, more or less, where this overwrites what it sends in that step
     std::int64_t loan = 0;       ///< both processors, all told, if it is entrusted or restored; 0: as any other message
+    std::int64_t solo = 0;       ///< the same where its sender gets none meanwhile
     friend bool operator==(point const&, point const&) = default;
   };
   /// What one takes of an operation that only moves; see message_time.
@@ -71,7 +72,7 @@ struct network_profile {
 
 namespace profile_text {
 
-inline constexpr std::string_view title = "tutti-profile 5";
+inline constexpr std::string_view title = "tutti-profile 6";
 inline constexpr std::size_t most_points = 64;
 inline constexpr std::int64_t most = std::int64_t{1} << 50;  ///< of any number: sums stay far from overflow
 
@@ -168,8 +169,8 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
     in.fail("more sizes than a profile may have");
   }
   network_profile::link link{.latency = head[0], .burst = head[1]};
-  read_sizes<8>(in, head[2], [&](std::size_t bytes, auto const& v) {
-    link.points.push_back({bytes, v[1], v[2], v[3], v[4], v[5], v[6], v[7]});
+  read_sizes<9>(in, head[2], [&](std::size_t bytes, auto const& v) {
+    link.points.push_back({bytes, v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8]});
   });
   read_sizes<5>(in, head[3], [&](std::size_t bytes, auto const& v) {
     link.moves.push_back({bytes, v[1], v[2], v[3], v[4]});
@@ -190,7 +191,7 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   auto const put_link = [&](std::string_view word, network_profile::link const& l) {
     put(word, l.latency, l.burst, l.points.size(), l.moves.size());
     for (network_profile::point const& at : l.points) {
-      put("", at.bytes, at.send, at.lead, at.wire, at.receive, at.combine, at.overwrite, at.loan);
+      put("", at.bytes, at.send, at.lead, at.wire, at.receive, at.combine, at.overwrite, at.loan, at.solo);
     }
     for (network_profile::move const& at : l.moves) {
       put("", at.bytes, at.send, at.lead, at.delay, at.receive);
@@ -266,7 +267,8 @@ template <class Sizes>
                            line.at(a.receive, b.receive),
                            line.at(a.combine, b.combine),
                            line.signed_at(a.overwrite, b.overwrite),
-                           line.at(a.loan, b.loan)};
+                           line.at(a.loan, b.loan),
+                           line.at(a.solo, b.solo)};
   p.lead = std::min(p.lead, p.send);
   return p;
 }
@@ -293,7 +295,7 @@ class profiled_network {
   profiled_network(network_profile const& p, host_map const& hosts, operation_kind kind, memory_kind where)
       : profile_(&p), near_(&p.within_a_host(where)), hosts_(&hosts), moves_(!combines(kind)) {}
 
-  [[nodiscard]] message_time message(rank_type from, rank_type to, std::size_t bytes, custody held) const {
+  [[nodiscard]] message_time message(rank_type from, rank_type to, std::size_t bytes, custody held, bool solo) const {
     network_profile::link const& l = link(from, to);
     if (moves_ && !l.moves.empty()) {
       network_profile::move const m = move_at_size(l, bytes);
@@ -302,9 +304,10 @@ class profiled_network {
     network_profile::point const p = at_size(l, bytes);
     if (held != custody::kept && p.loan != 0) {  // the message says where the bytes are
       // Who restores has written there already: half of the time and half of the messages, but all of the work.
-      std::int64_t const least = std::min(l.points.front().loan, p.loan);
+      std::int64_t const loan = solo ? p.solo : p.loan;
+      std::int64_t const least = std::min(l.points.front().loan, loan);
       std::int64_t const gap = std::min(l.points.front().send, least);
-      return {gap, gap, l.latency, 0, (held == custody::entrusted ? 2 * p.loan - least : least) - gap, 0};
+      return {gap, gap, l.latency, 0, (held == custody::entrusted ? 2 * loan - least : least) - gap, 0};
     }
     return {p.send, p.lead, l.latency, p.wire, p.receive, l.burst};
   }

@@ -24,13 +24,15 @@ struct message_time {
 
 /// A world that schedules can be priced for. Times in picoseconds.
 template <class N>
-concept timed_network = requires(N const net, rank_type from, rank_type to, std::size_t bytes, custody held) {
-  { net.message(from, to, bytes, held) } -> std::same_as<message_time>;
-  { net.combine(from, to, bytes, held) } -> std::same_as<std::int64_t>;  // of the receiver, more than to store
-  { net.overwrite(from, to, bytes) } -> std::same_as<std::int64_t>;      // of that, if it overwrites what is being sent
-  { net.interface(from, to) } -> std::same_as<rank_type>;  // that `from` uses, below 2 n: ranks may share one
-  { net.start() } -> std::same_as<std::int64_t>;           // of the processor, to start a segment
-};
+concept timed_network =
+    requires(N const net, rank_type from, rank_type to, std::size_t bytes, custody held, bool solo) {
+      // `solo`: the sender's step receives nothing, so that its receiver works on it alone
+      { net.message(from, to, bytes, held, solo) } -> std::same_as<message_time>;
+      { net.combine(from, to, bytes, held) } -> std::same_as<std::int64_t>;  // of the receiver, more than to store
+      { net.overwrite(from, to, bytes) } -> std::same_as<std::int64_t>;  // of that, if it overwrites what is being sent
+      { net.interface(from, to) } -> std::same_as<rank_type>;  // that `from` uses, below 2 n: ranks may share one
+      { net.start() } -> std::same_as<std::int64_t>;           // of the processor, to start a segment
+    };
 
 /// Tells what a schedule takes on a network, for any number of bytes, whole or in segments: an interpreter of
 /// schedules that runs them in time as the engine does. Each rank has one processor, which takes the messages
@@ -259,7 +261,7 @@ class timed_schedule {
     state& me = ranks_[r];
     rank_type const to = s.send.peer;
     const std::size_t bytes = elements(bytes_, blocks_, s.send.blocks);
-    message_time const takes = network.message(r, to, bytes, s.custody);
+    message_time const takes = network.message(r, to, bytes, s.custody, !s.receives());
     auto const [leaves, left] = out_[network.interface(r, to)].carry(me.now + takes.lead, takes);
     me.now += takes.send;
     l.sent = true;
