@@ -36,7 +36,7 @@ class move_meter {
   /// of long messages, those that are stored tell.
   static constexpr auto sizes = [] {
     if constexpr (through_memory) {
-      return std::array<std::size_t, 7>{4, 256, 2048, 16 << 10, 60 << 10, 64 << 10, 256 << 10};
+      return std::array<std::size_t, 8>{4, 256, 2048, 4096, 16 << 10, 60 << 10, 64 << 10, 256 << 10};
     } else {
       return std::array<std::size_t, 5>{4, 256, 2048, 16 << 10, 64 << 10};
     }
