@@ -200,7 +200,7 @@ class mailroom {
     if (m.check != check(s)) [[unlikely]] {
       mismatch(peer, s, m.check);
     }
-    e.in_two = m.bytes > room && m.bytes <= mailbox::longest_inside;
+    e.in_two = mailbox::slots_of(m.bytes) == 2;
     if (m.bytes <= room) {
       return {m.payload, m.bytes};
     }
