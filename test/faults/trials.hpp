@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <support/verdict.hpp>
+
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+
+namespace tutti::faults {
+
+/// Runs `trial(seed)` for seed, seed + 1, ... and reports each that fails with the seed that repeats it:
+///
+///     int main(int argc, char** argv) {
+///       return run_trials(argc, argv, "what a trial does", 40, [](std::uint64_t seed) -> support::verdict { ... });
+///     }
+///
+/// `usual` is how many trials the test suite runs: a few seconds' worth. `--trials N --seed S` on the command line
+/// take precedence. A trial that fails ends none of the others; the exit status is 1 if any failed, and 2 if the
+/// command line is wrong.
+template <class Trial>
+int run_trials(int argc, char** argv, char const* about, std::uint64_t usual, Trial const& trial) {
+  using clock = std::chrono::steady_clock;
+  std::uint64_t trials = usual;
+  std::uint64_t first = 1;
+  for (int i = 1; i < argc; i += 2) {
+    std::string_view const option = argv[i];
+    std::uint64_t* const value = option == "--trials" ? &trials : option == "--seed" ? &first : nullptr;
+    std::string_view const text = i + 1 < argc ? argv[i + 1] : "";
+    if (value == nullptr || text.empty() ||
+        std::from_chars(text.data(), text.data() + text.size(), *value).ptr != text.data() + text.size()) {
+      std::fprintf(stderr, "%s: %s\nusage: %s [--trials N (%llu)] [--seed S (1)]\n", argv[0], about, argv[0],
+                   static_cast<unsigned long long>(usual));
+      return 2;
+    }
+  }
+
+  std::uint64_t failed = 0;
+  auto shown = clock::now();
+  for (std::uint64_t k = 0; k < trials; ++k) {
+    if (support::verdict const why = trial(first + k); !why.empty()) {
+      ++failed;
+      std::printf("seed %llu: %s\n", static_cast<unsigned long long>(first + k), why.c_str());
+    }
+    if (clock::now() - shown > std::chrono::seconds(10)) {
+      shown = clock::now();
+      std::printf("%llu of %llu trials, %llu failed\n", static_cast<unsigned long long>(k + 1),
+                  static_cast<unsigned long long>(trials), static_cast<unsigned long long>(failed));
+    }
+    std::fflush(stdout);
+  }
+  std::printf("%llu trials from seed %llu, %llu failed\n", static_cast<unsigned long long>(trials),
+              static_cast<unsigned long long>(first), static_cast<unsigned long long>(failed));
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace tutti::faults
