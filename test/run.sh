@@ -42,6 +42,7 @@ werror=OFF
 if [ "$ci" = yes ]; then
   werror=ON
   install_optional clang
+  install_optional libcxx
 fi
 second=$(find_clang)
 

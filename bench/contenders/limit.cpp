@@ -5,11 +5,10 @@
 #include "../common/serve.hpp"
 #include "limit_memory.hpp"
 #include "limit_tcp.hpp"
+#include <tutti/core/joined_threads.hpp>
 
 #include <cstdio>
 #include <exception>
-#include <thread>
-#include <vector>
 
 int main(int argc, char** argv) try {
   bench::settings const s = bench::read_command_line(argc, argv);
@@ -32,9 +31,9 @@ int main(int argc, char** argv) try {
       std::exit(1);  // the others would wait for this one
     }
   };
-  std::vector<std::jthread> ranks;
+  tutti::joined_threads ranks(size);
   for (unsigned r = 0; r < size; ++r) {
-    ranks.emplace_back(rank, r);
+    ranks.start(rank, r);
   }
 } catch (std::exception const& e) {
   std::fprintf(stderr, "%s\n", e.what());

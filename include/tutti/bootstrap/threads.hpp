@@ -5,9 +5,9 @@
 #include <tutti/bootstrap/membership.hpp>
 #include <tutti/bootstrap/outcome.hpp>
 #include <tutti/core/expects.hpp>
+#include <tutti/core/joined_threads.hpp>
 #include <tutti/core/monitor.hpp>
 
-#include <thread>
 #include <vector>
 
 namespace tutti {
@@ -160,11 +160,10 @@ template <class F>
     meeting.leave(me, ends[me].failure().text);
   };
   {
-    std::vector<std::jthread> ranks;
-    ranks.reserve(n);
+    joined_threads ranks(n);
     try {
       for (rank_type me = 0; me < n; ++me) {
-        ranks.emplace_back(run, me);
+        ranks.start(run, me);
       }
     } catch (...) {
       meeting.leave(static_cast<rank_type>(ranks.size()), "no thread could be started for it");

@@ -22,6 +22,12 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
+// Of the Itanium C++ ABI; libc++ has it without declaring it.
+namespace __cxxabiv1 {
+struct __cxa_eh_globals;
+extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
+}  // namespace __cxxabiv1
+
 namespace tutti {
 
 /// A function with a stack of its own, which may stop in the middle and go on later. Who resumes it

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Built with the other standard library, in strict C++20: everything that needs nothing but a standard library and the
+// platform is read, and the same sum is made over each transport.
+
+#include <tutti/automatic.hpp>
+#include <tutti/gather_timelines.hpp>
+#include <tutti/join.hpp>
+#include <tutti/progress_thread.hpp>
+#include <tutti/regroup.hpp>
+#include <tutti/simulate.hpp>
+#include <tutti/simulate_schedule.hpp>
+#include <tutti/transport/by_locality.hpp>
+#include <tutti/transport/tcp.hpp>
+#include <tutti/tutti.hpp>
+
+#include <cstdio>
+#include <vector>
+
+#if !defined(_LIBCPP_VERSION)
+#error "this is to be read with libc++"
+#endif
+
+template <class Transport>
+static bool adds() {
+  bool right = true;
+  for (auto const& end : tutti::spawn<Transport>(3, [](auto& world) {
+         std::vector<int> values(1000, 2);
+         tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}}(values);
+         return values[999];
+       })) {
+    right = right && end && end.value() == 6;
+    if (!end) {
+      std::puts(end.failure().text.c_str());
+    }
+  }
+  return right;
+}
+
+int main() {
+  return adds<tutti::loopback>() && adds<tutti::shared_memory>() && adds<tutti::tcp>() ? 0 : 1;
+}
