@@ -56,9 +56,24 @@ BEGIN {
 
   # What the operating system and the compiler give.
   platform = "^(sys|netinet|arpa|net|linux|sanitizer)/[a-z_]+\\.h$|^(cpuid|cxxabi|dirent|endian|fcntl|ifaddrs|netdb|poll|pthread|sched|semaphore|signal|spawn|time|ucontext|unistd|immintrin)\\.h$"
+  # What all units of a program have in common, so that a definition which depends on it is still one definition.
+  common = "^(defined|__x86_64__|__i386__|__aarch64__|__GNUC__|__clang__|__SANITIZE_ADDRESS__|__has_feature|address_sanitizer)$"
+
   # Dear to parse: kept out of what the umbrella reaches.
   dear = "^(chrono|format|functional|future|iostream|locale|regex|filesystem|random|ranges)$"
 }
+
+/^[ \t]*#[ \t]*define/ { own[FILENAME " " $2] }
+/^[ \t]*#[ \t]*(if|elif)/ {
+  line = $0
+  sub(/^[ \t]*#[ \t]*[a-z]+/, "", line); sub(/\/\/.*/, "", line)
+  n = split(line, words, /[^A-Za-z0-9_]+/)
+  for (i = 1; i <= n; ++i)
+    if (words[i] ~ /^[A-Za-z_]/ && words[i] !~ common && !((FILENAME " " words[i]) in own))
+      violation("units of one program may differ in " words[i] ", and so would definitions")
+}
+/(^|[^A-Za-z_])assert\(/ { violation("assert differs between units of one program; use expects") }
+/std::(jthread|stop_)/ { violation("libc++ has std::jthread only behind a flag; use core/joined_threads.hpp") }
 
 /^[ \t]*#[ \t]*include/ {
   line = $0

@@ -45,6 +45,13 @@ plant tutti/tutti.hpp '#include <functional>' 'the umbrella reaches it'
 plant tutti/core/types.hpp '#include <iostream>' 'the umbrella reaches it'
 plant tutti/tutti.hpp '#include <boost/asio.hpp>' 'may not appear'
 
+plant tutti/core/a.hpp '#if !defined(NDEBUG)' 'units of one program may differ in NDEBUG'
+plant tutti/core/a.hpp '#ifdef TUTTI_CHECKS' 'units of one program may differ in TUTTI_CHECKS'
+plant tutti/core/a.hpp '  assert(true);' 'assert differs'
+plant tutti/core/a.hpp 'std::jthread t;' 'libc++'
+
+plant tutti/core/a.hpp 'static_assert(true);' ''
+plant tutti/core/a.hpp '#if defined(__x86_64__) && !defined(__clang__)  // NDEBUG' ''
 plant tutti/collective/a.hpp '#include <tutti/topology/concept.hpp>' ''
 plant tutti/transport/tcp.hpp '#include <boost/asio/io_context.hpp>' ''
 plant tutti/transport/a.hpp '#include <sys/mman.h>' ''

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two translation units use the library alike; what both instantiate must be one thing in the program.
+// Two translation units use the library alike, one of them compiled with NDEBUG; what both instantiate must be one
+// thing in the program.
 
 #include <tutti/tutti.hpp>
 
@@ -10,8 +11,20 @@ struct seen {
   void const* constant;
   void (operator_type::*function)(tutti::duration);
   float result;
+  bool refuses;
 };
 seen second_sees();
+
+/// Whether a broken precondition is found here.
+static bool refuses_what_is_misaligned() {
+  alignas(4) std::byte memory[12] = {};
+  try {
+    tutti::fold(tutti::sum<float>{}, {}, memory, memory + 5, memory, 1, 1);
+    return false;
+  } catch (tutti::precondition_error const&) {
+    return true;
+  }
+}
 
 static float sum_of_two_ranks() {
   auto results = tutti::spawn<tutti::loopback>(2, [](auto& world) {
@@ -24,7 +37,7 @@ static float sum_of_two_ranks() {
 
 int main() {
   seen const other = second_sees();
-  seen const here{&tutti::no_rank, &operator_type::deadline, sum_of_two_ranks()};
+  seen const here{&tutti::no_rank, &operator_type::deadline, sum_of_two_ranks(), refuses_what_is_misaligned()};
   bool const same = other.constant == here.constant && other.function == here.function;
-  return same && other.result == 4.0F && here.result == 4.0F ? 0 : 1;
+  return same && other.result == 4.0F && here.result == 4.0F && other.refuses && here.refuses ? 0 : 1;
 }

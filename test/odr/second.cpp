@@ -10,7 +10,19 @@ struct seen {
   void const* constant;
   void (operator_type::*function)(tutti::duration);
   float result;
+  bool refuses;
 };
+
+/// Whether a broken precondition is found here.
+static bool refuses_what_is_misaligned() {
+  alignas(4) std::byte memory[12] = {};
+  try {
+    tutti::fold(tutti::sum<float>{}, {}, memory, memory + 5, memory, 1, 1);
+    return false;
+  } catch (tutti::precondition_error const&) {
+    return true;
+  }
+}
 
 static float sum_of_two_ranks() {
   auto results = tutti::spawn<tutti::loopback>(2, [](auto& world) {
@@ -22,5 +34,5 @@ static float sum_of_two_ranks() {
 }
 
 seen second_sees() {
-  return {&tutti::no_rank, &operator_type::deadline, sum_of_two_ranks()};
+  return {&tutti::no_rank, &operator_type::deadline, sum_of_two_ranks(), refuses_what_is_misaligned()};
 }

@@ -16,26 +16,11 @@ class precondition_error : public std::logic_error {
   std::source_location where_;
 };
 
-/// What a check costs. `cheap` is always on; `thorough` (reads the data) in debug builds.
-enum class check { cheap, thorough };
-
-/// The most expensive check that is compiled in. Define TUTTI_THOROUGH to 0 or 1 to choose;
-/// it follows NDEBUG otherwise.
-#if defined(TUTTI_THOROUGH)
-inline constexpr check checks = TUTTI_THOROUGH ? check::thorough : check::cheap;
-#elif defined(NDEBUG)
-inline constexpr check checks = check::cheap;
-#else
-inline constexpr check checks = check::thorough;
-#endif
-
-/// Throws precondition_error unless `holds`. The message says what to do about it.
-template <check Level = check::cheap>
+/// Throws precondition_error unless `holds`. The message says what to do about it. Nothing turns this off: a program
+/// has one answer, however each of its units was compiled.
 constexpr void expects(bool holds, char const* message, std::source_location where = std::source_location::current()) {
-  if constexpr (Level <= checks) {
-    if (!holds) [[unlikely]] {
-      throw precondition_error(message, where);
-    }
+  if (!holds) [[unlikely]] {
+    throw precondition_error(message, where);
   }
 }
 

@@ -169,7 +169,7 @@ inline void with_flag(bool flag, F const& f) {
 /// both hold the same type; else it overlaps neither. The flags are looked at once a call; a
 /// reduction that declares `lifts`, `lowers` or `symmetric` has no code for flags that change nothing.
 ///
-/// @pre the three pointers are aligned for what they hold.
+/// @pre the three pointers are aligned for what they hold. @throws precondition_error otherwise
 template <reduction R>
 void fold(R const& r, fold_kind kind, std::byte const* local, std::byte const* arriving, std::byte* result,
           std::size_t n, rank_type ranks) {
@@ -181,9 +181,9 @@ void fold(R const& r, fold_kind kind, std::byte const* local, std::byte const* a
           using local_type = typename pair::local_type;
           using arriving_type = typename pair::arriving_type;
           using result_type = typename pair::result_type;
-          expects<check::thorough>(detail::aligned<local_type>(local) && detail::aligned<arriving_type>(arriving) &&
-                                       detail::aligned<result_type>(result),
-                                   "fold: align the operands for their types");
+          expects(detail::aligned<local_type>(local) && detail::aligned<arriving_type>(arriving) &&
+                      detail::aligned<result_type>(result),
+                  "fold: align the operands for their types");
           auto* const to = reinterpret_cast<result_type*>(result);
           auto const* const from = reinterpret_cast<arriving_type const*>(arriving);
           detail::run(pair{r, ranks}, n, to, reinterpret_cast<local_type const*>(local), from);
@@ -197,7 +197,7 @@ void fold(R const& r, fold_kind kind, std::byte const* local, std::byte const* a
 /// `from` holds elements. `to` may be `from` itself if both hold the same type; else they do not
 /// overlap. Copies if neither lift nor lower does anything.
 ///
-/// @pre both pointers are aligned for what they hold.
+/// @pre both pointers are aligned for what they hold. @throws precondition_error otherwise
 template <reduction R>
 void finish(R const& r, bool from_element, std::byte const* from, std::byte* to, std::size_t n, rank_type ranks) {
   if constexpr (!lifts<R> && !lowers<R>) {
@@ -209,8 +209,8 @@ void finish(R const& r, bool from_element, std::byte const* from, std::byte* to,
       using one = detail::finish_one<R, is_element>;
       using from_type = detail::operand_t<R, is_element>;
       using result_type = typename R::value_type;
-      expects<check::thorough>(detail::aligned<from_type>(from) && detail::aligned<result_type>(to),
-                               "finish: align the operands for their types");
+      expects(detail::aligned<from_type>(from) && detail::aligned<result_type>(to),
+              "finish: align the operands for their types");
       auto* const out = reinterpret_cast<result_type*>(to);
       detail::run(one{r, ranks}, n, out, reinterpret_cast<from_type const*>(from));
     });
