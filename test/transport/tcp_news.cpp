@@ -81,6 +81,66 @@ BOOST_AUTO_TEST_CASE(news_overtakes_a_message_that_will_never_be_complete) {
   BOOST_TEST(!world[1].view(0, s, {large.size(), 1, nullptr}));
 }
 
+/// A rank that leaves because of a fault is not at fault. Its news may lie behind a message that is never read.
+BOOST_AUTO_TEST_CASE(news_behind_unread_data_is_found_before_anybody_is_named) {
+  tcp_ranks world(4, known_world());
+  std::vector<std::byte> const message(200'000);
+  stream const s{0, 0};
+  descriptor bearer = say(world[1], greeting(net::greeting::hello, 2, 1));
+  BOOST_TEST(world.until([&] {  // rank 1 waits for another message, so it leaves this one where it is
+    std::ignore = world[1].view(0, s, {message.size(), 1, nullptr});
+    return world[1].links() == 2 && world[0].send(1, s, message, 1).bytes == message.size();
+  }) == "");
+  fault const f{failure::peer_lost, 3, 0};
+  world[0].poison(f);
+  bearer.reset();
+  time_point const deadline = steady_now() + std::chrono::seconds(10);
+  while (!world[1].fault() && steady_now() < deadline) {
+    std::ignore = world[1].view(2, {1, 0}, {1, 1, nullptr});
+  }
+  BOOST_TEST(support::describe_fault(world[1].fault()) == support::describe_fault(f));
+}
+
+/// What a system has not sent is thrown away when a connection is closed that has unread bytes.
+BOOST_AUTO_TEST_CASE(news_outlives_a_connection_that_is_reset) {
+  tcp_options o = known_world();
+  o.send_buffer = 4 << 20;
+  o.receive_buffer = 64 << 10;
+  o.linger = std::chrono::milliseconds(100);
+  tcp_ranks world(3, o);
+  std::vector<std::byte> const message(1'000'000);
+  stream const s{0, 0};
+  BOOST_TEST(world.deliver(0, 1, {1, 0}, 1) == "");
+  std::ignore = world[0].view(1, s, {message.size(), 1, nullptr});  // it will take this one itself, and does not
+  BOOST_TEST(world[1].send(0, s, message, 1).accepted);
+  BOOST_TEST(world[0].send(1, s, message, 1).bytes == message.size());
+  fault const f{failure::peer_lost, 2, 0};
+  world[0].poison(f);
+  world.ranks[0].reset();  // rank 1 does nothing meanwhile, as if it was stopped
+  time_point const deadline = steady_now() + std::chrono::seconds(10);
+  while (!world[1].fault() && steady_now() < deadline) {
+    std::ignore = world[1].view(0, {2, 0}, {1, 1, nullptr});
+  }
+  BOOST_TEST(support::describe_fault(world[1].fault()) == support::describe_fault(f));
+}
+
+/// A rank that is being connected to may leave because of a fault before the connection is made.
+BOOST_AUTO_TEST_CASE(a_rank_that_has_left_is_named_only_if_no_news_comes) {
+  tcp_ranks world(3, known_world());
+  world.ranks[1].reset();
+  std::byte const one{};
+  BOOST_TEST(!world[0].send(1, {0, 0}, {&one, 1}, 1).accepted);  // nobody listens there any more
+  net::hello last_words = greeting(net::greeting::revoke, 1, 0);
+  fault const f{failure::peer_lost, 2, 1};
+  last_words.fault = f.pack();
+  descriptor const socket = say(world[0], last_words);
+  BOOST_TEST(world.until([&] {
+    std::ignore = world[0].send(1, {0, 0}, {&one, 1}, 1);
+    return static_cast<bool>(world[0].fault());
+  }) == "");
+  BOOST_TEST(support::describe_fault(world[0].fault()) == support::describe_fault(f));
+}
+
 /// A rank that leaves in the middle of a message is at fault.
 BOOST_AUTO_TEST_CASE(leaving_in_the_middle_of_a_message) {
   tcp_ranks world(2);

@@ -3,7 +3,9 @@
 
 #include <tutti/core/address.hpp>
 
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 
 /// Stream sockets: non-blocking, closed on exec, without Nagle's delay.
 namespace tutti::net {
@@ -35,6 +37,13 @@ inline void no_delay(int fd) noexcept {
   return ::getpeername(fd, reinterpret_cast<sockaddr*>(&s), &length) == 0
              ? address(reinterpret_cast<sockaddr const*>(&s), length)
              : address();
+}
+
+/// How many bytes the system keeps of what was written: with SIOCOUTQ those that have not arrived, with SIOCOUTQNSD
+/// those that have not been sent.
+[[nodiscard]] inline int queued(int fd, unsigned long which) noexcept {
+  int bytes = 0;
+  return ::ioctl(fd, which, &bytes) == 0 ? bytes : 0;
 }
 
 /// Starts to connect, and returns at once. Writable means decided: then ask `connect_error`. No

@@ -66,7 +66,7 @@ class connector {
   void call_up(rank_type peer, Owner& owner) {
     if (dials_[peer] == nullptr) {
       dials_[peer] = std::make_unique<dial>(waiter_, addresses_[peer], greet(greeting::hello, peer, owner.fault()),
-                                            options_.connect);
+                                            options_.connect, time_for_news);
       calling_.push_back(peer);
     }
     dial& d = *dials_[peer];
@@ -92,6 +92,9 @@ class connector {
     }
   }
 
+  /// Whether a connection to the peer is being made.
+  [[nodiscard]] bool calls(rank_type peer) const noexcept { return dials_[peer] != nullptr; }
+
   /// Goes on with all calls, or with those whose time for another attempt has come.
   template <class Owner>
   void keep_calling(bool all, Owner& owner) {
@@ -113,6 +116,8 @@ class connector {
 
  private:
   static constexpr std::size_t most_incidents = 64;
+  /// Why a peer has left is told before it leaves, but perhaps by a rank that has to wait for a processor.
+  static constexpr duration time_for_news = std::chrono::milliseconds(100);
 
   /// Somebody has said who he is.
   template <class Owner>

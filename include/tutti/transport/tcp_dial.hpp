@@ -20,15 +20,18 @@ class dial {
     lost,      ///< the peer is gone
   };
 
-  dial(waiter& w, address const& to, hello const& mine, duration patience)
-      : waiter_(w), to_(to), mine_(mine), patience_(patience) {}
+  /// `patience`: how long failing attempts are repeated; `doubt`: how long those where nobody listens are.
+  dial(waiter& w, address const& to, hello const& mine, duration patience, duration doubt)
+      : waiter_(w), to_(to), mine_(mine), patience_(patience), doubt_(doubt) {}
   dial(dial const&) = delete;
   dial& operator=(dial const&) = delete;
   ~dial() { close(); }
 
   [[nodiscard]] state now() const noexcept { return state_; }
-  /// The whole greeting is on its way. It arrives even if the attempt is given up now.
-  [[nodiscard]] bool said() const noexcept { return said_ == sizeof mine_; }
+  /// The whole greeting is in the hands of the peer's system.
+  [[nodiscard]] bool delivered() const noexcept {
+    return said_ == sizeof mine_ && socket_ && queued(socket_.get(), SIOCOUTQ) == 0;
+  }
   [[nodiscard]] hello const& answer() const noexcept { return answer_; }
   [[nodiscard]] descriptor take() noexcept {
     waiter_.remove(socket_.get());
@@ -81,14 +84,16 @@ class dial {
   }
 
  private:
-  /// Nobody listens where the peer has listened: it is gone. Everything else may pass.
+  /// Nobody listens where the peer has listened: it is gone, and it may have left because of a fault that this rank
+  /// has yet to hear of. Everything else may pass.
   void fail(int code) {
     close();
     time_point const now = steady_now();
     first_failure_ = failures_ == 0 ? now : first_failure_;
     ++failures_;
+    bool const gone = code == ECONNREFUSED && now - first_failure_ >= doubt_;
     bool const hopeless = failures_ > 4 && now - first_failure_ > patience_;
-    state_ = code == ECONNREFUSED || hopeless ? state::lost : state::idle;
+    state_ = gone || hopeless ? state::lost : state::idle;
     duration const pause = std::chrono::milliseconds(1) * (1 << std::min(failures_, 8));
     next_ = now + pause;
     waiter_.wake_at(next_);
@@ -105,6 +110,7 @@ class dial {
   address to_;
   hello mine_;
   duration patience_;
+  duration doubt_;
   descriptor socket_;
   state state_ = state::idle;
   hello answer_;

@@ -103,10 +103,18 @@ class inlet {
   /// message is left in place for its reader. `placing`: who has a better place for it than the stage.
   bool pump(int fd, outlet& out, std::uint32_t wanted_lane = lane_count, bool placing = false) {
     bool const progress = parse(out, wanted_lane);
-    if (body_.live() || ended_ || unsound_) {
+    if ((body_.live() && !digging_) || ended_ || unsound_) {
       return progress;
     }
     return read(fd, placing) ? (parse(out, wanted_lane), true) : progress;
+  }
+
+  /// Reads all that there is for what it brings besides messages. Messages that nobody has taken are lost: this
+  /// is for a world that is about to fail, where a message that is never read must not hide the reason behind it.
+  void dig(int fd, outlet& out) {
+    digging_ = true;
+    while (pump(fd, out)) {
+    }
   }
 
  private:
@@ -227,7 +235,11 @@ class inlet {
     bool progress = false;
     while (!unsound_) {
       if (body_.active) {
-        if (body_.live() && !left_to_reader(wanted_lane)) {
+        if (body_.live() && digging_) {
+          std::size_t const n = std::min(stage_.size(), body_.left);
+          stage_.consume(n);
+          body_.left -= n;
+        } else if (body_.live() && !left_to_reader(wanted_lane)) {
           put_aside();
         }
         if (body_.live()) {
@@ -267,7 +279,7 @@ class inlet {
       case frame_kind::piece:
         body_ = {.active = true, .head = f, .left = f.part, .pad = padding(f.part), .into = nullptr};
         lanes_[f.lane].kept += cost(f.part);
-        if (f.part == 0 || !left_to_reader(wanted_lane)) {
+        if (f.part == 0 || (!digging_ && !left_to_reader(wanted_lane))) {
           put_aside();
         }
         return;
@@ -362,6 +374,7 @@ class inlet {
   bool ended_ = false;
   bool bye_ = false;
   bool unsound_ = false;
+  bool digging_ = false;  ///< messages are not kept any more
 };
 
 }  // namespace tutti::net

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/descriptor.hpp>
+#include <tutti/core/socket.hpp>
 #include <tutti/core/time.hpp>
 #include <tutti/transport/tcp_hello.hpp>
 #include <tutti/transport/tcp_inlet.hpp>
 #include <tutti/transport/tcp_options.hpp>
 #include <tutti/transport/tcp_outlet.hpp>
 
-#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/ioctl.h>
 
 namespace tutti::net {
 
@@ -25,6 +23,7 @@ struct link {
   inlet in;
   bool watched = false;  ///< for being writable
   bool over = false;     ///< its end has been noticed
+  bool relayed = false;  ///< a messenger brings the news that this connection may not
 
   [[nodiscard]] int fd() const noexcept { return socket.get(); }
 
@@ -51,6 +50,7 @@ struct link {
     while (in.pump(fd(), out)) {
     }
   }
+  void dig() { in.dig(fd(), out); }
   void flush() {
     if (!out.empty()) {
       out.flush(fd());
@@ -58,10 +58,9 @@ struct link {
   }
 
   /// Whether everything that was accepted is in the hands of the peer's system.
-  [[nodiscard]] bool delivered() const noexcept {
-    int waiting = 0;
-    return out.broken() || (out.empty() && (::ioctl(fd(), SIOCOUTQ, &waiting) != 0 || waiting == 0));
-  }
+  [[nodiscard]] bool delivered() const noexcept { return out.broken() || (out.empty() && queued(fd(), SIOCOUTQ) == 0); }
+  /// Whether everything that was accepted is on its way: the peer's system has room for it.
+  [[nodiscard]] bool on_the_way() const noexcept { return out.empty() && queued(fd(), SIOCOUTQNSD) == 0; }
 
   /// Whether the peer's host has answered nothing for `limit`, repeated asking included. A peer that
   /// is merely slow is not silent, for its system answers; TCP_USER_TIMEOUT takes one for the other.

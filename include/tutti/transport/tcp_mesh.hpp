@@ -162,24 +162,25 @@ class mesh {
   /// Who leaves finds no more faults: that peers close their connections to it, because it has gone, is
   /// no news to others.
   void poison(tutti::fault const& why) {
-    if (leaving_ || !adopt(why)) {
-      return;
-    }
-    for (rank_type r = 0; r < size(); ++r) {
-      bool const gone = why.kind == failure::peer_lost && why.culprit == r;
-      if (links_[r] == nullptr && r != rank_ && !gone) {
-        send_messenger(r);
-      }
+    if (!leaving_) {
+      adopt(why, true);
     }
   }
 
-  /// A peer is gone. The reason may be a fault that another one is just telling of: that comes first.
+  /// A peer is gone. The reason may be a fault that another one tells of: that comes first, wherever it lies. A rank
+  /// that leaves because of a fault has told all of its peers before, so if nothing is found, this peer is at fault.
   void lose(rank_type peer) {
-    if (!fault() && !asking_around_) {
+    if (asking_around_) {
+      return;  // whether there is news is not known before all have been heard
+    }
+    if (!fault()) {
       asking_around_ = true;
       connector_.open_door(*this);
       for (std::size_t i = 0; i < up_.size(); ++i) {
-        service(up_[i]);
+        if (link& l = *links_[up_[i]]; !l.over) {
+          l.dig();
+          attend(up_[i]);
+        }
       }
       asking_around_ = false;
     }
@@ -189,18 +190,25 @@ class mesh {
  private:
   friend class connector;
 
-  /// True if nothing was known of any fault.
-  bool adopt(tutti::fault const& why) {
-    bool const first = news_.adopt(why);
-    for (std::size_t i = 0; first && i < up_.size(); ++i) {
-      spread(up_[i]);
+  /// The first fault is told to those that are connected to this rank, or are about to be, for it may leave
+  /// and be missed by them; or to all.
+  void adopt(tutti::fault const& why, bool to_all) {
+    if (!news_.adopt(why)) {
+      return;
     }
-    return first;
+    for (rank_type r = 0; r < size(); ++r) {
+      bool const gone = why.kind == failure::peer_lost && why.culprit == r;
+      if (links_[r] != nullptr) {
+        spread(r);
+      } else if (r != rank_ && !gone && (to_all || connector_.calls(r))) {
+        send_messenger(r);
+      }
+    }
   }
 
   // What the connector finds out, besides lose and fault.
   [[nodiscard]] bool linked(rank_type peer) const noexcept { return links_[peer] != nullptr; }
-  void hear(tutti::fault const& why) { adopt(news::heard(why, size())); }
+  void hear(tutti::fault const& why) { adopt(news::heard(why, size()), false); }
   void established(rank_type peer, descriptor socket, hello const& theirs) {
     waiter_.add(socket.get(), waiter::what::link, peer, false);
     links_[peer] = std::make_unique<link>(std::move(socket), theirs, options_, pool_);
@@ -231,8 +239,12 @@ class mesh {
   }
   void spread(rank_type peer) {
     if (!news_.tell(*links_[peer])) {
-      send_messenger(peer);
+      relay(peer);
     }
+  }
+  void relay(rank_type peer) {
+    links_[peer]->relayed = true;
+    send_messenger(peer);
   }
   void send_messenger(rank_type peer) {
     news_.send_messenger(waiter_, connector_.of(peer), connector_.greet(greeting::revoke, peer, fault()),
@@ -249,19 +261,28 @@ class mesh {
         }
       }
     }
-    // After a fault nobody waits for data; the news has no need of more than a moment.
+    // After a fault nobody waits for data, only for the news: what is still in the way of it soon will be for longer,
+    // so another bearer goes.
     duration const patience = fault() ? std::min<duration>(options_.linger, std::chrono::seconds(1)) : options_.linger;
-    time_point const deadline = steady_now() + patience;
+    time_point const begin = steady_now();
     for (;;) {
+      duration const waited = steady_now() - begin;
       keep_calling(true);
-      bool delivered = news_.spread();
+      if (fault()) {
+        connector_.open_door(*this);
+      }
+      bool delivered = true;
       for (std::size_t i = 0; i < up_.size(); ++i) {  // there may come to be more
         rank_type const peer = up_[i];
         service(peer);
         link const& l = *links_[peer];
-        delivered = delivered && (l.over || l.out.torn() || (fault() ? l.out.empty() : l.delivered()));
+        bool const done = l.over || l.relayed || l.delivered() || (!fault() && l.out.torn());
+        if (!done && fault() && waited > moment) {
+          relay(peer);
+        }
+        delivered = delivered && done;
       }
-      if (delivered || steady_now() > deadline) {
+      if ((delivered && news_.spread()) || waited > patience) {
         return;
       }
       pollfd handle{arm(), POLLIN, 0};
@@ -269,6 +290,9 @@ class mesh {
       disarm();
     }
   }
+
+  /// What news takes that nothing is in the way of.
+  static constexpr duration moment = std::chrono::milliseconds(20);
 
   tcp_options options_;
   rank_type rank_;

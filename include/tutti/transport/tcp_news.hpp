@@ -35,8 +35,9 @@ class news {
     return f;
   }
 
-  /// Tells a peer over its connection. False if that is full, or is in the middle of a piece that will
-  /// never be complete: then it takes a messenger.
+  /// Tells a peer over its connection. False if the peer may never get to read that, for it takes no more, or
+  /// the connection is in the middle of a piece that will never be complete: then it takes a messenger. The system
+  /// throws away what it has not sent when a connection is closed that has unread bytes.
   [[nodiscard]] bool tell(link& l) const {
     if (l.over || l.in.bye()) {
       return true;
@@ -45,19 +46,19 @@ class news {
       l.out.tell({.kind = frame_kind::revoke, .bytes = fault_.pack()});
       l.flush();
     }
-    return l.out.empty() && !l.out.torn();
+    return l.on_the_way() && !l.out.torn();
   }
 
   /// `greeting` tells the fault to whoever listens at the address.
   void send_messenger(waiter& w, address const& to, hello const& greeting, duration patience) {
-    messengers_.push_back(std::make_unique<dial>(w, to, greeting, patience));
+    messengers_.push_back(std::make_unique<dial>(w, to, greeting, patience, duration::zero()));
     messengers_.back()->advance();
   }
   /// Moves messengers on; those that have arrived, or cannot, are gone afterwards.
   void advance() {
     std::erase_if(messengers_, [](auto const& m) {
       m->advance();
-      return m->said() || m->now() == dial::state::lost;
+      return m->delivered() || m->now() == dial::state::lost;
     });
   }
   [[nodiscard]] bool spread() const noexcept { return messengers_.empty(); }

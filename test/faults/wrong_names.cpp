@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranks over TCP are killed while others are frozen and cannot hear of it: survivors leave, their connections are
+// reset, and whoever thaws must name the rank that was killed, and no other one.
+#include "trials.hpp"
+#include <tutti/transport/tcp.hpp>
+#include <tutti/tutti.hpp>
+
+#include <atomic>
+#include <csignal>
+#include <new>
+#include <random>
+#include <string>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace tutti;
+using namespace std::chrono_literals;
+
+constexpr rank_type most_ranks = 6;
+
+/// What all processes of a trial see.
+struct board {
+  std::atomic<pid_t> pid[most_ranks];
+  std::atomic<long> begun[most_ranks];  ///< operations
+  std::atomic<bool> over;
+};
+
+struct plan {
+  rank_type ranks = 0;
+  rank_type victim = 0;
+  rank_type frozen = 0;
+  int topology = 0;
+  bool before_the_first = false;  ///< the first operation, too, may be hit: its connections are being made
+  std::chrono::microseconds delay{};
+  std::chrono::microseconds ahead{};  ///< so long before the kill another rank is frozen
+  std::chrono::milliseconds frost{};  ///< and so long after it; 0: none is frozen
+  std::size_t count = 0;
+};
+
+[[nodiscard]] plan plan_of(std::uint64_t seed) {
+  std::mt19937_64 dice(seed * 0x9E3779B97F4A7C15ULL);
+  plan p;
+  p.ranks = 3 + static_cast<rank_type>(dice() % (most_ranks - 2));
+  p.victim = static_cast<rank_type>(dice() % p.ranks);
+  p.frozen = static_cast<rank_type>((p.victim + 1 + dice() % (p.ranks - 1)) % p.ranks);
+  p.topology = static_cast<int>(dice() % 4);
+  p.before_the_first = dice() % 4 == 0;
+  p.delay = std::chrono::microseconds(dice() % (p.before_the_first ? 3'000 : 30'000));
+  p.ahead = std::chrono::microseconds(dice() % 20'000);
+  p.frost = std::chrono::milliseconds(dice() % 8 == 0 ? 0 : 60 + dice() % 60);
+  p.count = std::size_t{1} << (dice() % 4 == 0 ? dice() % 18 : 18 + dice() % 4);  // mostly megabytes
+  return p;
+}
+
+/// Sums until the world fails: the ranks that this rank names then, or what else went wrong.
+[[nodiscard]] std::string work(process_rendezvous& meet, plan const& p, board& all) {
+  std::string names;
+  try {
+    world_options<tcp> o;
+    o.deadline = 10s;
+    o.transport.linger = 50ms;  // shorter than the frost
+    communicator<tcp> world(meet, o);
+    all.pid[world.rank()] = ::getpid();
+    auto const sums = [&](auto const& topology) {
+      allreduce sum{world, topology, tutti::sum<int>{}};
+      for (int k = 0;; ++k) {
+        ++all.begun[world.rank()];
+        std::vector<int> v(p.count, k + static_cast<int>(world.rank()));
+        sum(v);
+        int const n = static_cast<int>(world.size());
+        for (int const x : v) {
+          if (x != n * k + n * (n - 1) / 2) {
+            names = "a wrong sum";
+            return;
+          }
+        }
+      }
+    };
+    try {
+      p.topology == 0 ? sums(ring{}) : p.topology == 1 ? sums(doubling{}) : sums(direct{});
+    } catch (error const& e) {
+      names = e.kind() == failure::peer_lost ? list_ranks(e.at_fault()) : e.what();
+      throw;  // leaving while an exception flies is leaving
+    }
+  } catch (error const& e) {
+    names = names.empty() ? e.what() : names;
+  }
+  return names;
+}
+
+/// Kills and freezes as planned; false: the world was over before.
+bool strike(plan const& p, board& all) {
+  auto const under_way = [&] {
+    for (rank_type r = 0; r < p.ranks; ++r) {
+      if (all.pid[r] == 0 || (!p.before_the_first && all.begun[r] < 2)) {
+        return false;
+      }
+    }
+    return true;
+  };
+  while (!under_way() && !all.over) {
+    std::this_thread::yield();
+  }
+  time_point const moment = steady_now() + p.delay;
+  while (steady_now() < moment) {
+    std::this_thread::yield();
+  }
+  if (all.over) {
+    return false;
+  }
+  if (p.frost > 0ms) {
+    ::kill(all.pid[p.frozen], SIGSTOP);
+    std::this_thread::sleep_for(p.ahead);  // its connections fill
+  }
+  ::kill(all.pid[p.victim], SIGKILL);
+  if (p.frost > 0ms) {
+    std::this_thread::sleep_for(p.frost);  // the trial itself: the survivors leave meanwhile
+    ::kill(all.pid[p.frozen], SIGCONT);
+  }
+  return true;
+}
+
+[[nodiscard]] support::verdict trial(std::uint64_t seed) {
+  plan const p = plan_of(seed);
+  void* const page = ::mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) {
+    return "no memory";
+  }
+  board& all = *::new (page) board{};
+  pid_t const killer = ::fork();
+  if (killer == 0) {
+    ::_exit(strike(p, all) ? 0 : 1);
+  }
+  auto const ends = run_processes(
+      p.ranks, [&](process_rendezvous& meet) { return work(meet, p, all); }, 20s);
+  all.over = true;
+  int status = 0;
+  ::waitpid(killer, &status, 0);
+  ::munmap(page, sizeof(board));
+
+  support::verdict bad = status == 0 ? "" : "the ranks ended before anything was done to them; ";
+  for (rank_type r = 0; r < p.ranks; ++r) {
+    if (r == p.victim) {
+      continue;
+    }
+    std::string const said = ends[r].has_value() ? ends[r].value() : ends[r].failure().text;
+    if (said != list_ranks({p.victim})) {
+      bad += "rank " + std::to_string(r) + " of " + std::to_string(p.ranks) + " says '" + said + "', killed was rank " +
+             std::to_string(p.victim) + (p.frost > 0ms ? ", frozen rank " + std::to_string(p.frozen) : "") + "; ";
+    }
+  }
+  return bad;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tutti::faults::run_trials(argc, argv, "ranks of tcp are killed while others are frozen", 25, trial);
+}
