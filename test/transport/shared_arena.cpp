@@ -13,8 +13,7 @@ namespace {
 template <class File = tutti::shared_file>
 auto make(std::size_t begin, std::size_t bytes) {
   auto arena = tutti::basic_shared_arena<File>::create();
-  arena->file.create("/tutti-" + tutti::unique_text(), begin + bytes, begin);
-  arena->file.forget_name();
+  arena->file.create(begin + bytes, begin);
   arena->place(begin, bytes);
   return arena;
 }

@@ -16,9 +16,8 @@ template <class = void>
 }
 
 /// A text that is equal for processes which can share memory with each other, and differs otherwise: the
-/// kernel that runs them, the network that they see (their doorbells are sockets) and where their shared
-/// memory lies. So containers and network namespaces of one machine are hosts of their own, unless they
-/// share both.
+/// kernel that runs them, and the network that they see, for memory is handed over a local socket. So containers and
+/// network namespaces of one machine are hosts of their own, unless they share the network namespace.
 template <class = void>
 [[nodiscard]] std::string node_identity() {
   std::string text;
@@ -27,7 +26,7 @@ template <class = void>
   if (auto const got = file ? ::read(file.get(), boot, sizeof boot) : 0; got > 0) {
     text.assign(boot, static_cast<std::size_t>(got) - (boot[got - 1] == '\n' ? 1U : 0U));
   }
-  return text + file_identity("/proc/self/ns/net") + file_identity("/dev/shm");
+  return text + file_identity("/proc/self/ns/net");
 }
 
 /// The same for threads of one process, among the processes of a node.

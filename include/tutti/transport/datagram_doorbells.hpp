@@ -6,6 +6,7 @@
 #include <tutti/core/owned.hpp>
 #include <tutti/core/types.hpp>
 
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <sys/socket.h>
@@ -14,7 +15,8 @@
 namespace tutti {
 
 /// Wakes processes of one host: each has a datagram socket, which the others reach by name. The
-/// names lie in Linux's abstract namespace, so nothing stays behind when a process is killed.
+/// names lie in Linux's abstract namespace, so nothing stays behind when a process is killed; and that a name is
+/// there no more tells that its owner is gone.
 class datagram_doorbells {
  public:
   /// This rank's own bell. @throws error(failure::join)
@@ -29,11 +31,11 @@ class datagram_doorbells {
   /// Learns the names of all ranks. @throws error(failure::join) if one is out of reach
   template <class Names>
   void connect(Names const& names) {
-    descriptor const probe = socket();
+    probe_ = socket();
     peers_ = owned_array<peer>(names.size());
     for (std::size_t r = 0; r < names.size(); ++r) {
       peers_[r] = {address_of(names[r]), length(names[r])};
-      if (::connect(probe.get(), reinterpret_cast<sockaddr const*>(&peers_[r].name), peers_[r].length) != 0) {
+      if (call(static_cast<rank_type>(r)) != 0) {
         throw error(failure::join, "rank " + std::to_string(r) + " cannot be reached over a local socket (" +
                                        describe_errno(errno) +
                                        "): the ranks must share a network namespace to use shared_memory");
@@ -49,6 +51,41 @@ class datagram_doorbells {
     ::sendto(bell_.get(), &ring, 1, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<sockaddr const*>(&peers_[r].name),
              peers_[r].length);
   }
+  /// Whether the process of another rank still has its bell. Cost: a system call.
+  [[nodiscard]] bool reaches(rank_type r) const noexcept { return call(r) == 0 || errno != ECONNREFUSED; }
+
+  /// Gives rank r a file: it has a descriptor of its own as soon as it takes it. False, and errno says why, if not.
+  [[nodiscard]] bool hand(rank_type r, int file) const noexcept {
+    parcel p;
+    p.message.msg_name = &peers_[r].name;
+    p.message.msg_namelen = peers_[r].length;
+    cmsghdr* const head = CMSG_FIRSTHDR(&p.message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof file);
+    std::memcpy(CMSG_DATA(head), &file, sizeof file);
+    return ::sendmsg(bell_.get(), &p.message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+  }
+  /// The file that another process has given, and `expected(descriptor)` holds for; none if there is none.
+  /// Anybody can send to a bell, so other files are let go.
+  template <class Expected>
+  [[nodiscard]] descriptor take(Expected&& expected) const {
+    for (;;) {
+      parcel p;
+      if (::recvmsg(bell_.get(), &p.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) {
+        return {};
+      }
+      cmsghdr const* const head = CMSG_FIRSTHDR(&p.message);
+      if (head != nullptr && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(int))) {
+        int fd = -1;
+        std::memcpy(&fd, CMSG_DATA(head), sizeof fd);
+        if (descriptor file(fd); expected(file)) {
+          return file;
+        }
+      }
+    }
+  }
+
   void silence() const noexcept {
     char ring = 0;
     while (::recv(bell_.get(), &ring, 1, MSG_DONTWAIT) >= 0) {
@@ -60,6 +97,27 @@ class datagram_doorbells {
     sockaddr_un name;
     socklen_t length;
   };
+
+  /// One byte, and beside it one descriptor.
+  struct parcel {
+    char byte = 0;
+    iovec text{&byte, 1};
+    alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message{};
+
+    parcel() noexcept {
+      message.msg_iov = &text;
+      message.msg_iovlen = 1;
+      message.msg_control = room;
+      message.msg_controllen = sizeof room;
+    }
+    parcel(parcel const&) = delete;
+    parcel& operator=(parcel const&) = delete;
+  };
+
+  [[nodiscard]] int call(rank_type r) const noexcept {
+    return ::connect(probe_.get(), reinterpret_cast<sockaddr const*>(&peers_[r].name), peers_[r].length);
+  }
 
   static descriptor socket() noexcept {
     return descriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -76,6 +134,7 @@ class datagram_doorbells {
   }
 
   descriptor bell_;
+  descriptor probe_;  ///< to call others with
   owned_array<peer> peers_;
 };
 

@@ -12,7 +12,7 @@ namespace tutti {
 /// The shared memory of a host has no room for a buffer.
 struct out_of_shared_memory : std::bad_alloc {
   [[nodiscard]] char const* what() const noexcept override {
-    return "no shared memory is left for a buffer: enlarge /dev/shm (docker: --shm-size) or "
+    return "no shared memory is left for a buffer: free some memory, enlarge "
            "shared_memory_options::arena_bytes, or use ordinary memory";
   }
 };

@@ -5,11 +5,11 @@
 #include <tutti/core/error.hpp>
 #include <tutti/core/types.hpp>
 
+#include <cstdlib>
 #include <string>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <utility>
 
 namespace tutti {
 
@@ -27,8 +27,27 @@ namespace tutti {
   return text;
 }
 
-/// Memory that several processes of this host map, with one lock per rank that tells whether the
-/// process lives. It has a name only until `forget_name`, so that nothing stays behind later.
+/// How much memory this host could give at once, as its kernel estimates it; SIZE_MAX if it does not say.
+template <class = void>
+[[nodiscard]] std::size_t available_memory() noexcept {
+  char text[2048] = {};
+  descriptor const file(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
+  if (!file || ::read(file.get(), text, sizeof text - 1) <= 0) {
+    return SIZE_MAX;
+  }
+  unsigned long long kilobytes = 0;
+  for (char const* const name : {"\nMemAvailable:", "\nSwapFree:"}) {
+    char const* const line = std::strstr(text, name);
+    if (line == nullptr) {
+      return SIZE_MAX;
+    }
+    kilobytes += std::strtoull(line + std::strlen(name), nullptr, 10);
+  }
+  return kilobytes < SIZE_MAX / 1024 ? static_cast<std::size_t>(kilobytes * 1024) : SIZE_MAX;
+}
+
+/// Memory that several processes of this host map. It has no name (memfd_create): it lasts for as long as one of
+/// them has it, however they end. Nobody can make it shorter, so that whatever is mapped stays there.
 class shared_file {
  public:
   shared_file() noexcept = default;
@@ -38,13 +57,20 @@ class shared_file {
     if (base_ != nullptr) {
       ::munmap(base_, size_);
     }
-    forget_name();
   }
 
   /// Makes the file, of which the first `present` bytes have memory from the start: where it is short,
   /// this is an error now, and no SIGBUS later. The rest is address space until `commit`.
-  void create(std::string name, std::size_t bytes, std::size_t present) {
-    open_as(std::move(name), O_CREAT | O_EXCL);
+  void create(std::size_t bytes, std::size_t present) {
+    constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, which kernels before 6.3 do not know
+    file_.reset(::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING | no_exec_seal));
+    if (!file_ && errno == EINVAL) {
+      file_.reset(::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    }
+    if (!file_ || ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+      throw error(failure::join,
+                  "shared memory cannot be made: memfd_create, " + describe_errno(errno) + "; allow it, or use tcp");
+    }
     if (::ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0) {
       throw error(failure::join, "shared memory cannot be made so large: " + describe_errno(errno) +
                                      "; make shared_memory_options::arena_bytes smaller, or start fewer ranks");
@@ -52,67 +78,49 @@ class shared_file {
     if (!commit(0, present)) {
       throw error(failure::join, "no room for " + std::to_string((present + 1048575) >> 20) +
                                      " MiB of shared memory: " + describe_errno(errno) +
-                                     "; enlarge /dev/shm (docker: --shm-size), start fewer ranks, or make "
-                                     "shared_memory_options::ring_bytes and chunk_bytes smaller");
+                                     "; start fewer ranks, or make shared_memory_options::ring_bytes and chunk_bytes "
+                                     "smaller");
     }
-    map(bytes);
+    map();
+  }
+
+  /// Maps the file that another process has made.
+  void adopt(descriptor file) {
+    file_ = static_cast<descriptor&&>(file);
+    map();
+  }
+
+  /// Tells it from all other files of this host.
+  [[nodiscard]] std::string identity() const { return identity(file_); }
+  [[nodiscard]] static std::string identity(descriptor const& file) {
+    struct stat about {};
+    return ::fstat(file.get(), &about) != 0 ? "" : std::to_string(about.st_dev) + ':' + std::to_string(about.st_ino);
   }
 
   /// Gives memory to bytes [from, to). False, and errno says why, if there is not enough.
   [[nodiscard]] bool commit(std::size_t from, std::size_t to) noexcept {
+    constexpr std::size_t looks_from = std::size_t{1} << 20;  // less than that is not worth the look
+    if (to - from >= looks_from && to - from > available_memory()) {
+      errno = ENOMEM;  // or the kernel would kill processes to make room
+      return false;
+    }
     do {
       errno = ::posix_fallocate(file_.get(), static_cast<off_t>(from), static_cast<off_t>(to - from));
     } while (errno == EINTR);
     return errno == 0;
   }
 
-  /// Maps the file that another process has made.
-  void attach(std::string name) {
-    open_as(std::move(name), 0);
+  [[nodiscard]] int descriptor_to_hand() const noexcept { return file_.get(); }
+  [[nodiscard]] std::byte* base() const noexcept { return base_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  void map() {
     struct stat about {};
     if (::fstat(file_.get(), &about) != 0) {
       throw error(failure::join, "shared memory cannot be examined: " + describe_errno(errno));
     }
-    map(static_cast<std::size_t>(about.st_size));
-  }
-
-  void forget_name() noexcept {
-    if (!name_.empty()) {
-      ::shm_unlink(name_.c_str());  // whoever comes first; the others find nothing
-      name_.clear();
-    }
-  }
-
-  [[nodiscard]] std::byte* base() const noexcept { return base_; }
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
-
-  /// Says that this process lives: holds the lock of this rank as long as the file is open.
-  ///
-  /// The lock belongs to the open file, not to the process (F_OFD_SETLK), and the kernel drops it
-  /// with the last descriptor of it. A child that is forked and does not exec keeps one.
-  void lock(rank_type r) const {
-    struct flock l = byte_of(r);
-    if (::fcntl(file_.get(), F_OFD_SETLK, &l) != 0) {
-      throw error(failure::join, "shared memory cannot be locked: " + describe_errno(errno));
-    }
-  }
-  /// Whether the process of another rank holds its lock.
-  [[nodiscard]] bool locked(rank_type r) const noexcept {
-    struct flock l = byte_of(r);
-    return ::fcntl(file_.get(), F_OFD_GETLK, &l) != 0 || l.l_type != F_UNLCK;
-  }
-
- private:
-  void open_as(std::string name, int flags) {
-    file_.reset(::shm_open(name.c_str(), O_RDWR | O_CLOEXEC | flags, S_IRUSR | S_IWUSR));
-    if (!file_) {
-      std::string const action = flags != 0 ? "made" : "found: this rank seems to be on another host than rank 0";
-      throw error(failure::join, "shared memory " + name + " cannot be " + action + " (" + describe_errno(errno) + ")");
-    }
-    name_ = std::move(name);
-  }
-
-  void map(std::size_t bytes) {
+    auto const bytes = static_cast<std::size_t>(about.st_size);
     void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
     if (at == MAP_FAILED) {
       throw error(failure::join, "no address space for " + std::to_string(bytes >> 20) + " MiB of shared memory (" +
@@ -123,17 +131,7 @@ class shared_file {
     size_ = bytes;
   }
 
-  static struct flock byte_of(rank_type r) noexcept {
-    struct flock l {};
-    l.l_type = F_WRLCK;
-    l.l_whence = SEEK_SET;
-    l.l_start = static_cast<off_t>(r);
-    l.l_len = 1;
-    return l;
-  }
-
   descriptor file_;
-  std::string name_;
   std::byte* base_ = nullptr;
   std::size_t size_ = 0;
 };

@@ -15,8 +15,9 @@ namespace tutti {
 /// one the receiver copies itself out of the sender's memory, if the system allows it. What already
 /// lies in shared memory - a buffer by tutti::allocator - is not copied: the receiver reads it where it is.
 ///
-/// Cost: 576 bytes for each ordered pair of ranks and lane, the chunks, one file and one socket.
-/// A process that is killed leaves nothing behind.
+/// Cost: 576 bytes for each ordered pair of ranks and lane, the chunks, one file and two sockets.
+/// A process that is killed leaves nothing behind, whenever that is: neither memory nor sockets have names in a file
+/// system.
 template <class Doorbells>
 class basic_shared_memory {
  public:
@@ -136,9 +137,9 @@ class basic_shared_memory {
     }
   }
 
-  /// Not so for a process that died. One that left has said so before it let go of its lock.
+  /// Not so for a process that died. One that left has said so before it closed its doorbell.
   [[nodiscard]] bool lives(rank_type r) const noexcept {
-    return r == rank() || room_.departed(r) || world_.locked(r) || room_.departed(r);
+    return r == rank() || room_.departed(r) || world_.lives(r) || room_.departed(r);
   }
 
   shared_world<Doorbells> world_;

@@ -41,11 +41,12 @@ class shared_world {
     shared_memory_options const o = filled_in(wanted, n_);
     expects(o.chunk_bytes != 0 && o.chunk_bytes % cache_line == 0 && o.ring_bytes % cache_line == 0,
             "shared_memory_options: chunk_bytes and ring_bytes must be multiples of 64, and chunks not empty");
-    // Whoever fails still takes part in both exchanges, so that all learn of it at once.
+    // A rank that fails still takes part in all exchanges, so that all learn of it at once.
     auto const offers = meet.exchange(attempt([&] { return offer(meet.rank(), o); }));
-    auto const answers = meet.exchange(attempt([&] { return accept(meet, offers); }));
-    file().forget_name();
+    auto const contacts = meet.exchange(attempt([&] { return contact(meet, offers); }));
+    auto const answers = meet.exchange(attempt([&] { return accept(meet, offers, contacts); }));
     check(meet, offers);
+    check(meet, contacts);
     check(meet, answers);
     conclude(answers);
   }
@@ -71,7 +72,8 @@ class shared_world {
     return reinterpret_cast<std::uintptr_t>(here) - reinterpret_cast<std::uintptr_t>(base()) + bases_[r];
   }
   [[nodiscard]] counted<shared_arena> const& arena() const noexcept { return arena_; }
-  [[nodiscard]] bool locked(rank_type r) const noexcept { return file().locked(r); }
+  /// Whether the process of another rank has not ended.
+  [[nodiscard]] bool lives(rank_type r) const noexcept { return bells_.reaches(r); }
 
  private:
   static shared_memory_options filled_in(shared_memory_options o, rank_type ranks) noexcept {
@@ -110,9 +112,8 @@ class shared_world {
     text += " " + peers_.offer(unique);
     if (me == 0) {
       shape_ = o;
-      std::string const name = "/tutti-" + unique_text();
-      file().create(name, arenas_begin() + n_ * arena_size(), arenas_begin());
-      text += " " + name + " " + std::to_string(o.chunk_bytes) + " " + std::to_string(o.ring_bytes) + " " +
+      file().create(arenas_begin() + n_ * arena_size(), arenas_begin());
+      text += " " + file().identity() + " " + std::to_string(o.chunk_bytes) + " " + std::to_string(o.ring_bytes) + " " +
               std::to_string(o.arena_bytes) + " " + std::to_string(o.attach_from);
     }
     return text;
@@ -136,32 +137,54 @@ class shared_world {
     }
   };
 
+  /// Finds the doorbells of all; rank 0 hands its file through them.
+  template <class M>
+  std::string contact(M const& meet, std::vector<std::string> const& offers) {
+    check(meet, offers);
+    std::vector<std::string> doorbells;
+    for (std::string const& o : offers) {
+      doorbells.emplace_back(words{o}.next());
+    }
+    bells_.connect(doorbells);
+    for (rank_type r = 1; meet.rank() == 0 && r < n_; ++r) {
+      if (!bells_.hand(r, file().descriptor_to_hand())) {
+        throw error(failure::join, "the shared memory cannot be handed to rank " + std::to_string(world_rank(meet, r)) +
+                                       " (" + describe_errno(errno) + ")");
+      }
+    }
+    return "";
+  }
+
   /// "base attaches fences": where this rank has mapped the file; whether it can read the memory of all
   /// others; whether they are to make it pass a fence.
   template <class M>
-  std::string accept(M const& meet, std::vector<std::string> const& offers) {
+  std::string accept(M const& meet, std::vector<std::string> const& offers, std::vector<std::string> const& contacts) {
     rank_type const me = meet.rank();
-    check(meet, offers);
-    std::vector<std::string> doorbells;
+    check(meet, contacts);
     std::vector<std::string_view> processes;
     for (std::string const& o : offers) {
       words text{o};
-      doorbells.emplace_back(text.next());
+      text.next();
       processes.push_back(text.next());
     }
-    bells_.connect(doorbells);
     if (me != 0) {
       words text{offers[0]};
       text.next();
       text.next();
-      file().attach(std::string(text.next()));
+      std::string_view const identity = text.next();
+      descriptor handed = bells_.take([&](descriptor const& f) { return shared_file::identity(f) == identity; });
+      if (!handed) {
+        throw error(failure::join,
+                    "rank 0's shared memory did not come over the local socket: allow processes to pass "
+                    "files to each other, or use tcp");
+      }
+      file().adopt(static_cast<descriptor&&>(handed));
       shape_.chunk_bytes = text.number();
       shape_.ring_bytes = text.number();
       shape_.arena_bytes = text.number();
       shape_.attach_from = text.number();
     }
     arena_->place(arenas_begin() + me * arena_size(), shape_.arena_bytes);
-    file().lock(me);
     mail().construct(me);
     bool const reads = shape_.attach_from != SIZE_MAX && peers_.reads(processes);
     return std::to_string(reinterpret_cast<std::uintptr_t>(base())) + (reads ? " 1" : " 0") +

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kills a rank, or the parent of all, at a random moment of joining, splitting, computing or regrouping. The others
+// get an error that is not a passed deadline, go on without it and sum right; and whatever is killed leaves neither
+// memory nor descriptors nor processes behind.
+#include <faults/trials.hpp>
+#include <tutti/regroup.hpp>
+#include <tutti/transport/tcp.hpp>
+#include <tutti/tutti.hpp>
+
+#include <csignal>
+#include <ctime>
+#include <dirent.h>
+#include <random>
+#include <set>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace std::chrono_literals;
+using tutti::rank_type;
+using tutti::support::verdict;
+
+enum class phase { join, split, compute, regroup };
+
+/// What happens in one trial.
+struct plan {
+  explicit plan(std::uint64_t seed) : random(static_cast<std::uint_fast32_t>(seed * 2654435761U % 2147483646U + 1)) {
+    random.discard(3);
+    ranks = 2 + draw(4);
+    victim = draw(ranks + 1);
+    when = static_cast<phase>(draw(4));
+    after = std::chrono::microseconds(draw(draw(2) == 0 ? 300 : 5000));
+    tcp = draw(4) == 0;
+  }
+  std::uint32_t draw(std::uint32_t below) { return static_cast<std::uint32_t>(random() >> 8U) % below; }
+
+  std::minstd_rand random;
+  rank_type ranks;
+  rank_type victim;  ///< == ranks: the parent
+  phase when;
+  std::chrono::microseconds after;
+  bool tcp;
+
+  /// Whether this rank is killed: where survivors regroup, another one after the first.
+  [[nodiscard]] bool kills(rank_type r) const {
+    return r == victim || (when == phase::regroup && r == (victim + 1) % ranks);
+  }
+};
+
+std::set<std::string> names_in(char const* path) {
+  std::set<std::string> names;
+  if (DIR* const d = ::opendir(path); d != nullptr) {
+    while (dirent const* const entry = ::readdir(d)) {
+      names.insert(entry->d_name);
+    }
+    ::closedir(d);
+  }
+  return names;
+}
+std::size_t open_descriptors() {
+  return names_in("/proc/self/fd").size();
+}
+
+/// Kills this process so much later, whatever it does then.
+void die_after(std::chrono::microseconds wait) {
+  sigevent how{};
+  how.sigev_notify = SIGEV_SIGNAL;
+  how.sigev_signo = SIGKILL;
+  timer_t timer{};
+  itimerspec when{};
+  when.it_value.tv_nsec = static_cast<long>(wait.count() * 1000 + 1);
+  if (::timer_create(CLOCK_MONOTONIC, &how, &timer) != 0 || ::timer_settime(timer, 0, &when, nullptr) != 0) {
+    ::raise(SIGKILL);
+  }
+}
+
+/// The sum of a 1 of each rank.
+template <class World>
+verdict sum_ones(World& world, std::size_t count) {
+  std::vector<int> v(count, 1);
+  tutti::allreduce{world, tutti::doubling{}, tutti::sum<int>{}}(v);
+  for (int const x : v) {
+    if (x != static_cast<int>(world.size())) {
+      return "a sum of " + std::to_string(world.size()) + " ones is " + std::to_string(x);
+    }
+  }
+  return "";
+}
+
+/// Works until it cannot, because a rank is gone.
+template <class Work>
+verdict until_a_death(Work&& work) {
+  try {
+    for (;;) {
+      if (verdict why = work(); !why.empty()) {
+        return why;
+      }
+    }
+  } catch (tutti::error const& e) {
+    return e.kind() == tutti::failure::deadline || e.kind() == tutti::failure::mismatch ? e.what() : "";
+  }
+}
+
+/// What a rank does. One whose time has come does not return.
+template <class Transport>
+verdict work(tutti::process_rendezvous& meet, plan const& p) {
+  rank_type const me = meet.rank();
+  tutti::world_options<Transport> options;
+  options.deadline = 30s;
+  if (p.when == phase::join) {
+    if (me == p.victim) {
+      die_after(p.after);
+    }
+    return until_a_death([&]() -> verdict {
+      tutti::communicator<Transport> world(meet, options);
+      return sum_ones(world, 1);
+    });
+  }
+  tutti::communicator<Transport> world(meet, options);
+  tutti::lifeline line{world, 30s};
+  meet.exchange("");  // all have theirs
+  if (me == p.victim) {
+    die_after(p.after);
+  }
+  std::uint32_t turn = 0;
+  verdict why = until_a_death([&]() -> verdict {
+    std::size_t const count = std::size_t{1} << (++turn % 18);
+    if (p.when != phase::split) {
+      return sum_ones(world, count);
+    }
+    auto part = tutti::split(world, (me + turn) % 2);
+    return sum_ones(part, count);
+  });
+  if (p.kills(me)) {
+    die_after(p.after);
+  }
+  for (rank_type const last = p.ranks - (p.when == phase::regroup ? 2 : 1); why.empty();) {
+    auto smaller = line.regroup();
+    if (smaller.size() <= last) {
+      return sum_ones(smaller, 1000);
+    }
+    why = until_a_death([&] { return sum_ones(smaller, 1000); });
+  }
+  return why;
+}
+
+verdict work(tutti::process_rendezvous& meet, plan const& p) {
+  return p.tcp ? work<tutti::tcp>(meet, p) : work<tutti::shared_memory>(meet, p);
+}
+
+/// Nothing is left open by a rank that comes to its end.
+verdict kill_a_rank(plan const& p) {
+  auto const ends = tutti::run_processes(p.ranks, [&](tutti::process_rendezvous& meet) -> verdict {
+    std::size_t const before = open_descriptors();
+    verdict const why = work(meet, p);
+    std::size_t const after = open_descriptors();
+    return !why.empty() || after == before ? why
+                                           : std::to_string(after) + " descriptors, not " + std::to_string(before);
+  });
+  verdict all;
+  for (rank_type r = 0; r < p.ranks; ++r) {
+    if (ends[r] ? !ends[r].value().empty() : !p.kills(r) || ends[r].failure().signal != SIGKILL) {
+      all += "; rank " + std::to_string(r) + ": " + (ends[r] ? ends[r].value() : ends[r].failure().text);
+    }
+  }
+  return all;
+}
+
+verdict kill_the_parent(plan const& p) {
+  pid_t const parent = ::fork();
+  if (parent == 0) {
+    die_after(p.after * 4);  // it takes a while to start them
+    std::ignore = tutti::run_processes(p.ranks, [&](tutti::process_rendezvous& meet) { return work(meet, p); });
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(parent, &status, 0);
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? "" : "; the parent has come to an end";
+}
+
+verdict trial(std::uint64_t seed) {
+  plan const p(seed);
+  auto const names = names_in("/dev/shm");
+  std::size_t const descriptors = open_descriptors();
+  verdict all = p.victim == p.ranks ? kill_the_parent(p) : kill_a_rank(p);
+  while (::waitpid(-1, nullptr, 0) > 0) {  // orphans come to this process; they die with their parent
+  }
+  if (std::size_t const left = open_descriptors(); left != descriptors) {
+    all += "; " + std::to_string(left) + " descriptors, not " + std::to_string(descriptors);
+  }
+  for (std::string const& name : names_in("/dev/shm")) {
+    if (!names.contains(name) && name.find("tutti") != name.npos) {
+      all += "; /dev/shm/" + name + " is left";
+    }
+  }
+  constexpr char const* phases[] = {"joining", "splitting", "computing", "regrouping"};
+  return all.empty() ? all
+                     : std::to_string(p.ranks) + " ranks" + (p.tcp ? " over tcp" : "") + ", victim " +
+                           std::to_string(p.victim) + ", " + phases[static_cast<int>(p.when)] + all;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  return tutti::faults::run_trials(argc, argv, "kills ranks and their parents at random moments", 100, trial);
+}
