@@ -76,7 +76,7 @@ class on_asio {
       : on_asio(world, boost::asio::any_io_executor(io.get_executor())) {}
 
   on_asio(Communicator& world, boost::asio::any_io_executor executor)
-      : world_(&world), readable_(executor), timer_(executor) {
+      : world_(world.alias()), readable_(executor), timer_(executor) {
     expects(world.companion() == nullptr, "on_asio: this communicator has one already");
     world.companion(this);
   }
@@ -87,7 +87,7 @@ class on_asio {
     for (auto& w : waiting_) {
       w->operation.cancel();  // before anybody's buffers go
     }
-    world_->companion(nullptr);
+    world_.companion(nullptr);
     readable_.release();  // the descriptor is the transport's
   }
 
@@ -128,16 +128,16 @@ class on_asio {
 
   /// Moves everything on, completes what has ended, and sleeps if there is more to wait for.
   void pump() {
-    world_->poll();
+    world_.poll();
     complete();
     if (waiting_.empty()) {
       rest();
       return;
     }
-    int const handle = world_->transport().arm();
-    world_->poll();
+    int const handle = world_.transport().arm();
+    world_.poll();
     if (std::any_of(waiting_.begin(), waiting_.end(), [](auto& w) { return w->operation.ended(); })) {
-      world_->transport().disarm();
+      world_.transport().disarm();
       pump_soon();
       return;
     }
@@ -150,7 +150,7 @@ class on_asio {
                            [this, alive = alive_](boost::system::error_code) {
                              if (*alive) {
                                armed_ = false;
-                               world_->transport().disarm();
+                               world_.transport().disarm();
                                pump();
                              }
                            });
@@ -161,7 +161,7 @@ class on_asio {
         if (*alive) {
           timed_ = false;
           if (!why) {
-            world_->transport().look();
+            world_.transport().look();
             for (auto& w : waiting_) {
               w->operation.check_deadline();
             }
@@ -197,7 +197,7 @@ class on_asio {
     }
   }
 
-  Communicator* world_;
+  Communicator world_;
   boost::asio::posix::stream_descriptor readable_;
   boost::asio::steady_timer timer_;
   std::vector<std::unique_ptr<detail::awaited>> waiting_;

@@ -3,6 +3,7 @@
 
 #include <tutti/bootstrap/concept.hpp>
 #include <tutti/bootstrap/member.hpp>
+#include <tutti/core/counted.hpp>
 #include <tutti/core/error.hpp>
 #include <tutti/core/expects.hpp>
 #include <tutti/core/extent.hpp>
@@ -15,6 +16,7 @@
 #include <tutti/trace/no_trace.hpp>
 #include <tutti/transport/concept.hpp>
 
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,7 +34,11 @@ struct world_options {
 
 /// A group of ranks that talk to each other: rank, size, transport, trace. The operators work on one.
 ///
-/// It stays where it was made: operators and requests refer to it, and must not outlive it.
+/// It may be moved, and operators and requests go on: what they work on stays where it was made, and lives as long as
+/// the communicator or any of them. One that has been moved from is of no use, and says so.
+///
+///     world = line.regroup();
+///
 /// Thread safety: one thread at a time. Different communicators are independent of each other.
 template <transport Transport, rank_type N = dynamic, tracer Trace = no_trace>
 class communicator {
@@ -45,86 +51,75 @@ class communicator {
   /// @throws error (failure::join) naming the ranks that are missing when its deadline passes.
   template <rendezvous Meet>
   explicit communicator(Meet& meet, options const& o = {}, Trace trace = {})
-      : extent_(meet.size()),
-        rank_(meet.rank()),
-        settings_(o),
-        members_(introduce(meet, o.role)),
-        crowded_(neighbours() > std::thread::hardware_concurrency()),
-        transport_(open_transport<Transport>(meet, o.transport)),
-        hosts_(find_hosts()),
-        trace_(std::move(trace)),
-        sends_(meet.size()),
-        receives_(meet.size()) {
-    if constexpr (N != dynamic) {
-      expects(meet.size() == N, "this communicator's size is fixed in its type, and the world has another one");
-    }
-    transport_.begin({transfer_lane, 0}, make_call(operation_kind::transfer, "", "", ""));
-  }
+      : state_(new state(meet, o, std::move(trace))) {}
 
-  communicator(communicator const&) = delete;
-  communicator& operator=(communicator const&) = delete;
+  communicator(communicator&&) noexcept = default;
+  communicator& operator=(communicator&&) noexcept = default;
 
-  [[nodiscard]] rank_type rank() const noexcept { return rank_; }
-  [[nodiscard]] rank_type size() const noexcept { return extent_; }
-  [[nodiscard]] tutti::extent<N> extent() const noexcept { return extent_; }
+  /// Another name of this very communicator, for what outlasts a move of it. (`dup` makes another communicator.)
+  [[nodiscard]] communicator alias() const { return communicator(here()); }
+
+  [[nodiscard]] rank_type rank() const { return here().rank; }
+  [[nodiscard]] rank_type size() const { return here().extent; }
+  [[nodiscard]] tutti::extent<N> extent() const { return here().extent; }
 
   /// Host, process and role of every rank.
-  [[nodiscard]] std::vector<member> const& members() const noexcept { return members_; }
-  [[nodiscard]] std::string const& role() const noexcept { return settings_.role; }
+  [[nodiscard]] std::vector<member> const& members() const { return here().members; }
+  [[nodiscard]] std::string const& role() const { return here().settings.role; }
 
   /// Which ranks share a host: as the transport sees it, or by the names of the hosts.
   ///
   ///     tutti::hierarchical{tutti::binary_tree{}, tutti::ring{}, world.hosts()}
-  [[nodiscard]] host_map const& hosts() const noexcept {
-    if constexpr (requires { transport_.hosts(); }) {
-      return transport_.hosts();
+  [[nodiscard]] host_map const& hosts() const {
+    if constexpr (requires(Transport const& t) { t.hosts(); }) {
+      return here().transport.hosts();
     } else {
-      return hosts_;
+      return here().hosts;
     }
   }
   /// How many ranks are on this rank's host, and which of them this rank is.
-  [[nodiscard]] rank_type local_size() const noexcept {
-    return static_cast<rank_type>(hosts().members(hosts().host(rank_)).size());
+  [[nodiscard]] rank_type local_size() const {
+    return static_cast<rank_type>(hosts().members(hosts().host(rank())).size());
   }
-  [[nodiscard]] rank_type local_rank() const noexcept { return hosts().local(rank_); }
+  [[nodiscard]] rank_type local_rank() const { return hosts().local(rank()); }
 
   /// What it was made with; `split` makes others alike.
-  [[nodiscard]] options const& settings() const noexcept { return settings_; }
+  [[nodiscard]] options const& settings() const { return here().settings; }
 
   /// Whether this host has more ranks than cores: then waiting must not keep a core busy.
-  [[nodiscard]] bool crowded() const noexcept { return crowded_; }
+  [[nodiscard]] bool crowded() const { return here().crowded; }
 
   /// What its waits have found out about this rank's core.
-  [[nodiscard]] tutti::patience& patience() noexcept { return patience_; }
+  [[nodiscard]] tutti::patience& patience() const { return here().patience; }
 
   /// How long an operation may take before it fails; an operator may set its own.
-  [[nodiscard]] duration deadline() const noexcept { return settings_.deadline; }
-  void deadline(duration d) noexcept { settings_.deadline = d; }
+  [[nodiscard]] duration deadline() const { return here().settings.deadline; }
+  void deadline(duration d) { here().settings.deadline = d; }
 
-  [[nodiscard]] Transport& transport() noexcept { return transport_; }
-  [[nodiscard]] Trace& trace() noexcept { return trace_; }
+  [[nodiscard]] Transport& transport() const { return here().transport; }
+  [[nodiscard]] Trace& trace() const { return here().trace; }
 
   /// The last operations of this rank, oldest first: what to look at when something failed.
-  [[nodiscard]] recorder const& recent() const noexcept { return recorder_; }
-  [[nodiscard]] recorder& recent() noexcept { return recorder_; }
+  [[nodiscard]] recorder& recent() const { return here().recent; }
 
   /// Moves on everything that has been started. Never waits.
-  void poll() {
-    transport_.poll();
-    pending_.advance();
-    if constexpr (Trace::enabled && requires { transport_.incidents(); }) {
-      trace_incidents();
+  void poll() const {
+    state& s = here();
+    s.transport.poll();
+    s.pending.advance();
+    if constexpr (Trace::enabled && requires { s.transport.incidents(); }) {
+      s.trace_incidents();
     }
   }
 
-  [[nodiscard]] pending_list& operations() noexcept { return pending_; }
-  [[nodiscard]] stream_numbers& streams() noexcept { return streams_; }
-  [[nodiscard]] transfer_numbers& sends() noexcept { return sends_; }
-  [[nodiscard]] transfer_numbers& receives() noexcept { return receives_; }
+  [[nodiscard]] pending_list& operations() const { return here().pending; }
+  [[nodiscard]] stream_numbers& streams() const { return here().streams; }
+  [[nodiscard]] transfer_numbers& sends() const { return here().sends; }
+  [[nodiscard]] transfer_numbers& receives() const { return here().receives; }
 
   /// What drives this communicator from an event loop, if anything does: see <tutti/asio.hpp>.
-  [[nodiscard]] void* companion() const noexcept { return companion_; }
-  void companion(void* loop) noexcept { companion_ = loop; }
+  [[nodiscard]] void* companion() const { return here().companion; }
+  void companion(void* loop) { here().companion = loop; }
 
   /// The error that a fault of this epoch is to an operation.
   [[nodiscard]] error explain(fault const& why, call const& what, std::uint64_t sequence, std::uint32_t step) const {
@@ -135,8 +130,8 @@ class communicator {
       }
     };
     if (why.kind == failure::mismatch) {
-      blame(why.culprit == rank_ ? why.reporter : why.culprit);
-      blame(why.reporter == rank_ ? why.culprit : why.reporter);  // either may be the one that is wrong
+      blame(why.culprit == rank() ? why.reporter : why.culprit);
+      blame(why.reporter == rank() ? why.culprit : why.reporter);  // either may be the one that is wrong
     } else {
       blame(why.culprit);
     }
@@ -146,8 +141,8 @@ class communicator {
         text = who(why.culprit) + " is gone";
         break;
       case failure::deadline:
-        text = why.culprit == rank_ ? "this rank did not answer in time"
-                                    : "no answer from " + who(why.culprit) + " in time";
+        text = why.culprit == rank() ? "this rank did not answer in time"
+                                     : "no answer from " + who(why.culprit) + " in time";
         break;
       case failure::mismatch:
         text = "the calls of " + who(why.reporter) + " and " + who(why.culprit) + " differ";
@@ -158,7 +153,7 @@ class communicator {
       default:
         text = std::string(name(why.kind)) + " error at " + who(why.culprit);
     }
-    if (why.reporter != rank_ && why.reporter != no_rank && why.reporter != why.culprit) {
+    if (why.reporter != rank() && why.reporter != no_rank && why.reporter != why.culprit) {
       text += "; noticed by " + who(why.reporter);
     }
     return report(why.kind, text, what, sequence, step, std::move(at_fault));
@@ -168,45 +163,98 @@ class communicator {
   [[nodiscard]] error report(failure kind, std::string const& text, call const& what, std::uint64_t sequence,
                              std::uint32_t step, std::vector<rank_type> at_fault) const {
     error e(kind, describe(what) + " #" + std::to_string(sequence) + ", step " + std::to_string(step) + ", on " +
-                      who(rank_) + " of " + std::to_string(size()) + " (" + std::string(Transport::name) +
+                      who(rank()) + " of " + std::to_string(size()) + " (" + std::string(Transport::name) +
                       "): " + text);
-    e.in(describe(what), sequence, step).between(rank_, std::move(at_fault));
+    e.in(describe(what), sequence, step).between(rank(), std::move(at_fault));
     return e;
   }
 
  private:
-  /// How many ranks are on this host.
-  [[nodiscard]] rank_type neighbours() const {
-    rank_type count = 0;
-    for (member const& m : members_) {
-      count += m.host == members_[rank_].host ? 1U : 0U;
-    }
-    return count;
-  }
-
-  [[nodiscard]] host_map find_hosts() const {
-    if constexpr (requires { transport_.hosts(); }) {
-      return {};
-    } else {
-      std::vector<std::string_view> names;
-      for (member const& m : members_) {
-        names.push_back(m.host);
+  /// All that it is: one for all its names, and never moved.
+  struct state {
+    template <class Meet>
+    state(Meet& meet, options const& o, Trace&& to)
+        : extent(meet.size()),
+          rank(meet.rank()),
+          settings(o),
+          members(introduce(meet, o.role)),
+          crowded(neighbours() > std::thread::hardware_concurrency()),
+          transport(open_transport<Transport>(meet, o.transport)),
+          hosts(find_hosts()),
+          trace(std::move(to)),
+          sends(meet.size()),
+          receives(meet.size()) {
+      if constexpr (N != dynamic) {
+        expects(meet.size() == N, "this communicator's size is fixed in its type, and the world has another one");
       }
-      return host_map(names);
+      transport.begin({transfer_lane, 0}, make_call(operation_kind::transfer, "", "", ""));
     }
+
+    void hold() noexcept { holders.fetch_add(1, std::memory_order_relaxed); }
+    void let_go() noexcept {
+      if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        delete this;
+      }
+    }
+
+    /// How many ranks are on this host.
+    [[nodiscard]] rank_type neighbours() const {
+      rank_type count = 0;
+      for (member const& m : members) {
+        count += m.host == members[rank].host ? 1U : 0U;
+      }
+      return count;
+    }
+
+    [[nodiscard]] host_map find_hosts() const {
+      if constexpr (requires { transport.hosts(); }) {
+        return {};
+      } else {
+        std::vector<std::string_view> names;
+        for (member const& m : members) {
+          names.push_back(m.host);
+        }
+        return host_map(names);
+      }
+    }
+
+    /// What the transport has refused since the last time, e.g. connections of strangers.
+    void trace_incidents() {
+      auto const& all = transport.incidents();
+      for (; incidents_traced < all.size(); ++incidents_traced) {
+        trace.record({.kind = event_kind::note, .time = transport.now(), .text = all[incidents_traced]});
+      }
+    }
+
+    [[no_unique_address]] tutti::extent<N> extent;
+    rank_type rank;
+    options settings;
+    std::vector<member> members;
+    bool crowded;
+    tutti::patience patience;
+    Transport transport;
+    host_map hosts;  ///< empty if the transport knows them
+    [[no_unique_address]] Trace trace;
+    stream_numbers streams;
+    transfer_numbers sends;
+    transfer_numbers receives;
+    pending_list pending;
+    recorder recent;
+    void* companion = nullptr;
+    std::size_t incidents_traced = 0;
+    std::atomic<std::uint32_t> holders{1};
+  };
+
+  explicit communicator(state& of) noexcept : state_(&of) { of.hold(); }
+
+  [[nodiscard]] state& here() const {
+    expects(state_.get() != nullptr, "this communicator has been moved from: use the one that it was moved to");
+    return *state_;
   }
 
   /// "rank 2 (worker:1 on node7, pid 4242)".
   [[nodiscard]] std::string who(rank_type r) const {
-    return r >= members_.size() ? "an unknown rank" : tutti::describe(r, members_[r]);
-  }
-
-  /// What the transport has refused since the last time, e.g. connections of strangers.
-  void trace_incidents() {
-    auto const& all = transport_.incidents();
-    for (; incidents_traced_ < all.size(); ++incidents_traced_) {
-      trace_.record({.kind = event_kind::note, .time = transport_.now(), .text = all[incidents_traced_]});
-    }
+    return r >= members().size() ? "an unknown rank" : tutti::describe(r, members()[r]);
   }
 
   template <class Meet>
@@ -222,22 +270,7 @@ class communicator {
     return all;
   }
 
-  [[no_unique_address]] tutti::extent<N> extent_;
-  rank_type rank_;
-  options settings_;
-  std::vector<member> members_;
-  bool crowded_;
-  tutti::patience patience_;
-  Transport transport_;
-  host_map hosts_;  ///< empty if the transport knows them
-  [[no_unique_address]] Trace trace_;
-  stream_numbers streams_;
-  transfer_numbers sends_;
-  transfer_numbers receives_;
-  pending_list pending_;
-  recorder recorder_;
-  void* companion_ = nullptr;
-  std::size_t incidents_traced_ = 0;
+  counted<state> state_;
 };
 
 }  // namespace tutti

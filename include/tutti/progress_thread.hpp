@@ -25,7 +25,7 @@ namespace tutti {
 template <class Communicator>
 class progress_thread {
  public:
-  explicit progress_thread(Communicator& world) : world_(&world), thread_([this] { run(); }) {}
+  explicit progress_thread(Communicator& world) : world_(world.alias()), thread_([this] { run(); }) {}
   progress_thread(progress_thread const&) = delete;
   progress_thread& operator=(progress_thread const&) = delete;
   ~progress_thread() {
@@ -54,10 +54,10 @@ class progress_thread {
       int handle = -1;
       {
         std::lock_guard const lock(mutex_);
-        world_->poll();
+        world_.poll();
         if (++idle >= busy_rounds) {
-          handle = world_->transport().arm();
-          world_->poll();
+          handle = world_.transport().arm();
+          world_.poll();
         }
       }
       if (handle < 0) {
@@ -70,15 +70,15 @@ class progress_thread {
         idle = 0;
       }
       std::lock_guard const lock(mutex_);
-      world_->transport().disarm();
-      if (time_point const now = world_->transport().now(); now - looked >= between_looks) {
+      world_.transport().disarm();
+      if (time_point const now = world_.transport().now(); now - looked >= between_looks) {
         looked = now;
-        world_->transport().look();
+        world_.transport().look();
       }
     }
   }
 
-  Communicator* world_;
+  Communicator world_;
   std::mutex mutex_;
   std::atomic<int> claims_{0};
   std::atomic<bool> stopping_{false};

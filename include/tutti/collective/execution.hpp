@@ -22,7 +22,7 @@ class execution : public pending {
                 .wait = [](pending& p, duration limit) { return self(p).wait_ended(limit); },
                 .result = [](pending& p) { self(p).throw_failure(); },
                 .cancel = [](pending& p) { self(p).give_up(); }},
-        world_(&world),
+        world_(world.alias()),
         run_(world, topology, payload) {}
 
   /// What the next operation tells that it is doing, to be written before it starts; it stays from one to the next.
@@ -41,7 +41,7 @@ class execution : public pending {
     ended = false;
     watched_ = false;
     error_ = nullptr;
-    run_.context().sequence = world_->recent().start(what());
+    run_.context().sequence = world_.recent().start(what());
     run_.take_place();
     run_.note_start();
   }
@@ -54,7 +54,7 @@ class execution : public pending {
     try {
       if (!run_.advance()) {
         how = tutti::wait(
-            *world_, [this] { return run_.advance(); }, [this] { run_.inquire(); }, limit);
+            world_, [this] { return run_.advance(); }, [this] { run_.inquire(); }, limit);
       }
     } catch (...) {
       abandon_by_exception();
@@ -67,25 +67,25 @@ class execution : public pending {
     complete();
   }
 
-  [[nodiscard]] Communicator& world() noexcept { return *world_; }
+  [[nodiscard]] Communicator& world() noexcept { return world_; }
   void set_limit(duration limit) noexcept { limit_ = limit; }
 
  private:
   static execution& self(pending& p) noexcept { return static_cast<execution&>(p); }
 
-  [[nodiscard]] auto& transport() const noexcept { return world_->transport(); }
-  [[nodiscard]] rank_type rank() const noexcept { return world_->rank(); }
+  [[nodiscard]] auto& transport() const noexcept { return world_.transport(); }
+  [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
   [[nodiscard]] std::uint64_t sequence() const noexcept { return run_.context().sequence; }
 
   void complete() {
-    world_->recent().finish(sequence(), recorder::state::completed);
+    world_.recent().finish(sequence(), recorder::state::completed);
     run_.context().note(event_kind::complete);
   }
 
   // --- failure
 
   [[nodiscard]] error explained() const {
-    return world_->explain(transport().fault(), run_.what(), sequence(), run_.step_number());
+    return world_.explain(transport().fault(), run_.what(), sequence(), run_.step_number());
   }
 
   /// The deadline has passed: whom did the segments wait for?
@@ -103,7 +103,7 @@ class execution : public pending {
     error_ = std::move(why);
     transport().poison(told);
     transport().quiesce();
-    world_->recent().finish(sequence(), recorder::state::failed);
+    world_.recent().finish(sequence(), recorder::state::failed);
     run_.context().note(event_kind::fail, run_.step_number(), text);
     ended = true;
   }
@@ -122,7 +122,7 @@ class execution : public pending {
 
   /// A transport does not know the operation that it found something wrong about.
   [[nodiscard]] error placed(error const& e) const {
-    return world_->report(e.kind(), e.what(), run_.what(), sequence(), run_.step_number(), e.at_fault());
+    return world_.report(e.kind(), e.what(), run_.what(), sequence(), run_.step_number(), e.at_fault());
   }
 
   void throw_failure() const {
@@ -153,7 +153,7 @@ class execution : public pending {
   /// For callers that test again and again: everything moves on, and every few milliseconds somebody
   /// looks whether that is still worth while.
   void poll() {
-    world_->poll();
+    world_.poll();
     if (ended) {
       return;
     }
@@ -175,7 +175,7 @@ class execution : public pending {
       abandon(late());
     }
     if (ended) {
-      world_->operations().erase(*this);
+      world_.operations().erase(*this);
     }
   }
 
@@ -209,14 +209,14 @@ class execution : public pending {
     const duration left = limit_ < duration::zero() ? limit_ : remaining(now);
     bool const deadline_first = limit < duration::zero() || (left >= duration::zero() && left <= limit);
     const waited how = tutti::wait(
-        *world_, [this] { return advance_quietly(); }, [this] { inquire_quietly(); }, deadline_first ? left : limit);
+        world_, [this] { return advance_quietly(); }, [this] { inquire_quietly(); }, deadline_first ? left : limit);
     if (how == waited::limit && !deadline_first) {
       return false;
     }
     if (how != waited::done && !ended) {
       abandon(how == waited::limit ? late() : explained());
     }
-    world_->operations().erase(*this);
+    world_.operations().erase(*this);
     return true;
   }
 
@@ -224,12 +224,12 @@ class execution : public pending {
     if (!ended && !advance_quietly()) {
       const fault why{failure::cancelled, rank(), rank()};
       transport().poison(why);
-      abandon(world_->explain(why, run_.what(), sequence(), run_.step_number()));
+      abandon(world_.explain(why, run_.what(), sequence(), run_.step_number()));
     }
-    world_->operations().erase(*this);
+    world_.operations().erase(*this);
   }
 
-  Communicator* world_;
+  Communicator world_;
   segments<Communicator, Topology, Op, Payload> run_;
   bool watched_ = false;
   time_point watched_since_{};

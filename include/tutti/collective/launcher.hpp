@@ -45,7 +45,7 @@ class launcher {
 
  public:
   launcher(Communicator& world, Topology topology, Payload const& payload)
-      : world_(&world),
+      : world_(world.alias()),
         topology_(topology),
         blocking_(new execution_type(world, topology, payload)),
         pool_(new pool),
@@ -58,7 +58,7 @@ class launcher {
     }
   }
 
-  [[nodiscard]] Communicator& world() const noexcept { return *world_; }
+  [[nodiscard]] Communicator& world() const noexcept { return world_; }
   [[nodiscard]] Topology const& topology() const noexcept { return topology_; }
 
   /// How long each operation may take; the communicator's deadline unless set.
@@ -89,7 +89,7 @@ class launcher {
   [[nodiscard]] request launch(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
     auto const by = pick(op, payload, count);
     if (pool_->idle.empty()) {
-      pool_->idle.push_back(owned<started>(new started(*world_, topology_, payload, *pool_)));
+      pool_->idle.push_back(owned<started>(new started(world_, topology_, payload, *pool_)));
     }
     started& s = *pool_->idle.back().release();
     pool_->idle.pop_back();
@@ -103,8 +103,8 @@ class launcher {
       throw;
     }
     request pending(s);
-    world_->operations().push_back(s);
-    world_->operations().advance();  // the first messages leave at once
+    world_.operations().push_back(s);
+    world_.operations().advance();  // the first messages leave at once
     return pending;
   }
 
@@ -164,7 +164,7 @@ class launcher {
     }
   }
 
-  Communicator* world_;
+  mutable Communicator world_;  ///< a name of its own, as good as the user's in an operator that is const
   struct nothing {};
 
   [[no_unique_address]] Topology topology_;

@@ -70,7 +70,7 @@ class segments {
 
  public:
   segments(Communicator& world, Topology topology, Payload const& payload)
-      : world_(&world),
+      : world_(world.alias()),
         context_{world.transport(), world.trace(), topology, Op{}, world.extent(), world.rank(), payload, {}, 0} {}
 
   [[nodiscard]] context_type& context() noexcept { return context_; }
@@ -106,7 +106,7 @@ class segments {
     if constexpr (is_transfer) {
       base_ = numbers().reserve(other());
     } else {
-      base_ = world_->streams().reserve(segments_);
+      base_ = world_.streams().reserve(segments_);
     }
   }
 
@@ -221,7 +221,7 @@ class segments {
     if constexpr (is_transfer) {
       return numbers().may_begin(other(), base_);
     } else {
-      return world_->streams().may_begin(base_ + begun_);
+      return world_.streams().may_begin(base_ + begun_);
     }
   }
   void begin() {
@@ -243,7 +243,7 @@ class segments {
       numbers().end(other());
     } else {
       context_.transport.end(machines_[slot].on());
-      world_->streams().end(slot);
+      world_.streams().end(slot);
     }
   }
 
@@ -255,10 +255,10 @@ class segments {
   [[nodiscard]] transfer_numbers& numbers() noexcept
     requires is_transfer
   {
-    return context_.rank == context_.op.from ? world_->sends() : world_->receives();
+    return context_.rank == context_.op.from ? world_.sends() : world_.receives();
   }
 
-  Communicator* world_;
+  Communicator world_;
   context_type context_;
   std::size_t count_ = 0;
   std::uint32_t blocks_ = 1;

@@ -29,8 +29,11 @@ class when_any {
  public:
   explicit when_any(Communicator& world) : when_any(std::vector<Communicator*>{&world}) {}
 
-  /// @pre at least one; they outlive this
-  explicit when_any(std::vector<Communicator*> worlds) : worlds_(std::move(worlds)), handles_(worlds_.size()) {
+  /// @pre at least one
+  explicit when_any(std::vector<Communicator*> const& worlds) : handles_(worlds.size()) {
+    for (Communicator* const one : worlds) {
+      worlds_.push_back(one->alias());
+    }
     expects(!worlds_.empty(), "when_any: name at least one communicator");
   }
 
@@ -78,15 +81,15 @@ class when_any {
   }
 
   void advance() {
-    for (Communicator* const one : worlds_) {
-      one->poll();
+    for (Communicator& one : worlds_) {
+      one.poll();
     }
   }
 
   /// Peers that are gone and deadlines that have passed end requests.
   void look(std::span<request> requests) {
-    for (Communicator* const one : worlds_) {
-      one->transport().look();
+    for (Communicator& one : worlds_) {
+      one.transport().look();
     }
     for (request& one : requests) {
       one.check_deadline();
@@ -95,7 +98,7 @@ class when_any {
 
   template <class Ended>
   void wait(std::span<request> requests, Ended const& ended, duration limit) {
-    Communicator& world = *worlds_.front();
+    Communicator& world = worlds_.front();
     time_point const begin = world.transport().now();
     if (world.patience().yields(steady_now)) {
       for (int i = 0; i < 64; ++i) {
@@ -115,14 +118,14 @@ class when_any {
     }
     for (time_point next_look = begin + between_looks; !ended();) {
       for (std::size_t i = 0; i != worlds_.size(); ++i) {
-        handles_[i] = {.fd = worlds_[i]->transport().arm(), .events = POLLIN, .revents = 0};
+        handles_[i] = {.fd = worlds_[i].transport().arm(), .events = POLLIN, .revents = 0};
       }
       advance();
       if (!ended()) {
         ::poll(handles_.data(), handles_.size(), static_cast<int>(nap(limit).count() / 1'000'000));
       }
-      for (Communicator* const one : worlds_) {
-        one->transport().disarm();
+      for (Communicator& one : worlds_) {
+        one.transport().disarm();
       }
       advance();
       if (time_point const now = world.transport().now(); now >= next_look) {
@@ -140,12 +143,12 @@ class when_any {
   void wait(std::span<request> requests, Ended const& ended, duration limit)
     requires rests<typename Communicator::transport_type>
   {
-    auto& transport = worlds_.front()->transport();
+    auto& transport = worlds_.front().transport();
     time_point const begin = transport.now();
     time_point next_look = begin + between_looks;
     for (;;) {
-      for (Communicator* const one : worlds_) {
-        one->operations().advance();
+      for (Communicator& one : worlds_) {
+        one.operations().advance();
       }
       if (ended() || passed(begin, limit, transport.now())) {
         return;
@@ -159,7 +162,7 @@ class when_any {
     }
   }
 
-  std::vector<Communicator*> worlds_;
+  std::vector<Communicator> worlds_;
   std::vector<::pollfd> handles_;
 };
 

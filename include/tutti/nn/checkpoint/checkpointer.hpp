@@ -52,7 +52,7 @@ class checkpointer {
   template <strategy Strategy>
   checkpointer(Communicator& world, replica& model, Strategy& ranks, history& seen, fingerprint training,
                checkpoint_options asked, checkpoint_start how = checkpoint_start::beginning)
-      : world_(world),
+      : world_(world.alias()),
         model_(model),
         strategy_(ranks),
         seen_(seen),
@@ -249,7 +249,7 @@ class checkpointer {
     }
   }
 
-  Communicator& world_;
+  Communicator world_;
   replica& model_;
   any_strategy strategy_;
   history& seen_;

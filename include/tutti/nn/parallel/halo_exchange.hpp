@@ -22,8 +22,7 @@ class halo_exchange {
   enum side : std::size_t { before, behind };
 
   /// @param count numbers of a message, the same on all ranks
-  /// @pre the world outlives this
-  halo_exchange(Communicator& world, std::size_t count) : world_(world), send_(world), recv_(world) {
+  halo_exchange(Communicator& world, std::size_t count) : world_(world.alias()), send_(world), recv_(world) {
     for (side const s : {before, behind}) {
       out_[s].resize(count);
       in_[s].resize(count);
@@ -61,7 +60,7 @@ class halo_exchange {
     return s == before ? world_.rank() - 1 : world_.rank() + 1;
   }
 
-  Communicator& world_;
+  Communicator world_;
   send<Communicator> send_;
   recv<Communicator> recv_;
   std::array<std::vector<T>, 2> out_;

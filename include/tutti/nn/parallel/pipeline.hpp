@@ -37,7 +37,7 @@ class pipeline {
   /// @param layers of the whole model; every rank makes only its own
   /// @pre at least one layer for each rank; the micro-batches divide the batch
   pipeline(Communicator& world, std::vector<any_layer<T>> const& layers, std::size_t batch, std::size_t micro_batches)
-      : world_(world),
+      : world_(world.alias()),
         send_(world),
         recv_(world),
         batch_(batch),
@@ -196,7 +196,7 @@ class pipeline {
     }
   }
 
-  Communicator& world_;
+  Communicator world_;
   send<Communicator> send_;
   recv<Communicator> recv_;
   std::size_t batch_;

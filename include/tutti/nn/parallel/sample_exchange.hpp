@@ -24,9 +24,8 @@ class sample_exchange {
  public:
   using value_type = T;
 
-  /// @pre the world outlives this
   sample_exchange(Communicator& world, Topology topology)
-      : world_(world), gather_(world, topology), add_up_(world, topology, tutti::sum<T>{}) {}
+      : world_(world.alias()), gather_(world, topology), add_up_(world, topology, tutti::sum<T>{}) {}
 
   [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
@@ -47,7 +46,7 @@ class sample_exchange {
   }
 
  private:
-  Communicator& world_;
+  Communicator world_;
   allgather<Communicator, Topology> gather_;
   reduce_scatter<Communicator, Topology, tutti::sum<T>> add_up_;
 };

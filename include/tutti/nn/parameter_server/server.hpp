@@ -56,7 +56,7 @@ class server {
   server(Communicator& world, std::vector<owned<link_type>> links, std::size_t number, layout const& where,
          consistency how, settings const& asked, batch_plan const& plan, regulariser extra,
          std::span<float const> weights, std::span<float const> memory = {}, clock_value begin = 0)
-      : world_(world),
+      : world_(world.alias()),
         how_(how),
         shard_(where.shard(number)),
         rates_(asked, plan),
@@ -374,7 +374,7 @@ class server {
     leave(w);
   }
 
-  Communicator& world_;
+  Communicator world_;
   consistency how_;
   key_range shard_;
   rates rates_;

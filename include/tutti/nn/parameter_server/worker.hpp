@@ -34,7 +34,7 @@ class worker {
   /// @param links to the servers, in their order
   /// @param begin how many steps have been made
   worker(Communicator& world, std::vector<owned<link_type>> links, layout where, consistency how, clock_value begin = 0)
-      : world_(world),
+      : world_(world.alias()),
         links_(std::move(links)),
         layout_(std::move(where)),
         how_(how),
@@ -218,7 +218,7 @@ class worker {
     waited_ += world_.transport().now() - before;
   }
 
-  Communicator& world_;
+  Communicator world_;
   std::vector<owned<link_type>> links_;  // before the requests, which end first
   layout layout_;
   consistency how_;

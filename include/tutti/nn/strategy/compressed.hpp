@@ -34,9 +34,8 @@ template <class Communicator, lossy_sum Sum>
 class compressed : public steps_by_sums<compressed<Communicator, Sum>> {
  public:
   /// @param attached how many numbers at a message's end are no gradients
-  /// @pre the communicator outlives the strategy
   compressed(Communicator& world, Sum sum, std::size_t attached)
-      : world_(world),
+      : world_(world.alias()),
         share_(world, binary_tree{}),
         exact_(world, direct{}, tutti::sum<float>{}),
         sum_(std::move(sum)),
@@ -66,7 +65,7 @@ class compressed : public steps_by_sums<compressed<Communicator, Sum>> {
   [[nodiscard]] bool load(unpacker& from, std::size_t weights) { return sum_.load(from, weights); }
 
  private:
-  Communicator& world_;
+  Communicator world_;
   broadcast<Communicator, binary_tree> share_;
   allreduce<Communicator, direct, tutti::sum<float>> exact_;
   Sum sum_;

@@ -41,7 +41,7 @@ class federated {
     std::uint64_t seed = 0;      ///< says who
   };
 
-  /// @pre the communicator outlives the strategy; 0 <= participation <= 1
+  /// @pre 0 <= participation <= 1
   federated(Communicator& world, Topology topology, rounds asked)
       : local_(world, topology, asked.steps), seed_(asked.seed), order_(world.size()) {
     expects(asked.participation >= 0 && asked.participation <= 1,

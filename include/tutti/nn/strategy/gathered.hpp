@@ -30,7 +30,7 @@ class gathered {
  public:
   /// @param debt whether with a momentum, and with which
   gathered(Communicator& world, Selection selection, feedback debt)
-      : world_(world),
+      : world_(world.alias()),
         selection_(std::move(selection)),
         debt_(std::move(debt)),
         gather_(world, direct{}),
@@ -65,7 +65,7 @@ class gathered {
   [[nodiscard]] std::span<float const> owed() const noexcept { return debt_.owed(); }
 
  private:
-  Communicator& world_;
+  Communicator world_;
   Selection selection_;
   feedback debt_;
   allgather<Communicator, direct> gather_;

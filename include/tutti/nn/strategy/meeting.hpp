@@ -20,9 +20,8 @@ class meeting {
   using sharing = std::conditional_t<offers<Topology, op::broadcast>, Topology, binary_tree>;
 
  public:
-  /// @pre the communicator outlives this
   meeting(Communicator& world, Topology const& topology)
-      : world_(world), share_(world, sharing_for(topology)), sum_(world, topology, tutti::sum<float>{}) {}
+      : world_(world.alias()), share_(world, sharing_for(topology)), sum_(world, topology, tutti::sum<float>{}) {}
 
   [[nodiscard]] Communicator& world() const noexcept { return world_; }
   [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
@@ -44,7 +43,7 @@ class meeting {
     }
   }
 
-  Communicator& world_;
+  mutable Communicator world_;
   broadcast<Communicator, sharing> share_;
   allreduce<Communicator, Topology, tutti::sum<float>> sum_;
 };

@@ -25,7 +25,7 @@ namespace tutti::nn {
 template <class Communicator>
 class quantised {
  public:
-  explicit quantised(Communicator& world) : world_(world), swap_(world, direct{}), gather_(world, direct{}) {}
+  explicit quantised(Communicator& world) : world_(world.alias()), swap_(world, direct{}), gather_(world, direct{}) {}
 
   /// @throws error as collectives do, and failure::protocol if what arrives is no message
   void sum(std::span<float> gradients) {
@@ -80,7 +80,7 @@ class quantised {
     return std::span(messages).subspan(words * r, words);
   }
 
-  Communicator& world_;
+  Communicator world_;
   alltoall<Communicator, direct> swap_;
   allgather<Communicator, direct> gather_;
   std::vector<float> owed_;

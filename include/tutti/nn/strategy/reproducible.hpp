@@ -28,9 +28,9 @@ class reproducible : public steps_by_sums<reproducible<Communicator, Topology>> 
  public:
   /// @param sums of the replica, one for each number of its message
   /// @param bucket most bytes of the numbers whose accumulators are one bucket, the same on all ranks; 0: all are one
-  /// @pre the communicator and the accumulators outlive the strategy
+  /// @pre the accumulators outlive the strategy
   reproducible(Communicator& world, Topology topology, std::span<binned const> sums, std::size_t bucket = 0)
-      : world_(world),
+      : world_(world.alias()),
         plain_(world, topology),
         add_(world, topology, reproducible_sum<binned, float>{}),
         sums_(sums),
@@ -80,7 +80,7 @@ class reproducible : public steps_by_sums<reproducible<Communicator, Topology>> 
   }
 
  private:
-  Communicator& world_;
+  Communicator world_;
   synchronous<Communicator, Topology> plain_;
   allreduce<Communicator, Topology, reproducible_sum<binned, float>> add_;
   std::span<binned const> sums_;

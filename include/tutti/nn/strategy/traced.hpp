@@ -16,7 +16,7 @@ template <class Communicator, strategy Strategy>
 class traced {
  public:
   /// @pre both outlive this
-  traced(Communicator& world, Strategy& inner) noexcept : world_(world), inner_(inner) {}
+  traced(Communicator& world, Strategy& inner) : world_(world.alias()), inner_(inner) {}
 
   [[nodiscard]] rank_type rank() const noexcept { return inner_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return inner_.size(); }
@@ -79,7 +79,7 @@ class traced {
     record(world_.trace(), [&] { return event{.kind = kind, .time = world_.transport().now(), .text = what}; });
   }
 
-  Communicator& world_;
+  Communicator world_;
   Strategy& inner_;
 };
 
