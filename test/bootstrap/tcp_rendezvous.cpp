@@ -179,10 +179,19 @@ BOOST_AUTO_TEST_CASE(a_port_taken_by_something_else_is_named) {
   visitor.join();
 }
 
-BOOST_AUTO_TEST_CASE(different_sizes_are_named_to_all) {
+BOOST_AUTO_TEST_CASE(a_rank_of_another_world_size_is_refused_and_named_if_its_seat_stays_empty) {
   place p;
-  auto const ends = join_all(p, {as(0, 4), as(1, 4), as(2, 3)});
-  check_all_fail(ends, {"rank 2 (", "believes in a world of 3 ranks", "rank 0 (", " in 4"}, {2});
+  auto const ends = join_all(p, {as(0, 3, 300ms), as(1, 3), as(2, 4)});
+  for (int i : {0, 1}) {
+    std::string const& text = ends[static_cast<std::size_t>(i)].failure().text;
+    BOOST_TEST(has(text, "rank 2 of 3 did not join at"), text);
+    BOOST_TEST(has(text, "; refused: 127.0.0.1:"), text);
+    BOOST_TEST(has(text, ": rank 2 (" + tutti::host_name()), text);
+    BOOST_TEST(has(text, "believes in a world of 4 ranks"), text);
+  }
+  std::string const& told = ends[2].failure().text;
+  BOOST_TEST(has(told, "refuses rank 2 of 4: it serves another job (TUTTI_JOB), or"), told);
+  BOOST_TEST(ends[2].failure().at_fault == std::vector<rank_type>{2}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_member_of_another_job_is_refused_and_disturbs_nobody) {
@@ -214,7 +223,107 @@ BOOST_AUTO_TEST_CASE(a_member_of_another_job_is_refused_and_disturbs_nobody) {
   BOOST_TEST(has(ends[0].value(), "y 127.0.0.1:"), ends[0].value());
   BOOST_TEST(has(ends[0].value(), "belongs to job 'b', this is 'a'"), ends[0].value());
   BOOST_TEST(ends[1].value() == "x");
-  BOOST_TEST(has(ends[2].value(), "belongs to job 'b', this is 'a'"), ends[2].value());
+  BOOST_TEST(has(ends[2].value(), "refuses rank 1 of 2 of job 'b'"), ends[2].value());
+  BOOST_TEST(!has(ends[2].value(), "'a'"), ends[2].value());
+}
+
+namespace {
+
+/// Connects to the place, says something and, if asked, hears all of the answer.
+tutti::descriptor speak(place const& p, std::string_view text) {
+  tutti::descriptor s = net::connect(net::resolve("127.0.0.1", p.at.port).at(0), tutti::steady_now() + 5s);
+  BOOST_REQUIRE(s);
+  say(s, text);
+  return s;
+}
+std::string answer_to(tutti::descriptor const& s) {
+  std::string heard;
+  char some[512];
+  while (tutti::wait_ready(s.get(), POLLIN, tutti::steady_now() + 5s)) {
+    ssize_t const got = ::recv(s.get(), some, sizeof some, 0);
+    if (got <= 0) {
+      return heard;
+    }
+    heard.append(some, static_cast<std::size_t>(got));
+  }
+  return heard + "and never closes";
+}
+std::string hello_frame(rank_type rank, rank_type size, std::string const& job) {
+  std::string frame = text_frame(tutti::tcp_hello{rank, size, job, {"h", 1, ""}}.encode());
+  frame[4] = 1;
+  return frame;
+}
+
+}  // namespace
+
+/// Whatever does not fit is answered alike, and nothing that is said to it depends on the job.
+BOOST_AUTO_TEST_CASE(a_stranger_learns_nothing_of_the_job) {
+  place p;
+  auto member_of = [](rank_type rank) {
+    return membership{.rank = rank, .size = 3, .job = "secret-job", .patience = 20s};
+  };
+  std::vector<tutti::descriptor> strangers;
+  for (auto const& [rank, size, job] : {std::tuple{1U, 3U, "guess"},
+                                        {1U, 99U, "secret-job"},
+                                        {7U, 3U, "secret-job"},
+                                        {1U, 99U, "guess"},
+                                        {1U, 3U, ""}}) {
+    strangers.push_back(speak(p, hello_frame(rank, size, job)));
+  }
+  auto const ends = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) {
+    auto r = p.join(member_of(at.rank()));
+    return r.exchange("x").size();
+  });
+  for (auto const& e : ends) {
+    BOOST_TEST(e.value() == 3U);
+  }
+  std::string const nothing = "tut1\x07" + std::string(11, '\0');
+  for (tutti::descriptor const& s : strangers) {
+    BOOST_TEST(answer_to(s) == nothing);
+  }
+}
+
+/// A hello with the right names is believed, but what its process does before the world is complete ends nothing.
+BOOST_AUTO_TEST_CASE(a_seat_that_is_given_up_or_misused_is_free_again) {
+  for (std::string const& more : {std::string("close"), std::string("y"), std::string(1'000'000, 'y')}) {
+    place p;
+    std::atomic<int> step{0};
+    auto const ends = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) -> std::string {
+      if (at.rank() == 2) {
+        tutti::descriptor s = speak(p, hello_frame(1, 3, ""));
+        if (more == "close") {
+          s.reset();
+        } else {
+          tutti::write_all(s.get(), tutti::bytes_of(more), tutti::steady_now() + 5s);
+          (void)answer_to(s);  // until it is closed there
+        }
+        step = 1;
+      }
+      if (at.rank() == 1) {
+        while (step == 0) {
+          std::this_thread::yield();
+        }
+      }
+      auto r = p.join(as(at.rank(), 3));
+      (void)r.exchange("");
+      return r.refused().empty() ? "" : r.refused()[0];
+    });
+    BOOST_TEST(has(ends[0].value(), more == "close" ? "closed its connection" : "sent more than a hello"),
+               ends[0].value());
+    BOOST_TEST(ends[1].has_value());
+    BOOST_TEST(ends[2].has_value());
+  }
+}
+
+/// Texts of an exchange are short: one without end is not kept.
+BOOST_AUTO_TEST_CASE(a_text_without_end_is_named_and_not_kept) {
+  place p;
+  auto const ends = tutti::run_threads(2, [&](tutti::thread_rendezvous& at) {
+    auto r = p.join(as(at.rank(), 2));
+    (void)r.exchange(at.rank() == 0 ? "" : std::string(10'000'000, 'x'));
+  });
+  BOOST_TEST(has(ends[0].failure().text, "rank 1 (" + tutti::host_name()), ends[0].failure().text);
+  BOOST_TEST(has(ends[0].failure().text, "gave a text of more than 2097152 bytes"), ends[0].failure().text);
 }
 
 BOOST_AUTO_TEST_CASE(nobody_at_the_port_is_said_after_the_deadline) {
@@ -284,38 +393,27 @@ BOOST_AUTO_TEST_CASE(chatter_does_not_keep_the_deadline_away) {
   chatter.join();
 }
 
-BOOST_AUTO_TEST_CASE(a_member_that_goes_away_is_named_while_joining_and_while_exchanging) {
-  for (bool const joined : {false, true}) {
-    place p;
-    std::atomic<bool> gone{false};
-    auto const ends = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) {
-      if (at.rank() == 2 && !joined) {
-        // says hello and dies
-        tutti::channel line(net::connect(net::resolve("127.0.0.1", p.at.port).at(0), tutti::steady_now() + 5s));
-        line.queue(tutti::frame_kind::hello, tutti::tcp_hello{2, 3, "", {"node7", 42, "w:1"}}.encode());
-        line.send(tutti::steady_now() + 5s);
-        line.close();
-        gone = true;
-        throw std::runtime_error("dead");
-      }
-      if (at.rank() == 1 && !joined) {
-        while (!gone) {
-          std::this_thread::yield();
-        }
-      }
-      auto r = p.join(as(at.rank(), 3));
-      if (at.rank() == 2) {
-        throw std::runtime_error("dead");  // closes its connection
-      }
-      (void)r.exchange("");
-    });
-    BOOST_TEST(has(ends[0].failure().text, joined ? "rank 2 (" : "rank 2 (w:1 on node7, pid 42) closed"),
-               ends[0].failure().text);
-    BOOST_TEST(ends[0].failure().at_fault == std::vector<rank_type>{2}, boost::test_tools::per_element());
-    if (joined) {
-      BOOST_TEST(has(ends[1].failure().text, "rank 2 ("), ends[1].failure().text);
+BOOST_AUTO_TEST_CASE(a_member_that_goes_away_before_an_exchange_is_named_to_the_others) {
+  place p;
+  auto const ends = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) {
+    auto r = p.join(as(at.rank(), 3));
+    if (at.rank() == 2) {
+      throw std::runtime_error("dead");  // closes its connection
     }
+    (void)r.exchange("");
+  });
+  for (std::size_t const r : {0U, 1U}) {
+    BOOST_TEST(has(ends[r].failure().text, "rank 2 ("), ends[r].failure().text);
+    BOOST_TEST(ends[r].failure().at_fault == std::vector<rank_type>{2}, boost::test_tools::per_element());
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_member_that_goes_away_while_others_come_is_named_if_its_seat_stays_empty) {
+  place p;
+  speak(p, hello_frame(2, 3, "")).reset();  // says hello and dies
+  auto const ends = join_all(p, {as(0, 3, 300ms), as(1, 3)});
+  check_all_fail(
+      ends, {"rank 2 of 3 did not join at", "refused: 127.0.0.1:", "rank 2 (h, pid 1) closed its connection"}, {2});
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_does_not_exchange_is_named_to_the_others) {

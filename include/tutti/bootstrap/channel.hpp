@@ -18,6 +18,7 @@ enum class frame_kind : std::uint32_t {
   table,    ///< everybody's parts
   result,   ///< what a rank returned
   failure,  ///< why it will not come to a good end
+  refusal,  ///< the hello does not fit; why is for insiders
 };
 
 /// A frame of the bootstrap protocol: 16 bytes that say magic number, kind and length, then the
@@ -66,6 +67,9 @@ class basic_channel {
     return m.state;
   }
 
+  /// How much was read that no frame has taken.
+  [[nodiscard]] std::size_t unread() const noexcept { return in_.size(); }
+
   /// What `next` found.
   enum class found { nothing, frame, foreign, too_long };
 
@@ -81,7 +85,7 @@ class basic_channel {
     }
     std::uint64_t const kind = get(in.substr(4, 4));
     std::uint64_t const length = get(in.substr(8, 8));
-    if (kind == 0 || kind > static_cast<std::uint64_t>(frame_kind::failure)) {
+    if (kind == 0 || kind > static_cast<std::uint64_t>(frame_kind::refusal)) {
       return found::foreign;
     }
     if (length > limit) {
@@ -99,7 +103,8 @@ class basic_channel {
   /// Writes everything that is queued: `done`, `closed` or `late`.
   io send(time_point deadline) {
     io const state = write_all(socket_.get(), bytes_of(std::string_view(out_).substr(written_)), deadline);
-    written_ = out_.size();
+    written_ = 0;
+    out_ = {};
     return state;
   }
 

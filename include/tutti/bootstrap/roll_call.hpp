@@ -38,6 +38,12 @@ class basic_roll_call {
     ++present_;
   }
 
+  /// Notes that a rank has gone again: another process may come as it.
+  void strike_off(rank_type rank) noexcept {
+    members_[rank].reset();
+    --present_;
+  }
+
   [[nodiscard]] bool complete() const noexcept { return present_ == members_.size(); }
 
   /// "rank 2 (node7, pid 4242)", or "rank 2" as long as it is unknown.
@@ -45,8 +51,8 @@ class basic_roll_call {
     return members_[rank] ? describe(rank, *members_[rank]) : "rank " + std::to_string(rank);
   }
 
-  /// "ranks 2 and 5 of 8 did not join at node0:29500 within 30 s; joined: 0 (node0, pid 7), ..."
-  [[noreturn]] void fail_missing(duration waited) const {
+  /// "ranks 2 and 5 of 8 did not join at node0:29500 within 30 s; joined: 0 (node0, pid 7), ...; refused: ..."
+  [[noreturn]] void fail_missing(duration waited, std::string const& refused = {}) const {
     std::vector<rank_type> missing;
     std::string joined;
     std::size_t listed = 0;
@@ -61,7 +67,8 @@ class basic_roll_call {
       joined += " and " + std::to_string(listed - 16) + " more";
     }
     fail(list_ranks(missing) + " of " + std::to_string(members_.size()) + " did not join at " + place_ + " within " +
-             seconds_text(waited) + "; joined: " + (joined.empty() ? "none" : joined),
+             seconds_text(waited) + "; joined: " + (joined.empty() ? "none" : joined) +
+             (refused.empty() ? "" : "; refused: " + refused),
          missing);
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/bootstrap/tcp_host.hpp>
+#include <tutti/core/expects.hpp>
 
 #include <thread>
 
@@ -37,7 +38,7 @@ class basic_tcp_guest {
     // Rank 0 keeps the time from when it comes itself, which may be as late as its own patience allows.
     time_point const deadline = steady_now() + 2 * me_.patience + grace;
     io state = line_.send(deadline);
-    state = state == io::done ? line_.receive(answer, UINT64_MAX, deadline) : state;
+    state = state == io::done ? line_.receive(answer, most_table, deadline) : state;
     if (state == io::done && answer.kind == frame_kind::table) {
       unpacker u(answer.payload);
       auto all = u.texts();
@@ -61,6 +62,8 @@ class basic_tcp_guest {
  private:
   /// How much longer than rank 0 the others wait: it is the one that can say who is missing.
   static constexpr duration grace = std::chrono::seconds(5);
+  static constexpr std::uint64_t most_words = 1U << 16U;  ///< of a welcome or a failure
+  static constexpr std::uint64_t most_table = 1U << 28U;  ///< of everybody's texts
 
   bool reach(net::host_port const& at, time_point deadline) {
     try {
@@ -81,17 +84,26 @@ class basic_tcp_guest {
 
   bool enter() {
     time_point const deadline = steady_now() + me_.patience + grace;
-    line_.queue(frame_kind::hello, tcp_hello{me_.rank, me_.size, me_.job, this_member(me_.role)}.encode());
+    std::string const hello = tcp_hello{me_.rank, me_.size, me_.job, this_member(me_.role)}.encode();
+    expects(hello.size() <= tcp_hello::limit, "tcp_rendezvous: names of job and role of 3 KiB at most");
+    line_.queue(frame_kind::hello, hello);
     frame answer;
     io state = line_.send(deadline);
     // Even if sending fails there may be an answer that says why.
-    state = state == io::late ? state : line_.receive(answer, basic_tcp_host<Channel>::text_limit, deadline);
+    state = state == io::late ? state : line_.receive(answer, most_words, deadline);
     if (state == io::done && answer.kind == frame_kind::welcome) {
       net::address const mine = net::local_address(line_.fd());
       reach_ = mine.is_loopback() ? answer.payload : mine.host();
       return true;
     }
     throw_if_told(answer);
+    if (state == io::done && answer.kind == frame_kind::refusal) {
+      throw error(failure::join,
+                  "the world did not come together: rank 0 at " + place_ + " refuses rank " + std::to_string(me_.rank) +
+                      " of " + std::to_string(me_.size) + (me_.job.empty() ? "" : " of job '" + me_.job + "'") +
+                      ": it serves another job (TUTTI_JOB), or one with another number of ranks (TUTTI_SIZE)")
+          .between(me_.rank, {me_.rank});
+    }
     reason_ = state == io::late ? "it accepts connections but does not answer"
                                 : "what listens there closed the connection, or is no rank 0 of tutti";
     line_.close();

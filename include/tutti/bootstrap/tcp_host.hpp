@@ -16,7 +16,7 @@ namespace tutti {
 /// How a guest presents itself to rank 0.
 struct tcp_hello {
   static constexpr std::uint64_t version = 1;
-  static constexpr std::size_t limit = 1U << 16U;  ///< a longer one is refused before it is read
+  static constexpr std::size_t limit = 1U << 12U;  ///< a longer one is refused before it is read
 
   rank_type rank = 0;
   rank_type size = 0;
@@ -40,12 +40,13 @@ struct tcp_hello {
 /// connections. Its own thread does that, inside the calls; nothing is served between them.
 ///
 /// Nobody is trusted before a valid hello: a connection that sends other bytes, too many or none is
-/// refused or left aside and never delays the others; `refused()` tells.
+/// refused or left aside and never delays the others; `refused()` tells. It is told nothing of the job, and so is a
+/// hello of another job or another world size. A hello is a claim, though, and proves nothing: what the process that
+/// made it can do is to close its connection, which frees its seat again, to take a seat, which the right process will
+/// find taken, and to send texts, which are bounded.
 template <class Channel>
 class basic_tcp_host {
  public:
-  static constexpr std::uint64_t text_limit = 1U << 26U;
-
   /// Waits at `listener` until every rank has come.
   /// @throws error(failure::join) that names the missing ranks, or both sides of a contradiction; all
   ///         that have joined by then get the same text
@@ -55,6 +56,7 @@ class basic_tcp_host {
         listener_(std::move(listener)),
         roll_(me.size, place_),
         guests_(me.size) {
+    net::await_data(listener_.get());
     roll_.note(me.rank, me.size, this_member(me.role));
     try {
       gather();
@@ -74,11 +76,7 @@ class basic_tcp_host {
     all[0] = mine;
     here[0] = true;
     reporting([&] { collect(all, here); });
-    std::string const table = packer().texts(all).take();
-    for (rank_type r = 1; r < me_.size; ++r) {
-      guests_[r].queue(frame_kind::table, table);
-    }
-    reporting([&] { deliver(); });
+    reporting([&] { deliver(frame_kind::table, packer().texts(all).take()); });
     return all;
   }
 
@@ -88,7 +86,7 @@ class basic_tcp_host {
   [[nodiscard]] std::vector<std::string> const& refused() const noexcept { return refused_; }
 
  private:
-  static constexpr std::size_t most_strangers = 256;
+  static constexpr std::size_t most_strangers = 64;
   static constexpr duration moment = std::chrono::seconds(1);  ///< how long it tells latecomers that it failed
 
   struct stranger {
@@ -101,9 +99,12 @@ class basic_tcp_host {
     time_point const deadline = steady_now() + me_.patience;
     while (!roll_.complete()) {
       listen(deadline);
+      for (rank_type r = 1; roll_.complete() && r < me_.size; ++r) {
+        check_seat(r);
+      }
       // Not by what poll says: a chatty stranger must not keep the deadline away.
       if (!roll_.complete() && steady_now() >= deadline) {
-        roll_.fail_missing(me_.patience);
+        roll_.fail_missing(me_.patience, refused_text());
       }
     }
   }
@@ -133,9 +134,8 @@ class basic_tcp_host {
     }
     poll_until(set, deadline);
     for (rank_type r = 1; r < me_.size; ++r) {
-      if (set[1 + r].revents != 0 && guests_[r].fill() == io::closed) {
-        guests_[r].close();
-        roll_.fail(roll_.known(r) + " closed its connection while others were still to come", {r});
+      if (set[1 + r].revents != 0) {
+        check_seat(r);
       }
     }
     for (std::size_t i = strangers_.size(); i-- > 0;) {
@@ -148,17 +148,45 @@ class basic_tcp_host {
     }
   }
 
+  /// A rank that has said hello has nothing more to say before it is welcome. If it has, or is gone, its seat is free.
+  void check_seat(rank_type r) {
+    io const heard = guests_[r].fill(1);
+    if (heard == io::open) {
+      return;
+    }
+    refuse(net::peer_address(guests_[r].fd()).text(),
+           roll_.known(r) + (heard == io::closed ? " closed its connection" : " sent more than a hello") +
+               " while others were still to come");
+    guests_[r].close();
+    roll_.strike_off(r);
+  }
+
   void admit_strangers() {
-    while (descriptor s = net::accept(listener_.get())) {
-      if (strangers_.size() == most_strangers) {
+    for (std::size_t i = 0; i < most_strangers; ++i) {  // not all of a flood: the deadline is to be looked at, too
+      descriptor s = net::accept(listener_.get());
+      bool const full = !s && net::out_of_resources(errno);
+      if (!s && !full) {
+        return;
+      }
+      if (full && strangers_.empty()) {
+        if (!verdict_) {
+          roll_.fail("rank 0 cannot accept connections at " + place_ + ": " + describe_errno(errno) +
+                         "; it needs a descriptor for each rank (ulimit -n)",
+                     {0});
+        }
+        return;
+      }
+      if (full || strangers_.size() == most_strangers) {
         refuse(strangers_.front().from, "made room for a newer connection");  // a member would try again
         strangers_.erase(strangers_.begin());
       }
-      std::string from = net::peer_address(s.get()).text();
-      strangers_.push_back({Channel(std::move(s)), std::move(from)});
-    }
-    if (!verdict_ && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-      roll_.fail("rank 0 cannot accept connections at " + place_ + ": " + describe_errno(errno), {0});
+      if (s) {
+        std::string from = net::peer_address(s.get()).text();
+        strangers_.push_back({Channel(std::move(s)), std::move(from)});
+        if (meet(strangers_.back())) {
+          strangers_.pop_back();
+        }
+      }
     }
   }
 
@@ -178,16 +206,19 @@ class basic_tcp_host {
       refuse(s.from, found == Channel::found::too_long ? "a frame too long to be a hello" : "not a hello of tutti");
       return true;
     }
-    if (hello.job != me_.job) {
-      std::string const why = describe(hello.who) + " belongs to job '" + hello.job + "', this is '" + me_.job + "'";
-      refuse(s.from, why);
-      tell(s.line, {"the world did not come together: " + why + " at " + place_, failure::join, {hello.rank}});
+    if (hello.job != me_.job || hello.size != me_.size || hello.rank >= me_.size || s.line.unread() != 0) {
+      refuse(s.from, objection_to(hello));
+      s.line.queue(frame_kind::refusal, {});
+      s.line.flush();
       return true;
     }
     if (verdict_) {
       ++dismissed_;
       tell(s.line, *verdict_);
       return true;
+    }
+    if (guests_[hello.rank]) {
+      check_seat(hello.rank);
     }
     try {
       roll_.note(hello.rank, hello.size, hello.who);
@@ -199,10 +230,33 @@ class basic_tcp_host {
     return true;
   }
 
+  /// For rank 0's eyes: what was refused is not told to whom it concerns.
+  [[nodiscard]] std::string objection_to(tcp_hello const& h) const {
+    if (h.job != me_.job) {
+      return describe(h.who) + " belongs to job '" + h.job + "', this is '" + me_.job + "'";
+    }
+    if (h.size != me_.size) {
+      return describe(h.rank, h.who) + " believes in a world of " + std::to_string(h.size) + " ranks";
+    }
+    return h.rank >= me_.size
+               ? describe(h.who) + " says it is rank " + std::to_string(h.rank) + " of " + std::to_string(h.size)
+               : describe(h.rank, h.who) + " sent more than a hello";
+  }
+
   void refuse(std::string const& from, std::string const& why) {
     if (refused_.size() < 64) {
       refused_.push_back(from + ": " + why);
     }
+  }
+
+  /// The first few that were refused, for a failure that they may explain.
+  [[nodiscard]] std::string refused_text() const {
+    constexpr std::size_t most = 4;
+    std::string text;
+    for (std::size_t i = 0; i < refused_.size() && i < most; ++i) {
+      text += (i == 0 ? "" : ", ") + refused_[i];
+    }
+    return refused_.size() > most ? text + " and others" : text;
   }
 
   void announce() {
@@ -216,10 +270,7 @@ class basic_tcp_host {
         break;
       }
     }
-    for (rank_type r = 1; r < me_.size; ++r) {
-      guests_[r].queue(frame_kind::welcome, reach_);
-    }
-    reporting([&] { deliver(); });
+    reporting([&] { deliver(frame_kind::welcome, reach_); });
   }
 
   void collect(std::vector<std::string>& all, std::vector<bool>& here) {
@@ -263,9 +314,13 @@ class basic_tcp_host {
 
   void take(rank_type r, std::string& text, std::vector<bool>& here) {
     frame f;
-    auto const found = guests_[r].next(f, text_limit);
+    std::uint64_t const limit = text_limit();
+    auto const found = guests_[r].next(f, limit);
     if (found == Channel::found::nothing) {
       return;
+    }
+    if (found == Channel::found::too_long) {
+      fail(roll_.known(r) + " gave a text of more than " + std::to_string(limit) + " bytes", {r});
     }
     if (found != Channel::found::frame || f.kind != frame_kind::text) {
       fail(roll_.known(r) + " sent bytes that make no sense", {r});
@@ -274,15 +329,24 @@ class basic_tcp_host {
     here[r] = true;
   }
 
-  /// Writes what is queued for the guests.
-  void deliver() {
+  /// Writes the same to all guests, one after the other: the system takes it at once.
+  void deliver(frame_kind kind, std::string_view what) {
     time_point const deadline = steady_now() + me_.patience;
     for (rank_type r = 1; r < me_.size; ++r) {
-      // One after the other: what is queued is small, and the kernel takes it at once.
-      if (guests_[r] && guests_[r].send(deadline) != io::done) {
-        fail(roll_.known(r) + " closed its connection or does not read from it", {r});
+      if (guests_[r]) {
+        guests_[r].queue(kind, what);
+        if (guests_[r].send(deadline) != io::done) {
+          fail(roll_.known(r) + " closed its connection or does not read from it", {r});
+        }
       }
     }
+  }
+
+  /// How long a text of an exchange may be, so that all together are a few megabytes.
+  [[nodiscard]] std::uint64_t text_limit() const noexcept {
+    constexpr std::uint64_t all = 1U << 22U;
+    constexpr std::uint64_t least = 1U << 14U;
+    return all / me_.size > least ? all / me_.size : least;
   }
 
   [[noreturn]] void fail(std::string const& what, std::vector<rank_type> at_fault) const {

@@ -116,6 +116,19 @@ inline void no_delay(int fd) noexcept {
   return s;
 }
 
+/// Lets `accept` have only those connections that have brought something: where the side that connects speaks first,
+/// connections that say nothing cost no descriptor. Those that come while the system's queue is full pass; so do all
+/// where the system knows no such thing.
+inline void await_data(int listener) noexcept {
+  int const seconds = 5;
+  ::setsockopt(listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof seconds);
+}
+
+/// Whether `accept` failed for want of descriptors or memory, and not because nobody waits.
+[[nodiscard]] inline bool out_of_resources(int code) noexcept {
+  return code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM;
+}
+
 /// Listens at every address of this host, for IPv6 and IPv4; IPv4 alone where there is no IPv6.
 /// @throws error(failure::join) that says why not
 [[nodiscard]] inline descriptor listen(std::uint16_t port, int backlog = 1024) {
