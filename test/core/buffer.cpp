@@ -6,15 +6,12 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
-#if __has_include(<xtensor/xtensor.hpp>)
-#include <xtensor/xtensor.hpp>
-#include <xtensor/xview.hpp>
-#endif
 
 namespace {
 
@@ -35,9 +32,14 @@ static_assert(reads<std::array<float, 2> const, float>);
 static_assert(reads<std::span<float const>, float>);
 static_assert(reads<std::string_view, char>);
 
-// A C array says neither where it begins nor how long it is: write std::span(array). The same goes
-// for a pointer, which becomes a buffer together with a count.
-static_assert(!tutti::buffer<float[4]>);
+// An array of any dimensions is a buffer of what it is made of in the end.
+static_assert(writes<float[4], float>);
+static_assert(writes<float (&)[4], float>);
+static_assert(writes<float[2][3][4], float>);
+static_assert(reads<float const[4], float>);
+static_assert(reads<float const (&)[2][3], float>);
+
+// A pointer becomes a buffer together with a count.
 static_assert(!tutti::buffer<float*>);
 static_assert(writes<decltype(std::span(std::declval<float (&)[4]>())), float>);
 static_assert(writes<decltype(std::span(std::declval<float*>(), std::size_t{4})), float>);
@@ -45,13 +47,29 @@ static_assert(writes<decltype(std::span(std::declval<float*>(), std::size_t{4}))
 static_assert(!tutti::buffer<float>);
 static_assert(!tutti::buffer<std::vector<bool>>);         // its elements are bits
 static_assert(!tutti::buffer<std::list<int>>);            // not contiguous
+static_assert(!tutti::buffer<std::deque<int>>);           // not contiguous, though at random places
 static_assert(!tutti::buffer<std::vector<std::string>>);  // bytes are not the value
 
-#if __has_include(<xtensor/xtensor.hpp>)
-static_assert(writes<xt::xtensor<float, 2>, float>);
-static_assert(reads<xt::xtensor<float, 2> const, float>);
-static_assert(writes<xt::xarray<double>, double>);
-#endif
+// What has data() and size() alone may have strides, too, that nobody asks for.
+struct plane {
+  int* first;
+  int rows, columns, stride;
+  [[nodiscard]] int* data() const { return first; }
+  [[nodiscard]] int size() const { return rows * columns; }
+};
+static_assert(!tutti::buffer<plane> && !tutti::buffer<plane const&>);
+
+// Unless its author says that there are none.
+struct line : plane {};
+
+}  // namespace
+
+template <>
+inline constexpr bool tutti::enable_buffer<line> = true;
+
+namespace {
+
+static_assert(writes<line, int> && writes<line const&, int>);
 
 BOOST_AUTO_TEST_CASE(elements_are_those_of_the_container) {
   std::vector<int> v{1, 2, 3};
@@ -64,12 +82,22 @@ BOOST_AUTO_TEST_CASE(elements_are_those_of_the_container) {
   std::vector<int> const none;
   BOOST_TEST(tutti::elements(none).empty());
 
-#if __has_include(<xtensor/xtensor.hpp>)
-  xt::xtensor<float, 2> t = xt::zeros<float>({2, 3});
-  t(1, 2) = 5;
-  BOOST_TEST(tutti::elements(t).size() == 6U);
-  BOOST_TEST(tutti::elements(t)[5] == 5.0F);
-#endif
+  line const whole{{v.data(), 1, 3, 99}};
+  BOOST_TEST(tutti::elements(whole).data() == v.data());
+  BOOST_TEST(tutti::elements(whole).size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(an_array_is_as_long_as_all_of_its_dimensions) {
+  int flat[3] = {1, 2, 3};
+  BOOST_TEST(tutti::elements(flat).data() == flat);
+  BOOST_TEST(tutti::elements(flat).size() == 3U);
+
+  double const cube[2][3][4] = {};
+  auto const all = tutti::elements(cube);
+  static_assert(std::is_same_v<decltype(all), std::span<double const> const>);
+  BOOST_TEST(all.data() == &cube[0][0][0]);
+  BOOST_TEST(all.size() == 24U);
+  BOOST_TEST(&all[23] == &cube[1][2][3]);
 }
 
 // Elements: what may travel.

@@ -42,7 +42,8 @@ class allreduce : public launcher<Communicator, Topology, op::allreduce, combini
   }
 
   void operator()(buffer_of<contribution_type> auto const& input, mutable_buffer_of<value_type> auto&& output) {
-    this->run({}, payload_, what, apart(elements(input), elements(output)), input.size());
+    auto const from = elements(input);
+    this->run({}, payload_, what, apart(from, elements(output)), from.size());
   }
 
   [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data)
@@ -54,7 +55,8 @@ class allreduce : public launcher<Communicator, Topology, op::allreduce, combini
 
   [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output) {
-    return this->launch({}, payload_, what, apart(elements(input), elements(output)), input.size());
+    auto const from = elements(input);
+    return this->launch({}, payload_, what, apart(from, elements(output)), from.size());
   }
 
  private:

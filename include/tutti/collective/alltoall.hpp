@@ -28,13 +28,14 @@ class alltoall : public launcher<Communicator, Topology, op::alltoall, moving>,
   template <buffer Input>
   void operator()(Input const& input, mutable_buffer_of<buffer_value_t<Input>> auto&& output) {
     using value = buffer_value_t<Input>;
-    this->run({}, {sizeof(value)}, what<value>, memory<value>(elements(input), elements(output)), input.size());
+    auto const from = elements(input);
+    this->run({}, {sizeof(value)}, what<value>, memory<value>(from, elements(output)), from.size());
   }
   template <lasting_buffer Input>
   [[nodiscard]] request start(Input&& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output) {
     using value = buffer_value_t<Input>;
-    return this->launch({}, {sizeof(value)}, what<value>, memory<value>(elements(input), elements(output)),
-                        input.size());
+    auto const from = elements(input);
+    return this->launch({}, {sizeof(value)}, what<value>, memory<value>(from, elements(output)), from.size());
   }
 
  private:

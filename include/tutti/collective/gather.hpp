@@ -29,7 +29,7 @@ class gather : public launcher<Communicator, Topology, op::gather, moving>,
 
   template <buffer Mine>
   void operator()(Mine const& mine, mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root) {
-    (*this)(mine, all, root, mine.size() * this->world().size());
+    (*this)(mine, all, root, elements(mine).size() * this->world().size());
   }
   template <buffer Mine>
   void operator()(Mine const& mine, mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root,
@@ -39,7 +39,7 @@ class gather : public launcher<Communicator, Topology, op::gather, moving>,
   }
   template <lasting_buffer Mine>
   [[nodiscard]] request start(Mine&& mine, lasting_mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root) {
-    return start(mine, all, root, mine.size() * this->world().size());
+    return start(mine, all, root, elements(mine).size() * this->world().size());
   }
   template <lasting_buffer Mine>
   [[nodiscard]] request start(Mine&& mine, lasting_mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root,

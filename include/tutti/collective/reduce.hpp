@@ -40,7 +40,8 @@ class reduce : public launcher<Communicator, Topology, op::reduce, combining<Red
   }
   void operator()(buffer_of<contribution_type> auto const& input, mutable_buffer_of<value_type> auto&& output,
                   rank_type root) {
-    this->run(by(root), payload_, what, memory(elements(input), elements(output), root), input.size());
+    auto const from = elements(input);
+    this->run(by(root), payload_, what, memory(from, elements(output), root), from.size());
   }
   [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data, rank_type root)
     requires contributes_elements<Reduction>
@@ -50,7 +51,8 @@ class reduce : public launcher<Communicator, Topology, op::reduce, combining<Red
   }
   [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output, rank_type root) {
-    return this->launch(by(root), payload_, what, memory(elements(input), elements(output), root), input.size());
+    auto const from = elements(input);
+    return this->launch(by(root), payload_, what, memory(from, elements(output), root), from.size());
   }
 
  private:

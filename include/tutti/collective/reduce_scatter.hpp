@@ -41,7 +41,8 @@ class reduce_scatter : public launcher<Communicator, Topology, op::reduce_scatte
     return v.subspan(begin(v.size()), size(v.size()));
   }
   void operator()(buffer_of<contribution_type> auto const& input, mutable_buffer_of<value_type> auto&& output) {
-    this->run({}, payload_, what, apart(elements(input), elements(output)), input.size());
+    auto const from = elements(input);
+    this->run({}, payload_, what, apart(from, elements(output)), from.size());
   }
   [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data)
     requires contributes_elements<Reduction>
@@ -51,7 +52,8 @@ class reduce_scatter : public launcher<Communicator, Topology, op::reduce_scatte
   }
   [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output) {
-    return this->launch({}, payload_, what, apart(elements(input), elements(output)), input.size());
+    auto const from = elements(input);
+    return this->launch({}, payload_, what, apart(from, elements(output)), from.size());
   }
 
  private:

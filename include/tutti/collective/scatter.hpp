@@ -29,7 +29,7 @@ class scatter : public launcher<Communicator, Topology, op::scatter, moving>,
 
   template <mutable_buffer Mine>
   void operator()(buffer_of<buffer_value_t<Mine>> auto const& all, Mine&& mine, rank_type root) {
-    (*this)(all, mine, root, mine.size() * this->world().size());
+    (*this)(all, mine, root, elements(mine).size() * this->world().size());
   }
   template <mutable_buffer Mine>
   void operator()(buffer_of<buffer_value_t<Mine>> auto const& all, Mine&& mine, rank_type root, std::size_t total) {
@@ -38,7 +38,7 @@ class scatter : public launcher<Communicator, Topology, op::scatter, moving>,
   }
   template <lasting_mutable_buffer Mine>
   [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<Mine>> auto&& all, Mine&& mine, rank_type root) {
-    return start(all, mine, root, mine.size() * this->world().size());
+    return start(all, mine, root, elements(mine).size() * this->world().size());
   }
   template <lasting_mutable_buffer Mine>
   [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<Mine>> auto&& all, Mine&& mine, rank_type root,

@@ -7,7 +7,6 @@
 #include <tutti/reduction/reproducible_sum.hpp>
 
 #include <cstddef>
-#include <type_traits>
 
 namespace tutti {
 
@@ -19,24 +18,27 @@ namespace tutti {
 ///     tutti::withdraw(sums, gradients);
 ///
 /// @pre as many accumulators as numbers
-template <buffer Numbers, class Sums>
-  requires reproducible<buffer_value_t<Numbers>> && mutable_buffer_of<std::remove_reference_t<Sums>, binned>
+template <buffer Numbers, mutable_buffer_of<binned> Sums>
+  requires reproducible<buffer_value_t<Numbers>>
 void deposit(Numbers const& numbers, Sums&& sums) {
-  expects(numbers.size() == sums.size(), "deposit: as many accumulators as numbers");
-  auto* const to = reinterpret_cast<std::byte*>(sums.data());
+  auto const from = elements(numbers);
+  auto const into = elements(sums);
+  expects(from.size() == into.size(), "deposit: as many accumulators as numbers");
+  auto* const to = reinterpret_cast<std::byte*>(into.data());
   fold(reproducible_sum<buffer_value_t<Numbers>>{}, {.arriving_is_element = true}, to,
-       reinterpret_cast<std::byte const*>(numbers.data()), to, sums.size(), 1);
+       reinterpret_cast<std::byte const*>(from.data()), to, into.size(), 1);
 }
 
 /// Rounds sums to numbers.
 /// @pre as many numbers as accumulators
-template <buffer_of<binned> Sums, class Numbers>
-  requires mutable_buffer<std::remove_reference_t<Numbers>> &&
-           reproducible<buffer_value_t<std::remove_reference_t<Numbers>>>
+template <buffer_of<binned> Sums, mutable_buffer Numbers>
+  requires reproducible<buffer_value_t<Numbers>>
 void withdraw(Sums const& sums, Numbers&& numbers) {
-  expects(numbers.size() == sums.size(), "withdraw: as many numbers as accumulators");
-  finish(reproducible_sum<buffer_value_t<std::remove_reference_t<Numbers>>>{}, false,
-         reinterpret_cast<std::byte const*>(sums.data()), reinterpret_cast<std::byte*>(numbers.data()), sums.size(), 1);
+  auto const from = elements(sums);
+  auto const to = elements(numbers);
+  expects(to.size() == from.size(), "withdraw: as many numbers as accumulators");
+  finish(reproducible_sum<buffer_value_t<Numbers>>{}, false, reinterpret_cast<std::byte const*>(from.data()),
+         reinterpret_cast<std::byte*>(to.data()), from.size(), 1);
 }
 
 }  // namespace tutti

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE core_buffer_eigen
+#include <tutti/core/buffer.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <Eigen/Core>
+#include <complex>
+#include <utility>
+#include <vector>
+
+namespace {
+
+template <class B, class T>
+constexpr bool writes = tutti::mutable_buffer_of<B, T>;
+template <class B, class T>
+constexpr bool reads = tutti::buffer_of<B, T> && !tutti::mutable_buffer<B>;
+
+using Eigen::Dynamic;
+using Eigen::InnerStride;
+using Eigen::Map;
+using Eigen::Matrix4d;
+using Eigen::MatrixXd;
+using Eigen::OuterStride;
+using Eigen::VectorXd;
+using by_rows = Eigen::Matrix<double, Dynamic, Dynamic, Eigen::RowMajor>;
+
+// What owns its numbers has no gaps, nor has a map without strides.
+static_assert(writes<MatrixXd, double> && writes<Matrix4d, double> && writes<by_rows&, double>);
+static_assert(writes<VectorXd, double> && writes<Eigen::RowVector3f, float> && writes<Eigen::ArrayXXi, int>);
+static_assert(reads<MatrixXd const, double> && reads<VectorXd const&, double>);
+static_assert(writes<Map<MatrixXd>, double> && reads<Map<MatrixXd const>, double>);
+static_assert(writes<Eigen::VectorXcd, std::complex<double>>);
+
+// Nor have parts of a vector, columns of columns, rows of rows.
+static_assert(writes<decltype(std::declval<VectorXd&>().segment(1, 2)), double> &&
+              writes<decltype(std::declval<VectorXd&>().tail<2>()), double>);
+static_assert(writes<decltype(std::declval<MatrixXd&>().col(1)), double> &&
+              writes<decltype(std::declval<by_rows&>().row(1)), double>);
+static_assert(writes<decltype(std::declval<Matrix4d&>().col(1)), double> &&
+              writes<decltype(std::declval<Matrix4d&>().leftCols<2>()), double>);
+
+// Where neighbours are apart by type it does not compile.
+static_assert(!tutti::buffer<decltype(std::declval<MatrixXd&>().row(1))> &&
+              !tutti::buffer<decltype(std::declval<by_rows&>().col(1))>);
+static_assert(!tutti::buffer<decltype(std::declval<Matrix4d&>().row(1))> &&
+              !tutti::buffer<decltype(std::declval<Matrix4d&>().block<2, 2>(0, 0))>);
+static_assert(!tutti::buffer<decltype(std::declval<MatrixXd&>().diagonal())> &&
+              !tutti::buffer<decltype(std::declval<VectorXd&>().reverse())>);
+static_assert(!tutti::buffer<decltype(std::declval<Eigen::VectorXcd&>().real())> &&
+              !tutti::buffer<decltype(std::declval<MatrixXd&>() + std::declval<MatrixXd&>())>);
+static_assert(!tutti::buffer<Map<VectorXd, 0, InnerStride<2>>> && !tutti::buffer<Map<VectorXd, 0, InnerStride<>>>);
+
+/// A matrix of numbers that say where they are.
+[[nodiscard]] MatrixXd counted(Eigen::Index n, Eigen::Index columns) {
+  MatrixXd all(n, columns);
+  for (Eigen::Index i = 0; i < all.size(); ++i) {
+    all.data()[i] = static_cast<double>(i);
+  }
+  return all;
+}
+
+/// The law: the elements are those of the matrix, column by column; or there are gaps, and it is refused.
+template <class Matrix>
+[[nodiscard]] bool is_whole(Matrix&& matrix) {
+  auto const all = tutti::elements(matrix);
+  std::vector<double> wanted;
+  for (Eigen::Index j = 0; j < matrix.cols(); ++j) {
+    for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
+      wanted.push_back(matrix(i, j));
+    }
+  }
+  return std::vector<double>(all.begin(), all.end()) == wanted;
+}
+
+template <class View>
+[[nodiscard]] bool is_refused(View&& view) {
+  try {
+    static_cast<void>(tutti::elements(view));
+    return false;
+  } catch (tutti::precondition_error const&) {
+    return true;
+  }
+}
+
+BOOST_AUTO_TEST_CASE(without_gaps_it_is_right) {
+  MatrixXd a = counted(4, 6);
+  BOOST_TEST(is_whole(a));
+  BOOST_TEST(is_whole(std::as_const(a)));
+  BOOST_TEST(is_whole(a.col(2)));
+  BOOST_TEST(is_whole(a.middleCols(1, 3)));
+  BOOST_TEST(is_whole(a.block(0, 1, 4, 3)));
+  BOOST_TEST(is_whole(a.block(1, 2, 2, 1)));  // one column
+  BOOST_TEST(is_whole(a.block(0, 0, 2, 0)));  // nothing
+  BOOST_TEST(is_whole(Map<MatrixXd>(a.data(), 3, 8)));
+  BOOST_TEST(is_whole(Map<MatrixXd, 0, OuterStride<>>(a.data(), 3, 8, OuterStride<>(3))));
+  VectorXd b = counted(9, 1);
+  BOOST_TEST(is_whole(b));
+  BOOST_TEST(is_whole(b.segment(2, 5)));
+  BOOST_TEST(is_whole(Eigen::Ref<VectorXd>(b)));
+  Matrix4d c = counted(4, 4);
+  BOOST_TEST(is_whole(c));
+  BOOST_TEST(is_whole(MatrixXd()));
+}
+
+BOOST_AUTO_TEST_CASE(gaps_between_columns_are_refused) {
+  MatrixXd a = counted(4, 6);
+  BOOST_TEST(is_refused(a.block(0, 1, 3, 3)));
+  BOOST_TEST(is_refused(a.topRows(2)));
+  BOOST_TEST(is_refused(Map<MatrixXd, 0, OuterStride<>>(a.data(), 3, 6, OuterStride<>(4))));
+  BOOST_TEST(is_refused(Map<MatrixXd, 0, Eigen::Stride<4, 1>>(a.data(), 3, 6)));
+  BOOST_TEST(is_refused(Eigen::Ref<MatrixXd>(a.topRows(3))));
+}
+
+}  // namespace
