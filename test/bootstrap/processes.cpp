@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_grandchild_does_not_hide_the_death_of_its_parent) {
   BOOST_REQUIRE(::pipe(hold) == 0);
   auto const ends = tutti::run_processes(2, [&](process_rendezvous& at) {
     if (at.rank() == 1) {
-      if (::fork() == 0) {  // keeps the socket of rank 1 open
+      if (::_Fork() == 0) {  // keeps the socket of rank 1 open
         char c = 0;
         ::close(hold[1]);
         (void)!::read(hold[0], &c, 1);

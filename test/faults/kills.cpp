@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kills a rank, or the parent of all, at a random moment of joining, splitting, computing or regrouping. The others
-// get an error that is not a passed deadline, go on without it and sum right; and whatever is killed leaves neither
-// memory nor descriptors nor processes behind.
+// Kills a rank, or the parent of all, at a random moment of joining, splitting, computing or regrouping; some have
+// forked a helper that lives on. The others get an error that is not a passed deadline, go on without it and sum right;
+// and whatever is killed leaves neither memory nor descriptors nor processes behind.
 #include <faults/trials.hpp>
 #include <tutti/regroup.hpp>
 #include <tutti/transport/tcp.hpp>
@@ -34,6 +34,7 @@ struct plan {
     when = static_cast<phase>(draw(4));
     after = std::chrono::microseconds(draw(draw(2) == 0 ? 300 : 5000));
     tcp = draw(4) == 0;
+    helped = draw(2) == 0;
   }
   std::uint32_t draw(std::uint32_t below) { return static_cast<std::uint32_t>(random() >> 8U) % below; }
 
@@ -43,6 +44,8 @@ struct plan {
   phase when;
   std::chrono::microseconds after;
   bool tcp;
+  bool helped;
+  int until_closed[2] = {-1, -1};  ///< a pipe: how long helpers live
 
   /// Whether this rank is killed: where survivors regroup, another one after the first.
   [[nodiscard]] bool kills(rank_type r) const {
@@ -75,6 +78,17 @@ void die_after(std::chrono::microseconds wait) {
   if (::timer_create(CLOCK_MONOTONIC, &how, &timer) != 0 || ::timer_settime(timer, 0, &when, nullptr) != 0) {
     ::raise(SIGKILL);
   }
+}
+
+/// Dies, and before that forks a helper that outlives it, if that is the plan.
+void die(plan const& p) {
+  if (p.helped && ::fork() == 0) {
+    char c = 0;
+    ::close(p.until_closed[1]);
+    std::ignore = ::read(p.until_closed[0], &c, 1);
+    ::_exit(0);
+  }
+  die_after(p.after);
 }
 
 /// The sum of a 1 of each rank.
@@ -112,7 +126,7 @@ verdict work(tutti::process_rendezvous& meet, plan const& p) {
   options.deadline = 30s;
   if (p.when == phase::join) {
     if (me == p.victim) {
-      die_after(p.after);
+      die(p);
     }
     return until_a_death([&]() -> verdict {
       tutti::communicator<Transport> world(meet, options);
@@ -123,7 +137,7 @@ verdict work(tutti::process_rendezvous& meet, plan const& p) {
   tutti::lifeline line{world, 30s};
   meet.exchange("");  // all have theirs
   if (me == p.victim) {
-    die_after(p.after);
+    die(p);
   }
   std::uint32_t turn = 0;
   verdict why = until_a_death([&]() -> verdict {
@@ -135,7 +149,7 @@ verdict work(tutti::process_rendezvous& meet, plan const& p) {
     return sum_ones(part, count);
   });
   if (p.kills(me)) {
-    die_after(p.after);
+    die(p);
   }
   for (rank_type const last = p.ranks - (p.when == phase::regroup ? 2 : 1); why.empty();) {
     auto smaller = line.regroup();
@@ -182,10 +196,15 @@ verdict kill_the_parent(plan const& p) {
 }
 
 verdict trial(std::uint64_t seed) {
-  plan const p(seed);
+  plan p(seed);
   auto const names = names_in("/dev/shm");
   std::size_t const descriptors = open_descriptors();
+  if (::pipe(p.until_closed) != 0) {
+    return "no pipe";
+  }
   verdict all = p.victim == p.ranks ? kill_the_parent(p) : kill_a_rank(p);
+  ::close(p.until_closed[0]);
+  ::close(p.until_closed[1]);
   while (::waitpid(-1, nullptr, 0) > 0) {  // orphans come to this process; they die with their parent
   }
   if (std::size_t const left = open_descriptors(); left != descriptors) {
@@ -198,8 +217,8 @@ verdict trial(std::uint64_t seed) {
   }
   constexpr char const* phases[] = {"joining", "splitting", "computing", "regrouping"};
   return all.empty() ? all
-                     : std::to_string(p.ranks) + " ranks" + (p.tcp ? " over tcp" : "") + ", victim " +
-                           std::to_string(p.victim) + ", " + phases[static_cast<int>(p.when)] + all;
+                     : std::to_string(p.ranks) + " ranks" + (p.tcp ? " over tcp" : "") + (p.helped ? ", helped" : "") +
+                           ", victim " + std::to_string(p.victim) + ", " + phases[static_cast<int>(p.when)] + all;
 }
 
 }  // namespace

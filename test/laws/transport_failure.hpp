@@ -4,6 +4,10 @@
 #include <laws/transport.hpp>
 
 #include <csignal>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /// The laws of a transport when the world fails. W as in transport.hpp.
@@ -228,12 +232,13 @@ void a_departed_reader_is_missed(std::size_t bytes) {
   }));
 }
 
-/// A process that is killed is found by everybody else, by name.
-template <class W>
-void a_dead_process_is_found(rank_type n, rank_type victim) {
+/// A process that is killed is found by everybody else, by name. `first` is what it does before.
+template <class W, class F>
+void a_dead_process_is_found(rank_type n, rank_type victim, F const& first) {
   std::vector<verdict> const verdicts = W::run(n, [&](auto& t) -> verdict {
     if (t.rank() == victim) {
       std::ignore = support::until(t, [turns = 0]() mutable { return ++turns == 100; });
+      first();
       ::kill(::getpid(), SIGKILL);
     }
     return talk_until_fault(t, {0, 0}, failure::peer_lost, victim);
@@ -241,6 +246,79 @@ void a_dead_process_is_found(rank_type n, rank_type victim) {
   for (rank_type r = 0; r < n; ++r) {
     BOOST_TEST(verdicts[r] == (r == victim ? support::died : ""), "rank " << r << ": " << verdicts[r]);
   }
+}
+template <class W>
+void a_dead_process_is_found(rank_type n, rank_type victim) {
+  a_dead_process_is_found<W>(n, victim, [] {});
+}
+
+/// Also if it has forked a helper, in whichever way, that lives on: `fork` makes a child as fork(2) does.
+template <class W>
+void a_helper_does_not_hide_a_death(rank_type n, rank_type victim, pid_t (*fork)()) {
+  int hold[2];
+  BOOST_REQUIRE(::pipe(hold) == 0);
+  a_dead_process_is_found<W>(n, victim, [&] {
+    if (fork() == 0) {  // until nobody has the other end any more
+      char c = 0;
+      ::close(hold[1]);
+      std::ignore = ::read(hold[0], &c, 1);
+      ::_exit(0);
+    }
+  });
+  ::close(hold[0]);
+  ::close(hold[1]);
+}
+
+/// A process that is stopped is neither dead nor gone: nobody minds until it goes on.
+template <class W>
+void a_stopped_process_is_waited_for() {
+  check_all(W::run(2, [&](auto& t, auto& meet) -> verdict {
+    stream const s{0, 0};
+    std::byte const one{};
+    t.begin(s, a_call(0));
+    auto const process = static_cast<pid_t>(std::stol(meet.exchange(std::to_string(::getpid()))[1]));
+    if (t.rank() == 1) {
+      ::raise(SIGSTOP);
+      return support::until(t, [&] { return t.send(0, s, {&one, 1}, 1).accepted; });
+    }
+    auto const stopped = [&] {
+      std::ifstream about("/proc/" + std::to_string(process) + "/stat");
+      std::string text;
+      std::getline(about, text);
+      return text.find(") T ") != text.npos;
+    };
+    if (verdict bad = support::until(t, stopped); !bad.empty()) {
+      return bad;
+    }
+    verdict bad = support::until(t, [&, turns = 0]() mutable {
+      t.look();
+      return ++turns == 3000;
+    });
+    ::kill(process, SIGCONT);
+    return !bad.empty() ? bad : support::until(t, [&] { return static_cast<bool>(t.view(1, s, {1, 1, nullptr})); });
+  }));
+}
+
+/// A child that was forked and destroys what it has of the transport takes nothing from its parent.
+template <class W>
+void a_forked_child_takes_no_part() {
+  check_all(W::run(2, [&](auto& t) -> verdict {
+    pid_t const child = ::fork();
+    if (child == 0) {
+      std::destroy_at(&t);
+      ::_exit(0);
+    }
+    int status = 1;
+    ::waitpid(child, &status, 0);
+    stream const s{0, 0};
+    std::byte const one{};
+    t.begin(s, a_call(0));
+    verdict bad = support::until(t, [&] { return t.send(1 - t.rank(), s, {&one, 1}, 1).accepted; });
+    bad = !bad.empty() ? bad : support::until(t, [&] {
+      return static_cast<bool>(t.view(1 - t.rank(), s, {1, 1, nullptr}));
+    });
+    return status != 0 ? "the child did not come to its end" : bad;
+  }));
 }
 
 /// Everybody stops in the middle of much traffic.

@@ -20,6 +20,13 @@ BOOST_AUTO_TEST_CASE(deaths) {
     a_dead_process_is_found<world>(n, 0);
   }
 }
+BOOST_AUTO_TEST_CASE(helpers) {
+  a_helper_does_not_hide_a_death<world>(3, 1, ::fork);
+  a_forked_child_takes_no_part<world>();
+}
+BOOST_AUTO_TEST_CASE(stops) {
+  a_stopped_process_is_waited_for<world>();
+}
 BOOST_AUTO_TEST_CASE(departures) {
   a_departed_peer_is_missed_when_it_is_needed<world>();
   a_departed_reader_is_missed<world>(300'000);

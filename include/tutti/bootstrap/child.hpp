@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/descriptor.hpp>
 #include <tutti/core/error.hpp>
 
 #include <cerrno>
@@ -34,21 +35,24 @@ class child {
     }
   }
 
-  /// Forks. The child runs `body()` and then ends at once, with no exit handler, no destructor and
-  /// no buffer of the parent's: only what it wrote to stdout and stderr itself is flushed. It is
-  /// killed when the thread that called this ends, so that it cannot outlive its parent.
+  /// Forks. The child runs `body(descriptor)`, to which the descriptor `for_it` goes, the only one that it inherits,
+  /// and then ends at once, with no exit handler, no destructor and no buffer of the parent's: only what it wrote to
+  /// stdout and stderr itself is flushed. It is killed when the thread that called this ends, so that it cannot outlive
+  /// its parent.
   /// @throws error(failure::join) if the system gives no process
   template <class Body>
-  [[nodiscard]] static child start(Body&& body) {
+  [[nodiscard]] static child start(descriptor for_it, Body&& body) {
     std::fflush(nullptr);  // or the child would write what is in the buffers a second time
     pid_t const parent = ::getpid();
+    int const inherited = for_it.release();
     pid_t const pid = ::fork();
+    for_it.reset(inherited);
     if (pid < 0) {
       throw error(failure::join, "cannot start a process: " + std::string(std::strerror(errno)) +
                                      "; start fewer ranks or allow more processes (ulimit -u)");
     }
     if (pid == 0) {
-      run(parent, body);
+      run(parent, body, static_cast<descriptor&&>(for_it));
     }
     child c;
     c.pid_ = pid;
@@ -83,10 +87,10 @@ class child {
 
  private:
   template <class Body>
-  [[noreturn]] static void run(pid_t parent, Body& body) noexcept {
+  [[noreturn]] static void run(pid_t parent, Body& body, descriptor own) noexcept {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() == parent) {  // else it died before the line above
-      body();
+      body(static_cast<descriptor&&>(own));
       std::fflush(stdout);
       std::fflush(stderr);
     }

@@ -65,13 +65,8 @@ class basic_process_world {
                                      "; start fewer ranks or allow more descriptors (ulimit -n)");
     }
     ranks_[r].line = Channel(descriptor(ends[0]));
-    descriptor theirs(ends[1]);
-    ranks_[r].process = child::start([&] {
-      // The parent's ends must not live on here: their hang-up tells the others that it has died.
-      for (state& s : ranks_) {
-        s.line.close();
-      }
-      Channel line(std::move(theirs));
+    ranks_[r].process = child::start(descriptor(ends[1]), [&](descriptor own) {
+      Channel line(std::move(own));
       body(line);
     });
   }

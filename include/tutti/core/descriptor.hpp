@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/inheritance.hpp>
 #include <tutti/core/time.hpp>
 
 #include <cerrno>
@@ -17,35 +18,47 @@
 
 namespace tutti {
 
-/// Owns a file descriptor. Moves, does not copy; closes at the end.
+/// Owns a file descriptor. Moves, does not copy; closes at the end. It belongs to the process that made it: a forked
+/// child does not inherit it, and has none in its place. `release` gives it up as one that a child does inherit.
 class descriptor {
  public:
   descriptor() noexcept = default;
-  explicit descriptor(int fd) noexcept : fd_(fd) {}
-  descriptor(descriptor&& other) noexcept : fd_(other.release()) {}
+  explicit descriptor(int fd) noexcept : fd_(fd) { inheritance::refuse(fd); }
+  descriptor(descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)), owner_(other.owner_) {}
   descriptor& operator=(descriptor&& other) noexcept {
     if (this != &other) {
-      reset(other.release());
+      reset();
+      fd_ = std::exchange(other.fd_, -1);
+      owner_ = other.owner_;
     }
     return *this;
   }
   ~descriptor() { reset(); }
 
-  [[nodiscard]] int get() const noexcept { return fd_; }
-  [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
-  [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
+  [[nodiscard]] int get() const noexcept { return owner_ == inheritance::generation() ? fd_ : -1; }
+  [[nodiscard]] explicit operator bool() const noexcept { return get() >= 0; }
+  [[nodiscard]] int release() noexcept {
+    int const fd = get();
+    inheritance::allow(fd);
+    fd_ = -1;
+    return fd;
+  }
 
   /// Closes the descriptor (errno stays as it was) and owns `fd` instead.
   void reset(int fd = -1) noexcept {
-    if (int const old = std::exchange(fd_, fd); old >= 0) {
+    if (int const old = release(); old >= 0) {
       int const kept = errno;
       ::close(old);  // never retried: on Linux the descriptor is gone even after EINTR
       errno = kept;
     }
+    fd_ = fd;
+    owner_ = inheritance::generation();
+    inheritance::refuse(fd);
   }
 
  private:
   int fd_ = -1;
+  std::uint32_t owner_ = inheritance::generation();  ///< the process that has it open
 };
 
 /// "Connection refused", for a message to a human.

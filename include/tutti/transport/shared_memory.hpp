@@ -15,7 +15,8 @@ namespace tutti {
 /// one the receiver copies itself out of the sender's memory, if the system allows it. What already
 /// lies in shared memory - a buffer by tutti::allocator - is not copied: the receiver reads it where it is.
 ///
-/// Cost: 576 bytes for each ordered pair of ranks and lane, the chunks, one file and two sockets.
+/// Cost: 576 bytes for each ordered pair of ranks and lane, the chunks, and descriptors: one of each rank's process
+/// and three more.
 /// A process that is killed leaves nothing behind, whenever that is: neither memory nor sockets have names in a file
 /// system.
 template <class Doorbells>
@@ -39,7 +40,9 @@ class basic_shared_memory {
   basic_shared_memory& operator=(basic_shared_memory const&) = delete;
   /// Leaves. Peers that still wait for something from this rank get failure::peer_lost.
   ~basic_shared_memory() {
-    room_.leave([this](rank_type r) { return lives(r); });
+    if (world_.bells().own() >= 0) {  // else this is the copy of a forked child, which takes no part
+      room_.leave([this](rank_type r) { return lives(r); });
+    }
   }
 
   [[nodiscard]] rank_type rank() const noexcept { return room_.rank(); }
@@ -137,7 +140,8 @@ class basic_shared_memory {
     }
   }
 
-  /// Not so for a process that died. One that left has said so before it closed its doorbell.
+  /// Not so for a process that died, or became another program. One that left has said so before it closed its
+  /// doorbell.
   [[nodiscard]] bool lives(rank_type r) const noexcept {
     return r == rank() || room_.departed(r) || world_.lives(r) || room_.departed(r);
   }

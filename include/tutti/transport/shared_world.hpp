@@ -6,6 +6,7 @@
 #include <tutti/transport/chunk_ring.hpp>
 #include <tutti/transport/mail_segment.hpp>
 #include <tutti/transport/peer_memory.hpp>
+#include <tutti/transport/peer_processes.hpp>
 #include <tutti/transport/shared_arena.hpp>
 #include <tutti/transport/sleep_barrier.hpp>
 
@@ -73,7 +74,7 @@ class shared_world {
   }
   [[nodiscard]] counted<shared_arena> const& arena() const noexcept { return arena_; }
   /// Whether the process of another rank has not ended.
-  [[nodiscard]] bool lives(rank_type r) const noexcept { return bells_.reaches(r); }
+  [[nodiscard]] bool lives(rank_type r) const noexcept { return bells_.reaches(r) && !processes_.ended(r); }
 
  private:
   static shared_memory_options filled_in(shared_memory_options o, rank_type ranks) noexcept {
@@ -104,12 +105,12 @@ class shared_world {
     }
   }
 
-  /// "doorbell process", and from rank 0 "doorbell process file chunk_bytes ring_bytes arena_bytes attach_from".
+  /// "doorbell memory process", and from rank 0 besides "file chunk_bytes ring_bytes arena_bytes attach_from".
   std::string offer(rank_type me, shared_memory_options const& o) {
     std::string const unique = unique_text();
     std::string text = "tutti-" + unique;
     bells_.open(text);
-    text += " " + peers_.offer(unique);
+    text += " " + peers_.offer(unique) + " " + processes_.offer();
     if (me == 0) {
       shape_ = o;
       file().create(arenas_begin() + n_ * arena_size(), arenas_begin());
@@ -137,15 +138,21 @@ class shared_world {
     }
   };
 
-  /// Finds the doorbells of all; rank 0 hands its file through them.
+  /// Finds the doorbells and the processes of all; rank 0 hands its file to them. All are heard of once more after
+  /// this, so they were found while they lived.
   template <class M>
   std::string contact(M const& meet, std::vector<std::string> const& offers) {
     check(meet, offers);
     std::vector<std::string> doorbells;
+    std::vector<std::string_view> processes;
     for (std::string const& o : offers) {
-      doorbells.emplace_back(words{o}.next());
+      words text{o};
+      doorbells.emplace_back(text.next());
+      text.next();
+      processes.push_back(text.next());
     }
     bells_.connect(doorbells);
+    processes_.open(processes);
     for (rank_type r = 1; meet.rank() == 0 && r < n_; ++r) {
       if (!bells_.hand(r, file().descriptor_to_hand())) {
         throw error(failure::join, "the shared memory cannot be handed to rank " + std::to_string(world_rank(meet, r)) +
@@ -161,16 +168,17 @@ class shared_world {
   std::string accept(M const& meet, std::vector<std::string> const& offers, std::vector<std::string> const& contacts) {
     rank_type const me = meet.rank();
     check(meet, contacts);
-    std::vector<std::string_view> processes;
+    std::vector<std::string_view> memories;
     for (std::string const& o : offers) {
       words text{o};
       text.next();
-      processes.push_back(text.next());
+      memories.push_back(text.next());
     }
     if (me != 0) {
       words text{offers[0]};
-      text.next();
-      text.next();
+      for (int known = 0; known < 3; ++known) {
+        text.next();
+      }
       std::string_view const identity = text.next();
       descriptor handed = bells_.take([&](descriptor const& f) { return shared_file::identity(f) == identity; });
       if (!handed) {
@@ -186,7 +194,7 @@ class shared_world {
     }
     arena_->place(arenas_begin() + me * arena_size(), shape_.arena_bytes);
     mail().construct(me);
-    bool const reads = shape_.attach_from != SIZE_MAX && peers_.reads(processes);
+    bool const reads = shape_.attach_from != SIZE_MAX && peers_.reads(memories);
     return std::to_string(reinterpret_cast<std::uintptr_t>(base())) + (reads ? " 1" : " 0") +
            (sleep_barrier::offered(n_) ? " 1" : " 0");
   }
@@ -218,6 +226,7 @@ class shared_world {
   shared_memory_options shape_{};
   Doorbells bells_;
   peer_memory peers_;
+  peer_processes processes_;
   bool remote_fences_ = true;
   owned_array<std::uintptr_t> bases_;  ///< where each rank has mapped the file
   counted<shared_arena> arena_ = shared_arena::create();
