@@ -150,6 +150,7 @@ class on_asio {
                            [this, alive = alive_](boost::system::error_code) {
                              if (*alive) {
                                armed_ = false;
+                               world_.claim();
                                world_.transport().disarm();
                                pump();
                              }
@@ -161,6 +162,7 @@ class on_asio {
         if (*alive) {
           timed_ = false;
           if (!why) {
+            world_.claim();
             world_.transport().look();
             for (auto& w : waiting_) {
               w->operation.check_deadline();

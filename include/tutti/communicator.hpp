@@ -4,6 +4,7 @@
 #include <tutti/bootstrap/concept.hpp>
 #include <tutti/bootstrap/member.hpp>
 #include <tutti/core/counted.hpp>
+#include <tutti/core/duties.hpp>
 #include <tutti/core/error.hpp>
 #include <tutti/core/expects.hpp>
 #include <tutti/core/extent.hpp>
@@ -39,7 +40,8 @@ struct world_options {
 ///
 ///     world = line.regroup();
 ///
-/// Thread safety: one thread at a time. Different communicators are independent of each other.
+/// Thread safety: one thread at a time, which may hand it to another one, also with operations under way. Different
+/// communicators are independent of each other.
 template <transport Transport, rank_type N = dynamic, tracer Trace = no_trace>
 class communicator {
  public:
@@ -102,15 +104,37 @@ class communicator {
   /// The last operations of this rank, oldest first: what to look at when something failed.
   [[nodiscard]] recorder& recent() const { return here().recent; }
 
-  /// Moves on everything that has been started. Never waits.
+  /// Moves on everything that has been started, here and on all communicators on which this thread has started
+  /// operations. Never waits.
   void poll() const {
+    claim();
     state& s = here();
     s.transport.poll();
-    s.pending.advance();
+    advance();
     if constexpr (Trace::enabled && requires { s.transport.incidents(); }) {
       s.trace_incidents();
     }
   }
+  /// The same without a look at what the transport has.
+  void advance() const {
+    state& s = here();
+    s.pending.advance();
+    if (duties* const others = duties::besides(s)) [[unlikely]] {
+      others->move(s);
+    }
+  }
+
+  /// An operation is about to be started, which this thread moves on from now on.
+  void tend() const { duties::take(here()); }
+  /// This thread goes on with what another one may have started.
+  void claim() const {
+    state& s = here();
+    if (duties::is_free(s) ? !s.pending.empty() : !duties::is_mine(s)) [[unlikely]] {
+      duties::take(s);
+    }
+  }
+  /// How the thread that has started operations here sees this.
+  [[nodiscard]] duty const& as_duty() const { return here(); }
 
   [[nodiscard]] pending_list& operations() const { return here().pending; }
   [[nodiscard]] stream_numbers& streams() const { return here().streams; }
@@ -171,10 +195,14 @@ class communicator {
 
  private:
   /// All that it is: one for all its names, and never moved.
-  struct state {
+  struct state : duty {
     template <class Meet>
     state(Meet& meet, options const& o, Trace&& to)
-        : extent(meet.size()),
+        : duty{.move = [](duty& d) noexcept { return of(d).move_on(); },
+               .arm = [](duty& d) { return of(d).transport.arm(); },
+               .disarm = [](duty& d) noexcept { of(d).transport.disarm(); },
+               .look = [](duty& d) noexcept { of(d).look(); }},
+          extent(meet.size()),
           rank(meet.rank()),
           settings(o),
           members(introduce(meet, o.role)),
@@ -194,6 +222,28 @@ class communicator {
     void let_go() noexcept {
       if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         delete this;
+      }
+    }
+
+    ~state() { duties::leave(*this); }
+
+    // What a thread does here that waits for something else. What goes wrong is the operations' own: their errors, not
+    // those of whatever the thread is in. Of memory they may have run out: their next turn, or wait, meets that again.
+    static state& of(duty& d) noexcept { return static_cast<state&>(d); }
+    bool move_on() noexcept {
+      try {
+        if constexpr (!rests<Transport>) {
+          transport.poll();
+        }
+        pending.advance();
+      } catch (...) {
+      }
+      return !pending.empty();
+    }
+    void look() noexcept {
+      try {
+        transport.look();
+      } catch (...) {
       }
     }
 

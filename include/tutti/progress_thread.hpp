@@ -31,6 +31,7 @@ class progress_thread {
   ~progress_thread() {
     stopping_.store(true, std::memory_order_relaxed);
     thread_.join();
+    world_.claim();
   }
 
   /// The communicator is the caller's until the lock is gone.
@@ -70,6 +71,7 @@ class progress_thread {
         idle = 0;
       }
       std::lock_guard const lock(mutex_);
+      world_.claim();  // its owner may have started something
       world_.transport().disarm();
       if (time_point const now = world_.transport().now(); now - looked >= between_looks) {
         looked = now;

@@ -168,6 +168,7 @@ class execution : public pending {
 
   /// For callers that never wait: ends the operation when its time is up.
   void check_deadline() {
+    world_.claim();
     const time_point now = transport().now();
     watch(now);
     inquire_quietly();
@@ -204,6 +205,7 @@ class execution : public pending {
 
   /// Waits for as long as the caller likes (a negative limit is none), and the deadline allows.
   bool wait_ended(duration limit) {
+    world_.claim();
     const time_point now = transport().now();
     watch(now);
     const duration left = limit_ < duration::zero() ? limit_ : remaining(now);
@@ -221,6 +223,7 @@ class execution : public pending {
   }
 
   void give_up() {
+    world_.claim();
     if (!ended && !advance_quietly()) {
       const fault why{failure::cancelled, rank(), rank()};
       transport().poison(why);

@@ -80,6 +80,7 @@ class launcher {
 
  protected:
   void run(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
+    world_.claim();
     auto const by = pick(op, payload, count);
     tell(blocking_->what(), what, op, count, by);
     blocking_->start(by, op, payload, memory, count);
@@ -87,6 +88,7 @@ class launcher {
   }
 
   [[nodiscard]] request launch(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
+    world_.tend();
     auto const by = pick(op, payload, count);
     if (pool_->idle.empty()) {
       pool_->idle.push_back(owned<started>(new started(world_, topology_, payload, *pool_)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/duties.hpp>
 #include <tutti/core/error.hpp>
 #include <tutti/core/patience.hpp>
 #include <tutti/core/time.hpp>
@@ -76,84 +77,100 @@ bool wait_yielding(Communicator& world, Advance& advance, bool has_spun) {
   return false;
 }
 
-/// Calls `advance` until it says true: awake at first, then asleep on the transport's descriptor.
-/// Everything else that was started on the communicator moves on meanwhile.
+/// Sleeps until something arrives on the communicator or on another one on which this thread has started operations.
+/// All of them move on before and after. True if `advance` said so.
+template <class Communicator, class Advance, class Failed>
+bool wait_asleep(Communicator& world, Advance& advance, Failed& failed, duration nap) {
+  auto& transport = world.transport();
+  int const handle = transport.arm();
+  duties* const others = duties::besides(world.as_duty());
+  if (others != nullptr) {
+    others->arm(world.as_duty());
+  }
+  world.poll();
+  bool const done = advance();
+  if (!done && !failed()) {
+    int const milliseconds =
+        nap <= duration::zero() ? 0 : static_cast<int>(nap.count() / 1'000'000 + 1);  // EINTR is as good as a wake-up
+    if (others != nullptr) {
+      others->sleep(handle, milliseconds);
+    } else {
+      ::pollfd one{.fd = handle, .events = POLLIN, .revents = 0};
+      ::poll(&one, 1, milliseconds);
+    }
+  }
+  transport.disarm();
+  if (others != nullptr) {
+    others->disarm(world.as_duty());
+  }
+  world.poll();
+  return done || advance();
+}
+/// The same over a transport that waits by itself: while nothing happens there, no turn is taken here.
+template <class Communicator, class Advance, class Failed>
+  requires rests<typename Communicator::transport_type>
+bool wait_asleep(Communicator& world, Advance& advance, Failed&, duration nap) {
+  if (nap > duration::zero()) {
+    world.transport().rest(nap);
+  }
+  world.advance();
+  return advance();
+}
+
+/// The part of a wait in which a system call is nothing: naps, and now and then a look for dead peers on all
+/// communicators on which this thread has started operations. `failed` says whether to give up.
+template <class Communicator, class Advance, class Inquire, class Failed>
+waited wait_in_naps(Communicator& world, Advance& advance, Inquire& inquire, Failed failed, duration limit) {
+  auto& transport = world.transport();
+  const time_point begin = transport.now();
+  time_point next_look = begin + between_looks;
+  auto const next_nap = [&](time_point now) {
+    const duration until_look = next_look - now;
+    const duration left = limit < duration::zero() ? until_look : limit - (now - begin);
+    return left < until_look ? left : until_look;
+  };
+  for (duration nap = rests<typename Communicator::transport_type> ? duration::zero() : next_nap(begin);;) {
+    if (wait_asleep(world, advance, failed, nap)) {
+      return waited::done;
+    }
+    const time_point now = transport.now();
+    if (now >= next_look) {
+      transport.look();
+      if (duties* const others = duties::besides(world.as_duty())) {
+        others->look(world.as_duty());
+      }
+      inquire();
+      next_look = now + between_looks;
+    }
+    if (failed()) {
+      return waited::fault;
+    }
+    if (limit >= duration::zero() && now - begin >= limit) {
+      return waited::limit;
+    }
+    nap = next_nap(now);
+  }
+}
+
+/// Calls `advance` until it says true: awake at first, then asleep.
+/// Everything else that this thread has started moves on meanwhile, on whatever communicator.
 ///
 /// Returns early when `limit` has passed or when the epoch has failed. A negative limit is none. Now
 /// and then it looks for dead peers and calls `inquire`, which may find out that waiting is in vain.
 template <class Communicator, class Advance, class Inquire>
 waited wait(Communicator& world, Advance advance, Inquire inquire, duration limit) {
-  auto& transport = world.transport();
-  bool const spins = !world.crowded() && world.patience().spins(steady_now);
-  if (spins && wait_spinning(world, advance)) {
-    return waited::done;
-  }
-  if (world.patience().yields(steady_now) && wait_yielding(world, advance, spins)) {
-    return waited::done;
-  }
-
-  // From here on a system call is nothing. The clock starts now: the spins above were microseconds.
-  const time_point begin = transport.now();
-  time_point next_look = begin + between_looks;
-  for (;;) {
-    ::pollfd handle{.fd = transport.arm(), .events = POLLIN, .revents = 0};
-    world.poll();
-    bool const done = advance();
-    if (!done && !transport.fault()) {
-      const duration left = limit < duration::zero() ? between_looks : limit - (transport.now() - begin);
-      const duration nap = left < between_looks ? left : between_looks;
-      ::poll(&handle, 1,
-             nap <= duration::zero() ? 0
-                                     : static_cast<int>(nap.count() / 1'000'000 + 1));  // EINTR is as good as a wake-up
-    }
-    transport.disarm();
-    world.poll();
-    if (done || advance()) {
+  if constexpr (!rests<typename Communicator::transport_type>) {
+    bool const spins = !world.crowded() && world.patience().spins(steady_now);
+    if (spins && wait_spinning(world, advance)) {
       return waited::done;
     }
-    const time_point now = transport.now();
-    if (now >= next_look) {
-      transport.look();
-      inquire();
-      next_look = now + between_looks;
-    }
-    if (transport.fault()) {
-      return waited::fault;
-    }
-    if (limit >= duration::zero() && now - begin >= limit) {
-      return waited::limit;
-    }
-  }
-}
-
-/// The same over a transport that waits by itself: while nothing happens there, no turn is taken here.
-template <class Communicator, class Advance, class Inquire>
-  requires rests<typename Communicator::transport_type>
-waited wait(Communicator& world, Advance advance, Inquire inquire, duration limit) {
-  auto& transport = world.transport();
-  const time_point begin = transport.now();
-  time_point next_look = begin + between_looks;
-  for (;;) {
-    world.operations().advance();
-    if (advance()) {
+    if (world.patience().yields(steady_now) && wait_yielding(world, advance, spins)) {
       return waited::done;
     }
-    const time_point now = transport.now();
-    if (now >= next_look) {
-      transport.look();
-      inquire();
-      next_look = now + between_looks;
-    }
-    if (transport.fault()) {
-      return waited::fault;
-    }
-    if (limit >= duration::zero() && now - begin >= limit) {
-      return waited::limit;
-    }
-    const duration until_look = next_look - now;
-    const duration left = limit < duration::zero() ? until_look : limit - (now - begin);
-    transport.rest(left < until_look ? left : until_look);
   }
+  // The clock starts now: the spins above were microseconds.
+  return wait_in_naps(
+      world, advance, inquire, [&] { return static_cast<bool>(world.transport().fault()); }, limit);
 }
 
 }  // namespace tutti

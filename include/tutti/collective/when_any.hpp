@@ -6,7 +6,6 @@
 #include <tutti/collective/wait.hpp>
 #include <tutti/core/expects.hpp>
 
-#include <poll.h>
 #include <span>
 #include <utility>
 #include <vector>
@@ -30,7 +29,7 @@ class when_any {
   explicit when_any(Communicator& world) : when_any(std::vector<Communicator*>{&world}) {}
 
   /// @pre at least one
-  explicit when_any(std::vector<Communicator*> const& worlds) : handles_(worlds.size()) {
+  explicit when_any(std::vector<Communicator*> const& worlds) {
     for (Communicator* const one : worlds) {
       worlds_.push_back(one->alias());
     }
@@ -54,11 +53,22 @@ class when_any {
     }
     expects(any, "when_any: none of the requests is under way, so none will ever end");
     std::size_t found = requests.size();
-    auto const ended = [&] { return (found = search(requests, first)) != requests.size(); };
-    advance();
-    if (!ended()) {
-      wait(requests, ended, limit);
+    auto ended = [&] { return (found = search(requests, first)) != requests.size(); };
+    for (Communicator& one : worlds_) {
+      one.claim();  // so they are among those that this thread moves on
     }
+    Communicator& world = worlds_.front();
+    world.poll();
+    if (ended() || (awake(world) && wait_yielding(world, ended, false))) {
+      return found;
+    }
+    auto check_deadlines = [&] {
+      for (request& one : requests) {
+        one.check_deadline();
+      }
+    };
+    wait_in_naps(
+        world, ended, check_deadlines, [] { return false; }, limit);
     return found;
   }
 
@@ -73,97 +83,15 @@ class when_any {
     return requests.size();
   }
 
-  static constexpr duration nap(duration limit) noexcept {
-    return limit >= duration::zero() && limit < between_looks ? limit : between_looks;
-  }
-  static constexpr bool passed(time_point begin, duration limit, time_point now) noexcept {
-    return limit >= duration::zero() && now - begin >= limit;
-  }
-
-  void advance() {
-    for (Communicator& one : worlds_) {
-      one.poll();
-    }
-  }
-
-  /// Peers that are gone and deadlines that have passed end requests.
-  void look(std::span<request> requests) {
-    for (Communicator& one : worlds_) {
-      one.transport().look();
-    }
-    for (request& one : requests) {
-      one.check_deadline();
-    }
-  }
-
-  template <class Ended>
-  void wait(std::span<request> requests, Ended const& ended, duration limit) {
-    Communicator& world = worlds_.front();
-    time_point const begin = world.transport().now();
-    if (world.patience().yields(steady_now)) {
-      for (int i = 0; i < 64; ++i) {
-        time_point const before = steady_now();
-        std::this_thread::yield();
-        time_point const now = steady_now();
-        bool const late = world.patience().late(now - before, now);
-        advance();
-        if (ended()) {
-          world.patience().saved_a_wake_up();
-          return;
-        }
-        if (late) {
-          break;
-        }
-      }
-    }
-    for (time_point next_look = begin + between_looks; !ended();) {
-      for (std::size_t i = 0; i != worlds_.size(); ++i) {
-        handles_[i] = {.fd = worlds_[i].transport().arm(), .events = POLLIN, .revents = 0};
-      }
-      advance();
-      if (!ended()) {
-        ::poll(handles_.data(), handles_.size(), static_cast<int>(nap(limit).count() / 1'000'000));
-      }
-      for (Communicator& one : worlds_) {
-        one.transport().disarm();
-      }
-      advance();
-      if (time_point const now = world.transport().now(); now >= next_look) {
-        look(requests);
-        next_look = now + between_looks;
-      }
-      if (passed(begin, limit, world.transport().now())) {
-        return;
-      }
-    }
-  }
-
-  /// Over a transport that waits by itself.
-  template <class Ended>
-  void wait(std::span<request> requests, Ended const& ended, duration limit)
-    requires rests<typename Communicator::transport_type>
-  {
-    auto& transport = worlds_.front().transport();
-    time_point const begin = transport.now();
-    time_point next_look = begin + between_looks;
-    for (;;) {
-      for (Communicator& one : worlds_) {
-        one.operations().advance();
-      }
-      if (ended() || passed(begin, limit, transport.now())) {
-        return;
-      }
-      if (transport.now() >= next_look) {
-        look(requests);
-        next_look = transport.now() + between_looks;
-      } else {
-        transport.rest(nap(limit));
-      }
+  [[nodiscard]] static bool awake(Communicator& world) {
+    if constexpr (rests<typename Communicator::transport_type>) {
+      return false;
+    } else {
+      return world.patience().yields(steady_now);
     }
   }
 
   std::vector<Communicator> worlds_;
-  std::vector<::pollfd> handles_;
 };
 
 }  // namespace tutti

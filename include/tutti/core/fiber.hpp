@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/duties.hpp>
+
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -66,9 +68,11 @@ class fiber {
   /// Lets it run until it suspends itself or ends. @pre !ended()
   void resume() {
     exceptions_.swap();
+    duties* const outer = duties::change(&duties_);
     begin_switch(&outer_fake_stack_, stack(), bytes_ - page_);
     ::swapcontext(&outside_, &inside_);
     end_switch(outer_fake_stack_, nullptr, nullptr);
+    duties::change(outer);
     exceptions_.swap();
   }
 
@@ -141,6 +145,7 @@ class fiber {
   ::ucontext_t inside_{};
   ::ucontext_t outside_{};
   exceptions exceptions_;
+  duties duties_;  ///< what it has started, it moves on itself
   void* outer_fake_stack_ = nullptr;
   void* inner_fake_stack_ = nullptr;
   void const* outer_stack_ = nullptr;

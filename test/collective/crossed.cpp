@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_crossed
+#include <laws/crossed.hpp>
+#include <support/emulated_hosts.hpp>
+#include <support/simulated_worlds.hpp>
+#include <support/worlds.hpp>
+#include <tutti/progress_thread.hpp>
+#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/shared_memory.hpp>
+#include <tutti/transport/tcp.hpp>
+
+#include <atomic>
+
+namespace {
+
+using mixed = tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp, 2>;
+
+constexpr std::size_t large = 4'000'000;  // more than any transport takes in
+
+template <class Transport>
+void pair_is_crossed() {
+  support::agree<Transport>(2, [](auto& world) { return laws::crossed_pair(world, 1); });
+  support::agree<Transport>(2, [](auto& world) { return laws::crossed_pair(world, large); });
+  support::agree<Transport>(3, [](auto& world) { return laws::crossed_pair(world, 100'000); });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_wait_serves_what_was_started_elsewhere) {
+  pair_is_crossed<tutti::loopback>();
+  pair_is_crossed<tutti::shared_memory>();
+  pair_is_crossed<tutti::tcp>();
+  support::agree<mixed>(4, [](auto& world) { return laws::crossed_pair(world, large); });
+}
+
+// Ranks are fibers of one thread: each serves what it has started itself.
+BOOST_AUTO_TEST_CASE(a_wait_in_virtual_time_serves_what_its_own_rank_started) {
+  support::agree_in_virtual_time(2, [](auto& world) { return laws::crossed_pair(world, large); });
+  support::agree_in_virtual_time(5, [](auto& world) { return laws::crossed_pair(world, 10'000); });
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    support::agree_in_virtual_time(3, [seed](auto& world) { return laws::crossed_at_random(world, seed); });
+  }
+}
+
+// An operation that fails while its rank waits elsewhere fails alone.
+BOOST_AUTO_TEST_CASE(a_fault_belongs_to_the_operations_of_its_communicator) {
+  support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
+    auto a = tutti::split(world, 0);
+    tutti::allreduce sum_a{a, tutti::ring{}, tutti::sum<int>{}};
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    std::vector<int> x(large, 1);
+    std::vector<int> y(large, 1);
+    if (world.rank() == 1) {
+      {
+        auto given_up = sum_a.start(x);
+      }
+      sum(y);
+      return y.back() == 2 ? "" : "another sum";
+    }
+    auto pending = sum_a.start(x);
+    sum(y);
+    if (y.back() != 2) {
+      return "another sum";
+    }
+    try {
+      pending.wait();
+      return "the operation that was given up has ended well";
+    } catch (tutti::error const& e) {
+      return e.kind() == tutti::failure::cancelled && e.at_fault() == std::vector<tutti::rank_type>{1} ? "" : e.what();
+    }
+  });
+}
+
+// A communicator that is handed over with an operation under way is the next thread's: the one before, which waits
+// elsewhere meanwhile, leaves it alone.
+BOOST_AUTO_TEST_CASE(what_another_thread_goes_on_with_is_its_own) {
+  support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
+    auto a = tutti::split(world, 0);
+    tutti::allreduce sum_a{a, tutti::ring{}, tutti::sum<int>{}};
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    for (int turn = 0; turn < 20; ++turn) {
+      std::vector<int> x(100'000, 1);
+      std::vector<int> y(100'000, 1);
+      auto pending = sum_a.start(x);
+      std::jthread next([&] {
+        pending.wait();
+        sum_a(x);
+        pending = sum_a.start(x);
+      });
+      sum(y);
+      sum(y);
+      next.join();
+      sum(y);  // and what that thread has left, this one goes on with
+      pending.wait();
+      if (x != std::vector(x.size(), 8) || y != std::vector(y.size(), 8)) {
+        return "another sum";
+      }
+    }
+    return {};
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_progress_thread_keeps_its_communicator) {
+  support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
+    auto a = tutti::split(world, 0);
+    tutti::allreduce sum_a{a, tutti::ring{}, tutti::sum<int>{}};
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    for (int turn = 0; turn < 10; ++turn) {
+      std::vector<int> x(300'000, 1);
+      std::vector<int> y(300'000, 1);
+      std::vector<int> z(300'000, 1);
+      auto pending = sum_a.start(x);
+      tutti::request another;
+      {
+        tutti::progress_thread background{a};
+        sum(y);
+        {
+          auto const mine = background.pause();
+          another = sum_a.start(z);
+        }
+        sum(y);
+      }
+      pending.wait();
+      another.wait();
+      if (x != std::vector(x.size(), 2) || y != std::vector(y.size(), 4) || z != std::vector(z.size(), 2)) {
+        return "another sum";
+      }
+    }
+    return {};
+  });
+}

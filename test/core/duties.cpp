@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE core_duties
+#include <tutti/core/duties.hpp>
+#include <tutti/core/fiber.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+/// What a thread moves on besides the thing that it waits for.
+namespace {
+
+using tutti::duties;
+using tutti::duty;
+
+/// Counts what is asked of it.
+struct counted : duty {
+  counted()
+      : duty{.move =
+                 [](duty& d) noexcept {
+                   auto& self = static_cast<counted&>(d);
+                   ++self.moves;
+                   return self.busy;
+                 },
+             .arm = [](duty&) { return -1; },
+             .disarm = [](duty& d) noexcept { ++static_cast<counted&>(d).disarmed; },
+             .look = [](duty& d) noexcept { ++static_cast<counted&>(d).looks; }} {}
+  ~counted() { duties::leave(*this); }
+
+  int moves = 0;
+  int looks = 0;
+  int disarmed = 0;
+  bool busy = true;
+};
+
+/// What whoever waits for `own` does.
+void wait_for(duty const& own) {
+  if (duties* const others = duties::besides(own)) {
+    others->arm(own);
+    others->move(own);
+    others->sleep(-1, 0);
+    others->disarm(own);
+    others->look(own);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_moves_on_all_but_its_own) {
+  counted a;
+  counted b;
+  counted c;
+  BOOST_TEST(duties::besides(a) == nullptr);
+  duties::take(a);
+  BOOST_TEST(duties::besides(a) == nullptr);
+  BOOST_TEST(duties::besides(b) != nullptr);
+  duties::take(b);
+  duties::take(b);
+  duties::take(c);
+  wait_for(b);
+  BOOST_TEST((a.moves == 1 && b.moves == 0 && c.moves == 1));
+  BOOST_TEST((a.looks == 1 && b.looks == 0 && c.looks == 1));
+  BOOST_TEST((a.disarmed == 1 && b.disarmed == 0 && c.disarmed == 1));
+}
+
+BOOST_AUTO_TEST_CASE(what_has_nothing_left_is_dropped_and_slept_on_no_more) {
+  counted a;
+  counted b;
+  duties::take(a);
+  a.busy = false;
+  wait_for(b);
+  BOOST_TEST((a.moves == 1 && a.disarmed == 1 && a.looks == 0));
+  BOOST_TEST(duties::besides(b) == nullptr);
+  BOOST_TEST(duties::is_free(a));
+}
+
+BOOST_AUTO_TEST_CASE(what_another_thread_takes_is_its_own_and_nobodys_when_that_ends) {
+  counted a;
+  counted b;
+  duties::take(a);
+  bool as_said = false;
+  std::thread([&] {
+    bool const was_not_mine = !duties::is_mine(a);
+    wait_for(b);
+    as_said = was_not_mine && a.moves == 0;
+    duties::take(a);
+    wait_for(b);
+  }).join();
+  BOOST_TEST((as_said && a.moves == 1));
+  BOOST_TEST(duties::is_free(a));
+  wait_for(b);
+  BOOST_TEST(a.moves == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_lets_go_before_another_one_has_it) {
+  counted a;  // its count is no atomic: the thread sanitizer watches
+  counted b;
+  std::atomic<int> turn{0};
+  std::atomic<bool> over{false};
+  std::thread first([&] {
+    for (int mine = 0; mine < 300; mine += 2) {
+      while (turn.load() != mine) {
+        wait_for(b);
+      }
+      duties::take(a);
+      ++a.moves;
+      turn.store(mine + 1);
+    }
+    while (!over.load()) {
+      wait_for(b);
+    }
+  });
+  for (int mine = 1; mine < 300; mine += 2) {
+    while (turn.load() != mine) {
+      wait_for(b);
+    }
+    duties::take(a);
+    ++a.moves;
+    turn.store(mine + 1);
+  }
+  over.store(true);
+  first.join();
+  BOOST_TEST(a.moves >= 300);
+}
+
+BOOST_AUTO_TEST_CASE(a_forked_child_has_no_duties) {
+  counted a;
+  counted b;
+  duties::take(a);
+  ::pid_t const child = ::fork();
+  if (child == 0) {
+    wait_for(b);
+    ::_exit(a.moves == 0 && duties::is_free(a) ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  BOOST_TEST(status == 0);
+  wait_for(b);
+  BOOST_TEST(a.moves == 1);
+}
+
+BOOST_AUTO_TEST_CASE(each_fiber_has_its_own) {
+  struct both {
+    counted a;
+    counted b;
+    tutti::fiber* one;
+  } shared;
+  duties::take(shared.b);
+  tutti::fiber one(
+      std::size_t{256} << 10,
+      [](void* p) {
+        auto& s = *static_cast<both*>(p);
+        duties::take(s.a);
+        s.one->suspend();
+        wait_for(s.b);
+      },
+      &shared);
+  shared.one = &one;
+  one.resume();
+  counted c;
+  wait_for(c);
+  BOOST_TEST((shared.a.moves == 0 && shared.b.moves == 1));
+  one.resume();
+  BOOST_TEST((shared.a.moves == 1 && shared.b.moves == 1));
+}
+
+}  // namespace

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/split.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/ring.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+/// Waiting on one communicator moves on what the same rank has started on others. Each law returns a complaint.
+namespace laws {
+
+using tutti::rank_type;
+
+/// Even ranks start on `a` and block on `b`; odd ones start on `b` and block on `a`. Neither call can end before
+/// both have: a rank that waits in one must serve the other. Twice, for what is kept from one call to the next.
+template <class World>
+[[nodiscard]] std::string crossed_pair(World& world, std::size_t count) {
+  auto a = tutti::split(world, 0);
+  auto b = tutti::split(world, 0);
+  tutti::allreduce sum_a{a, tutti::ring{}, tutti::sum<std::uint32_t>{}};
+  tutti::allreduce sum_b{b, tutti::ring{}, tutti::sum<std::uint32_t>{}};
+  for (std::uint32_t turn = 1; turn <= 2; ++turn) {
+    std::vector<std::uint32_t> x(count, turn);
+    std::vector<std::uint32_t> y(count, turn + 1);
+    if (world.rank() % 2 == 0) {
+      auto pending = sum_a.start(x);
+      sum_b(y);
+      pending.wait();
+    } else {
+      auto pending = sum_b.start(y);
+      sum_a(x);
+      pending.wait();
+    }
+    std::uint32_t const n = world.size();
+    if (x != std::vector(count, n * turn) || y != std::vector(count, n * (turn + 1))) {
+      return "sums over two communicators differ";
+    }
+  }
+  return {};
+}
+
+/// What a rank does in one trial of `crossed_at_random`: several communicators of the same members, the operations
+/// that are under way on them, and dice: one that all ranks throw alike, one of its own.
+template <class World>
+class crossing {
+ public:
+  crossing(World& world, std::size_t communicators, std::uint64_t seed)
+      : common_(seed), own_(seed ^ ((world.rank() + 1) * 0x9e3779b97f4a7c15U)) {
+    for (std::size_t i = 0; i < communicators; ++i) {
+      sides_.push_back(std::make_unique<side>(world));
+    }
+  }
+
+  /// In each turn every rank starts the same operations, those of a communicator in their order, those of different
+  /// ones in any; the last one may be a blocking call. Then it waits for some of those that are under way.
+  [[nodiscard]] std::string run(std::size_t turns) {
+    for (std::size_t turn = 0; turn < turns; ++turn) {
+      start_all();
+      while (!pending_.empty() && throw_dice(own_) % 3 != 0) {
+        end_one();
+      }
+    }
+    while (!pending_.empty()) {
+      end_one();
+    }
+    return complaint_;
+  }
+
+ private:
+  using world_type = decltype(tutti::split(std::declval<World&>(), 0));
+  using add = tutti::sum<std::uint32_t>;
+
+  struct side {
+    explicit side(World& world)
+        : group(tutti::split(world, 0)),
+          by_ring(group, tutti::ring{}, add{}),
+          by_butterfly(group, tutti::butterfly{}, add{}),
+          share(group, tutti::binary_tree{}) {
+      by_butterfly.segment(4096);
+    }
+    world_type group;
+    tutti::allreduce<world_type, tutti::ring, add> by_ring;
+    tutti::allreduce<world_type, tutti::butterfly, add> by_butterfly;
+    tutti::broadcast<world_type, tutti::binary_tree> share;
+  };
+  struct task {
+    std::uint64_t kind;
+    std::size_t count;
+    std::size_t salt;
+  };
+  struct running {
+    std::unique_ptr<std::vector<std::uint32_t>> data;
+    tutti::request operation;
+    task what;
+  };
+
+  static std::uint64_t throw_dice(std::uint64_t& state) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return state >> 33;
+  }
+
+  static std::vector<std::uint32_t> contribution(rank_type r, task const& what) {
+    std::vector<std::uint32_t> v(what.count);
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      v[i] = static_cast<std::uint32_t>((r + 1) * (i + what.salt));
+    }
+    return v;
+  }
+  [[nodiscard]] std::vector<std::uint32_t> expected(task const& what) const {
+    rank_type const n = sides_[0]->group.size();
+    auto v = contribution(what.kind == 2 ? static_cast<rank_type>(what.salt % n) : 0, what);
+    for (std::uint32_t& x : v) {
+      x *= what.kind == 2 ? 1 : n * (n + 1) / 2;
+    }
+    return v;
+  }
+
+  void start_all() {
+    std::vector<std::deque<task>> todo(sides_.size());
+    std::size_t left = 1 + throw_dice(common_) % 4;
+    for (std::size_t i = 0; i < left; ++i) {
+      constexpr std::size_t longest[] = {10, 1000, 30'000, 100'000};
+      std::size_t const on = throw_dice(common_) % todo.size();
+      std::uint64_t const kind = throw_dice(common_) % 3;
+      todo[on].push_back({kind, throw_dice(common_) % longest[throw_dice(common_) % 4], ++salt_});
+    }
+    for (; left != 0; --left) {
+      std::size_t on = throw_dice(own_) % todo.size();
+      while (todo[on].empty()) {
+        on = (on + 1) % todo.size();
+      }
+      start(*sides_[on], todo[on].front(), left == 1 && throw_dice(own_) % 2 == 0);
+      todo[on].pop_front();
+    }
+  }
+
+  void start(side& s, task what, bool blocking) {
+    running one{std::make_unique<std::vector<std::uint32_t>>(contribution(s.group.rank(), what)), {}, what};
+    auto& v = *one.data;
+    auto const root = static_cast<rank_type>(what.salt % s.group.size());
+    if (blocking) {
+      what.kind == 0 ? s.by_ring(v) : what.kind == 1 ? s.by_butterfly(v) : s.share(v, root);
+    } else {
+      one.operation = what.kind == 0   ? s.by_ring.start(v)
+                      : what.kind == 1 ? s.by_butterfly.start(v)
+                                       : s.share.start(v, root);
+    }
+    pending_.push_back(std::move(one));
+  }
+
+  void end_one() {
+    auto const at = pending_.begin() + static_cast<std::ptrdiff_t>(throw_dice(own_) % pending_.size());
+    if (throw_dice(own_) % 3 == 0) {
+      while (!at->operation.test()) {
+        std::this_thread::yield();
+      }
+    } else {
+      at->operation.wait();
+    }
+    if (*at->data != expected(at->what)) {
+      complaint_ = "operation " + std::to_string(at->what.salt) + " is wrong";
+    }
+    pending_.erase(at);
+  }
+
+  std::vector<std::unique_ptr<side>> sides_;
+  std::deque<running> pending_;
+  std::uint64_t common_;
+  std::uint64_t own_;
+  std::size_t salt_ = 0;
+  std::string complaint_;
+};
+
+/// Two or three communicators whose operations every rank starts and awaits in an order of its own.
+template <class World>
+[[nodiscard]] std::string crossed_at_random(World& world, std::uint64_t seed) {
+  return crossing<World>(world, 2 + seed % 2, seed).run(12);
+}
+
+}  // namespace laws
