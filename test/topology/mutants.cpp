@@ -167,6 +167,50 @@ void refuse_all(Op const& o, rank_type n) {
   BOOST_TEST(tried > 5 * (n - 1));
 }
 
+/// A slip of all ranks, on which the ends of each message agree: sums stay accumulators, every rank finishes its own
+/// in the end, and copies those of others to where results belong.
+template <class Base, class Op>
+struct unfinished : Base {
+  static constexpr std::string_view name = "unfinished";
+
+  std::uint32_t steps(Op o, rank_type n, rank_type me) const { return Base::steps(o, n, me) + finishes(o, n, me); }
+  step at(Op o, rank_type n, rank_type me, std::uint32_t i) const {
+    if (i == Base::steps(o, n, me)) {
+      step const last = Base::at(o, n, me, finishing(o, n, me));
+      return {.send = {tutti::no_rank, space::work, last.receive.blocks},
+              .receive = {tutti::no_rank, space::output, last.receive.blocks}};
+    }
+    step s = Base::at(o, n, me, i);
+    auto const keep = [](space& m) { m = m == space::output ? space::work : m; };
+    if (s.sends()) {
+      s.custody = custody::kept;
+      keep(s.send.memory);
+    }
+    if (s.receives()) {
+      keep(s.arrives);
+      if (s.how != action::copy) {
+        keep(s.receive.memory);
+      }
+    }
+    return s;
+  }
+
+  /// The step that finishes, or the number of steps.
+  std::uint32_t finishing(Op o, rank_type n, rank_type me) const {
+    std::uint32_t i = 0;
+    for (; i < Base::steps(o, n, me); ++i) {
+      step const s = Base::at(o, n, me, i);
+      if (s.receives() && s.how != action::copy && s.receive.memory == space::output) {
+        break;
+      }
+    }
+    return i;
+  }
+  std::uint32_t finishes(Op o, rank_type n, rank_type me) const {
+    return finishing(o, n, me) == Base::steps(o, n, me) ? 0 : 1;
+  }
+};
+
 template <class Base>
 void refuse_all_of() {
   tutti::symbolic::for_each_offered<Base>([]<class Op>() {
@@ -174,6 +218,25 @@ void refuse_all_of() {
       laws::at_some_roots<Op>(n, [n](Op const& o) { refuse_all<Base>(o, n); });
     }
   });
+}
+
+BOOST_AUTO_TEST_CASE(sums_that_are_copied_before_they_are_finished) {
+  auto const refused = []<class Base>(Base const&, rank_type n) {
+    auto const v = tutti::verify(unfinished<Base, op::allreduce>{}, op::allreduce{}, n);
+    BOOST_TEST(v.reason == "copies into a memory that holds something else", Base::name << ": " << v.reason);
+    BOOST_TEST(!v.exact);
+  };
+  for (rank_type const n : {2U, 5U, 6U}) {
+    refused(tutti::star{}, n);
+    refused(tutti::chain{}, n);
+    refused(tutti::binary_tree{}, n);
+    refused(tutti::direct{}, n);
+  }
+  for (rank_type const n : {5U, 6U}) {
+    refused(tutti::ring{}, n);
+    refused(tutti::doubling{}, n);
+    refused(tutti::butterfly{}, n);
+  }
 }
 
 /// Hosts of so many ranks.

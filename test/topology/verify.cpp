@@ -161,6 +161,50 @@ BOOST_AUTO_TEST_CASE(a_contribution_where_an_accumulator_belongs) {
   BOOST_TEST(tutti::verify(stored, op::reduce{0}, 2).reason == "copies into a memory that holds something else");
 }
 
+// What arrives is stored as it comes: only folds, and steps of one rank alone, make results of accumulators.
+BOOST_AUTO_TEST_CASE(an_accumulator_where_a_result_belongs) {
+  const step collect{
+      .receive = {1, space::work, all}, .how = action::fold_right, .local = space::input, .arrives = space::input};
+  const step finish = tutti::keep_own(0, space::work, space::output);
+  table<op::allreduce, 2, 1, true> const unfinished{
+      {{collect, give(1, space::work), finish}, {give(0, space::input), take(0, space::work)}}};
+  BOOST_TEST(tutti::verify(unfinished, op::allreduce{}, 2).reason == "copies into a memory that holds something else");
+
+  table<op::allreduce, 2, 1, true> const everybody_finishes{
+      {{collect, give(1, space::work), finish},
+       {give(0, space::input), {.receive = {0, space::work, all}, .arrives = space::work}, finish}}};
+  BOOST_TEST(bool(tutti::verify(everybody_finishes, op::allreduce{}, 2)));
+}
+
+/// A schedule whose vector is cut into another number of blocks.
+template <class Base>
+struct cut : Base {
+  static constexpr std::string_view name = "cut";
+  std::int32_t more;
+
+  template <class Op>
+  std::uint32_t blocks(Op const& o, rank_type n) const {
+    return Base::blocks(o, n) + static_cast<std::uint32_t>(more);
+  }
+};
+
+// The engine cuts vectors where the operation says that they are cut.
+BOOST_AUTO_TEST_CASE(blocks_that_belong_to_nobody) {
+  auto const refused = [](auto op, rank_type n, std::int32_t more) {
+    BOOST_TEST(tutti::verify(cut<tutti::star>{{}, more}, op, n).reason.starts_with("cuts the vector into"));
+  };
+  for (rank_type n = 1; n <= 4; ++n) {
+    for (std::int32_t const more : {-1, 1}) {
+      refused(op::reduce_scatter{}, n, more);
+      refused(op::allgather{}, n, more);
+      refused(op::gather{0}, n, more);
+      refused(op::scatter{0}, n, more);
+    }
+    refused(op::broadcast{0}, n, -1);
+    BOOST_TEST(bool(tutti::verify(cut<tutti::star>{{}, 0}, op::scatter{0}, n)));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_message_that_nobody_takes) {
   table<op::broadcast, 2, 1> const twice{{{give(1, space::input), give(1, space::input)}, {take(0, space::input)}}};
   BOOST_TEST(tutti::verify(twice, op::broadcast{0}, 2).reason == "is sent a message that it does not receive");

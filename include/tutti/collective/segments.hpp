@@ -13,20 +13,6 @@
 
 namespace tutti {
 
-/// Whether a block's place is part of the result, so that segments are parts of blocks.
-template <class Op>
-inline constexpr bool blocks_have_owners = false;
-template <>
-inline constexpr bool blocks_have_owners<op::reduce_scatter> = true;
-template <>
-inline constexpr bool blocks_have_owners<op::allgather> = true;
-template <>
-inline constexpr bool blocks_have_owners<op::gather> = true;
-template <>
-inline constexpr bool blocks_have_owners<op::scatter> = true;
-template <>
-inline constexpr bool blocks_have_owners<op::alltoall> = true;
-
 /// What the segments of one operation have in common.
 template <class Communicator, class Topology, class Op, class Payload>
 struct run_context {

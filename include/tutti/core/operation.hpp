@@ -69,6 +69,20 @@ struct transfer {
 
 }  // namespace op
 
+/// Whether a block's place is part of the result, so that segments are parts of blocks.
+template <class Op>
+inline constexpr bool blocks_have_owners = false;
+template <>
+inline constexpr bool blocks_have_owners<op::reduce_scatter> = true;
+template <>
+inline constexpr bool blocks_have_owners<op::allgather> = true;
+template <>
+inline constexpr bool blocks_have_owners<op::gather> = true;
+template <>
+inline constexpr bool blocks_have_owners<op::scatter> = true;
+template <>
+inline constexpr bool blocks_have_owners<op::alltoall> = true;
+
 /// What a rank says it is doing. All ranks of an operation must say the same; the transports compare
 /// the fingerprint on the first message of every edge, and show the text when it differs.
 struct call {

@@ -53,6 +53,10 @@ class execution {
   }
 
   constexpr void run() {
+    if (blocks_ == 0 || (blocks_have_owners<Op> && blocks_ != n_)) {
+      fail(found_.matched, "cuts the vector into no blocks, or not into one for each rank where blocks belong to ranks",
+           0);
+    }
     while (good_ && awake_count_ != 0) {
       const rank_type r = awake_.at[--awake_count_];
       while (advance(r)) {
@@ -279,6 +283,9 @@ class execution {
     std::uint32_t b = s.receive.blocks.first;
     for (std::uint32_t k = 0; good_ && k < s.receive.blocks.count; ++k) {
       if (s.how == action::copy) {
+        if (reduces<Op> && s.receive.memory != s.arrives) {  // bytes are stored as they come
+          fail(found_.exact, "copies into a memory that holds something else", r);
+        }
         store(r, s.receive.memory, b, s.arrives, m.data.at[k]);
       } else {
         fold(r, s, b, m.data.at[k]);
