@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(what_is_measured_predicts_the_simulator_and_picks_its_best)
           ++cells;
           good += picked <= least * 1.1 ? 1 : 0;
           BOOST_TEST(picked <= least * 1.25, "n " << n << ", " << bytes << " bytes: " << picked << " for "
-                                                  << selection::name_of(ways.front().way) << ", the best takes "
+                                                  << ways.front().way.topology.topology_name() << ", the best takes "
                                                   << least);
         };
         check(op::allreduce{});

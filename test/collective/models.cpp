@@ -27,7 +27,7 @@ static_assert(!chooses<ring, op::allreduce> && !chooses<selection, op::allreduce
 static_assert(grouping<consecutive> && grouping<by_host>);
 static_assert(topology<edge> && offers<edge, op::transfer>);
 static_assert(topology<planned<true>> && offers<planned<true>, op::allreduce>);
-static_assert(topology<plan<true>> && offers<plan<true>, op::allreduce>);
+static_assert(!topology<plan<true>> && identifiable<planned<true>> && identifiable<selection>);
 static_assert(rooted_tree<binomial_tree> && rooted_tree<in_order_tree> && rooted_tree<line_tree>);
 static_assert(rooted_tree<star_tree>);
 

@@ -10,7 +10,9 @@
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/hierarchical.hpp>
+#include <tutti/topology/planned.hpp>
 #include <tutti/topology/ring.hpp>
+#include <tutti/topology/selection.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -171,31 +173,64 @@ void every_difference_is_found() {
                                        }));
 }
 
+/// How n ranks end that sum over the topologies that make(rank) gives.
+template <class Transport, class Make>
+std::vector<tutti::rank_failure> failures_over(rank_type n, Make make) {
+  std::vector<tutti::rank_failure> all;
+  for (auto const& end : tutti::spawn<Transport>(n, [&](auto& world) {
+         world.deadline(std::chrono::seconds(20));
+         tutti::allreduce sum{world, make(world.rank()), tutti::sum<float>{}};
+         std::vector<float> v(100, 1);
+         sum(v);
+         tutti::barrier{world, tutti::ring{}}();
+       })) {
+    all.push_back(end ? tutti::rank_failure{} : end.failure());
+  }
+  return all;
+}
+
+/// All ranks are told that their calls differ, and one at least shows both.
+inline void both_are_shown(std::vector<tutti::rank_failure> const& all, char const* one, char const* other) {
+  bool shown = false;
+  for (auto const& why : all) {
+    BOOST_TEST((why.kind == failure::mismatch), why.text);
+    shown = shown || (why.text.find(one) != std::string::npos && why.text.find(other) != std::string::npos);
+  }
+  BOOST_TEST(shown, "nobody shows both " << one << " and " << other << ": " << all[0].text);
+}
+
+/// Ranks that run different schedules of one type, which were picked or planned at run time, are told so.
+template <class Transport>
+void a_different_choice_is_found() {
+  using tutti::schedule_kind;
+  using tutti::selection;
+  auto const picked = [](schedule_kind of_rank_0, schedule_kind of_others) {
+    return failures_over<Transport>(4, [=](rank_type me) { return selection(me == 0 ? of_rank_0 : of_others); });
+  };
+  both_are_shown(picked(schedule_kind::binary_tree, schedule_kind::star), "x 100, binary_tree)", "x 100, star)");
+  both_are_shown(picked(schedule_kind::direct, schedule_kind::doubling), "x 100, direct)", "x 100, doubling)");
+
+  tutti::host_map const blocks(std::vector{0, 0, 1, 1});
+  tutti::host_map const dealt(std::vector{0, 1, 0, 1});
+  both_are_shown(failures_over<Transport>(
+                     4, [&](rank_type me) { return selection(schedule_kind::hosts_ring, me == 1 ? &dealt : &blocks); }),
+                 "x 100, hosts_ring)", "with other settings");
+
+  std::vector<tutti::plan<true>> plans;
+  for (rank_type me = 0; me < 4; ++me) {
+    tutti::op::allreduce const all;
+    plans.push_back(me == 0 ? tutti::plan<true>(tutti::binary_tree{}, all, 4, me)
+                            : tutti::plan<true>(tutti::star{}, all, 4, me));
+  }
+  both_are_shown(failures_over<Transport>(4, [&](rank_type me) { return plans[me].view(); }), "x 100, binary_tree)",
+                 "x 100, star)");
+}
+
 /// Ranks that take each other for members of different hosts are told so.
 template <class Transport>
 void a_different_grouping_is_found() {
   using tutti::hierarchical;
-  auto const failures = [](rank_type n, auto make) {
-    std::vector<tutti::rank_failure> all;
-    for (auto const& end : tutti::spawn<Transport>(n, [&](auto& world) {
-           world.deadline(std::chrono::seconds(20));
-           tutti::allreduce sum{world, make(world.rank()), tutti::sum<float>{}};
-           std::vector<float> v(100, 1);
-           sum(v);
-           tutti::barrier{world, tutti::ring{}}();
-         })) {
-      all.push_back(end ? tutti::rank_failure{} : end.failure());
-    }
-    return all;
-  };
-  auto const both_are_shown = [](auto const& all, char const* one, char const* other) {
-    bool shown = false;
-    for (auto const& why : all) {
-      BOOST_TEST((why.kind == failure::mismatch), why.text);
-      shown = shown || (why.text.find(one) != std::string::npos && why.text.find(other) != std::string::npos);
-    }
-    BOOST_TEST(shown, "nobody shows both groupings: " << all[0].text);
-  };
+  auto const failures = [](rank_type n, auto make) { return failures_over<Transport>(n, make); };
   both_are_shown(failures(4,
                           [](rank_type me) {
                             return hierarchical{tutti::binary_tree{}, tutti::ring{}, me == 3 ? 4U : 2U};

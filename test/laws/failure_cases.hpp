@@ -14,6 +14,7 @@ struct failures {
             {"a_late_rank", [] { a_late_rank_is_named<Transport>(3, 1); }},
             {"different_calls", every_difference_is_found<Transport>},
             {"different_groupings", a_different_grouping_is_found<Transport>},
+            {"different_choices", a_different_choice_is_found<Transport>},
             {"different_roots", a_different_root_is_found<Transport>},
             {"different_messages", a_different_message_is_found<Transport>},
             {"a_dropped_request", a_dropped_request_is_named<Transport>},

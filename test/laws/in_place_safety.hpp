@@ -74,7 +74,7 @@ template <class Topology, class R>
 template <class Topologies, class R>
 [[nodiscard]] std::string in_place_safety_everywhere(R reduction, std::uint64_t seeds) {
   return Topologies::each([&](auto topology) -> std::string {
-    if constexpr (tutti::keeps_order_for<decltype(topology), R>) {
+    if constexpr (tutti::keeps_order_for<decltype(topology), tutti::op::allreduce, R>) {
       for (rank_type const n : {1U, 2U, 3U, 4U, 5U, 7U, 8U}) {
         for (std::size_t const count : {std::size_t{1}, std::size_t{24}, std::size_t{97}}) {
           for (std::size_t const segment : {std::size_t{0}, std::size_t{64}}) {

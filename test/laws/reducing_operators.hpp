@@ -98,28 +98,28 @@ template <class World, class Topology, class R>
   return {};
 }
 
+/// Whether the operator can be made.
+template <class Topology, class Op, class R>
+inline constexpr bool reduces_over = tutti::offers<Topology, Op> && tutti::keeps_order_for<Topology, Op, R>;
+
 /// Every operator that the topology offers, over every length.
 template <class World, class Topology, class R>
 [[nodiscard]] std::string reducing(World& world, Topology topology, R reduction, std::size_t longest) {
-  if constexpr (!tutti::keeps_order_for<Topology, R>) {
-    return {};
-  } else {
-    return each_length(longest, [&](std::size_t count, std::size_t segment) {
-      std::string complaint;
-      if constexpr (tutti::offers<Topology, tutti::op::allreduce>) {
-        complaint = allreduce(world, topology, reduction, count, segment);
+  return each_length(longest, [&](std::size_t count, std::size_t segment) {
+    std::string complaint;
+    if constexpr (reduces_over<Topology, tutti::op::allreduce, R>) {
+      complaint = allreduce(world, topology, reduction, count, segment);
+    }
+    if constexpr (reduces_over<Topology, tutti::op::reduce, R>) {
+      for (rank_type const root : roots(world.size())) {
+        complaint = complaint.empty() ? reduce(world, topology, reduction, count, segment, root) : complaint;
       }
-      if constexpr (tutti::offers<Topology, tutti::op::reduce>) {
-        for (rank_type const root : roots(world.size())) {
-          complaint = complaint.empty() ? reduce(world, topology, reduction, count, segment, root) : complaint;
-        }
-      }
-      if constexpr (tutti::offers<Topology, tutti::op::reduce_scatter>) {
-        complaint = complaint.empty() ? reduce_scatter(world, topology, reduction, count, segment) : complaint;
-      }
-      return complaint;
-    });
-  }
+    }
+    if constexpr (reduces_over<Topology, tutti::op::reduce_scatter, R>) {
+      complaint = complaint.empty() ? reduce_scatter(world, topology, reduction, count, segment) : complaint;
+    }
+    return complaint;
+  });
 }
 
 }  // namespace laws

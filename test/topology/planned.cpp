@@ -6,7 +6,11 @@
 #include <tutti/topology/direct.hpp>
 #include <tutti/topology/planned.hpp>
 #include <tutti/topology/ring.hpp>
+#include <tutti/topology/selection.hpp>
+#include <tutti/topology/star.hpp>
 
+#include <string>
+#include <tuple>
 #include <vector>
 
 namespace {
@@ -18,26 +22,39 @@ namespace op = tutti::op;
 // The steps of a plan, as constants.
 static_assert([] {
   const tutti::plan p(tutti::ring{}, op::allreduce{}, 5, 2);
-  return p.steps(op::allreduce{}, 5, 2) == 8 &&
-         p.at(op::allreduce{}, 5, 2, 3) == tutti::ring{}.at(op::allreduce{}, 5, 2, 3);
+  return p.view().steps(op::allreduce{}, 5, 2) == 8 &&
+         p.view().at(op::allreduce{}, 5, 2, 3) == tutti::ring{}.at(op::allreduce{}, 5, 2, 3);
 }());
-static_assert(!decltype(tutti::plan(tutti::ring{}, op::allreduce{}, 2, 0))::keeps_order);
-static_assert(decltype(tutti::plan(tutti::butterfly{}, op::allreduce{}, 2, 0))::keeps_order);
-static_assert(decltype(tutti::plan(tutti::direct{}, op::allreduce{}, 2, 0))::sends_raw_contributions);
+static_assert(std::same_as<decltype(tutti::plan(tutti::ring{}, op::allreduce{}, 2, 0)), tutti::plan<false>>);
+static_assert(std::same_as<decltype(tutti::plan(tutti::butterfly{}, op::allreduce{}, 2, 0)), tutti::plan<true>>);
+static_assert(std::same_as<decltype(tutti::plan(tutti::direct{}, op::allreduce{}, 2, 0)), tutti::plan<false, true>>);
 static_assert(std::is_trivially_copyable_v<tutti::planned<true>>);
+
+// It promises no more than what it is made from.
+template <class Plan, class Topology>
+constexpr bool plans = std::constructible_from<Plan, Topology, op::allreduce, rank_type, rank_type>;
+static_assert(plans<tutti::plan<true>, tutti::star> && plans<tutti::plan<false>, tutti::star>);
+static_assert(!plans<tutti::plan<true>, tutti::ring> && plans<tutti::plan<false>, tutti::ring>);
+static_assert(plans<tutti::plan<false, true>, tutti::star> && !plans<tutti::plan<false, true>, tutti::ring>);
+
+BOOST_AUTO_TEST_CASE(promises_order_where_what_was_picked_keeps_it) {
+  using tutti::schedule_kind;
+  auto const planned = [](schedule_kind kind, auto op) { return tutti::plan<true>(tutti::selection(kind), op, 4, 1); };
+  BOOST_CHECK_NO_THROW(std::ignore = planned(schedule_kind::binary_tree, op::allreduce{}));
+  BOOST_CHECK_THROW(std::ignore = planned(schedule_kind::binary_tree, op::reduce_scatter{}), tutti::precondition_error);
+  BOOST_CHECK_THROW(std::ignore = planned(schedule_kind::ring, op::allreduce{}), tutti::precondition_error);
+}
 
 template <class Topology, class Op>
 bool same(Topology const& topology, Op const& op, rank_type n) {
   for (rank_type me = 0; me < n; ++me) {
     const tutti::plan own(topology, op, n, me);
     const tutti::planned view = own.view();
-    if (own.blocks(op, n) != topology.blocks(op, n) || view.blocks(op, n) != topology.blocks(op, n) ||
-        own.steps(op, n, me) != topology.steps(op, n, me) || view.steps(op, n, me) != topology.steps(op, n, me)) {
+    if (view.blocks(op, n) != topology.blocks(op, n) || view.steps(op, n, me) != topology.steps(op, n, me)) {
       return false;
     }
     for (std::uint32_t i = 0; i < topology.steps(op, n, me); ++i) {
-      const step s = topology.at(op, n, me, i);
-      if (own.at(op, n, me, i) != s || view.at(op, n, me, i) != s) {
+      if (view.at(op, n, me, i) != topology.at(op, n, me, i)) {
         return false;
       }
     }
@@ -59,6 +76,51 @@ BOOST_AUTO_TEST_CASE(is_the_schedule_that_it_was_made_from) {
   check_same<tutti::binary_tree>();
   check_same<tutti::butterfly>();
   check_same<tutti::direct>();
+}
+
+/// Whether a question is answered, or refused in these words.
+template <class Ask>
+void refused(Ask ask, std::string const& words) {
+  try {
+    (void)ask();
+    BOOST_TEST(false, "answered, and not refused: " << words);
+  } catch (tutti::precondition_error const& e) {
+    BOOST_TEST(std::string(e.what()).find(words) != std::string::npos, e.what());
+  }
+}
+
+// Of all that a plan can be asked for, it answers for what it was made for alone.
+BOOST_AUTO_TEST_CASE(is_a_plan_of_one_thing) {
+  rank_type const n = 4;
+  const tutti::plan own(tutti::direct{}, op::broadcast{1}, n, 2);
+  const tutti::planned plan = own.view();
+  tutti::symbolic::for_each_offered<tutti::direct>([&]<class Op>() {
+    tutti::symbolic::at_every_root<Op>(n, [&](Op const& o) {
+      if (!(std::same_as<Op, op::broadcast> && tutti::plan_purpose::of(o, n, 2).root == 1)) {
+        std::string const asked(tutti::name(tutti::symbolic::kind_of<Op>));
+        refused([&] { return plan.blocks(o, n); }, "is asked for " + asked);
+        refused([&] { return plan.steps(o, n, 2); }, "is asked for " + asked);
+      }
+    });
+  });
+  BOOST_TEST(plan.steps(op::broadcast{1}, n, 2) == tutti::direct{}.steps(op::broadcast{1}, n, 2));
+  std::string const of = "a plan of broadcast, root 1, by rank 2 of 4, made of direct, ";
+  refused([&] { return plan.blocks(op::broadcast{1}, 5); }, of + "and is asked for broadcast, root 1, by rank 2 of 5");
+  refused([&] { return plan.steps(op::broadcast{1}, 4, 3); },
+          of + "and is asked for broadcast, root 1, by rank 3 of 4");
+}
+
+BOOST_AUTO_TEST_CASE(settings_tell_what_it_was_made_from) {
+  auto const settings = [](auto const& topology) {
+    return tutti::plan<false>(topology, op::allreduce{}, 6, 0).view().settings(6);
+  };
+  auto const hosts = [](rank_type each) { return tutti::hierarchical{tutti::binary_tree{}, tutti::ring{}, each}; };
+  BOOST_TEST(settings(tutti::ring{}).identity != settings(tutti::binary_tree{}).identity);
+  BOOST_TEST(settings(hosts(2)).identity != settings(hosts(3)).identity);
+  BOOST_TEST(settings(tutti::ring{}).identity ==
+             tutti::plan<false>(tutti::ring{}, op::allreduce{}, 6, 5).view().settings(6).identity);
+  BOOST_TEST(std::string(settings(tutti::binary_tree{}).label) == "binary_tree");
+  BOOST_TEST(std::string(settings(hosts(2)).label) == "hosts of 2");
 }
 
 /// All ranks' plans at once, so that the verifier can run them.

@@ -42,6 +42,14 @@ class probe {
     }
   }
 
+  /// What is measured; groups never talk to each other.
+  [[nodiscard]] topology_settings settings(rank_type) const {
+    topology_settings s{
+        .identity = (static_cast<std::uint32_t>(kind_) * 4 + static_cast<std::uint32_t>(how_)) * 16777619U ^ blocks_};
+    s.called("probe");
+    return s;
+  }
+
   // As an operation that combines, or as one that only moves: transports may tell them apart.
   template <class Op>
   [[nodiscard]] std::uint32_t blocks(Op, rank_type) const {

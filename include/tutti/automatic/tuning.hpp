@@ -157,7 +157,7 @@ class tuning {
       return false;
     }
     selection const s(kind, hosts_);
-    return s.serves<Op>() && (!in_order || s.in_order());
+    return s.serves<Op>() && (!in_order || s.combines_in_order<Op>(profile_.ranks));
   }
 
   template <class Op>

@@ -22,7 +22,7 @@ namespace tutti {
 /// Cost: that of the topology's schedule. Thread safety: that of the communicator.
 /// Example: examples/allreduce.cpp
 template <group Communicator, offers<op::allreduce> Topology, reduction Reduction>
-  requires keeps_order_for<Topology, Reduction> && sends_raw_contributions_for<Topology, Reduction>
+  requires keeps_order_for<Topology, op::allreduce, Reduction> && sends_raw_contributions_for<Topology, Reduction>
 class allreduce : public launcher<Communicator, Topology, op::allreduce, combining<Reduction>>,
                   public asynchronous<allreduce<Communicator, Topology, Reduction>> {
   using base = launcher<Communicator, Topology, op::allreduce, combining<Reduction>>;

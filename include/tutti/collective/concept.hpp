@@ -20,10 +20,10 @@ template <class C>
 concept group = is_communicator<C>;
 
 /// The topology combines contributions in an order that the reduction can stand: any, if it
-/// commutes; rank order otherwise.
-template <class Topology, class Reduction>
-concept keeps_order_for =
-    topology<Topology> && reduction<Reduction> && (Reduction::commutative || Topology::keeps_order);
+/// commutes; rank order otherwise. Where that is known only when the program runs, the operator asks each time.
+template <class Topology, class Op, class Reduction>
+concept keeps_order_for = topology<Topology> && reduction<Reduction> &&
+                          (Reduction::commutative || Topology::keeps_order || tells_order<Topology, Op>);
 
 /// The topology sends raw contributions alone, if the reduction needs that: direct and star do.
 template <class Topology, class Reduction>

@@ -3,10 +3,13 @@
 
 #include <tutti/collective/execution.hpp>
 #include <tutti/collective/request.hpp>
+#include <tutti/core/expects.hpp>
 #include <tutti/core/owned.hpp>
 #include <tutti/topology/concept.hpp>
 
 #include <cstring>
+#include <source_location>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -17,6 +20,9 @@ namespace tutti {
 template <class Communicator, class Topology, class Op, class Payload>
 class launcher {
   using schedule = typename schedule_of<Topology, Op>::type;
+  static_assert(identifiable<schedule>,
+                "a topology that has state must tell it: give it topology_settings settings(rank_type n) const, a hash "
+                "and a label of all that its schedules depend on, so that ranks that run different ones find out");
   using execution_type = execution<Communicator, schedule, Op, Payload>;
 
   /// The places of started operations, reused; lives as long as the operator or any request.
@@ -53,7 +59,7 @@ class launcher {
     if constexpr (Payload::combines) {
       payload.expect_room(world.size());
     }
-    if constexpr (has_settings<Topology>) {
+    if constexpr (agrees_once) {
       agreed_ = topology.settings(world.size());
     }
   }
@@ -83,6 +89,7 @@ class launcher {
     world_.claim();
     auto const by = pick(op, payload, count);
     tell(blocking_->what(), what, op, count, by);
+    expect_order(by.topology, blocking_->what());
     blocking_->start(by, op, payload, memory, count);
     blocking_->finish(deadline_);
   }
@@ -97,8 +104,9 @@ class launcher {
     pool_->idle.pop_back();
     ++pool_->running;
     s.set_limit(deadline_);
-    tell(s.what(), what, op, count, by);
     try {
+      tell(s.what(), what, op, count, by);
+      expect_order(by.topology, s.what());
       s.start(by, op, payload, memory, count);
     } catch (...) {
       give_back(s);
@@ -111,9 +119,12 @@ class launcher {
   }
 
  private:
+  static constexpr bool picks = chooses<Topology, Op>;
+  static constexpr bool agrees_once = !picks && has_settings<Topology>;
+
   /// How this operation shall be run.
   [[nodiscard]] course<schedule> pick(Op const& op, Payload const& payload, std::size_t count) const {
-    if constexpr (chooses<Topology, Op>) {
+    if constexpr (picks) {
       auto by = topology_.choose(op, count * payload.size_of(space::output), Payload::in_order);
       by.segment_bytes = segment_ != 0 ? segment_ : by.segment_bytes;
       return by;
@@ -127,22 +138,17 @@ class launcher {
   /// `told` is what the operation before told. Only what has changed is written: who copies what has just been written
   /// in parts waits until it has reached the cache, since stores are forwarded to loads that they cover. Four such
   /// copies were a fifth of a short operation.
-  void tell(call& told, call const& what, Op const& op, std::size_t count, course<schedule> const& by) const noexcept {
+  void tell(call& told, call const& what, Op const& op, std::size_t count, course<schedule> const& by) const {
+    auto const settings = settings_of(by.topology);
     std::uint32_t identity = what.identity;
-    if constexpr (has_settings<Topology>) {
-      identity ^= agreed_.identity;
-    }
-    if constexpr (chooses<Topology, Op>) {
-      identity = hash(schedule::name_of(by), identity);
+    if constexpr (has_settings<schedule>) {
+      identity ^= settings.identity;
     }
     identity ^= static_cast<std::uint32_t>((by.segment_bytes * 0x9e3779b97f4a7c15U) >> 32);
     if (told.identity != identity || told.kind != what.kind) {
       told = what;
-      if constexpr (has_settings<Topology>) {
-        std::memcpy(told.topology, agreed_.label, sizeof told.topology);
-      }
-      if constexpr (chooses<Topology, Op>) {
-        told.runs(schedule::name_of(by));
+      if constexpr (has_settings<schedule>) {
+        std::memcpy(told.topology, settings.label, sizeof told.topology);
       }
       told.identity = identity;
     }
@@ -152,6 +158,27 @@ class launcher {
     if constexpr (requires { op.root; }) {
       if (told.root != op.root) {
         told.root = op.root;
+      }
+    }
+  }
+
+  /// What the schedule is, besides its type.
+  [[nodiscard]] auto settings_of([[maybe_unused]] schedule const& by) const {
+    if constexpr (picks && has_settings<schedule>) {
+      return by.settings(world_.size());
+    } else {
+      return agreed_;
+    }
+  }
+
+  /// @throws precondition_error if the schedule, which may be known only now, cannot do what the reduction needs
+  void expect_order([[maybe_unused]] schedule const& by, [[maybe_unused]] call const& told) const {
+    if constexpr (Payload::in_order && !schedule::keeps_order) {
+      if (!combines_in_order<Op>(by, world_.size())) [[unlikely]] {
+        std::string const text = describe(told) +
+                                 ": the reduction does not commute, and this schedule does not combine in rank order: "
+                                 "take a topology that offers the operation itself and keeps order, such as star";
+        throw precondition_error(text.c_str(), std::source_location::current());
       }
     }
   }
@@ -170,7 +197,7 @@ class launcher {
   struct nothing {};
 
   [[no_unique_address]] Topology topology_;
-  [[no_unique_address]] std::conditional_t<has_settings<Topology>, topology_settings, nothing> agreed_;
+  [[no_unique_address]] std::conditional_t<agrees_once, topology_settings, nothing> agreed_;
   owned<execution_type> blocking_;
   owned<pool, leave_pool> pool_;
   duration deadline_;

@@ -20,7 +20,7 @@ namespace tutti {
 /// Cost: that of the topology's schedule; scratch memory for one vector on ranks that pass partial
 /// results on. Thread safety: that of the communicator.
 template <group Communicator, offers<op::reduce> Topology, reduction Reduction>
-  requires keeps_order_for<Topology, Reduction> && sends_raw_contributions_for<Topology, Reduction>
+  requires keeps_order_for<Topology, op::reduce, Reduction> && sends_raw_contributions_for<Topology, Reduction>
 class reduce : public launcher<Communicator, Topology, op::reduce, combining<Reduction>>,
                public asynchronous<reduce<Communicator, Topology, Reduction>> {
   using base = launcher<Communicator, Topology, op::reduce, combining<Reduction>>;

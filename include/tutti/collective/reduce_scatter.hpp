@@ -21,7 +21,7 @@ namespace tutti {
 /// Cost: that of the topology's schedule; scratch memory for one vector unless in place.
 /// Thread safety: that of the communicator.
 template <group Communicator, offers<op::reduce_scatter> Topology, reduction Reduction>
-  requires keeps_order_for<Topology, Reduction> && sends_raw_contributions_for<Topology, Reduction>
+  requires keeps_order_for<Topology, op::reduce_scatter, Reduction> && sends_raw_contributions_for<Topology, Reduction>
 class reduce_scatter : public launcher<Communicator, Topology, op::reduce_scatter, combining<Reduction>>,
                        public asynchronous<reduce_scatter<Communicator, Topology, Reduction>> {
   using base = launcher<Communicator, Topology, op::reduce_scatter, combining<Reduction>>;

@@ -96,13 +96,6 @@ struct call {
   char reduction[text] = {};
   char topology[text] = {};
 
-  /// Names the schedule where the topology has picked one of several, for reports.
-  constexpr void runs(std::string_view schedule) noexcept {
-    for (std::size_t i = 0; i < text; ++i) {
-      topology[i] = i < schedule.size() && i + 1 < text ? schedule[i] : '\0';
-    }
-  }
-
   [[nodiscard]] constexpr std::uint32_t fingerprint() const noexcept {
     std::uint64_t h = (count + 1) * 0x9e3779b97f4a7c15U;
     h ^= (std::uint64_t{root} << 32) | identity;

@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <string_view>
+#include <type_traits>
 
 namespace tutti {
 
@@ -68,7 +69,7 @@ struct step {
 template <class T>
 concept topology = std::copyable<T> && requires {
   { T::name } -> std::convertible_to<std::string_view>;
-  /// Reductions combine in rank order: needed by operators that do not commute.
+  /// Reductions combine in rank order, in all operations that it offers: needed by those that do not commute.
   { T::keeps_order } -> std::convertible_to<bool>;
   /// Only `input` is ever sent to be folded, no partial sums.
   { T::sends_raw_contributions } -> std::convertible_to<bool>;
@@ -80,7 +81,7 @@ concept topology = std::copyable<T> && requires {
 ///   - the k-th send on an edge meets the k-th receive on it: as many blocks, the same memory named;
 ///   - it finishes, even if no send completes before its receive is reached;
 ///   - every rank ends with every contribution exactly once (and nothing else);
-///   - in rank order if `keeps_order`;
+///   - in rank order if `combines_in_order`;
 ///   - it is right in place, where input, work and output are one memory;
 ///   - no write can overtake a reader, or the engine's check finds it;
 ///   - what is entrusted to a peer nobody else touches until the same peer restores it, to `output`.
@@ -91,11 +92,35 @@ concept offers = topology<T> && requires(T const t, Op const op, rank_type n, ra
   { t.at(op, n, me, i) } -> std::same_as<step>;           // its step i
 };
 
+/// A topology of which it is known only when the program runs whether an operation's reductions combine in rank
+/// order, in a world of n ranks: one that is picked at run time.
+template <class T, class Op>
+concept tells_order = topology<T> && requires(T const t, rank_type n) {
+  { t.template combines_in_order<Op>(n) } -> std::same_as<bool>;
+};
+
+/// Whether an operation's reductions combine in rank order, as the topology declares.
+template <class Op, topology T>
+[[nodiscard]] constexpr bool combines_in_order([[maybe_unused]] T const& t, [[maybe_unused]] rank_type n) {
+  if constexpr (tells_order<T, Op>) {
+    return t.template combines_in_order<Op>(n);
+  } else {
+    return T::keeps_order;
+  }
+}
+
 /// What the ranks of an operation must agree upon besides the type of their topology: a hash of it, and how it
 /// is called in errors.
 struct topology_settings {
   std::uint32_t identity = 0;
   char label[call::text] = {};
+
+  /// Sets the label to these words, as much as there is room for.
+  constexpr void called(std::string_view words) noexcept {
+    for (std::size_t i = 0; i + 1 < call::text; ++i) {
+      label[i] = i < words.size() ? words[i] : '\0';
+    }
+  }
 };
 
 /// A topology that is made with arguments, of which `settings(n)` tells whether the ranks gave the same.
@@ -103,6 +128,28 @@ template <class T>
 concept has_settings = topology<T> && requires(T const t, rank_type n) {
   { t.settings(n) } -> std::same_as<topology_settings>;
 };
+
+/// A topology of which ranks can tell whether all of them run the same: it has no state, so that its name says all,
+/// or has settings, of which all that changes a schedule must be part. No operator is made over any other.
+template <class T>
+concept identifiable = topology<T> && (std::is_empty_v<T> || has_settings<T>);
+
+/// What a topology is, name and settings, to those that may have any of several types.
+template <identifiable T>
+[[nodiscard]] constexpr topology_settings identity_of([[maybe_unused]] T const& t, [[maybe_unused]] rank_type n) {
+  constexpr topology_settings named = [] {
+    topology_settings s{.identity = hash(T::name)};
+    s.called(T::name);
+    return s;
+  }();
+  if constexpr (has_settings<T>) {
+    topology_settings s = t.settings(n);
+    s.identity = (s.identity ^ named.identity) * 16777619U;
+    return s;
+  } else {
+    return named;
+  }
+}
 
 /// How one operation is run: by which schedule, and in segments of at most so many bytes (0: in one).
 template <class Topology>
@@ -112,13 +159,13 @@ struct course {
 };
 
 /// A topology that picks, for every operation anew, the schedule and the segments that suit its size.
-/// All ranks must pick alike. `in_order`: the schedule must combine contributions in rank order.
+/// All ranks must pick alike; what was picked is part of the call. `in_order`: the schedule must combine
+/// contributions in rank order.
 template <class T, class Op>
 concept chooses = offers<T, Op> && requires(T const t, Op const op, std::size_t bytes, bool in_order) {
   requires offers<typename T::schedule, Op>;
   requires std::convertible_to<T const&, typename T::schedule>;
   { t.choose(op, bytes, in_order) } -> std::same_as<course<typename T::schedule>>;
-  { T::schedule::name_of(t.choose(op, bytes, in_order)) } -> std::convertible_to<std::string_view>;
 };
 
 /// The topology whose schedules the operations of a topology run by: its own, unless it picks others.

@@ -26,7 +26,7 @@ namespace tutti {
 /// to do it is that each of a host's p ranks reduces a p-th of the vector between the hosts: p streams with
 /// p times as many messages and connections, and in all as many bytes. It shares the combining among p
 /// ranks, which a network is rarely fast enough to notice.
-template <topology Inner, topology Outer, grouping Groups = consecutive>
+template <identifiable Inner, identifiable Outer, grouping Groups = consecutive>
 class hierarchical {
   static constexpr auto full_name = [] {
     constexpr std::string_view parts[] = {"hierarchical<", Inner::name, ", ", Outer::name, ">"};

@@ -1,16 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/topology/concept.hpp>
+#include <tutti/core/expects.hpp>
+#include <tutti/topology/contents.hpp>
 
+#include <source_location>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tutti {
 
-/// One rank's schedule of one operation, flattened: a view of a plan's steps. A topology itself,
-/// which answers for that operation and that rank, whatever it is asked. Topologies that are chosen
-/// at run time all become this one type, so that instantiations do not multiply.
+/// What a plan is a plan of.
+struct plan_purpose {
+  operation_kind kind = operation_kind::none;
+  rank_type root = no_rank;
+  rank_type ranks = 0;
+  rank_type me = no_rank;
+
+  template <class Op>
+  [[nodiscard]] static constexpr plan_purpose of(Op const& o, rank_type n, rank_type me) noexcept {
+    plan_purpose p{symbolic::kind_of<Op>, no_rank, n, me};
+    if constexpr (requires { o.root; }) {
+      p.root = o.root;
+    }
+    return p;
+  }
+  friend constexpr bool operator==(plan_purpose const&, plan_purpose const&) = default;
+};
+
+/// "broadcast, root 1, by rank 0 of 3".
+template <class = void>
+[[nodiscard]] std::string describe(plan_purpose const& p) {
+  return std::string(name(p.kind)) + (p.root == no_rank ? "" : ", root " + std::to_string(p.root)) + ", by rank " +
+         std::to_string(p.me) + " of " + std::to_string(p.ranks);
+}
+
+/// One rank's schedule of one operation, flattened: a view of a plan's steps. A topology, which answers for that
+/// operation, root and rank, and refuses to for others. Topologies that are chosen at run time all become this one
+/// type, so that instantiations do not multiply. What a plan was made of is part of the call.
 ///
 /// @pre the plan outlives it
 template <bool KeepsOrder, bool SendsRaw = false>
@@ -20,38 +48,62 @@ class planned {
   static constexpr bool keeps_order = KeepsOrder;
   static constexpr bool sends_raw_contributions = SendsRaw;
 
-  constexpr planned(std::span<step const> steps, std::uint32_t blocks) noexcept : steps_(steps), blocks_(blocks) {}
+  constexpr planned(std::span<step const> steps, std::uint32_t blocks, plan_purpose const& purpose,
+                    topology_settings const& made_of) noexcept
+      : steps_(steps), blocks_(blocks), purpose_(purpose), made_of_(made_of) {}
 
+  [[nodiscard]] constexpr topology_settings settings(rank_type) const noexcept { return made_of_; }
+
+  /// @throws precondition_error if it is a plan of something else
   template <class Op>
-  [[nodiscard]] constexpr std::uint32_t blocks(Op, rank_type) const noexcept {
+  [[nodiscard]] constexpr std::uint32_t blocks(Op const& o, rank_type n) const {
+    expect(plan_purpose::of(o, n, purpose_.me));
     return blocks_;
   }
+  /// @throws precondition_error if it is a plan of something else
   template <class Op>
-  [[nodiscard]] constexpr std::uint32_t steps(Op, rank_type, rank_type) const noexcept {
+  [[nodiscard]] constexpr std::uint32_t steps(Op const& o, rank_type n, rank_type me) const {
+    expect(plan_purpose::of(o, n, me));
     return static_cast<std::uint32_t>(steps_.size());
   }
   template <class Op>
-  [[nodiscard]] constexpr step at(Op, rank_type, rank_type, std::uint32_t i) const noexcept {
+  [[nodiscard]] constexpr step at(Op const&, rank_type, rank_type, std::uint32_t i) const noexcept {
     return steps_[i];
   }
 
  private:
+  constexpr void expect(plan_purpose const& asked) const {
+    if (asked != purpose_) [[unlikely]] {
+      refuse(asked);
+    }
+  }
+  [[noreturn]] void refuse(plan_purpose const& asked) const {
+    std::string const text = "this is a plan of " + describe(purpose_) + ", made of " + made_of_.label +
+                             ", and is asked for " + describe(asked) + ": make a plan of that";
+    throw precondition_error(text.c_str(), std::source_location::current());
+  }
+
   std::span<step const> steps_;
   std::uint32_t blocks_;
+  plan_purpose purpose_;
+  topology_settings made_of_;
 };
 
-/// Owns the steps of one rank: `plan p(topology, op, n, me)`. Allocates once, when it is made. It may
-/// be used as the topology itself, or hand out a view that is cheap to copy.
+/// Owns the steps of one rank: `plan p(topology, op, n, me)`; `p.view()` is the topology. Allocates once, when it is
+/// made.
 template <bool KeepsOrder, bool SendsRaw = false>
 class plan {
  public:
-  static constexpr std::string_view name = "planned";
-  static constexpr bool keeps_order = KeepsOrder;
-  static constexpr bool sends_raw_contributions = SendsRaw;
-
-  template <class Topology, class Op>
-    requires offers<Topology, Op>
-  constexpr plan(Topology const& topology, Op op, rank_type n, rank_type me) : blocks_(topology.blocks(op, n)) {
+  /// @throws precondition_error if the plan shall keep rank order, and the topology does not in this operation
+  template <identifiable Topology, class Op>
+    requires offers<Topology, Op> && (!std::same_as<Op, op::transfer>) &&
+                 (!KeepsOrder || Topology::keeps_order || tells_order<Topology, Op>) &&
+                 (!SendsRaw || Topology::sends_raw_contributions)
+  constexpr plan(Topology const& topology, Op op, rank_type n, rank_type me)
+      : blocks_(topology.blocks(op, n)), purpose_(plan_purpose::of(op, n, me)), made_of_(identity_of(topology, n)) {
+    expects(!KeepsOrder || combines_in_order<Op>(topology, n),
+            "plan<true> is of schedules that combine in rank order, and the topology that was picked does not in "
+            "this operation: take another one, or plan<false>");
     const std::uint32_t count = topology.steps(op, n, me);
     steps_.reserve(count);
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -59,24 +111,15 @@ class plan {
     }
   }
 
-  [[nodiscard]] constexpr planned<KeepsOrder, SendsRaw> view() const noexcept { return {steps_, blocks_}; }
-
-  template <class Op>
-  [[nodiscard]] constexpr std::uint32_t blocks(Op, rank_type) const noexcept {
-    return blocks_;
-  }
-  template <class Op>
-  [[nodiscard]] constexpr std::uint32_t steps(Op, rank_type, rank_type) const noexcept {
-    return static_cast<std::uint32_t>(steps_.size());
-  }
-  template <class Op>
-  [[nodiscard]] constexpr step at(Op, rank_type, rank_type, std::uint32_t i) const noexcept {
-    return steps_[i];
+  [[nodiscard]] constexpr planned<KeepsOrder, SendsRaw> view() const noexcept {
+    return {steps_, blocks_, purpose_, made_of_};
   }
 
  private:
   std::vector<step> steps_;
   std::uint32_t blocks_;
+  plan_purpose purpose_;
+  topology_settings made_of_;
 };
 
 template <class Topology, class Op>

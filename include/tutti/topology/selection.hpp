@@ -30,6 +30,13 @@ enum class schedule_kind : std::uint8_t {
   hosts_butterfly
 };
 
+[[nodiscard]] constexpr std::string_view name(schedule_kind kind) noexcept {
+  constexpr std::string_view names[] = {"direct",         "doubling",    "ring",           "butterfly",
+                                        "binary_tree",    "double_tree", "chain",          "star",
+                                        "hosts_doubling", "hosts_ring",  "hosts_butterfly"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
 inline constexpr std::array all_schedule_kinds{
     schedule_kind::direct,      schedule_kind::doubling,       schedule_kind::ring,           schedule_kind::butterfly,
     schedule_kind::binary_tree, schedule_kind::double_tree,    schedule_kind::chain,          schedule_kind::star,
@@ -39,11 +46,12 @@ inline constexpr std::array all_schedule_kinds{
 /// Each answer costs one jump more than the topology's own. (A `plan` is the other way to one type: it
 /// stores the steps of one operation, one root and one rank.)
 ///
-/// An operation that the picked topology does not offer runs by `direct`, which offers all.
+/// An operation that the picked topology does not offer runs by `direct`, which offers all, but keeps no order: a
+/// reduction that does not commute is refused then. What was picked is part of the call.
 class selection {
  public:
   static constexpr std::string_view name = "selection";
-  static constexpr bool keeps_order = true;  ///< @pre who picks for a reduction that does not commute asks `in_order`
+  static constexpr bool keeps_order = false;  ///< not each of them in each operation
   static constexpr bool sends_raw_contributions = false;
 
   constexpr selection() noexcept = default;
@@ -92,15 +100,21 @@ class selection {
   [[nodiscard]] constexpr std::string_view topology_name() const {
     return visit([](auto const& t) { return std::string_view(t.name); });
   }
-  [[nodiscard]] constexpr bool in_order() const {
-    return visit([](auto const& t) { return t.keeps_order; });
+  /// Whether what the operation runs by combines in rank order.
+  template <class Op>
+    requires offers<direct, Op>
+  [[nodiscard]] constexpr bool combines_in_order(rank_type n) const {
+    return answer<Op>([n](auto const& t) { return tutti::combines_in_order<Op>(t, n); });
+  }
+  /// What was picked, and the hosts if it goes by them.
+  [[nodiscard]] constexpr topology_settings settings(rank_type n) const {
+    topology_settings s = visit([n](auto const& t) { return identity_of(t, n); });
+    s.called(tutti::name(kind_));
+    return s;
   }
   template <class Op>
   [[nodiscard]] constexpr bool serves() const {
     return visit([]<class T>(T const&) { return offers<T, Op>; });
-  }
-  [[nodiscard]] static constexpr std::string_view name_of(course<selection> const& c) {
-    return c.topology.topology_name();
   }
 
   template <class Op>

@@ -24,7 +24,7 @@ template <class Topology, class Op>
     found.reason = "waits for ever if there are no buffers";
     found.rank = stuck.rank;
     found.step = stuck.step;
-  } else if (Topology::keeps_order && !found.ordered) {
+  } else if (!found.ordered && combines_in_order<Op>(topology, n)) {
     found.reason = "combines out of rank order";
   } else if (Topology::sends_raw_contributions && !found.raw) {
     found.reason = "sends partial sums";

@@ -1,0 +1,24 @@
+// error: a topology that has state must tell it
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranks that run different schedules must find out, so what a topology is made with must be part of the call.
+
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/topology/star.hpp>
+#include <tutti/transport/loopback.hpp>
+
+struct own : tutti::star {
+  static constexpr std::string_view name = "own";
+
+  tutti::rank_type server = 0;
+#ifndef MISTAKE
+  constexpr tutti::topology_settings settings(tutti::rank_type) const { return {server, "server"}; }
+#endif
+};
+
+void use(tutti::communicator<tutti::loopback>& world) {
+  tutti::allreduce sum{world, own{}, tutti::sum<float>{}};
+}
+
+int main() {}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE topology_selection
+#include <laws/topology.hpp>
+#include <tutti/topology/selection.hpp>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+using tutti::all_schedule_kinds;
+using tutti::rank_type;
+using tutti::schedule_kind;
+using tutti::selection;
+namespace op = tutti::op;
+
+/// Hosts of equal sizes, of others, and with ranks dealt out.
+tutti::host_map const maps[] = {tutti::host_map(std::vector{0, 0, 1, 1, 2, 2}),
+                                tutti::host_map(std::vector{0, 0, 0, 1, 2, 2}),
+                                tutti::host_map(std::vector{0, 1, 2, 0, 1, 2})};
+
+// Every operation of every pick is right, and combines in rank order where it says so.
+BOOST_AUTO_TEST_CASE(is_right_whatever_is_picked) {
+  for (schedule_kind const kind : all_schedule_kinds) {
+    for (auto const& map : maps) {
+      laws::check(selection(kind, &map), {6});
+    }
+    if (!selection::groups_hosts(kind)) {
+      laws::check(selection(kind), {1, 2, 3, 5, 8, 11});
+    }
+  }
+}
+
+template <class Op>
+bool in_order(schedule_kind kind) {
+  return selection(kind, &maps[0]).combines_in_order<Op>(6);
+}
+
+// What an operation runs by counts, and not what was picked.
+BOOST_AUTO_TEST_CASE(order_is_told_of_each_operation) {
+  for (schedule_kind const kind : {schedule_kind::doubling, schedule_kind::binary_tree, schedule_kind::chain}) {
+    BOOST_TEST((in_order<op::allreduce>(kind) && in_order<op::reduce>(kind) && !in_order<op::reduce_scatter>(kind)));
+  }
+  constexpr auto butterfly = schedule_kind::butterfly;
+  BOOST_TEST((in_order<op::allreduce>(butterfly) && !in_order<op::reduce>(butterfly)));
+  BOOST_TEST(in_order<op::reduce_scatter>(butterfly));
+  constexpr auto star = schedule_kind::star;
+  BOOST_TEST((in_order<op::allreduce>(star) && in_order<op::reduce>(star) && in_order<op::reduce_scatter>(star)));
+  for (schedule_kind const kind : {schedule_kind::ring, schedule_kind::double_tree, schedule_kind::direct}) {
+    BOOST_TEST((!in_order<op::allreduce>(kind) && !in_order<op::reduce>(kind) && !in_order<op::reduce_scatter>(kind)));
+  }
+  // None tells of what is not in order that it is, and of what is that it may not be only where that costs nothing.
+  for (schedule_kind const kind : all_schedule_kinds) {
+    auto const told = [kind]<class Op>(Op const& o) {
+      bool const declared = in_order<Op>(kind);
+      return !declared || laws::run(selection(kind, &maps[0]), o, 6).ordered;
+    };
+    BOOST_TEST((told(op::allreduce{}) && told(op::reduce{1}) && told(op::reduce_scatter{})));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(settings_tell_picks_apart) {
+  auto const identity = [](schedule_kind kind, tutti::host_map const& map) {
+    return selection(kind, &map).settings(6).identity;
+  };
+  for (schedule_kind const a : all_schedule_kinds) {
+    for (schedule_kind const b : all_schedule_kinds) {
+      BOOST_TEST((identity(a, maps[0]) == identity(b, maps[0])) == (a == b));
+    }
+    bool const by_hosts = selection::groups_hosts(a);
+    BOOST_TEST((identity(a, maps[0]) == identity(a, maps[1])) == !by_hosts);
+    BOOST_TEST((identity(a, maps[0]) == identity(a, maps[2])) == !by_hosts);
+    BOOST_TEST(std::string(selection(a, &maps[0]).settings(6).label) == name(a).substr(0, tutti::call::text - 1));
+  }
+}
+
+}  // namespace
