@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/automatic/explanation.hpp>
+#include <tutti/automatic/known_profiles.hpp>
 #include <tutti/automatic/measure.hpp>
 #include <tutti/automatic/rehearsal.hpp>
 #include <tutti/automatic/tuning.hpp>
@@ -20,10 +21,11 @@ namespace tutti {
 
 /// Where `automatic` has its knowledge of the world from.
 struct automatic_options {
-  /// A profile that was saved: rank 0 reads it if there is such a file; else the world is measured and
-  /// rank 0 writes it. Empty: the world is measured.
+  /// A profile that was saved: rank 0 reads it if there is such a file; else rank 0 writes what was learned. Empty:
+  /// there is none.
   std::string file{};
   measuring how{};
+  bool anew = false;  ///< measure even what is known
 };
 
 /// The topology that picks one: for each operation, by its size, the schedule and the segments that are expected
@@ -33,6 +35,9 @@ struct automatic_options {
 ///     tutti::allreduce sum{world, best, tutti::sum<float>{}};
 ///     tutti::broadcast share{world, best};
 ///     std::puts(sum.explain(1 << 20).c_str());
+///
+/// A world, and the communicators that are split from it, measure once: of as many ranks on the same hosts it is known
+/// what was learned.
 ///
 /// All schedules are priced with one model (topology/timing.hpp) and the world's profile. What a reduction that
 /// does not commute needs is respected. Copies share one state.
@@ -154,26 +159,43 @@ class automatic : public selection {
         std::ifstream file(options.file, std::ios::binary);
         text.assign(std::istreambuf_iterator<char>(file), {});
       }
-      share(world, text);
+      share(world, text, 0);
     }
-    if (!text.empty()) {
-      return read_profile(text);
+    if (text.empty()) {
+      text = recall_or_measure(world, options);
+      if (!options.file.empty() && world.rank() == 0) {
+        std::ofstream(options.file, std::ios::binary) << text;
+      }
     }
-    network_profile const p = world_meter<Communicator>(world).measure(options.how);
-    if (!options.file.empty() && world.rank() == 0) {
-      std::ofstream(options.file, std::ios::binary) << to_text(p);
-    }
-    return p;
+    return read_profile(text);
   }
 
-  /// Gives everybody rank 0's text.
+  /// What the lowest rank that has learned something of such hosts knows, so that all have the same; or if none has,
+  /// what is measured now.
   template <class Communicator>
-  static void share(Communicator& world, std::string& text) {
+  static std::string recall_or_measure(Communicator& world, automatic_options const& options) {
+    auto& known = world.settings().kin.template common<known_profiles>();
+    std::string const hosts = known_profiles::hosts_of(world);
+    std::string text = options.anew ? "" : known.find(hosts, options.how.budget);
+    std::array<rank_type, 1> teller{text.empty() ? no_rank : world.rank()};
+    allreduce{world, doubling{}, tutti::min<rank_type>{}}(teller);
+    if (teller[0] != no_rank) {
+      share(world, text, teller[0]);
+    } else {
+      text = to_text(world_meter<Communicator>(world).measure(options.how));
+    }
+    known.learn(hosts, options.how.budget, text);
+    return text;
+  }
+
+  /// Gives everybody one rank's text.
+  template <class Communicator>
+  static void share(Communicator& world, std::string& text, rank_type teller) {
     broadcast give{world, doubling{}};
     std::array<std::uint64_t, 1> size{text.size()};
-    give(size, 0);
+    give(size, teller);
     text.resize(size[0]);
-    give(text, 0);
+    give(text, teller);
   }
 
   template <class Communicator>

@@ -9,6 +9,7 @@
 #include <tutti/core/expects.hpp>
 #include <tutti/core/extent.hpp>
 #include <tutti/core/host_map.hpp>
+#include <tutti/core/kinship.hpp>
 #include <tutti/core/patience.hpp>
 #include <tutti/core/pending.hpp>
 #include <tutti/core/recorder.hpp>
@@ -31,6 +32,7 @@ struct world_options {
   duration deadline = std::chrono::minutes(5);  ///< how long an operation may take
   std::string role;                             ///< shown in errors and reports, e.g. "worker:3"
   typename options_of<Transport>::type transport{};
+  kinship kin{};  ///< a world's own; communicators that are made with the settings of another are of its world
 };
 
 /// A group of ranks that talk to each other: rank, size, transport, trace. The operators work on one.
@@ -215,6 +217,7 @@ class communicator {
       if constexpr (N != dynamic) {
         expects(meet.size() == N, "this communicator's size is fixed in its type, and the world has another one");
       }
+      settings.kin.found();
       transport.begin({transfer_lane, 0}, make_call(operation_kind::transfer, "", "", ""));
     }
 

@@ -4,6 +4,7 @@
 #include <laws/reducing_operators.hpp>
 #include <support/worlds.hpp>
 #include <tutti/automatic.hpp>
+#include <tutti/collective/split.hpp>
 #include <tutti/transport/loopback.hpp>
 
 #include <cstdio>
@@ -118,6 +119,49 @@ BOOST_AUTO_TEST_CASE(all_ranks_have_the_same_profile_and_a_saved_one_is_taken) {
     BOOST_TEST(r.value() == results.front().value());
     BOOST_TEST(r.value().ends_with("end\n"));
   }
+}
+
+// No two measurements are alike to the picosecond.
+BOOST_AUTO_TEST_CASE(a_world_and_its_parts_are_measured_once) {
+  struct learned {
+    std::string pair, crossed, trouble;
+  };
+  auto const ends = tutti::spawn<tutti::loopback>(6, [](auto& world) {
+    auto const profile = [](auto& of, tutti::automatic_options const& how) {
+      return tutti::to_text(tutti::automatic(of, how).profile());
+    };
+    learned l;
+    std::string const all = profile(world, briefly());
+    auto halves = tutti::split(world, world.rank() / 3);
+    std::string const half = profile(halves, briefly());
+    {
+      auto pairs = tutti::split(halves, world.rank() % 3 == 2 ? 1 : 0);  // two and one of each half
+      l.pair = profile(pairs, briefly());
+    }
+    // Once more, of other communicators, some of whose parents are gone.
+    auto again = tutti::split(world, 0, -static_cast<std::int64_t>(world.rank()));
+    auto three = tutti::split(again, world.rank() % 2);
+    l.trouble = profile(again, briefly()) != all     ? "the world was measured twice"
+                : profile(halves, briefly()) != half ? "a part was measured twice"
+                : profile(three, briefly()) == all   ? "three are taken for six"
+                : profile(halves, {.how = {.budget = std::chrono::milliseconds(2)}}) == half ? "less was thought enough"
+                                                                                             : "";
+    // Ranks 2 and 3 are alone in their halves, the others know a pair: the lowest of each that does tells.
+    auto crossed = tutti::split(world, (world.rank() + 1) % 6 / 2);  // 5 and 0, 1 and 2, 3 and 4
+    l.crossed = profile(crossed, briefly());
+    auto anew = briefly();
+    anew.anew = true;
+    l.trouble += profile(crossed, anew) == l.crossed ? "not measured anew" : "";
+    return l;
+  });
+  auto const of = [&](std::size_t r) { return ends[r].value(); };
+  for (std::size_t r = 0; r < 6; ++r) {
+    BOOST_TEST(of(r).trouble == "");
+  }
+  BOOST_TEST((of(0).pair == of(1).pair && of(3).pair == of(4).pair && of(0).pair != of(3).pair));
+  BOOST_TEST((of(0).crossed == of(0).pair && of(5).crossed == of(0).pair));
+  BOOST_TEST((of(1).crossed == of(1).pair && of(2).crossed == of(1).pair));
+  BOOST_TEST((of(3).crossed == of(3).pair && of(4).crossed == of(3).pair));
 }
 
 BOOST_AUTO_TEST_CASE(foreign_and_different_profiles_are_refused_by_every_rank) {

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE core_kinship
+#include <tutti/core/kinship.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace {
+
+std::atomic<int> living{0};
+
+struct counted {
+  counted() { ++living; }
+  counted(counted const&) = delete;
+  counted& operator=(counted const&) = delete;
+  ~counted() { --living; }
+  std::atomic<int> value{0};
+};
+
+BOOST_AUTO_TEST_CASE(copies_share_one_value_that_ends_with_the_last) {
+  tutti::kinship last;
+  {
+    tutti::kinship first;
+    first.found();
+    tutti::kinship const second = first;
+    second.common<counted>().value = 7;
+    first.found();  // is of that world already
+    BOOST_TEST(first.common<counted>().value == 7);
+    last = second;
+    tutti::kinship other;
+    other.found();
+    BOOST_TEST(other.common<counted>().value == 0);
+    BOOST_TEST(living == 2);
+  }
+  BOOST_TEST(living == 1);
+  BOOST_TEST(last.common<counted>().value == 7);
+  last = {};
+  BOOST_TEST(living == 0);
+}
+
+BOOST_AUTO_TEST_CASE(threads_that_ask_at_a_time_get_the_same) {
+  for (int round = 0; round < 200; ++round) {
+    tutti::kinship world;
+    world.found();
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t) {
+      threads.emplace_back([kin = world] { ++kin.common<counted>().value; });
+    }
+    for (std::thread& t : threads) {
+      t.join();
+    }
+    BOOST_TEST(world.common<counted>().value == 3);
+    BOOST_TEST(living == 1);
+  }
+  BOOST_TEST(living == 0);
+}
+
+}  // namespace
