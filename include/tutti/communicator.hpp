@@ -67,6 +67,17 @@ class communicator {
   [[nodiscard]] rank_type size() const { return here().extent; }
   [[nodiscard]] tutti::extent<N> extent() const { return here().extent; }
 
+  /// What it is called where its operations are numbered, in errors: the same on all its ranks. "world"; of a part,
+  /// the name of the whole, the number of the split there, and the colour: "world/7:1".
+  [[nodiscard]] std::string const& name() const { return here().name; }
+
+  /// Which rank of the communicator that this one is a part of its rank r is. A world is a part of itself.
+  [[nodiscard]] rank_type parent_rank(rank_type r) const {
+    expects(r < size(), "parent_rank: this communicator has no such rank");
+    return here().parent_ranks.empty() ? r : here().parent_ranks[r];
+  }
+  [[nodiscard]] rank_type parent_rank() const { return parent_rank(rank()); }
+
   /// Host, process and role of every rank.
   [[nodiscard]] std::vector<member> const& members() const { return here().members; }
   [[nodiscard]] std::string const& role() const { return here().settings.role; }
@@ -148,7 +159,8 @@ class communicator {
   void companion(void* loop) { here().companion = loop; }
 
   /// The error that a fault of this epoch is to an operation.
-  [[nodiscard]] error explain(fault const& why, call const& what, std::uint64_t sequence, std::uint32_t step) const {
+  [[nodiscard]] error explain(fault const& why, call const& what, operation_number const& number,
+                              std::uint32_t step) const {
     std::vector<rank_type> at_fault;
     auto const blame = [&](rank_type r) {
       if (r != no_rank && (at_fault.empty() || at_fault.front() != r)) {
@@ -177,22 +189,22 @@ class communicator {
         text = who(why.culprit) + " gave up its operation";
         break;
       default:
-        text = std::string(name(why.kind)) + " error at " + who(why.culprit);
+        text = std::string(tutti::name(why.kind)) + " error at " + who(why.culprit);
     }
     if (why.reporter != rank() && why.reporter != no_rank && why.reporter != why.culprit) {
       text += "; noticed by " + who(why.reporter);
     }
-    return report(why.kind, text, what, sequence, step, std::move(at_fault));
+    return report(why.kind, text, what, number, step, std::move(at_fault));
   }
 
   /// An error of an operation of this rank, in the words of every tutti error.
-  [[nodiscard]] error report(failure kind, std::string const& text, call const& what, std::uint64_t sequence,
+  [[nodiscard]] error report(failure kind, std::string const& text, call const& what, operation_number const& number,
                              std::uint32_t step, std::vector<rank_type> at_fault) const {
-    error e(kind, describe(what) + " #" + std::to_string(sequence) + ", step " + std::to_string(step) + ", on " +
-                      who(rank()) + " of " + std::to_string(size()) + " (" + std::string(Transport::name) +
-                      "): " + text);
-    e.in(describe(what), sequence, step).between(rank(), std::move(at_fault));
-    return e;
+    std::string operation = describe(what, number);
+    std::string const said = operation + " #" + std::to_string(number.sequence) + " of " + name() + ", step " +
+                             std::to_string(step) + ", on " + who(rank()) + " of " + std::to_string(size()) + " (" +
+                             std::string(Transport::name) + "): " + text;
+    return {{kind, name(), std::move(operation), number.sequence, step, rank(), std::move(at_fault)}, said};
   }
 
  private:
@@ -207,7 +219,9 @@ class communicator {
           extent(meet.size()),
           rank(meet.rank()),
           settings(o),
-          members(introduce(meet, o.role)),
+          name(name_of(meet)),
+          parent_ranks(ranks_in_parent(meet)),
+          members(introduce(meet, o.role, name)),
           crowded(neighbours() > std::thread::hardware_concurrency()),
           transport(open_transport<Transport>(meet, o.transport)),
           hosts(find_hosts()),
@@ -282,6 +296,8 @@ class communicator {
     [[no_unique_address]] tutti::extent<N> extent;
     rank_type rank;
     options settings;
+    std::string name;
+    std::vector<rank_type> parent_ranks;  ///< empty: the same as here
     std::vector<member> members;
     bool crowded;
     tutti::patience patience;
@@ -311,11 +327,32 @@ class communicator {
   }
 
   template <class Meet>
-  static std::vector<member> introduce(Meet& meet, std::string const& role) {
+  static std::string name_of(Meet const& meet) {
+    if constexpr (requires { meet.name(); }) {
+      return meet.name();
+    } else {
+      return "world";
+    }
+  }
+
+  template <class Meet>
+  static std::vector<rank_type> ranks_in_parent(Meet const& meet) {
+    if constexpr (requires { meet.parent_ranks(); }) {
+      return meet.parent_ranks();
+    } else {
+      return {};
+    }
+  }
+
+  /// Everybody says who it is, and rank 0 what all are called from now on.
+  template <class Meet>
+  static std::vector<member> introduce(Meet& meet, std::string const& role, std::string& name) {
     std::vector<member> all(meet.size());
-    const std::vector<std::string> texts = meet.exchange(encode(this_member(role)));
+    const std::vector<std::string> texts = meet.exchange(name + '\n' + encode(this_member(role)));
+    name = texts[0].substr(0, texts[0].find('\n'));
     for (rank_type r = 0; r < meet.size(); ++r) {
-      if (!decode(texts[r], all[r])) {
+      auto const end = texts[r].find('\n');
+      if (end == std::string::npos || !decode(std::string_view(texts[r]).substr(end + 1), all[r])) {
         throw error(failure::join, "rank " + std::to_string(r) + " introduced itself in words of another version")
             .between(meet.rank(), {r});
       }

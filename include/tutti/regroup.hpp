@@ -37,9 +37,14 @@ class lifeline {
   /// Collective. @throws error
   template <rank_type N>
   explicit lifeline(communicator<Transport, N, Trace>& world, duration patience = join_timeout)
-      : settings_(world.settings()), host_(host_of(world.transport())), patience_(patience), reunion_(meet(world)) {}
+      : settings_(world.settings()),
+        name_(world.name()),
+        host_(host_of(world.transport())),
+        patience_(patience),
+        reunion_(meet(world)) {}
 
-  /// Collective over those that are left; they are numbered anew, in the order that they had.
+  /// Collective over those that are left; they are numbered anew, in the order that they had. They are called
+  /// "world+1" and so on, and `parent_rank` says who they were in the world that failed.
   ///
   /// Takes as long as the last one takes to come, and at most `patience` for that and for each further fault.
   /// @throws error (failure::join) if so many members neither come nor are gone that they may have gone on without
@@ -48,6 +53,7 @@ class lifeline {
     for (std::size_t left = reunion_.members().size();; --left) {
       survivors all = reunion_.meet(patience_);
       all.local_host(host_);
+      all.name(name_ + "+" + std::to_string(++meetings_));
       try {
         return communicator_type(all, settings_);
       } catch (error const&) {
@@ -92,8 +98,10 @@ class lifeline {
   }
 
   typename communicator_type::options settings_;
+  std::string name_;
   std::string host_;
   duration patience_;
+  unsigned meetings_ = 0;
   reunion reunion_;
 };
 

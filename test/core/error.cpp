@@ -32,10 +32,11 @@ BOOST_AUTO_TEST_CASE(a_zero_word_is_no_fault) {
 }
 
 BOOST_AUTO_TEST_CASE(an_error_carries_what_failed) {
-  tutti::error e(failure::deadline, "no answer");
-  e.in("allreduce(sum float32 x 8, ring)", 17, 3).between(2, {0, 1});
+  tutti::error const e({failure::deadline, "world/3:1", "allreduce(sum float32 x 8, ring)", 17, 3, 2, {0, 1}},
+                       "no answer");
   BOOST_TEST(std::string_view(e.what()) == "no answer");
   BOOST_TEST((e.kind() == failure::deadline));
+  BOOST_TEST(e.communicator() == "world/3:1");
   BOOST_TEST(e.operation() == "allreduce(sum float32 x 8, ring)");
   BOOST_TEST(e.sequence() == 17U);
   BOOST_TEST(e.step() == 3U);

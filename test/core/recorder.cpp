@@ -16,22 +16,23 @@ tutti::call some_call(std::uint64_t count) {
   return c;
 }
 
-BOOST_AUTO_TEST_CASE(sequence_numbers_are_in_order_of_starting) {
+BOOST_AUTO_TEST_CASE(places_are_in_order_of_starting) {
   recorder r;
   for (std::uint64_t i = 0; i < 40; ++i) {
-    BOOST_TEST(r.start(some_call(i)) == i);
+    BOOST_TEST(r.start(some_call(i), {}) == i);
   }
 }
 
 BOOST_AUTO_TEST_CASE(the_last_operations_are_kept_oldest_first) {
   recorder r;
   for (std::uint64_t i = 0; i < recorder::capacity + 3; ++i) {
-    r.start(some_call(i));
+    r.start(some_call(i), {i});
   }
   std::vector<std::uint64_t> kept;
   r.each([&](recorder::entry const& e) {
-    BOOST_TEST(e.what.count == e.sequence);
-    kept.push_back(e.sequence);
+    BOOST_TEST(e.what.count == e.place);
+    BOOST_TEST(e.number.sequence == e.place);
+    kept.push_back(e.place);
   });
   BOOST_TEST(kept.size() == recorder::capacity);
   BOOST_TEST(kept.front() == 3U);
@@ -40,14 +41,14 @@ BOOST_AUTO_TEST_CASE(the_last_operations_are_kept_oldest_first) {
 
 BOOST_AUTO_TEST_CASE(an_outcome_is_noted_unless_the_operation_is_no_longer_kept) {
   recorder r;
-  auto const old = r.start(some_call(0));
-  auto const other = r.start(some_call(1));
+  auto const old = r.start(some_call(0), {7});
+  auto const other = r.start(some_call(1), {7, 1, 2});
   r.finish(other, recorder::state::failed);
   BOOST_TEST(r.text() ==
-             "#0 allreduce(sum float32 x 0, ring): started\n"
-             "#1 allreduce(sum float32 x 1, ring): failed\n");
+             "#7 allreduce(sum float32 x 0, ring): started\n"
+             "#7 allreduce(sum float32 x 1, from rank 1 to rank 2, ring): failed\n");
   for (std::size_t i = 0; i < recorder::capacity; ++i) {
-    r.start(some_call(9));
+    r.start(some_call(9), {});
   }
   r.finish(old, recorder::state::completed);
   BOOST_TEST(r.text().find("completed") == std::string::npos);

@@ -63,12 +63,12 @@ struct throwing_tracer {
 static_assert(!tutti::tracer<throwing_tracer> && !tutti::tracer<int>);
 
 event numbered(std::uint64_t i) {
-  return {.kind = event_kind::send, .sequence = i, .peer = 1, .bytes = 4 * i};
+  return {.kind = event_kind::send, .number = {i}, .peer = 1, .bytes = 4 * i};
 }
 
 std::vector<std::uint64_t> sequences(tutti::memory_trace const& trace) {
   std::vector<std::uint64_t> all;
-  trace.each([&](event const& e) { all.push_back(e.sequence); });
+  trace.each([&](event const& e) { all.push_back(e.number.sequence); });
   return all;
 }
 
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(events_are_kept_as_reported) {
   BOOST_TEST(trace.size() == 0U);
   event const given{.kind = event_kind::receive,
                     .time = tutti::time_point(5),
-                    .sequence = 7,
+                    .number = {7, 1, 2},
                     .step = 2,
                     .peer = 3,
                     .bytes = 64,
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(events_are_kept_as_reported) {
   tutti::record(trace, [&] { return given; });
   BOOST_TEST(trace.size() == 1U);
   trace.each([&](event const& e) {
-    BOOST_TEST((e.kind == given.kind && e.time == given.time && e.sequence == given.sequence));
+    BOOST_TEST((e.kind == given.kind && e.time == given.time && e.number == given.number));
     BOOST_TEST((e.step == given.step && e.peer == given.peer && e.bytes == given.bytes && e.text == given.text));
   });
 }

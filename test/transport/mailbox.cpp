@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(a_board_keeps_the_last_calls) {
   }
   for (std::uint32_t number = 2; number <= call_board::kept + 1; ++number) {
     std::string const text = board.describe(check_of(some_call(number * 10), number));
-    BOOST_TEST(text == "broadcast(int32 x " + std::to_string(number * 10) + ", root 3, binary_tree) as number " +
+    BOOST_TEST(text == "broadcast(int32 x " + std::to_string(number * 10) + ", root 3, binary_tree) in stream " +
                            std::to_string(number));
   }
   BOOST_TEST(board.describe(check_of(some_call(10), 1)) == "a call that it has left since");

@@ -138,7 +138,7 @@ class basic_file_rendezvous {
         roll.fail_missing(me_.patience);
       }
     } catch (error& e) {
-      dismiss(encode(rank_failure{e.what(), e.kind(), e.at_fault()}), seen, nonces);
+      dismiss(encode(rank_failure(e)), seen, nonces);
       e.between(0, e.at_fault());
       throw;
     }
@@ -200,7 +200,7 @@ class basic_file_rendezvous {
       try {
         roll.note(0, me_.size, other);
       } catch (error const& e) {
-        answer("failure." + nonce, {nonce}, encode(rank_failure{e.what(), e.kind(), e.at_fault()}));
+        answer("failure." + nonce, {nonce}, encode(rank_failure(e)));
         throw;
       }
     }

@@ -12,13 +12,20 @@
 
 namespace tutti {
 
-/// Why a rank gave no result.
-struct rank_failure {
-  std::string text = {};                       ///< for a human: what was thrown, or how the process ended
-  tutti::failure kind = tutti::failure::none;  ///< of a tutti::error, else `none`
-  std::vector<rank_type> at_fault = {};        ///< of a tutti::error: the ranks that it blames
-  int signal = 0;                              ///< the signal that killed the process, or 0
-  int status = 0;                              ///< the status that the process exited with before its result, or 0
+/// Why a rank gave no result: all that a tutti::error holds, whose kind is `none` if it was something else.
+struct rank_failure : error_facts {
+  rank_failure() = default;
+  rank_failure(std::string what, failure why = failure::none, std::vector<rank_type> who = {}, int killed_by = 0,
+               int exited_with = 0)
+      : error_facts{.kind = why, .at_fault = std::move(who)},
+        text(std::move(what)),
+        signal(killed_by),
+        status(exited_with) {}
+  explicit rank_failure(error const& e) : error_facts(e.facts()), text(e.what()) {}
+
+  std::string text;  ///< for a human: what was thrown, or how the process ended
+  int signal = 0;    ///< the signal that killed the process, or 0
+  int status = 0;    ///< the status that the process exited with before its result, or 0
 };
 
 /// The exception that is being handled, as a failure.
@@ -27,7 +34,7 @@ struct rank_failure {
   try {
     throw;
   } catch (error const& e) {
-    return {e.what(), e.kind(), e.at_fault()};
+    return rank_failure(e);
   } catch (std::exception const& e) {
     return {e.what()};
   } catch (...) {
@@ -35,11 +42,13 @@ struct rank_failure {
   }
 }
 
-/// A failure as bytes, for other processes.
+/// A failure as bytes, for other processes: its text and its facts.
 [[nodiscard]] inline std::string encode(rank_failure const& f) {
+  auto const& [kind, communicator, operation, sequence, step, self, at_fault] = static_cast<error_facts const&>(f);
   packer p;
-  p.number(static_cast<std::uint64_t>(f.kind)).text(f.text).number(f.at_fault.size());
-  for (rank_type const r : f.at_fault) {
+  p.text(f.text).number(static_cast<std::uint64_t>(kind)).text(communicator).text(operation);
+  p.number(sequence).number(step).number(self).number(at_fault.size());
+  for (rank_type const r : at_fault) {
     p.number(r);
   }
   return p.take();
@@ -47,15 +56,21 @@ struct rank_failure {
 
 /// Reads what `encode` wrote. False: `bytes` are something else.
 [[nodiscard]] inline bool decode(std::string_view bytes, rank_failure& to) {
+  auto& [kind, communicator, operation, sequence, step, self, at_fault] = static_cast<error_facts&>(to);
   unpacker u(bytes);
-  auto const kind = u.number();
-  to.kind = static_cast<failure>(kind);
   to.text = u.text();
-  to.at_fault.clear();
+  auto const number = u.number();
+  kind = static_cast<failure>(number);
+  communicator = u.text();
+  operation = u.text();
+  sequence = u.number();
+  step = u.number_as<std::uint32_t>();
+  self = u.number_as<rank_type>();
+  at_fault.clear();
   for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
-    to.at_fault.push_back(u.number_as<rank_type>());
+    at_fault.push_back(u.number_as<rank_type>());
   }
-  return u.done() && kind <= static_cast<std::uint64_t>(failure::join);
+  return u.done() && number <= static_cast<std::uint64_t>(failure::join);
 }
 
 /// What became of one rank: a value of type R (which may be void), or a failure.
@@ -77,7 +92,7 @@ class outcome {
   [[nodiscard]] explicit operator bool() const noexcept { return has_value(); }
 
   /// The value.
-  /// @throws error if the failure was one, otherwise std::runtime_error, with the failure's text
+  /// @throws error, as the rank did, if the failure was one; otherwise std::runtime_error, with the failure's text
   decltype(auto) value() & {
     require();
     if constexpr (!std::is_void_v<R>) {
@@ -108,7 +123,7 @@ class outcome {
     if (why_.kind == tutti::failure::none) {
       throw std::runtime_error(why_.text);
     }
-    throw error(why_.kind, why_.text).between(no_rank, why_.at_fault);
+    throw error(static_cast<error_facts const&>(why_), why_.text);
   }
 
   std::vector<stored> value_;  ///< one, or none

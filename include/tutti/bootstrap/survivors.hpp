@@ -34,6 +34,13 @@ class survivors {
   [[nodiscard]] std::string const& local_host() const noexcept { return host_; }
   void local_host(std::string host) { host_ = std::move(host); }
 
+  /// What they are called together; rank 0's counts.
+  [[nodiscard]] std::string const& name() const noexcept { return name_; }
+  void name(std::string text) { name_ = std::move(text); }
+
+  /// Who they were in the world that failed.
+  [[nodiscard]] std::vector<rank_type> const& parent_ranks() const noexcept { return members_; }
+
   std::vector<std::string> exchange(std::string_view mine) { return rank_ == 0 ? serve(mine) : ask(mine); }
 
  private:
@@ -103,6 +110,7 @@ class survivors {
   rank_type rank_;
   std::vector<channel> lines_;  // to all guests, or to the host
   duration patience_;
+  std::string name_;
   std::string host_ = "127.0.0.1";
 };
 

@@ -41,8 +41,8 @@ class execution : public pending {
     ended = false;
     watched_ = false;
     error_ = nullptr;
-    run_.context().sequence = world_.recent().start(what());
     run_.take_place();
+    place_ = world_.recent().start(what(), number());
     run_.note_start();
   }
 
@@ -75,17 +75,17 @@ class execution : public pending {
 
   [[nodiscard]] auto& transport() const noexcept { return world_.transport(); }
   [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
-  [[nodiscard]] std::uint64_t sequence() const noexcept { return run_.context().sequence; }
+  [[nodiscard]] operation_number const& number() const noexcept { return run_.context().number; }
 
   void complete() {
-    world_.recent().finish(sequence(), recorder::state::completed);
+    world_.recent().finish(place_, recorder::state::completed);
     run_.context().note(event_kind::complete);
   }
 
   // --- failure
 
   [[nodiscard]] error explained() const {
-    return world_.explain(transport().fault(), run_.what(), sequence(), run_.step_number());
+    return world_.explain(transport().fault(), run_.what(), number(), run_.step_number());
   }
 
   /// The deadline has passed: whom did the segments wait for?
@@ -103,7 +103,7 @@ class execution : public pending {
     error_ = std::move(why);
     transport().poison(told);
     transport().quiesce();
-    world_.recent().finish(sequence(), recorder::state::failed);
+    world_.recent().finish(place_, recorder::state::failed);
     run_.context().note(event_kind::fail, run_.step_number(), text);
     ended = true;
   }
@@ -122,7 +122,7 @@ class execution : public pending {
 
   /// A transport does not know the operation that it found something wrong about.
   [[nodiscard]] error placed(error const& e) const {
-    return world_.report(e.kind(), e.what(), run_.what(), sequence(), run_.step_number(), e.at_fault());
+    return world_.report(e.kind(), e.what(), run_.what(), number(), run_.step_number(), e.at_fault());
   }
 
   void throw_failure() const {
@@ -227,13 +227,14 @@ class execution : public pending {
     if (!ended && !advance_quietly()) {
       const fault why{failure::cancelled, rank(), rank()};
       transport().poison(why);
-      abandon(world_.explain(why, run_.what(), sequence(), run_.step_number()));
+      abandon(world_.explain(why, run_.what(), number(), run_.step_number()));
     }
     world_.operations().erase(*this);
   }
 
   Communicator world_;
   segments<Communicator, Topology, Op, Payload> run_;
+  std::uint64_t place_ = 0;  ///< among the recent operations
   bool watched_ = false;
   time_point watched_since_{};
   time_point looked_{};

@@ -15,11 +15,27 @@ template <group Communicator>
 class group_rendezvous {
  public:
   /// `members` are ranks of the parent, in the order of the ranks they will have.
-  group_rendezvous(Communicator& parent, std::vector<rank_type> members, rank_type rank)
-      : members_(std::move(members)), rank_(rank), give_(parent), take_(parent) {}
+  /// @param name what they are called, if not by their numbers; rank 0's counts
+  group_rendezvous(Communicator& parent, std::vector<rank_type> members, rank_type rank, std::string name = {})
+      : members_(std::move(members)), rank_(rank), name_(std::move(name)), give_(parent), take_(parent) {}
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(members_.size()); }
+
+  /// Its members, by their ranks in the parent.
+  [[nodiscard]] std::vector<rank_type> const& parent_ranks() const noexcept { return members_; }
+
+  /// What a communicator that is made here is called, e.g. "world/ranks 0 3".
+  [[nodiscard]] std::string name() const {
+    if (!name_.empty()) {
+      return name_;
+    }
+    std::string all = give_.world().name() + "/ranks";
+    for (rank_type const r : members_) {
+      all.append(" ").append(std::to_string(r));
+    }
+    return all;
+  }
 
   /// The number by which other hosts reach this one, if the parent's transport knows.
   [[nodiscard]] std::string local_host() const
@@ -72,6 +88,7 @@ class group_rendezvous {
 
   std::vector<rank_type> members_;
   rank_type rank_;
+  std::string name_;
   tutti::send<Communicator> give_;
   tutti::recv<Communicator> take_;
 };

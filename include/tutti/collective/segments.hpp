@@ -24,15 +24,15 @@ struct run_context {
   rank_type rank;
   Payload payload;
   tutti::memories memories;
-  std::uint64_t sequence;
+  operation_number number;
 
   /// Tells the tracer, if there is one that listens.
   void note(event_kind kind, std::uint32_t at = 0, std::string_view text = {}) {
-    tutti::record(trace, [&] { return event{kind, transport.now(), sequence, {}, at, no_rank, 0, text}; });
+    tutti::record(trace, [&] { return event{kind, transport.now(), number, {}, at, no_rank, 0, text}; });
   }
   /// The same of a message, at a time before it.
   void note(event_kind kind, time_point when, stream on, std::uint32_t at, rank_type peer, std::size_t bytes) {
-    tutti::record(trace, [&] { return event{kind, when, sequence, on, at, peer, bytes, {}}; });
+    tutti::record(trace, [&] { return event{kind, when, number, on, at, peer, bytes, {}}; });
   }
   /// The time, if anybody listens.
   [[nodiscard]] time_point traced_now() { return listens(trace) ? transport.now() : time_point{}; }
@@ -57,7 +57,7 @@ class segments {
  public:
   segments(Communicator& world, Topology topology, Payload const& payload)
       : world_(world.alias()),
-        context_{world.transport(), world.trace(), topology, Op{}, world.extent(), world.rank(), payload, {}, 0} {}
+        context_{world.transport(), world.trace(), topology, Op{}, world.extent(), world.rank(), payload, {}, {}} {}
 
   [[nodiscard]] context_type& context() noexcept { return context_; }
   [[nodiscard]] context_type const& context() const noexcept { return context_; }
@@ -91,8 +91,10 @@ class segments {
   void take_place() {
     if constexpr (is_transfer) {
       base_ = numbers().reserve(other());
+      context_.number = {base_, context_.op.from, context_.op.to};
     } else {
       base_ = world_.streams().reserve(segments_);
+      context_.number.sequence = world_.streams().count_operation();
     }
   }
 
@@ -102,14 +104,14 @@ class segments {
     if (!listens(context_.trace)) {
       return;
     }
-    event e{event_kind::start, context_.transport.now(), context_.sequence, {}, 0, no_rank, count_, {}};
+    event e{event_kind::start, context_.transport.now(), context_.number, {}, 0, no_rank, count_, {}};
     if constexpr (is_transfer) {
       e.on = {transfer_lane, static_cast<std::uint32_t>(base_)};
       e.peer = other();
     } else {
       e.on = stream_numbers::stream_of(base_);
     }
-    auto const text = describe(what_);
+    auto const text = describe(what_, context_.number);
     e.text = text;
     context_.trace.record(e);
   }

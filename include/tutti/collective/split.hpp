@@ -22,6 +22,7 @@ template <group Communicator>
   };
   std::vector<choice> all(parent.size());
   choice const mine{key, colour, parent.rank()};
+  std::string name = parent.name() + "/" + std::to_string(parent.streams().operations()) + ":" + std::to_string(colour);
   allgather{parent, doubling{}}(std::span(&mine, 1), all);
   std::erase_if(all, [&](choice const& c) { return c.colour != colour; });
   std::qsort(all.data(), all.size(), sizeof(choice), [](void const* left, void const* right) {
@@ -38,7 +39,7 @@ template <group Communicator>
     }
     members.push_back(c.rank);
   }
-  return {parent, std::move(members), rank};
+  return {parent, std::move(members), rank, std::move(name)};
 }
 
 /// A communicator of its own for each colour: its ranks are the members that named that colour, in

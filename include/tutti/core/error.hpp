@@ -51,39 +51,47 @@ struct fault {
   }
 };
 
+/// What an error holds beside its text: one value, so that whoever passes an error on passes all of it.
+struct error_facts {
+  failure kind = failure::none;
+  std::string communicator = {};  ///< its name; empty outside an operation, as is the next
+  std::string operation = {};
+  std::uint64_t sequence = 0;
+  std::uint32_t step = 0;
+  rank_type self = no_rank;
+  std::vector<rank_type> at_fault = {};
+
+  friend bool operator==(error_facts const&, error_facts const&) = default;
+};
+
 /// The world failed: a peer is gone, a deadline passed, the ranks disagree. Every survivor of the
 /// operation gets one; the communicator is of no further use, and says so by the same error.
 class error : public std::runtime_error {
  public:
-  error(failure kind, std::string const& what) : std::runtime_error(what), kind_(kind) {}
+  error(failure kind, std::string const& what) : std::runtime_error(what), facts_{.kind = kind} {}
+  error(error_facts facts, std::string const& what) : std::runtime_error(what), facts_(std::move(facts)) {}
 
-  [[nodiscard]] failure kind() const noexcept { return kind_; }
+  [[nodiscard]] error_facts const& facts() const noexcept { return facts_; }
+  [[nodiscard]] failure kind() const noexcept { return facts_.kind; }
+  /// The name of the communicator, e.g. "world": the same on all its ranks. Empty outside an operation.
+  [[nodiscard]] std::string const& communicator() const noexcept { return facts_.communicator; }
   /// The operation, e.g. "allreduce(sum float32 x 1000, ring)"; empty outside one.
-  [[nodiscard]] std::string const& operation() const noexcept { return operation_; }
-  [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }
-  [[nodiscard]] std::uint32_t step() const noexcept { return step_; }
-  [[nodiscard]] rank_type self() const noexcept { return self_; }
-  [[nodiscard]] std::vector<rank_type> const& at_fault() const noexcept { return at_fault_; }
+  [[nodiscard]] std::string const& operation() const noexcept { return facts_.operation; }
+  /// Its number among the collective operations of the communicator, or among the messages of the pair that
+  /// `operation` names: the same on all ranks that take part.
+  [[nodiscard]] std::uint64_t sequence() const noexcept { return facts_.sequence; }
+  [[nodiscard]] std::uint32_t step() const noexcept { return facts_.step; }
+  [[nodiscard]] rank_type self() const noexcept { return facts_.self; }
+  [[nodiscard]] std::vector<rank_type> const& at_fault() const noexcept { return facts_.at_fault; }
 
-  error& in(std::string operation, std::uint64_t sequence, std::uint32_t step) {
-    operation_ = std::move(operation);
-    sequence_ = sequence;
-    step_ = step;
-    return *this;
-  }
   error& between(rank_type self, std::vector<rank_type> at_fault) {
-    self_ = self;
-    at_fault_ = std::move(at_fault);
+    facts_.self = self;
+    facts_.at_fault = std::move(at_fault);
     return *this;
   }
 
  private:
-  failure kind_;
-  std::string operation_;
-  std::uint64_t sequence_ = 0;
-  std::uint32_t step_ = 0;
-  rank_type self_ = no_rank;
-  std::vector<rank_type> at_fault_;
+  error_facts facts_;
 };
 
 }  // namespace tutti

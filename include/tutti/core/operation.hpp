@@ -3,6 +3,7 @@
 
 #include <tutti/core/types.hpp>
 
+#include <compare>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -106,6 +107,17 @@ struct call {
   }
 };
 
+/// Which operation of its communicator one is: the same number on every rank that takes part in it. Collective
+/// operations are counted together, whatever is sent meanwhile; messages for each pair of ranks, one way.
+struct operation_number {
+  std::uint64_t sequence = 0;
+  rank_type from = no_rank;  ///< of a message, as is `to`
+  rank_type to = no_rank;
+
+  [[nodiscard]] constexpr bool is_message() const noexcept { return from != no_rank; }
+  friend constexpr auto operator<=>(operation_number const&, operation_number const&) = default;
+};
+
 /// FNV-1a, for names.
 [[nodiscard]] constexpr std::uint32_t hash(std::string_view text, std::uint32_t seed = 2166136261U) noexcept {
   for (char const c : text) {
@@ -131,8 +143,9 @@ struct call {
   return c;
 }
 
-/// "allreduce(sum float32 x 1000, ring)", "broadcast(float32 x 10, root 3, binary_tree)".
-[[nodiscard]] inline std::string describe(call const& c) {
+/// "allreduce(sum float32 x 1000, ring)", "broadcast(float32 x 10, root 3, binary_tree)"; of a message whose pair is
+/// known, "send/recv(float32 x 10, from rank 0 to rank 1)".
+[[nodiscard]] inline std::string describe(call const& c, operation_number const& n = {}) {
   auto const bounded = [](char const(&s)[call::text]) { return std::string_view(s, ::strnlen(s, call::text)); };
   std::string out{name(c.kind)};
   if (c.kind == operation_kind::none) {
@@ -147,6 +160,10 @@ struct call {
   }
   if (c.root != no_rank) {
     out.append(", root ").append(std::to_string(c.root));
+  }
+  if (n.is_message()) {
+    out.append(out.back() == '(' ? "" : ", ").append("from rank ").append(std::to_string(n.from));
+    out.append(" to rank ").append(std::to_string(n.to));
   }
   if (auto const t = bounded(c.topology); !t.empty()) {
     out.append(out.back() == '(' ? "" : ", ").append(t);

@@ -9,31 +9,33 @@
 namespace tutti {
 
 /// A flight recorder: the last operations of a rank, kept whatever happens, for whoever catches the
-/// error. Sequence numbers are given here, in order of starting.
+/// error. Ranks start messages in orders of their own, so a place here means nothing to another rank; numbers do.
 class recorder {
  public:
   enum class state : std::uint8_t { started, completed, failed };
 
   struct entry {
-    std::uint64_t sequence;
+    std::uint64_t place;  ///< in order of starting, on this rank
+    operation_number number;
     call what;
     state now;
   };
 
   static constexpr std::size_t capacity = 16;
 
-  /// Notes the start of an operation; returns its sequence number.
-  std::uint64_t start(call const& what) noexcept {
+  /// Notes the start of an operation; returns its place.
+  std::uint64_t start(call const& what, operation_number const& number) noexcept {
     entry& e = entries_[next_ % capacity];
     e.what = what;
-    e.sequence = next_;
+    e.number = number;
+    e.place = next_;
     e.now = state::started;
     return next_++;
   }
 
-  void finish(std::uint64_t sequence, state how) noexcept {
-    entry& e = entries_[sequence % capacity];
-    if (e.sequence == sequence) {
+  void finish(std::uint64_t place, state how) noexcept {
+    entry& e = entries_[place % capacity];
+    if (e.place == place) {
       e.now = how;
     }
   }
@@ -51,7 +53,8 @@ class recorder {
     constexpr std::string_view states[] = {"started", "completed", "failed"};
     std::string out;
     each([&](entry const& e) {
-      out.append("#").append(std::to_string(e.sequence)).append(" ").append(describe(e.what)).append(": ");
+      out.append("#").append(std::to_string(e.number.sequence)).append(" ");
+      out.append(describe(e.what, e.number)).append(": ");
       out.append(states[static_cast<std::size_t>(e.now)]).append("\n");
     });
     return out;

@@ -21,6 +21,10 @@ class stream_numbers {
     return first;
   }
 
+  /// Counts an operation; returns how many there were before. Segments are its own affair, so this is what people read.
+  std::uint64_t count_operation() noexcept { return operations_++; }
+  [[nodiscard]] std::uint64_t operations() const noexcept { return operations_; }
+
   [[nodiscard]] static constexpr stream stream_of(std::uint64_t number) noexcept {
     return {static_cast<std::uint32_t>(number % collective_lanes), static_cast<std::uint32_t>(number)};
   }
@@ -33,6 +37,7 @@ class stream_numbers {
 
  private:
   std::uint64_t next_ = 0;
+  std::uint64_t operations_ = 0;
   std::array<std::uint64_t, collective_lanes> ended_{};
 };
 

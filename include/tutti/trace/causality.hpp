@@ -71,14 +71,14 @@ class causality {
   /// The messages of a stream from one rank to another; of a transfer, the one message.
   struct edge {
     bool transfer;
-    std::uint32_t number;
+    std::uint64_t number;
     rank_type from;
     rank_type to;
 
     friend constexpr auto operator<=>(edge const&, edge const&) = default;
   };
   /// What a receive is part of: a message is taken in one step of one operation.
-  using taking = std::pair<std::uint64_t, std::uint32_t>;
+  using taking = std::pair<operation_number, std::uint32_t>;
 
   void match() {
     std::uint32_t const from = first_whole();
@@ -91,7 +91,7 @@ class causality {
     for (rank_type r = 0; r != size(); ++r) {
       std::map<edge, std::pair<std::size_t, taking>> taken;  // messages before the last, and the last
       each_message(r, from, event_kind::receive, [&](std::size_t i, edge const& on, event const& e) {
-        taking const now{e.sequence, e.step};
+        taking const now{e.number, e.step};
         auto& [count, last] = taken.try_emplace(on, 0, now).first->second;
         if (last != now) {
           ++count;
@@ -109,7 +109,7 @@ class causality {
     std::uint32_t first = 0;
     for (timeline const& t : ranks_) {
       for (std::size_t i = 0; i != t.size(); ++i) {
-        if (event const e = t[i]; e.kind == event_kind::start && e.on.lane != transfer_lane) {
+        if (event const e = t[i]; e.kind == event_kind::start && !e.number.is_message()) {
           first = std::max(first, e.on.number);
           break;
         }
@@ -121,28 +121,18 @@ class causality {
   /// Calls f(index, edge, event) for every event of that kind in what has been kept from its beginning.
   template <class F>
   void each_message(rank_type r, std::uint32_t from, event_kind kind, F f) const {
-    std::map<std::uint64_t, std::uint32_t> transfers;  // their numbers among those of the pair, by sequence
     timeline const& t = ranks_[r];
     for (std::size_t i = 0; i != t.size(); ++i) {
       event const e = t[i];
-      bool const transfer = e.on.lane == transfer_lane;
-      if (e.kind == event_kind::start && transfer) {
-        transfers[e.sequence] = e.on.number;
-      }
+      bool const transfer = e.number.is_message();
       if (e.kind != kind || e.peer >= size()) {
         continue;
       }
-      edge on{transfer, e.on.number, kind == event_kind::send ? r : e.peer, kind == event_kind::send ? e.peer : r};
-      if (transfer) {
-        auto const known = transfers.find(e.sequence);
-        if (known == transfers.end()) {
-          continue;
-        }
-        on.number = known->second;
-      } else if (on.number < from) {
-        continue;
+      edge const on{transfer, transfer ? e.number.sequence : e.on.number, kind == event_kind::send ? r : e.peer,
+                    kind == event_kind::send ? e.peer : r};
+      if (transfer || on.number >= from) {
+        f(i, on, e);
       }
-      f(i, on, e);
     }
   }
 

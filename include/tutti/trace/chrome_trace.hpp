@@ -76,12 +76,12 @@ class chrome_trace {
           break;
         case event_kind::start:
           operations_.resize(std::max<std::size_t>(operations_.size(), all_.size()));
-          operations_[r].push_back({e.sequence, std::string(e.text)});
+          operations_[r].push_back({e.number, std::string(e.text)});
           operation("b", e.text, r, e);
           break;
         case event_kind::complete:
         case event_kind::fail:
-          operation("e", started_as(r, e.sequence), r, e);
+          operation("e", started_as(r, e.number), r, e);
           break;
         case event_kind::send:
         case event_kind::receive:
@@ -97,10 +97,10 @@ class chrome_trace {
     }
   }
 
-  [[nodiscard]] std::string started_as(rank_type r, std::uint64_t sequence) const {
+  [[nodiscard]] std::string started_as(rank_type r, operation_number const& number) const {
     if (r < operations_.size()) {
       for (auto o = operations_[r].rbegin(); o != operations_[r].rend(); ++o) {
-        if (o->sequence == sequence) {
+        if (o->number == number) {
           return o->name;
         }
       }
@@ -110,7 +110,11 @@ class chrome_trace {
 
   void operation(std::string_view phase, std::string_view name, rank_type r, event const& e) {
     open(phase, name, r, messages, e.time);
-    out_.append(",\"cat\":\"operation\",\"id2\":{\"local\":\"").append(std::to_string(e.sequence)).append("\"}");
+    out_.append(",\"cat\":\"operation\",\"id2\":{\"local\":\"").append(std::to_string(e.number.sequence));
+    if (e.number.is_message()) {  // numbered among those of its pair
+      out_.append(" ").append(std::to_string(e.number.from)).append(" ").append(std::to_string(e.number.to));
+    }
+    out_ += "\"}";
     if (e.kind == event_kind::fail) {
       out_ += ",\"args\":{\"error\":";
       quote(e.text);
@@ -124,7 +128,7 @@ class chrome_trace {
     open("X", std::string(sends ? "send to " : "receive from ").append(std::to_string(e.peer)), r, messages, e.time);
     out_.append(",\"dur\":1,\"args\":{\"bytes\":").append(std::to_string(e.bytes));
     out_.append(",\"step\":").append(std::to_string(e.step));
-    out_.append(",\"operation\":").append(std::to_string(e.sequence)).append(",\"clock\":\"");
+    out_.append(",\"operation\":").append(std::to_string(e.number.sequence)).append(",\"clock\":\"");
     bool first = true;
     for (auto const tick : all_.clock({r, i})) {
       out_.append(first ? "" : " ").append(std::to_string(tick));
@@ -188,7 +192,7 @@ class chrome_trace {
   }
 
   struct operation_name {
-    std::uint64_t sequence;
+    operation_number number;
     std::string name;
   };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/core/message.hpp>
+#include <tutti/core/operation.hpp>
 #include <tutti/core/time.hpp>
 #include <tutti/core/types.hpp>
 
@@ -33,9 +34,9 @@ enum class event_kind : std::uint8_t {
 /// One event, as an engine or a transport reports it. What does not apply is left at its default.
 struct event {
   event_kind kind = event_kind::note;
-  time_point time{};           ///< on the transport's clock
-  std::uint64_t sequence = 0;  ///< the operation's number on its communicator
-  stream on{};                 ///< which of its segments; of a start, the first, or the message among those of a pair
+  time_point time{};          ///< on the transport's clock
+  operation_number number{};  ///< of the operation, on its communicator
+  stream on{};                ///< which of its segments; of a start, the first
   std::uint32_t step = 0;
   rank_type peer = no_rank;
   std::size_t bytes = 0;

@@ -13,12 +13,12 @@ namespace tutti {
 
 /// A rank could not go on before a message came.
 struct waiting {
-  event_place receive;         ///< the event that ended it
-  rank_type peer = no_rank;    ///< whose message it was
-  std::uint64_t sequence = 0;  ///< of the operation
-  time_point begin{};          ///< the rank was ready
-  time_point sent{};           ///< the peer began to send; never before `begin`: until then the peer was late
-  time_point end{};            ///< the message was there: from `sent` on it was under way
+  event_place receive;        ///< the event that ended it
+  rank_type peer = no_rank;   ///< whose message it was
+  operation_number number{};  ///< of the operation
+  time_point begin{};         ///< the rank was ready
+  time_point sent{};          ///< the peer began to send; never before `begin`: until then the peer was late
+  time_point end{};           ///< the message was there: from `sent` on it was under way
 };
 
 /// All waits, rank by rank in order of time; those of a rank do not overlap. A rank waits from the last thing on that
@@ -28,8 +28,8 @@ struct waiting {
   std::vector<std::vector<waiting>> waits(all.size());
   for (rank_type r = 0; r != all.size(); ++r) {
     timeline const& t = all.of(r);
-    std::map<std::uint64_t, time_point> started;  // by operation
-    time_point free = time_point::min();          // of what it did before
+    std::map<operation_number, time_point> started;  // by operation
+    time_point free = time_point::min();             // of what it did before
     bool busy = false;
     for (std::size_t i = 0; i != t.size(); ++i) {
       event const e = t[i];
@@ -37,15 +37,14 @@ struct waiting {
         busy = e.kind == event_kind::enter;
         free = e.time;
       } else if (e.kind == event_kind::start) {
-        started[e.sequence] = e.time;
+        started[e.number] = e.time;
       } else if (e.kind == event_kind::send || e.kind == event_kind::receive || e.kind == event_kind::fold) {
-        auto const start = started.find(e.sequence);
+        auto const start = started.find(e.number);
         auto const why = all.cause({r, i});
         if (why && start != started.end() && !busy) {
           time_point const ready = std::max(start->second, free);
           if (ready < e.time) {
-            waits[r].push_back(
-                {{r, i}, e.peer, e.sequence, ready, std::clamp(all.at(*why).time, ready, e.time), e.time});
+            waits[r].push_back({{r, i}, e.peer, e.number, ready, std::clamp(all.at(*why).time, ready, e.time), e.time});
           }
         }
         free = std::max(free, e.time);

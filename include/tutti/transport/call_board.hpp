@@ -55,14 +55,14 @@ struct call_board {
   static constexpr std::uint32_t kept = 4;
   call_record records[kept];
 
-  /// "allreduce(sum float32 x 1000, ring) as number 7", as far as it is still known.
+  /// "allreduce(sum float32 x 1000, ring) in stream 7", as far as it is still known.
   [[nodiscard]] std::string describe(std::uint32_t check) const {
     call what;
     std::uint32_t number = 0;
     std::uint32_t its_check = 0;
     for (call_record const& r : records) {
       if (r.read(what, number, its_check) && its_check == check) {
-        return tutti::describe(what) + " as number " + std::to_string(number);
+        return tutti::describe(what) + " in stream " + std::to_string(number);
       }
     }
     return "a call that it has left since";

@@ -60,9 +60,9 @@ class simulated_world {
     return false;
   }
 
-  /// "allreduce(sum float32 x 1000, ring) as number 7".
+  /// "allreduce(sum float32 x 1000, ring) in stream 7".
   [[nodiscard]] std::string describe(opening o) const {
-    return tutti::describe(calls_[o.call]) + " as number " + std::to_string(o.number);
+    return tutti::describe(calls_[o.call]) + " in stream " + std::to_string(o.number);
   }
 
  private:

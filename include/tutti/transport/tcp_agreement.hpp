@@ -56,7 +56,7 @@ class agreement {
 
  private:
   static std::string text(call const& c, std::uint32_t number) {
-    return describe(c) + " as number " + std::to_string(number);
+    return describe(c) + " in stream " + std::to_string(number);
   }
 
   rank_type me_;

@@ -66,9 +66,8 @@ class link {
 
   /// What went wrong here, in the numbers of the world.
   [[nodiscard]] error blamed(error const& e) const {
-    error result(e.kind(), name() + " is lost to rank " + std::to_string(self_) + ": " + e.what());
-    result.in(e.operation(), e.sequence(), e.step()).between(self_, {peer_});
-    return result;
+    error result(e.facts(), name() + " is lost to rank " + std::to_string(self_) + ": " + e.what());
+    return result.between(self_, {peer_});
   }
 
  private:
@@ -78,7 +77,7 @@ class link {
                           first ? 0U : 1U);
     auto settings = world.settings();
     settings.role = own_name + ", rank " + std::to_string(world.rank()) + " of the world,";
-    return owned<communicator_type>(new communicator_type(meet, settings, {world.trace(), peer}));
+    return owned<communicator_type>(new communicator_type(meet, settings, {world.trace(), world.rank(), peer}));
   }
   [[nodiscard]] rank_type other() const noexcept { return 1 - pair_->rank(); }
 

@@ -16,21 +16,28 @@ class link_trace {
   static constexpr bool enabled = Trace::enabled;
 
   link_trace() = default;
-  /// @param peer the other end, in the world
+  /// @param self this end, in the world, and the other one
   /// @pre the world's tracer outlives the link
-  link_trace(Trace& world, rank_type peer) noexcept : world_(&world), peer_(peer) {}
+  link_trace(Trace& world, rank_type self, rank_type peer) noexcept : world_(&world), self_(self), peer_(peer) {}
 
   [[nodiscard]] bool on() const noexcept { return world_ != nullptr && listens(*world_); }
   void record(event const& e) noexcept {
     event told = e;
-    told.sequence |= (std::uint64_t{peer_} + 1) << 32;
-    told.on.number |= std::uint32_t{1} << 31;
+    told.number.sequence |= std::uint64_t{1} << 32;
+    told.number.from = in_world(e.number.from);
+    told.number.to = in_world(e.number.to);
     told.peer = e.peer == no_rank ? no_rank : peer_;
     world_->record(told);
   }
 
  private:
+  /// The lower of the two is rank 0 on the link.
+  [[nodiscard]] rank_type in_world(rank_type r) const noexcept {
+    return r == no_rank ? no_rank : (r == 0) == (self_ < peer_) ? self_ : peer_;
+  }
+
   Trace* world_ = nullptr;
+  rank_type self_ = no_rank;
   rank_type peer_ = no_rank;
 };
 

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE bootstrap_outcome
+#include <tutti/bootstrap/processes.hpp>
+#include <tutti/bootstrap/threads.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <random>
+
+namespace {
+
+using tutti::error;
+using tutti::error_facts;
+using tutti::rank_failure;
+using tutti::rank_type;
+
+/// Facts of every kind, long and short, with the numbers that stand for nothing among them.
+error_facts any_facts(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  auto const text = [&] { return std::string(random() % 300, static_cast<char>(random())); };
+  auto const rank = [&] { return random() % 4 == 0 ? tutti::no_rank : static_cast<rank_type>(random()); };
+  error_facts facts{.kind = static_cast<tutti::failure>(1 + random() % 6),
+                    .communicator = text(),
+                    .operation = text(),
+                    .sequence = random(),
+                    .step = static_cast<std::uint32_t>(random()),
+                    .self = rank(),
+                    .at_fault = {}};
+  for (auto left = random() % 5; left != 0; --left) {
+    facts.at_fault.push_back(rank());
+  }
+  return facts;
+}
+
+std::string any_text(std::uint64_t seed) {
+  return std::string(seed * 37 % 1000, static_cast<char>(seed));
+}
+
+/// What `value()` throws is what the rank threw, field by field.
+template <class Outcome>
+void check_rethrown(Outcome const& end, std::uint64_t seed) {
+  error_facts const told = any_facts(seed);
+  try {
+    end.value();
+    BOOST_ERROR("no error was thrown");
+  } catch (error const& e) {
+    BOOST_TEST((e.kind() == told.kind));
+    BOOST_TEST(e.communicator() == told.communicator);
+    BOOST_TEST(e.operation() == told.operation);
+    BOOST_TEST(e.sequence() == told.sequence);
+    BOOST_TEST(e.step() == told.step);
+    BOOST_TEST(e.self() == told.self);
+    BOOST_TEST((e.at_fault() == told.at_fault));
+    BOOST_TEST((e.facts() == told));
+    BOOST_TEST(e.what() == any_text(seed).c_str());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_written_is_read_again) {
+  for (std::uint64_t seed = 0; seed != 200; ++seed) {
+    rank_failure const given(error(any_facts(seed), any_text(seed)));
+    rank_failure read;
+    BOOST_TEST(decode(encode(given), read));
+    BOOST_TEST((static_cast<error_facts const&>(read) == static_cast<error_facts const&>(given)));
+    BOOST_TEST(read.text == given.text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_were_cut_are_no_failure) {
+  std::string const whole = encode(rank_failure(error(any_facts(3), any_text(3))));
+  for (std::size_t length = 0; length != whole.size(); ++length) {
+    rank_failure read;
+    BOOST_TEST(!decode(std::string_view(whole).substr(0, length), read));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_error_of_a_thread_is_thrown_again_with_all_its_facts) {
+  auto const ends = tutti::run_threads(8, [](auto& at) { throw error(any_facts(at.rank()), any_text(at.rank())); });
+  for (rank_type r = 0; r != ends.size(); ++r) {
+    check_rethrown(ends[r], r);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_error_of_a_process_is_thrown_again_with_all_its_facts) {
+  auto const ends = tutti::run_processes(8, [](auto& at) { throw error(any_facts(at.rank()), any_text(at.rank())); });
+  for (rank_type r = 0; r != ends.size(); ++r) {
+    check_rethrown(ends[r], r);
+  }
+}
+
+}  // namespace

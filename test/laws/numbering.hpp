@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/barrier.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/send_recv.hpp>
+#include <tutti/collective/split.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/ring.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace laws {
+
+/// Law: an operation has one number on all the ranks that take part in it, whatever any of them has done before.
+///
+/// A random program of splits, messages and collective operations, on several generations of communicators; all ranks
+/// draw alike, and each keeps count of what the numbers have to be. Then the ranks of a part call different things.
+template <class World>
+class numbered_program {
+  using rank_type = tutti::rank_type;
+
+  /// A communicator of this rank's, and how it is to be counted. All ranks have as many, each its own part.
+  struct generation {
+    explicit generation(World&& w, std::string called) : world(std::move(w)), name(std::move(called)) {}
+    World world;
+    std::string name;
+    std::uint64_t operations = 0;
+  };
+  /// Where an error would have to be from.
+  struct place {
+    std::string name;
+    std::uint64_t number = 0;
+    std::string operation;
+  };
+
+ public:
+  numbered_program(World& world, std::uint64_t seed) : draw_(seed) { parts_.emplace_back(world.alias(), "world"); }
+
+  /// @returns what is wrong, or nothing, or the number of a message as "0>1 #7"
+  std::string run() {
+    try {
+      for (int i = 0; i != 16; ++i) {
+        generation& on = parts_[draw_() % parts_.size()];
+        now_ = {};
+        switch (draw_() % 4) {
+          case 0:
+            divide(on);
+            break;
+          case 1:
+            talk(on);
+            break;
+          default:
+            compute(on);
+        }
+      }
+      generation& on = parts_[draw_() % parts_.size()];
+      expect(on, "barrier");
+      tutti::barrier{on.world, tutti::doubling{}}();
+      return draw_() % 3 == 0 ? mistake_in_a_message(on) : mistake(on);
+    } catch (tutti::error const& e) {  // also of a rank that was still at what comes before
+      return now_.name.empty() ? "" : complaint(e);
+    }
+  }
+
+ private:
+  void expect(generation& on, std::string operation) { now_ = {on.name, on.operations++, std::move(operation)}; }
+
+  void divide(generation& on) {
+    if (parts_.size() == 4) {
+      return;
+    }
+    auto const colours = static_cast<std::uint32_t>(1 + draw_() % 3);
+    std::uint32_t const mine = on.world.rank() % colours;
+    std::string name = on.name + "/" + std::to_string(on.operations++) + ":" + std::to_string(mine);
+    parts_.emplace_back(tutti::split(on.world, mine), std::move(name));
+  }
+
+  /// Some messages from one to another, so the ranks have started different numbers of operations.
+  void talk(generation& on) {
+    auto const from = static_cast<rank_type>(draw_() % 4);
+    auto const to = static_cast<rank_type>(draw_() % 4);
+    auto const messages = draw_() % 4;
+    if (from == to || from >= on.world.size() || to >= on.world.size()) {
+      return;
+    }
+    std::vector<int> v(10);
+    for (auto left = messages; left != 0; --left) {
+      if (on.world.rank() == from) {
+        tutti::send{on.world}(v, to);
+      } else if (on.world.rank() == to) {
+        tutti::recv{on.world}(v, from);
+      }
+    }
+  }
+
+  /// Collective operations of several kinds, in one segment or in many.
+  void compute(generation& on) {
+    auto const kind = draw_() % 3;
+    auto const segment = draw_() % 2 == 0 ? std::size_t{0} : std::size_t{64};
+    std::vector<int> v(100, 1);
+    if (kind == 0) {
+      expect(on, "barrier");
+      tutti::barrier{on.world, tutti::doubling{}}();
+    } else if (kind == 1) {
+      expect(on, "allreduce(");
+      tutti::allreduce sum{on.world, tutti::ring{}, tutti::sum<int>{}};
+      sum.segment(segment);
+      sum.start(v).wait();
+    } else {
+      expect(on, "broadcast(");
+      tutti::broadcast share{on.world, tutti::doubling{}};
+      share.segment(segment);
+      share(v, 0);
+    }
+  }
+
+  std::string mistake(generation& on) {
+    if (on.world.size() == 1) {
+      return {};
+    }
+    std::vector<int> v(on.world.rank() == 0 ? 1 : 10);
+    expect(on, "allreduce(");
+    tutti::allreduce sum{on.world, tutti::doubling{}, tutti::sum<int>{}};
+    sum(v);
+    return "ranks that call different things are an error";
+  }
+
+  /// Both ends of a message say which one it is.
+  std::string mistake_in_a_message(generation& on) {
+    if (on.world.size() == 1 || on.world.rank() > 1) {
+      return {};
+    }
+    std::vector<int> v(on.world.rank() == 0 ? 1 : 10);
+    try {
+      if (on.world.rank() == 0) {
+        tutti::send{on.world}(v, 1);
+      } else {
+        tutti::recv{on.world}(v, 0);
+        return "messages that are not those received are an error";
+      }
+    } catch (tutti::error const& e) {
+      if (e.communicator() != on.name || e.operation().find("from rank 0 to rank 1") == std::string::npos) {
+        return e.what();
+      }
+      return on.name + ": 0>1 #" + std::to_string(e.sequence());
+    }
+    tutti::operation_number last;
+    on.world.recent().each([&](tutti::recorder::entry const& e) { last = e.number; });
+    return on.name + ": 0>1 #" + std::to_string(last.sequence);
+  }
+
+  std::string complaint(tutti::error const& e) const {
+    std::string const what = e.what();
+    std::string const shown = "#" + std::to_string(now_.number) + " of " + now_.name + ", step";
+    bool const right = e.sequence() == now_.number && e.communicator() == now_.name &&
+                       e.operation().starts_with(now_.operation) && what.find(shown) != what.npos;
+    return right ? "" : "it is " + now_.operation + " " + shown + ", but said was: " + what;
+  }
+
+  place now_;
+  std::mt19937_64 draw_;
+  std::vector<generation> parts_;
+};
+
+template <class Transport>
+void check_numbering(std::uint64_t seeds) {
+  for (std::uint64_t seed = 0; seed != seeds; ++seed) {
+    auto const ends = tutti::spawn<Transport>(static_cast<tutti::rank_type>(2 + seed % 4), [&](auto& world) {
+      world.deadline(std::chrono::seconds(40));
+      return numbered_program(world, seed).run();
+    });
+    std::map<std::string, int> messages;
+    for (auto const& end : ends) {
+      std::string const said = end ? end.value() : end.failure().text;
+      bool const number = said.find(": 0>1 #") != std::string::npos;
+      BOOST_TEST((said.empty() || number), "seed " << seed << ": " << said);
+      messages[number ? said : ""] += 1;
+    }
+    for (auto const& [number, ranks] : messages) {
+      BOOST_TEST((number.empty() || ranks == 2), "seed " << seed << ": only one rank says " << number);
+    }
+  }
+}
+
+}  // namespace laws
