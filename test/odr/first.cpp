@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two translation units use the library alike, one of them compiled with NDEBUG; what both instantiate must be one
-// thing in the program.
+// Two translation units use the library alike, one of them compiled with NDEBUG and without RTTI; what both instantiate
+// must be one thing in the program.
 
 #include <tutti/tutti.hpp>
 
@@ -12,6 +12,7 @@ struct seen {
   void (operator_type::*function)(tutti::duration);
   float result;
   bool refuses;
+  std::string_view spelling;
 };
 seen second_sees();
 
@@ -37,7 +38,9 @@ static float sum_of_two_ranks() {
 
 int main() {
   seen const other = second_sees();
-  seen const here{&tutti::no_rank, &operator_type::deadline, sum_of_two_ranks(), refuses_what_is_misaligned()};
-  bool const same = other.constant == here.constant && other.function == here.function;
+  seen const here{&tutti::no_rank, &operator_type::deadline, sum_of_two_ranks(), refuses_what_is_misaligned(),
+                  tutti::type_spelling<operator_type>()};
+  bool const same =
+      other.constant == here.constant && other.function == here.function && other.spelling == here.spelling;
   return same && other.result == 4.0F && here.result == 4.0F && other.refuses && here.refuses ? 0 : 1;
 }

@@ -31,7 +31,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/include/tutti/tutti.hpp)
   add_executable(odr ${CMAKE_CURRENT_SOURCE_DIR}/odr/first.cpp ${CMAKE_CURRENT_SOURCE_DIR}/odr/second.cpp
                      $<TARGET_OBJECTS:headers>)
   set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/odr/first.cpp PROPERTIES COMPILE_OPTIONS -UNDEBUG)
-  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/odr/second.cpp PROPERTIES COMPILE_OPTIONS -DNDEBUG)
+  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/odr/second.cpp PROPERTIES COMPILE_OPTIONS "-DNDEBUG;-fno-rtti")
   target_link_libraries(odr PRIVATE tutti_program)
   if(TARGET tutti::nn)
     target_link_libraries(odr PRIVATE tutti::nn)

@@ -11,6 +11,7 @@ struct seen {
   void (operator_type::*function)(tutti::duration);
   float result;
   bool refuses;
+  std::string_view spelling;
 };
 
 /// Whether a broken precondition is found here.
@@ -34,5 +35,6 @@ static float sum_of_two_ranks() {
 }
 
 seen second_sees() {
-  return {&tutti::no_rank, &operator_type::deadline, sum_of_two_ranks(), refuses_what_is_misaligned()};
+  return {&tutti::no_rank, &operator_type::deadline, sum_of_two_ranks(), refuses_what_is_misaligned(),
+          tutti::type_spelling<operator_type>()};
 }

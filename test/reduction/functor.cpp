@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 
 namespace {
 
@@ -20,10 +21,12 @@ constexpr affine then(affine first, affine second) {
   return {second.a * first.a, second.a * first.b + second.b};
 }
 
+constexpr auto name = tutti::named<"then">;
+
 constexpr affine maps[] = {{1, 0}, {2, 3}, {5, 7}, {0x80000001U, 11}, {3, 0xffffffffU}};
 
 BOOST_AUTO_TEST_CASE(an_associative_functor_that_does_not_commute) {
-  auto const r = tutti::reduce_with<affine>(then, affine{1, 0}, tutti::associative);
+  auto const r = tutti::reduce_with<affine>(then, affine{1, 0}, name, tutti::associative);
   BOOST_TEST(laws::algebra(r, std::span<affine const>(maps)) == "");
   BOOST_TEST(laws::kernels(r, std::span<affine const>(maps)) == "");
 }
@@ -45,11 +48,11 @@ BOOST_AUTO_TEST_CASE(commutative_is_not_taken_for_equal_bits) {
 
 BOOST_AUTO_TEST_CASE(the_laws_find_wrong_declarations) {
   auto const samples = std::span<affine const>(maps);
-  BOOST_TEST(laws::algebra(tutti::reduce_with<affine>(then, affine{1, 0}), samples) ==
+  BOOST_TEST(laws::algebra(tutti::reduce_with<affine>(then, affine{1, 0}, name), samples) ==
              "is associative without saying so");
-  BOOST_TEST(laws::algebra(tutti::reduce_with<affine>(then, affine{1, 0}, tutti::associative, tutti::commutative),
+  BOOST_TEST(laws::algebra(tutti::reduce_with<affine>(then, affine{1, 0}, name, tutti::associative, tutti::commutative),
                            samples) == "does not commute");
-  BOOST_TEST(laws::algebra(tutti::reduce_with<affine>(then, tutti::associative), samples) ==
+  BOOST_TEST(laws::algebra(tutti::reduce_with<affine>(then, name, tutti::associative), samples) ==
              "the identity changes something");
 }
 
@@ -68,7 +71,7 @@ BOOST_AUTO_TEST_CASE(declared_properties) {
 
 BOOST_AUTO_TEST_CASE(any_callable) {
   constexpr auto pointer = +[](int a, int b) { return a - b; };
-  BOOST_TEST(tutti::reduce_with<int>(pointer).combine(5, 3) == 2);
+  BOOST_TEST(tutti::reduce_with<int>(pointer, name).combine(5, 3) == 2);
 
   struct object {
     int by;
@@ -112,5 +115,7 @@ static_assert(requires(no_default x) { tutti::reduce_with<no_default>(first<no_d
 static_assert(!reducible<not_trivial, decltype(first<not_trivial>)>);
 static_assert(!reducible<int, int>);
 static_assert(!reducible<int, void (*)(int, int)>);
+static_assert(!reducible<int, int (*)(int, int)>);  // which function?
+static_assert(!reducible<int, std::function<int(int, int)>>);
 
 }  // namespace

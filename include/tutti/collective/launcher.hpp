@@ -58,6 +58,7 @@ class launcher {
         deadline_(world.deadline()) {
     if constexpr (Payload::combines) {
       payload.expect_room(world.size());
+      function_ = payload.identity();
     }
     if constexpr (agrees_once) {
       agreed_ = topology.settings(world.size());
@@ -140,7 +141,7 @@ class launcher {
   /// copies were a fifth of a short operation.
   void tell(call& told, call const& what, Op const& op, std::size_t count, course<schedule> const& by) const {
     auto const settings = settings_of(by.topology);
-    std::uint32_t identity = what.identity;
+    std::uint32_t identity = what.identity ^ function_;
     if constexpr (has_settings<schedule>) {
       identity ^= settings.identity;
     }
@@ -202,6 +203,7 @@ class launcher {
   owned<pool, leave_pool> pool_;
   duration deadline_;
   std::size_t segment_ = 0;
+  std::uint32_t function_ = 0;  ///< of the reduction, beyond its name
 };
 
 }  // namespace tutti

@@ -3,6 +3,7 @@
 
 #include <tutti/core/expects.hpp>
 #include <tutti/core/message.hpp>
+#include <tutti/core/operation.hpp>
 #include <tutti/reduction/concept.hpp>
 #include <tutti/reduction/fold.hpp>
 #include <tutti/topology/concept.hpp>
@@ -48,6 +49,9 @@ struct combining {
       }
     }
   }
+
+  /// What ranks must have in common besides the names of types.
+  [[nodiscard]] static std::uint32_t identity() { return hash(spelling_of<R>()); }
 
   /// Combines `n` arriving elements or accumulators with the local ones.
   void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n,

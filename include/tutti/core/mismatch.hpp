@@ -10,9 +10,16 @@ namespace tutti {
 template <class = void>
 [[nodiscard]] error calls_differ(rank_type me, std::string const& mine, rank_type peer, std::string const& theirs) {
   std::string text = "rank " + std::to_string(me) + " called " + mine + ", but rank " + std::to_string(peer);
-  text += mine == theirs
-              ? " with other settings: segment() must be the same on all ranks, as must the whole names of types"
-              : " called " + theirs + "; all ranks must call the same operations in the same order";
+  if (mine != theirs) {
+    text += " called " + theirs + "; all ranks must call the same operations in the same order";
+  } else {
+    text += " with other settings: segment() must be the same on all ranks, as must the whole names of types";
+    if (mine.find("(functor ") != std::string::npos) {
+      text +=
+          ", and the function: without a name, given by tutti::named<\"...\">, it is known by its type, as the "
+          "compiler spells it";
+    }
+  }
   error e(failure::mismatch, text);
   e.between(me, {peer});
   return e;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/type_spelling.hpp>
 #include <tutti/core/types.hpp>
 #include <tutti/reduction/concept.hpp>
 #include <tutti/reduction/number.hpp>
@@ -37,7 +38,8 @@ struct label {
   [[nodiscard]] constexpr std::string_view view() const noexcept { return {text, N - 1}; }
 };
 
-/// Names a functor in errors and reports. Ranks that name theirs differently get a mismatch error.
+/// Names a functor in errors and reports, and tells what it is: ranks that name theirs differently get a mismatch
+/// error. Without a name it is its type that tells, as the compiler spells it, which differs between compilers.
 template <label Text>
 struct named_t {
   static constexpr std::string_view text = Text.view();
@@ -58,6 +60,12 @@ inline constexpr bool is_name<named_t<Text>> = true;
 template <class P>
 concept functor_property = std::same_as<P, commutative_t> || std::same_as<P, associative_t> || detail::is_name<P>;
 
+/// Whether it is known what f does. Of a pointer to a function or a std::function the type does not tell, and a name
+/// must; the values that a lambda has captured are not seen.
+template <class F, class... Properties>
+concept known_function = std::is_empty_v<F> || !std::is_constructible_v<bool, F const&> ||
+                         (detail::is_name<Properties> || ...);  // else give tutti::named<"..."> as well
+
 /// f(a, b) gives an element again. f is called as const, and copies of it are called.
 template <class F, class T>
 concept combines_elements = std::copy_constructible<F> && requires(F const& f, T const& a, T const& b) {
@@ -72,7 +80,7 @@ concept combines_widened =
 
 /// A user's function as a reduction. Made by reduce_with.
 template <element T, class F, functor_property... Properties>
-  requires combines_elements<F, T>
+  requires combines_elements<F, T> && known_function<F, Properties...>
 class functor {
  public:
   using value_type = T;
@@ -91,6 +99,13 @@ class functor {
     (look(Properties{}), ...);
     return given;
   }();
+
+  /// What tells it from others of its name.
+  [[nodiscard]] static std::string_view spelling()
+    requires(!(detail::is_name<Properties> || ...))
+  {
+    return type_spelling<F>();
+  }
 
   constexpr functor(F f, T const& identity) : f_(std::move(f)), identity_(identity) {}
 
@@ -139,6 +154,8 @@ template <element T, functor_property... Properties, class F>
 ///
 ///     auto longest = tutti::reduce_with<item>(pick_longer, tutti::associative, tutti::named<"longest">);
 ///
+/// All ranks must give the same f: it is known by its name or, if it has none, by its type.
+///
 /// Nothing is assumed of f but that grouping does not change its meaning. What is declared
 /// (`commutative`, `associative`, `named<"...">`) is believed: test it with test/laws/reduction.hpp.
 /// No schedule uses the identity, which is T{} here.
@@ -146,14 +163,15 @@ template <element T, functor_property... Properties, class F>
 /// For half and bfloat16 give a function of floats: it is called with widened operands, and what it returns
 /// is rounded, by the fast kernels. A function of halves works, too, but slower.
 template <element T, class F, functor_property... Properties>
-  requires(combines_elements<F, T> || combines_widened<F, T>) && std::default_initializable<T>
+  requires(combines_elements<F, T> || combines_widened<F, T>) && known_function<F, Properties...> &&
+          std::default_initializable<T>
 [[nodiscard]] constexpr auto reduce_with(F f, Properties...) {
   return detail::make_functor<T, Properties...>(std::move(f), T{});
 }
 
 /// The same with the identity of f, for those who ask for it (the laws do).
 template <element T, class F, functor_property... Properties>
-  requires(combines_elements<F, T> || combines_widened<F, T>)
+  requires(combines_elements<F, T> || combines_widened<F, T>) && known_function<F, Properties...>
 [[nodiscard]] constexpr auto reduce_with(F f, T const& identity, Properties...) {
   return detail::make_functor<T, Properties...>(std::move(f), identity);
 }

@@ -4,6 +4,7 @@
 #include <tutti/reduction/concept.hpp>
 
 #include <concepts>
+#include <string_view>
 
 namespace tutti {
 
@@ -66,5 +67,20 @@ inline constexpr bool lowers_nan_only = [] {
     return !lowers<R>;
   }
 }();
+
+/// What tells a reduction from others of its name, if its name does not: it says so, or what it is made of does, with
+/// `static std::string_view spelling()`.
+template <class R>
+[[nodiscard]] std::string_view spelling_of() {
+  if constexpr (requires { R::spelling(); }) {
+    return R::spelling();
+  } else if constexpr (requires { typename R::wide_reduction; }) {
+    return spelling_of<typename R::wide_reduction>();
+  } else if constexpr (requires { typename R::narrow_reduction; }) {
+    return spelling_of<typename R::narrow_reduction>();
+  } else {
+    return {};
+  }
+}
 
 }  // namespace tutti
