@@ -86,8 +86,8 @@ void delivers_everything_in_order(rank_type n, std::size_t largest) {
 template <class W>
 void keeps_granules_whole() {
   check_all(W::run(2, [&](auto& t) {
-    std::vector<parcel> const sizes{
-        {0, 12 * 30'000, 12}, {0, 48, 24}, {0, 7 * 7, 7}, {0, 1000 * 1001, 1000}, {0, 24, 24}};
+    std::vector<parcel> const sizes{{0, 12 * 30'000, 12},   {0, 48, 24}, {0, 7 * 7, 7},
+                                    {0, 1000 * 1001, 1000}, {0, 24, 24}, {0, 900'003, 300'001}};
     return support::run(t, {everybody_to_everybody(t.rank(), t.size(), {1, 0}, sizes)});
   }));
 }

@@ -95,7 +95,7 @@ class courier {
         return;
       }
 
-      if (s.bytes > rest.size() || s.bytes % p.granule != 0 || (s.bytes == 0 && !rest.empty())) {
+      if (s.bytes > rest.size() || (s.bytes == 0 && !rest.empty())) {
         complaint_ = "send took " + std::to_string(s.bytes) + " of " + std::to_string(rest.size()) + " bytes";
         return;
       }

@@ -283,22 +283,23 @@ BOOST_AUTO_TEST_CASE(shared_memory_that_is_not_there) {
   }));
 }
 
-/// The shape of the chunks is rank 0's; an element that fits none is the caller's mistake.
+/// The shape of the chunks is rank 0's; an element that fits none is sent in parts, none of which belongs to two.
 BOOST_AUTO_TEST_CASE(chunks_are_as_rank_0_says) {
   check_all(process_ranks::run(2, [](auto& meet) -> verdict {
     shared_memory t(meet,
                     {.chunk_bytes = meet.rank() == 0 ? 128U : 4096U, .ring_bytes = meet.rank() == 0 ? 0U : 4096U});
     t.begin({0, 0}, some_call(1));
+    t.begin({1, 1}, some_call(1));
     std::vector<std::byte> const data(1000);
-    try {
-      t.send(1 - t.rank(), {0, 0}, data, 200);
-      return "took an element that fits no chunk";
-    } catch (precondition_error const&) {
-    }
     sent const first = t.send(1 - t.rank(), {0, 0}, data, 50);
     sent const second = t.send(1 - t.rank(), {0, 0}, data, 50);
+    sent const part = t.send(1 - t.rank(), {1, 1}, data, 200);
+    sent const rest = t.send(1 - t.rank(), {1, 1}, std::span(data).subspan(128), 200);
     meet.exchange("");
-    return first.bytes == 100 && !second.accepted ? "" : "took " + std::to_string(first.bytes);
+    return first.bytes == 100 && !second.accepted && part.bytes == 128 && rest.bytes == 72
+               ? ""
+               : "took " + std::to_string(first.bytes) + ", " + std::to_string(part.bytes) + " and " +
+                     std::to_string(rest.bytes);
   }));
 }
 

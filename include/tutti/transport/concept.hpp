@@ -17,10 +17,10 @@ namespace tutti {
 ///
 /// Messages. The engine opens a stream (`begin`), sends and receives on it, and closes it (`end`)
 /// when it is done with it; at most one stream is open on a lane. A message is offered with `send`
-/// until all of its bytes are accepted - the transport may take less, never a part of a granule -
-/// and taken chunk by chunk with `view` and `release`. On one lane from one peer messages arrive in
-/// the order sent; different lanes never wait for each other. An accepted message is under way: it
-/// needs no further call on the sending side except `poll`.
+/// until all of its bytes are accepted - the transport may take less, and part of a granule if that is long -
+/// and taken chunk by chunk, each of whole granules, with `view` and `release`. On one lane from one peer messages
+/// arrive in the order sent; different lanes never wait for each other. An accepted message is under way: it needs no
+/// further call on the sending side except `poll`.
 ///
 /// Calls. Both ends of a stream opened it with a `call`; if the two differ, the receiving end's
 /// `view` throws error(failure::mismatch) that shows both and names the peer. On the transfer lane,

@@ -6,6 +6,7 @@
 #include <tutti/core/owned.hpp>
 #include <tutti/transport/concept.hpp>
 #include <tutti/transport/event_doorbells.hpp>
+#include <tutti/transport/large_elements.hpp>
 #include <tutti/transport/outbox.hpp>
 
 #include <new>
@@ -125,7 +126,8 @@ class basic_loopback {
   explicit basic_loopback(M& meet)
       : world_(join(meet)),
         room_(world_->segment(), meet, nullptr, world_->bells(), world_->barrier()),
-        out_(room_, world_->chunks(meet.rank())) {}
+        out_(room_, world_->chunks(meet.rank())),
+        elements_(meet.size()) {}
 
   basic_loopback(basic_loopback const&) = delete;
   basic_loopback& operator=(basic_loopback const&) = delete;
@@ -159,8 +161,17 @@ class basic_loopback {
   [[nodiscard]] std::byte* home(rank_type peer, stream s) noexcept { return room_.home(peer, s); }
   [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return room_.released(peer, s, k); }
 
-  chunk view(rank_type peer, stream s, wanted) { return room_.view(peer, s); }
-  void release(rank_type peer, stream s) noexcept { room_.release(peer, s); }
+  chunk view(rank_type peer, stream s, wanted const& w) {
+    if (w.granule > out_.chunk_bytes()) [[unlikely]] {
+      return elements_.view(
+          peer, s.lane, w.granule, [&] { return room_.view(peer, s); }, [&] { room_.release(peer, s); });
+    }
+    return room_.view(peer, s);
+  }
+  void release(rank_type peer, stream s) noexcept {
+    elements_.release(peer, s.lane);
+    room_.release(peer, s);
+  }
   void inquire(rank_type peer, stream s) { room_.inquire(peer, s); }
   void poll() noexcept {}
 
@@ -216,6 +227,7 @@ class basic_loopback {
   typename world::handle world_;
   mailroom<Doorbells> room_;
   outbox<Doorbells> out_;
+  large_elements elements_;
 };
 
 using loopback = basic_loopback<event_doorbells>;

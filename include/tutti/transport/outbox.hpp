@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/expects.hpp>
 #include <tutti/transport/chunk_ring.hpp>
 #include <tutti/transport/copied_message.hpp>
 #include <tutti/transport/copy_account.hpp>
@@ -39,6 +38,9 @@ class outbox {
   /// @see repeats
   void next_message(stream s, bool same) noexcept { copied_[s.lane].begin(same); }
 
+  /// What is copied at a time, at most: longer elements arrive in parts.
+  [[nodiscard]] std::size_t chunk_bytes() const noexcept { return ring_.chunk_bytes(); }
+
   /// Whether the stream's messages are only moved.
   [[nodiscard]] bool moves(stream s) const noexcept { return moves_[s.lane]; }
 
@@ -75,8 +77,6 @@ class outbox {
       return {true, c->bytes, 0};
     }
     std::size_t const n = whole(bytes.size(), ring_.chunk_bytes(), granule);
-    expects(n != 0,
-            "an element is larger than a chunk of shared memory; make shared_memory_options::chunk_bytes larger");
     if (n <= mailbox::longest_inside) {  // its length says that it lies beside its flag
       return room_->post(peer, s, bytes.first(n));
     }
@@ -111,8 +111,16 @@ class outbox {
     }
   }
 
+  /// What is sent at a time: whole granules, or a part of one that is longer.
   static std::size_t whole(std::size_t bytes, std::size_t most, std::size_t granule) noexcept {
-    return bytes <= most ? bytes : most - most % granule;
+    if (bytes <= most) {
+      return bytes;
+    }
+    if (granule <= most) {
+      return most - most % granule;
+    }
+    std::size_t const rest = bytes % granule;  // of the one that has been sent in part
+    return rest != 0 && rest < most ? rest : most;
   }
 
   mailroom<Doorbells>* room_;

@@ -4,6 +4,7 @@
 #include <tutti/bootstrap/concept.hpp>
 #include <tutti/transport/concept.hpp>
 #include <tutti/transport/datagram_doorbells.hpp>
+#include <tutti/transport/large_elements.hpp>
 #include <tutti/transport/outbox.hpp>
 #include <tutti/transport/peer_reader.hpp>
 #include <tutti/transport/shared_world.hpp>
@@ -34,7 +35,8 @@ class basic_shared_memory {
       : world_(meet, o),
         room_(world_.mail(), meet, world_.base(), world_.bells(), world_.barrier()),
         out_(room_, world_.chunks(meet.rank())),
-        reader_(world_.peers(), meet.size()) {}
+        reader_(world_.peers(), meet.size()),
+        elements_(meet.size()) {}
 
   basic_shared_memory(basic_shared_memory const&) = delete;
   basic_shared_memory& operator=(basic_shared_memory const&) = delete;
@@ -61,7 +63,6 @@ class basic_shared_memory {
            (world_.contains(bytes) || (bytes.size() >= world_.shape().attach_from && out_.moves(s)));
   }
 
-  /// @pre granule fits a chunk
   sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
     return out_.send(peer, s, bytes, granule, shares(peer, s, bytes));
   }
@@ -79,20 +80,15 @@ class basic_shared_memory {
   [[nodiscard]] counted<memory_source> memory() const noexcept { return world_.arena(); }
 
   chunk view(rank_type peer, stream s, wanted const& w) {
-    chunk const c = room_.view(peer, s);
-    if (c.bytes <= mailbox::longest_inside || world_.contains({c.data, c.bytes})) {
-      return c;
+    if (w.granule > out_.chunk_bytes()) [[unlikely]] {
+      return elements_.view(
+          peer, s.lane, w.granule, [&] { return next(peer, s, w); }, [&] { finished(peer, s); });
     }
-    chunk const part = reader_.view(peer, s.lane, world_.address_at(peer, c.data), c.bytes, w);
-    if (!part) {
-      unreadable(peer);
-    }
-    return part;
+    return next(peer, s, w);
   }
   void release(rank_type peer, stream s) noexcept {
-    if (world_.shape().attach_from == SIZE_MAX || reader_.release(peer, s.lane)) {
-      room_.release(peer, s);
-    }
+    elements_.release(peer, s.lane);
+    finished(peer, s);
   }
   void inquire(rank_type peer, stream s) { room_.inquire(peer, s); }
   void poll() noexcept {}
@@ -125,6 +121,24 @@ class basic_shared_memory {
   }
 
  private:
+  /// What has come of a message, wherever it is.
+  chunk next(rank_type peer, stream s, wanted const& w) {
+    chunk const c = room_.view(peer, s);
+    if (c.bytes <= mailbox::longest_inside || world_.contains({c.data, c.bytes})) {
+      return c;
+    }
+    chunk const part = reader_.view(peer, s.lane, world_.address_at(peer, c.data), c.bytes, w);
+    if (!part) {
+      unreadable(peer);
+    }
+    return part;
+  }
+  void finished(rank_type peer, stream s) noexcept {
+    if (world_.shape().attach_from == SIZE_MAX || reader_.release(peer, s.lane)) {
+      room_.release(peer, s);
+    }
+  }
+
   /// A peer's memory could not be read: it died, or has ended the operation and taken its memory back.
   void unreadable(rank_type peer) {
     int const why = errno;
@@ -150,6 +164,7 @@ class basic_shared_memory {
   mailroom<Doorbells> room_;
   outbox<Doorbells> out_;
   peer_reader<peer_memory> reader_;
+  large_elements elements_;
 };
 
 using shared_memory = basic_shared_memory<datagram_doorbells>;

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_large_elements
+#include <laws/all_topologies.hpp>
+#include <support/emulated_hosts.hpp>
+#include <support/worlds.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/shared_memory.hpp>
+#include <tutti/transport/tcp.hpp>
+
+#include <tuple>
+
+namespace {
+
+/// An element that no transport moves at once.
+template <std::size_t Bytes>
+struct page {
+  std::array<std::uint32_t, Bytes / 4> words;
+};
+
+template <std::size_t Bytes>
+struct composition_of_pages {
+  using value_type = page<Bytes>;
+  using accumulator_type = page<Bytes>;
+  static constexpr std::string_view name = "compose pages";
+  static constexpr bool commutative = true;
+  static constexpr bool associative = true;
+  [[nodiscard]] value_type identity() const { return {}; }
+  [[nodiscard]] value_type lift(value_type const& x) const { return x; }
+  [[nodiscard]] value_type combine(value_type const& x, value_type const& y) const {
+    value_type sum;
+    for (std::size_t i = 0; i < x.words.size(); ++i) {
+      sum.words[i] = x.words[i] + y.words[i];
+    }
+    return sum;
+  }
+  [[nodiscard]] value_type lower(value_type const& x, tutti::rank_type) const { return x; }
+};
+
+/// Word i of page k as rank r has it.
+std::uint32_t word(std::uint32_t r, std::size_t k, std::size_t i) {
+  return static_cast<std::uint32_t>((r + 1) * (i * 7 + k * 1'000'003 + 1));
+}
+
+/// Three pages more than fit anywhere, in place and not, over every topology.
+template <class Transport, std::size_t Bytes>
+void sums_of_pages(tutti::rank_type n) {
+  support::agree<Transport>(n, [](auto& world) {
+    return laws::all_topologies::each([&](auto topology) -> std::string {
+      std::vector<page<Bytes>> in(3);
+      for (std::size_t k = 0; k < in.size(); ++k) {
+        for (std::size_t i = 0; i < in[k].words.size(); ++i) {
+          in[k].words[i] = word(world.rank(), k, i);
+        }
+      }
+      auto out = in;
+      tutti::allreduce sum{world, topology, composition_of_pages<Bytes>{}};
+      sum(in, out);
+      sum(in);
+      std::uint32_t const factor = world.size() * (world.size() + 1) / 2;
+      for (std::size_t k = 0; k < in.size(); ++k) {
+        for (std::size_t i = 0; i < in[k].words.size(); ++i) {
+          std::uint32_t const expected = word(0, k, i) * factor;
+          if (in[k].words[i] != expected || out[k].words[i] != expected) {
+            return std::string(topology.name) + ": word " + std::to_string(i) + " of page " + std::to_string(k) +
+                   " is wrong";
+          }
+        }
+      }
+      return "";
+    });
+  });
+}
+
+using transports = std::tuple<tutti::loopback, tutti::shared_memory, tutti::tcp,
+                              tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp, 2>>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(elements_of_100_kib, Transport, transports) {
+  sums_of_pages<Transport, 100 << 10>(3);
+}
+BOOST_AUTO_TEST_CASE_TEMPLATE(elements_of_1_mib, Transport, transports) {
+  sums_of_pages<Transport, 1 << 20>(4);
+}
