@@ -7,6 +7,7 @@
 //     reproducible <shared_memory|tcp> <ranks> [rounds]
 //     reproducible launched [rounds]        on hosts of a shaped network: one process on each, with TUTTI_RANK,
 //                                           TUTTI_SIZE and TUTTI_MASTER_ADDR
+#include "common/numbers.hpp"
 #include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
@@ -25,7 +26,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstdio>
-#include <cstdlib>
+#include <exception>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -149,12 +150,13 @@ void run_in(World& world, int rounds) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   std::string_view const transport = argc > 1 ? argv[1] : "";
   bool const launched = transport == "launched";
-  auto const ranks = static_cast<tutti::rank_type>(argc > 2 && !launched ? std::strtoul(argv[2], nullptr, 10) : 0);
-  int const rounds = argc > (launched ? 2 : 3) ? std::atoi(argv[launched ? 2 : 3]) : 9;
-  if (rounds < 1 || (!launched && ((transport != "shared_memory" && transport != "tcp") || ranks == 0))) {
+  auto const ranks = static_cast<tutti::rank_type>(argc > 2 && !launched ? bench::whole("ranks", argv[2], 1) : 0);
+  int const place = launched ? 2 : 3;
+  int const rounds = argc > place ? static_cast<int>(bench::whole("rounds", argv[place], 1)) : 9;
+  if (!launched && ((transport != "shared_memory" && transport != "tcp") || ranks == 0)) {
     std::fprintf(stderr,
                  "usage: reproducible <shared_memory|tcp> <ranks> [rounds]\n"
                  "       reproducible launched [rounds]\n");
@@ -168,4 +170,7 @@ int main(int argc, char** argv) {
   }
   bool const good = transport == "tcp" ? run<tutti::tcp>(ranks, rounds) : run<tutti::shared_memory>(ranks, rounds);
   return good ? 0 : 1;
+} catch (std::exception const& e) {
+  std::fprintf(stderr, "reproducible: %s\n", e.what());
+  return 1;
 }

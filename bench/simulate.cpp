@@ -3,12 +3,12 @@
 // What would an allreduce take there? A table of topologies x ranks x sizes on a network of your choice,
 // in virtual time; see docs/simulation.md.
 //
-//   simulate [network=flat|two|leaves] [hosts_each=32] [place=order|dealt] [gigabits=100] [trunk=100]
+//   simulate [network=flat|two|leaves] [hosts_each=32] [place=order|dealt] [rate=100G] [trunk=100G]
 //            [latency=1000] [overhead=300] [gap=0] [combine=50] [loss=0] [segment=0]
 //            [ranks=16,256,4096] [bytes=8,65536,16777216]
 //
-// Times in ns, rates in Gbit/s, combine in ps a byte; trunk: of the link between two switches, or up from each
-// leaf. Networks of leaves have hosts_each hosts on a leaf.
+// Times in ns, rates in bits a second such as 2.5G or 200M, combine in ps a byte; trunk: of the link between two
+// switches, or up from each leaf. Networks of leaves have hosts_each hosts on a leaf.
 #include "common/known_settings.hpp"
 #include <tutti/simulate_schedule.hpp>
 #include <tutti/topology/binary_tree.hpp>
@@ -22,45 +22,29 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
-#include <sstream>
 #include <string>
 
 namespace {
 
-std::map<std::string, std::string> settings{{"network", "flat"},
-                                            {"hosts_each", "32"},
-                                            {"place", "order"},
-                                            {"gigabits", "100"},
-                                            {"trunk", "100"},
-                                            {"latency", "1000"},
-                                            {"overhead", "300"},
-                                            {"gap", "0"},
-                                            {"combine", "50"},
-                                            {"loss", "0"},
-                                            {"segment", "0"},
-                                            {"ranks", "16,256,4096"},
-                                            {"bytes", "8,65536,16777216"}};
+bench::settings settings(
+    "network=flat hosts_each=32 place=order rate=100G trunk=100G latency=1000 overhead=300 gap=0 combine=50 loss=0 "
+    "segment=0 ranks=16,256,4096 bytes=8,65536,16777216");
 
-std::int64_t number(char const* name) {
-  return std::stoll(settings.at(name));
+std::int64_t number(char const* name, std::size_t least = 0) {
+  return static_cast<std::int64_t>(bench::whole(name, settings.text(name, ""), least));
 }
 
-std::vector<std::size_t> numbers(char const* name) {
-  std::vector<std::size_t> all;
-  std::istringstream in(settings.at(name));
-  for (std::string one; std::getline(in, one, ',');) {
-    all.push_back(std::stoull(one));
-  }
-  return all;
+/// What a byte takes at the rate of that name.
+tutti::picoseconds per_byte(char const* name) {
+  return tutti::at_gigabits(bench::bits_per_second(name, settings.text(name, "")) * 1e-9);
 }
 
 tutti::simulated_network network(tutti::rank_type ranks) {
-  auto const each = static_cast<std::uint32_t>(number("hosts_each"));
+  auto const each = static_cast<std::uint32_t>(number("hosts_each", 1));
   tutti::loggp const nic{std::chrono::nanoseconds(number("latency")), std::chrono::nanoseconds(number("overhead")),
-                         std::chrono::nanoseconds(number("gap")), tutti::at_gigabits(number("gigabits"))};
-  tutti::simulated_network::uplink const trunk{nic.latency / 2, tutti::at_gigabits(number("trunk"))};
-  std::string const& kind = settings.at("network");
+                         std::chrono::nanoseconds(number("gap")), per_byte("rate")};
+  tutti::simulated_network::uplink const trunk{nic.latency / 2, per_byte("trunk")};
+  auto const kind = settings.one_of("network", {"flat", "two", "leaves"});
   tutti::simulated_network net = kind == "two" ? tutti::two_switches((ranks + 1) / 2, nic, trunk)
                                  : kind == "leaves"
                                      ? tutti::leaves_and_spine((ranks + each - 1) / each, each, nic, trunk)
@@ -71,13 +55,13 @@ tutti::simulated_network network(tutti::rank_type ranks) {
 
 /// Nobody can be faster: every byte but one's own part must leave and come, every rank hear of every other.
 double limit_in_microseconds(tutti::rank_type n, std::size_t bytes) {
-  double const per_byte = static_cast<double>(tutti::at_gigabits(number("gigabits")).count()) * 1e-6;
+  double const us_a_byte = static_cast<double>(per_byte("rate").count()) * 1e-6;
   double rounds = 0;
   for (std::size_t reached = 1; reached < n; reached *= 2) {
     ++rounds;
   }
   double const start = rounds * static_cast<double>(number("latency") + 2 * number("overhead")) * 1e-3;
-  double const transfer = 2.0 * (n - 1) / n * static_cast<double>(bytes) * per_byte;
+  double const transfer = 2.0 * (n - 1) / n * static_cast<double>(bytes) * us_a_byte;
   return start < transfer ? transfer : start;
 }
 
@@ -91,8 +75,9 @@ void row(Topology topology, tutti::rank_type n, std::size_t bytes) {
   }
   auto const net = network(n);
   tutti::simulation_options options;
-  options.place = settings.at("place") == "dealt" ? tutti::dealt(net, n) : tutti::in_order(net, n);
-  options.faults.loss = std::stod(settings.at("loss"));
+  options.place =
+      settings.one_of("place", {"order", "dealt"}) == "dealt" ? tutti::dealt(net, n) : tutti::in_order(net, n);
+  options.faults.loss = bench::real("loss", settings.text("loss", ""));
   auto const begin = std::chrono::steady_clock::now();
   auto const report = tutti::simulate_schedule(net, topology, tutti::op::allreduce{}, n,
                                                {bytes / 4, 4, static_cast<std::size_t>(number("segment"))}, options);
@@ -112,8 +97,8 @@ int main(int argc, char** argv) try {
   }
   std::printf("%-12s %6s %10s %12s %8s  %-16s %5s %10s %7s\n", "allreduce", "ranks", "bytes", "us", "x limit",
               "busiest", "busy", "messages", "real s");
-  for (std::size_t const ranks : numbers("ranks")) {
-    for (std::size_t const bytes : numbers("bytes")) {
+  for (std::size_t const ranks : bench::wholes("ranks", settings.text("ranks", ""), 1)) {
+    for (std::size_t const bytes : bench::wholes("bytes", settings.text("bytes", ""), 4)) {
       auto const n = static_cast<tutti::rank_type>(ranks);
       row(tutti::ring{}, n, bytes);
       row(tutti::butterfly{}, n, bytes);

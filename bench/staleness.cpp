@@ -3,6 +3,7 @@
 // What staleness is worth when one worker of a parameter server is slow: the time until a network recognises so many
 // of the test images. Weights and gradients are true, time is virtual, so each run of a seed gives the same figures.
 
+#include "common/numbers.hpp"
 #include <tutti/nn/data/read_folder.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
@@ -110,8 +111,8 @@ int main(int argc, char** argv) {
   }
   try {
     auto const data = nn::read_folder(argv[1]);
-    double const factor = argc > 2 ? std::stod(argv[2]) : 4;
-    std::uint64_t const seeds = argc > 3 ? std::stoul(argv[3]) : 5;
+    double const factor = argc > 2 ? bench::real("factor", argv[2]) : 4;
+    std::uint64_t const seeds = argc > 3 ? bench::whole("seeds", argv[3], 1) : 5;
     nn::set_threads(1);
     std::printf("slow by  staleness   to %.0f %%   steps of the workers\n", 100 * target);
     for (double const slow : {1.0, factor}) {

@@ -3,12 +3,12 @@
 // What does a training gain from more workers, with a parameter server and with an allreduce? Images per second of
 // models whose gradients have the true sizes, on a network of your choice, in virtual time; see docs/simulation.md.
 //
-//   strategies [gigabits=10] [latency=20000] [overhead=5000] [combine=100] [segment=1048576] [workers=1,2,4,8,16,32]
+//   strategies [rate=10G] [latency=20000] [overhead=5000] [combine=100] [segment=1048576] [workers=1,2,4,8,16,32]
 //              [svg=FILE]
 //
-// Times in ns, combine in ps a byte; FILE gets a picture of the server's and the ring's. Workers compute, then
-// exchange: nothing is hidden behind computing. The server (star) is a host of its own, with the same link as the
-// others and as much time to add up.
+// The rate in bits a second such as 2.5G or 200M, times in ns, combine in ps a byte; FILE gets a picture of the
+// server's and the ring's. Workers compute, then exchange: nothing is hidden behind computing. The server (star) is a
+// host of its own, with the same link as the others and as much time to add up.
 #include "common/known_settings.hpp"
 #include <tutti/nn/gradient_sizes.hpp>
 #include <tutti/nn/report/plot_panel.hpp>
@@ -24,8 +24,6 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <map>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -33,12 +31,21 @@
 
 namespace {
 
-std::map<std::string, std::string> settings{{"gigabits", "10"}, {"latency", "20000"},   {"overhead", "5000"},
-                                            {"combine", "100"}, {"segment", "1048576"}, {"workers", "1,2,4,8,16,32"},
-                                            {"svg", ""}};
+bench::settings settings("rate=10G latency=20000 overhead=5000 combine=100 segment=1048576 workers=1,2,4,8,16,32 svg=");
 
 std::int64_t number(char const* name) {
-  return std::stoll(settings.at(name));
+  return static_cast<std::int64_t>(bench::whole(name, settings.text(name, "")));
+}
+
+tutti::picoseconds per_byte() {
+  return tutti::at_gigabits(bench::bits_per_second("rate", settings.text("rate", "")) * 1e-9);
+}
+
+/// The rate that is computed with, in whole picoseconds a byte: "2.5 Gbit/s".
+std::string rate_in_words() {
+  char text[48];
+  std::snprintf(text, sizeof text, "%g Gbit/s", 8000 / static_cast<double>(per_byte().count()));
+  return text;
 }
 
 /// A model and how fast one worker alone trains it.
@@ -68,7 +75,7 @@ double exchange(Topology topology, tutti::rank_type ranks, std::size_t numbers) 
     return 0;
   }
   tutti::loggp const nic{std::chrono::nanoseconds(number("latency")), std::chrono::nanoseconds(number("overhead")),
-                         std::chrono::nanoseconds(0), tutti::at_gigabits(number("gigabits"))};
+                         std::chrono::nanoseconds(0), per_byte()};
   auto net = tutti::one_switch(ranks, nic);
   net.combine = tutti::picoseconds(number("combine"));
   auto const report = tutti::simulate_schedule(net, topology, tutti::op::allreduce{}, ranks,
@@ -81,9 +88,8 @@ template <class Topology>
 std::vector<tutti::nn::plot_point> row(Topology topology, char const* how, workload const& work, bool has_server) {
   std::vector<tutti::nn::plot_point> points;
   std::printf("%-11s %-10s", work.name, how);
-  std::istringstream in(settings.at("workers"));
-  for (std::string one; std::getline(in, one, ',');) {
-    auto const workers = static_cast<tutti::rank_type>(std::stoul(one));
+  for (std::size_t const one : bench::wholes("workers", settings.text("workers", ""), 1)) {
+    auto const workers = static_cast<tutti::rank_type>(one);
     bool const served = has_server && workers > 1;
     double const seconds =
         work.batch / work.images_per_second + exchange(topology, workers + (served ? 1U : 0U), work.parameters);
@@ -121,8 +127,7 @@ tutti::nn::plot_panel panel(std::size_t i, workload const& work, std::vector<tut
 
 void write(std::string const& path, std::vector<tutti::nn::plot_panel> const& panels) {
   std::ofstream file(path, std::ios::binary);
-  file << tutti::nn::svg_picture(900, 730, "images per second over workers, " + settings.at("gigabits") + " Gbit/s",
-                                 panels);
+  file << tutti::nn::svg_picture(900, 730, "images per second over workers, " + rate_in_words(), panels);
   file.close();
   if (!file) {
     throw std::runtime_error("cannot write " + path);
@@ -135,7 +140,7 @@ int main(int argc, char** argv) try {
   if (!bench::read_known(argc, argv, settings)) {
     return 2;
   }
-  std::printf("images/s at %s Gbit/s, workers: %s\n", settings.at("gigabits").c_str(), settings.at("workers").c_str());
+  std::printf("images/s at %s, workers: %s\n", rate_in_words().c_str(), settings.text("workers", "").c_str());
   std::vector<tutti::nn::plot_panel> panels;
   for (workload const& work : workloads()) {
     auto server = row(tutti::star{}, "server", work, true);
@@ -143,7 +148,7 @@ int main(int argc, char** argv) try {
     panels.push_back(panel(panels.size(), work, std::move(server), std::move(ring)));
     (void)row(tutti::butterfly{}, "butterfly", work, false);
   }
-  if (auto const& path = settings.at("svg"); !path.empty()) {
+  if (auto const path = settings.text("svg", ""); !path.empty()) {
     write(path, panels);
   }
 } catch (std::exception const& e) {

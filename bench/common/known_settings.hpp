@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "settings.hpp"
+
 #include <cstdio>
-#include <map>
 #include <string>
 
 namespace bench {
 
 /// Takes settings of the form name=value from the command line over their defaults. False: a word is none of them,
 /// and which there are has been said.
-[[nodiscard]] inline bool read_known(int argc, char** argv, std::map<std::string, std::string>& known) {
+[[nodiscard]] inline bool read_known(int argc, char** argv, settings& known) {
   for (int i = 1; i < argc; ++i) {
     std::string const text = argv[i];
     auto const equals = text.find('=');
-    if (equals == text.npos || !known.contains(text.substr(0, equals))) {
+    if (equals == text.npos || !known.has(text.substr(0, equals))) {
       std::fprintf(stderr, "%s is no setting; settings and what they are unless given:\n", argv[i]);
-      for (auto const& [name, value] : known) {
+      for (auto const& [name, value] : known.values()) {
         std::fprintf(stderr, "  %s=%s\n", name.c_str(), value.c_str());
       }
       return false;
     }
-    known[text.substr(0, equals)] = text.substr(equals + 1);
+    known.add(text);
   }
   return true;
 }

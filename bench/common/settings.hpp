@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <charconv>
+#include "numbers.hpp"
+
 #include <cstddef>
 #include <initializer_list>
 #include <map>
@@ -9,7 +10,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 namespace bench {
 
@@ -43,16 +43,7 @@ class settings {
   /// @throws std::runtime_error if the value is no whole number
   [[nodiscard]] std::size_t number(std::string const& name, std::size_t otherwise) const {
     auto const found = values_.find(name);
-    if (found == values_.end()) {
-      return otherwise;
-    }
-    std::string const& digits = found->second;
-    std::size_t value = 0;
-    auto const [end, why] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (why != std::errc{} || end != digits.data() + digits.size()) {
-      throw std::runtime_error(name + "=" + digits + ": a whole number is expected");
-    }
-    return value;
+    return found == values_.end() ? otherwise : whole(name, found->second);
   }
 
   /// The one of `names` that the setting names; the first if it is not there.
@@ -68,6 +59,9 @@ class settings {
     }
     throw std::runtime_error(name + "=" + given + ": expected one of" + known);
   }
+
+  /// All of them, by name.
+  [[nodiscard]] std::map<std::string, std::string> const& values() const noexcept { return values_; }
 
  private:
   std::map<std::string, std::string> values_;

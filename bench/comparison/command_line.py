@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Words of command lines."""
+import argparse
+import re
 
 
 def size(word):
@@ -11,11 +13,12 @@ def size(word):
 
 
 def rate(word):
-    """Bits a second; K, M and G are powers of 1000, as everybody counts them."""
-    for unit, factor in (("G", 10**9), ("M", 10**6), ("K", 10**3)):
-        if word.upper().endswith(unit):
-            return int(float(word[:-1]) * factor)
-    return int(word)
+    """Bits a second: a number above 0 and its unit, k, M or G of 1000. As bench/common/numbers.hpp reads them."""
+    found = re.fullmatch(r"(\d+\.?\d*|\.\d+)([kMG])", word, re.ASCII)
+    if not found or not float(found[1]) > 0:
+        raise argparse.ArgumentTypeError(
+            f"{word}: a rate in bits a second above 0 with its unit, such as 2.5G, 200M or 400k, is expected")
+    return float(found[1]) * 1000.0 ** ("kMG".index(found[2]) + 1)
 
 
 def listed(kind):

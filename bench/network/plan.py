@@ -14,9 +14,9 @@ class Network:
 
     prefix: str  # begins the name of every namespace: nobody else's do
     hosts: int
-    rate: int  # bits a second of each host's link
+    rate: float  # bits a second of each host's link
     bridges: int = 1
-    trunk: int = 0  # bits a second between the bridges
+    trunk: float = 0  # bits a second between the bridges
 
     @property
     def switch(self):
@@ -74,7 +74,7 @@ def within(space, script, quiet=False):
 
 
 def shaped(space, link, rate):
-    return ["tc", "-n", space, "qdisc", "add", "dev", link, "root", "tbf", "rate", f"{rate}bit", "burst", BURST,
+    return ["tc", "-n", space, "qdisc", "add", "dev", link, "root", "tbf", "rate", f"{rate:.15g}bit", "burst", BURST,
             "latency", QUEUE]
 
 

@@ -12,3 +12,8 @@ if(Python3_FOUND)
 else()
   message(STATUS "The tests of bench/ in Python are left out: they need Python 3 (Debian: python3)")
 endif()
+
+# What both readers of rates, that in C++ and that in Python, have to make of which words.
+if(TARGET bench_settings)
+  target_compile_definitions(bench_settings PRIVATE TUTTI_RATES="${CMAKE_CURRENT_SOURCE_DIR}/bench/rates.txt")
+endif()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The logic of bench/netns, with no network: python3 test/bench/network.py"""
+import argparse
 import dataclasses
 import math
 import os
@@ -28,10 +29,24 @@ TWO = Network("tutti-bench-1", 8, 10**9, bridges=2, trunk=10**8)
 class CommandLine(unittest.TestCase):
     def test_bytes_are_counted_by_1024_and_bits_a_second_by_1000(self):
         self.assertEqual(listed(size)("4,64K,16M,1G"), [4, 1 << 16, 1 << 24, 1 << 30])
-        self.assertEqual(listed(rate)("100M,1G,2.5G,9600"), [10**8, 10**9, 2_500_000_000, 9600])
+
+    def test_a_rate_is_a_number_with_its_unit_and_nothing_else(self):
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "rates.txt"), encoding="utf-8") as f:
+            cases = [line.rstrip("\n").split(" ") for line in f]
+        self.assertGreater(len(cases), 20)
+        for word, meant in cases:
+            if meant == "refused":
+                with self.assertRaisesRegex(argparse.ArgumentTypeError, "2.5G, 200M or 400k", msg=word):
+                    rate(word)
+            else:
+                self.assertEqual(rate(word), float(meant), word)
 
 
 class Plan(unittest.TestCase):
+    def test_a_fraction_of_a_bit_reaches_the_links(self):
+        network = dataclasses.replace(ONE, rate=rate("1.2345678M"))
+        self.assertEqual({c[c.index("rate") + 1] for c in network.commands("reno") if c[0] == "tc"}, {"1234567.8bit"})
+
     def test_what_it_makes_is_in_namespaces_of_its_own(self):
         for network in (ONE, TWO):
             made = [c[3] for c in network.commands("reno") if c[:3] == ["ip", "netns", "add"]]
@@ -263,7 +278,7 @@ class Program(unittest.TestCase):
 
     def test_what_cannot_be_measured_is_refused(self):
         for words, why in ((("--sizes", "5"), "multiples"), (("--hosts", "3", "--bridges", "2"), "even"),
-                           (("--contenders", "x"), "none of"), (("--rates", "1K"), "rates")):
+                           (("--contenders", "x"), "none of"), (("--rates", "1k"), "rates")):
             done = self.netns(*words)
             self.assertEqual(done.returncode, 2)
             self.assertIn(why, done.stderr)

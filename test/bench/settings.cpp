@@ -3,10 +3,15 @@
 #include "../../bench/common/settings.hpp"
 
 #include "../../bench/common/work.hpp"
+#include <tutti/transport/simulated_network.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
+#include <fstream>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 BOOST_AUTO_TEST_CASE(words_are_names_and_values) {
   bench::settings s("bytes=64  algorithm=ring empty= odd=a=b");
@@ -26,6 +31,42 @@ BOOST_AUTO_TEST_CASE(what_is_no_setting_is_refused) {
     BOOST_CHECK_THROW((void)bench::settings(wrong).number("n", 0), std::runtime_error);
   }
   BOOST_CHECK_THROW((void)bench::settings("op=gather").one_of("op", {"allreduce", "broadcast"}), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_rate_is_a_number_with_its_unit_and_nothing_else) {
+  std::ifstream cases(TUTTI_RATES);
+  std::size_t seen = 0;
+  for (std::string word, meant; cases >> word >> meant; ++seen) {
+    if (meant == "refused") {
+      BOOST_CHECK_EXCEPTION((void)bench::bits_per_second("rate", word), std::runtime_error, [&](auto const& e) {
+        return std::string(e.what()).find("rate=" + word + ": a rate in bits") == 0;
+      });
+    } else {
+      BOOST_TEST(bench::bits_per_second("rate", word) == std::stod(meant), word);
+    }
+  }
+  BOOST_TEST(seen > 20U);
+  BOOST_CHECK_THROW((void)bench::bits_per_second("rate", ""), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_fraction_of_a_rate_reaches_the_simulation) {
+  auto const per_byte = [](char const* rate) { return tutti::at_gigabits(bench::bits_per_second("r", rate) * 1e-9); };
+  BOOST_TEST(per_byte("2.5G").count() == 3200);
+  BOOST_TEST(per_byte("200M").count() == 40'000);
+  BOOST_TEST(per_byte("300G").count() == 27);  // of 26.7, to the nearest
+  BOOST_CHECK_THROW((void)tutti::at_gigabits(0), tutti::precondition_error);
+}
+
+BOOST_AUTO_TEST_CASE(lists_and_real_numbers_are_read_whole) {
+  BOOST_TEST(bench::wholes("n", "8,64,4096") == (std::vector<std::size_t>{8, 64, 4096}),
+             boost::test_tools::per_element());
+  BOOST_TEST(bench::real("loss", "0.25") == 0.25);
+  for (char const* const wrong : {"", "8,", "8,,9", "8 9", "2.5", "0"}) {
+    BOOST_CHECK_THROW((void)bench::wholes("n", wrong, 1), std::runtime_error);
+  }
+  for (char const* const wrong : {"", "x", "1x", "-1", "1e3", "nan"}) {
+    BOOST_CHECK_THROW((void)bench::real("loss", wrong), std::runtime_error);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(work_is_read_and_checked) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/expects.hpp>
 #include <tutti/core/time.hpp>
 #include <tutti/core/types.hpp>
 
@@ -8,13 +9,15 @@
 
 namespace tutti {
 
-/// The unit of virtual time. A byte of a 100 Gbit/s link takes 80 of them, so rates are whole numbers
-/// and sums are exact; 64 bits hold a hundred days.
+/// The unit of virtual time. A byte of a 100 Gbit/s link takes 80 of them, so that sums are exact; 64 bits hold a
+/// hundred days.
 using picoseconds = std::chrono::duration<std::int64_t, std::pico>;
 
-/// What one byte takes on a link of so many Gbit/s.
-[[nodiscard]] constexpr picoseconds at_gigabits(std::int64_t per_second) noexcept {
-  return picoseconds(8000 / per_second);
+/// What one byte takes on a link of so many Gbit/s, to the nearest picosecond: 2.5 Gbit/s are 3200.
+/// @pre from a bit a second up to 8000 Gbit/s, where a byte takes one
+[[nodiscard]] constexpr picoseconds at_gigabits(double per_second) {
+  expects(per_second >= 1e-9 && per_second <= 8000, "at_gigabits: a rate from a bit a second to 8000 Gbit/s");
+  return picoseconds(static_cast<std::int64_t>(8000 / per_second + 0.5));
 }
 
 /// The parameters of LogGP (Alexandrov, Ionescu, Schauser, Scheiman: LogGP, SPAA 1995) for one class

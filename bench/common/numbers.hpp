@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace bench {
+
+// Numbers of command lines. All of a word is the number, or it is refused: what a table is headed with is what was
+// computed. bench/comparison/command_line.py reads rates alike.
+
+namespace detail {
+
+[[noreturn]] inline void refuse(std::string const& name, std::string_view word, std::string const& expected) {
+  throw std::runtime_error(name + "=" + std::string(word) + ": " + expected + " is expected");
+}
+
+/// A real number in digits, such as 2.5, without a sign or an exponent.
+[[nodiscard]] inline bool read_real(std::string_view word, double& to) {
+  auto const [end, why] = std::from_chars(word.data(), word.data() + word.size(), to, std::chars_format::fixed);
+  return why == std::errc{} && end == word.data() + word.size() && word.find_first_not_of("0123456789.") == word.npos;
+}
+
+}  // namespace detail
+
+/// @throws std::runtime_error that names the setting, if the word is no whole number or less than `least`
+[[nodiscard]] inline std::size_t whole(std::string const& name, std::string_view word, std::size_t least = 0) {
+  std::size_t value = 0;
+  auto const [end, why] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (why != std::errc{} || end != word.data() + word.size() || value < least) {
+    detail::refuse(name, word, "a whole number" + (least == 0 ? "" : " of at least " + std::to_string(least)));
+  }
+  return value;
+}
+
+/// The same of a list, such as 8,16,32.
+[[nodiscard]] inline std::vector<std::size_t> wholes(std::string const& name, std::string_view words,
+                                                     std::size_t least = 0) {
+  std::vector<std::size_t> all;
+  for (std::size_t at = 0; at <= words.size();) {
+    std::size_t const end = std::min(words.find(',', at), words.size());
+    all.push_back(whole(name, words.substr(at, end - at), least));
+    at = end + 1;
+  }
+  return all;
+}
+
+/// @throws std::runtime_error if the word is no number in digits, such as 0.25
+[[nodiscard]] inline double real(std::string const& name, std::string_view word) {
+  double value = 0;
+  if (!detail::read_real(word, value)) {
+    detail::refuse(name, word, "a number such as 0.25");
+  }
+  return value;
+}
+
+/// Bits a second: a number above 0 and its unit, k, M or G of 1000: 2.5G, 200M, 400k.
+/// @throws std::runtime_error if the word is none
+[[nodiscard]] inline double bits_per_second(std::string const& name, std::string_view word) {
+  constexpr std::string_view units = "kMG";
+  auto const unit = word.empty() ? units.npos : units.find(word.back());
+  double value = 0;
+  if (unit == units.npos || !detail::read_real(word.substr(0, word.size() - 1), value) || !(value > 0)) {
+    detail::refuse(name, word, "a rate in bits a second above 0 with its unit, such as 2.5G, 200M or 400k,");
+  }
+  return value * std::pow(1000.0, static_cast<double>(unit + 1));
+}
+
+}  // namespace bench
