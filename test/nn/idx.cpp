@@ -134,6 +134,18 @@ BOOST_AUTO_TEST_CASE(unusable_headers_cost_no_memory) {
   expect_part(complaint(wide, l, wide), "28 x 70000");
 }
 
+BOOST_AUTO_TEST_CASE(what_a_packed_file_cannot_hold_is_refused_by_its_header) {
+  // Of a file that keeps its promise, too: a thousandfold is what zeros pack to.
+  folder const f;
+  constexpr std::uint32_t count = 500'000;
+  auto const labels = f.packed("l.gz", idx_file(0x801, {count}, bytes(count)));
+  auto const images = f.bomb("i.gz", idx_file(0x803, {count, 28, 28}, {}), 1);
+  expect_part(complaint(images, labels, images), "unpacks to more than 268435456 bytes");
+  auto const named = f.bomb("n.gz", idx_file(0x801, {0xffffffffU}, {}), 1);
+  auto const plain = f.plain("p", idx_file(0x803, {0xffffffffU, 1, 1}, {1, 2}));
+  expect_part(complaint(plain, named, named), "unpacks to more than");
+}
+
 BOOST_AUTO_TEST_CASE(folders) {
   folder const f;
   auto const problem = [&](fs::path const& path) {

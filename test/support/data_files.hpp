@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <zlib.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -35,6 +36,15 @@ struct folder {
     gzFile const file = gzopen((path / name).c_str(), "wb");
     gzwrite(file, content.data(), static_cast<unsigned>(content.size()));
     gzclose(file);
+    return path / name;
+  }
+  /// Some bytes, and behind them so many times 16 MiB of zeros, packed a thousandfold.
+  fs::path bomb(std::string const& name, bytes const& first, std::size_t times) const {
+    auto const zeros = packed(name + ".zeros", bytes(std::size_t{16} << 20));
+    std::ofstream all(packed(name, first), std::ios::binary | std::ios::app);
+    for (std::size_t i = 0; i != times; ++i) {  // parts of a gzip file unpack one after the other
+      all << std::ifstream(zeros, std::ios::binary).rdbuf();
+    }
     return path / name;
   }
 };

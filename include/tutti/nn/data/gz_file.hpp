@@ -5,6 +5,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +18,11 @@
 
 namespace tutti::nn {
 
-/// A file that is read from its start to its end, unpacked if it is packed with gzip. What goes wrong
-/// is a data_error that names it.
+/// A file that is read from its start to its end, unpacked if it is packed with gzip. What goes wrong is a data_error
+/// that names it.
+///
+/// A packed file may unpack to a hundred times its size, or to 256 MiB: images never do so much better, and a file
+/// that does would fill the memory. A file that is not packed may have any size.
 class gz_file {
  public:
   explicit gz_file(std::filesystem::path const& path) : path_(path.string()) {
@@ -31,12 +35,25 @@ class gz_file {
       fail("cannot be opened: " + std::string(errno != 0 ? std::strerror(errno) : "out of memory"));
     }
     gzbuffer(file_, 1 << 17);
+    if (gzdirect(file_) == 0) {
+      auto const packed = std::filesystem::file_size(path, ignored);
+      most_ = std::max(most_unpacked, ignored ? 0 : most_times * packed);
+    }
   }
   ~gz_file() { gzclose(file_); }
   gz_file(gz_file const&) = delete;
   gz_file& operator=(gz_file const&) = delete;
 
   [[noreturn]] void fail(std::string const& why) const { throw data_error(path_ + " " + why); }
+
+  /// Says how many bytes the file is to have, before there is room for them.
+  /// @throws data_error if it is packed, and so small that they cannot be images
+  void expect(std::uint64_t bytes) const {
+    if (bytes > most_) {
+      fail("unpacks to more than " + std::to_string(most_) + " bytes, more than " + std::to_string(most_times) +
+           " times its size, as no images do: if it is right nevertheless, unpack it (gunzip) and read that file");
+    }
+  }
 
   /// As many of the next bytes as there are room for.
   /// @returns how many: less only at the end of the file
@@ -51,6 +68,8 @@ class gz_file {
     if (got < 0) {
       fail("cannot be read: " + (code == Z_ERRNO ? std::string(std::strerror(errno)) : std::string(text)));
     }
+    unpacked_ += static_cast<std::uint64_t>(got);
+    expect(unpacked_);
     return static_cast<std::size_t>(got);
   }
 
@@ -75,8 +94,13 @@ class gz_file {
   }
 
  private:
+  static constexpr std::uint64_t most_unpacked = 256U << 20;
+  static constexpr std::uint64_t most_times = 100;
+
   std::string path_;
   gzFile file_ = nullptr;
+  std::uint64_t most_ = UINT64_MAX;
+  std::uint64_t unpacked_ = 0;
 };
 
 }  // namespace tutti::nn

@@ -114,6 +114,8 @@ inline std::array<std::filesystem::path, 4> files(std::filesystem::path const& f
                " labels, one per image, found " + std::to_string(named));
   }
 
+  pictures.expect(std::uint64_t{count} * result.features());
+  names.expect(count);
   idx::elements(pictures, result.pixels, count * result.features(), "pixels");
   idx::elements(names, result.labels, count, "labels");
   for (std::size_t i = 0; i != count; ++i) {
