@@ -7,9 +7,11 @@
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
+#include <tutti/nn/zoo/stack.hpp>
 #include <tutti/reduction/instructions.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -212,6 +214,24 @@ BOOST_AUTO_TEST_CASE(pooling) {
   });
   check_layer("mean of four", []<class T>(T) -> any_layer<T> { return average_pool<T>(image, {2, 2, 0}); });
   check_layer("mean, overlapping", []<class T>(T) -> any_layer<T> { return average_pool<T>(image, {3, 2, 1}); });
+  check_layer("mean of all", []<class T>(T) -> any_layer<T> { return average_pool<T>(image); });
+}
+
+BOOST_AUTO_TEST_CASE(the_mean_of_a_channel_is_of_all_its_pixels_in_images_of_any_shape) {
+  for (nn::image_shape const& shape : {nn::image_shape{3, 4, 4}, {3, 2, 5}, {3, 5, 2}, {3, 1, 7}, {3, 6, 1}}) {
+    nn::model<double> model(nn::stack<double>(shape).add_mean().take());
+    BOOST_REQUIRE(model.outputs() == 3U);
+    nn::matrix<double> x({1, shape.size()});
+    std::array<double, 3> mean{};
+    for (std::size_t i = 0; i != shape.size(); ++i) {  // channels of a pixel lie beside each other
+      x.data()[i] = static_cast<double>(i * i);
+      mean[i % 3] += x.data()[i] / static_cast<double>(shape.rows * shape.columns);
+    }
+    auto const y = model.forward(nn::read_only<double>(nn::first_rows(x, 1)));
+    for (std::size_t c = 0; c != 3; ++c) {
+      BOOST_TEST(std::abs(y.data()[c] - mean[c]) < 1e-9, shape.rows << " x " << shape.columns);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(normalisation) {

@@ -27,17 +27,17 @@ struct place {
   }
 };
 
-/// Calls f for each place in each image from one to before another.
+/// Calls f for each place in each image from one to before another, of a rectangle that moves down and across.
 template <class F>
-void for_each_place(image_shape const& input, image_shape const& output, window const& over, std::size_t image,
-                    std::size_t last, F const& f) {
+void for_each_place(image_shape const& input, image_shape const& output, window const& down, window const& across,
+                    std::size_t image, std::size_t last, F const& f) {
   std::size_t made = image * output.size();
   for (; image != last; ++image) {
     std::size_t const end = made + output.size();
     for (std::size_t i = 0; i != output.rows; ++i) {
       for (std::size_t j = 0; j != output.columns; ++j, made += output.channels) {
-        f(place{image * input.size(), made, end, over.begin(i), over.end(i, input.rows), over.begin(j),
-                over.end(j, input.columns)});
+        f(place{image * input.size(), made, end, down.begin(i), down.end(i, input.rows), across.begin(j),
+                across.end(j, input.columns)});
       }
     }
   }

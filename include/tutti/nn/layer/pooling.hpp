@@ -17,7 +17,10 @@ class pooling : public stateless<T> {
  public:
   /// @pre the window fits into the padded image
   pooling(image_shape const& image, window const& over)
-      : input_(image), output_(over.over(image, image.channels)), over_(over) {}
+      : input_(image), output_(over.over(image, image.channels)), down_(over), across_(over) {}
+  /// One place, of the whole image, square or not.
+  explicit pooling(image_shape const& image)
+      : input_(image), output_{image.channels, 1, 1}, down_{image.rows}, across_{image.columns} {}
 
   [[nodiscard]] std::size_t inputs() const noexcept { return input_.size(); }
   [[nodiscard]] std::size_t outputs() const noexcept { return output_.size(); }
@@ -30,14 +33,15 @@ class pooling : public stateless<T> {
   template <class F>
   void for_each_place(std::size_t images, F const& f) const {
     parallel_for(images, numbers_for_a_thread / input_.size() + 1, [&](std::size_t first, std::size_t last) {
-      vectorised([&] { detail::for_each_place(input_, output_, over_, first, last, f); });
+      vectorised([&] { detail::for_each_place(input_, output_, down_, across_, first, last, f); });
     });
   }
 
  private:
   image_shape input_;
   image_shape output_;
-  window over_;
+  window down_;  // as it moves along the rows
+  window across_;
 };
 
 }  // namespace tutti::nn::detail

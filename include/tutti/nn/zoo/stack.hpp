@@ -48,8 +48,7 @@ class stack {
   stack& add_input() { return shape_.channels == 1 ? *this : add<channels_last<T>>(); }
 
   /// The mean of each channel.
-  /// @pre the image is square
-  stack& add_mean() { return add<average_pool<T>>(window{shape_.rows, shape_.rows, 0}); }
+  stack& add_mean() { return add<average_pool<T>>(); }
 
   stack& add_residual(std::vector<any_layer<T>> body, std::vector<any_layer<T>> shortcut, image_shape const& made) {
     layers_.emplace_back(residual<T>(std::move(body), std::move(shortcut)));
