@@ -17,4 +17,11 @@ class damaged_checkpoint : public checkpoint_error {
   using checkpoint_error::checkpoint_error;
 };
 
+/// Another version of this program wrote a checkpoint, in a format that this one does not know. The one before may be
+/// of this one's.
+class other_format : public checkpoint_error {
+ public:
+  using checkpoint_error::checkpoint_error;
+};
+
 }  // namespace tutti::nn

@@ -179,29 +179,37 @@ class checkpoint_folder {
     return std::nullopt;
   }
 
-  /// The latest checkpoint that is good; nothing if there is none at all. Later ones that are damaged are renamed,
-  /// to "...damaged", so that they are not among those that are kept. Where each rank has a replica of its own, the
-  /// state has none of them, but all parts have been read and are good.
-  /// @throws checkpoint_error if all are damaged; if the latest that is not is of another training, or holds what
-  ///         each of another number of ranks remembers
+  /// The latest checkpoint that is good; nothing if there is none at all. Later ones that are damaged, or of a format
+  /// that is not known here, are renamed, to "...damaged" or "...other-format", so that they are not among those that
+  /// are kept. Where each rank has a replica of its own, the state has none of them, but all parts have been read and
+  /// are good.
+  /// @throws checkpoint_error if none is good; if the latest that is readable is of another training, or holds what
+  /// each
+  ///         of another number of ranks remembers
   [[nodiscard]] std::optional<loaded> load_last_good(expected_state const& wanted) {
     loaded result;
-    std::vector<std::uint64_t> damaged;
+    std::vector<std::pair<std::filesystem::path, char const*>> aside;
+    auto const leave_out = [&](std::uint64_t step, checkpoint_error const& why, char const* ending) {
+      result.notes.emplace_back(why.what());
+      aside.emplace_back(name(step), ending);
+    };
     for (std::uint64_t const step : steps()) {
       try {
         load(step, wanted, result);
       } catch (damaged_checkpoint const& e) {
-        result.notes.emplace_back(e.what());
-        damaged.push_back(step);
+        leave_out(step, e, ".damaged");
+        continue;
+      } catch (other_format const& e) {
+        leave_out(step, e, ".other-format");
         continue;
       }
-      for (std::uint64_t const one : damaged) {
+      for (auto const& [file, ending] : aside) {
         std::error_code ignored;  // a folder that cannot be written to will say so when it has to be
-        std::filesystem::rename(name(one), name(one).string() + ".damaged", ignored);
+        std::filesystem::rename(file, file.string() + ending, ignored);
       }
       return result;
     }
-    if (damaged.empty()) {
+    if (aside.empty()) {
       return std::nullopt;
     }
     std::string text = "no checkpoint in " + where_.string() + " is good";

@@ -109,7 +109,7 @@ inline file_identity write_sections(std::filesystem::path const& name, std::span
 /// allocated by what the file says, but by what the reader expects.
 class section_file {
  public:
-  /// @throws damaged_checkpoint; checkpoint_error if a later version of this program wrote it
+  /// @throws damaged_checkpoint; other_format if another version of this program wrote it
   explicit section_file(std::filesystem::path const& name)
       : name_(name.string()), file_(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (!file_) {
@@ -129,14 +129,14 @@ class section_file {
       damaged("is no checkpoint of tutti");
     }
     if (head.version > detail::file_head::latest) {
-      throw checkpoint_error(name_ + " was written by a later version of this program (format " +
-                             std::to_string(head.version) + ", this one knows " +
-                             std::to_string(detail::file_head::latest) + "): use that one, or another folder");
+      throw other_format(name_ + " was written by a later version of this program (format " +
+                         std::to_string(head.version) + ", this one knows " +
+                         std::to_string(detail::file_head::latest) + "): use that one, or another folder");
     }
     if (head.version != 0 && head.version < detail::file_head::latest) {
-      throw checkpoint_error(name_ + " was written by an earlier version of this program (format " +
-                             std::to_string(head.version) + ", this one knows " +
-                             std::to_string(detail::file_head::latest) + "): use that one, or another folder");
+      throw other_format(name_ + " was written by an earlier version of this program (format " +
+                         std::to_string(head.version) + ", this one knows " +
+                         std::to_string(detail::file_head::latest) + "): use that one, or another folder");
     }
     if (head.version == 0 || head.sections > detail::file_head::most_sections) {
       damaged("is damaged: its head makes no sense");
