@@ -26,6 +26,14 @@ class compression_options {
            "--momentum-correction", c.momentum_correction,
            "Of top_k and threshold: the momentum is each rank's own and runs before the choice, not after the sum")
         ->default_str("");
+    app.add_flag("--momentum-masking", c.momentum_masking,
+                 "Of --momentum-correction: the momentum of a number ends where it is sent")
+        ->default_str("");
+    clipping_ = app.add_option("--local-clipping", c.local_clipping,
+                               "Of top_k and threshold: each rank shrinks its gradients to this norm over the root of "
+                               "the number of ranks, before it adds them to what it owes")
+                    ->check(CLI::Range(1e-30, 1e30))
+                    ->default_str("");
   }
 
   /// Fits the rest of the options to what was read.
@@ -40,8 +48,16 @@ class compression_options {
     only_with(keep_, "top_k");
     only_with(warm_up_, "top_k");
     only_with(least_, "threshold");
-    if (asked_.momentum_correction && (!sparse || o.settings.optimizer != tutti::nn::optimizer_kind::sgd)) {
-      throw CLI::ValidationError("--momentum-correction", "needs --compress top_k or threshold, and --optimizer sgd");
+    if (clipping_->count() != 0 && !sparse) {
+      throw CLI::ValidationError("--local-clipping", "needs --compress top_k or threshold");
+    }
+    if (asked_.momentum_correction && (!sparse || o.settings.optimizer == tutti::nn::optimizer_kind::lars)) {
+      throw CLI::ValidationError("--momentum-correction",
+                                 "needs --compress top_k or threshold, and --optimizer sgd or nesterov");
+    }
+    o.settings.momentum_corrected = asked_.momentum_correction;
+    if (asked_.momentum_masking && !asked_.momentum_correction) {
+      throw CLI::ValidationError("--momentum-masking", "needs --momentum-correction");
     }
     if (asked_.kind == "none") {
       return;
@@ -66,4 +82,5 @@ class compression_options {
   CLI::Option* keep_;
   CLI::Option* least_;
   CLI::Option* warm_up_;
+  CLI::Option* clipping_;
 };

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct compression {
   float threshold = 0.001F;
   double warm_up = 0;  ///< epochs
   bool momentum_correction = false;
+  bool momentum_masking = false;
+  float local_clipping = std::numeric_limits<float>::infinity();
 };
 
 /// What the command line asks for.

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -28,9 +29,6 @@ nn::settings settings_for(job const& work, std::size_t ranks) {
   auto result = work.asked.settings;
   if (work.asked.batch_per_rank != 0) {
     result.batch = work.asked.batch_per_rank * ranks;
-  }
-  if (work.asked.compress.momentum_correction) {
-    result.momentum = 0;  // it runs before the sum
   }
   if (result.batch > work.data.training.size()) {
     throw std::runtime_error("a batch of " + std::to_string(result.batch) + " images is more than the " +
@@ -62,6 +60,11 @@ std::string describe(options const& asked) {
     std::snprintf(number, sizeof number, "%g", how.kind == "top_k" ? how.keep : double{how.threshold});
     text += std::string(" ") + number + ", the rest later";
     text += how.momentum_correction ? ", momentum corrected" : "";
+    text += how.momentum_masking ? " and masked" : "";
+    if (std::isfinite(how.local_clipping)) {
+      std::snprintf(number, sizeof number, ", clipped to %g", double{how.local_clipping});
+      text += number;
+    }
   }
   return text;
 }
@@ -94,8 +97,9 @@ std::string strategy_in_full(options const& asked) {
       std::snprintf(numbers, sizeof numbers, " %.9g", double{less.threshold});
       text += numbers;
     }
-    if (less.momentum_correction) {
-      std::snprintf(numbers, sizeof numbers, ", momentum %.9g before the sum", double{asked.settings.momentum});
+    text += less.momentum_masking ? ", momentum masked" : "";
+    if (std::isfinite(less.local_clipping)) {
+      std::snprintf(numbers, sizeof numbers, ", clipped to %.9g", double{less.local_clipping});
       text += numbers;
     }
   }
@@ -377,3 +381,5 @@ void session::show_trace(std::vector<tutti::timeline> ranks, std::vector<std::st
   std::printf("trace  %s: open it at ui.perfetto.dev\n", work_.asked.trace.c_str());
   std::fflush(stdout);
 }
+                     {"momentum_masking", asked.compress.momentum_masking},
+                     {"local_clipping", asked.compress.local_clipping},

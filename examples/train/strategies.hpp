@@ -48,7 +48,9 @@ void with_compressed(Communicator& world, options const& asked, std::size_t warm
       with_synchronous<Number>(world, asked, direct{}, f);
     }
   };
-  nn::feedback const debt(how.momentum_correction ? asked.settings.momentum : 0.0F);
+  nn::feedback const debt({how.momentum_correction ? asked.settings.momentum : 0.0F,
+                           asked.settings.optimizer == nn::optimizer_kind::nesterov, how.momentum_masking});
+  nn::local_clipping const clip(how.local_clipping);
   if (how.kind == "fp16") {
     sixteen_bits(std::type_identity<half>{});
   } else if (how.kind == "bf16") {
@@ -56,8 +58,8 @@ void with_compressed(Communicator& world, options const& asked, std::size_t warm
   } else if (how.kind == "int8") {
     exchanging(nn::quantised(world));
   } else if (how.kind == "top_k") {
-    exchanging(nn::gathered(world, nn::top_k(how.keep, warm_up), debt));
+    exchanging(nn::gathered(world, nn::top_k(how.keep, warm_up), debt, clip));
   } else {
-    exchanging(nn::gathered(world, nn::threshold(how.threshold), debt));
+    exchanging(nn::gathered(world, nn::threshold(how.threshold), debt, clip));
   }
 }

@@ -146,7 +146,7 @@ void with(how kind, Communicator& world, F f) {
                    kind == how::gossip ? 0 : 2));
       return;
     case how::top_k:
-      fewer_bytes(nn::gathered(world, nn::top_k(0.05, 7), nn::feedback(0.9F)));
+      fewer_bytes(nn::gathered(world, nn::top_k(0.05, 7), nn::feedback({0.9F, false, true})));
       return;
     case how::threshold:
       fewer_bytes(nn::gathered(world, nn::threshold(0.01F), nn::feedback()));

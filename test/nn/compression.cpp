@@ -8,8 +8,10 @@
 #include <tutti/nn/compression/conversion.hpp>
 #include <tutti/nn/compression/feedback.hpp>
 #include <tutti/nn/compression/int8_message.hpp>
+#include <tutti/nn/compression/local_clipping.hpp>
 #include <tutti/nn/compression/selection.hpp>
 #include <tutti/nn/compression/sparse_message.hpp>
+#include <tutti/nn/norm.hpp>
 #include <tutti/nn/random.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -245,18 +247,50 @@ BOOST_AUTO_TEST_CASE(what_is_no_sparse_message_is_refused) {
   BOOST_TEST((sum[0] == 1 && sum[9] == 1 && std::reduce(sum.begin(), sum.end()) == 2));
 }
 
-BOOST_AUTO_TEST_CASE(a_corrected_momentum_ends_where_the_momentum_does) {
+BOOST_AUTO_TEST_CASE(a_corrected_momentum_goes_on_where_a_number_is_sent_unless_it_is_masked) {
   // A gradient of 1 at the first step and none later, held back until the tenth: then all is sent that the momentum
-  // would have moved until there, and its velocity ends.
+  // would have moved until there, and its velocity ends or goes on.
   constexpr float momentum = 0.5F;
-  nn::feedback debt(momentum);
-  double moved = 0;
-  for (int step = 0; step != 10; ++step) {
-    debt.add(std::vector<float>{step == 0 ? 1.0F : 0.0F});
-    moved += std::pow(double{momentum}, step);
+  for (bool const masking : {false, true}) {
+    nn::feedback debt({.momentum = momentum, .masking = masking});
+    double moved = 0;
+    for (int step = 0; step != 10; ++step) {
+      debt.add(std::vector<float>{step == 0 ? 1.0F : 0.0F});
+      moved += std::pow(double{momentum}, step);
+    }
+    BOOST_TEST(double{debt.owed()[0]} == moved);
+    debt.settle(0);
+    debt.add(std::vector<float>{0.0F});
+    BOOST_TEST(double{debt.owed()[0]} == (masking ? 0 : std::pow(double{momentum}, 10)));
   }
-  BOOST_TEST(double{debt.owed()[0]} == moved);
-  debt.settle(0);
-  debt.add(std::vector<float>{0.0F});
-  BOOST_TEST(debt.owed()[0] == 0);
+}
+
+BOOST_AUTO_TEST_CASE(local_gradients_are_clipped_to_a_norm_over_the_root_of_the_ranks) {
+  auto const all = numbers(1021, 5);
+  double const length = nn::norm<float>(all);
+  for (tutti::rank_type const ranks : {1U, 4U, 9U}) {
+    for (double const limit : {length * 0.5, length * std::sqrt(ranks) * 0.5, length * std::sqrt(ranks) * 1.01}) {
+      auto clipped = all;
+      nn::local_clipping(static_cast<float>(limit))(clipped, ranks);
+      double const most = limit / std::sqrt(ranks);
+      BOOST_TEST(std::abs(nn::norm<float>(clipped) - std::min(length, most)) < 1e-5 * length, limit << ", " << ranks);
+      bool const alike = std::ranges::equal(all, clipped, [&](float before, float after) {
+        return std::abs(double{before} * std::min(1.0, most / length) - double{after}) < 1e-6 * length;
+      });
+      BOOST_TEST(alike, "a clipped gradient points elsewhere");
+      BOOST_TEST((clipped == all) == (most >= length));
+    }
+  }
+  auto broken = all;
+  broken[3] = limits::quiet_NaN();
+  nn::local_clipping(0.1F)(broken, 2);
+  BOOST_TEST(std::isnan(broken[3]));
+  broken = all;
+  broken[3] = limits::infinity();
+  nn::local_clipping(0.1F)(broken, 2);
+  BOOST_TEST(std::isnan(broken[3]));
+  auto same = all;
+  nn::local_clipping{}(same, 2);
+  BOOST_TEST((same == all));
+  BOOST_CHECK_THROW(nn::local_clipping(0), tutti::precondition_error);
 }

@@ -45,6 +45,7 @@ struct settings {
   float rate = 0.1F;         ///< learning rate of the first step
   float last_rate = 0.001F;  ///< of the last one, with a linear or a cosine schedule
   float momentum = 0.9F;
+  bool momentum_corrected = false;       ///< it runs on each rank before gradients are summed: needs a strategy for it
   bool synchronised_statistics = false;  ///< batch normalisation over the batch of all ranks
   std::uint64_t seed = 1;  ///< of the initial weights, of the order of samples and of how they are changed
 

@@ -46,6 +46,7 @@ class fingerprint {
       add("change at", epoch);
     }
     add("optimizer", name(s.optimizer)).add("momentum", s.momentum).add("weight decay", s.weight_decay);
+    add("momentum corrected", s.momentum_corrected ? "yes" : "no");
     add("images", name(s.images)).add("trust", s.trust).add("micro-batch", s.micro_batch);
     add("synchronised statistics", s.synchronised_statistics ? "yes" : "no");
     if (auto const* const moved = std::get_if<crop_and_flip>(&s.augmentation)) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/elementwise.hpp>
+#include <tutti/nn/optimizer/sgd.hpp>
 #include <tutti/nn/strategy/memory.hpp>
 
 #include <cstddef>
@@ -9,34 +11,38 @@
 
 namespace tutti::nn {
 
+/// A momentum that runs on each rank, before the choice of what is sent; the optimizer is then a `corrected_sgd`.
+struct momentum_correction {
+  float momentum = 0;     ///< 0: there is none
+  bool nesterov = false;  ///< what is owed grows by Nesterov's steps, not by the velocity
+  bool masking = false;   ///< the velocity of a number that is sent ends there (momentum factor masking)
+};
+
 /// What a rank owes: gradients that it has not sent yet, kept and sent later (error feedback: Seide et al., "1-bit
 /// stochastic gradient descent", Interspeech 2014; Stich et al., "Sparsified SGD with memory", NeurIPS 2018;
 /// Karimireddy et al., "Error feedback fixes SignSGD", ICML 2019).
 ///
 /// With a momentum the velocity is kept here, and what is owed are sums of velocities, so that a gradient that
-/// is sent late counts as if it had been sent at once and then repeated (momentum correction); where a number is sent
-/// the velocity starts anew, so that no stale one is added to (momentum factor masking). The optimizer must then have
-/// no momentum of its own. Both: Lin et al., "Deep gradient compression", ICLR 2018, section 3.
+/// is sent late counts as if it had been sent at once and then repeated (momentum correction). With masking the
+/// velocity starts anew where a number is sent, so that no stale one is added to; but the more is sent, the less is
+/// then left of the momentum, down to none. Both: Lin et al., "Deep gradient compression", ICLR 2018, section 3.
+///
+/// Law: where all is sent, unmasked, a training is the same as without, up to rounding.
 ///
 /// Thread safety: none. Memory: as many numbers as there are gradients, with a momentum twice as many.
 class feedback {
  public:
-  explicit feedback(float momentum = 0) : momentum_(momentum) {}
+  explicit feedback(momentum_correction corrected = {}) : corrected_(corrected) {}
 
   /// Adds the gradients of a step.
   /// @returns what is now owed; whoever sends a part of it takes it off: what is left is owed at the next step
   std::span<float> add(std::span<float const> gradients) {
     owed_.resize(gradients.size());
-    if (momentum_ == 0) {
-      for (std::size_t i = 0; i != gradients.size(); ++i) {
-        owed_[i] += gradients[i];
-      }
+    if (corrected_.momentum == 0) {
+      elementwise(owed_.size(), [owed = owed_.data(), g = gradients.data()](std::size_t i) { owed[i] += g[i]; });
     } else {
       velocity_.resize(gradients.size());
-      for (std::size_t i = 0; i != gradients.size(); ++i) {
-        velocity_[i] = momentum_ * velocity_[i] + gradients[i];
-        owed_[i] += velocity_[i];
-      }
+      corrected_.nesterov ? add_steps<tutti::nn::nesterov>(gradients) : add_steps<heavy_ball>(gradients);
     }
     return owed_;
   }
@@ -44,7 +50,7 @@ class feedback {
   /// Number i is sent, exactly.
   void settle(std::size_t i) noexcept {
     owed_[i] = 0;
-    if (momentum_ != 0) {
+    if (corrected_.masking && corrected_.momentum != 0) {
       velocity_[i] = 0;
     }
   }
@@ -60,7 +66,16 @@ class feedback {
   [[nodiscard]] std::span<float const> owed() const noexcept { return owed_; }
 
  private:
-  float momentum_;
+  template <class Momentum>
+  void add_steps(std::span<float const> gradients) {
+    elementwise(owed_.size(), [owed = owed_.data(), v = velocity_.data(), g = gradients.data(),
+                               momentum = corrected_.momentum](std::size_t i) {
+      v[i] = momentum * v[i] + g[i];
+      owed[i] += Momentum::direction(g[i], v[i], momentum);
+    });
+  }
+
+  momentum_correction corrected_;
   std::vector<float> owed_;
   std::vector<float> velocity_;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/expects.hpp>
+#include <tutti/nn/optimizer/corrected_sgd.hpp>
 #include <tutti/nn/optimizer/lars.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 #include <tutti/nn/parameter_range.hpp>
@@ -31,19 +33,29 @@ class any_optimizer {
   }
 
  private:
-  using choice = std::variant<sgd<float>, sgd<float, nesterov>, lars<float>>;
+  using choice =
+      std::variant<sgd<float>, sgd<float, nesterov>, corrected_sgd<float>, corrected_sgd<float, nesterov>, lars<float>>;
 
   static choice choose(settings const& asked, std::vector<parameter_range> layers) {
     std::size_t const count = layers.empty() ? 0 : layers.back().offset + layers.back().size;
+    expects(!asked.momentum_corrected || asked.optimizer != optimizer_kind::lars,
+            "any_optimizer: momentum is corrected for sgd and nesterov; lars needs the sum of plain gradients");
+    auto const with = [&](auto momentum) -> choice {
+      using kind = decltype(momentum);
+      if (asked.momentum_corrected) {
+        return corrected_sgd<float, kind>(count, asked.momentum, asked.weight_decay);
+      }
+      return sgd<float, kind>(count, asked.momentum, asked.weight_decay);
+    };
     switch (asked.optimizer) {
       case optimizer_kind::nesterov:
-        return sgd<float, nesterov>(count, asked.momentum, asked.weight_decay);
+        return with(nesterov{});
       case optimizer_kind::lars:
         return lars<float>(std::move(layers), {asked.momentum, asked.weight_decay, asked.trust});
       case optimizer_kind::sgd:
         break;
     }
-    return sgd<float>(count, asked.momentum, asked.weight_decay);
+    return with(heavy_ball{});
   }
 
   choice chosen_;

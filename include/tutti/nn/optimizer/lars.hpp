@@ -2,11 +2,10 @@
 #pragma once
 
 #include <tutti/core/expects.hpp>
+#include <tutti/nn/norm.hpp>
 #include <tutti/nn/optimizer/concept.hpp>
 #include <tutti/nn/parameter_range.hpp>
 
-#include <array>
-#include <cmath>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -57,7 +56,7 @@ class lars {
     for (auto const [offset, size] : layers_) {
       auto const w = weights.subspan(offset, size);
       auto const g = gradients.subspan(offset, size);
-      move(w.data(), g.data(), velocity_.data() + offset, size, rate * local_rate(norm(w), norm(g)));
+      move(w.data(), g.data(), velocity_.data() + offset, size, rate * local_rate(norm<T>(w), norm<T>(g)));
     }
   }
 
@@ -65,27 +64,6 @@ class lars {
   [[nodiscard]] std::span<T> state() noexcept { return velocity_; }
 
  private:
-  /// Each square and all sums in double: a layer may have many millions of weights.
-  [[nodiscard]] static double norm(std::span<T const> v) noexcept {
-    constexpr std::size_t lanes = 8;
-    std::array<double, lanes> sums{};
-    std::size_t i = 0;
-    for (; i + lanes <= v.size(); i += lanes) {
-      for (std::size_t l = 0; l != lanes; ++l) {
-        double const x{v[i + l]};
-        sums[l] += x * x;
-      }
-    }
-    double rest = 0;
-    for (; i != v.size(); ++i) {
-      rest += double{v[i]} * double{v[i]};
-    }
-    for (double const sum : sums) {
-      rest += sum;
-    }
-    return std::sqrt(rest);
-  }
-
   [[nodiscard]] T local_rate(double weights, double gradients) const noexcept {
     return weights > 0 && gradients > 0
                ? static_cast<T>(double{asked_.trust} * weights / (gradients + double{asked_.decay} * weights))

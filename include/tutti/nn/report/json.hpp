@@ -30,6 +30,7 @@ namespace tutti::nn {
                         {"rate", asked.rate},
                         {"last_rate", asked.last_rate},
                         {"momentum", asked.momentum},
+                        {"momentum_corrected", asked.momentum_corrected},
                         {"seed", asked.seed},
                         {"optimizer", name(asked.optimizer)},
                         {"weight_decay", asked.weight_decay},

@@ -29,7 +29,7 @@ concept lossy_sum =
 /// Synchronous training whose gradients travel in fewer bytes: as `Sum` says, gathered or quantised. Nothing
 /// starts before all gradients are complete. What is attached to a message is summed as it is, in float.
 ///
-///     nn::compressed strategy(world, nn::gathered(world, nn::top_k(0.01), nn::feedback(0.9F)), nn::replica::attached);
+///     nn::compressed strategy(world, nn::gathered(world, nn::top_k(0.01), nn::feedback()), nn::replica::attached);
 template <class Communicator, lossy_sum Sum>
 class compressed : public steps_by_sums<compressed<Communicator, Sum>> {
  public:

@@ -4,6 +4,7 @@
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/nn/compression/feedback.hpp>
+#include <tutti/nn/compression/local_clipping.hpp>
 #include <tutti/nn/compression/sparse_message.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/direct.hpp>
@@ -29,15 +30,18 @@ template <class Communicator, class Selection>
 class gathered {
  public:
   /// @param debt whether with a momentum, and with which
-  gathered(Communicator& world, Selection selection, feedback debt)
+  /// @param clip what becomes of gradients that are too large
+  gathered(Communicator& world, Selection selection, feedback debt, local_clipping clip = local_clipping())
       : world_(world.alias()),
         selection_(std::move(selection)),
         debt_(std::move(debt)),
+        clip_(clip),
         gather_(world, direct{}),
         longest_(world, direct{}, max<std::uint64_t>{}) {}
 
   /// @throws error as collectives do, and failure::protocol if what arrives is no message
   void sum(std::span<float> gradients) {
+    clip_(gradients, world_.size());
     sparse_message::encode(selection_.choose(debt_.add(gradients), step_++), debt_, message_);
     std::uint64_t words = message_.size();
     if constexpr (!Selection::as_many_on_all_ranks) {
@@ -68,6 +72,7 @@ class gathered {
   Communicator world_;
   Selection selection_;
   feedback debt_;
+  local_clipping clip_;
   allgather<Communicator, direct> gather_;
   allreduce<Communicator, direct, max<std::uint64_t>> longest_;
   std::vector<std::uint32_t> message_;

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE nn_momentum_correction
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/norm.hpp>
+#include <tutti/nn/optimizer/any_optimizer.hpp>
+#include <tutti/nn/report/metrics.hpp>
+#include <tutti/nn/strategy/compressed.hpp>
+#include <tutti/nn/strategy/gathered.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/trainer.hpp>
+#include <tutti/nn/zoo/mlp.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nn = tutti::nn;
+
+// Law: where all gradients are sent, and velocities go on, training with a momentum that runs on each rank is training
+// with one that runs after the sum, up to rounding: with weight decay and without, by heavy ball and Nesterov.
+
+namespace {
+
+constexpr tutti::rank_type ranks = 3;
+
+nn::data_pair const& images() {
+  static nn::data_pair const data{nn::digits(200, 1), nn::digits(20, 1, 1000)};
+  return data;
+}
+
+nn::settings asked(nn::optimizer_kind kind, float decay) {
+  nn::settings s;
+  s.epochs = 3;
+  s.batch = 16;
+  s.optimizer = kind;
+  s.weight_decay = decay;
+  return s;
+}
+
+struct end {
+  std::vector<float> weights;
+  double loss = 0;
+};
+
+/// What training by this strategy ends with on rank 0.
+template <class Make>
+end trained(nn::settings const& s, Make make) {
+  auto const results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
+    nn::set_threads(1);
+    constexpr std::size_t hidden[] = {12};
+    nn::replica model(
+        nn::model<float>(nn::mlp<float>(images().training.features(), hidden, 10, nn::hidden_activation::relu),
+                         nn::replica::attached),
+        images().training, images().test, s, world.rank(), world.size());
+    auto strategy = make(world);
+    nn::history seen;
+    nn::train(model, strategy, seen);
+    return end{{model.parameters().begin(), model.parameters().end()}, seen.epochs.back().test_loss};
+  });
+  for (auto const& one : results) {
+    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
+  }
+  return results[0].value();
+}
+
+end dense(nn::settings const& s) {
+  return trained(s, [](auto& world) { return nn::synchronous(world, tutti::direct{}); });
+}
+
+end corrected(nn::settings s, double keep, bool masking, float clip = std::numeric_limits<float>::infinity()) {
+  s.momentum_corrected = true;
+  return trained(s, [&](auto& world) {
+    nn::feedback const debt({s.momentum, s.optimizer == nn::optimizer_kind::nesterov, masking});
+    return nn::compressed(world, nn::gathered(world, nn::top_k(keep), debt, nn::local_clipping(clip)),
+                          nn::replica::attached);
+  });
+}
+
+/// The root of the mean square of what weights differ by, over that of what they have moved by.
+double apart(end const& a, end const& b) {
+  double differ = 0;
+  double all = 0;
+  for (std::size_t i = 0; i != a.weights.size(); ++i) {
+    differ += std::pow(double{a.weights[i]} - double{b.weights[i]}, 2);
+    all += std::pow(double{a.weights[i]}, 2);
+  }
+  return std::sqrt(differ / all);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(to_send_all_unmasked_is_training_without_compression) {
+  for (auto const kind : {nn::optimizer_kind::sgd, nn::optimizer_kind::nesterov}) {
+    for (float const decay : {0.0F, 0.01F}) {
+      auto const s = asked(kind, decay);
+      auto const right = dense(s);
+      auto const same = corrected(s, 1, false);
+      BOOST_TEST(apart(right, same) < 1e-4, name(kind) << ", weight decay " << decay);
+      BOOST_TEST(std::abs(right.loss - same.loss) < 1e-3);
+      // And the law can tell: without the momentum of what is sent, or of the decay, weights are elsewhere.
+      BOOST_TEST(apart(right, corrected(s, 1, true)) > 0.05);
+    }
+    BOOST_TEST(apart(dense(asked(kind, 0)), dense(asked(kind, 0.01F))) > 0.05);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(of_one_gradient_in_twenty_weight_decay_is_still_whole) {
+  auto const s = asked(nn::optimizer_kind::sgd, 0.01F);
+  auto const norm_of = [](end const& one) { return nn::norm<float>(one.weights); };
+  double const with = norm_of(corrected(s, 0.05, false)) / norm_of(corrected(asked(s.optimizer, 0), 0.05, false));
+  double const right = norm_of(dense(s)) / norm_of(dense(asked(s.optimizer, 0)));
+  BOOST_TEST(std::abs(with - right) < 0.25 * (1 - right), with << " where dense training has " << right);
+}
+
+BOOST_AUTO_TEST_CASE(clipping_reaches_what_is_owed_and_only_large_gradients) {
+  auto const s = asked(nn::optimizer_kind::sgd, 0);
+  auto const free = corrected(s, 0.05, false);
+  BOOST_TEST(apart(free, corrected(s, 0.05, false, 1e6F)) == 0);
+  BOOST_TEST(apart(free, corrected(s, 0.05, false, 0.01F)) > 0.01);
+}
+
+BOOST_AUTO_TEST_CASE(layers_at_rates_of_their_own_need_plain_sums) {
+  auto s = asked(nn::optimizer_kind::lars, 0);
+  s.momentum_corrected = true;
+  BOOST_CHECK_THROW(nn::any_optimizer(s, {{0, 4}}), tutti::precondition_error);
+}
