@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <deque>
+#include <memory>
 #include <string>
 #include <sys/mman.h>
 #include <system_error>
@@ -60,18 +61,33 @@ class simulated_rank {
   using transport_type = simulated;
   using trace_type = no_trace;
 
-  simulated_rank(simulation& in, simulated_world& world, rank_type rank) : transport_(in, world, rank) {}
+  simulated_rank(simulation& in, simulated_world& world, rank_type rank)
+      : own_(std::make_unique<state>(in, world, rank)), here_(*own_) {}
 
-  [[nodiscard]] rank_type rank() const noexcept { return transport_.rank(); }
-  [[nodiscard]] tutti::extent<dynamic> extent() const noexcept { return tutti::extent<dynamic>(transport_.size()); }
-  [[nodiscard]] simulated& transport() noexcept { return transport_; }
-  [[nodiscard]] no_trace& trace() noexcept { return trace_; }
-  [[nodiscard]] stream_numbers& streams() noexcept { return streams_; }
+  /// Another name of this rank, which it outlives.
+  [[nodiscard]] simulated_rank alias() const noexcept { return simulated_rank(here_); }
+
+  [[nodiscard]] rank_type rank() const noexcept { return here_.transport.rank(); }
+  [[nodiscard]] tutti::extent<dynamic> extent() const noexcept {
+    return tutti::extent<dynamic>(here_.transport.size());
+  }
+  [[nodiscard]] simulated& transport() noexcept { return here_.transport; }
+  [[nodiscard]] no_trace& trace() noexcept { return here_.trace; }
+  [[nodiscard]] stream_numbers& streams() noexcept { return here_.streams; }
 
  private:
-  simulated transport_;
-  [[no_unique_address]] no_trace trace_;
-  stream_numbers streams_;
+  struct state {
+    state(simulation& in, simulated_world& world, rank_type rank) : transport(in, world, rank) {}
+
+    simulated transport;
+    [[no_unique_address]] no_trace trace;
+    stream_numbers streams;
+  };
+
+  explicit simulated_rank(state& here) noexcept : here_(here) {}
+
+  std::unique_ptr<state> own_;  // of a name given by `alias` nothing
+  state& here_;
 };
 
 /// What a schedule is asked to move.
