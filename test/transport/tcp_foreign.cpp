@@ -5,6 +5,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <filesystem>
+#include <sys/resource.h>
+
 namespace {
 
 using namespace tutti;
@@ -64,7 +67,7 @@ BOOST_AUTO_TEST_CASE(strangers_are_refused_while_messages_travel) {
   };
   attack("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   attack(std::string(100'000, '\xff'));
-  attack();  // says nothing
+  attack();  // says nothing, and may not even be let in
   attack("tutti");
   net::hello h = hello_of({1, 2}, 0, 1);
   attack(raw(h));
@@ -86,7 +89,7 @@ BOOST_AUTO_TEST_CASE(strangers_are_refused_while_messages_travel) {
   all.clear();  // those that said nothing close
   all.emplace_back(world[0]).say("tut");
   all.clear();
-  all.emplace_back(world[0]);
+  all.emplace_back(world[0]).say("tutti");
 
   BOOST_TEST(world.until([&] { return tells(world[0], "did not say who it is") && tells(world[0], "closed early"); }) ==
              "");
@@ -100,15 +103,83 @@ BOOST_AUTO_TEST_CASE(strangers_are_refused_while_messages_travel) {
   }
 }
 
-/// A flood of them neither keeps members out for long, nor is it remembered without bound.
+/// How many descriptors this process has.
+[[nodiscard]] std::size_t descriptors() {
+  std::filesystem::directory_iterator const all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+/// Floods neither keep members out for long, nor take many descriptors, nor are they remembered without bound. When
+/// all that came have been seen, nothing of them wakes a rank any more.
 BOOST_AUTO_TEST_CASE(floods_are_survived) {
-  tcp_ranks world(2, known_world());
-  std::vector<intruder> silent;
-  for (int i = 0; i < 400; ++i) {
-    silent.emplace_back(world[1]);
+  for (std::string_view const words : {"", "tut"}) {
+    tcp_options o = known_world();
+    o.handshake = std::chrono::hours(1);
+    tcp_ranks world(2, o);
+    std::size_t const before = descriptors();
+    std::vector<intruder> flood;
+    for (std::size_t i = 0; i < 400; ++i) {
+      flood.emplace_back(world[1]).say(words);
+    }
+    BOOST_TEST(world.deliver(0, 1, {0, 0}, 100) == "");
+    BOOST_TEST(world.until([&] {
+      pollfd bell{world[1].arm(), POLLIN, 0};
+      int const ready = ::poll(&bell, 1, 0);
+      world[1].disarm();
+      return ready == 0;
+    }) == "");
+    BOOST_TEST(descriptors() <= before + flood.size() + 2 + 64);
+    BOOST_TEST(world[1].incidents().size() < 100U);
+    BOOST_TEST(world.deliver(1, 0, {1, 0}, 100) == "");
   }
-  BOOST_TEST(world.deliver(0, 1, {0, 0}, 100) == "");
-  BOOST_TEST(world[1].incidents().size() < 100U);
+}
+
+/// Where there are no descriptors left a rank says so, and names itself.
+BOOST_AUTO_TEST_CASE(too_few_descriptors_are_reported) {
+  tcp_ranks world(2, known_world());
+  std::vector<descriptor> all;
+  rlimit usual{};
+  ::getrlimit(RLIMIT_NOFILE, &usual);
+  rlimit few = usual;
+  few.rlim_cur = descriptors() + 8;
+  ::setrlimit(RLIMIT_NOFILE, &few);
+  do {
+    all.emplace_back(::dup(0));
+  } while (all.back());
+  std::string what;
+  try {
+    for (int i = 0; i < 100; ++i) {
+      std::ignore = world[0].send(1, {0, 0}, {}, 1);
+    }
+  } catch (error const& e) {
+    what = e.what();
+    BOOST_TEST(e.at_fault() == std::vector<rank_type>{0}, boost::test_tools::per_element());
+  }
+  all.clear();
+  ::setrlimit(RLIMIT_NOFILE, &usual);
+  BOOST_TEST(what.find("no connection to rank 1 can be made: Too many open files") != what.npos, what);
+  BOOST_TEST(what.find("ulimit -n") != what.npos, what);
+  BOOST_TEST(world.until([&] { return static_cast<bool>(world[1].fault()); }) == "");
+  BOOST_TEST(support::describe_fault(world[1].fault()) == "fault(cancelled, culprit 0, reporter 0)");
+}
+
+/// A host that is lost before it was needed answers nothing, not even that nobody listens.
+BOOST_AUTO_TEST_CASE(a_host_that_does_not_answer_is_lost_after_connect) {
+  descriptor const deaf = net::listen(net::resolve("127.0.0.1", 0).front(), 0);  // its queue will be full
+  net::address const at = net::local_address(deaf.get());
+  std::vector<descriptor> callers;
+  for (int i = 0; i < 8; ++i) {
+    callers.push_back(net::begin_connect(at));
+  }
+  tcp_options o = known_world();
+  o.connect = std::chrono::milliseconds(50);
+  net::waiter w;
+  net::dial d(w, at, hello_of(secret, 0, 1), o, duration::zero());
+  time_point const deadline = steady_now() + std::chrono::seconds(10);
+  while (d.now() != net::dial::state::lost && steady_now() < deadline) {
+    d.advance();
+  }
+  BOOST_TEST((d.now() == net::dial::state::lost));
 }
 
 /// A member that turns mad after the handshake is a fault that names it, whatever it sends.

@@ -66,11 +66,15 @@ class connector {
   void call_up(rank_type peer, Owner& owner) {
     if (dials_[peer] == nullptr) {
       dials_[peer] = std::make_unique<dial>(waiter_, addresses_[peer], greet(greeting::hello, peer, owner.fault()),
-                                            options_.connect, time_for_news);
+                                            options_, time_for_news);
       calling_.push_back(peer);
     }
     dial& d = *dials_[peer];
     d.advance();
+    if (visitor<Owner> v{*this, owner}; d.starved() != 0 && door_.clear(v)) {
+      d.advance();
+    }
+    starved_ = d.starved();
     if (d.now() == dial::state::lost) {
       return owner.lose(peer);
     }
@@ -106,26 +110,55 @@ class connector {
     }
   }
 
-  /// Answers those who call.
+  /// Answers those who call, as many as may be now.
   template <class Owner>
   void open_door(Owner& owner) {
-    door_.answer(
-        waiter_, [&](descriptor socket, hello const& h) { welcome(std::move(socket), h, owner); },
-        [&](std::string text) { note(std::move(text)); });
+    visitor<Owner> v{*this, owner};
+    door_.answer(v);
   }
+  /// Answers all who have called until now.
+  template <class Owner>
+  void open_door_wide(Owner& owner) {
+    visitor<Owner> v{*this, owner};
+    door_.answer_all(v);
+  }
+  /// Hears one that came through the door and had not said all.
+  template <class Owner>
+  void hear_stranger(rank_type descriptor_number, Owner& owner) {
+    visitor<Owner> v{*this, owner};
+    door_.hear(static_cast<int>(descriptor_number), v);
+  }
+
+  /// Why no connection can be made: an errno of want of descriptors or memory, 0 if there is none.
+  [[nodiscard]] int starved() const noexcept { return starved_ != 0 ? starved_ : door_.starved(); }
 
  private:
   static constexpr std::size_t most_incidents = 64;
   /// Why a peer has left is told before it leaves, but perhaps by a rank that has to wait for a processor.
   static constexpr duration time_for_news = std::chrono::milliseconds(100);
 
+  /// Hears of those who come to the door.
+  template <class Owner>
+  struct visitor {
+    connector& self;
+    Owner& owner;
+
+    void arrive(descriptor socket, hello const& h) { self.welcome(std::move(socket), h, owner); }
+    void refuse(descriptor const& socket, char const* why) { self.refuse(socket.get(), why); }
+  };
+
+  void refuse(int fd, char const* why) {
+    if (incidents_.size() < most_incidents) {
+      note("refused a connection from " + peer_address(fd).text() + ": " + why);
+    }
+  }
+
   /// Somebody has said who he is.
   template <class Owner>
   void welcome(descriptor socket, hello const& h, Owner& owner) {
     char const* const objection = h.objection(world_, rank_, size());
     if (objection != nullptr || (h.kind != greeting::hello && h.kind != greeting::revoke)) {
-      return note("refused a connection from " + peer_address(socket.get()).text() + ": " +
-                  (objection != nullptr ? objection : "nonsense"));
+      return refuse(socket.get(), objection != nullptr ? objection : "nonsense");
     }
     if (h.kind == greeting::revoke) {
       owner.hear(tutti::fault::unpack(h.fault));
@@ -159,6 +192,7 @@ class connector {
   world_id world_{};
   std::vector<address> addresses_;
   door door_;
+  int starved_ = 0;
   std::vector<std::unique_ptr<dial>> dials_;
   std::vector<rank_type> calling_;  ///< to whom a connection is being made
   std::vector<std::string> incidents_;

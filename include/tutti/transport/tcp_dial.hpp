@@ -3,6 +3,8 @@
 
 #include <tutti/core/socket.hpp>
 #include <tutti/transport/tcp_hello.hpp>
+#include <tutti/transport/tcp_options.hpp>
+#include <tutti/transport/tcp_tuning.hpp>
 #include <tutti/transport/tcp_waiter.hpp>
 
 #include <span>
@@ -20,9 +22,15 @@ class dial {
     lost,      ///< the peer is gone
   };
 
-  /// `patience`: how long failing attempts are repeated; `doubt`: how long those where nobody listens are.
-  dial(waiter& w, address const& to, hello const& mine, duration patience, duration doubt)
-      : waiter_(w), to_(to), mine_(mine), patience_(patience), doubt_(doubt) {}
+  /// `doubt`: how long attempts are repeated where nobody listens.
+  dial(waiter& w, address const& to, hello const& mine, tcp_options const& o, duration doubt)
+      : waiter_(w),
+        to_(to),
+        mine_(mine),
+        patience_(o.connect),
+        silence_(o.silence),
+        doubt_(doubt),
+        begin_(steady_now()) {}
   dial(dial const&) = delete;
   dial& operator=(dial const&) = delete;
   ~dial() { close(); }
@@ -32,6 +40,8 @@ class dial {
   [[nodiscard]] bool delivered() const noexcept {
     return said_ == sizeof mine_ && socket_ && queued(socket_.get(), SIOCOUTQ) == 0;
   }
+  /// Why the last attempt could not even begin: an errno of want of descriptors or memory, 0 if it could.
+  [[nodiscard]] int starved() const noexcept { return starved_; }
   [[nodiscard]] hello const& answer() const noexcept { return answer_; }
   [[nodiscard]] descriptor take() noexcept {
     waiter_.remove(socket_.get());
@@ -45,13 +55,18 @@ class dial {
 
   /// Goes as far as it can.
   void advance() {
-    if (state_ == state::idle && steady_now() < next_) {
+    if (state_ == state::idle && starved_ == 0 && steady_now() < next_) {
       return waiter_.wake_at(next_);
     }
     if (state_ == state::idle) {
       socket_ = begin_connect(to_);
       said_ = heard_ = 0;
       state_ = state::under_way;
+      starved_ = !socket_ && out_of_resources(errno) ? errno : 0;
+      if (starved_ != 0) {
+        state_ = state::idle;
+        return waiter_.wake_at(steady_now() + std::chrono::milliseconds(100));
+      }
       if (!socket_) {
         return fail(errno);
       }
@@ -67,7 +82,7 @@ class dial {
         return fail(errno);
       }
       if (m.state != io::done) {
-        return;
+        return expire(false);
       }
       if (int const code = connect_error(socket_.get()); code != 0) {
         return fail(code);  // connected to itself
@@ -80,10 +95,22 @@ class dial {
       state_ = state::answered;
     } else if (m.state == io::closed) {
       fail(errno);
+    } else {
+      expire(true);
     }
   }
 
  private:
+  /// A host that answers nothing is gone. One that has a connection made answers for a process that is stopped.
+  void expire(bool connected) {
+    if (connected ? silent(socket_.get(), silence_) : steady_now() - begin_ > patience_) {
+      close();
+      state_ = state::lost;
+    } else if (!connected) {
+      waiter_.wake_at(begin_ + patience_);
+    }
+  }
+
   /// Nobody listens where the peer has listened: it is gone, and it may have left because of a fault that this rank
   /// has yet to hear of. Everything else may pass.
   void fail(int code) {
@@ -110,7 +137,10 @@ class dial {
   address to_;
   hello mine_;
   duration patience_;
+  duration silence_;
   duration doubt_;
+  time_point begin_;
+  int starved_ = 0;
   descriptor socket_;
   state state_ = state::idle;
   hello answer_;

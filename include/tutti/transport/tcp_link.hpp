@@ -7,9 +7,7 @@
 #include <tutti/transport/tcp_inlet.hpp>
 #include <tutti/transport/tcp_options.hpp>
 #include <tutti/transport/tcp_outlet.hpp>
-
-#include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <tutti/transport/tcp_tuning.hpp>
 
 namespace tutti::net {
 
@@ -62,16 +60,8 @@ struct link {
   /// Whether everything that was accepted is on its way: the peer's system has room for it.
   [[nodiscard]] bool on_the_way() const noexcept { return out.empty() && queued(fd(), SIOCOUTQNSD) == 0; }
 
-  /// Whether the peer's host has answered nothing for `limit`, repeated asking included. A peer that
-  /// is merely slow is not silent, for its system answers; TCP_USER_TIMEOUT takes one for the other.
-  [[nodiscard]] bool silent(duration limit) const noexcept {
-    constexpr unsigned repeated = 5;
-    tcp_info info{};
-    socklen_t size = sizeof info;
-    return ::getsockopt(fd(), IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
-           (info.tcpi_retransmits >= repeated || info.tcpi_probes >= repeated) &&
-           std::chrono::milliseconds(info.tcpi_last_ack_recv) > limit;
-  }
+  /// Whether the peer's host has answered nothing for `limit`.
+  [[nodiscard]] bool silent(duration limit) const noexcept { return net::silent(fd(), limit); }
 };
 
 }  // namespace tutti::net

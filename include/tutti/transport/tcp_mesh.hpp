@@ -41,6 +41,7 @@ class mesh {
   [[nodiscard]] tutti::fault const& fault() const noexcept { return news_.fault(); }
 
   /// The connection to a peer; null while there is none yet, and then it is being made.
+  /// @throws error(failure::join) if there are no descriptors left for it
   [[nodiscard]] link* reach(rank_type peer) {
     if (links_[peer] == nullptr) [[unlikely]] {
       if (!fault()) {
@@ -48,6 +49,9 @@ class mesh {
       }
       if (!fault() && links_[peer] == nullptr) {
         connector_.call_up(peer, *this);
+      }
+      if (links_[peer] == nullptr && connector_.starved() != 0) {
+        starve(peer);
       }
     }
     return links_[peer].get();
@@ -102,8 +106,9 @@ class mesh {
     waiter_.poll([&](waiter::what what, rank_type rank) {
       switch (what) {
         case waiter::what::listener:
-        case waiter::what::stranger:
           return connector_.open_door(*this);
+        case waiter::what::stranger:
+          return connector_.hear_stranger(rank, *this);
         case waiter::what::dial:
           return keep_calling(true);
         case waiter::what::link:
@@ -114,7 +119,11 @@ class mesh {
           return;
         case waiter::what::clock:
           waiter_.silence_clock();
-          return look();
+          if (steady_now() >= next_question()) {
+            return look();
+          }
+          connector_.open_door(*this);
+          return keep_calling(true);
       }
     });
   }
@@ -124,7 +133,7 @@ class mesh {
     connector_.open_door(*this);
     keep_calling(true);
     time_point const now = steady_now();
-    bool const ask = now - last_asked_ >= options_.silence / 8;
+    bool const ask = now >= next_question();
     last_asked_ = ask ? now : last_asked_;
     for (std::size_t i = 0; i < up_.size(); ++i) {
       rank_type const peer = up_[i];
@@ -138,7 +147,7 @@ class mesh {
   [[nodiscard]] int arm() {
     armed_ = true;
     if (!up_.empty()) {
-      waiter_.wake_at(last_asked_ + options_.silence / 8);
+      waiter_.wake_at(next_question());
     }
     for (rank_type const peer : up_) {
       watch(peer);
@@ -175,7 +184,7 @@ class mesh {
     }
     if (!fault()) {
       asking_around_ = true;
-      connector_.open_door(*this);
+      connector_.open_door_wide(*this);
       for (std::size_t i = 0; i < up_.size(); ++i) {
         if (link& l = *links_[up_[i]]; !l.over) {
           l.dig();
@@ -218,11 +227,24 @@ class mesh {
     }
   }
 
+  [[noreturn]] void starve(rank_type peer) {
+    int const code = connector_.starved();
+    poison({failure::cancelled, rank_, rank_});
+    throw error(failure::join, "no connection to rank " + std::to_string(peer) +
+                                   " can be made: " + describe_errno(code) +
+                                   "; a rank has a descriptor for each peer (ulimit -n), and has " +
+                                   std::to_string(links()) + " of " + std::to_string(size() - 1))
+        .between(rank_, {rank_});
+  }
+
   void close(link& l) noexcept {
     l.over = true;
     l.watched = false;
     waiter_.remove(l.fd());
   }
+
+  /// When those that say nothing are asked again.
+  [[nodiscard]] time_point next_question() const noexcept { return last_asked_ + options_.silence / 8; }
 
   void service(rank_type peer) {
     link& l = *links_[peer];
@@ -247,8 +269,7 @@ class mesh {
     send_messenger(peer);
   }
   void send_messenger(rank_type peer) {
-    news_.send_messenger(waiter_, connector_.of(peer), connector_.greet(greeting::revoke, peer, fault()),
-                         options_.connect);
+    news_.send_messenger(waiter_, connector_.of(peer), connector_.greet(greeting::revoke, peer, fault()), options_);
   }
 
   /// Says goodbye, and stays until what was accepted has been handed over.

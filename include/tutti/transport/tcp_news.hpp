@@ -50,8 +50,8 @@ class news {
   }
 
   /// `greeting` tells the fault to whoever listens at the address.
-  void send_messenger(waiter& w, address const& to, hello const& greeting, duration patience) {
-    messengers_.push_back(std::make_unique<dial>(w, to, greeting, patience, duration::zero()));
+  void send_messenger(waiter& w, address const& to, hello const& greeting, tcp_options const& o) {
+    messengers_.push_back(std::make_unique<dial>(w, to, greeting, o, duration::zero()));
     messengers_.back()->advance();
   }
   /// Moves messengers on; those that have arrived, or cannot, are gone afterwards.

@@ -25,6 +25,17 @@ inline void keep_alive(int fd, duration silence) noexcept {
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
+/// Whether the host at the other end of a connection has answered nothing for `limit`, repeated asking included. A peer
+/// that is merely slow is not silent, for its system answers; TCP_USER_TIMEOUT takes one for the other.
+[[nodiscard]] inline bool silent(int fd, duration limit) noexcept {
+  constexpr unsigned repeated = 5;
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  return ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+         (info.tcpi_retransmits >= repeated || info.tcpi_probes >= repeated) &&
+         std::chrono::milliseconds(info.tcpi_last_ack_recv) > limit;
+}
+
 /// Sets the sizes of a socket's buffers, if the options name any.
 inline void size_buffers(int fd, tcp_options const& o) noexcept {
   if (o.send_buffer > 0) {

@@ -10,7 +10,8 @@
 
 namespace tutti::net {
 
-/// Wakes for many descriptors at once, and says by a kind and a rank which one it was; and at a time.
+/// Wakes for many descriptors at once, and says by a kind and a rank (of strangers the descriptor) which one it was;
+/// and at a time.
 class waiter {
  public:
   enum class what : std::uint32_t { listener, stranger, dial, link, clock };
