@@ -208,13 +208,13 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
     return "no memory";
   }
   board& all = *::new (page) board{};
-  descriptor listener = net::listen(std::uint16_t{0});
-  std::uint16_t const meeting = net::local_address(listener.get()).port();
+  int const listener = net::listen(std::uint16_t{0}).release();  // for rank 0 to inherit
+  std::uint16_t const meeting = net::local_address(listener).port();
   rank_type const n = 2 + static_cast<rank_type>(seed % (most_ranks - 1));
 
   pid_t const crowd = ::fork();
   if (crowd == 0) {
-    listener.reset();
+    ::close(listener);
     flood(seed, n, meeting, all);
     ::_exit(0);
   }
@@ -224,7 +224,7 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
   auto const ends = run_processes(
       n,
       [&](process_rendezvous& at) -> support::verdict {
-        descriptor own = std::move(listener);
+        descriptor own(listener);
         if (at.rank() != 0) {
           own.reset();
         }
@@ -233,6 +233,7 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
       60s);
   all.over = true;
   ::waitpid(crowd, nullptr, 0);
+  ::close(listener);
   ::munmap(page, sizeof(board));
   support::verdict bad;
   for (auto const& e : ends) {
