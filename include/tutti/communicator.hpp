@@ -13,6 +13,7 @@
 #include <tutti/core/patience.hpp>
 #include <tutti/core/pending.hpp>
 #include <tutti/core/recorder.hpp>
+#include <tutti/core/sole_user.hpp>
 #include <tutti/core/stream_numbers.hpp>
 #include <tutti/trace/concept.hpp>
 #include <tutti/trace/no_trace.hpp>
@@ -42,10 +43,12 @@ struct world_options {
 ///
 ///     world = line.regroup();
 ///
-/// Thread safety: one thread at a time, which may hand it to another one, also with operations under way. Different
-/// communicators are independent of each other.
+/// Thread safety: one thread at a time, which may hand it to another one, also with operations under way. Two at a time
+/// are told so, by a precondition_error, and the epoch fails. Different communicators are independent of each other.
 template <transport Transport, rank_type N = dynamic, tracer Trace = no_trace>
 class communicator {
+  struct state;
+
  public:
   using transport_type = Transport;
   using trace_type = Trace;
@@ -56,6 +59,32 @@ class communicator {
   template <rendezvous Meet>
   explicit communicator(Meet& meet, options const& o = {}, Trace trace = {})
       : state_(new state(meet, o, std::move(trace))) {}
+
+  /// The time that a call takes on a communicator, its own thread's alone.
+  class turn {
+   public:
+    /// @throws precondition_error if another thread is in a call
+    explicit turn(communicator const& world) : in_(world.here()), entry_(in_.user.enter()) {
+      expects(entry_ != sole_user::entry::refused, in_.two_threads);
+    }
+    turn(turn const&) = delete;
+    turn& operator=(turn const&) = delete;
+    ~turn() {
+      if (entry_ == sole_user::entry::first) {
+        static_cast<void>(in_.leave());
+      }
+    }
+    /// @throws precondition_error if another thread has tried to make a call meanwhile
+    void end() {
+      if (std::exchange(entry_, sole_user::entry::again) == sole_user::entry::first) {
+        expects(in_.leave(), in_.two_threads);
+      }
+    }
+
+   private:
+    state& in_;
+    sole_user::entry entry_;
+  };
 
   communicator(communicator&&) noexcept = default;
   communicator& operator=(communicator&&) noexcept = default;
@@ -119,7 +148,9 @@ class communicator {
 
   /// Moves on everything that has been started, here and on all communicators on which this thread has started
   /// operations. Never waits.
+  /// @throws precondition_error if another thread is in a call
   void poll() const {
+    turn mine(*this);
     claim();
     state& s = here();
     s.transport.poll();
@@ -127,6 +158,7 @@ class communicator {
     if constexpr (Trace::enabled && requires { s.transport.incidents(); }) {
       s.trace_incidents();
     }
+    mine.end();
   }
   /// The same without a look at what the transport has.
   void advance() const {
@@ -264,6 +296,20 @@ class communicator {
       }
     }
 
+    static constexpr char const* two_threads =
+        "two threads use this communicator at a time: let them take turns, or give each one of its own (tutti::dup)";
+    /// Ends a turn. False, and the epoch has failed, if another thread has tried to have one meanwhile.
+    bool leave() noexcept {
+      bool const alone = user.leave();
+      if (!alone) [[unlikely]] {
+        try {
+          transport.poison({failure::cancelled, rank, rank});  // the others would wait for what was refused
+        } catch (...) {
+        }
+      }
+      return alone;
+    }
+
     /// How many ranks are on this host.
     [[nodiscard]] rank_type neighbours() const {
       rank_type count = 0;
@@ -311,6 +357,7 @@ class communicator {
     recorder recent;
     void* companion = nullptr;
     std::size_t incidents_traced = 0;
+    sole_user user;
     std::atomic<std::uint32_t> holders{1};
   };
 

@@ -44,6 +44,13 @@ class progress_thread {
 
  private:
   void run() {
+    try {
+      drive();
+    } catch (precondition_error const&) {
+      // Its owner has used the communicator without the lock, and is told so where it does.
+    }
+  }
+  void drive() {
     constexpr int busy_rounds = 200;
     int idle = 0;
     time_point looked{};

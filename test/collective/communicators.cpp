@@ -5,6 +5,7 @@
 #include <tutti/collective/split.hpp>
 #include <tutti/collective/when_any.hpp>
 #include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/functor.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/shared_memory.hpp>
@@ -12,6 +13,7 @@
 
 #include <array>
 #include <optional>
+#include <thread>
 
 namespace {
 
@@ -74,6 +76,41 @@ std::string outlives(World& world) {
   return v.back() == n && w.front() == 2 * n ? "" : "wrong sums";
 }
 
+/// While rank 0's thread is in the middle of an operation, another one of that rank starts one.
+template <class World>
+std::string shares_with_a_thread(World& world) {
+  std::string second = "the second thread was let in";
+  std::vector<int> v(length, 1);
+  bool once = world.rank() == 0;
+  auto const add = tutti::reduce_with<int>(
+      [&](int a, int b) {
+        if (std::exchange(once, false)) {
+          std::thread([&] {
+            try {
+              std::vector<int> w(10, 1);
+              tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}}(w);
+            } catch (tutti::precondition_error const&) {
+              second.clear();
+            }
+          }).join();
+        }
+        return a + b;
+      },
+      0, tutti::commutative);
+  tutti::allreduce sum{world, tutti::ring{}, add};
+  try {
+    for (int i = 0; i != 2; ++i) {  // the first may have ended before rank 0 fails
+      sum(v);
+    }
+  } catch (tutti::precondition_error const&) {
+    return world.rank() == 0 ? second : "told rank 1 of a mistake of rank 0's";
+  } catch (tutti::error const& e) {
+    bool const right = e.kind() == tutti::failure::cancelled && e.at_fault() == std::vector<rank_type>{0};
+    return world.rank() == 1 && right ? "" : e.what();
+  }
+  return "nobody noticed";
+}
+
 template <class Transport>
 void on_every_size(auto law) {
   for (rank_type const n : {1U, 2U, 3U}) {
@@ -93,6 +130,13 @@ BOOST_AUTO_TEST_CASE(a_communicator_lives_as_long_as_what_works_on_it) {
   on_every_size<tutti::loopback>(law);
   on_every_size<tutti::shared_memory>(law);
   on_every_size<tutti::tcp>(law);
+}
+
+BOOST_AUTO_TEST_CASE(two_threads_on_one_communicator_are_told_so) {
+  auto const law = [](auto& world) { return shares_with_a_thread(world); };
+  support::agree<tutti::loopback>(2, law);
+  support::agree<tutti::shared_memory>(2, law);
+  support::agree<tutti::tcp>(2, law);
 }
 
 }  // namespace

@@ -153,21 +153,23 @@ class execution : public pending {
   /// For callers that test again and again: everything moves on, and every few milliseconds somebody
   /// looks whether that is still worth while.
   void poll() {
+    typename Communicator::turn mine(world_);
     world_.poll();
-    if (ended) {
-      return;
+    if (!ended) {
+      const time_point now = transport().now();
+      watch(now);
+      if (now - looked_ >= between_looks) {
+        looked_ = now;
+        transport().look();
+        check_deadline();
+      }
     }
-    const time_point now = transport().now();
-    watch(now);
-    if (now - looked_ >= between_looks) {
-      looked_ = now;
-      transport().look();
-      check_deadline();
-    }
+    mine.end();
   }
 
   /// For callers that never wait: ends the operation when its time is up.
   void check_deadline() {
+    typename Communicator::turn mine(world_);
     world_.claim();
     const time_point now = transport().now();
     watch(now);
@@ -178,6 +180,7 @@ class execution : public pending {
     if (ended) {
       world_.operations().erase(*this);
     }
+    mine.end();
   }
 
   /// The deadline counts from when somebody first asked for the result.
@@ -205,6 +208,7 @@ class execution : public pending {
 
   /// Waits for as long as the caller likes (a negative limit is none), and the deadline allows.
   bool wait_ended(duration limit) {
+    typename Communicator::turn mine(world_);
     world_.claim();
     const time_point now = transport().now();
     watch(now);
@@ -212,14 +216,15 @@ class execution : public pending {
     bool const deadline_first = limit < duration::zero() || (left >= duration::zero() && left <= limit);
     const waited how = tutti::wait(
         world_, [this] { return advance_quietly(); }, [this] { inquire_quietly(); }, deadline_first ? left : limit);
-    if (how == waited::limit && !deadline_first) {
-      return false;
+    bool const over = how != waited::limit || deadline_first;
+    if (over) {
+      if (how != waited::done && !ended) {
+        abandon(how == waited::limit ? late() : explained());
+      }
+      world_.operations().erase(*this);
     }
-    if (how != waited::done && !ended) {
-      abandon(how == waited::limit ? late() : explained());
-    }
-    world_.operations().erase(*this);
-    return true;
+    mine.end();
+    return over;
   }
 
   void give_up() {

@@ -87,15 +87,18 @@ class launcher {
 
  protected:
   void run(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
+    typename Communicator::turn mine(world_);
     world_.claim();
     auto const by = pick(op, payload, count);
     tell(blocking_->what(), what, op, count, by);
     expect_order(by.topology, blocking_->what());
     blocking_->start(by, op, payload, memory, count);
     blocking_->finish(deadline_);
+    mine.end();
   }
 
   [[nodiscard]] request launch(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
+    typename Communicator::turn mine(world_);
     world_.tend();
     auto const by = pick(op, payload, count);
     if (pool_->idle.empty()) {
@@ -116,6 +119,7 @@ class launcher {
     request pending(s);
     world_.operations().push_back(s);
     world_.operations().advance();  // the first messages leave at once
+    mine.end();
     return pending;
   }
 
