@@ -13,7 +13,17 @@ namespace tutti {
 template <class T>
 concept element = std::is_trivially_copyable_v<T> && std::is_object_v<T> && !std::is_const_v<T> && alignof(T) <= 16;
 
-/// A name for T that is the same in every process: "float32", "int64", what T itself says (a static
+/// A complex number of floats or doubles, as std::complex<float>: two of them and nothing else.
+template <class T>
+concept complex_number = element<T> && requires(T const& z) {
+  requires std::same_as<typename T::value_type, float> || std::same_as<typename T::value_type, double>;
+  requires sizeof(T) == 2 * sizeof(typename T::value_type);
+  { z.real() } -> std::same_as<typename T::value_type>;
+  { z.imag() } -> std::same_as<typename T::value_type>;
+  T(z.real(), z.imag());
+};
+
+/// A name for T that is the same in every process: "float32", "int64", "complex64", what T itself says (a static
 /// member `element_name`), or the compiler's own spelling.
 template <element T>
 [[nodiscard]] constexpr std::string_view element_name() noexcept {
@@ -30,6 +40,8 @@ template <element T>
                                               {"int8", "int16", "int32", "int64"}};
     constexpr unsigned row = std::is_signed_v<T> ? 1 : 0;
     return names[row][sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3];
+  } else if constexpr (complex_number<T>) {
+    return sizeof(T) == 8 ? "complex64" : "complex128";
   } else if constexpr (requires { std::string_view(T::element_name); }) {
     return T::element_name;
   } else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/reduction/complex.hpp>
 #include <tutti/reduction/concept.hpp>
 #include <tutti/reduction/number.hpp>
 #include <tutti/reduction/rounded.hpp>
@@ -37,9 +38,13 @@ template <native_number T>
 
 }  // namespace detail
 
+/// What has a sum and a product: numbers, and pairs of them that are complex.
+template <class T>
+concept field_number = number<T> || complex_number<T>;
+
 /// Addition. Integers wrap. Floating point is not associative: its bits depend on the schedule and
 /// are the same on every rank.
-template <number T>
+template <field_number T>
 struct sum : of_numbers<T> {
   static constexpr std::string_view name = "sum";
   static constexpr bool associative = std::integral<T>;
@@ -58,7 +63,7 @@ struct sum : of_numbers<T> {
 };
 
 /// Multiplication. Integers wrap; floating point as for sum.
-template <number T>
+template <field_number T>
 struct prod : of_numbers<T> {
   static constexpr std::string_view name = "prod";
   static constexpr bool associative = std::integral<T>;
@@ -130,5 +135,11 @@ template <narrow_number T>
 struct max<T> : rounded<T, max<typename T::computed_in>> {};
 template <narrow_number T>
 struct mean<T> : rounded<T, mean<typename T::computed_in>> {};
+
+// Of complex numbers, such as std::complex<float>: part by part, and by the formula of the schools.
+template <complex_number T>
+struct sum<T> : detail::complex_sum<T> {};
+template <complex_number T>
+struct prod<T> : detail::complex_prod<T> {};
 
 }  // namespace tutti

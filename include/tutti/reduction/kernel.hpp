@@ -129,6 +129,7 @@ template <instruction_set Set, class F, class To, class... From>
   do_block(done, f, to, from...);
   for (; done + block <= n; done += block) {
     alignas(64) std::byte lines[block * sizeof(To)];
+    asm("" : "=m"(lines));  // or g++ -O3 warns of what it does not see being written, member by member
     auto* const results = reinterpret_cast<To*>(lines);
     if constexpr (does_blocks<Set, block, F, To, From...>) {
       f.template block<Set, block>(results, (from + done)...);

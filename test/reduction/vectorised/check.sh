@@ -80,6 +80,8 @@ for level in -O2 -O3; do
   wide 'min<float>' minps
   wide 'min<int>' pminsd
   wide 'bit_xor<unsigned int>' 'pxord?|xorps'
+  wide 'sum<std::complex<float> >' addps
+  look run_avx2 'prod<std::complex<float> >' 'vmulps.*ymm'
   look run_avx512 'prod<long>' 'vpmullq.*zmm'  # AVX2 has none
   look run_avx2 'sum<tutti::half>' 'vcvtph2ps.*ymm'
   look run_avx2 'sum<tutti::half>' 'vcvtps2ph'

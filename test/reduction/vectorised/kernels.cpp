@@ -10,6 +10,8 @@
 #include <tutti/reduction/functor.hpp>
 #include <tutti/reduction/logical.hpp>
 
+#include <complex>
+
 namespace tutti {
 
 using in = std::byte const*;
@@ -37,6 +39,8 @@ template void fold(mean<float> const&, fold_kind, in, in, out, std::size_t, rank
 template void fold(logical_or<int> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(bit_xor<unsigned> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(prod<long> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(sum<std::complex<float>> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(prod<std::complex<float>> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(sum<half> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(sum<bfloat16> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(accumulate_in<float, sum<half>> const&, fold_kind, in, in, out, std::size_t, rank_type);

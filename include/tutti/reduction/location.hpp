@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/element.hpp>
+#include <tutti/core/types.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/number.hpp>
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+
+namespace tutti {
+
+/// A number and where it was found. The index is as large as the number, so that no bits are without meaning.
+template <native_number T,
+          std::unsigned_integral Index = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>
+  requires(sizeof(T) == sizeof(Index))
+struct located {
+  T value;
+  Index index;
+
+  friend bool operator==(located const&, located const&) = default;
+
+ private:
+  struct spelling {
+    static constexpr std::string_view of = tutti::element_name<T>();
+    static constexpr std::string_view at = "@index";
+
+    constexpr spelling() {
+      char* to = text;
+      for (std::string_view const part : {of, at}) {
+        for (char const c : part) {
+          *to++ = c;
+        }
+      }
+    }
+
+    char text[of.size() + at.size()]{};
+  };
+  static constexpr spelling spelled{};
+
+ public:
+  static constexpr std::string_view element_name{spelled.text, sizeof(spelled.text)};
+};
+
+namespace detail {
+
+/// x, or a whole number that is ordered as x is: -0 before +0, and NaN before or after all others.
+template <bool NanFirst, native_number T>
+[[nodiscard]] constexpr auto order_of(T x) noexcept {
+  if constexpr (std::floating_point<T>) {
+    using word = std::make_signed_t<bits_t<T>>;
+    using limits = std::numeric_limits<word>;
+    auto const bits = std::bit_cast<word>(x);
+    auto const ordered = static_cast<word>(bits ^ ((bits >> limits::digits) & limits::max()));
+    return x != x ? (NanFirst ? limits::min() : limits::max()) : ordered;
+  } else {
+    return x;
+  }
+}
+
+/// Which of two pairs comes first: that of the extreme number, and of equal ones that of the lower index.
+template <bool Largest, native_number T, std::unsigned_integral Index>
+struct extreme_location {
+  using value_type = located<T, Index>;
+  using accumulator_type = value_type;
+  static constexpr bool commutative = true;
+  static constexpr bool associative = true;
+  static constexpr bool symmetric = true;
+  static constexpr bool lifts = false;
+  static constexpr bool lowers = std::floating_point<T>;
+  static constexpr bool fuses = false;
+
+  [[nodiscard]] static constexpr value_type identity() noexcept {
+    return {std::conditional_t<Largest, max<T>, min<T>>::identity(), std::numeric_limits<Index>::max()};
+  }
+  [[nodiscard]] static constexpr value_type lift(value_type x) noexcept { return x; }
+  [[nodiscard]] static constexpr value_type combine(value_type a, value_type b) noexcept {
+    auto const x = order_of<!Largest>(a.value);
+    auto const y = order_of<!Largest>(b.value);
+    // Without branches, so that loops over pairs become vectors.
+    bool const a_first = (Largest ? y < x : x < y) | ((x == y) & (a.index <= b.index));
+    return {a_first ? a.value : b.value, a_first ? a.index : b.index};
+  }
+  [[nodiscard]] static constexpr value_type lower(value_type a, rank_type) noexcept {
+    return {canonical(a.value), a.index};
+  }
+};
+
+}  // namespace detail
+
+/// The smallest number and where it is: of equal ones the one with the lowest index. -0 < +0, NaN if any is NaN, as
+/// min; of several NaNs the one with the lowest index.
+///
+///     std::vector<tutti::located<float>> best{{loss, world.rank()}};
+///     tutti::allreduce{world, tutti::doubling{}, tutti::min_location<float>{}}(best);
+template <native_number T, std::unsigned_integral Index = decltype(located<T>::index)>
+struct min_location : detail::extreme_location<false, T, Index> {
+  static constexpr std::string_view name = "min_location";
+};
+
+/// The largest number and where it is: of equal ones the one with the lowest index. -0 < +0, NaN if any is NaN, as max;
+/// of several NaNs the one with the lowest index.
+template <native_number T, std::unsigned_integral Index = decltype(located<T>::index)>
+struct max_location : detail::extreme_location<true, T, Index> {
+  static constexpr std::string_view name = "max_location";
+};
+
+}  // namespace tutti

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE reduction_complex
+#include <laws/reduction.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <complex>
+#include <limits>
+#include <tuple>
+#include <vector>
+
+namespace {
+
+using types = std::tuple<std::complex<float>, std::complex<double>>;
+
+static_assert(tutti::element_name<std::complex<float>>() == "complex64");
+static_assert(tutti::element_name<std::complex<double>>() == "complex128");
+static_assert(!tutti::complex_number<std::complex<long double>> && !tutti::complex_number<float>);
+
+// Complex numbers have no order.
+template <class T>
+concept ordered = requires { typename tutti::min<T>; };
+static_assert(ordered<float> && !ordered<std::complex<float>>);
+
+template <class T>
+using part = typename T::value_type;
+
+template <class T>
+std::vector<T> const finite = [] {
+  std::vector<T> all;
+  for (double const x : {0.0, -0.0, 1.0, -1.5, 0.1, 3e7, 1e-9}) {
+    for (double const y : {0.0, -0.0, -3.0, 0.7}) {
+      all.emplace_back(static_cast<part<T>>(x), static_cast<part<T>>(y));
+    }
+  }
+  return all;
+}();
+
+template <class T>
+std::vector<T> const special = [] {
+  using limits = std::numeric_limits<part<T>>;
+  std::vector<T> all = finite<T>;
+  for (part<T> const x : {limits::infinity(), -limits::infinity(), limits::quiet_NaN(), limits::max(), part<T>(2)}) {
+    for (part<T> const y : {limits::lowest(), -limits::quiet_NaN(), part<T>(0)}) {
+      all.emplace_back(x, y);
+      all.emplace_back(y, x);
+    }
+  }
+  return all;
+}();
+
+/// The same parts; a NaN is a NaN, and for products also a zero a zero.
+template <bool SignsOfZeros>
+struct same_parts {
+  template <class P>
+  static bool one(P a, P b) {
+    return (a != a && b != b) || (SignsOfZeros ? laws::same_bits{}(a, b) : a == b);
+  }
+  template <class T>
+  bool operator()(T a, T b) const {
+    return one(a.real(), b.real()) && one(a.imag(), b.imag());
+  }
+};
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(sum_obeys_the_laws, T, types) {
+  using sum = tutti::sum<T>;
+  BOOST_TEST(laws::algebra(sum{}, std::span<T const>(special<T>), laws::same_bits{}, same_parts<true>{}) == "");
+  BOOST_TEST(laws::kernels(sum{}, std::span<T const>(special<T>), laws::same_bits{}, same_parts<true>{}) == "");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(prod_obeys_the_laws, T, types) {
+  using prod = tutti::prod<T>;
+  BOOST_TEST(laws::algebra(prod{}, std::span<T const>(finite<T>), same_parts<false>{}, same_parts<true>{}) == "");
+  BOOST_TEST(laws::kernels(prod{}, std::span<T const>(special<T>), laws::same_bits{}, same_parts<true>{}) == "");
+}
+
+/// Ranks combine the same two numbers, each from its own side.
+BOOST_AUTO_TEST_CASE_TEMPLATE(both_orders_have_the_same_bits, T, types) {
+  for (T const a : special<T>) {
+    for (T const b : special<T>) {
+      using prod = tutti::prod<T>;
+      BOOST_TEST(laws::same_bits{}(prod::lower(prod::combine(a, b), 2), prod::lower(prod::combine(b, a), 2)));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(they_are_those_of_the_standard_library, T, types) {
+  for (T const a : finite<T>) {
+    for (T const b : finite<T>) {
+      using prod = tutti::prod<T>;
+      BOOST_TEST(laws::same_bits{}(tutti::sum<T>::combine(a, b), a + b));
+      auto const most = std::numeric_limits<part<T>>::epsilon() * std::abs(a) * std::abs(b);
+      BOOST_TEST(std::abs(prod::combine(a, b) - a * b) <= most);
+    }
+  }
+}
+
+}  // namespace
