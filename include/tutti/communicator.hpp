@@ -54,6 +54,9 @@ class communicator {
   using trace_type = Trace;
   using options = world_options<Transport>;
 
+  /// None: what a rank has that joins no part of a split. Of no use, as one that has been moved from.
+  communicator() noexcept = default;
+
   /// Collective over the members of the rendezvous.
   /// @throws error (failure::join) naming the ranks that are missing when its deadline passes.
   template <rendezvous Meet>
@@ -88,6 +91,9 @@ class communicator {
 
   communicator(communicator&&) noexcept = default;
   communicator& operator=(communicator&&) noexcept = default;
+
+  /// Whether it is one.
+  [[nodiscard]] explicit operator bool() const noexcept { return state_.get() != nullptr; }
 
   /// Another name of this very communicator, for what outlasts a move of it. (`dup` makes another communicator.)
   [[nodiscard]] communicator alias() const { return communicator(here()); }
@@ -364,7 +370,8 @@ class communicator {
   explicit communicator(state& of) noexcept : state_(&of) { of.hold(); }
 
   [[nodiscard]] state& here() const {
-    expects(state_.get() != nullptr, "this communicator has been moved from: use the one that it was moved to");
+    expects(state_.get() != nullptr,
+            "this communicator is none: it has been moved from, or this rank joined no part of a split");
     return *state_;
   }
 

@@ -12,6 +12,7 @@
 #include <tutti/collective/alltoall.hpp>        // IWYU pragma: export
 #include <tutti/collective/barrier.hpp>         // IWYU pragma: export
 #include <tutti/collective/broadcast.hpp>       // IWYU pragma: export
+#include <tutti/collective/dup.hpp>             // IWYU pragma: export
 #include <tutti/collective/gather.hpp>          // IWYU pragma: export
 #include <tutti/collective/reduce.hpp>          // IWYU pragma: export
 #include <tutti/collective/reduce_scatter.hpp>  // IWYU pragma: export

@@ -2,6 +2,8 @@
 #define BOOST_TEST_MODULE collective_communicators
 #include <support/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/dup.hpp>
+#include <tutti/collective/send_recv.hpp>
 #include <tutti/collective/split.hpp>
 #include <tutti/collective/when_any.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -13,6 +15,7 @@
 
 #include <array>
 #include <optional>
+#include <random>
 #include <thread>
 
 namespace {
@@ -51,7 +54,7 @@ std::string moves_about(World& world) {
     (void)here.world.rank();
     return "a communicator that was moved from does as if it were one";
   } catch (tutti::precondition_error const& e) {
-    if (std::string(e.what()).find("moved from") == std::string::npos) {
+    if (std::string(e.what()).find("none: it has been moved from") == std::string::npos) {
       return e.what();
     }
   }
@@ -71,6 +74,84 @@ std::string outlives(World& world) {
   tutti::request pending = sum.start(v);
   part = tutti::split(world, 0);  // the one before is the operator's alone now
   sum(w);
+  pending.wait();
+  auto const n = static_cast<int>(world.size());
+  return v.back() == n && w.front() == 2 * n ? "" : "wrong sums";
+}
+
+/// What a rank of the world says in a split: some join no part, keys are unordered and may be equal.
+struct choice {
+  std::uint32_t colour;
+  std::int64_t key;
+};
+choice choice_of(rank_type r, std::uint64_t seed) {
+  std::mt19937_64 random(seed * 64 + r);
+  auto const colour = random() % 4;
+  return {colour == 3 ? tutti::no_part : static_cast<std::uint32_t>(colour), static_cast<std::int64_t>(random() % 3)};
+}
+
+/// A part has those that said its colour, by key and then by rank; a rank that said none is in none.
+template <class World>
+std::string parts_are_as_said(World& world, std::uint64_t seed) {
+  choice const mine = choice_of(world.rank(), seed);
+  auto part = tutti::split(world, mine.colour, mine.key);
+  if (mine.colour == tutti::no_part) {
+    return part ? "it joined no part, but has one" : "";
+  }
+  std::vector<rank_type> members;
+  for (std::int64_t key = 0; key != 3; ++key) {
+    for (rank_type r = 0; r != world.size(); ++r) {
+      choice const other = choice_of(r, seed);
+      if (other.colour == mine.colour && other.key == key) {
+        members.push_back(r);
+      }
+    }
+  }
+  if (!part || part.size() != members.size() || part.parent_rank() != world.rank()) {
+    return "another part";
+  }
+  std::vector<rank_type> there(part.size());
+  there[part.rank()] = world.rank();
+  tutti::allreduce{part, tutti::ring{}, tutti::sum<rank_type>{}}(there);
+  for (rank_type r = 0; r != part.size(); ++r) {
+    if (part.parent_rank(r) != members[r] || there[r] != members[r]) {
+      return "rank " + std::to_string(r) + " of the part is " + std::to_string(there[r]) +
+             " of the world, said to be " + std::to_string(part.parent_rank(r)) + ", and should be " +
+             std::to_string(members[r]);
+    }
+  }
+  return {};
+}
+
+/// Messages and operations of a communicator and its double do not meet, in whatever order they come.
+template <class World>
+std::string doubles_are_apart(World& world) {
+  auto other = tutti::dup(world);
+  static_assert(std::is_same_v<decltype(other), World>);
+  if (other.rank() != world.rank() || other.size() != world.size() || other.parent_rank() != world.rank() ||
+      other.name() == world.name()) {
+    return "another communicator than a double";
+  }
+  std::array<int, 1> first{};
+  std::array<int, 1> second{};
+  if (world.rank() == 0) {
+    for (rank_type r = 1; r != world.size(); ++r) {
+      tutti::send{world}(std::array{1}, r);
+      tutti::send{other}(std::array{2}, r);
+    }
+  } else {
+    tutti::recv{other}(second, 0);
+    tutti::recv{world}(first, 0);
+    if (first[0] != 1 || second[0] != 2) {
+      return "a message of the other one";
+    }
+  }
+  std::vector<int> v(length, 1);
+  std::vector<int> w(length, 2);
+  tutti::allreduce here{world, tutti::ring{}, tutti::sum<int>{}};
+  tutti::allreduce there{other, tutti::ring{}, tutti::sum<int>{}};
+  auto pending = world.rank() % 2 == 0 ? here.start(v) : there.start(w);  // in an order of its own
+  world.rank() % 2 == 0 ? there(w) : here(v);
   pending.wait();
   auto const n = static_cast<int>(world.size());
   return v.back() == n && w.front() == 2 * n ? "" : "wrong sums";
@@ -130,6 +211,29 @@ BOOST_AUTO_TEST_CASE(a_communicator_lives_as_long_as_what_works_on_it) {
   on_every_size<tutti::loopback>(law);
   on_every_size<tutti::shared_memory>(law);
   on_every_size<tutti::tcp>(law);
+}
+
+BOOST_AUTO_TEST_CASE(parts_have_those_that_said_so_and_know_who_they_were) {
+  for (std::uint64_t seed = 0; seed != 12; ++seed) {
+    auto const law = [=](auto& world) { return parts_are_as_said(world, seed); };
+    auto const n = static_cast<rank_type>(1 + seed % 6);
+    support::agree<tutti::loopback>(n, law);
+    if (seed % 3 == 2) {
+      support::agree<tutti::shared_memory>(n, law);
+      support::agree<tutti::tcp>(n, law);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_communicator_and_its_double_are_apart) {
+  auto const law = [](auto& world) { return doubles_are_apart(world); };
+  on_every_size<tutti::loopback>(law);
+  on_every_size<tutti::shared_memory>(law);
+  on_every_size<tutti::tcp>(law);
+  auto const ends = tutti::spawn<tutti::loopback, 3>(law);  // a size that is known stays known
+  for (auto const& end : ends) {
+    BOOST_TEST((end ? end.value() : end.failure().text) == "");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(two_threads_on_one_communicator_are_told_so) {

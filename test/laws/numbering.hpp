@@ -4,6 +4,7 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/dup.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/collective/split.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -80,10 +81,14 @@ class numbered_program {
     if (parts_.size() == 4) {
       return;
     }
-    auto const colours = static_cast<std::uint32_t>(1 + draw_() % 3);
-    std::uint32_t const mine = on.world.rank() % colours;
+    auto const colours = static_cast<std::uint32_t>(draw_() % 4);
+    std::uint32_t const mine = colours == 0 ? 0 : on.world.rank() % colours;
     std::string name = on.name + "/" + std::to_string(on.operations++) + ":" + std::to_string(mine);
-    parts_.emplace_back(tutti::split(on.world, mine), std::move(name));
+    if (draw_() % 4 == 0) {  // some join no part
+      (void)tutti::split(on.world, mine == 0 ? tutti::no_part : mine);
+      return;
+    }
+    parts_.emplace_back(colours == 0 ? tutti::dup(on.world) : tutti::split(on.world, mine), std::move(name));
   }
 
   /// Some messages from one to another, so the ranks have started different numbers of operations.

@@ -81,7 +81,8 @@ void those_that_are_left_go_on(rank_type n, std::vector<std::vector<rank_type>> 
       die_in(wave - 1)();  // if another one of this wave was faster
       auto smaller = line.regroup();
       auto const& left = line.members();
-      if (smaller.size() != left.size() || left[smaller.rank()] != me || !std::ranges::is_sorted(left)) {
+      if (smaller.size() != left.size() || left[smaller.rank()] != me || !std::ranges::is_sorted(left) ||
+          smaller.parent_rank() != me || !smaller.name().starts_with("world+")) {
         return "the numbers are wrong";
       }
       wrong = wave == waves.size() ? sum_until_a_fault(smaller, left, me, [] {})

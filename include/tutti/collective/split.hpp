@@ -10,6 +10,9 @@
 
 namespace tutti {
 
+/// The colour of ranks that join no part.
+inline constexpr std::uint32_t no_part = UINT32_MAX;
+
 /// The members of one colour, in the order of their keys, and among equal keys in the order of their
 /// ranks in the parent: a rendezvous to make a communicator of.
 template <group Communicator>
@@ -47,6 +50,12 @@ template <group Communicator>
 /// parent, or the other way round; a fault of one is not a fault of the other.
 ///
 ///     auto row = tutti::split(world, world.rank() / columns, world.rank());
+///     row.parent_rank(0);  // who in the world is first in the row
+///
+/// A rank that is to be in none says `no_part`, and has a communicator that is none:
+///
+///     auto workers = tutti::split(world, world.rank() < 4 ? 0 : tutti::no_part);
+///     if (workers) { ... }
 ///
 /// Collective over the parent.
 /// @throws error
@@ -54,6 +63,9 @@ template <class Transport, rank_type N, class Trace>
 [[nodiscard]] communicator<Transport, dynamic, Trace> split(communicator<Transport, N, Trace>& parent,
                                                             std::uint32_t colour, std::int64_t key = 0) {
   auto meet = choose_sides(parent, colour, key);
+  if (colour == no_part) {
+    return {};
+  }
   return communicator<Transport, dynamic, Trace>(meet, parent.settings());
 }
 

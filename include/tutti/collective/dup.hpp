@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/split.hpp>
+
+namespace tutti {
+
+/// A communicator of the same ranks, in the same order, with a transport of its own: what happens on one neither
+/// delays the other nor is taken for it. For a library that communicates on its own, or a thread that does.
+///
+///     auto mine = tutti::dup(world);
+///
+/// Collective over the parent.
+/// @throws error
+template <class Transport, rank_type N, class Trace>
+[[nodiscard]] communicator<Transport, N, Trace> dup(communicator<Transport, N, Trace>& parent) {
+  auto meet = choose_sides(parent, 0, parent.rank());
+  return communicator<Transport, N, Trace>(meet, parent.settings());
+}
+
+}  // namespace tutti
