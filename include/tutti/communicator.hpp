@@ -4,6 +4,7 @@
 #include <tutti/bootstrap/concept.hpp>
 #include <tutti/bootstrap/member.hpp>
 #include <tutti/core/counted.hpp>
+#include <tutti/core/deadline.hpp>
 #include <tutti/core/duties.hpp>
 #include <tutti/core/error.hpp>
 #include <tutti/core/expects.hpp>
@@ -30,7 +31,7 @@ namespace tutti {
 /// How a rank takes part in a world.
 template <class Transport>
 struct world_options {
-  duration deadline = std::chrono::minutes(5);  ///< how long an operation may take
+  duration deadline = std::chrono::minutes(5);  ///< how long an operation may take: forever, if it is no_deadline
   std::string role;                             ///< shown in errors and reports, e.g. "worker:3"
   typename options_of<Transport>::type transport{};
   kinship kin{};  ///< a world's own; communicators that are made with the settings of another are of its world
@@ -142,9 +143,10 @@ class communicator {
   /// What its waits have found out about this rank's core.
   [[nodiscard]] tutti::patience& patience() const { return here().patience; }
 
-  /// How long an operation may take before it fails; an operator may set its own.
+  /// How long an operation may take before it fails; an operator may set its own. `no_deadline`: as long as it takes.
   [[nodiscard]] duration deadline() const { return here().settings.deadline; }
-  void deadline(duration d) { here().settings.deadline = d; }
+  /// @throws precondition_error if it is negative
+  void deadline(duration d) { here().settings.deadline = expect_deadline(d); }
 
   [[nodiscard]] Transport& transport() const { return here().transport; }
   [[nodiscard]] Trace& trace() const { return here().trace; }
@@ -256,7 +258,7 @@ class communicator {
                .look = [](duty& d) noexcept { of(d).look(); }},
           extent(meet.size()),
           rank(meet.rank()),
-          settings(o),
+          settings(checked(o)),
           name(name_of(meet)),
           parent_ranks(ranks_in_parent(meet)),
           members(introduce(meet, o.role, name)),
@@ -378,6 +380,12 @@ class communicator {
   /// "rank 2 (worker:1 on node7, pid 4242)".
   [[nodiscard]] std::string who(rank_type r) const {
     return r >= members().size() ? "an unknown rank" : tutti::describe(r, members()[r]);
+  }
+
+  /// Before anybody is met, who would wait for this rank.
+  static options const& checked(options const& o) {
+    static_cast<void>(expect_deadline(o.deadline));
+    return o;
   }
 
   template <class Meet>

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(wait_for_gives_up_waiting_and_not_the_operation) {
 
 BOOST_AUTO_TEST_CASE(the_longest_limit_is_as_good_as_none) {
   support::agree<tutti::loopback>(3, [](auto& world) -> std::string {
-    world.deadline(tutti::duration::max());
+    world.deadline(tutti::no_deadline);
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
     std::vector<int> v(5000, 1);
     sum(v);

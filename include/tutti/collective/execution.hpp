@@ -174,7 +174,7 @@ class execution : public pending {
     const time_point now = transport().now();
     watch(now);
     inquire_quietly();
-    if (!advance_quietly() && limit_ >= duration::zero() && now - watched_since_ >= limit_) {
+    if (!advance_quietly() && now - watched_since_ >= limit_) {
       abandon(late());
     }
     if (ended) {
@@ -206,14 +206,14 @@ class execution : public pending {
     return left < duration::zero() ? duration::zero() : left;
   }
 
-  /// Waits for as long as the caller likes (a negative limit is none), and the deadline allows.
+  /// Waits for as long as the caller likes, and the deadline allows.
   bool wait_ended(duration limit) {
     typename Communicator::turn mine(world_);
     world_.claim();
     const time_point now = transport().now();
     watch(now);
-    const duration left = limit_ < duration::zero() ? limit_ : remaining(now);
-    bool const deadline_first = limit < duration::zero() || (left >= duration::zero() && left <= limit);
+    const duration left = remaining(now);
+    bool const deadline_first = left <= limit;
     const waited how = tutti::wait(
         world_, [this] { return advance_quietly(); }, [this] { inquire_quietly(); }, deadline_first ? left : limit);
     bool const over = how != waited::limit || deadline_first;

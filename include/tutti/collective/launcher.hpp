@@ -68,9 +68,10 @@ class launcher {
   [[nodiscard]] Communicator& world() const noexcept { return world_; }
   [[nodiscard]] Topology const& topology() const noexcept { return topology_; }
 
-  /// How long each operation may take; the communicator's deadline unless set.
+  /// How long each operation may take; the communicator's deadline unless set. `no_deadline`: as long as it takes.
   [[nodiscard]] duration deadline() const noexcept { return deadline_; }
-  void deadline(duration d) noexcept { deadline_ = d; }
+  /// @throws precondition_error if it is negative
+  void deadline(duration d) { deadline_ = expect_deadline(d); }
 
   /// Vectors are cut into segments of at most so many bytes, several of which are under way at once
   /// (for operations whose blocks belong to ranks, every block is). 0: not at all, the default.

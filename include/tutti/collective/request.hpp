@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/deadline.hpp>
 #include <tutti/core/pending.hpp>
 
 #include <utility>
@@ -50,7 +51,7 @@ class request {
   /// @throws error if it has failed
   void wait() {
     if (operation_ != nullptr) {
-      operation_->wait(*operation_, duration(-1));
+      operation_->wait(*operation_, no_deadline);
       finish();
     }
   }

@@ -126,7 +126,7 @@ waited wait_in_naps(Communicator& world, Advance& advance, Inquire& inquire, Fai
   time_point next_look = begin + between_looks;
   auto const next_nap = [&](time_point now) {
     const duration until_look = next_look - now;
-    const duration left = limit < duration::zero() ? until_look : limit - (now - begin);
+    const duration left = limit - (now - begin);
     return left < until_look ? left : until_look;
   };
   for (duration nap = rests<typename Communicator::transport_type> ? duration::zero() : next_nap(begin);;) {
@@ -145,7 +145,7 @@ waited wait_in_naps(Communicator& world, Advance& advance, Inquire& inquire, Fai
     if (failed()) {
       return waited::fault;
     }
-    if (limit >= duration::zero() && now - begin >= limit) {
+    if (now - begin >= limit) {
       return waited::limit;
     }
     nap = next_nap(now);
@@ -155,8 +155,8 @@ waited wait_in_naps(Communicator& world, Advance& advance, Inquire& inquire, Fai
 /// Calls `advance` until it says true: awake at first, then asleep.
 /// Everything else that this thread has started moves on meanwhile, on whatever communicator.
 ///
-/// Returns early when `limit` has passed or when the epoch has failed. A negative limit is none. Now
-/// and then it looks for dead peers and calls `inquire`, which may find out that waiting is in vain.
+/// Returns early when `limit` has passed or when the epoch has failed. Now and then it looks for dead peers and calls
+/// `inquire`, which may find out that waiting is in vain.
 template <class Communicator, class Advance, class Inquire>
 waited wait(Communicator& world, Advance advance, Inquire inquire, duration limit) {
   if constexpr (!rests<typename Communicator::transport_type>) {

@@ -4,6 +4,7 @@
 #include <tutti/collective/concept.hpp>
 #include <tutti/collective/request.hpp>
 #include <tutti/collective/wait.hpp>
+#include <tutti/core/deadline.hpp>
 #include <tutti/core/expects.hpp>
 
 #include <span>
@@ -41,16 +42,16 @@ class when_any {
   ///
   /// @param requests of these communicators
   /// @param first the search begins there, and wraps: who passes the index after the last one serves all alike
-  /// @param limit how long to wait, negative for as long as it takes; the number of requests is returned if none
-  ///        has ended by then
+  /// @param limit how long to wait; the number of requests is returned if none has ended by then
   /// @pre at least one request is valid
   /// Cost: one look at each request and communicator, and again whenever something arrives. No allocation.
   [[nodiscard]] std::size_t operator()(std::span<request> requests, std::size_t first = 0,
-                                       duration limit = duration(-1)) {
+                                       duration limit = no_deadline) {
     bool any = false;
     for (request const& one : requests) {
       any = any || one.valid();
     }
+    static_cast<void>(expect_deadline(limit));
     expects(any, "when_any: none of the requests is under way, so none will ever end");
     std::size_t found = requests.size();
     auto ended = [&] { return (found = search(requests, first)) != requests.size(); };

@@ -83,7 +83,7 @@ class server {
   void run(scheduler* tasks, After after, Rest rest = {}) {
     watch();
     for (std::size_t w = 0; w != peers_.size(); ++w) {
-      peers_[w].wire->patience(duration(-1));  // drop_silent knows who is silent and who is kept waiting
+      peers_[w].wire->patience(no_deadline);  // drop_silent knows who is silent and who is kept waiting
       peers_[w].heard = world_.transport().now();
       guarded(w, tasks, [&] { listen(w); });
     }
@@ -354,7 +354,7 @@ class server {
   /// Whoever waits for an answer is not silent.
   void drop_silent(scheduler* tasks, time_point now) {
     for (std::size_t w = 0; w != peers_.size(); ++w) {
-      if (peers_[w].here && now - peers_[w].heard >= world_.deadline() && world_.deadline() >= duration::zero() &&
+      if (peers_[w].here && now - peers_[w].heard >= world_.deadline() &&
           std::ranges::none_of(answers_, [w](answer const& one) { return one.worker == w; })) {
         drop(w, tasks,
              peers_[w].wire->name() + " has said nothing for " + std::to_string(world_.deadline().count() / 1'000'000) +
