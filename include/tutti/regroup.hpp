@@ -72,26 +72,27 @@ class lifeline {
     if constexpr (requires { transport.local_host(); }) {
       return transport.local_host();
     } else {
-      return "127.0.0.1";  // all are on this host
+      return net::loopback_host();  // all are on this host
     }
   }
 
   template <class World>
   reunion meet(World& world) const {
-    descriptor door = net::listen(net::resolve(host_, 0).front());
+    net::address const own = net::resolve(host_, 0).front();
+    descriptor door = net::listen(own);
     std::vector<rank_type> everybody;
     for (rank_type r = 0; r < world.size(); ++r) {
       everybody.push_back(r);
     }
     group_rendezvous<World> all(world, std::move(everybody), world.rank());
     packer mine;
-    mine.text(host_).number(net::local_address(door.get()).port()).text(draw_nonce());
+    mine.text(own.through(0).host()).number(net::local_address(door.get()).port()).text(draw_nonce());
     std::vector<net::address> places;
     std::string name;
     for (std::string const& text : all.exchange(mine.take())) {
       unpacker u(text);
       std::string const host(u.text());
-      places.push_back(net::resolve(host, u.number_as<std::uint16_t>()).front());
+      places.push_back(net::resolve(host, u.number_as<std::uint16_t>()).front().through(own.link()));
       name = name.empty() ? std::string(u.text()) : name;  // rank 0's
     }
     return {world.rank(), std::move(door), std::move(places), std::move(name)};

@@ -52,6 +52,10 @@ static_assert(provides_memory<shared_memory> && provides_memory<by_locality<shar
 static_assert(!provides_memory<loopback> && !provides_memory<tcp>);
 
 static_assert(rendezvous<thread_rendezvous> && rendezvous<process_rendezvous> && rendezvous<launched_rendezvous>);
+static_assert(locates_hosts<thread_rendezvous> && locates_hosts<process_rendezvous>);
+static_assert(locates_hosts<tcp_rendezvous> && locates_hosts<file_rendezvous> && locates_hosts<launched_rendezvous>);
+static_assert(locates_hosts<team_rendezvous<thread_rendezvous, launched_rendezvous>>);
+static_assert(!locates_hosts<simulated_rendezvous>);
 static_assert(rendezvous<tcp_rendezvous> && rendezvous<file_rendezvous> && rendezvous<simulated_rendezvous>);
 
 template <class... R>

@@ -22,6 +22,17 @@ concept rendezvous = requires(M& m, M const& c, std::string_view mine) {
   { m.exchange(mine) } -> std::same_as<std::vector<std::string>>;
 };
 
+/// A rendezvous whose members are all on one host.
+template <class M>
+concept on_one_host = rendezvous<M> && M::one_host;
+
+/// A rendezvous that can say by which number the other members reach this host, as a transport between hosts has to
+/// know: they are all on this one, or it has found it out (`local_host`).
+template <class M>
+concept locates_hosts = on_one_host<M> || (rendezvous<M> && requires(M const& m) {
+                          { m.local_host() } -> std::convertible_to<std::string>;
+                        });
+
 /// A rendezvous of some members of a larger world: a transport that is made from it and is
 /// `known_by_world` names ranks in its faults and errors by their numbers there.
 template <class M>

@@ -6,6 +6,7 @@
 #include <tutti/bootstrap/outcome.hpp>
 #include <tutti/bootstrap/packing.hpp>
 #include <tutti/bootstrap/roll_call.hpp>
+#include <tutti/core/address.hpp>
 #include <tutti/core/expects.hpp>
 
 #include <optional>
@@ -58,6 +59,9 @@ class basic_file_rendezvous {
 
   [[nodiscard]] rank_type rank() const noexcept { return me_.rank; }
   [[nodiscard]] rank_type size() const noexcept { return me_.size; }
+
+  /// The number by which other hosts are likely to reach this one: files do not tell. @see net::outward_host
+  [[nodiscard]] std::string local_host() const { return net::outward_host(); }
 
   std::vector<std::string> exchange(std::string_view mine) {
     std::string const round = session_ + "." + std::to_string(round_++);

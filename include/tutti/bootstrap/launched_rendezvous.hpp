@@ -36,9 +36,9 @@ class basic_launched_rendezvous {
   }
 
   /// The number by which the other members reach this host: of the interface that the user named,
-  /// else the one on the route to rank 0; where they met through files, of the
-  /// default route, or of the loopback interface if the launcher put all ranks on this host.
-  /// @throws error(failure::join) if there is no interface of that name
+  /// else the one on the route to rank 0; where they met through files, of the default route, or of the
+  /// loopback interface if the launcher put all ranks on this host.
+  /// @throws error(failure::join) if there is no interface of that name, or none to be found
   [[nodiscard]] std::string local_host() const {
     if (!interface_.empty()) {
       return net::interface_address(interface_).host();
@@ -46,12 +46,7 @@ class basic_launched_rendezvous {
     if (tcp_) {
       return tcp_->local_host();
     }
-    if (one_host_) {
-      return "127.0.0.1";
-    }
-    // An address set aside for documentation stands for anywhere; nothing is sent to it.
-    net::address const outward = net::local_towards(net::resolve("192.0.2.1", 9).front());
-    return outward ? outward.host() : "127.0.0.1";
+    return one_host_ || size_ == 1 ? net::loopback_host() : file_->local_host();
   }
 
   /// What the user says tells this host from others (TUTTI_NODE); empty if nothing.

@@ -17,6 +17,8 @@ namespace tutti {
 template <class Channel>
 class basic_process_rendezvous {
  public:
+  static constexpr bool one_host = true;
+
   basic_process_rendezvous(Channel& parent, rank_type rank, rank_type size) noexcept
       : parent_(&parent), rank_(rank), size_(size) {}
 

@@ -111,7 +111,7 @@ class survivors {
   std::vector<channel> lines_;  // to all guests, or to the host
   duration patience_;
   std::string name_;
-  std::string host_ = "127.0.0.1";
+  std::string host_;
 };
 
 }  // namespace tutti

@@ -260,7 +260,7 @@ class basic_tcp_host {
   }
 
   void announce() {
-    reach_ = "127.0.0.1";
+    reach_ = me_.size == 1 ? net::loopback_host() : std::string();
     for (rank_type r = 1; r < me_.size; ++r) {
       net::address const here = net::local_address(guests_[r].fd());
       if (r == 1 || !here.is_loopback()) {

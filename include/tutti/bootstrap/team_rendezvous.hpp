@@ -17,6 +17,8 @@ namespace tutti {
 template <class Seat, class Processes>
 class team_rendezvous {
  public:
+  static constexpr bool one_host = on_one_host<Processes>;
+
   /// Collective over all threads. Of each process thread 0 alone uses `processes`.
   /// @throws what they throw
   team_rendezvous(Seat& seat, Processes& processes) : seat_(&seat), processes_(&processes) {

@@ -113,6 +113,8 @@ using thread_meeting = basic_thread_meeting<monitor>;
 template <class Meeting>
 class basic_thread_rendezvous {
  public:
+  static constexpr bool one_host = true;
+
   basic_thread_rendezvous(Meeting& meeting, rank_type rank) noexcept : meeting_(&meeting), rank_(rank) {}
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }

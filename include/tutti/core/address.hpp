@@ -104,6 +104,26 @@ class address {
     return ntohl(as<sockaddr_in>().sin_addr.s_addr) >> 24 == 127;
   }
 
+  /// Whether it is no host's, but stands for all that one has: 0.0.0.0, ::.
+  [[nodiscard]] bool is_any() const noexcept {
+    return family() == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&as<sockaddr_in6>().sin6_addr)
+                                : as<sockaddr_in>().sin_addr.s_addr == htonl(INADDR_ANY);
+  }
+  /// Whether it holds for one link only, which has another number on each host.
+  [[nodiscard]] bool is_link_local() const noexcept {
+    return family() == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&as<sockaddr_in6>().sin6_addr);
+  }
+  /// The number of that link here, if this is link-local and says it; otherwise 0.
+  [[nodiscard]] std::uint32_t link() const noexcept { return is_link_local() ? as<sockaddr_in6>().sin6_scope_id : 0; }
+  /// A link-local address of another host, as it is reached from this one by a link; any other one as it is.
+  [[nodiscard]] address through(std::uint32_t link) const noexcept {
+    address a = *this;
+    if (is_link_local()) {
+      reinterpret_cast<sockaddr_in6*>(&a.storage_)->sin6_scope_id = link;
+    }
+    return a;
+  }
+
   /// The host as a number: "10.0.0.1", "fe80::1%eth0". An IPv4 address that IPv6 wraps is unwrapped.
   [[nodiscard]] std::string host() const {
     char text[NI_MAXHOST] = {};
@@ -176,7 +196,7 @@ struct interface {
   net::address at;
 };
 
-/// All of them, IPv4 first. Link-local ones are left out: other hosts cannot use them as they stand.
+/// All of them: IPv4, IPv6, and at the end those of IPv6 that hold for one link only.
 template <class = void>
 [[nodiscard]] std::vector<interface> interfaces() {
   struct owner {
@@ -187,22 +207,64 @@ template <class = void>
   if (::getifaddrs(&found.list) != 0) {
     return out;
   }
-  for (int const family : {AF_INET, AF_INET6}) {
+  for (int const kind : {0, 1, 2}) {
     for (ifaddrs const* i = found.list; i != nullptr; i = i->ifa_next) {
+      int const family = kind == 0 ? AF_INET : AF_INET6;
       if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != family || (i->ifa_flags & IFF_UP) == 0) {
         continue;
       }
-      if (family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<sockaddr_in6 const*>(i->ifa_addr)->sin6_addr)) {
-        continue;
-      }
       std::size_t const length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-      out.push_back({i->ifa_name, address(i->ifa_addr, static_cast<socklen_t>(length))});
+      address const at(i->ifa_addr, static_cast<socklen_t>(length));
+      if (at.is_link_local() == (kind == 2)) {
+        out.push_back({i->ifa_name, at});
+      }
     }
   }
   return out;
 }
 
-/// The address of the interface called `name` ("eth0", "ib0"), IPv4 before IPv6.
+/// The number by which processes of this host reach each other: 127.0.0.1, or ::1 where there is no such.
+/// @throws error(failure::join) if there is neither
+template <class = void>
+[[nodiscard]] std::string loopback_host() {
+  for (char const* const host : {"127.0.0.1", "::1"}) {
+    address const at = resolve(host, 0).front();
+    descriptor const probe(::socket(at.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (probe && ::bind(probe.get(), at.data(), at.size()) == 0) {
+      return host;
+    }
+  }
+  throw error(failure::join,
+              "this host has no loopback address, neither 127.0.0.1 nor ::1: its interface lo is down "
+              "(ip link set lo up)");
+}
+
+/// The number by which other hosts are likely to reach this one: of the interface of the default route, IPv4 before
+/// IPv6, or where there is none the only one that there is; a loopback address where there is no interface at all.
+/// @throws error(failure::join) if there are several
+template <class = void>
+[[nodiscard]] std::string outward_host() {
+  // Addresses set aside for documentation stand for anywhere; nothing is sent to them.
+  for (char const* const anywhere : {"192.0.2.1", "2001:db8::1"}) {
+    if (address const own = local_towards(resolve(anywhere, 9).front()); own && !own.is_any() && !own.is_loopback()) {
+      return own.host();
+    }
+  }
+  std::vector<interface> all;
+  for (interface const& i : interfaces()) {
+    if (!i.at.is_loopback() && (all.empty() || all.front().name != i.name)) {
+      all.push_back(i);
+    }
+  }
+  if (all.size() > 1) {
+    throw error(failure::join, "there is no default route, and several interfaces: " + all[0].name + " (" +
+                                   all[0].at.host() + "), " + all[1].name + " (" + all[1].at.host() +
+                                   "); say with TUTTI_INTERFACE which one leads to the other hosts");
+  }
+  return all.empty() ? loopback_host() : all.front().at.host();
+}
+
+/// The address of the interface called `name` ("eth0", "ib0"), in the order of `interfaces`.
 /// @throws error(failure::join) that lists what there is, if it has none
 template <class = void>
 [[nodiscard]] address interface_address(std::string_view name) {

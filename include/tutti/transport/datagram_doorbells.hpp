@@ -32,6 +32,9 @@ class datagram_doorbells {
   template <class Names>
   void connect(Names const& names) {
     probe_ = socket();
+    if (!probe_) {
+      throw error(failure::join, "no local socket to ring the others with: " + describe_errno(errno));
+    }
     peers_ = owned_array<peer>(names.size());
     for (std::size_t r = 0; r < names.size(); ++r) {
       peers_[r] = {address_of(names[r]), length(names[r])};

@@ -28,19 +28,17 @@ class tcp {
   static constexpr bool in_process = false;
   using options = tcp_options;
 
-  /// Collective over the members of the rendezvous.
-  /// @throws error (failure::join) if there is no such interface, or the rendezvous fails
-  template <rendezvous M>
+  /// Collective over the members of the rendezvous, which has to know by which number the others reach this host.
+  /// @throws error (failure::join) if there is no such interface, the rendezvous fails, or a rank listens where others
+  ///         cannot reach it
+  template <locates_hosts M>
   explicit tcp(M& meet, options const& o = {}) : mesh_(o, net::own_address(meet, o), meet.rank(), meet.size()) {
-    net::card const mine{mesh_.where(), net::make_world(o)};
-    std::vector<net::address> addresses;
-    net::world_id world{};
+    net::card const mine{mesh_.where(), net::make_world(o), node_identity()};
+    std::vector<net::card> cards;
     for (std::string const& text : meet.exchange(mine.text())) {
-      net::card const theirs = net::card::parse(text);
-      world = addresses.empty() ? theirs.world : world;
-      addresses.push_back(theirs.at);
+      cards.push_back(net::card::parse(text));
     }
-    mesh_.meet(std::move(addresses), world);
+    mesh_.meet(net::addresses_of(cards, mesh_.where()), cards.front().world);
   }
 
   [[nodiscard]] rank_type rank() const noexcept { return mesh_.rank(); }

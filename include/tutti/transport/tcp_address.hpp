@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/bootstrap/concept.hpp>
 #include <tutti/core/address.hpp>
-#include <tutti/core/expects.hpp>
+#include <tutti/core/node_identity.hpp>
 #include <tutti/transport/tcp_hello.hpp>
 #include <tutti/transport/tcp_options.hpp>
 
-#include <concepts>
 #include <random>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tutti::net {
 
-/// A rendezvous that knows by which number the other members reach this host.
-template <class M>
-concept knows_local_host = requires(M const& m) {
-  { m.local_host() } -> std::convertible_to<std::string>;
-};
-
 /// Where a rank is to listen, port 0.
-template <class M>
+template <locates_hosts M>
 [[nodiscard]] address own_address(M const& meet, tcp_options const& o) {
   std::string host = o.interface;
   if (host.empty()) {
-    host = "127.0.0.1";
-    if constexpr (knows_local_host<M>) {
+    if constexpr (on_one_host<M>) {
+      host = loopback_host();
+    } else {
       host = meet.local_host();
     }
   }
   in6_addr number;
   bool const numeric = host.find('%') != std::string::npos || ::inet_pton(AF_INET, host.c_str(), &number) == 1 ||
                        ::inet_pton(AF_INET6, host.c_str(), &number) == 1;
-  return numeric ? resolve(host, 0).front() : interface_address(host);
+  address const at = numeric ? resolve(host, 0).front() : interface_address(host);
+  if (at.is_any()) {
+    throw error(failure::join, "a rank of tcp listens at one address that the others reach, which " + host +
+                                   " is not; name the interface that leads to them");
+  }
+  return at;
 }
 
 /// The identity of a world, which rank 0 chooses.
@@ -48,13 +49,14 @@ template <class M>
   return id;
 }
 
-/// What a rank tells the others about itself: "10.0.0.1:41234 0123456789abcdef 0123456789abcdef".
+/// What a rank tells the others about itself: "10.0.0.1:41234 0123456789abcdef 0123456789abcdef", and its host.
 struct card {
   address at;
   world_id world;
+  std::string node;
 
   [[nodiscard]] std::string text() const {
-    return at.text() + " " + std::to_string(world[0]) + " " + std::to_string(world[1]);
+    return at.through(0).text() + " " + std::to_string(world[0]) + " " + std::to_string(world[1]) + " " + node;
   }
 
   /// @throws error (failure::join)
@@ -81,8 +83,36 @@ struct card {
                   "a rank has published what is no address of a tcp transport: '" + std::string(text) + "'");
     }
     c.at = resolve(at.host, at.port).front();
+    c.node = rest;
     return c;
   }
 };
+
+/// Where all ranks are, seen from the one that listens at `own`. On every rank it fails or on none, but for links.
+/// @throws error (failure::join) that names a rank which others cannot reach: at a loopback address of another host,
+///         or at an address of a link that this host does not know
+[[nodiscard]] inline std::vector<address> addresses_of(std::vector<card> const& cards, address const& own) {
+  std::vector<address> all;
+  for (rank_type r = 0; r < cards.size(); ++r) {
+    address const& at = cards[r].at;
+    std::string const where = "rank " + std::to_string(r) + " listens at " + at.host();
+    for (rank_type other = 0; at.is_loopback() && other < cards.size(); ++other) {
+      if (cards[other].node != cards[r].node) {
+        throw error(failure::join, where + ", a loopback address that rank " + std::to_string(other) +
+                                       " on another host cannot reach; name its interface with TUTTI_INTERFACE or "
+                                       "tcp_options::interface")
+            .between(no_rank, {r});
+      }
+    }
+    if (at.is_link_local() && own.link() == 0) {
+      throw error(failure::join, where + ", which holds for one link only, and this rank listens at " + own.host() +
+                                     ", on another; name the interface of that link on all hosts with TUTTI_INTERFACE "
+                                     "or tcp_options::interface")
+          .between(no_rank, {r});
+    }
+    all.push_back(at.through(own.link()));
+  }
+  return all;
+}
 
 }  // namespace tutti::net

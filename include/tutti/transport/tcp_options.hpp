@@ -13,7 +13,7 @@ namespace tutti {
 /// How a rank takes part in a `tcp` world. The ranks may differ in everything but `world`.
 struct tcp_options {
   /// The network interface to use: its name ("eth0") or one of its addresses. Empty: the one that the
-  /// rendezvous says the others reach (its `local_host()`), or the loopback interface if it says none.
+  /// rendezvous says the others reach (its `local_host()`), or the loopback interface if all are on one host.
   std::string interface;
 
   /// Longer messages travel in pieces of so many bytes, so that those of other lanes get their turn.

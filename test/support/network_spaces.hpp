@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdlib>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+
+namespace tutti::support {
+
+/// Two hosts of this machine, each a network namespace, joined by a cable. They are made without any address but what
+/// the system gives, and are gone with this object. Whoever enters one stays in it.
+class network_spaces {
+ public:
+  /// Why there can be none here; "" if there can.
+  [[nodiscard]] static std::string missing() {
+    network_spaces const probe;
+    return probe.complaint_;
+  }
+
+  network_spaces() : prefix_("tuttitest" + std::to_string(::getpid()) + "-") {
+    for (int host : {0, 1}) {
+      tell("ip netns add " + name(host));
+    }
+    tell("ip -n " + name(0) + " link add " + port(0) + " type veth peer name " + port(1) + " netns " + name(1));
+    for (int host : {0, 1}) {
+      on(host, "link set lo up");
+      on(host, "link set " + port(host) + " up");
+    }
+  }
+  network_spaces(network_spaces const&) = delete;
+  network_spaces& operator=(network_spaces const&) = delete;
+  ~network_spaces() {
+    for (int host : {0, 1}) {
+      std::string const command = "ip netns del " + name(host) + " 2> /dev/null";
+      [[maybe_unused]] int const status = std::system(command.c_str());
+    }
+  }
+
+  /// The interface of the cable there. It has another name on each.
+  [[nodiscard]] static std::string port(int host) { return host == 0 ? "left0" : "right7"; }
+
+  /// Tells a host's ip(8) something: "link set lo down".
+  void on(int host, std::string const& what) { tell("ip -n " + name(host) + " " + what); }
+  /// Gives the cable's ends the addresses 1 and 2 of a net of IPv6, and waits for no check of them.
+  void give_addresses() {
+    for (int host : {0, 1}) {
+      on(host, "addr add fd00::" + std::to_string(host + 1) + "/64 dev " + port(host) + " nodad");
+    }
+  }
+  /// Moves this process into a host.
+  void enter(int host) const {
+    std::string const path = "/run/netns/" + name(host);
+    int const file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0 || ::setns(file, CLONE_NEWNET) != 0) {
+      throw std::runtime_error("cannot enter " + path);
+    }
+    ::close(file);
+  }
+  /// What ip(8) said no to.
+  [[nodiscard]] std::string const& complaint() const noexcept { return complaint_; }
+
+ private:
+  [[nodiscard]] std::string name(int host) const { return prefix_ + std::to_string(host); }
+  void tell(std::string const& command) {
+    if (complaint_.empty() && std::system((command + " 2> /dev/null").c_str()) != 0) {
+      complaint_ = "'" + command + "' fails: are you root, and is ip(8) there?";
+    }
+  }
+
+  std::string prefix_;
+  std::string complaint_;
+};
+
+}  // namespace tutti::support

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE transport_tcp_hosts
+#include <support/network_spaces.hpp>
+#include <tutti/bootstrap/launched_rendezvous.hpp>
+#include <tutti/regroup.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/transport/tcp.hpp>
+#include <tutti/tutti.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <new>
+#include <string>
+#include <sys/mman.h>
+#include <thread>
+
+namespace {
+
+using namespace tutti;
+using namespace std::chrono_literals;
+using support::network_spaces;
+
+/// These tests need hosts. Where there can be none, all are skipped, and counted so.
+boost::test_tools::assertion_result hosts_can_be_made(boost::unit_test::test_unit_id) {
+  static std::string const why = network_spaces::missing();
+  if (!why.empty()) {
+    std::cout << "SKIP: " << why << '\n';
+  }
+  boost::test_tools::assertion_result result(why.empty());
+  result.message() << why;
+  return result;
+}
+auto const where_hosts_can_be_made = boost::unit_test::precondition(hosts_can_be_made);
+
+/// A folder to meet in.
+struct folder {
+  folder() {
+    char base[] = "/tmp/tutti-test-XXXXXX";
+    path = ::mkdtemp(base) == nullptr ? "" : base;
+  }
+  ~folder() { std::filesystem::remove_all(path); }
+  std::string path;
+};
+
+struct settings {
+  std::string interface[2];
+  int node = 0;  ///< a port of host 0 to meet at; 0: they meet through files
+};
+
+/// Ranks 0 and 2 are on one host, rank 1 on the other; what `f(world)` says on each, or why it failed.
+template <class F>
+std::vector<std::string> on_two_hosts(network_spaces& hosts, settings const& s, world_options<tcp> const& o,
+                                      F const& f) {
+  folder const place;
+  std::vector<std::string> said;
+  for (auto const& end : run_processes(3, [&](process_rendezvous& at) -> std::string {
+         int const host = at.rank() == 1 ? 1 : 0;
+         hosts.enter(host);
+         environment e;
+         e.rank = at.rank();
+         e.size = 3;
+         e.patience = 20s;
+         e.directory = s.node == 0 ? place.path : "";
+         e.master = {"fd00::1", static_cast<std::uint16_t>(s.node)};
+         e.interface = s.interface[host];
+         launched_rendezvous meet(e);
+         communicator<tcp> world(meet, o);
+         return f(world);
+       })) {
+    said.push_back(end.has_value() ? end.value() : end.failure().text);
+  }
+  return said;
+}
+
+/// "sum 6" if all is well: over connections of each rank with each.
+std::string sums(communicator<tcp>& world) {
+  allreduce sum{world, direct{}, tutti::sum<int>{}};
+  std::vector<int> v(1000, static_cast<int>(world.rank()) + 1);
+  sum(v);
+  return "sum " + std::to_string(v.back());
+}
+
+void check_all_say(std::vector<std::string> const& said, std::string const& words) {
+  for (std::string const& text : said) {
+    BOOST_TEST(text.find(words) != text.npos, text);
+  }
+}
+
+}  // namespace
+
+BOOST_TEST_DECORATOR(*where_hosts_can_be_made)
+BOOST_AUTO_TEST_CASE(hosts_with_ipv6_alone_find_each_other) {
+  network_spaces hosts;
+  hosts.give_addresses();
+  for (bool const default_route : {false, true}) {
+    for (int host : {0, 1}) {
+      if (default_route) {
+        hosts.on(host, "-6 route add default dev " + hosts.port(host));
+        hosts.on(host, "-4 route add default dev " + hosts.port(host));  // which has no address
+      }
+    }
+    BOOST_TEST(hosts.complaint() == "");
+    check_all_say(on_two_hosts(hosts, {}, {}, sums), "sum 6");
+  }
+  check_all_say(on_two_hosts(hosts, {.interface = {}, .node = 29500}, {}, sums), "sum 6");
+}
+
+BOOST_TEST_DECORATOR(*where_hosts_can_be_made)
+BOOST_AUTO_TEST_CASE(link_local_addresses_serve_whatever_the_interfaces_are_called) {
+  network_spaces hosts;
+  for (int host : {0, 1}) {  // the system gives one itself, after a second in which it looks for others that have it
+    hosts.on(host, "addr flush dev " + hosts.port(host));
+    hosts.on(host, "addr add fe80::" + std::to_string(host + 1) + "/64 dev " + hosts.port(host) + " nodad");
+  }
+  BOOST_TEST(hosts.complaint() == "");
+  for (settings const& s : {settings{}, settings{{hosts.port(0), hosts.port(1)}, 0}}) {
+    check_all_say(on_two_hosts(hosts, s, {},
+                               [](communicator<tcp>& world) {
+                                 std::string const said = sums(world);
+                                 lifeline line{world};
+                                 auto again = line.regroup();
+                                 return said + ", again " + sums(again);
+                               }),
+                  "sum 6, again sum 6");
+  }
+}
+
+BOOST_TEST_DECORATOR(*where_hosts_can_be_made)
+BOOST_AUTO_TEST_CASE(loopback_addresses_between_hosts_are_refused_by_name) {
+  network_spaces hosts;
+  hosts.give_addresses();
+  check_all_say(on_two_hosts(hosts, {{"", "lo"}, 0}, {}, sums),
+                "rank 1 listens at 127.0.0.1, a loopback address that rank 0 on another host cannot reach; name its "
+                "interface with TUTTI_INTERFACE");
+}
+
+BOOST_TEST_DECORATOR(*where_hosts_can_be_made)
+BOOST_AUTO_TEST_CASE(a_world_of_one_host_needs_any_loopback_address) {
+  network_spaces hosts;
+  auto const spawned = [&] {
+    auto const ends = run_processes(1, [&](process_rendezvous&) -> std::string {
+      hosts.enter(0);
+      std::string all;
+      for (auto const& end : spawn<tcp>(3, sums)) {
+        all += end.has_value() ? end.value() + " " : end.failure().text;
+      }
+      return all;
+    });
+    return ends[0].has_value() ? ends[0].value() : ends[0].failure().text;
+  };
+  BOOST_TEST(spawned() == "sum 6 sum 6 sum 6 ");
+  hosts.on(0, "addr del 127.0.0.1/8 dev lo");
+  BOOST_TEST(spawned() == "sum 6 sum 6 sum 6 ");
+  hosts.on(0, "addr flush dev lo");
+  hosts.on(0, "link set lo down");
+  BOOST_TEST(hosts.complaint() == "");
+  std::string const text = spawned();
+  BOOST_TEST(text.find("neither 127.0.0.1 nor ::1: its interface lo is down") != text.npos, text);
+}
+
+/// A host that is lost before its first use is found out after `connect`, not at the deadline.
+BOOST_TEST_DECORATOR(*where_hosts_can_be_made)
+BOOST_AUTO_TEST_CASE(a_host_that_is_lost_before_its_first_use_is_named) {
+  network_spaces hosts;
+  hosts.give_addresses();
+  world_options<tcp> o;
+  o.deadline = 60s;
+  o.transport.connect = 500ms;
+  o.transport.silence = 2s;
+  void* const page =
+      ::mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  BOOST_REQUIRE(page != MAP_FAILED);
+  auto* const lost = ::new (page) std::atomic<bool>(false);
+  auto const before = steady_now();
+  auto const said = on_two_hosts(hosts, {}, o, [&](communicator<tcp>& world) -> std::string {
+    if (world.rank() == 1) {
+      hosts.on(1, "link set " + hosts.port(1) + " down");
+      *lost = true;
+    }
+    while (!*lost) {
+      std::this_thread::yield();
+    }
+    return sums(world);
+  });
+  ::munmap(page, sizeof(std::atomic<bool>));
+  BOOST_TEST((steady_now() - before < 40s));
+  for (rank_type const r : {0U, 2U}) {
+    BOOST_TEST(said[r].find("rank 1 (") != std::string::npos, said[r]);
+    BOOST_TEST(said[r].find("is gone") != std::string::npos, said[r]);
+  }
+}
