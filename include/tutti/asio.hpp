@@ -162,8 +162,7 @@ class on_asio {
         if (*alive) {
           timed_ = false;
           if (!why) {
-            world_.claim();
-            world_.transport().look();
+            world_.look();
             for (auto& w : waiting_) {
               w->operation.check_deadline();
             }

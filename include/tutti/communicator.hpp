@@ -177,6 +177,17 @@ class communicator {
     }
   }
 
+  /// Finds out what nobody tells, and says what is waited for to those who ask; here and there alike. Dear: for every
+  /// few milliseconds of waiting.
+  void look() const {
+    claim();
+    state& s = here();
+    s.look();
+    if (duties* const others = duties::besides(s)) [[unlikely]] {
+      others->look(s);
+    }
+  }
+
   /// An operation is about to be started, which this thread moves on from now on.
   void tend() const { duties::take(here()); }
   /// This thread goes on with what another one may have started.
@@ -207,6 +218,11 @@ class communicator {
         at_fault.push_back(r);
       }
     };
+    for (rank_type r = 0; r < size(); ++r) {
+      if ((why.circle & fault::bit_of(r)) != 0) {
+        at_fault.push_back(r);
+      }
+    }
     if (why.kind == failure::mismatch) {
       blame(why.culprit == rank() ? why.reporter : why.culprit);
       blame(why.reporter == rank() ? why.culprit : why.reporter);  // either may be the one that is wrong
@@ -219,6 +235,10 @@ class communicator {
         text = who(why.culprit) + " is gone";
         break;
       case failure::deadline:
+        if (why.circle != 0) {
+          text = circle(why.circle);
+          break;
+        }
         text = why.culprit == rank() ? "this rank did not answer in time"
                                      : "no answer from " + who(why.culprit) + " in time";
         break;
@@ -255,7 +275,7 @@ class communicator {
         : duty{.move = [](duty& d) noexcept { return of(d).move_on(); },
                .arm = [](duty& d) { return of(d).transport.arm(); },
                .disarm = [](duty& d) noexcept { of(d).transport.disarm(); },
-               .look = [](duty& d) noexcept { of(d).look(); }},
+               .look = [](duty& d) noexcept { of(d).look_quietly(); }},
           extent(meet.size()),
           rank(meet.rank()),
           settings(checked(o)),
@@ -297,11 +317,15 @@ class communicator {
       }
       return !pending.empty();
     }
-    void look() noexcept {
+    void look_quietly() noexcept {
       try {
-        transport.look();
+        look();
       } catch (...) {
       }
+    }
+    void look() {
+      transport.look();
+      pending.say();
     }
 
     static constexpr char const* two_threads =
@@ -386,6 +410,27 @@ class communicator {
   static options const& checked(options const& o) {
     static_cast<void>(expect_deadline(o.deadline));
     return o;
+  }
+
+  /// "ranks wait for each other: rank 0 (...) waits for rank 1 in send/recv(int32 x 1), rank 1 (...) waits ...".
+  [[nodiscard]] std::string circle(std::uint64_t members) const {
+    std::string text;
+    for (rank_type r = 0; r < size(); ++r) {
+      if ((members & fault::bit_of(r)) == 0) {
+        continue;
+      }
+      text += (text.empty() ? "ranks wait for each other: " : ", ") + who(r);
+      if constexpr (answers<Transport>) {
+        for (std::uint32_t lane = lane_count; lane-- > 0;) {  // send and recv come first
+          waiting const w = transport().said(r, lane);
+          if ((members & fault::bit_of(w.for_whom)) != 0) {
+            text += " waits for rank " + std::to_string(w.for_whom) + " in " + describe(w.what);
+            break;
+          }
+        }
+      }
+    }
+    return text;
   }
 
   template <class Meet>

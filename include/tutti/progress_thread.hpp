@@ -82,7 +82,7 @@ class progress_thread {
       world_.transport().disarm();
       if (time_point const now = world_.transport().now(); now - looked >= between_looks) {
         looked = now;
-        world_.transport().look();
+        world_.look();
       }
     }
   }

@@ -24,6 +24,15 @@ BOOST_AUTO_TEST_CASE(a_fault_fits_one_word) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(ranks_that_wait_for_each_other_fit_into_one_word) {
+  for (tutti::rank_type const last : {1U, 7U, 47U}) {
+    fault const f{failure::deadline, tutti::no_rank, tutti::no_rank, fault::bit_of(0) | fault::bit_of(last)};
+    BOOST_TEST((fault::unpack(f.pack()) == f));
+  }
+  BOOST_TEST(fault::bit_of(48) == 0U);
+  BOOST_TEST(fault::bit_of(tutti::no_rank) == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_zero_word_is_no_fault) {
   BOOST_TEST(!fault{});
   BOOST_TEST(!fault::unpack(0));

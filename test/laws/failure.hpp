@@ -88,28 +88,6 @@ void a_killed_process_is_named(Topology topology, rank_type n, rank_type killed,
   BOOST_TEST((tutti::steady_now() - begin < std::chrono::seconds(15)));
 }
 
-/// A rank that comes too late is an error of the deadline everywhere. Whoever noticed first names the
-/// rank that it waited for: the late one, or one that waits for it in turn.
-template <class Transport>
-void a_late_rank_is_named(rank_type n, rank_type late) {
-  auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
-    tutti::allreduce sum{world, tutti::doubling{}, tutti::sum<float>{}};
-    sum.deadline(std::chrono::milliseconds(200));
-    while (world.rank() == late && !world.transport().fault()) {
-      world.poll();  // until everybody else has given up
-      std::this_thread::yield();
-    }
-    float x = 1;
-    sum(std::span(&x, 1));
-  });
-  for (rank_type r = 0; r < n; ++r) {
-    BOOST_TEST((results[r].failure().kind == failure::deadline), results[r].failure().text);
-    if (n == 2) {
-      BOOST_TEST((results[r].failure().at_fault == std::vector<rank_type>{late}), results[r].failure().text);
-    }
-  }
-}
-
 /// Ranks that call different things are told so, both calls are shown, nobody hangs.
 template <class Transport, class Wrong>
 void a_different_call_is_named(rank_type n, rank_type odd, char const* shown, Wrong wrong) {

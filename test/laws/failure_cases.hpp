@@ -2,7 +2,12 @@
 #pragma once
 
 #include <laws/failure.hpp>
+#include <laws/late.hpp>
 #include <support/cases.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/chain.hpp>
+#include <tutti/topology/double_tree.hpp>
+#include <tutti/topology/star.hpp>
 
 namespace laws {
 
@@ -11,7 +16,8 @@ template <class Transport>
 struct failures {
   static support::cases all() {
     return {{"a_rank_that_leaves", a_rank_that_leaves},
-            {"a_late_rank", [] { a_late_rank_is_named<Transport>(3, 1); }},
+            {"late_ranks", late_ranks},
+            {"a_circle", a_circle},
             {"different_calls", every_difference_is_found<Transport>},
             {"different_groupings", a_different_grouping_is_found<Transport>},
             {"different_choices", a_different_choice_is_found<Transport>},
@@ -21,7 +27,9 @@ struct failures {
             {"a_failed_epoch", a_failed_epoch_stays_failed<Transport>}};
   }
   /// Ranks that are processes can also be killed.
-  static support::cases of_processes() { return {{"a_killed_process", a_killed_process}}; }
+  static support::cases of_processes() {
+    return {{"a_killed_process", a_killed_process}, {"stopped_processes", stopped_processes}};
+  }
 
   static void a_rank_that_leaves() {
     a_rank_that_leaves_is_named<Transport>(tutti::ring{}, 4, 2, 1);
@@ -29,6 +37,23 @@ struct failures {
     a_rank_that_leaves_is_named<Transport>(tutti::ring{}, 4, 0, 300'000);
     a_rank_that_leaves_is_named<Transport>(tutti::binary_tree{}, 5, 4, 1000);
     a_rank_that_leaves_is_named<Transport>(tutti::doubling{}, 3, 1, 100'000);
+  }
+  /// Whatever the way from the late rank to the others.
+  static void late_ranks() {
+    BOOST_TEST(a_late_rank<Transport>(tutti::doubling{}, 3, 1, 1) == "");
+    BOOST_TEST(a_late_rank<Transport>(tutti::ring{}, 8, 5, 1000) == "");
+    BOOST_TEST(a_late_rank<Transport>(tutti::binary_tree{}, 7, 6, 100'000) == "");
+    BOOST_TEST(a_late_rank<Transport>(tutti::star{}, 5, 0, 1000) == "");
+    BOOST_TEST(a_late_rank<Transport>(tutti::chain{}, 6, 3, 1000) == "");
+  }
+  static void a_circle() {
+    BOOST_TEST(ranks_that_wait_for_each_other<Transport>(4, 2) == "");
+    BOOST_TEST(ranks_that_wait_for_each_other<Transport>(3, 3) == "");
+  }
+  static void stopped_processes() {
+    BOOST_TEST(a_stopped_rank<Transport>(tutti::ring{}, 5, 3, 1000, {}) == "");
+    BOOST_TEST(a_stopped_rank<Transport>(tutti::butterfly{}, 4, 0, 30'000, {}) == "");
+    BOOST_TEST(a_stopped_rank<Transport>(tutti::double_tree{}, 8, 6, 1, {}) == "");
   }
   static void a_killed_process() {
     a_killed_process_is_named<Transport>(tutti::ring{}, 4, 2, 300'000);

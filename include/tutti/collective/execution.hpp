@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/inquest.hpp>
 #include <tutti/collective/segments.hpp>
 #include <tutti/collective/wait.hpp>
+#include <tutti/core/deadline.hpp>
 #include <tutti/core/pending.hpp>
 #include <tutti/core/recorder.hpp>
 
@@ -19,6 +21,7 @@ class execution : public pending {
       : pending{.advance = [](pending& p) { return self(p).advance_quietly(); },
                 .poll = [](pending& p) { self(p).poll(); },
                 .check_deadline = [](pending& p) { self(p).check_deadline(); },
+                .say = [](pending& p) { self(p).say(self(p).watched_); },
                 .wait = [](pending& p, duration limit) { return self(p).wait_ended(limit); },
                 .result = [](pending& p) { self(p).throw_failure(); },
                 .cancel = [](pending& p) { self(p).give_up(); }},
@@ -40,6 +43,7 @@ class execution : public pending {
     }
     ended = false;
     watched_ = false;
+    late_ = false;
     error_ = nullptr;
     run_.take_place();
     place_ = world_.recent().start(what(), number());
@@ -53,15 +57,17 @@ class execution : public pending {
     waited how = waited::done;
     try {
       if (!run_.advance()) {
-        how = tutti::wait(
-            world_, [this] { return run_.advance(); }, [this] { run_.inquire(); }, limit);
+        auto const go_on = [this] { return run_.advance(); };
+        auto const inquire = [this] { this->inquire(); };
+        how = tutti::wait(world_, go_on, inquire, limit);
+        how = how == waited::limit ? find_out(go_on, inquire) : how;
       }
     } catch (...) {
       abandon_by_exception();
       throw_failure();
     }
     if (how != waited::done) {
-      abandon(how == waited::limit ? late() : explained());
+      abandon(explained());
       throw_failure();
     }
     complete();
@@ -88,10 +94,29 @@ class execution : public pending {
     return world_.explain(transport().fault(), run_.what(), number(), run_.step_number());
   }
 
-  /// The deadline has passed: whom did the segments wait for?
-  [[nodiscard]] error late() const {
-    transport().poison({failure::deadline, run_.awaits(), rank()});
-    return explained();
+  /// The deadline has passed: true once it is known for whom, and everybody is told.
+  bool find_culprit() {
+    if constexpr (answers<typename Communicator::transport_type>) {
+      if (!std::exchange(late_, true)) {
+        inquest_.begin(transport(), run_.on());
+      }
+      if (!inquest_.advance(transport())) {
+        return false;
+      }
+      transport().poison(inquest_.found());
+    } else {
+      transport().poison({failure::deadline, run_.awaits(), rank()});
+    }
+    return true;
+  }
+  /// The same for those who wait, and go on with the operation: it may still end well.
+  template <class GoOn, class Inquire>
+  waited find_out(GoOn const& go_on, Inquire const& inquire) {
+    bool known = false;
+    auto either = [&] { return go_on() || (known = find_culprit()); };
+    waited const how = wait_in_naps(
+        world_, either, inquire, [this] { return static_cast<bool>(transport().fault()); }, no_deadline);
+    return known ? waited::fault : how;
   }
 
   /// Ends the operation with an error: every rank shall know, and nobody read this memory any more.
@@ -160,7 +185,7 @@ class execution : public pending {
       watch(now);
       if (now - looked_ >= between_looks) {
         looked_ = now;
-        transport().look();
+        world_.look();
         check_deadline();
       }
     }
@@ -174,8 +199,8 @@ class execution : public pending {
     const time_point now = transport().now();
     watch(now);
     inquire_quietly();
-    if (!advance_quietly() && now - watched_since_ >= limit_) {
-      abandon(late());
+    if (!advance_quietly() && now - watched_since_ >= limit_ && find_culprit()) {
+      abandon(explained());
     }
     if (ended) {
       world_.operations().erase(*this);
@@ -191,10 +216,20 @@ class execution : public pending {
     }
   }
 
+  void say(bool blocks) {
+    if (!ended) {
+      run_.say(blocks);
+    }
+  }
+  /// Whoever waits asks whether the others are at the same, and says what for.
+  void inquire() {
+    say(true);
+    run_.inquire();
+  }
   void inquire_quietly() {
     try {
       if (!ended) {
-        run_.inquire();
+        inquire();
       }
     } catch (...) {
       abandon_by_exception();
@@ -214,12 +249,14 @@ class execution : public pending {
     watch(now);
     const duration left = remaining(now);
     bool const deadline_first = left <= limit;
-    const waited how = tutti::wait(
-        world_, [this] { return advance_quietly(); }, [this] { inquire_quietly(); }, deadline_first ? left : limit);
+    auto const go_on = [this] { return advance_quietly(); };
+    auto const inquire = [this] { inquire_quietly(); };
+    waited how = tutti::wait(world_, go_on, inquire, deadline_first ? left : limit);
     bool const over = how != waited::limit || deadline_first;
     if (over) {
+      how = how == waited::limit ? find_out(go_on, inquire) : how;
       if (how != waited::done && !ended) {
-        abandon(how == waited::limit ? late() : explained());
+        abandon(explained());
       }
       world_.operations().erase(*this);
     }
@@ -240,6 +277,8 @@ class execution : public pending {
   Communicator world_;
   segments<Communicator, Topology, Op, Payload> run_;
   std::uint64_t place_ = 0;  ///< among the recent operations
+  [[no_unique_address]] typename inquest_of<typename Communicator::transport_type>::type inquest_;
+  bool late_ = false;  ///< the inquest has begun
   bool watched_ = false;
   time_point watched_since_{};
   time_point looked_{};

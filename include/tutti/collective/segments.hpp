@@ -6,6 +6,7 @@
 #include <tutti/core/expects.hpp>
 #include <tutti/core/owned.hpp>
 #include <tutti/core/stream_numbers.hpp>
+#include <tutti/core/waiting.hpp>
 #include <tutti/transport/concept.hpp>
 
 #include <array>
@@ -139,22 +140,28 @@ class segments {
   /// Asks whether those that are waited for are at the same operation.
   void inquire() {
     if constexpr (inquires<typename Communicator::transport_type>) {
-      for (std::uint32_t slots = active_; slots != 0; slots &= slots - 1) {
-        auto const& m = machines_[static_cast<std::uint32_t>(std::countr_zero(slots))];
-        if (m.awaits() != no_rank) {
-          context_.transport.inquire(m.awaits(), m.on());
-        }
-      }
+      each_that_waits([&](auto const& m) { context_.transport.inquire(m.awaits(), m.on()); });
+    }
+  }
+  /// Says whom they wait for, to those who ask.
+  void say(bool blocks) {
+    if constexpr (answers<typename Communicator::transport_type>) {
+      each_that_waits([&](auto const& m) {
+        context_.transport.say(
+            {.for_whom = m.awaits(), .on = m.on(), .step = m.step_number(), .blocks = blocks, .what = what_});
+      });
     }
   }
 
-  /// Whom they wait for, if anybody.
+  /// Whom one of them waits for, if anybody; and the stream of one that is under way, or would be next.
   [[nodiscard]] rank_type awaits() const noexcept {
     rank_type peer = no_rank;
-    for (std::uint32_t slots = active_; slots != 0 && peer == no_rank; slots &= slots - 1) {
-      peer = machines_[static_cast<std::uint32_t>(std::countr_zero(slots))].awaits();
-    }
+    each_that_waits([&](auto const& m) { peer = peer == no_rank ? m.awaits() : peer; });
     return peer;
+  }
+  [[nodiscard]] stream on() const noexcept {
+    return active_ == 0 ? stream_numbers::stream_of(base_ + begun_)
+                        : machines_[static_cast<std::uint32_t>(std::countr_zero(active_))].on();
   }
 
   [[nodiscard]] std::uint32_t step_number() const noexcept {
@@ -162,6 +169,16 @@ class segments {
   }
 
  private:
+  template <class F>
+  void each_that_waits(F f) const {
+    for (std::uint32_t slots = active_; slots != 0; slots &= slots - 1) {
+      auto const& m = machines_[static_cast<std::uint32_t>(std::countr_zero(slots))];
+      if (m.awaits() != no_rank) {
+        f(m);
+      }
+    }
+  }
+
   static constexpr bool is_transfer = std::same_as<Op, op::transfer>;
 
   [[nodiscard]] std::uint32_t segment_count(std::size_t segment_bytes) const {

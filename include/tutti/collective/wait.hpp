@@ -135,10 +135,7 @@ waited wait_in_naps(Communicator& world, Advance& advance, Inquire& inquire, Fai
     }
     const time_point now = transport.now();
     if (now >= next_look) {
-      transport.look();
-      if (duties* const others = duties::besides(world.as_duty())) {
-        others->look(world.as_duty());
-      }
+      world.look();
       inquire();
       next_look = now + between_looks;
     }

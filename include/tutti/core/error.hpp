@@ -33,12 +33,21 @@ struct fault {
   failure kind = failure::none;
   rank_type culprit = no_rank;   ///< no_rank: nobody in particular
   rank_type reporter = no_rank;  ///< the rank that noticed
+  std::uint64_t circle = 0;      ///< ranks that wait for each other, a bit each; then the two above are nobody
+
+  /// The bit of a rank in `circle`; none if there is no room for it.
+  [[nodiscard]] static constexpr std::uint64_t bit_of(rank_type r) noexcept {
+    return r < 48 ? std::uint64_t{1} << r : 0;
+  }
 
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return kind != failure::none; }
   friend constexpr bool operator==(fault const&, fault const&) = default;
 
   /// Ranks below 2^24 - 1; zero stands for "no fault".
   [[nodiscard]] constexpr std::uint64_t pack() const noexcept {
+    if (circle != 0) {
+      return in_circle | circle << 8 | static_cast<std::uint64_t>(kind);
+    }
     return (std::uint64_t{culprit} & 0xffffffU) << 32 | (std::uint64_t{reporter} & 0xffffffU) << 8 |
            static_cast<std::uint64_t>(kind);
   }
@@ -47,8 +56,14 @@ struct fault {
       const auto r = static_cast<rank_type>(bits & 0xffffffU);
       return r == 0xffffffU ? no_rank : r;
     };
+    if ((word & in_circle) != 0) {
+      return {static_cast<failure>(word & 0xffU), no_rank, no_rank, (word & ~in_circle) >> 8};
+    }
     return {static_cast<failure>(word & 0xffU), rank(word >> 32), rank(word >> 8)};
   }
+
+ private:
+  static constexpr std::uint64_t in_circle = std::uint64_t{1} << 63;
 };
 
 /// What an error holds beside its text: one value, so that whoever passes an error on passes all of it.

@@ -12,6 +12,7 @@ struct pending {
   bool (*advance)(pending&) = nullptr;               ///< moves on; true when it has ended, well or not
   void (*poll)(pending&) = nullptr;                  ///< moves on everything on its communicator
   void (*check_deadline)(pending&) = nullptr;        ///< ends it if it has been watched for too long
+  void (*say)(pending&) = nullptr;                   ///< whom it waits for, to those who ask
   bool (*wait)(pending&, duration limit) = nullptr;  ///< until it has ended; false if the limit came first
   void (*result)(pending&) = nullptr;                ///< throws what it ended with, if it failed
   void (*cancel)(pending&) = nullptr;                ///< ends it now
@@ -43,6 +44,13 @@ class pending_list {
     (p.previous != nullptr ? p.previous->next : first_) = p.next;
     (p.next != nullptr ? p.next->previous : last_) = p.previous;
     p.next = p.previous = nullptr;
+  }
+
+  /// Each says whom it waits for, to those who ask.
+  void say() {
+    for (pending* p = first_; p != nullptr; p = p->next) {
+      p->say(*p);
+    }
   }
 
   /// Moves on every operation once and drops those that have ended.

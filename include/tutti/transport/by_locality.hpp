@@ -163,6 +163,25 @@ class by_locality {
     });
   }
 
+  /// A rank that waits is asked from near and from far, and for whom it waits they know by its number in the world.
+  void say(waiting const& w)
+    requires(answers<Near> && answers<Far>)
+  {
+    near_->say(w);
+    far_.say(w);
+  }
+  [[nodiscard]] bool ask(rank_type peer)
+    requires(answers<Near> && answers<Far>)
+  {
+    return through(peer, [](auto& t, rank_type r) { return t.ask(r); });
+  }
+  [[nodiscard]] waiting said(rank_type peer, std::uint32_t lane) const
+    requires(answers<Near> && answers<Far>)
+  {
+    rank_type const near = near_ranks_[peer];
+    return near != no_rank ? near_->said(near, lane) : far_.said(peer, lane);
+  }
+
   void poll() {
     near_->poll();
     far_.poll();

@@ -6,6 +6,7 @@
 #include <tutti/core/message.hpp>
 #include <tutti/core/operation.hpp>
 #include <tutti/core/time.hpp>
+#include <tutti/core/waiting.hpp>
 
 #include <concepts>
 #include <span>
@@ -65,6 +66,16 @@ concept in_process = transport<T> && T::in_process;
 /// and throws as `view` does.
 template <class T>
 concept inquires = transport<T> && requires(T& t, rank_type peer, stream s) { t.inquire(peer, s); };
+
+/// A transport through which a rank finds out whom others wait for. Whoever waits says so now and then: `say` answers
+/// all who have asked since. `ask` asks a peer, and is false as long as it cannot be reached yet. `said` is what a
+/// rank, this one included, has last said about a lane, as far as it is known here.
+template <class T>
+concept answers = transport<T> && requires(T& t, T const& c, rank_type peer, std::uint32_t lane, waiting const& w) {
+  { t.say(w) } -> std::same_as<void>;
+  { t.ask(peer) } -> std::same_as<bool>;
+  { c.said(peer, lane) } -> std::same_as<waiting>;
+};
 
 /// A transport whose ranks may work in each other's memory. `entrust` is a `send` that also says where the
 /// receiver may write what it makes of the message, if the transport can let it; the receiver's `restore`

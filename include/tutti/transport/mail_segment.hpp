@@ -5,6 +5,7 @@
 #include <tutti/transport/call_board.hpp>
 #include <tutti/transport/look_turns.hpp>
 #include <tutti/transport/mailbox.hpp>
+#include <tutti/transport/waiting_board.hpp>
 
 #include <atomic>
 #include <new>
@@ -43,6 +44,7 @@ class mail_segment {
       new (base_) epoch_line;
     }
     new (base_ + member_offset(me)) member_lines;
+    new (base_ + waiting_offset(n_, me)) waiting_board;
     for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
       new (base_ + board_offset(n_, me, lane)) call_board;
       for (rank_type from = 0; from < n_; ++from) {
@@ -60,6 +62,7 @@ class mail_segment {
   [[nodiscard]] call_board& board(rank_type r, std::uint32_t lane) const noexcept {
     return *at<call_board>(board_offset(n_, r, lane));
   }
+  [[nodiscard]] waiting_board& waits(rank_type r) const noexcept { return *at<waiting_board>(waiting_offset(n_, r)); }
   [[nodiscard]] mailbox& box(rank_type from, rank_type to, std::uint32_t lane) const noexcept {
     return *at<mailbox>(box_offset(n_, to, from, lane));
   }
@@ -72,8 +75,11 @@ class mail_segment {
   static constexpr std::size_t member_offset(rank_type r) noexcept {
     return sizeof(epoch_line) + r * sizeof(member_lines);
   }
+  static constexpr std::size_t waiting_offset(rank_type n, rank_type r) noexcept {
+    return member_offset(n) + r * sizeof(waiting_board);
+  }
   static constexpr std::size_t board_offset(rank_type n, rank_type r, std::uint32_t lane) noexcept {
-    return member_offset(n) + (std::size_t{r} * lane_count + lane) * sizeof(call_board);
+    return waiting_offset(n, n) + (std::size_t{r} * lane_count + lane) * sizeof(call_board);
   }
   static constexpr std::size_t box_offset(rank_type n, rank_type to, rank_type from, std::uint32_t lane) noexcept {
     return board_offset(n, n, 0) + ((std::size_t{to} * n + from) * lane_count + lane) * sizeof(mailbox);

@@ -36,6 +36,7 @@ class mailroom {
         out_(std::size_t{meet.size()} * lane_count),
         in_(std::size_t{meet.size()} * lane_count),
         known_as_(meet.size()),
+        questions_(meet.size()),
         foreign_(segment, meet.rank()),
         rank_(meet.rank()),
         size_(meet.size()),
@@ -43,6 +44,7 @@ class mailroom {
         barrier_(barrier) {
     for (rank_type peer = 0; peer < size_; ++peer) {
       known_as_[peer] = world_rank(meet, peer);
+      questions_[peer] = 0;
       for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
         out_[index(peer, lane)].box = &segment_.box(rank_, peer, lane);
         in_[index(peer, lane)].box = &segment_.box(peer, rank_, lane);
@@ -228,6 +230,20 @@ class mailroom {
     }
   }
 
+  /// After a fault there is nothing to answer: what led to it stays.
+  void say(waiting const& w) noexcept {
+    if (!fault()) {
+      segment_.waits(rank_).say(w);
+    }
+  }
+  bool ask(rank_type peer) noexcept {
+    questions_[peer] = segment_.waits(peer).ask();
+    return true;
+  }
+  [[nodiscard]] waiting said(rank_type r, std::uint32_t lane) const noexcept {
+    return segment_.waits(r).said(lane, questions_[r]);
+  }
+
   void release(rank_type peer, stream s) noexcept {
     incoming& e = in_[index(peer, s.lane)];
     mailbox::slot const& m = e.box->of(e.number + 1);
@@ -408,6 +424,7 @@ class mailroom {
   owned_array<outgoing> out_;
   owned_array<incoming> in_;
   owned_array<rank_type> known_as_;
+  owned_array<std::uint32_t> questions_;  ///< the last one to each rank
   lane_state lanes_[lane_count]{};
   foreign_memory foreign_;
   rank_type rank_;

@@ -6,6 +6,7 @@
 #include <tutti/transport/concept.hpp>
 #include <tutti/transport/simulation.hpp>
 
+#include <map>
 #include <string>
 
 namespace tutti {
@@ -103,6 +104,23 @@ class simulated {
     }
   }
 
+  /// Questions take no time, and answers no more than it takes a rank that waits to give the next one.
+  void say(waiting const& w) {
+    if (!world_->wrong) {
+      world_->say(rank_, w, exact_now());
+    }
+  }
+  bool ask(rank_type peer) {
+    asked_[peer] = exact_now();
+    return true;
+  }
+  [[nodiscard]] waiting said(rank_type r, std::uint32_t lane) const {
+    auto [w, time] = world_->said(r, lane);
+    auto const asked = asked_.find(r);
+    w.fresh = asked != asked_.end() && time >= asked->second;
+    return w;
+  }
+
   /// Takes the time that asking the network takes; others go on meanwhile.
   void poll() {
     if (simulation_->can_wait()) {
@@ -188,7 +206,8 @@ class simulated {
   simulation* simulation_;
   simulated_world* world_ = nullptr;
   rank_type rank_;
-  bool noticed_ = false;  ///< it has found a fault itself, and need not be told
+  std::map<rank_type, picoseconds> asked_;  ///< when each was last asked
+  bool noticed_ = false;                    ///< it has found a fault itself, and need not be told
 };
 
 }  // namespace tutti

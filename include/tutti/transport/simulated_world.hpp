@@ -4,10 +4,13 @@
 #include <tutti/core/error.hpp>
 #include <tutti/core/message.hpp>
 #include <tutti/core/operation.hpp>
+#include <tutti/core/waiting.hpp>
 #include <tutti/transport/simulated_edges.hpp>
 #include <tutti/transport/simulated_network.hpp>
 
+#include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tutti {
@@ -60,6 +63,17 @@ class simulated_world {
     return false;
   }
 
+  /// What rank r says that it waits for, and when.
+  struct saying {
+    waiting what;
+    picoseconds time{-1};
+  };
+  void say(rank_type r, waiting const& w, picoseconds time) { sayings_[{r, w.on.lane}] = {w, time}; }
+  [[nodiscard]] saying said(rank_type r, std::uint32_t on) const {
+    auto const at = sayings_.find({r, on});
+    return at == sayings_.end() ? saying{} : at->second;
+  }
+
   /// "allreduce(sum float32 x 1000, ring) in stream 7".
   [[nodiscard]] std::string describe(opening o) const {
     return tutti::describe(calls_[o.call]) + " in stream " + std::to_string(o.number);
@@ -86,6 +100,7 @@ class simulated_world {
   std::vector<bool> left_;
   std::vector<lane> lanes_;
   std::vector<call> calls_;
+  std::map<std::pair<rank_type, std::uint32_t>, saying> sayings_;  ///< by rank and lane
   std::unordered_map<std::uint32_t, std::uint32_t> numbers_;
 };
 

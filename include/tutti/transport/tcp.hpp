@@ -113,6 +113,10 @@ class tcp {
     }
   }
 
+  void say(waiting const& w) { mesh_.say(w); }
+  [[nodiscard]] bool ask(rank_type peer) { return mesh_.ask(peer); }
+  [[nodiscard]] waiting said(rank_type r, std::uint32_t lane) const noexcept { return mesh_.said(r, lane); }
+
   void poll() { mesh_.poll(); }
   [[nodiscard]] int arm() { return mesh_.arm(); }
   void disarm() { mesh_.disarm(); }

@@ -19,6 +19,8 @@ enum class frame_kind : std::uint8_t {
   bye,        ///< no more messages, and none is read
   inquiry,    ///< in which call is the peer on this lane?
   status,     ///< the answer: `number` and `what`; `bytes` is 0 if it has not been in any
+  question,   ///< whom does the peer wait for? `number` is that of the question
+  answer,     ///< it does so for `part`, on that lane: see standing
 };
 
 /// Every frame begins with this. It carries the whole call, so that a receiver that expects another
@@ -33,7 +35,7 @@ struct alignas(64) frame {
   std::uint32_t mark = expected_mark;
   frame_kind kind{};
   std::uint8_t lane = 0;
-  std::uint16_t unused = 0;
+  std::uint16_t blocks = 0;  ///< of an answer
   std::uint32_t number = 0;  ///< of the stream
   std::uint32_t part = 0;
   std::uint64_t bytes = 0;
@@ -42,7 +44,7 @@ struct alignas(64) frame {
 
   /// Whether a peer can have sent it.
   [[nodiscard]] constexpr bool sound() const noexcept {
-    return mark == expected_mark && kind >= frame_kind::piece && kind <= frame_kind::status && lane < lane_count &&
+    return mark == expected_mark && kind >= frame_kind::piece && kind <= frame_kind::answer && lane < lane_count &&
            what.kind <= operation_kind::split &&
            (kind != frame_kind::piece || (part <= bytes && (part != 0 || bytes == 0)));
   }

@@ -25,7 +25,7 @@ enum class greeting : std::uint32_t {
 struct hello {
   static constexpr char expected_magic[8] = {'t', 'u', 't', 't', 'i', '\x1a', '\r', '\n'};
   static constexpr std::uint32_t expected_order = 0x01020304;
-  static constexpr std::uint32_t expected_version = 3;
+  static constexpr std::uint32_t expected_version = 4;
 
   char magic[8] = {'t', 'u', 't', 't', 'i', '\x1a', '\r', '\n'};
   std::uint32_t order = expected_order;

@@ -7,6 +7,7 @@
 #include <tutti/transport/tcp_outlet.hpp>
 #include <tutti/transport/tcp_parcel.hpp>
 #include <tutti/transport/tcp_stage.hpp>
+#include <tutti/transport/tcp_standing.hpp>
 
 #include <algorithm>
 
@@ -32,6 +33,7 @@ class inlet {
   }
 
   agreement calls;
+  standing waits;
 
   /// What the connection has brought besides messages.
   [[nodiscard]] bool ended() const noexcept { return ended_; }      ///< no more bytes will come
@@ -294,6 +296,9 @@ class inlet {
       case frame_kind::inquiry:
       case frame_kind::status:
         return calls.hear(f);
+      case frame_kind::question:
+      case frame_kind::answer:
+        return waits.hear(f);
     }
   }
 

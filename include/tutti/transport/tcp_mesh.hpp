@@ -86,6 +86,43 @@ class mesh {
     }
   }
 
+  /// Whom this rank waits for, to all that have asked. After a fault nobody asks, and what led to it stays.
+  void say(waiting const& w) {
+    if (fault()) {
+      return;
+    }
+    said_[w.on.lane] = w;
+    said_[w.on.lane].fresh = true;
+    for (rank_type const peer : up_) {
+      link& l = *links_[peer];
+      if (!l.over && l.in.waits.owes(w)) [[unlikely]] {
+        l.out.tell(l.in.waits.answer(w));
+        l.flush();
+        watch(peer);
+      }
+    }
+  }
+  /// False while there is no connection.
+  [[nodiscard]] bool ask(rank_type peer) {
+    if (peer == rank_) {
+      for (waiting& w : said_) {
+        w.fresh = false;
+      }
+      return true;
+    }
+    link* const l = reach(peer);
+    if (l == nullptr || l->over) {
+      return false;
+    }
+    l->out.tell(l->in.waits.ask());
+    l->flush();
+    watch(peer);
+    return true;
+  }
+  [[nodiscard]] waiting said(rank_type r, std::uint32_t lane) const noexcept {
+    return r == rank_ ? said_[lane] : links_[r] != nullptr ? links_[r]->in.waits.said(lane) : waiting{};
+  }
+
   /// Watches a connection for being writable, if somebody sleeps.
   void watch(rank_type peer) {
     if (!armed_) {
@@ -322,6 +359,7 @@ class mesh {
   parcel_pool pool_;
   std::vector<std::unique_ptr<link>> links_;
   std::vector<rank_type> up_;  ///< to whom there is a connection
+  waiting said_[lane_count];   ///< by this rank
   news news_;
   time_point last_asked_{};
   bool armed_ = false;

@@ -32,6 +32,7 @@ class news {
     }
     f.culprit = f.culprit < size ? f.culprit : no_rank;
     f.reporter = f.reporter < size ? f.reporter : no_rank;
+    f.circle &= fault::bit_of(size) != 0 ? fault::bit_of(size) - 1 : f.circle;
     return f;
   }
 

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/message.hpp>
+#include <tutti/core/operation.hpp>
+
+namespace tutti {
+
+/// Whom a rank waits for, as it says itself: in which call, on which stream, and how far that has come.
+struct waiting {
+  rank_type for_whom = no_rank;
+  stream on{};
+  std::uint32_t step = 0;
+  bool blocks = false;  ///< its program does not go on before this has ended
+  bool fresh = false;   ///< it has been said since the rank was last asked
+  call what{};
+
+  /// Whether nothing has moved between the two.
+  [[nodiscard]] constexpr bool same(waiting const& other) const noexcept {
+    return for_whom == other.for_whom && on == other.on && step == other.step;
+  }
+};
+
+}  // namespace tutti
