@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE collective_numbering
 #include <laws/numbering.hpp>
+#include <tutti/simulate.hpp>
 #include <tutti/transport/by_locality.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/shared_memory.hpp>
@@ -8,6 +9,12 @@
 
 BOOST_AUTO_TEST_CASE(threads_number_their_operations_alike) {
   laws::check_numbering<tutti::loopback>(40);
+}
+
+BOOST_AUTO_TEST_CASE(simulated_ranks_number_their_operations_alike) {
+  laws::check_numbering(20, [](tutti::rank_type n, auto const& program) {
+    return tutti::simulate(tutti::one_switch(n, {.latency = std::chrono::microseconds(1)}), n, program).results;
+  });
 }
 
 BOOST_AUTO_TEST_CASE(processes_number_their_operations_alike) {

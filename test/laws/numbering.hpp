@@ -178,10 +178,11 @@ class numbered_program {
   std::vector<generation> parts_;
 };
 
-template <class Transport>
-void check_numbering(std::uint64_t seeds) {
+/// @param run runs a program on so many ranks, and returns what became of each
+template <class Run>
+void check_numbering(std::uint64_t seeds, Run run) {
   for (std::uint64_t seed = 0; seed != seeds; ++seed) {
-    auto const ends = tutti::spawn<Transport>(static_cast<tutti::rank_type>(2 + seed % 4), [&](auto& world) {
+    auto const ends = run(static_cast<tutti::rank_type>(2 + seed % 4), [&](auto& world) {
       world.deadline(std::chrono::seconds(40));
       return numbered_program(world, seed).run();
     });
@@ -196,6 +197,11 @@ void check_numbering(std::uint64_t seeds) {
       BOOST_TEST((number.empty() || ranks == 2), "seed " << seed << ": only one rank says " << number);
     }
   }
+}
+
+template <class Transport>
+void check_numbering(std::uint64_t seeds) {
+  check_numbering(seeds, [](tutti::rank_type n, auto const& program) { return tutti::spawn<Transport>(n, program); });
 }
 
 }  // namespace laws
