@@ -48,8 +48,7 @@ void with_compressed(Communicator& world, options const& asked, std::size_t warm
       with_synchronous<Number>(world, asked, direct{}, f);
     }
   };
-  nn::feedback const debt({how.momentum_correction ? asked.settings.momentum : 0.0F,
-                           asked.settings.optimizer == nn::optimizer_kind::nesterov, how.momentum_masking});
+  nn::feedback const debt(nn::correction_of(asked.settings, how.momentum_masking));
   nn::local_clipping const clip(how.local_clipping);
   if (how.kind == "fp16") {
     sixteen_bits(std::type_identity<half>{});

@@ -46,6 +46,14 @@ nn::settings asked(nn::optimizer_kind kind, float decay) {
   return s;
 }
 
+nn::replica replica(auto& world, nn::settings const& s) {
+  nn::set_threads(1);
+  constexpr std::size_t hidden[] = {12};
+  nn::model<float> model(nn::mlp<float>(images().training.features(), hidden, 10, nn::hidden_activation::relu),
+                         nn::replica::attached);
+  return {std::move(model), images().training, images().test, s, world.rank(), world.size()};
+}
+
 struct end {
   std::vector<float> weights;
   double loss = 0;
@@ -55,12 +63,7 @@ struct end {
 template <class Make>
 end trained(nn::settings const& s, Make make) {
   auto const results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
-    nn::set_threads(1);
-    constexpr std::size_t hidden[] = {12};
-    nn::replica model(
-        nn::model<float>(nn::mlp<float>(images().training.features(), hidden, 10, nn::hidden_activation::relu),
-                         nn::replica::attached),
-        images().training, images().test, s, world.rank(), world.size());
+    auto model = replica(world, s);
     auto strategy = make(world);
     nn::history seen;
     nn::train(model, strategy, seen);
@@ -79,7 +82,7 @@ end dense(nn::settings const& s) {
 end corrected(nn::settings s, double keep, bool masking, float clip = std::numeric_limits<float>::infinity()) {
   s.momentum_corrected = true;
   return trained(s, [&](auto& world) {
-    nn::feedback const debt({s.momentum, s.optimizer == nn::optimizer_kind::nesterov, masking});
+    nn::feedback const debt(nn::correction_of(s, masking));
     return nn::compressed(world, nn::gathered(world, nn::top_k(keep), debt, nn::local_clipping(clip)),
                           nn::replica::attached);
   });
@@ -126,6 +129,21 @@ BOOST_AUTO_TEST_CASE(clipping_reaches_what_is_owed_and_only_large_gradients) {
   auto const free = corrected(s, 0.05, false);
   BOOST_TEST(apart(free, corrected(s, 0.05, false, 1e6F)) == 0);
   BOOST_TEST(apart(free, corrected(s, 0.05, false, 0.01F)) > 0.01);
+}
+
+BOOST_AUTO_TEST_CASE(a_momentum_that_nobody_would_keep_is_refused) {
+  auto s = asked(nn::optimizer_kind::sgd, 0);
+  BOOST_TEST(nn::correction_of(s).momentum == 0);  // the optimizer has it
+  s.momentum_corrected = true;
+  auto const results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
+    auto model = replica(world, s);
+    nn::synchronous plain(world, tutti::direct{});
+    nn::train(model, plain);
+  });
+  for (auto const& one : results) {
+    BOOST_TEST(!one.has_value());
+    BOOST_TEST(one.failure().text.find("takes a strategy that keeps it") != std::string::npos, one.failure().text);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(layers_at_rates_of_their_own_need_plain_sums) {

@@ -114,6 +114,9 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
   settings const& asked = model.asked();
   expects(!asked.reproducible || adds_accumulators<Strategy>,
           "train: a reproducible replica takes a strategy that adds accumulators");
+  expects(!asked.momentum_corrected || ranks.remembers() == rank_memory::strategy,
+          "train: a momentum that runs before gradients are summed takes a strategy that keeps it, such as "
+          "compressed(gathered); with others leave momentum_corrected false");
   any_schedule const rates(asked);
   moment now;
   now.steps = model.plan().steps();

@@ -3,6 +3,7 @@
 
 #include <tutti/nn/elementwise.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
+#include <tutti/nn/settings.hpp>
 #include <tutti/nn/strategy/memory.hpp>
 
 #include <cstddef>
@@ -17,6 +18,11 @@ struct momentum_correction {
   bool nesterov = false;  ///< what is owed grows by Nesterov's steps, not by the velocity
   bool masking = false;   ///< the velocity of a number that is sent ends there (momentum factor masking)
 };
+
+/// As settings ask for it, so that it fits the optimizer that they make.
+[[nodiscard]] inline momentum_correction correction_of(settings const& asked, bool masking = false) noexcept {
+  return {asked.momentum_corrected ? asked.momentum : 0, asked.optimizer == optimizer_kind::nesterov, masking};
+}
 
 /// What a rank owes: gradients that it has not sent yet, kept and sent later (error feedback: Seide et al., "1-bit
 /// stochastic gradient descent", Interspeech 2014; Stich et al., "Sparsified SGD with memory", NeurIPS 2018;

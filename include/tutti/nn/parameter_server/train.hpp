@@ -284,6 +284,8 @@ summary train(Communicator& world, roles const& who, replica& model, consistency
   expects(who.size() == world.size(), "parameter server: every rank is a server or a worker");
   expects(!asked.synchronised_statistics,
           "parameter server: statistics of all ranks need synchronous sums, which workers do not have");
+  expects(!asked.momentum_corrected,
+          "parameter server: momentum is the servers', after gradients are summed; leave momentum_corrected false");
   layout const where(model.ranges(), who.servers(),
                      asked.optimizer == optimizer_kind::lars ? layers::whole : layers::divisible);
   if (!who.serves(world.rank())) {
