@@ -127,7 +127,7 @@ tutti::nn::plot_panel panel(std::size_t i, workload const& work, std::vector<tut
 
 void write(std::string const& path, std::vector<tutti::nn::plot_panel> const& panels) {
   std::ofstream file(path, std::ios::binary);
-  file << tutti::nn::svg_picture(900, 730, "images per second over workers, " + rate_in_words(), panels);
+  file << tutti::nn::svg_picture(900, 730, "images per second over workers, " + rate_in_words(), "", panels);
   file.close();
   if (!file) {
     throw std::runtime_error("cannot write " + path);

@@ -124,8 +124,8 @@ options read_options(int argc, char** argv) {
 
   app.add_option("--data", o.data,
                  "A folder with MNIST's four files or batches of CIFAR-10, plain or .gz; or builtin, drawn digits");
-  app.add_option("--samples", o.samples, "Training images to draw, with --data builtin")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
+  auto* const samples = app.add_option("--samples", o.samples, "Training images to draw, with --data builtin")
+                            ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
   app.add_option("--model", o.model, "What to train")->check(CLI::IsMember({"mlp", "lenet5", "cnn", "resnet20"}));
   app.add_option("--hidden", hidden, "Sizes of the mlp's hidden layers, or none for a linear model");
   app.add_option("--activation", o.activation, "Of the mlp's hidden layers")
@@ -179,6 +179,10 @@ options read_options(int argc, char** argv) {
     compressed.finish(o, topology->count() != 0);
     strategy.finish();
     averaged.finish(o.strategy);
+    if (samples->count() != 0 && o.data != "builtin") {
+      throw CLI::ValidationError("--samples", "says how many images to draw with --data builtin; of the folder " +
+                                                  o.data + " all are used, so leave it out");
+    }
     check_report_options(o);
     check_combinations(o);
     if (o.progress_thread && s.reproducible) {

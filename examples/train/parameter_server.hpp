@@ -114,10 +114,14 @@ int train_with_servers(Communicator& world, job const& work, std::vector<std::st
   slowed_down const pace{asked.slow_rank - who.servers(), asked.slow_factor};
   auto const all = ps::train(world, who, mine.model(), {asked.staleness, asked.server_sends, saver.keeps()},
                              ps::regulariser{asked.l1}, pace, mine, saver);
-  std::vector<rank_traffic> traffic;
+  std::vector<std::optional<rank_traffic>> traffic;
   for (auto const& one : all.ranks) {
-    traffic.push_back({static_cast<double>(one.moved.bytes_sent), static_cast<double>(one.moved.bytes_received),
-                       one.busy, one.waited});
+    traffic.push_back(rank_traffic{static_cast<double>(one.moved.bytes_sent),
+                                   static_cast<double>(one.moved.bytes_received), one.busy, one.waited});
+  }
+  for (std::size_t i = 0; i != all.lost.size(); ++i) {
+    traffic[who.rank_of_worker(all.lost[i].worker)].reset();
+    mine.fault(all.lost[i].seconds, world.size() - i, world.size() - i - 1);
   }
   mine.finish(std::move(traffic));
   if (world.rank() == 0) {

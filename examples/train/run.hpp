@@ -35,6 +35,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -66,17 +67,16 @@ std::vector<std::string> names_in(Communicator const& world) {
 
 /// What every rank has sent and received, and how long it waited and did not.
 template <class Communicator>
-std::vector<rank_traffic> traffic_of(Communicator& world, tutti::nn::any_strategy& strategy,
-                                     tutti::traffic_count const& before) {
+std::vector<std::optional<rank_traffic>> traffic_of(Communicator& world, tutti::nn::any_strategy& strategy,
+                                                    tutti::traffic_count const& before) {
   std::vector<float> bytes(std::size_t{2} * world.size());
   auto const& now = world.trace().first();
   bytes[2 * world.rank()] = static_cast<float>(now.sent().bytes - before.sent().bytes);
   bytes[2 * world.rank() + 1] = static_cast<float>(now.received().bytes - before.received().bytes);
   strategy.sum(bytes);
-  std::vector<rank_traffic> all(world.size());
+  std::vector<std::optional<rank_traffic>> all(world.size());
   for (std::size_t r = 0; r != all.size(); ++r) {
-    all[r].sent = bytes[2 * r];
-    all[r].received = bytes[2 * r + 1];
+    all[r] = {.sent = bytes[2 * r], .received = bytes[2 * r + 1]};
   }
   return all;
 }

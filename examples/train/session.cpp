@@ -120,6 +120,15 @@ std::string how_ranks_work_together(options const& asked) {
          (how.server_sends ? ", servers send" : "");
 }
 
+/// "4 ranks", or "4 ranks, 3 after a fault".
+std::string how_many_ranks(nn::history const& seen, std::size_t now) {
+  if (seen.faults.empty()) {
+    return std::to_string(now) + (now == 1 ? " rank" : " ranks");
+  }
+  return std::to_string(seen.faults.front().before) + " ranks, " + std::to_string(seen.faults.back().ranks) +
+         (seen.faults.size() == 1 ? " after a fault" : " after faults");
+}
+
 void write(std::string const& path, std::string const& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
@@ -177,7 +186,7 @@ void session::resume(nn::resumed_from const& from) {
   began_ -= tutti::duration(static_cast<std::int64_t>(before_ * 1e9));
   if (shown_) {
     std::printf("resume after %zu epochs and %zu steps, %zu steps in all%s\n", from.place.epoch, from.place.batch,
-                model_->plan().steps_before(from.place.epoch) + from.place.batch,
+                steps_done(),
                 from.ranks == names_.size() || work_.asked.strategy.name == "parameter_server"
                     ? ""
                     : "; on another number of ranks, which rounds sums otherwise");
@@ -188,6 +197,7 @@ void session::resume(nn::resumed_from const& from) {
 void session::regroup(nn::training_state const& from, tutti::rank_type rank, std::vector<std::string> names,
                       std::string const& why) {
   std::size_t const before = names_.size();
+  auto const own = seen_.steps;
   rank_ = rank;
   names_ = std::move(names);
   parts_ = static_cast<tutti::rank_type>(names_.size());
@@ -196,7 +206,13 @@ void session::regroup(nn::training_state const& from, tutti::rank_type rank, std
   if (!nn::decode(from.history, seen_)) {
     throw std::runtime_error("the history that another rank sent makes no sense");
   }
+  for (std::size_t i = 0; i != seen_.steps.size() && !own.empty(); ++i) {  // bytes stay those that this rank moved
+    auto const& mine = own[std::min(i, own.size() - 1)];
+    seen_.steps[i].sent = mine.sent;
+    seen_.steps[i].received = mine.received;
+  }
   before_ = static_cast<double>((tutti::steady_now() - began_).count()) * 1e-9;
+  fault(0, before, names_.size());
   if (rank_ == 0) {
     if (!shown_) {
       show(true);
@@ -207,8 +223,17 @@ void session::regroup(nn::training_state const& from, tutti::rank_type rank, std
   }
 }
 
+void session::fault(double seconds, std::size_t before, std::size_t ranks) {
+  seen_.faults.push_back({before_ + seconds, before, ranks});
+}
+
+std::size_t session::steps_done() const {
+  return model_->plan().steps_before(model_->place().epoch) + model_->place().batch;
+}
+
 void session::count(tutti::traffic_count const& bytes) {
   bytes_ = &bytes;
+  steps_before_ = steps_done();
   nn::step_result const last = seen_.steps.empty() ? nn::step_result{} : seen_.steps.back();
   sent_before_ = last.sent - static_cast<double>(bytes.sent().bytes);
   received_before_ = last.received - static_cast<double>(bytes.received().bytes);
@@ -276,7 +301,15 @@ std::size_t session::sparsity_warm_up() const {
          (part > 0 ? static_cast<std::size_t>(part * static_cast<double>(plan.batches(whole))) : 0);
 }
 
-void session::finish(std::vector<rank_traffic> traffic) const {
+/// What the picture of a training says below its title.
+std::string session::how_it_was_trained() const {
+  auto const& asked = work_.asked;
+  std::string text = asked.data == "builtin" ? "built-in digits" : asked.data;
+  text += ", " + describe_network(asked, work_.data.training);
+  return text + (asked.compress.kind == "none" ? "" : ", sent as " + describe(asked));
+}
+
+void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
   if (rank_ != 0) {
     return;
   }
@@ -299,22 +332,29 @@ void session::finish(std::vector<rank_traffic> traffic) const {
     double const busy = time[r].compute + time[r].update;
     std::printf("%7.2f s %7.2f s %7.2f s %7.2f s  %3.0f %%  %s\n", time[r].compute, time[r].update, time[r].transfer,
                 time[r].waiting, 100 * talking / std::max(busy + talking, 1e-9), names_[r].c_str());
-    if (r < traffic.size()) {
-      traffic[r].busy = busy;
-      traffic[r].waiting = talking;
+    if (r < traffic.size() && traffic[r]) {
+      traffic[r]->busy = busy;
+      traffic[r]->waiting = talking;
     }
   }
   auto const& asked = work_.asked;
   double sent = 0;
+  std::size_t known = 0;
   for (auto const& one : traffic) {
-    sent += one.sent / static_cast<double>(traffic.size());
+    sent += one ? one->sent : 0;
+    known += one ? 1U : 0U;
   }
+  sent /= static_cast<double>(std::max<std::size_t>(known, 1));
   auto const ranks = static_cast<double>(names_.size());
+  std::size_t const counted = model_->plan().steps() - steps_before_;  // bytes are of these steps, and so is this
   double const as_floats = 2 * (ranks - 1) / ranks * sizeof(float) * static_cast<double>(model_->parameters().size()) *
-                           static_cast<double>(model_->plan().steps());
+                           static_cast<double>(counted);
   if (sent > 0 && !time.empty()) {
     std::printf("\nsent %.1f MiB per rank", sent / (1 << 20));
-    if (asked.compress.kind != "none") {
+    if (steps_before_ != 0) {
+      std::printf(" in the last %zu of %zu steps", counted, model_->plan().steps());
+    }
+    if (asked.compress.kind != "none" && counted != 0) {
       std::printf(", %.1f times less than the %.1f MiB that sums of float take", as_floats / sent,
                   as_floats / (1 << 20));
     }
@@ -324,8 +364,11 @@ void session::finish(std::vector<rank_traffic> traffic) const {
 
   if (!asked.plot.empty()) {
     write(asked.plot,
-          nn::plot_svg(seen_, std::to_string(names_.size()) + " ranks, " + transport_ + ", " +
-                                  how_ranks_work_together(asked) + ", batch " + std::to_string(settings_.batch)));
+          nn::plot_svg(
+              seen_, {how_many_ranks(seen_, names_.size()) + ", " + transport_ + ", " + how_ranks_work_together(asked) +
+                          ", batch " + std::to_string(settings_.batch),
+                      how_it_was_trained(), asked.strategy.replicas_differ() ? "rank 0's images" : "all ranks' images",
+                      asked.strategy.name == "parameter_server" ? "server 0" : "rank 0"}));
   }
   if (!asked.report.empty()) {
     nlohmann::ordered_json report;
@@ -355,6 +398,9 @@ void session::finish(std::vector<rank_traffic> traffic) const {
                      {"threshold", asked.compress.threshold},
                      {"sparsity_warm_up", asked.compress.warm_up},
                      {"momentum_correction", asked.compress.momentum_correction},
+                     {"momentum_masking", asked.compress.momentum_masking},
+                     {"local_clipping", asked.compress.local_clipping},
+                     {"bytes_counted_from_step", steps_before_},
                      {"bytes_sent_per_rank", sent},
                      {"bytes_of_float_sums_per_rank", as_floats},
                      {"reproducible", settings_.reproducible},
@@ -362,10 +408,11 @@ void session::finish(std::vector<rank_traffic> traffic) const {
                      {"members", names_}};
     report.update(nn::to_json(settings_, seen_));
     for (auto const& one : traffic) {
-      report["traffic"].push_back({{"sent_bytes", one.sent},
-                                   {"received_bytes", one.received},
-                                   {"busy_s", one.busy},
-                                   {"waiting_s", one.waiting}});
+      report["traffic"].push_back(one ? nlohmann::ordered_json{{"sent_bytes", one->sent},
+                                                               {"received_bytes", one->received},
+                                                               {"busy_s", one->busy},
+                                                               {"waiting_s", one->waiting}}
+                                      : nlohmann::ordered_json());
     }
     write(asked.report, report.dump(1) + "\n");
   }
@@ -381,5 +428,3 @@ void session::show_trace(std::vector<tutti::timeline> ranks, std::vector<std::st
   std::printf("trace  %s: open it at ui.perfetto.dev\n", work_.asked.trace.c_str());
   std::fflush(stdout);
 }
-                     {"momentum_masking", asked.compress.momentum_masking},
-                     {"local_clipping", asked.compress.local_clipping},

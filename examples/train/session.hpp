@@ -48,9 +48,12 @@ class session {
   void regroup(tutti::nn::training_state const& from, tutti::rank_type rank, std::vector<std::string> names,
                std::string const& why);
 
-  /// From now on steps say how many bytes have been sent and received, on top of those before.
+  /// From now on steps say how many bytes have been sent and received, on top of those before; and what `finish` is
+  /// told was moved in the steps from now on.
   /// @pre it counts until the last step
   void count(tutti::traffic_count const& bytes);
+  /// Ranks were lost so many seconds after the training began, or was gone on with; of so many, so many went on.
+  void fault(double seconds, std::size_t before, std::size_t ranks);
 
   // An observer of the training; silent but on rank 0.
   void step(tutti::nn::step_result const& done, tutti::nn::replica const& model);
@@ -60,8 +63,8 @@ class session {
   [[nodiscard]] std::size_t sparsity_warm_up() const;
 
   /// Shows where the time went and writes the files asked for.
-  /// @param traffic of all ranks; times are left out where the history has them
-  void finish(std::vector<rank_traffic> traffic) const;
+  /// @param traffic of all ranks but those that were lost; times are left out where the history has them
+  void finish(std::vector<std::optional<rank_traffic>> traffic) const;
   /// Shows who waited for whom, and writes the trace.
   /// @param parts that the ranks play, if they have names
   void show_trace(std::vector<tutti::timeline> ranks, std::vector<std::string> const& parts = {}) const;
@@ -70,6 +73,8 @@ class session {
   void make_model(tutti::rank_type part);
   void show(bool going_on);
   void introduce() const;
+  [[nodiscard]] std::size_t steps_done() const;
+  [[nodiscard]] std::string how_it_was_trained() const;
 
   job const& work_;
   std::string transport_;
@@ -86,4 +91,5 @@ class session {
   tutti::traffic_count const* bytes_ = nullptr;
   double sent_before_ = 0;  // in the world before; bytes of this world that are no part of the training, less
   double received_before_ = 0;
+  std::size_t steps_before_ = 0;  // since when they are counted
 };

@@ -76,6 +76,7 @@ BOOST_AUTO_TEST_CASE(a_history_travels_with_every_number) {
   epoch.training_loss = 1.3;
   epoch.ranks = {{1.4, 1.5, 1.6, 1.7}, {1.8, 1.9, 2.1, 2.2}};
   seen.epochs.push_back(epoch);
+  seen.faults.push_back({2.3, 5, 3});
   std::string const bytes = nn::encode(seen);
   nn::history back;
   BOOST_REQUIRE(nn::decode(bytes, back));
@@ -84,8 +85,11 @@ BOOST_AUTO_TEST_CASE(a_history_travels_with_every_number) {
   BOOST_TEST(back.steps[0].received == 0.6);
   BOOST_TEST(back.epochs[0].training_loss == 1.3);
   BOOST_TEST(back.epochs[0].ranks[1].update == 2.2);
+  BOOST_TEST(back.faults[0].seconds == 2.3);
+  BOOST_TEST(back.faults[0].before == 5U);
+  BOOST_TEST(back.faults[0].ranks == 3U);
   BOOST_TEST(nn::encode(back) == bytes);
-  BOOST_TEST(bytes.size() == nn::most_history_bytes(1, 1, 2));
+  BOOST_TEST(bytes.size() == nn::most_history_bytes(1, 1, 2, 1));
   for (std::size_t less = 0; less != bytes.size(); ++less) {
     BOOST_TEST(!nn::decode(std::string_view(bytes).substr(0, less), back));
   }

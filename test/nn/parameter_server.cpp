@@ -503,6 +503,9 @@ auto train_with_a_loss(rank_type killed, ps::consistency how) {
         sum.lost[0].why.find("rank " + std::to_string(killed)) == std::string::npos) {
       return "the lost worker is not named";
     }
+    if (sum.ranks[killed].steps != 3 || sum.lost[0].seconds <= 0) {
+      return "of the lost worker the steps are missing that it made, or when it was lost";
+    }
     if (told.epochs.size() != 2 || told.steps.size() != 14) {
       return "steps or tests are missing";
     }
@@ -556,6 +559,8 @@ BOOST_AUTO_TEST_CASE(a_silent_worker_is_dropped_and_those_that_wait_for_it_are_n
   }
   BOOST_REQUIRE(sum.lost.size() == 1U);
   BOOST_TEST(sum.lost[0].worker == 1U);
+  BOOST_TEST(sum.ranks[2].steps == 3U);
+  BOOST_TEST(sum.lost[0].seconds > 1.0);  // the deadline
   BOOST_TEST(sum.lost[0].why.find("has said nothing") != std::string::npos, sum.lost[0].why);
   BOOST_TEST(told.steps.size() == 14U);
 }

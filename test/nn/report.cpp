@@ -127,12 +127,15 @@ BOOST_AUTO_TEST_CASE(throughput_leaves_out_what_lies_between_epochs) {
 
 BOOST_AUTO_TEST_CASE(pictures_of_short_and_long_trainings) {
   for (std::size_t const steps : {1U, 2U, 150U, 12345U}) {
-    auto const svg = nn::plot_svg(made_up(steps), "a title");
+    auto const svg = nn::plot_svg(made_up(steps), {"a title", "a < b & c"});
     BOOST_TEST(svg.starts_with("<svg xmlns="));
     BOOST_TEST(svg.ends_with("</svg>\n"));
     BOOST_TEST(count(svg, "<polyline") == 5U);
     BOOST_TEST(count(svg, "<circle") == 4U);  // two epochs in each panel
     BOOST_TEST(count(svg, "a title") == 1U);
+    BOOST_TEST(count(svg, ">a &lt; b &amp; c<") == 1U);
+    BOOST_TEST(count(svg, "of all ranks' images") == 2U);
+    BOOST_TEST(count(svg, "fault") == 0U);
     BOOST_TEST(count(svg, "nan") == 0U);
     BOOST_TEST(count(svg, "inf") == 0U);
     BOOST_TEST(count(svg, ">-0") == 0U);
@@ -146,15 +149,29 @@ BOOST_AUTO_TEST_CASE(bytes_are_drawn_if_they_are_counted) {
     seen.steps[i].sent = 3e6 * static_cast<double>(i + 1);
     seen.steps[i].received = 2e6 * static_cast<double>(i + 1);
   }
-  auto const svg = nn::plot_svg(seen, "a title");
+  auto const svg = nn::plot_svg(seen, {.title = "a title", .images = "rank 0's images", .bytes = "server 0"});
   BOOST_TEST(count(svg, "<polyline") == 7U);
-  BOOST_TEST(count(svg, "MiB so far") == 1U);  // of 429 at most
+  BOOST_TEST(count(svg, "MiB of server 0 so far") == 1U);  // of 429 at most
+  BOOST_TEST(count(svg, "of rank 0's images") == 2U);
   BOOST_TEST(count(svg, ">300<") == 1U);
   BOOST_TEST(count(svg, ">sent<") == 1U);
   BOOST_TEST(count(svg, ">received<") == 1U);
   auto const read = nlohmann::json::parse(nn::to_json(nn::settings{}, seen).dump());
   BOOST_TEST(read["steps"]["sent_bytes"][149].get<double>() == 450e6);
   BOOST_TEST(read["steps"]["received_bytes"][0].get<double>() == 2e6);
+}
+
+BOOST_AUTO_TEST_CASE(faults_are_drawn_where_they_were) {
+  auto seen = made_up(150);
+  auto const without = nn::plot_svg(seen, {});
+  seen.faults = {{1.5, 4, 3}, {4.5, 3, 2}};
+  auto const svg = nn::plot_svg(seen, {});
+  BOOST_TEST(count(svg, "<polyline") == count(without, "<polyline") + 2 * 3U);  // two in each panel
+  BOOST_TEST(count(svg, ">fault<") == 1U);
+  BOOST_TEST(count(svg, "points=\"297.3,") == 3U);  // after a third of the time, from 64 to 764
+  auto const read = nlohmann::json::parse(nn::to_json(nn::settings{}, seen).dump());
+  BOOST_TEST(read["faults"][1]["seconds"].get<double>() == 4.5);
+  BOOST_TEST(read["faults"][1]["ranks"].get<int>() == 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_pipe_gets_a_line_per_epoch) {

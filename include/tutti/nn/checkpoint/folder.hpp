@@ -299,8 +299,8 @@ class checkpoint_folder {
                              " ranks remembers by itself: start as many, not " + std::to_string(wanted.ranks));
     }
     constexpr std::uint64_t gone = 4096;  // so many more ranks may there have been before faults
-    result.history =
-        file.read_text(section::history, most_history_bytes(wanted.plan.steps(), wanted.epochs, result.ranks + gone));
+    result.history = file.read_text(section::history,
+                                    most_history_bytes(wanted.plan.steps(), wanted.epochs, result.ranks + gone, gone));
     std::vector<file_identity> parts;
     if (file.has(section::shards)) {
       parts = parts_named(file, result.ranks);

@@ -59,7 +59,7 @@ static_assert(std::endian::native == std::endian::little, "checkpoints hold numb
 /// What a file begins with. The line ends tell a copy that was mistaken for text.
 struct file_head {
   static constexpr std::array<char, 8> ours{'t', 'u', 't', 't', 'i', '\r', '\n', '\x1a'};
-  static constexpr std::uint32_t latest = 2;
+  static constexpr std::uint32_t latest = 3;
   static constexpr std::uint32_t most_sections = 64;
 
   std::array<char, 8> magic = ours;

@@ -43,13 +43,18 @@ namespace tutti::nn {
       real(rank.update);
     }
   }
+  p.number(seen.faults.size());
+  for (auto const& one : seen.faults) {
+    real(one.seconds);
+    p.number(one.before).number(one.ranks);
+  }
   return p.take();
 }
 
-/// The most bytes that `encode` makes of so many steps and epochs, of so many ranks.
-[[nodiscard]] constexpr std::uint64_t most_history_bytes(std::uint64_t steps, std::uint64_t epochs,
-                                                         std::uint64_t ranks) noexcept {
-  return sizeof(std::uint64_t) * (2 + 9 * steps + (9 + 4 * ranks) * epochs);
+/// The most bytes that `encode` makes of so many steps and epochs, of so many ranks, and faults.
+[[nodiscard]] constexpr std::uint64_t most_history_bytes(std::uint64_t steps, std::uint64_t epochs, std::uint64_t ranks,
+                                                         std::uint64_t faults) noexcept {
+  return sizeof(std::uint64_t) * (3 + 9 * steps + (9 + 4 * ranks) * epochs + 3 * faults);
 }
 
 /// Reads what `encode` wrote. False: `bytes` are something else.
@@ -90,6 +95,11 @@ namespace tutti::nn {
       one.ranks.push_back(rank);
     }
     to.epochs.push_back(std::move(one));
+  }
+  for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
+    double const seconds = real();
+    std::size_t const before = whole();
+    to.faults.push_back({seconds, before, whole()});
   }
   return u.done();
 }

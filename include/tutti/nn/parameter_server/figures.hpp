@@ -40,11 +40,12 @@ struct figures {
 struct lost_worker {
   rank_type worker = 0;
   std::string why;
+  double seconds = 0;  ///< since training began, when that was found out
 };
 
 /// What server 0 knows in the end.
 struct summary {
-  std::vector<figures> ranks;     ///< in the order of ranks; of a lost worker there are none
+  std::vector<figures> ranks;     ///< in the order of ranks; of a lost worker only steps are known
   std::vector<lost_worker> lost;  ///< the training went on without them
 
   [[nodiscard]] histogram lead() const noexcept {

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <source_location>
 #include <span>
 #include <string>
@@ -81,6 +82,7 @@ class server {
   /// @throws error if all workers are lost; what `after` throws
   template <class After, class Rest = no_rest>
   void run(scheduler* tasks, After after, Rest rest = {}) {
+    began_ = world_.transport().now();
     watch();
     for (std::size_t w = 0; w != peers_.size(); ++w) {
       peers_[w].wire->patience(no_deadline);  // drop_silent knows who is silent and who is kept waiting
@@ -121,7 +123,8 @@ class server {
   }
 
   [[nodiscard]] std::vector<lost_worker> const& lost() const noexcept { return lost_; }
-  /// Of this rank; those of the workers, as they told them when they left, are in `worker_figures`.
+  /// Of this rank; those of the workers, as they told them when they left, are in `worker_figures`, of lost ones the
+  /// steps that they had reported, to a server that they report to.
   [[nodiscard]] figures own_figures() const {
     figures sum = counted_;
     for (auto const& one : peers_) {
@@ -153,6 +156,7 @@ class server {
     std::vector<float> memory;  // on its way to this worker
     request telling;
     figures said;
+    std::uint64_t steps = 0;  // that it has reported
     outbox<Communicator> sent;
   };
 
@@ -229,6 +233,7 @@ class server {
       case stage::wish:
         p.telling.wait();
         tasks->take(p.done);
+        p.steps += p.done.iterated;
         answers_.push_back({.worker = w, .tells_task = true});
         listen(w);
         return;
@@ -367,7 +372,10 @@ class server {
       return;
     }
     requests_[w] = {};
-    lost_.push_back({static_cast<rank_type>(w), std::move(why)});
+    auto const since = world_.transport().now() - began_;
+    lost_.push_back({static_cast<rank_type>(w), std::move(why), static_cast<double>(since.count()) * 1e-9});
+    peers_[w].said = {};
+    peers_[w].said.steps = peers_[w].steps;
     if (tasks != nullptr) {
       tasks->drop(w);
     }
@@ -388,6 +396,7 @@ class server {
   std::size_t here_ = 0;
   std::vector<lost_worker> lost_;
   figures counted_;
+  time_point began_{};
   time_point looked_{};
   duration busy_{};
   duration waited_{};

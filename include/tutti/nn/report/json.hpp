@@ -71,6 +71,10 @@ namespace tutti::nn {
   }
   result["steps"] = {
       {"loss", loss}, {"accuracy", accuracy}, {"seconds", seconds}, {"sent_bytes", sent}, {"received_bytes", received}};
+  result["faults"] = json::array();
+  for (auto const& one : seen.faults) {
+    result["faults"].push_back({{"seconds", one.seconds}, {"ranks_before", one.before}, {"ranks", one.ranks}});
+  }
   result["images_per_s"] = seen.images_per_second();
   result["ranks"] = times(seen.time());
   if (!seen.epochs.empty()) {

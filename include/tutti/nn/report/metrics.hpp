@@ -45,10 +45,18 @@ struct epoch_result {
   }
 };
 
+/// Ranks were lost, and the others went on.
+struct fault_result {
+  double seconds = 0;      ///< since training began, when they did
+  std::size_t before = 0;  ///< ranks that there were
+  std::size_t ranks = 0;   ///< that went on
+};
+
 /// An observer of a training that keeps everything.
 struct history {
   std::vector<step_result> steps;
   std::vector<epoch_result> epochs;
+  std::vector<fault_result> faults;
 
   template <class Replica>
   void step(step_result const& done, Replica const&) {

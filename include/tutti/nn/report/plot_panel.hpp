@@ -22,6 +22,19 @@ struct plot_curve {
   bool dashed = false;  ///< where it may lie upon another one
 };
 
+namespace detail {
+
+/// As text of XML.
+[[nodiscard]] inline std::string escaped(std::string const& text) {
+  std::string result;
+  for (char const c : text) {
+    result += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+  }
+  return result;
+}
+
+}  // namespace detail
+
 /// A rectangle of an SVG picture: a title and a legend above it, axes and curves in it, labels of the axes around it,
 /// for which it takes 60 to the left and 22 below. What lies outside of the axes is cut off.
 class plot_panel {
@@ -50,6 +63,9 @@ class plot_panel {
     curves_.push_back(std::move(one));
     return *this;
   }
+
+  /// A line from the bottom to the top.
+  [[nodiscard]] std::vector<plot_point> upright(double x) const { return {{x, shown_.low}, {x, shown_.high}}; }
 
   [[nodiscard]] std::string svg() const {
     std::string s = text(where_.left, where_.top - 9, "start", title_, " font-weight=\"bold\"");
@@ -135,7 +151,7 @@ class plot_panel {
   [[nodiscard]] static std::string text(double x, double y, char const* anchor, std::string const& what,
                                         char const* more = "") {
     return "<text x=\"" + number("%.1f", x) + "\" y=\"" + number("%.1f", y) + "\" text-anchor=\"" + anchor + "\"" +
-           more + ">" + what + "</text>\n";
+           more + ">" + detail::escaped(what) + "</text>\n";
   }
 
   /// Between four and ten multiples of 1, 2 or 5 times a power of ten.
@@ -155,17 +171,21 @@ class plot_panel {
   std::vector<plot_curve> curves_;
 };
 
-/// A picture of panels, with a title.
+/// A picture of panels, with a title, and below it a line in smaller letters that may be empty.
 [[nodiscard]] inline std::string svg_picture(double width, double height, std::string const& title,
-                                             std::vector<plot_panel> const& panels) {
+                                             std::string const& below, std::vector<plot_panel> const& panels) {
   char size[96];
   std::snprintf(size, sizeof size, "%g %g\" width=\"%g\" height=\"%g", width, height, width, height);
   char middle[32];
   std::snprintf(middle, sizeof middle, "%g", width / 2);
+  auto const centred = [&](char const* y, char const* letters, std::string const& text) {
+    return std::string("<text x=\"") + middle + "\" y=\"" + y + "\" text-anchor=\"middle\" font-size=\"" + letters +
+           "\">" + detail::escaped(text) + "</text>\n";
+  };
   std::string s = std::string("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ") + size +
                   "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#202020\">\n"
-                  "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"" +
-                  middle + "\" y=\"26\" text-anchor=\"middle\" font-size=\"14\">" + title + "</text>\n";
+                  "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" +
+                  centred("22", "14", title) + (below.empty() ? "" : centred("40", "12", below));
   for (auto const& one : panels) {
     s += one.svg();
   }

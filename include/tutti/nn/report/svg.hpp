@@ -104,10 +104,19 @@ struct training_curves {
 
 }  // namespace detail
 
+/// What a picture of a training says of it in words.
+struct plot_words {
+  std::string title{};
+  std::string below{};                       ///< the title, such as data and model
+  std::string images = "all ranks' images";  ///< what loss and accuracy of the training are of
+  std::string bytes = "rank 0";              ///< whose they are
+};
+
 /// A picture, as SVG, of loss, accuracy, images per second and, if somebody counted them, bytes over time: of the
-/// training as means over neighbouring steps, of the test after each epoch; bytes of this rank, since it began.
+/// training as means over neighbouring steps, of the test after each epoch; bytes since it began. Faults are
+/// upright lines.
 /// @pre at least one step was made, or one epoch
-[[nodiscard]] inline std::string plot_svg(history const& seen, std::string const& title) {
+[[nodiscard]] inline std::string plot_svg(history const& seen, plot_words const& words) {
   detail::training_curves all(seen);
   double const end = std::max(
       {seen.epochs.empty() ? 0 : seen.epochs.back().seconds, seen.steps.empty() ? 0 : seen.steps.back().seconds, 1e-3});
@@ -144,10 +153,10 @@ struct training_curves {
   std::string const blue = "#2f6fb3";
   std::string const red = "#c0392b";
   panels.reserve(4);
-  panel("loss", 0, std::min(1.05 * most_loss, 2.5))
+  panel("loss (training: of " + words.images + ")", 0, std::min(1.05 * most_loss, 2.5))
       .add({"training", blue, std::move(all.loss)})
       .add({"test", red, std::move(all.test_loss), true});
-  panel("accuracy",
+  panel("accuracy (training: of " + words.images + ")",
         worst > 95   ? 90
         : worst > 80 ? 75
                      : 0,
@@ -157,11 +166,19 @@ struct training_curves {
   panel(thousands == 1 ? "images per second" : "thousand images per second", 0, 1.1 * fastest / thousands)
       .add({"", blue, std::move(all.throughput)});
   if (counted) {
-    panel(std::string(bytes.name).append(" so far"), 0, 1.1 * most_bytes / bytes.size)
+    panel(std::string(bytes.name).append(" of ").append(words.bytes).append(" so far"), 0,
+          1.1 * most_bytes / bytes.size)
         .add({"sent", blue, std::move(all.sent)})
         .add({"received", red, std::move(all.received), false, true});
   }
-  return svg_picture(800, top - 22, title, panels);
+  std::string name = "fault";
+  for (auto const& fault : seen.faults) {
+    double const x = fault.seconds / time.size;
+    for (std::size_t i = 0; i != panels.size(); ++i) {
+      panels[i].add({i == 0 ? std::exchange(name, {}) : "", "#707070", panels[i].upright(x), false, true});
+    }
+  }
+  return svg_picture(800, top - 22, words.title, words.below, panels);
 }
 
 }  // namespace tutti::nn

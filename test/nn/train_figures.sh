@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# What train says at the end of a training that was resumed, or lost ranks, is of the steps since then: bytes are
+# compared with what sums of float take in as many. And its pictures say what they show.
+#
+#     sh train_figures.sh build/examples/train
+set -eu
+train=$1
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+cd "$here"
+
+wrong() {
+  echo "$1"
+  cat log
+  exit 1
+}
+shows() { grep -q -- "$1" "$2" || wrong "$2 has no \"$1\""; }
+within() { awk "BEGIN { exit !($1 >= $2 && $1 <= $3) }" || wrong "$4: $1, which is not within $2 and $3"; }
+small='--epochs 2 --samples 2000 --hidden 32'  # 16 steps an epoch
+
+# Int8 sends about four times less, and some weights besides, in 32 steps as in the last 16.
+keeping="$train $small --ranks 3 --compress int8 --checkpoint kept"
+if $keeping --die 1:20 > log 2>&1; then wrong 'a rank that dies ends the training'; fi
+$keeping --resume > log 2>&1 || wrong 'it is resumed'
+shows 'per rank in the last 16 of 32 steps, ' log
+within "$(sed -n 's/.* steps, \([0-9.]*\) times less.*/\1/p' log)" 2.5 4 'times less'
+$keeping --resume --plot picture.svg > log 2>&1 || wrong 'it is resumed when it is done'
+shows 'per rank in the last 0 of 32 steps$' log
+shows '>built-in digits, 784-32-10, relu, sent as int8, the error later<' picture.svg
+shows 'KiB of rank 0 so far' picture.svg
+if grep -q '>fault<' picture.svg; then wrong 'there was no fault'; fi
+
+# Two of three ranks send half as much as one gradient, twice; the third would have made it 4 / 3.
+$train $small --ranks 3 --transport tcp --on-fault continue --die 2:20 --report report.json --plot picture.svg \
+  > log 2>&1 || wrong 'the others go on'
+value() { sed -n "s/^  \"$1\": \([0-9.e+]*\),*\$/\1/p" report.json; }
+within "$(value bytes_counted_from_step)" 19 20 'counted from step'
+within "$(value bytes_sent_per_rank) / $(value bytes_of_float_sums_per_rank)" 1 1.4 'of what sums of float take'
+shows '>fault<' picture.svg
+shows '>3 ranks, 2 after a fault, tcp, ring, batch 128<' picture.svg
+shows '"ranks": 2' report.json
+
+if $train --data . --samples 100 > log 2>&1; then wrong 'a folder is not drawn'; fi
+shows '--samples: says how many images to draw with --data builtin; of the folder . all are used' log
