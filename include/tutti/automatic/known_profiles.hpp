@@ -15,7 +15,7 @@ namespace tutti {
 /// What a rank has learned of its world and the parts of it: the profile of so many ranks on these hosts.
 class known_profiles {
  public:
-  /// How many ranks of a communicator are on which hosts, whoever they are: "node7 4\nnode9 2\n".
+  /// How many ranks of a communicator are on which hosts, not which ranks: "node7 4\nnode9 2\n".
   template <class Communicator>
   [[nodiscard]] static std::string hosts_of(Communicator const& world) {
     host_map const& hosts = world.hosts();

@@ -58,8 +58,9 @@ class execution : public pending {
     try {
       if (!run_.advance()) {
         auto const go_on = [this] { return run_.advance(); };
+        auto const progress = [this] { return run_.progress(); };
         auto const inquire = [this] { this->inquire(); };
-        how = tutti::wait(world_, go_on, inquire, limit);
+        how = tutti::wait(world_, go_on, progress, inquire, limit);
         how = how == waited::limit ? find_out(go_on, inquire) : how;
       }
     } catch (...) {
@@ -250,8 +251,9 @@ class execution : public pending {
     const duration left = remaining(now);
     bool const deadline_first = left <= limit;
     auto const go_on = [this] { return advance_quietly(); };
+    auto const progress = [this] { return run_.progress(); };
     auto const inquire = [this] { inquire_quietly(); };
-    waited how = tutti::wait(world_, go_on, inquire, deadline_first ? left : limit);
+    waited how = tutti::wait(world_, go_on, progress, inquire, deadline_first ? left : limit);
     bool const over = how != waited::limit || deadline_first;
     if (over) {
       how = how == waited::limit ? find_out(go_on, inquire) : how;

@@ -73,6 +73,10 @@ class machine {
   }
 
   [[nodiscard]] std::uint32_t step_number() const noexcept { return at_; }
+  /// Another number than before, if something has been sent or received since.
+  [[nodiscard]] std::uint64_t moved() const noexcept {
+    return (std::uint64_t{at_} << 40) + in_.blocks + in_.bytes + out_.blocks + out_.total;
+  }
   [[nodiscard]] stream on() const noexcept { return stream_; }
 
   /// Whom the machine waits for, if anybody.

@@ -153,6 +153,19 @@ class segments {
     }
   }
 
+  /// Changes as often as something is moved through memory. Over other transports there is nothing to stay awake for:
+  /// there, messages go through the system anyway.
+  [[nodiscard]] std::uint64_t progress() const noexcept {
+    std::uint64_t sum = 0;
+    if constexpr (shares_memory<typename Communicator::transport_type>) {
+      sum = std::uint64_t{done_} << 32;
+      for (std::uint32_t slots = active_; slots != 0; slots &= slots - 1) {
+        sum += machines_[static_cast<std::uint32_t>(std::countr_zero(slots))].moved();
+      }
+    }
+    return sum;
+  }
+
   /// Whom one of them waits for, if anybody; and the stream of one that is under way, or would be next.
   [[nodiscard]] rank_type awaits() const noexcept {
     rank_type peer = no_rank;

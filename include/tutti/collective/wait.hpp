@@ -8,6 +8,7 @@
 #include <tutti/transport/concept.hpp>
 
 #include <cerrno>
+#include <cstdint>
 #include <poll.h>
 
 namespace tutti {
@@ -30,10 +31,16 @@ enum class waited { done, limit, fault };
 /// What the messages of a round may take that a peer answers at once.
 inline constexpr duration longest_spin = std::chrono::microseconds(100);
 
-/// Spins for as long as a message takes. True if `advance` said so.
-template <class Communicator, class Advance>
-bool wait_spinning(Communicator& world, Advance& advance) {
+/// Spins for as long as a message takes, and on while `progress` changes: a rank that falls asleep in the middle of a
+/// long operation is woken for each of its messages, at the price of a system call of the peer that sends it. But
+/// hardly longer than `limit`, nor than looks for peers that are gone may be apart. True if `advance` said so.
+template <class Communicator, class Advance, class Progress>
+bool wait_spinning(Communicator& world, Advance& advance, Progress& progress, duration limit) {
+  duration const longest = limit > between_looks ? between_looks : limit;
+  duration const most = longest < longest_spin ? longest_spin : longest;
   time_point begin{};
+  time_point moved{};
+  std::uint64_t seen = 0;
   for (int i = 0;; ++i) {
     if (advance()) {
       return true;
@@ -46,7 +53,10 @@ bool wait_spinning(Communicator& world, Advance& advance) {
       }
       time_point const now = steady_now();
       begin = begin == time_point{} ? now : begin;
-      if (now - begin > longest_spin) {
+      std::uint64_t const reached = progress();
+      moved = reached == seen && moved != time_point{} ? moved : now;
+      seen = reached;
+      if (now - moved > longest_spin || now - begin > most) {
         return false;
       }
     }
@@ -154,18 +164,19 @@ waited wait_in_naps(Communicator& world, Advance& advance, Inquire& inquire, Fai
 ///
 /// Returns early when `limit` has passed or when the epoch has failed. Now and then it looks for dead peers and calls
 /// `inquire`, which may find out that waiting is in vain.
-template <class Communicator, class Advance, class Inquire>
-waited wait(Communicator& world, Advance advance, Inquire inquire, duration limit) {
+/// `progress` is a number that changes while the operation moves and this rank had better stay awake.
+template <class Communicator, class Advance, class Progress, class Inquire>
+waited wait(Communicator& world, Advance advance, Progress progress, Inquire inquire, duration limit) {
   if constexpr (!rests<typename Communicator::transport_type>) {
     bool const spins = !world.crowded() && world.patience().spins(steady_now);
-    if (spins && wait_spinning(world, advance)) {
+    if (spins && wait_spinning(world, advance, progress, limit)) {
       return waited::done;
     }
     if (world.patience().yields(steady_now) && wait_yielding(world, advance, spins)) {
       return waited::done;
     }
   }
-  // The clock starts now: the spins above were microseconds.
+  // The clock starts now: the spins above were microseconds, or moved the operation.
   return wait_in_naps(
       world, advance, inquire, [&] { return static_cast<bool>(world.transport().fault()); }, limit);
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_payload
+#include <tutti/collective/payload.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <vector>
+
+// Whatever the pieces are, all is copied and nothing else is written.
+BOOST_AUTO_TEST_CASE(copies_are_whole) {
+  constexpr std::size_t kib = 1024;
+  for (std::size_t const bytes :
+       {std::size_t{0}, std::size_t{1}, 256 * kib - 1, 256 * kib, 256 * kib + 1, 512 * kib, 1024 * kib + 3}) {
+    std::vector<std::byte> from(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) {
+      from[i] = static_cast<std::byte>(1 + i % 251);
+    }
+    std::vector<std::byte> to(bytes + 1);
+    tutti::moving{1}.copy(from.data(), to.data(), bytes);
+    BOOST_TEST(std::equal(from.begin(), from.end(), to.begin()));
+    BOOST_TEST((to.back() == std::byte{}));
+  }
+}
