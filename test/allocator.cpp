@@ -3,13 +3,17 @@
 #include <support/process_ranks.hpp>
 #include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/barrier.hpp>
+#include <tutti/collective/split.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/functor.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/direct.hpp>
+#include <tutti/topology/doubling.hpp>
 #include <tutti/topology/ring.hpp>
+#include <tutti/transport/by_locality.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/shared_memory.hpp>
 #include <tutti/transport/tcp.hpp>
@@ -23,6 +27,7 @@
 #include <list>
 #include <numeric>
 #include <string>
+#include <sys/resource.h>
 #include <vector>
 
 namespace {
@@ -191,6 +196,74 @@ BOOST_AUTO_TEST_CASE(a_full_segment_is_an_error_that_says_what_to_do) {
            },
            o)) {
     BOOST_TEST(end.value().find("arena_bytes") != std::string::npos);
+  }
+}
+
+std::size_t address_space() {
+  std::ifstream about("/proc/self/statm");
+  std::size_t pages = 0;
+  about >> pages;
+  return pages * 4096;
+}
+
+/// A world that is split from another one lies in its memory: hundreds of them take no more addresses than one, and
+/// what the whole's allocators gave is read without a copy in the part, too.
+template <class Transport>
+void parts_share_the_memory_of_the_whole() {
+  for (auto const& end : tutti::spawn<Transport>(4, [](auto& world) -> std::string {
+         buffer<int> const kept(100'000, static_cast<int>(world.rank()), tutti::allocator<int>(world));
+         std::size_t taken = 0;
+         for (int turn = 0; turn < 200; ++turn) {
+           auto part = tutti::split(world, world.rank() % 2);
+           buffer<int> v = kept;
+           tutti::allreduce{part, tutti::butterfly{}, tutti::sum<int>{}}(v);
+           if (v.front() != 2 * static_cast<int>(world.rank() % 2) + 2 || v.back() != v.front()) {
+             return "a sum is wrong";
+           }
+           auto const bytes = std::as_bytes(std::span(kept)).first(300'000);
+           part.transport().begin({0, 9999}, tutti::make_call(tutti::operation_kind::broadcast, "", "", ""));
+           if (!part.transport().shares(1 - part.rank(), {0, 9999}, bytes)) {
+             return "a buffer of the whole is not read where it is";
+           }
+           tutti::barrier{world, tutti::doubling{}}();
+           taken = turn < 20 ? address_space() : taken;
+           if (address_space() > taken) {
+             return "a split takes " + std::to_string(address_space() - taken) + " bytes of address space";
+           }
+         }
+         return "";
+       })) {
+    BOOST_TEST(end.value() == "");
+  }
+}
+BOOST_AUTO_TEST_CASE(parts_share_the_memory_of_the_whole_among_processes) {
+  parts_share_the_memory_of_the_whole<tutti::shared_memory>();
+}
+BOOST_AUTO_TEST_CASE(parts_share_the_memory_of_the_whole_within_a_host) {
+  parts_share_the_memory_of_the_whole<tutti::by_locality<tutti::shared_memory, tutti::tcp>>();
+}
+
+/// Address space is taken when it is used: little of it will do, and where it ends is an error that says so.
+BOOST_AUTO_TEST_CASE(little_address_space_will_do) {
+  constexpr std::size_t allowed = std::size_t{128} << 20;
+  for (auto const& end : tutti::run_processes(4, [](auto& meet) -> std::string {
+         rlimit const limit{address_space() + allowed, RLIM_INFINITY};
+         ::setrlimit(RLIMIT_AS, &limit);
+         tutti::communicator<tutti::shared_memory> world(meet);
+         buffer<int> v(1'000'000, 1, tutti::allocator<int>(world));
+         tutti::allreduce sum{world, tutti::butterfly{}, tutti::sum<int>{}};
+         sum(v);
+         if (v.front() != 4 || v.back() != 4) {
+           return "a sum is wrong";
+         }
+         try {
+           buffer<char> const more(allowed, tutti::allocator<char>(world));
+         } catch (std::bad_alloc const& e) {
+           return e.what();
+         }
+         return "there is more";
+       })) {
+    BOOST_TEST(end.value().find("ulimit -v") != std::string::npos, end.value());
   }
 }
 

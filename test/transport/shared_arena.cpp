@@ -7,24 +7,29 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <set>
+#include <vector>
 
 namespace {
 
+/// The part of the first of two ranks. Its buffers may come to so much.
 template <class File = tutti::shared_file>
-auto make(std::size_t begin, std::size_t bytes) {
+auto make(std::size_t bytes) {
   auto arena = tutti::basic_shared_arena<File>::create();
-  arena->file.create(begin + bytes, begin);
-  arena->place(begin, bytes);
+  arena->file.create(8192);
+  tutti::window_table table(arena->file.base(), 2);
+  static_assert(tutti::window_table::bytes(2) <= 8192);
+  table.construct(8192);
+  arena->place(table, 0, bytes);
   return arena;
 }
 
 /// Whatever is taken and given back in whatever order: buffers are aligned, apart, inside, and keep what
 /// was written to them; and when all are given back, the arena is whole again.
 BOOST_AUTO_TEST_CASE(buffers_never_overlap) {
-  constexpr std::size_t begin = 4096;
   constexpr std::size_t bytes = 1 << 20;
   for (unsigned seed = 0; seed < 4; ++seed) {
-    auto const arena = make(begin, bytes);
+    auto const arena = make(bytes);
     std::minstd_rand random(seed + 1);
     std::map<unsigned char*, std::size_t> live;
     std::size_t refused = 0;
@@ -42,9 +47,9 @@ BOOST_AUTO_TEST_CASE(buffers_never_overlap) {
         std::size_t const n = random() % (random() % 8 == 0 ? 100'000 : 500);
         try {
           auto* const p = static_cast<unsigned char*>(arena->take(n));
-          auto* const base = reinterpret_cast<unsigned char*>(arena->file.base());
           BOOST_REQUIRE(reinterpret_cast<std::uintptr_t>(p) % 64 == 0);
-          BOOST_REQUIRE((p >= base + begin && p + n <= base + begin + bytes));
+          BOOST_REQUIRE(arena->locate(p) != 0U);
+          BOOST_REQUIRE(reinterpret_cast<unsigned char*>(arena->at(0, arena->locate(p))) == p);
           auto const next = live.lower_bound(p);
           BOOST_REQUIRE((next == live.end() || p + n <= next->first));
           BOOST_REQUIRE((next == live.begin() || std::prev(next)->first + std::prev(next)->second <= p));
@@ -69,15 +74,15 @@ BOOST_AUTO_TEST_CASE(buffers_never_overlap) {
 
 /// A host whose shared memory is as small as it is set.
 struct small_host : tutti::shared_file {
-  [[nodiscard]] bool commit(std::size_t from, std::size_t to) noexcept {
+  [[nodiscard]] bool commit(std::uint64_t from, std::uint64_t to) noexcept {
     return to <= limit && tutti::shared_file::commit(from, to);
   }
-  std::size_t limit = 2 << 20;
+  std::uint64_t limit = 2 << 20;
 };
 
 /// Where the system has no more memory that is an exception, and nothing is lost.
 BOOST_AUTO_TEST_CASE(a_shortage_is_an_exception) {
-  auto const arena = make<small_host>(4096, 64 << 20);
+  auto const arena = make<small_host>(64 << 20);
   void* const first = arena->take(1 << 20);
   BOOST_CHECK_THROW(std::ignore = arena->take(8 << 20), tutti::out_of_shared_memory);
   arena->give(first, 1 << 20);
@@ -90,8 +95,38 @@ BOOST_AUTO_TEST_CASE(a_shortage_is_an_exception) {
   arena->give(again, 1 << 20);
 }
 
+/// No address space is taken before it is used, and each window is as large as all before it: there are few.
+BOOST_AUTO_TEST_CASE(windows_are_opened_when_they_are_needed) {
+  auto const arena = make(SIZE_MAX);
+  BOOST_TEST(arena->locate(arena->file.base()) == 0U);
+  std::set<std::uint64_t> windows;
+  std::vector<void*> taken;
+  for (int i = 0; i < 100; ++i) {
+    taken.push_back(arena->take(3 << 20));
+    windows.insert(arena->locate(taken.back()) >> 48);
+  }
+  BOOST_TEST(windows.size() <= 6U);
+  for (void* const p : taken) {
+    arena->give(p, 3 << 20);
+  }
+}
+
+/// What is lent comes back when all have ended it, and not before; it does not count as a buffer.
+BOOST_AUTO_TEST_CASE(loans_come_back) {
+  auto const arena = make(1 << 20);
+  std::byte* const first = arena->lend(3 << 20, 2);
+  arena->end(first, 1);
+  std::byte* const second = arena->lend(3 << 20, 1);
+  BOOST_TEST(second != first);
+  arena->end(first, 1);
+  std::byte* const third = arena->lend(3 << 20, 1);
+  BOOST_TEST(third == first);
+  void* const buffer = arena->take(1 << 20);
+  arena->give(buffer, 1 << 20);
+}
+
 BOOST_AUTO_TEST_CASE(impossible_sizes) {
-  auto const arena = make(4096, 1 << 20);
+  auto const arena = make(1 << 20);
   for (std::size_t const n : {std::size_t{2} << 20, SIZE_MAX / 2, SIZE_MAX}) {
     BOOST_CHECK_THROW(std::ignore = arena->take(n), std::bad_alloc);
   }

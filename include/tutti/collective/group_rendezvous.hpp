@@ -37,6 +37,10 @@ class group_rendezvous {
     return all;
   }
 
+  /// What the members talk through already, and the number of one of them there.
+  [[nodiscard]] auto& transport() const noexcept { return give_.world().transport(); }
+  [[nodiscard]] rank_type parent_rank(rank_type r) const noexcept { return members_[r]; }
+
   /// The number by which other hosts reach this one, if the parent's transport knows.
   [[nodiscard]] std::string local_host() const
     requires requires(typename Communicator::transport_type const& t) { t.local_host(); }

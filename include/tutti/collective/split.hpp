@@ -47,7 +47,8 @@ template <group Communicator>
 
 /// A communicator of its own for each colour: its ranks are the members that named that colour, in
 /// the order of their keys. It has its own transport, so nothing that happens on it delays the
-/// parent, or the other way round; a fault of one is not a fault of the other.
+/// parent, or the other way round; a fault of one is not a fault of the other. Through shared memory it lies in its
+/// parent's, and takes no address space of its own.
 ///
 ///     auto row = tutti::split(world, world.rank() / columns, world.rank());
 ///     row.parent_rank(0);  // who in the world is first in the row

@@ -72,6 +72,8 @@ class by_locality {
   /// What this rank's host is told from others by.
   [[nodiscard]] std::string const& node() const noexcept { return node_; }
   [[nodiscard]] Near& near() noexcept { return *near_; }
+  /// The number there of a rank of this host.
+  [[nodiscard]] rank_type near_rank(rank_type r) const noexcept { return near_ranks_[r]; }
   [[nodiscard]] Far& far() noexcept { return far_; }
 
   void begin(stream s, call const& what) {

@@ -4,6 +4,7 @@
 #include <tutti/bootstrap/concept.hpp>
 #include <tutti/core/monitor.hpp>
 #include <tutti/core/owned.hpp>
+#include <tutti/transport/common_places.hpp>
 #include <tutti/transport/concept.hpp>
 #include <tutti/transport/event_doorbells.hpp>
 #include <tutti/transport/large_elements.hpp>
@@ -114,6 +115,7 @@ class loopback_world {
 template <class Doorbells>
 class basic_loopback {
   using world = loopback_world<Doorbells>;
+  using room = mailroom<Doorbells, common_places>;
 
  public:
   static constexpr std::string_view name = "loopback";
@@ -125,7 +127,7 @@ class basic_loopback {
   template <rendezvous M>
   explicit basic_loopback(M& meet)
       : world_(join(meet)),
-        room_(world_->segment(), meet, nullptr, world_->bells(), world_->barrier()),
+        room_(world_->segment(), meet, common_places{}, world_->bells(), world_->barrier()),
         out_(room_, world_->chunks(meet.rank())),
         elements_(meet.size()) {}
 
@@ -228,8 +230,8 @@ class basic_loopback {
   }
 
   typename world::handle world_;
-  mailroom<Doorbells> room_;
-  outbox<Doorbells> out_;
+  room room_;
+  outbox<room> out_;
   large_elements elements_;
 };
 

@@ -12,11 +12,12 @@
 
 #include <span>
 #include <string>
+#include <tuple>
 
 namespace tutti {
 
 /// One rank's end of all the mailboxes of a shared segment: what the transports that go through
-/// memory have in common. `Doorbells` can `ring(rank)`.
+/// memory have in common. `Doorbells` can `ring(rank)`; `Places` say where long messages are.
 ///
 /// Used by one thread at a time. No call waits, except `quiesce`.
 ///
@@ -24,15 +25,14 @@ namespace tutti {
 /// then looks at `asleep`. One of the two must see the other's write: sleep_barrier sees to that.
 /// What works in others' memory is told in foreign_memory. All else is release and acquire on the word that says
 /// something is there.
-template <class Doorbells>
+template <class Doorbells, class Places>
 class mailroom {
  public:
-  /// `origin` is what the places of long messages are counted from.
   template <rendezvous M>
-  mailroom(mail_segment const& segment, M const& meet, std::byte* origin, Doorbells& bells, sleep_barrier barrier)
+  mailroom(mail_segment const& segment, M const& meet, Places const& places, Doorbells& bells, sleep_barrier barrier)
       : segment_(segment),
         fault_(&segment.fault()),
-        origin_(reinterpret_cast<std::uintptr_t>(origin)),
+        places_(places),
         out_(std::size_t{meet.size()} * lane_count),
         in_(std::size_t{meet.size()} * lane_count),
         known_as_(meet.size()),
@@ -73,6 +73,7 @@ class mailroom {
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return size_; }
+  [[nodiscard]] Places const& places() const noexcept { return places_; }
   /// By which number a rank goes in faults and errors.
   [[nodiscard]] rank_type known_as(rank_type r) const noexcept { return known_as_[r]; }
 
@@ -108,8 +109,8 @@ class mailroom {
       return {};
     }
     e.box->of(e.number + 1)
-        .put(back == nullptr ? location{offset(bytes.data())}
-                             : location{offset(bytes.data()), offset(back), location::entrusted});
+        .put(back == nullptr ? location{places_.of(bytes.data())}
+                             : location{places_.of(bytes.data()), places_.of(back), location::entrusted});
     publish(peer, s, e, bytes.size());
     return {true, bytes.size(), e.number};
   }
@@ -133,7 +134,13 @@ class mailroom {
       return nullptr;
     }
     location const at = m.where();
-    return at.custody == location::entrusted ? address(at.back) : nullptr;
+    return at.custody == location::entrusted ? places_.at(peer, at.back) : nullptr;
+  }
+
+  /// The place of the long message that `view` gave.
+  [[nodiscard]] std::uint64_t place(rank_type peer, stream s) const noexcept {
+    incoming const& e = in_[index(peer, s.lane)];
+    return e.box->of(e.number + 1).where().place;
   }
 
   /// Whether the peer has entrusted so many bytes on this stream, and not got them back.
@@ -149,7 +156,7 @@ class mailroom {
     if (!has_room(peer, o)) {
       return {};
     }
-    if (std::byte* const place = address(e.back); place != bytes.data()) {
+    if (std::byte* const place = places_.at(peer, e.back); place != bytes.data()) {
       if (!foreign_.start_touching()) {
         return {};
       }
@@ -212,13 +219,20 @@ class mailroom {
       return {e.joined, m.bytes};
     }
     location const at = m.where();
-    if (!e.reads && at.custody != location::restored) {  // that is this rank's own memory
+    if (at.custody == location::restored) {
+      return {places_.at(rank_, at.place), m.bytes};  // its own memory
+    }
+    if (at.custody == location::entrusted) {
+      std::ignore = places_.at(peer, at.back);  // so that `home` and `restore` cannot fail
+    }
+    std::byte const* const place = places_.at(peer, at.place);
+    if (!e.reads) {
       if (!foreign_.start_touching()) {
         return {};
       }
       e.reads = true;
     }
-    return {address(at.place), m.bytes};
+    return {place, m.bytes};
   }
 
   /// Whether the peer is at the same stream with another call, of which no message may ever come here.
@@ -383,13 +397,6 @@ class mailroom {
 
   void lost(rank_type peer) noexcept { poison({failure::peer_lost, known_as(peer), known_as(rank_)}); }
 
-  [[nodiscard]] std::uint64_t offset(void const* at) const noexcept {
-    return reinterpret_cast<std::uintptr_t>(at) - origin_;
-  }
-  [[nodiscard]] std::byte* address(std::uint64_t offset) const noexcept {
-    return reinterpret_cast<std::byte*>(origin_ + static_cast<std::uintptr_t>(offset));
-  }
-
   /// Books a message that was entrusted to this rank, or restored to it.
   void settle(rank_type peer, stream s, incoming& e, std::size_t bytes, location at) noexcept {
     if (at.custody == location::restored) {
@@ -420,7 +427,7 @@ class mailroom {
 
   mail_segment segment_;
   std::atomic<std::uint64_t>* fault_;
-  std::uintptr_t origin_;
+  [[no_unique_address]] Places places_;
   owned_array<outgoing> out_;
   owned_array<incoming> in_;
   owned_array<rank_type> known_as_;

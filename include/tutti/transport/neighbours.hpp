@@ -18,6 +18,18 @@ class neighbours {
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(members_->size()); }
   [[nodiscard]] rank_type world_rank(rank_type r) const noexcept { return (*members_)[r]; }
 
+  /// The transport that they talk through already, and a rank's number there, if all are members of such a world.
+  [[nodiscard]] auto& transport() const
+    requires requires(Meet& m) { m.transport().near(); }
+  {
+    return all_->transport().near();
+  }
+  [[nodiscard]] rank_type parent_rank(rank_type r) const
+    requires requires(Meet& m) { m.transport().near(); }
+  {
+    return all_->transport().near_rank(all_->parent_rank(world_rank(r)));
+  }
+
   std::vector<std::string> exchange(std::string_view mine) {
     std::vector<std::string> const texts = all_->exchange(mine);
     std::vector<std::string> ours;

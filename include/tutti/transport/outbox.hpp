@@ -17,7 +17,7 @@ namespace tutti {
 /// To lend saves a copy. But what a peer has read its owner can only write again at the price of telling
 /// the peer's cache; and so up to some size the copy, out of the owner's cache into chunks that are used
 /// in turn, costs less in all (docs/performance.md). And a sender that has copied need not wait for readers.
-template <class Doorbells>
+template <class Room>
 class outbox {
  public:
   /// Messages that are combined are lent from so many bytes on, those that are only moved from so many.
@@ -29,7 +29,7 @@ class outbox {
   /// Copies of fewer bytes always go through the caches.
   static constexpr std::size_t streams_from = 4096;
 
-  outbox(mailroom<Doorbells>& room, chunk_ring ring) : room_(&room), ring_(std::move(ring)), copies_(ring_.bytes()) {}
+  outbox(Room& room, chunk_ring ring) : room_(&room), ring_(std::move(ring)), copies_(ring_.bytes()) {}
 
   void begin(stream s, call const& what) noexcept {
     moves_[s.lane] = !combines(what.kind);
@@ -123,7 +123,7 @@ class outbox {
     return rest != 0 && rest < most ? rest : most;
   }
 
-  mailroom<Doorbells>* room_;
+  Room* room_;
   chunk_ring ring_;
   copy_account copies_;
   bool moves_[lane_count] = {};

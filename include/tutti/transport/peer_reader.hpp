@@ -3,7 +3,6 @@
 
 #include <tutti/core/message.hpp>
 #include <tutti/core/owned.hpp>
-#include <tutti/transport/peer_memory.hpp>
 
 #include <vector>
 

@@ -55,13 +55,12 @@ class shared_file {
   shared_file& operator=(shared_file const&) = delete;
   ~shared_file() {
     if (base_ != nullptr) {
-      ::munmap(base_, size_);
+      unmap(base_, size_);
     }
   }
 
-  /// Makes the file, of which the first `present` bytes have memory from the start: where it is short,
-  /// this is an error now, and no SIGBUS later. The rest is address space until `commit`.
-  void create(std::size_t bytes, std::size_t present) {
+  /// Makes the file, with memory from the start: where it is short, this is an error now, and no SIGBUS later.
+  void create(std::size_t bytes) {
     constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, which kernels before 6.3 do not know
     file_.reset(::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING | no_exec_seal));
     if (!file_ && errno == EINVAL) {
@@ -71,23 +70,19 @@ class shared_file {
       throw error(failure::join,
                   "shared memory cannot be made: memfd_create, " + describe_errno(errno) + "; allow it, or use tcp");
     }
-    if (::ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0) {
-      throw error(failure::join, "shared memory cannot be made so large: " + describe_errno(errno) +
-                                     "; make shared_memory_options::arena_bytes smaller, or start fewer ranks");
-    }
-    if (!commit(0, present)) {
-      throw error(failure::join, "no room for " + std::to_string((present + 1048575) >> 20) +
+    if (!commit(0, bytes)) {
+      throw error(failure::join, "no room for " + std::to_string((bytes + 1048575) >> 20) +
                                      " MiB of shared memory: " + describe_errno(errno) +
                                      "; start fewer ranks, or make shared_memory_options::ring_bytes and chunk_bytes "
                                      "smaller");
     }
-    map();
+    map_all();
   }
 
   /// Maps the file that another process has made.
   void adopt(descriptor file) {
     file_ = static_cast<descriptor&&>(file);
-    map();
+    map_all();
   }
 
   /// Tells it from all other files of this host.
@@ -97,9 +92,9 @@ class shared_file {
     return ::fstat(file.get(), &about) != 0 ? "" : std::to_string(about.st_dev) + ':' + std::to_string(about.st_ino);
   }
 
-  /// Gives memory to bytes [from, to). False, and errno says why, if there is not enough.
-  [[nodiscard]] bool commit(std::size_t from, std::size_t to) noexcept {
-    constexpr std::size_t looks_from = std::size_t{1} << 20;  // less than that is not worth the look
+  /// Gives memory to bytes [from, to), and makes the file so long. False, and errno says why, if there is not enough.
+  [[nodiscard]] bool commit(std::uint64_t from, std::uint64_t to) noexcept {
+    constexpr std::uint64_t looks_from = std::uint64_t{1} << 20;  // less than that is not worth the look
     if (to - from >= looks_from && to - from > available_memory()) {
       errno = ENOMEM;  // or the kernel would kill processes to make room
       return false;
@@ -110,25 +105,31 @@ class shared_file {
     return errno == 0;
   }
 
+  /// Maps bytes from `begin` on, which need not have memory yet. Null, and errno says why, if it cannot be.
+  [[nodiscard]] std::byte* map(std::uint64_t begin, std::size_t bytes) const noexcept {
+    static_assert(sizeof(off_t) == 8, "compile with -D_FILE_OFFSET_BITS=64");
+    void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), static_cast<off_t>(begin));
+    return at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at);
+  }
+  static void unmap(std::byte* base, std::size_t bytes) noexcept { ::munmap(base, bytes); }
+
   [[nodiscard]] int descriptor_to_hand() const noexcept { return file_.get(); }
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
-  void map() {
+  void map_all() {
     struct stat about {};
     if (::fstat(file_.get(), &about) != 0) {
       throw error(failure::join, "shared memory cannot be examined: " + describe_errno(errno));
     }
-    auto const bytes = static_cast<std::size_t>(about.st_size);
-    void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
-    if (at == MAP_FAILED) {
-      throw error(failure::join, "no address space for " + std::to_string(bytes >> 20) + " MiB of shared memory (" +
+    size_ = static_cast<std::size_t>(about.st_size);
+    base_ = map(0, size_);
+    if (base_ == nullptr) {
+      throw error(failure::join, "no address space for " + std::to_string(size_ >> 20) + " MiB of shared memory (" +
                                      describe_errno(errno) +
-                                     "); make shared_memory_options::arena_bytes smaller, or start fewer ranks");
+                                     "); allow more (ulimit -v), start fewer ranks, or make "
+                                     "shared_memory_options::ring_bytes and chunk_bytes smaller");
     }
-    base_ = static_cast<std::byte*>(at);
-    size_ = bytes;
   }
 
   descriptor file_;

@@ -22,6 +22,8 @@ namespace tutti {
 /// system.
 template <class Doorbells>
 class basic_shared_memory {
+  using room = mailroom<Doorbells, shared_places>;
+
  public:
   static constexpr std::string_view name = "shared_memory";
   static constexpr bool in_process = false;
@@ -33,9 +35,9 @@ class basic_shared_memory {
   template <rendezvous M>
   explicit basic_shared_memory(M& meet, options const& o = {})
       : world_(meet, o),
-        room_(world_.mail(), meet, world_.base(), world_.bells(), world_.barrier()),
+        room_(world_.mail(), meet, world_.places(), world_.bells(), world_.barrier()),
         out_(room_, world_.chunks(meet.rank())),
-        reader_(world_.peers(), meet.size()),
+        reader_(world_, meet.size()),
         elements_(meet.size()) {}
 
   basic_shared_memory(basic_shared_memory const&) = delete;
@@ -60,14 +62,14 @@ class basic_shared_memory {
   /// Whether a peer would read these bytes where they are.
   [[nodiscard]] bool shares(rank_type, stream s, std::span<std::byte const> bytes) const noexcept {
     return out_.lends(s, bytes.size()) &&
-           (world_.contains(bytes) || (bytes.size() >= world_.shape().attach_from && out_.moves(s)));
+           (room_.places().shared(bytes.data()) || (bytes.size() >= world_.shape().attach_from && out_.moves(s)));
   }
 
   sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
     return out_.send(peer, s, bytes, granule, shares(peer, s, bytes));
   }
   sent entrust(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
-    bool const here = out_.entrusts(bytes.size()) && world_.contains(bytes) && world_.contains({back, bytes.size()});
+    bool const here = out_.entrusts(bytes.size()) && room_.places().shared(bytes.data()) && room_.places().shared(back);
     return here ? out_.entrust(peer, s, bytes, back) : send(peer, s, bytes, granule);
   }
   sent restore(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
@@ -76,6 +78,8 @@ class basic_shared_memory {
   [[nodiscard]] std::byte* home(rank_type peer, stream s) noexcept { return room_.home(peer, s); }
   [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return room_.released(peer, s, k); }
 
+  /// What worlds that are split from this one share.
+  [[nodiscard]] shared_world<Doorbells> const& shared() const noexcept { return world_; }
   /// Where tutti::allocator takes buffers from that peers read without a copy.
   [[nodiscard]] counted<memory_source> memory() const noexcept { return world_.arena(); }
 
@@ -127,10 +131,10 @@ class basic_shared_memory {
   /// What has come of a message, wherever it is.
   chunk next(rank_type peer, stream s, wanted const& w) {
     chunk const c = room_.view(peer, s);
-    if (c.bytes <= mailbox::longest_inside || world_.contains({c.data, c.bytes})) {
+    if (c.bytes <= mailbox::longest_inside || !shared_places::is_private(room_.place(peer, s))) {
       return c;
     }
-    chunk const part = reader_.view(peer, s.lane, world_.address_at(peer, c.data), c.bytes, w);
+    chunk const part = reader_.view(peer, s.lane, reinterpret_cast<std::uintptr_t>(c.data), c.bytes, w);
     if (!part) {
       unreadable(peer);
     }
@@ -164,9 +168,9 @@ class basic_shared_memory {
   }
 
   shared_world<Doorbells> world_;
-  mailroom<Doorbells> room_;
-  outbox<Doorbells> out_;
-  peer_reader<peer_memory> reader_;
+  room room_;
+  outbox<room> out_;
+  peer_reader<shared_world<Doorbells>> reader_;
   large_elements elements_;
 };
 

@@ -3,17 +3,19 @@
 
 #include <tutti/bootstrap/concept.hpp>
 #include <tutti/core/expects.hpp>
+#include <tutti/core/inheritance.hpp>
 #include <tutti/transport/chunk_ring.hpp>
 #include <tutti/transport/mail_segment.hpp>
-#include <tutti/transport/peer_memory.hpp>
-#include <tutti/transport/peer_processes.hpp>
 #include <tutti/transport/shared_arena.hpp>
+#include <tutti/transport/shared_peers.hpp>
+#include <tutti/transport/shared_places.hpp>
 #include <tutti/transport/sleep_barrier.hpp>
 
 #include <span>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace tutti {
@@ -26,24 +28,27 @@ struct shared_memory_options {
   std::size_t chunk_bytes = as_suits;
   /// Per rank, besides one chunk per lane; a multiple of 64. Unless set, 2 MiB, or 1 MiB among more ranks than cores.
   std::size_t ring_bytes = as_suits;
-  /// What the buffers of one rank's allocators may come to. It takes address space, not memory.
-  std::size_t arena_bytes = std::size_t{16} << 30;
+  /// What the buffers of one rank's allocators may come to, in this world and all that is split from it.
+  std::size_t arena_bytes = SIZE_MAX;
   /// Messages in ordinary memory that are only moved (broadcast, send) are copied from so many bytes on by
   /// their receiver out of the sender's memory, if the system allows it. SIZE_MAX: never.
   std::size_t attach_from = std::size_t{64} << 20;
 };
 
 /// One rank's part of the making of a shared_memory world, and what it then holds of it.
+///
+/// A world that is split from another one lies in the memory of that one, and knows its processes. Then the first of
+/// its ranks lends what all of them need; nothing is mapped, and no process is looked for.
 template <class Doorbells>
 class shared_world {
  public:
   template <rendezvous M>
-  shared_world(M& meet, shared_memory_options const& wanted) : n_(meet.size()) {
+  shared_world(M& meet, shared_memory_options const& wanted) : n_(meet.size()), parts_(meet.size()) {
     shared_memory_options const o = filled_in(wanted, n_);
     expects(o.chunk_bytes != 0 && o.chunk_bytes % cache_line == 0 && o.ring_bytes % cache_line == 0,
             "shared_memory_options: chunk_bytes and ring_bytes must be multiples of 64, and chunks not empty");
     // A rank that fails still takes part in all exchanges, so that all learn of it at once.
-    auto const offers = meet.exchange(attempt([&] { return offer(meet.rank(), o); }));
+    auto const offers = meet.exchange(attempt([&] { return offer(meet, o); }));
     auto const contacts = meet.exchange(attempt([&] { return contact(meet, offers); }));
     auto const answers = meet.exchange(attempt([&] { return accept(meet, offers, contacts); }));
     check(meet, offers);
@@ -51,32 +56,34 @@ class shared_world {
     check(meet, answers);
     conclude(answers);
   }
+  shared_world(shared_world const&) = delete;
+  shared_world& operator=(shared_world const&) = delete;
 
-  [[nodiscard]] mail_segment mail() const noexcept { return {file().base(), n_}; }
+  [[nodiscard]] mail_segment mail() const noexcept { return {memory_, n_}; }
   [[nodiscard]] Doorbells& bells() noexcept { return bells_; }
   [[nodiscard]] shared_memory_options const& shape() const noexcept { return shape_; }
-  [[nodiscard]] std::byte* base() const noexcept { return file().base(); }
+  [[nodiscard]] shared_places places() const noexcept { return {memory_, bytes(), *arena_, parts_.get()}; }
   /// What a rank copies messages to.
-  [[nodiscard]] chunk_ring chunks(rank_type r) const {
-    return {file().base() + rings_begin() + r * ring().bytes(), ring()};
-  }
-  [[nodiscard]] bool contains(std::span<std::byte const> bytes) const noexcept {
-    auto const offset =
-        reinterpret_cast<std::uintptr_t>(bytes.data()) - reinterpret_cast<std::uintptr_t>(file().base());
-    return offset < file().size();
-  }
+  [[nodiscard]] chunk_ring chunks(rank_type r) const { return {memory_ + rings_begin() + r * ring().bytes(), ring()}; }
   [[nodiscard]] sleep_barrier barrier() const noexcept { return sleep_barrier(remote_fences_); }
-  /// The memory of the other processes. To be read only if `shape().attach_from` says so.
-  [[nodiscard]] peer_memory const& peers() const noexcept { return peers_; }
-  /// Where another rank has what would lie at this address if it were in shared memory.
-  [[nodiscard]] std::uintptr_t address_at(rank_type r, std::byte const* here) const noexcept {
-    return reinterpret_cast<std::uintptr_t>(here) - reinterpret_cast<std::uintptr_t>(base()) + bases_[r];
+  /// Copies from another rank's private memory. To be called only if `shape().attach_from` says so.
+  [[nodiscard]] bool copy(rank_type from, std::uintptr_t address, std::byte* to, std::size_t bytes) const noexcept {
+    return peers_->memory.copy(parts_[from], address, to, bytes);
   }
   [[nodiscard]] counted<shared_arena> const& arena() const noexcept { return arena_; }
   /// Whether the process of another rank has not ended.
-  [[nodiscard]] bool lives(rank_type r) const noexcept { return bells_.reaches(r) && !processes_.ended(r); }
+  [[nodiscard]] bool lives(rank_type r) const noexcept {
+    return bells_.reaches(r) && !peers_->processes.ended(parts_[r]);
+  }
 
  private:
+  /// Whether the members of a rendezvous have such a world already.
+  template <class M>
+  static constexpr bool splits = requires(M const& m, rank_type r) {
+    { m.transport().shared() } -> std::same_as<shared_world const&>;
+    { m.parent_rank(r) } -> std::same_as<rank_type>;
+  };
+
   static shared_memory_options filled_in(shared_memory_options o, rank_type ranks) noexcept {
     ring_shape const suiting = ring_shape::suiting(ranks > std::thread::hardware_concurrency());
     o.chunk_bytes = o.chunk_bytes == shared_memory_options::as_suits ? suiting.chunk_bytes : o.chunk_bytes;
@@ -105,19 +112,80 @@ class shared_world {
     }
   }
 
-  /// "doorbell memory process", and from rank 0 besides "file chunk_bytes ring_bytes arena_bytes attach_from".
-  std::string offer(rank_type me, shared_memory_options const& o) {
+  /// "doorbell memory process", and from rank 0 besides "place chunk_bytes ring_bytes arena_bytes attach_from".
+  template <class M>
+  std::string offer(M const& meet, shared_memory_options const& o) {
     std::string const unique = unique_text();
     std::string text = "tutti-" + unique;
     bells_.open(text);
-    text += " " + peers_.offer(unique) + " " + processes_.offer();
-    if (me == 0) {
+    std::string place;
+    if (meet.rank() == 0) {
       shape_ = o;
-      file().create(arenas_begin() + n_ * arena_size(), arenas_begin());
-      text += " " + file().identity() + " " + std::to_string(o.chunk_bytes) + " " + std::to_string(o.ring_bytes) + " " +
-              std::to_string(o.arena_bytes) + " " + std::to_string(o.attach_from);
+    }
+    if constexpr (splits<M>) {
+      shared_world const& whole = meet.transport().shared();
+      arena_ = whole.arena_;
+      peers_ = whole.peers_;
+      for (rank_type r = 0; r < n_; ++r) {
+        parts_[r] = whole.parts_[meet.parent_rank(r)];
+      }
+      text += " - -";
+      if (meet.rank() == 0) {
+        if (whole.shape_.attach_from == SIZE_MAX) {
+          shape_.attach_from = SIZE_MAX;
+        }
+        memory_ = lend();
+        borrowed_ = borrowed(memory_, n_);
+        place = std::to_string(arena_->locate(memory_));
+      }
+    } else {
+      arena_ = shared_arena::create();
+      peers_ = shared_peers::create();
+      for (rank_type r = 0; r < n_; ++r) {
+        parts_[r] = r;
+      }
+      text += " " + peers_->memory.offer(unique) + " " + peers_->processes.offer();
+      if (meet.rank() == 0) {
+        file().create(table_bytes() + bytes());
+        window_table(file().base(), n_).construct(table_bytes() + bytes());
+        place = file().identity();
+      }
+    }
+    if (meet.rank() == 0) {
+      text += " " + place + " " + std::to_string(shape_.chunk_bytes) + " " + std::to_string(shape_.ring_bytes) + " " +
+              std::to_string(shape_.arena_bytes) + " " + std::to_string(shape_.attach_from);
     }
     return text;
+  }
+
+  /// Gives lent memory back, for so many of the ranks that it was lent to.
+  class borrowed {
+   public:
+    borrowed() noexcept = default;
+    borrowed(std::byte* memory, rank_type ranks) noexcept : memory_(memory), ranks_(ranks) {}
+    borrowed& operator=(borrowed&& other) noexcept {  // which takes the place of this one: nothing is given back
+      memory_ = std::exchange(other.memory_, nullptr);
+      ranks_ = other.ranks_;
+      return *this;
+    }
+    ~borrowed() {
+      if (memory_ != nullptr && owner_ == inheritance::generation()) {  // else it is a forked child's copy
+        shared_arena::end(memory_, ranks_);
+      }
+    }
+
+   private:
+    std::byte* memory_ = nullptr;
+    rank_type ranks_ = 0;
+    std::uint32_t owner_ = inheritance::generation();
+  };
+
+  std::byte* lend() {
+    try {
+      return arena_->lend(bytes(), n_);
+    } catch (std::bad_alloc const& e) {
+      throw error(failure::join, e.what());
+    }
   }
 
   /// Takes the words of a text one after the other.
@@ -129,10 +197,11 @@ class shared_world {
       rest.remove_prefix(word.size() == rest.size() ? word.size() : word.size() + 1);
       return word;
     }
-    std::size_t number() noexcept {
-      std::size_t value = 0;
+    template <class Number = std::size_t>
+    Number number() noexcept {
+      Number value = 0;
       for (char const digit : next()) {
-        value = value * 10 + static_cast<std::size_t>(digit - '0');
+        value = value * 10 + static_cast<Number>(digit - '0');
       }
       return value;
     }
@@ -152,58 +221,70 @@ class shared_world {
       processes.push_back(text.next());
     }
     bells_.connect(doorbells);
-    processes_.open(processes);
-    for (rank_type r = 1; meet.rank() == 0 && r < n_; ++r) {
-      if (!bells_.hand(r, file().descriptor_to_hand())) {
-        throw error(failure::join, "the shared memory cannot be handed to rank " + std::to_string(world_rank(meet, r)) +
-                                       " (" + describe_errno(errno) + ")");
+    if constexpr (!splits<M>) {
+      peers_->processes.open(processes);
+      for (rank_type r = 1; meet.rank() == 0 && r < n_; ++r) {
+        if (!bells_.hand(r, file().descriptor_to_hand())) {
+          throw error(failure::join, "the shared memory cannot be handed to rank " +
+                                         std::to_string(world_rank(meet, r)) + " (" + describe_errno(errno) + ")");
+        }
       }
     }
     return "";
   }
 
-  /// "base attaches fences": where this rank has mapped the file; whether it can read the memory of all
-  /// others; whether they are to make it pass a fence.
+  /// "attaches fences": whether this rank can read the memory of all others; whether they are to make it pass a fence.
   template <class M>
   std::string accept(M const& meet, std::vector<std::string> const& offers, std::vector<std::string> const& contacts) {
     rank_type const me = meet.rank();
     check(meet, contacts);
-    std::vector<std::string_view> memories;
-    for (std::string const& o : offers) {
-      words text{o};
+    words text{offers[0]};
+    for (int known = 0; known < 3; ++known) {
       text.next();
-      memories.push_back(text.next());
     }
-    if (me != 0) {
-      words text{offers[0]};
-      for (int known = 0; known < 3; ++known) {
-        text.next();
+    std::string_view const place = text.next();
+    shape_.chunk_bytes = text.number();
+    shape_.ring_bytes = text.number();
+    shape_.arena_bytes = text.number();
+    shape_.attach_from = text.number();
+    if constexpr (splits<M>) {
+      memory_ = arena_->at(parts_[0], words{place}.template number<std::uint64_t>());
+      borrowed_ = borrowed(memory_, 1);
+    } else {
+      if (me != 0) {
+        descriptor handed = bells_.take([&](descriptor const& f) { return shared_file::identity(f) == place; });
+        if (!handed) {
+          throw error(failure::join,
+                      "rank 0's shared memory did not come over the local socket: allow processes to pass "
+                      "files to each other, or use tcp");
+        }
+        file().adopt(static_cast<descriptor&&>(handed));
       }
-      std::string_view const identity = text.next();
-      descriptor handed = bells_.take([&](descriptor const& f) { return shared_file::identity(f) == identity; });
-      if (!handed) {
-        throw error(failure::join,
-                    "rank 0's shared memory did not come over the local socket: allow processes to pass "
-                    "files to each other, or use tcp");
-      }
-      file().adopt(static_cast<descriptor&&>(handed));
-      shape_.chunk_bytes = text.number();
-      shape_.ring_bytes = text.number();
-      shape_.arena_bytes = text.number();
-      shape_.attach_from = text.number();
+      memory_ = file().base() + table_bytes();
+      arena_->place(window_table(file().base(), n_), me, shape_.arena_bytes);
     }
-    arena_->place(arenas_begin() + me * arena_size(), shape_.arena_bytes);
     mail().construct(me);
-    bool const reads = shape_.attach_from != SIZE_MAX && peers_.reads(memories);
-    return std::to_string(reinterpret_cast<std::uintptr_t>(base())) + (reads ? " 1" : " 0") +
-           (sleep_barrier::offered(n_) ? " 1" : " 0");
+    return (attaches(meet, offers) ? "1" : "0") + std::string(sleep_barrier::offered(n_) ? " 1" : " 0");
+  }
+
+  template <class M>
+  bool attaches(M const&, std::vector<std::string> const& offers) {
+    if constexpr (splits<M>) {
+      return true;  // the whole found out, and rank 0 has said so
+    } else {
+      std::vector<std::string_view> memories;
+      for (std::string const& o : offers) {
+        words text{o};
+        text.next();
+        memories.push_back(text.next());
+      }
+      return shape_.attach_from != SIZE_MAX && peers_->memory.reads(memories);
+    }
   }
 
   void conclude(std::vector<std::string> const& answers) {
-    bases_ = owned_array<std::uintptr_t>(n_);
-    for (rank_type r = 0; r < n_; ++r) {
-      words text{answers[r]};
-      bases_[r] = text.number();
+    for (std::string const& a : answers) {
+      words text{a};
       shape_.attach_from = text.number() != 0 ? shape_.attach_from : SIZE_MAX;
       remote_fences_ = remote_fences_ && text.number() != 0;
     }
@@ -215,21 +296,20 @@ class shared_world {
   static constexpr std::size_t whole_pages(std::size_t bytes) noexcept { return (bytes + page - 1) / page * page; }
   [[nodiscard]] ring_shape ring() const noexcept { return {shape_.ring_bytes, shape_.chunk_bytes}; }
   [[nodiscard]] std::size_t rings_begin() const noexcept { return whole_pages(mail_segment::bytes(n_)); }
-  [[nodiscard]] std::size_t arenas_begin() const noexcept { return whole_pages(rings_begin() + n_ * ring().bytes()); }
-  /// With a page between one arena and the next. Ranks that allocate alike have what they combine at like places of
-  /// their arenas; were these a power of two apart, addresses would differ in high bits only, and a first-level cache
-  /// that predicts its way by a hash of lower ones (AMD's: Lipp and others, Take A Way, 2020) could not hold both
-  /// lines.
-  [[nodiscard]] std::size_t arena_size() const noexcept { return whole_pages(shape_.arena_bytes) + page; }
+  /// What the ranks of this world have in common.
+  [[nodiscard]] std::size_t bytes() const noexcept { return whole_pages(rings_begin() + n_ * ring().bytes()); }
+  /// Before that, in a file of its own, the table of all windows.
+  [[nodiscard]] std::size_t table_bytes() const noexcept { return whole_pages(window_table::bytes(n_)); }
 
   rank_type n_;
   shared_memory_options shape_{};
   Doorbells bells_;
-  peer_memory peers_;
-  peer_processes processes_;
   bool remote_fences_ = true;
-  owned_array<std::uintptr_t> bases_;  ///< where each rank has mapped the file
-  counted<shared_arena> arena_ = shared_arena::create();
+  std::byte* memory_ = nullptr;   ///< of this world, where it is mapped here
+  owned_array<rank_type> parts_;  ///< which part of the shared memory each rank owns: its number in the whole world
+  counted<shared_arena> arena_;
+  counted<shared_peers> peers_;
+  borrowed borrowed_;  ///< the memory, if it is part of another world's; by rank 0 for all until they have found it
 };
 
 }  // namespace tutti

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/core/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti {
+
+/// Says where something is among ranks of one address space: as shared_places does among processes.
+struct common_places {
+  [[nodiscard]] static std::uint64_t of(void const* here) noexcept { return reinterpret_cast<std::uintptr_t>(here); }
+  [[nodiscard]] static std::byte* at(rank_type, std::uint64_t place) noexcept {
+    return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(place));
+  }
+};
+
+}  // namespace tutti
