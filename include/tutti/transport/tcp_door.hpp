@@ -47,10 +47,11 @@ class door {
     }
     turned_away_ = 0;
     open();
-    while (let_in(v, now)) {
-      if (turned_away_ >= most_turned_away) {
-        return pause(now + breath);
-      }
+    while (turned_away_ < most_turned_away && let_in(v, now)) {
+    }
+    if (turned_away_ != 0) {
+      time_point const then = steady_now();
+      pause(then + std::min<duration>(rests_for * (then - now), longest_pause));
     }
   }
 
@@ -88,9 +89,9 @@ class door {
  private:
   static constexpr std::size_t most_strangers = 64;  ///< who has a descriptor of this process
   static constexpr int longest_queue = 1024;         ///< who has none yet
-  static constexpr int most_turned_away = 32;        ///< without taking breath
-  static constexpr duration breath = std::chrono::milliseconds(10);
-  static constexpr duration famine = std::chrono::milliseconds(100);
+  static constexpr int most_turned_away = 32;        ///< at a time
+  static constexpr int rests_for = 20;               ///< times as long as that took
+  static constexpr duration longest_pause = std::chrono::milliseconds(100);
 
   struct stranger {
     descriptor socket;
@@ -122,7 +123,7 @@ class door {
     }
     starved_ = s ? 0 : errno;
     if (!s && strangers_.empty()) {
-      pause(now + famine);
+      pause(now + longest_pause);
       return false;
     }
     if (!s || strangers_.size() == most_strangers) {
