@@ -147,8 +147,11 @@ class segments {
   void say(bool blocks) {
     if constexpr (answers<typename Communicator::transport_type>) {
       each_that_waits([&](auto const& m) {
-        context_.transport.say(
-            {.for_whom = m.awaits(), .on = m.on(), .step = m.step_number(), .blocks = blocks, .what = what_});
+        context_.transport.say({.for_whom = m.awaits(),
+                                .on = m.on(),
+                                .moved = static_cast<std::uint32_t>(m.moved()) + m.step_number(),
+                                .blocks = blocks,
+                                .what = what_});
       });
     }
   }

@@ -10,14 +10,14 @@ namespace tutti {
 struct waiting {
   rank_type for_whom = no_rank;
   stream on{};
-  std::uint32_t step = 0;
-  bool blocks = false;  ///< its program does not go on before this has ended
-  bool fresh = false;   ///< it has been said since the rank was last asked
+  std::uint32_t moved = 0;  ///< another number whenever it has come any further
+  bool blocks = false;      ///< its program does not go on before this has ended
+  bool fresh = false;       ///< it has been said since the rank was last asked
   call what{};
 
   /// Whether nothing has moved between the two.
   [[nodiscard]] constexpr bool same(waiting const& other) const noexcept {
-    return for_whom == other.for_whom && on == other.on && step == other.step;
+    return for_whom == other.for_whom && on == other.on && moved == other.moved;
   }
 };
 

@@ -34,7 +34,7 @@ class standing {
             .blocks = w.blocks,
             .number = w.on.number,
             .part = w.for_whom,
-            .bytes = std::uint64_t{w.step} << 32 | asked_,
+            .bytes = std::uint64_t{w.moved} << 32 | asked_,
             .what = w.what};
   }
 
@@ -46,7 +46,7 @@ class standing {
     }
     return {.for_whom = f.part,
             .on = {lane, f.number},
-            .step = static_cast<std::uint32_t>(f.bytes >> 32),
+            .moved = static_cast<std::uint32_t>(f.bytes >> 32),
             .blocks = f.blocks != 0,
             .fresh = static_cast<std::uint32_t>(f.bytes) == question_,
             .what = f.what};

@@ -13,7 +13,7 @@ namespace tutti {
 struct waiting_board {
   struct alignas(cache_line) line {
     call_record what;
-    std::atomic<std::uint64_t> whom_and_step{0};
+    std::atomic<std::uint64_t> whom_and_moved{0};
     std::atomic<std::uint32_t> answer{0};  ///< the number of the last question that had come when this was written
     std::atomic<bool> blocks{false};
   };
@@ -25,7 +25,7 @@ struct waiting_board {
     std::uint32_t const last = questions.load(std::memory_order_acquire);
     line& l = lanes[w.on.lane];
     l.what.write(w.what, w.on.number);
-    l.whom_and_step.store(std::uint64_t{w.for_whom} << 32 | w.step, std::memory_order_relaxed);
+    l.whom_and_moved.store(std::uint64_t{w.for_whom} << 32 | w.moved, std::memory_order_relaxed);
     l.blocks.store(w.blocks, std::memory_order_relaxed);
     l.answer.store(last, std::memory_order_release);
   }
@@ -40,12 +40,12 @@ struct waiting_board {
     waiting w;
     w.on.lane = lane;
     w.fresh = static_cast<std::int32_t>(l.answer.load(std::memory_order_acquire) - question) >= 0;
-    std::uint64_t const word = l.whom_and_step.load(std::memory_order_relaxed);
+    std::uint64_t const word = l.whom_and_moved.load(std::memory_order_relaxed);
     w.blocks = l.blocks.load(std::memory_order_relaxed);
     std::uint32_t check = 0;
     if (l.what.read(w.what, w.on.number, check) && w.what.kind != operation_kind::none) {
       w.for_whom = static_cast<rank_type>(word >> 32);
-      w.step = static_cast<std::uint32_t>(word);
+      w.moved = static_cast<std::uint32_t>(word);
     }
     return w;
   }
