@@ -5,8 +5,12 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
+#include <string>
 #include <sys/resource.h>
+#include <system_error>
 
 namespace {
 
@@ -180,6 +184,73 @@ BOOST_AUTO_TEST_CASE(a_host_that_does_not_answer_is_lost_after_connect) {
     d.advance();
   }
   BOOST_TEST((d.now() == net::dial::state::lost));
+}
+
+/// The sockets of this process, each with a number that no other one has.
+[[nodiscard]] std::set<std::string> sockets() {
+  std::set<std::string> all;
+  for (auto const& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // the directory itself
+    all.insert(std::filesystem::read_symlink(entry, gone).string());
+  }
+  return all;
+}
+
+/// The system asks less and less often whether a crowded door has room, so a dial does that itself.
+BOOST_AUTO_TEST_CASE(a_crowded_door_is_tried_anew) {
+  descriptor const door = net::listen(net::resolve("127.0.0.1", 0).front(), 0);
+  net::address const at = net::local_address(door.get());
+  std::vector<descriptor> crowd;
+  for (int i = 0; i < 8; ++i) {
+    crowd.push_back(net::begin_connect(at));
+  }
+  net::waiter w;
+  net::dial d(w, at, hello_of(secret, 0, 1), known_world(), duration::zero());
+  auto const until = [&](auto done) {
+    time_point const deadline = steady_now() + std::chrono::seconds(20);
+    while (!done() && steady_now() < deadline) {
+      d.advance();
+    }
+    return done();
+  };
+  d.advance();
+  BOOST_REQUIRE(!d.said());
+  std::set<std::string> const first = sockets();
+  BOOST_TEST(until([&] { return !std::ranges::includes(first, sockets()); }), "there is no second attempt");
+  crowd.clear();
+  std::vector<descriptor> guests;
+  BOOST_TEST(until([&] {
+    if (descriptor one = net::accept(door.get())) {
+      guests.push_back(std::move(one));
+    }
+    return d.delivered();
+  }));
+  std::set<std::string> const last = sockets();
+  time_point const later = steady_now() + std::chrono::milliseconds(1500);  // an attempt that is heard stays
+  while (steady_now() < later) {
+    d.advance();
+  }
+  BOOST_TEST(std::ranges::includes(last, sockets()));
+}
+
+/// A rank whose own attempt is stuck at a crowded door takes the peer's.
+BOOST_AUTO_TEST_CASE(the_peer_of_a_crowded_door_is_reached) {
+  tcp_ranks world(2, known_world());
+  net::host_port at;
+  BOOST_REQUIRE(net::parse(world[1].address(), at));
+  net::address const door = net::resolve(at.host, at.port).front();
+  for (bool room = true; room;) {  // those that have closed again wait at the door, too
+    descriptor const one = net::begin_connect(door);
+    room = wait_ready(one.get(), POLLOUT, steady_now() + std::chrono::milliseconds(100));
+    write_some(one.get(), bytes_of("x"));
+  }
+  std::ignore = world[0].send(1, {0, 0}, {}, 1);
+  std::ignore = world[1].send(0, {0, 0}, {}, 1);
+  time_point const deadline = steady_now() + std::chrono::seconds(10);
+  while (world[0].links() == 0 && steady_now() < deadline) {
+    world[0].poll();  // and the other one, which would empty its door, does not
+  }
+  BOOST_TEST(world[0].links() == 1U);
 }
 
 /// A member that turns mad after the handshake is a fault that names it, whatever it sends.

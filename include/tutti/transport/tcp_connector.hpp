@@ -164,8 +164,7 @@ class connector {
       owner.hear(tutti::fault::unpack(h.fault));
     }
     dial const* const own = dials_[h.from].get();
-    bool const crossed =
-        owner.linked(h.from) || (own != nullptr && own->now() == dial::state::under_way && rank_ < h.from);
+    bool const crossed = owner.linked(h.from) || (own != nullptr && own->said() && rank_ < h.from);
     greeting const kind = owner.fault() ? greeting::revoke : crossed ? greeting::crossed : greeting::welcome;
     hello const answer = greet(kind, h.from, owner.fault());
     moved const m = write_some(socket.get(), std::as_bytes(std::span(&answer, 1)));

@@ -40,6 +40,8 @@ class dial {
   [[nodiscard]] bool delivered() const noexcept {
     return said_ == sizeof mine_ && socket_ && queued(socket_.get(), SIOCOUTQ) == 0;
   }
+  /// The peer may know of this attempt: some of the greeting is on its way.
+  [[nodiscard]] bool said() const noexcept { return state_ == state::under_way && said_ != 0; }
   /// Why the last attempt could not even begin: an errno of want of descriptors or memory, 0 if it could.
   [[nodiscard]] int starved() const noexcept { return starved_; }
   [[nodiscard]] hello const& answer() const noexcept { return answer_; }
@@ -59,6 +61,7 @@ class dial {
       return waiter_.wake_at(next_);
     }
     if (state_ == state::idle) {
+      tried_ = steady_now();
       socket_ = begin_connect(to_);
       said_ = heard_ = 0;
       state_ = state::under_way;
@@ -82,7 +85,7 @@ class dial {
         return fail(errno);
       }
       if (m.state != io::done) {
-        return expire(false);
+        return expire();
       }
       if (int const code = connect_error(socket_.get()); code != 0) {
         return fail(code);  // connected to itself
@@ -96,18 +99,29 @@ class dial {
     } else if (m.state == io::closed) {
       fail(errno);
     } else {
-      expire(true);
+      expire();
     }
   }
 
  private:
+  static constexpr duration one_attempt = std::chrono::seconds(1);
+
   /// A host that answers nothing is gone. One that has a connection made answers for a process that is stopped.
-  void expire(bool connected) {
-    if (connected ? silent(socket_.get(), silence_) : steady_now() - begin_ > patience_) {
+  ///
+  /// Where no connection is made the system asks less and less often, and would miss that a crowded door has room
+  /// again: another attempt asks at once. An attempt of which the peer may know has no other beside it.
+  void expire() {
+    time_point const now = steady_now();
+    bool const unheard = said_ == 0;
+    if (unheard ? now - begin_ > patience_ : silent(socket_.get(), silence_)) {
       close();
       state_ = state::lost;
-    } else if (!connected) {
-      waiter_.wake_at(begin_ + patience_);
+    } else if (unheard && now - tried_ >= one_attempt) {
+      close();
+      state_ = state::idle;
+      waiter_.wake_at(now);
+    } else if (unheard) {
+      waiter_.wake_at(std::min(begin_ + patience_, tried_ + one_attempt));
     }
   }
 
@@ -140,6 +154,7 @@ class dial {
   duration silence_;
   duration doubt_;
   time_point begin_;
+  time_point tried_{};  ///< when this attempt began
   int starved_ = 0;
   descriptor socket_;
   state state_ = state::idle;
