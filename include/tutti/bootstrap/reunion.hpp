@@ -61,38 +61,45 @@ class reunion {
 
  private:
   /// Comes to a host. Returns the line to it, once it has decided who is in; none if it is gone or silent.
+  ///
+  /// A closed door says that its owner is gone. A closed line does not: a host that lives may have turned it away for
+  /// others, or have gone on before it heard it. So this one comes again.
   channel visit(rank_type host, duration patience, std::vector<rank_type>& silent, std::vector<rank_type>& chosen) {
     net::address const& at = places_[host];
     // One that is silent has cost all of the patience; the next ones get less, so that it does not add up.
     duration const share = silent.empty() ? patience : patience / 4;
-    channel line(net::connect(at, steady_now() + share));
-    if (!line) {
-      if (errno != ECONNREFUSED && errno != ECONNRESET) {
-        silent.push_back(host);
+    time_point deadline = steady_now() + share;
+    for (;; ::poll(nullptr, 0, 10)) {
+      channel line(net::connect(at, deadline));
+      if (!line && (errno == ECONNREFUSED || errno == ECONNRESET)) {
+        return {};
       }
-      return {};
+      if (!line) {
+        break;
+      }
+      line.queue(frame_kind::hello, paper_.text());
+      frame answer;
+      io state = line.send(deadline);
+      state = state == io::done ? line.receive(answer, reunion_paper::limit, deadline) : state;
+      if (state == io::done && answer.kind == frame_kind::welcome) {  // it is the host, and keeps the time from now on
+        deadline = steady_now() + 2 * patience;
+        state = line.receive(answer, reunion_paper::limit, deadline);
+      }
+      rank_failure why;
+      if (state == io::done && answer.kind == frame_kind::failure && decode(answer.payload, why)) {
+        throw error(why.kind, why.text).between(paper_.rank, why.at_fault);
+      }
+      reunion_paper verdict;
+      if (state == io::done && answer.kind == frame_kind::table && verdict.parse(answer.payload) &&
+          verdict.world == paper_.world && contains(verdict.members, paper_.rank)) {
+        chosen = std::move(verdict.members);
+        return line;
+      }
+      if (state != io::closed || steady_now() >= deadline) {
+        break;
+      }
     }
-    line.queue(frame_kind::hello, paper_.text());
-    frame answer;
-    time_point const deadline = steady_now() + share;
-    io state = line.send(deadline);
-    state = state == io::done ? line.receive(answer, reunion_paper::limit, deadline) : state;
-    if (state == io::done && answer.kind == frame_kind::welcome) {  // it is the host, and keeps the time from now on
-      state = line.receive(answer, reunion_paper::limit, steady_now() + 2 * patience);
-    }
-    rank_failure why;
-    if (state == io::done && answer.kind == frame_kind::failure && decode(answer.payload, why)) {
-      throw error(why.kind, why.text).between(paper_.rank, why.at_fault);
-    }
-    reunion_paper verdict;
-    if (state == io::done && answer.kind == frame_kind::table && verdict.parse(answer.payload) &&
-        verdict.world == paper_.world && contains(verdict.members, paper_.rank)) {
-      chosen = std::move(verdict.members);
-      return line;
-    }
-    if (state != io::closed) {
-      silent.push_back(host);
-    }
+    silent.push_back(host);
     return {};
   }
 

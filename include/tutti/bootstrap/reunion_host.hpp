@@ -19,11 +19,15 @@ class reunion_host {
   /// @param silent those of lower numbers that did not answer; the others of lower numbers are gone
   reunion_host(int door, reunion_paper const& me, std::vector<net::address> const& places,
                std::vector<rank_type> silent, duration patience)
-      : door_(door), me_(me), silent_(std::move(silent)), patience_(patience) {
+      : door_(door),
+        me_(me),
+        places_(places),
+        longest_hello_(me.text().size() + 8 * places.size()),
+        silent_(std::move(silent)),
+        patience_(patience) {
     for (rank_type const r : me.members) {
       if (r > me.rank) {
-        others_.push_back({r, {}, net::begin_connect(places[r]), {}});
-        note_connection(others_.back(), errno);
+        watch(others_.emplace_back(other{r, {}, {}, {}}));
       }
     }
   }
@@ -69,6 +73,13 @@ class reunion_host {
     return false;
   }
 
+  /// Begins a connection to a door.
+  void watch(other& o) const noexcept {
+    o.connected = false;
+    o.watch = net::begin_connect(places_[o.rank]);
+    note_connection(o, errno);
+  }
+
   /// A connection to a door could not be begun, or made.
   static void note_connection(other& o, int code) noexcept {
     if (!o.watch) {
@@ -102,16 +113,28 @@ class reunion_host {
       }
     }
     if (set[0].revents != 0) {
-      while (descriptor s = net::accept(door_)) {
-        if (strangers_.size() == most_strangers) {
-          strangers_.erase(strangers_.begin());
-        }
+      admit_strangers();
+    }
+  }
+
+  /// As many as there is room for, so that each is heard before it makes room for another.
+  void admit_strangers() {
+    for (std::size_t i = 0; i < most_strangers; ++i) {
+      descriptor s = net::accept(door_);
+      bool const full = !s && net::out_of_resources(errno);
+      if (!s && (!full || strangers_.empty())) {
+        return;
+      }
+      if (full || strangers_.size() == most_strangers) {
+        strangers_.erase(strangers_.begin());  // a member comes again
+      }
+      if (s) {
         strangers_.emplace_back(std::move(s));
       }
     }
   }
 
-  static void look_at_watch(other& o) noexcept {
+  void look_at_watch(other& o) const noexcept {
     if (!o.connected) {
       int const code = net::connect_error(o.watch.get());
       o.connected = code == 0;
@@ -124,7 +147,7 @@ class reunion_host {
     std::byte some[64];
     if (read_some(o.watch.get(), some).state == io::closed) {
       o.watch.reset();
-      o.gone = true;
+      watch(o);  // it may have been turned away, by another host: whether it is gone, its door tells
     }
   }
 
@@ -134,7 +157,7 @@ class reunion_host {
       return true;  // it has given up, and comes anew if it lives
     }
     frame f;
-    auto const found = s.next(f, reunion_paper::limit);
+    auto const found = s.next(f, longest_hello_);
     if (found == channel::found::nothing) {
       return false;
     }
@@ -218,10 +241,12 @@ class reunion_host {
     return true;
   }
 
-  static constexpr std::size_t most_strangers = 1024;
+  static constexpr std::size_t most_strangers = 64;
 
   int door_;
   reunion_paper const& me_;
+  std::vector<net::address> const& places_;
+  std::size_t longest_hello_;  ///< bytes; a longer one is refused before it is read
   std::vector<rank_type> silent_;
   duration patience_;
   std::vector<other> others_;

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE bootstrap_reunion
+#include <support/process_ranks.hpp>
+#include <tutti/bootstrap/reunion.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <string>
+#include <sys/resource.h>
+#include <thread>
+#include <utility>
+#include <vector>
+
+using namespace std::chrono_literals;
+using namespace tutti;
+
+namespace {
+
+/// The doors of n members, and where they are.
+struct doors {
+  explicit doors(rank_type n) {
+    for (rank_type r = 0; r != n; ++r) {
+      all.push_back(net::listen(net::resolve("127.0.0.1", 0).front()));
+      places.push_back(net::local_address(all.back().get()));
+    }
+  }
+  /// A member that takes its door.
+  [[nodiscard]] reunion member(rank_type r) { return {r, std::move(all[r]), places, "a world"}; }
+
+  std::vector<descriptor> all;
+  std::vector<net::address> places;
+};
+
+/// Waits for a connection, and closes it.
+void turn_one_away(int door) {
+  wait_ready(door, POLLIN, steady_now() + 20s);
+  std::ignore = net::accept(door);
+}
+
+/// How a member that finds too few of the others fails.
+[[nodiscard]] bool fails_to_regroup(error const& e) {
+  return e.kind() == failure::join && std::string_view(e.what()).find("may be alive") != std::string_view::npos;
+}
+
+}  // namespace
+
+/// Connections that say nothing lie before a member at the host's door: more than it hears at a time, and more than
+/// it has descriptors for.
+BOOST_AUTO_TEST_CASE(strangers_keep_no_member_out) {
+  for (bool const few_descriptors : {false, true}) {
+    auto const said = support::process_ranks::run(2, [&](process_rendezvous& meet) -> support::verdict {
+      descriptor door = net::listen(net::resolve("127.0.0.1", 0).front());
+      std::vector<net::address> places;
+      for (std::string const& port : meet.exchange(std::to_string(net::local_address(door.get()).port()))) {
+        places.push_back(net::resolve("127.0.0.1", static_cast<std::uint16_t>(std::stoi(port))).front());
+      }
+      std::vector<descriptor> crowd;
+      while (meet.rank() == 1 && crowd.size() != 300) {
+        crowd.push_back(net::connect(places[0], steady_now() + 10s));
+      }
+      meet.exchange("");
+      if (few_descriptors && meet.rank() == 0) {
+        std::filesystem::directory_iterator const mine("/proc/self/fd");
+        rlimit few{};
+        ::getrlimit(RLIMIT_NOFILE, &few);
+        few.rlim_cur = static_cast<rlim_t>(std::distance(begin(mine), end(mine))) + 32;
+        ::setrlimit(RLIMIT_NOFILE, &few);
+      }
+      reunion members(meet.rank(), std::move(door), places, "a world");
+      return members.meet(10s).size() == 2 ? "" : "went on alone";
+    });
+    for (support::verdict const& one : said) {
+      BOOST_TEST(one == "");
+    }
+  }
+}
+
+/// Whether a host is gone its door tells, not a line that it closes.
+BOOST_AUTO_TEST_CASE(a_host_that_closes_a_line_is_not_taken_for_gone) {
+  doors at(2);
+  std::thread host(turn_one_away, at.all[0].get());
+  reunion guest = at.member(1);
+  BOOST_CHECK_EXCEPTION(std::ignore = guest.meet(500ms), error, fails_to_regroup);
+  host.join();
+}
+
+BOOST_AUTO_TEST_CASE(a_guest_that_is_turned_away_comes_again) {
+  doors at(2);
+  rank_type together = 0;
+  std::thread host([&] {
+    turn_one_away(at.all[0].get());
+    together = at.member(0).meet(20s).size();
+  });
+  reunion guest = at.member(1);
+  BOOST_TEST(guest.meet(20s).size() == 2U);
+  host.join();
+  BOOST_TEST(together == 2U);
+}
+
+/// Nor is a member gone that closes the connection by which a host watches its door.
+BOOST_AUTO_TEST_CASE(a_member_that_closes_a_watch_is_not_taken_for_gone) {
+  doors at(3);
+  std::thread first(turn_one_away, at.all[1].get());
+  std::thread second(turn_one_away, at.all[2].get());
+  reunion host = at.member(0);
+  BOOST_CHECK_EXCEPTION(std::ignore = host.meet(500ms), error, fails_to_regroup);
+  first.join();
+  second.join();
+}
