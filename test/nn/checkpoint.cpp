@@ -71,8 +71,11 @@ nn::data_pair const& images() {
 constexpr std::size_t batches = 5;  // of 16 images; the last has 11
 constexpr std::size_t epochs = 3;
 
-nn::settings asked() {
+enum class how { synchronous, local_sgd, federated, gossip, late_gossip, top_k, threshold, int8 };
+
+nn::settings asked(how kind = how::synchronous) {
   nn::settings s;
+  s.momentum_corrected = kind == how::top_k;
   s.epochs = epochs;
   s.batch = 16;
   s.augmentation = nn::crop_and_flip{};
@@ -124,8 +127,6 @@ struct run {
   friend bool operator==(run const& a, run const& b) { return a.numbers == b.numbers; }
 };
 
-enum class how { synchronous, local_sgd, federated, gossip, late_gossip, top_k, threshold, int8 };
-
 /// Calls f with a strategy of that kind.
 template <class Communicator, class F>
 void with(how kind, Communicator& world, F f) {
@@ -146,7 +147,7 @@ void with(how kind, Communicator& world, F f) {
                    kind == how::gossip ? 0 : 2));
       return;
     case how::top_k:
-      fewer_bytes(nn::gathered(world, nn::top_k(0.05, 7), nn::feedback({0.9F, false, true})));
+      fewer_bytes(nn::gathered(world, nn::top_k(0.05, 7), nn::feedback(nn::correction_of(asked(kind), true))));
       return;
     case how::threshold:
       fewer_bytes(nn::gathered(world, nn::threshold(0.01F), nn::feedback()));
@@ -221,7 +222,7 @@ run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_
 
 run train_anew(tutti::rank_type ranks, how kind = how::synchronous) {
   scratch const folder;
-  auto const result = train(ranks, {folder.path(), batches}, never, asked(), kind);
+  auto const result = train(ranks, {folder.path(), batches}, never, asked(kind), kind);
   BOOST_REQUIRE(result.failure.empty());
   BOOST_REQUIRE(!result.numbers.empty());
   return result;
@@ -293,9 +294,9 @@ BOOST_AUTO_TEST_CASE(ranks_with_weights_or_debts_of_their_own_go_on_as_if_they_h
       for (std::size_t const stop : {6U, 11U}) {
         scratch const folder;
         nn::checkpoint_options keep{folder.path(), every, 2, false, false};
-        (void)train(3, keep, stop, asked(), kind);
+        (void)train(3, keep, stop, asked(kind), kind);
         keep.resume = true;
-        auto const rest = train(3, keep, never, asked(), kind);
+        auto const rest = train(3, keep, never, asked(kind), kind);
         BOOST_TEST(rest.failure.empty(), rest.failure);
         // Ranks are interrupted where they are, some steps apart: the last checkpoints may have come to nothing.
         BOOST_TEST(rest.first_step <= stop);

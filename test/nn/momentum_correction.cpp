@@ -4,8 +4,10 @@
 #include <tutti/nn/norm.hpp>
 #include <tutti/nn/optimizer/any_optimizer.hpp>
 #include <tutti/nn/report/metrics.hpp>
+#include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/compressed.hpp>
 #include <tutti/nn/strategy/gathered.hpp>
+#include <tutti/nn/strategy/quantised.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
@@ -131,19 +133,32 @@ BOOST_AUTO_TEST_CASE(clipping_reaches_what_is_owed_and_only_large_gradients) {
   BOOST_TEST(apart(free, corrected(s, 0.05, false, 0.01F)) > 0.01);
 }
 
-BOOST_AUTO_TEST_CASE(a_momentum_that_nobody_would_keep_is_refused) {
+BOOST_AUTO_TEST_CASE(a_momentum_that_is_not_kept_once_is_refused) {
   auto s = asked(nn::optimizer_kind::sgd, 0);
   BOOST_TEST(nn::correction_of(s).momentum == 0);  // the optimizer has it
+  auto const refused = [&](auto make) {
+    auto const results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
+      auto model = replica(world, s);
+      auto strategy = make(world);
+      nn::any_strategy any(strategy);
+      nn::train(model, any);
+    });
+    return std::ranges::all_of(results, [](auto const& one) {
+      return !one.has_value() && one.failure().text.find("takes a strategy that keeps the same") != std::string::npos;
+    });
+  };
+  auto const owing = [](nn::momentum_correction corrected) {
+    return [corrected](auto& world) {
+      return nn::compressed(world, nn::gathered(world, nn::top_k(1), nn::feedback(corrected)), nn::replica::attached);
+    };
+  };
+  BOOST_TEST(refused(owing({s.momentum})));  // on each rank and in the optimizer
   s.momentum_corrected = true;
-  auto const results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
-    auto model = replica(world, s);
-    nn::synchronous plain(world, tutti::direct{});
-    nn::train(model, plain);
-  });
-  for (auto const& one : results) {
-    BOOST_TEST(!one.has_value());
-    BOOST_TEST(one.failure().text.find("takes a strategy that keeps it") != std::string::npos, one.failure().text);
-  }
+  BOOST_TEST(refused([](auto& world) { return nn::synchronous(world, tutti::direct{}); }));
+  BOOST_TEST(refused([](auto& world) { return nn::compressed(world, nn::quantised(world), nn::replica::attached); }));
+  BOOST_TEST(refused(owing({})));
+  BOOST_TEST(refused(owing({s.momentum / 2})));
+  BOOST_TEST(!refused(owing(nn::correction_of(s))));
 }
 
 BOOST_AUTO_TEST_CASE(layers_at_rates_of_their_own_need_plain_sums) {

@@ -114,9 +114,9 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
   settings const& asked = model.asked();
   expects(!asked.reproducible || adds_accumulators<Strategy>,
           "train: a reproducible replica takes a strategy that adds accumulators");
-  expects(!asked.momentum_corrected || ranks.remembers() == rank_memory::strategy,
-          "train: a momentum that runs before gradients are summed takes a strategy that keeps it, such as "
-          "compressed(gathered); with others leave momentum_corrected false");
+  expects(momentum_of(ranks) == (asked.momentum_corrected ? asked.momentum : 0),
+          "train: a momentum that runs before gradients are summed takes a strategy that keeps the same one, such as "
+          "compressed(gathered) with feedback(correction_of(settings)); with others leave momentum_corrected false");
   any_schedule const rates(asked);
   moment now;
   now.steps = model.plan().steps();

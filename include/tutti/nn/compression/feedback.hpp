@@ -69,6 +69,8 @@ class feedback {
     return unpack_if_any(from, owed_, gradients) && unpack_if_any(from, velocity_, gradients);
   }
 
+  /// The momentum that runs here; 0: there is none.
+  [[nodiscard]] float momentum() const noexcept { return corrected_.momentum; }
   [[nodiscard]] std::span<float const> owed() const noexcept { return owed_; }
 
  private:

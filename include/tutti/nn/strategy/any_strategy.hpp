@@ -35,6 +35,7 @@ class any_strategy {
   void unite(std::span<float> parameters) { held_->unite(parameters); }
   void resume(std::span<float> parameters) { held_->resume(parameters); }
   [[nodiscard]] rank_memory remembers() const { return held_->remembers(); }
+  [[nodiscard]] float momentum() const { return held_->momentum(); }
   void save(packer& to) { held_->save(to); }
   [[nodiscard]] bool load(unpacker& from, std::size_t weights) { return held_->load(from, weights); }
 
@@ -81,6 +82,7 @@ class any_strategy {
     virtual void unite(std::span<float>) = 0;
     virtual void resume(std::span<float>) = 0;
     [[nodiscard]] virtual rank_memory remembers() const = 0;
+    [[nodiscard]] virtual float momentum() const = 0;
     virtual void save(packer&) = 0;
     [[nodiscard]] virtual bool load(unpacker&, std::size_t) = 0;
   };
@@ -106,6 +108,7 @@ class any_strategy {
     void unite(std::span<float> parameters) override { inner.unite(parameters); }
     void resume(std::span<float> parameters) override { inner.resume(parameters); }
     [[nodiscard]] rank_memory remembers() const override { return inner.remembers(); }
+    [[nodiscard]] float momentum() const override { return momentum_of(inner); }
     void save(packer& to) override { inner.save(to); }
     [[nodiscard]] bool load(unpacker& from, std::size_t weights) override { return inner.load(from, weights); }
     Strategy& inner;

@@ -61,6 +61,11 @@ class compressed : public steps_by_sums<compressed<Communicator, Sum>> {
   }
 
   [[nodiscard]] static constexpr rank_memory remembers() noexcept { return rank_memory::strategy; }
+  [[nodiscard]] float momentum() const noexcept
+    requires keeps_momentum<Sum>
+  {
+    return sum_.momentum();
+  }
   void save(packer& to) const { sum_.save(to); }
   [[nodiscard]] bool load(unpacker& from, std::size_t weights) { return sum_.load(from, weights); }
 

@@ -85,6 +85,22 @@ concept strategy = requires(S& s, S const& c, std::span<float> numbers, std::siz
   { s.load(from, first) } -> std::same_as<bool>;
 };
 
+/// Strategies, and what they consist of, that keep a momentum which runs before gradients are summed.
+template <class S>
+concept keeps_momentum = requires(S const& s) {
+  { s.momentum() } -> std::same_as<float>;
+};
+
+/// The momentum that a strategy keeps; 0: none.
+template <class S>
+[[nodiscard]] float momentum_of(S const& s) {
+  if constexpr (keeps_momentum<S>) {
+    return s.momentum();
+  } else {
+    return 0;
+  }
+}
+
 /// Strategies that also add the accumulators of reproducible replicas over all ranks, and round the sums.
 template <class S>
 concept adds_accumulators =

@@ -65,6 +65,7 @@ class gathered {
     return debt_.load(from, gradients);
   }
 
+  [[nodiscard]] float momentum() const noexcept { return debt_.momentum(); }
   /// What this rank has not sent yet.
   [[nodiscard]] std::span<float const> owed() const noexcept { return debt_.owed(); }
 

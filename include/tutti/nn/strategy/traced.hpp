@@ -48,6 +48,7 @@ class traced {
   void unite(std::span<float> parameters) { inner_.unite(parameters); }
   void resume(std::span<float> parameters) { inner_.resume(parameters); }
   [[nodiscard]] rank_memory remembers() const noexcept { return inner_.remembers(); }
+  [[nodiscard]] float momentum() const noexcept { return momentum_of(inner_); }
   void save(packer& to) { inner_.save(to); }
   [[nodiscard]] bool load(unpacker& from, std::size_t weights) { return inner_.load(from, weights); }
 
