@@ -4,8 +4,12 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
+#include <cstring>
 #include <string>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <vector>
 
@@ -33,6 +37,47 @@ BOOST_AUTO_TEST_CASE(too_few_descriptors_are_no_other_network_namespace) {
   ::setrlimit(RLIMIT_NOFILE, &usual);
   BOOST_TEST(what.find("Too many open files") != what.npos, what);
   BOOST_TEST(what.find("namespace") == what.npos, what);
+}
+
+/// Any process may send files to a bell. They are closed, however many come in one message; rings are forgotten.
+BOOST_AUTO_TEST_CASE(files_of_strangers_are_let_go) {
+  std::string const name = "tutti test " + std::to_string(::getpid()) + " files";
+  datagram_doorbells bells;
+  bells.open(name);
+  descriptor const stranger(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  sockaddr_un to{};
+  to.sun_family = AF_UNIX;
+  std::memcpy(to.sun_path + 1, name.data(), name.size());
+  auto const length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  int const next = descriptor(::dup(0)).get();
+  for (std::size_t count = 0; count <= 4; ++count) {
+    int const files[4] = {0, 1, 2, 0};
+    alignas(cmsghdr) char room[CMSG_SPACE(sizeof files)] = {};
+    char byte = 0;
+    iovec text{&byte, 1};
+    msghdr message{};
+    message.msg_name = &to;
+    message.msg_namelen = length;
+    message.msg_iov = &text;
+    message.msg_iovlen = 1;
+    if (count != 0) {
+      message.msg_control = room;
+      message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+      cmsghdr* const head = CMSG_FIRSTHDR(&message);
+      head->cmsg_level = SOL_SOCKET;
+      head->cmsg_type = SCM_RIGHTS;
+      head->cmsg_len = CMSG_LEN(count * sizeof(int));
+      std::memcpy(CMSG_DATA(head), files, count * sizeof(int));
+    }
+    BOOST_REQUIRE(::sendmsg(stranger.get(), &message, 0) == 1);
+  }
+  BOOST_TEST(!bells.take([](descriptor const&) { return false; }));
+  BOOST_TEST(descriptor(::dup(0)).get() == next);
+  for (int i = 0; i < 5; ++i) {
+    BOOST_REQUIRE(::sendto(stranger.get(), "", 1, 0, reinterpret_cast<sockaddr const*>(&to), length) == 1);
+  }
+  bells.silence();
+  BOOST_TEST(!bells.take([](descriptor const&) { return true; }));
 }
 
 }  // namespace

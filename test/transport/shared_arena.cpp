@@ -8,6 +8,8 @@
 #include <map>
 #include <random>
 #include <set>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -109,6 +111,39 @@ BOOST_AUTO_TEST_CASE(windows_are_opened_when_they_are_needed) {
   for (void* const p : taken) {
     arena->give(p, 3 << 20);
   }
+}
+
+/// Requests that no host can satisfy are refused, and leave room for others.
+BOOST_AUTO_TEST_CASE(impossible_requests_take_nothing) {
+  for (std::size_t const limit : {SIZE_MAX, std::size_t{1} << 45}) {
+    auto const arena = make(limit);
+    for (int i = 0; i < 1000; ++i) {
+      BOOST_CHECK_THROW(std::ignore = arena->take(SIZE_MAX >> (i % 20)), tutti::out_of_shared_memory);
+    }
+    void* const small = arena->take(4096);
+    arena->give(small, 4096);
+  }
+}
+
+/// A forked child has the same memory, of which its parent keeps book.
+BOOST_AUTO_TEST_CASE(a_forked_child_gives_nothing_away) {
+  auto const arena = make(1 << 20);
+  void* const first = arena->take(4096);
+  arena->give(first, 4096);
+  pid_t const child = ::fork();
+  if (child == 0) {
+    try {
+      std::ignore = arena->take(4096);
+    } catch (tutti::precondition_error const&) {
+      ::_exit(0);
+    }
+    ::_exit(1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  BOOST_TEST(status == 0);
+  BOOST_TEST(arena->take(4096) == first);
+  arena->give(first, 4096);
 }
 
 /// What is lent comes back when all have ended it, and not before; it does not count as a buffer.

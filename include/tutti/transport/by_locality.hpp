@@ -257,7 +257,7 @@ class by_locality {
     try {
       neighbours<M> here(meet, hosts_);
       opened.reset(new Near(open_transport<Near>(here, o.near)));
-    } catch (error const& e) {
+    } catch (std::exception const& e) {
       complaint = e.what();
     }
     auto const complaints = meet.exchange(complaint);

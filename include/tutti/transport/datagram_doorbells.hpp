@@ -70,16 +70,20 @@ class datagram_doorbells {
     return ::sendmsg(bell_.get(), &p.message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
   }
   /// The file that another process has given, and `expected(descriptor)` holds for; none if there is none.
-  /// Anybody can send to a bell, so other files are let go.
+  /// Any process of this host can send to a bell, so other files are let go, and no more is looked at than a bell
+  /// holds at a time.
   template <class Expected>
   [[nodiscard]] descriptor take(Expected&& expected) const {
-    for (;;) {
+    constexpr int most_waiting = 1024;  // net.unix.max_dgram_qlen is 10 or 512
+    for (int i = 0; i < most_waiting; ++i) {
       parcel p;
+      p.message.msg_controllen = CMSG_LEN(sizeof(int));  // or the padding would have room for a second file
       if (::recvmsg(bell_.get(), &p.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) {
         return {};
       }
       cmsghdr const* const head = CMSG_FIRSTHDR(&p.message);
-      if (head != nullptr && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(int))) {
+      if (head != nullptr && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+          head->cmsg_len == CMSG_LEN(sizeof(int))) {
         int fd = -1;
         std::memcpy(&fd, CMSG_DATA(head), sizeof fd);
         if (descriptor file(fd); expected(file)) {
@@ -87,11 +91,14 @@ class datagram_doorbells {
         }
       }
     }
+    return {};
   }
 
+  /// What is left after so many rings only makes the next sleep return at once: a process that rings without end keeps
+  /// nobody here.
   void silence() const noexcept {
     char ring = 0;
-    while (::recv(bell_.get(), &ring, 1, MSG_DONTWAIT) >= 0) {
+    for (int i = 0; i < 64 && ::recv(bell_.get(), &ring, 1, MSG_DONTWAIT) >= 0; ++i) {
     }
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/expects.hpp>
+#include <tutti/core/inheritance.hpp>
 #include <tutti/core/memory_source.hpp>
 #include <tutti/core/monitor.hpp>
 #include <tutti/core/owned.hpp>
@@ -39,18 +41,21 @@ class basic_shared_arena : public memory_source {
   /// Where the windows of all are noted in the file, which rank's part this is, and what its buffers may come to. Known
   /// only after the file has been made.
   void place(window_table const& table, rank_type me, std::size_t limit) {
-    constexpr std::size_t longest = SIZE_MAX / 4;  // so that sums of lengths are right
-    table_ = table;
+    // So that sums of lengths are right, and offsets fit beside a window's number.
+    constexpr std::uint64_t most = std::uint64_t{1} << (window_shift - 2);
+    constexpr std::size_t longest = SIZE_MAX / 4 < most ? SIZE_MAX / 4 : static_cast<std::size_t>(most);
     me_ = me;
     limit_ = limit < longest ? limit : longest;
     mapped_ = owned_array<std::atomic<std::byte*>>(std::size_t{table.ranks()} * window_table::most);
     for (std::size_t i = 0; i < std::size_t{table.ranks()} * window_table::most; ++i) {
       mapped_[i].store(nullptr, std::memory_order_relaxed);
     }
+    table_ = table;
   }
 
   /// Memory that so many ranks use: it comes back when each of them has told its `end`.
   [[nodiscard]] std::byte* lend(std::size_t bytes, rank_type ranks) {
+    expect_owner();
     held const lock(guard_);
     take_back();
     loans_.reserve(loans_.size() + 1);
@@ -92,7 +97,6 @@ class basic_shared_arena : public memory_source {
  private:
   static constexpr int window_shift = 48;
   static constexpr std::size_t header = alignment;  ///< of what is lent: how many have ended
-  static constexpr std::size_t page = 4096;
   static constexpr std::size_t least_window = std::size_t{16} << 20;
 
   struct piece {
@@ -131,6 +135,12 @@ class basic_shared_arena : public memory_source {
     }
   }
 
+  /// A forked child has the memory, but its parent keeps book of it: both would give the same pieces away.
+  void expect_owner() const {
+    expects(owner_ == inheritance::generation(),
+            "tutti::allocator: this memory belongs to the process that forked this one; allocate in ordinary memory");
+  }
+
   static basic_shared_arena& self(memory_source& s) noexcept { return static_cast<basic_shared_arena&>(s); }
 
   [[nodiscard]] std::atomic<std::byte*>& of(rank_type r, std::uint32_t i) const noexcept {
@@ -159,6 +169,7 @@ class basic_shared_arena : public memory_source {
   }
 
   void* allocate(std::size_t bytes) {
+    expect_owner();
     held const lock(guard_);
     take_back();
     if (bytes > limit_ || rounded(bytes) > limit_ - given_) {
@@ -219,12 +230,17 @@ class basic_shared_arena : public memory_source {
     if (i == window_table::most) {
       throw out_of_shared_memory();
     }
+    std::size_t const page = page_bytes();
     std::size_t const needed = (size + page - 1) / page * page;
     std::size_t const usual = opened_ < least_window ? least_window : opened_;
-    for (std::size_t const bytes : {needed < usual ? usual : needed, needed}) {
+    for (std::size_t bytes = needed < usual ? usual : needed;; bytes = needed) {
       std::uint64_t const begin = table_.reserve(bytes + page);
       std::byte* const base = file.map(begin, bytes + page);
       if (base == nullptr) {
+        table_.unreserve(begin, bytes + page);
+        if (bytes == needed) {
+          throw out_of_shared_memory();
+        }
         continue;  // as little address space as will do
       }
       own_[i] = {base, bytes, begin, 0};
@@ -241,7 +257,6 @@ class basic_shared_arena : public memory_source {
       free_.insert(free_.begin() + static_cast<std::ptrdiff_t>(at), {base, bytes});
       return at;
     }
-    throw out_of_shared_memory();
   }
 
   /// What all have ended that it was lent to.
@@ -291,6 +306,7 @@ class basic_shared_arena : public memory_source {
   std::size_t given_ = 0;    ///< how many bytes of them count
   std::size_t opened_ = 0;   ///< how large its windows are together
   std::size_t limit_ = 0;
+  std::uint32_t owner_ = inheritance::generation();
 };
 
 using shared_arena = basic_shared_arena<shared_file>;

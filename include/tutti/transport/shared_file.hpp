@@ -46,6 +46,12 @@ template <class = void>
   return kilobytes < SIZE_MAX / 1024 ? static_cast<std::size_t>(kilobytes * 1024) : SIZE_MAX;
 }
 
+/// What mappings begin at multiples of.
+template <class = void>
+[[nodiscard]] std::size_t page_bytes() noexcept {
+  return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
 /// Memory that several processes of this host map. It has no name (memfd_create): it lasts for as long as one of
 /// them has it, however they end. Nobody can make it shorter, so that whatever is mapped stays there.
 class shared_file {

@@ -49,8 +49,21 @@ class shared_world {
             "shared_memory_options: chunk_bytes and ring_bytes must be multiples of 64, and chunks not empty");
     // A rank that fails still takes part in all exchanges, so that all learn of it at once.
     auto const offers = meet.exchange(attempt([&] { return offer(meet, o); }));
-    auto const contacts = meet.exchange(attempt([&] { return contact(meet, offers); }));
+    std::string const found = attempt([&] { return contact(meet, offers); });
+    rank_type const lent = borrowed_.keep(1);  // the others may take their shares from now on
+    auto const contacts = meet.exchange(found);
+    bool const shared = !failed(contacts);
+    if (!shared) {
+      borrowed_.keep(lent);  // all have heard of it, so none takes its share
+    }
     auto const answers = meet.exchange(attempt([&] { return accept(meet, offers, contacts); }));
+    if constexpr (splits<M>) {
+      for (rank_type r = 1; shared && meet.rank() == 0 && r < n_; ++r) {
+        if (answers[r].starts_with('!')) {
+          shared_arena::end(memory_, 1);  // rank r could not take its share
+        }
+      }
+    }
     check(meet, offers);
     check(meet, contacts);
     check(meet, answers);
@@ -96,11 +109,19 @@ class shared_world {
   static std::string attempt(F&& f) {
     try {
       return f();
-    } catch (error const& e) {
+    } catch (std::exception const& e) {
       return std::string("!") + e.what();
     }
   }
 
+  static bool failed(std::vector<std::string> const& texts) noexcept {
+    for (std::string const& text : texts) {
+      if (text.starts_with('!')) {
+        return true;
+      }
+    }
+    return false;
+  }
   template <class M>
   static void check(M const& meet, std::vector<std::string> const& texts) {
     for (rank_type r = 0; r < texts.size(); ++r) {
@@ -168,6 +189,8 @@ class shared_world {
       ranks_ = other.ranks_;
       return *this;
     }
+    /// From now on it is for so many; what it was for before.
+    rank_type keep(rank_type ranks) noexcept { return std::exchange(ranks_, ranks); }
     ~borrowed() {
       if (memory_ != nullptr && owner_ == inheritance::generation()) {  // else it is a forked child's copy
         shared_arena::end(memory_, ranks_);

@@ -39,10 +39,16 @@ class window_table {
   [[nodiscard]] entry& at(rank_type r, std::uint32_t i) const noexcept {
     return *std::launder(reinterpret_cast<entry*>(base_ + head + (std::size_t{r} * most + i) * sizeof(entry)));
   }
-  /// A range of the file that nobody else opens.
+  /// A range of the file that no other rank opens.
   [[nodiscard]] std::uint64_t reserve(std::size_t bytes) const noexcept {
     return std::launder(reinterpret_cast<std::atomic<std::uint64_t>*>(base_))
         ->fetch_add(bytes, std::memory_order_relaxed);
+  }
+  /// Gives a range back that could not be opened, unless another one was reserved after it.
+  void unreserve(std::uint64_t begin, std::size_t bytes) const noexcept {
+    std::uint64_t end = begin + bytes;
+    std::launder(reinterpret_cast<std::atomic<std::uint64_t>*>(base_))
+        ->compare_exchange_strong(end, begin, std::memory_order_relaxed);
   }
 
  private:
