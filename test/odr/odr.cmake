@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every header compiles alone, and twice; and all of them, each in a translation unit of its own, link
-# into one program together with two that use the library.
+# Every header compiles alone, and twice; all of them compile in one translation unit, so no two give one name to two
+# things; and all of them, each in a translation unit of its own, link into one program together with two that use the
+# library.
 
 set(odr_headers "")
 foreach(component IN LISTS tutti_components)
@@ -19,6 +20,11 @@ foreach(header IN LISTS odr_headers)
   file(CONFIGURE OUTPUT ${source} CONTENT "#include <@header@>\n#include <@header@>\n" @ONLY)
   list(APPEND odr_sources ${source})
 endforeach()
+
+list(TRANSFORM odr_headers REPLACE "(.+)" "#include <\\1>\n" OUTPUT_VARIABLE odr_all)
+string(JOIN "" odr_all ${odr_all})
+file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/headers/all.cpp CONTENT "@odr_all@" @ONLY)
+list(APPEND odr_sources ${CMAKE_CURRENT_BINARY_DIR}/headers/all.cpp)
 
 add_library(headers OBJECT ${odr_sources})
 target_link_libraries(headers PRIVATE tutti_program)
