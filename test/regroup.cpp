@@ -25,6 +25,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_host_that_dies_is_followed_by_the_next, Transpor
   laws::a_host_that_dies_is_followed_by_the_next<Transport>(5);
 }
 
+BOOST_AUTO_TEST_CASE(patience_may_be_without_end_but_not_negative) {
+  laws::those_that_are_left_go_on<tutti::loopback>(4, {{1}}, tutti::no_deadline);
+  auto const ends = tutti::spawn<tutti::loopback>(1, [](auto& world) {
+    BOOST_CHECK_THROW(tutti::lifeline(world, -tutti::duration(1)), tutti::precondition_error);
+  });
+  BOOST_TEST(ends[0].has_value());
+}
+
 BOOST_AUTO_TEST_CASE(who_is_late_is_left_out) {
   laws::who_is_late_is_left_out<tutti::loopback>(5, 2);
   laws::who_is_late_is_left_out<tutti::loopback>(5, 0);

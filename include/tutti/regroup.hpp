@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/bootstrap/directory.hpp>
+#include <tutti/bootstrap/membership.hpp>
 #include <tutti/bootstrap/reunion.hpp>
 #include <tutti/collective/group_rendezvous.hpp>
 #include <tutti/communicator.hpp>
@@ -34,13 +35,13 @@ class lifeline {
  public:
   using communicator_type = communicator<Transport, dynamic, Trace>;
 
-  /// Collective. @throws error
+  /// Collective. @throws error; precondition_error if the patience is negative
   template <rank_type N>
   explicit lifeline(communicator<Transport, N, Trace>& world, duration patience = join_timeout)
       : settings_(world.settings()),
         name_(world.name()),
         host_(host_of(world.transport())),
-        patience_(patience),
+        patience_(finite_patience(patience)),
         reunion_(meet(world)) {}
 
   /// Collective over those that are left; they are numbered anew, in the order that they had. They are called

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #define BOOST_TEST_MODULE bootstrap_threads
 #include <tutti/bootstrap/threads.hpp>
+#include <tutti/core/deadline.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -37,6 +38,14 @@ BOOST_AUTO_TEST_CASE(everybody_gets_every_text_in_rank_order_in_every_round) {
     for (auto const& e : ends) {
       BOOST_TEST(e.value() == 50);
     }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(patience_may_be_without_end) {
+  auto const ends = tutti::run_threads(
+      3, [](thread_rendezvous& at) { return at.exchange("here").size(); }, tutti::no_deadline);
+  for (auto const& e : ends) {
+    BOOST_TEST(e.value() == 3U);
   }
 }
 

@@ -64,11 +64,12 @@ std::string sum_until_a_fault(World& world, std::vector<rank_type> const& member
 /// Of n ranks some die in the middle of a sum; the others go on, of whom some die, and so on: `waves` says who. Those
 /// left at last have the numbers from 0 on in the order that they had, and their sums are right.
 template <class Transport>
-void those_that_are_left_go_on(rank_type n, std::vector<std::vector<rank_type>> const& waves) {
+void those_that_are_left_go_on(rank_type n, std::vector<std::vector<rank_type>> const& waves,
+                               tutti::duration patience = tutti::join_timeout) {
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) -> std::string {
     rank_type const me = world.rank();
     world.deadline(std::chrono::seconds(40));
-    tutti::lifeline line(world);
+    tutti::lifeline line(world, patience);
     auto const die_in = [&](std::size_t wave) {
       return [&waves, wave, me] {
         if (std::ranges::count(waves[wave], me) != 0) {

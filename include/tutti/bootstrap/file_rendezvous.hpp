@@ -32,7 +32,8 @@ class basic_file_rendezvous {
   /// @pre me.rank < me.size
   /// @throws error(failure::join) that names the ranks that are missing after me.patience, that exist
   ///         twice or that disagree about the size, on every rank that rank 0 has seen
-  basic_file_rendezvous(std::string path, membership const& me) : me_(me), at_(std::move(path)), self_(draw_nonce()) {
+  basic_file_rendezvous(std::string path, membership const& me)
+      : me_(with_finite_patience(me)), at_(std::move(path)), self_(draw_nonce()) {
     expects(me.rank < me.size, "file_rendezvous: a rank is below the size");
     if (me.rank == 0) {
       open();

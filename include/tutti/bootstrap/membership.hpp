@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/deadline.hpp>
 #include <tutti/core/time.hpp>
 #include <tutti/core/types.hpp>
 
@@ -20,6 +21,17 @@ struct membership {
   std::string role = {};  ///< a label for this rank ("ps:0")
   duration patience = join_timeout;
 };
+
+/// How long to wait for others: at most a year, so that `no_deadline` may be added to a time.
+/// @throws precondition_error if it is negative
+[[nodiscard]] constexpr duration finite_patience(duration patience) {
+  constexpr duration year = std::chrono::hours(24 * 365);
+  return expect_deadline(patience) < year ? patience : year;
+}
+[[nodiscard]] inline membership with_finite_patience(membership me) {
+  me.patience = finite_patience(me.patience);
+  return me;
+}
 
 /// "30 s", "0.25 s"
 [[nodiscard]] inline std::string seconds_text(duration d) {

@@ -56,7 +56,7 @@ using process_rendezvous = basic_process_rendezvous<channel>;
 template <class Channel>
 class basic_process_world {
  public:
-  basic_process_world(rank_type size, duration patience) : patience_(patience), ranks_(size) {}
+  basic_process_world(rank_type size, duration patience) : patience_(finite_patience(patience)), ranks_(size) {}
 
   /// Forks rank r, which runs `body(Channel&)`.
   template <class Body>

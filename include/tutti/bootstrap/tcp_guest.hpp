@@ -15,8 +15,9 @@ class basic_tcp_guest {
   /// Connects, presents itself, and waits until every rank has come. Rank 0 may start later: until
   /// the deadline a host that is unknown, unreachable or refuses is tried again.
   /// @throws error(failure::join)
-  basic_tcp_guest(net::host_port const& at, membership const& me) : me_(me), place_(net::format(at)) {
-    time_point const deadline = steady_now() + me.patience;
+  basic_tcp_guest(net::host_port const& at, membership const& me)
+      : me_(with_finite_patience(me)), place_(net::format(at)) {
+    time_point const deadline = steady_now() + me_.patience;
     constexpr duration longest = std::chrono::milliseconds(250);
     for (duration pause = std::chrono::milliseconds(2);; pause = 2 * pause < longest ? 2 * pause : longest) {
       if (reach(at, deadline) && enter()) {
@@ -25,7 +26,7 @@ class basic_tcp_guest {
       if (steady_now() + pause >= deadline) {
         throw error(failure::join, "the world did not come together: rank " + std::to_string(me.rank) + " of " +
                                        std::to_string(me.size) + " did not reach rank 0 at " + place_ + " within " +
-                                       seconds_text(me.patience) + ": " + reason_)
+                                       seconds_text(me_.patience) + ": " + reason_)
             .between(me.rank, {0});
       }
       std::this_thread::sleep_for(pause);

@@ -51,7 +51,7 @@ class basic_tcp_host {
   /// @throws error(failure::join) that names the missing ranks, or both sides of a contradiction; all
   ///         that have joined by then get the same text
   basic_tcp_host(descriptor listener, membership const& me)
-      : me_(me),
+      : me_(with_finite_patience(me)),
         place_(net::local_address(listener.get()).text()),
         listener_(std::move(listener)),
         roll_(me.size, place_),

@@ -16,7 +16,7 @@ namespace tutti {
 template <class Monitor>
 class basic_thread_meeting {
  public:
-  basic_thread_meeting(rank_type size, duration patience) : patience_(patience), seats_(size) {}
+  basic_thread_meeting(rank_type size, duration patience) : patience_(finite_patience(patience)), seats_(size) {}
 
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(seats_.size()); }
 
