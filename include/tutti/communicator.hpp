@@ -10,6 +10,7 @@
 #include <tutti/core/expects.hpp>
 #include <tutti/core/extent.hpp>
 #include <tutti/core/host_map.hpp>
+#include <tutti/core/inheritance.hpp>
 #include <tutti/core/kinship.hpp>
 #include <tutti/core/patience.hpp>
 #include <tutti/core/pending.hpp>
@@ -197,6 +198,8 @@ class communicator {
       duties::take(s);
     }
   }
+  /// Whether this is a copy of it in a forked child. It belongs to the parent, and its operations go on there.
+  [[nodiscard]] bool inherited() const { return here().generation != inheritance::generation(); }
   /// How the thread that has started operations here sees this.
   [[nodiscard]] duty const& as_duty() const { return here(); }
 
@@ -239,8 +242,9 @@ class communicator {
           text = circle(why.circle);
           break;
         }
-        text = why.culprit == rank() ? "this rank did not answer in time"
-                                     : "no answer from " + who(why.culprit) + " in time";
+        text = why.culprit == no_rank  ? "not complete in time, and no rank was found that does not answer"
+               : why.culprit == rank() ? "this rank did not answer in time"
+                                       : "no answer from " + who(why.culprit) + " in time";
         break;
       case failure::mismatch:
         text = "the calls of " + who(why.reporter) + " and " + who(why.culprit) + " differ";
@@ -371,6 +375,7 @@ class communicator {
       }
     }
 
+    std::uint32_t generation = inheritance::generation();
     [[no_unique_address]] tutti::extent<N> extent;
     rank_type rank;
     options settings;

@@ -16,7 +16,10 @@
 #include <array>
 #include <optional>
 #include <random>
+#include <span>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace {
 
@@ -192,6 +195,31 @@ std::string shares_with_a_thread(World& world) {
   return "nobody noticed";
 }
 
+/// A child that is forked while a message is awaited destroys the request, as any frame that it leaves would.
+template <class World>
+std::string goes_on_in_the_parent(World& world) {
+  int x = 0;
+  if (world.rank() == 1) {
+    tutti::recv{world}(std::span(&x, 1), 0);
+    tutti::send{world}(std::array{42}, 0);
+    return "";
+  }
+  tutti::recv take{world};
+  tutti::request pending = take.start(std::span(&x, 1), 1);
+  ::pid_t const child = ::fork();
+  if (child == 0) {
+    {
+      tutti::request const dropped = std::move(pending);
+    }
+    ::_exit(0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  tutti::send{world}(std::array{1}, 1);
+  pending.wait();
+  return status == 0 && x == 42 ? "" : "the child or the message came to harm";
+}
+
 template <class Transport>
 void on_every_size(auto law) {
   for (rank_type const n : {1U, 2U, 3U}) {
@@ -234,6 +262,12 @@ BOOST_AUTO_TEST_CASE(a_communicator_and_its_double_are_apart) {
   for (auto const& end : ends) {
     BOOST_TEST((end ? end.value() : end.failure().text) == "");
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_forked_child_gives_up_no_operation_of_its_parent) {
+  auto const law = [](auto& world) { return goes_on_in_the_parent(world); };
+  support::agree<tutti::shared_memory>(2, law);
+  support::agree<tutti::tcp>(2, law);
 }
 
 BOOST_AUTO_TEST_CASE(two_threads_on_one_communicator_are_told_so) {

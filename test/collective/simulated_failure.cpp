@@ -234,6 +234,39 @@ BOOST_AUTO_TEST_CASE(ranks_that_wait_for_each_other_are_named_with_their_calls) 
   }
 }
 
+// A circle is told by a bit for each of its ranks, where all have one.
+BOOST_AUTO_TEST_CASE(a_circle_that_cannot_be_told_in_full_is_told_by_one_of_its_ranks) {
+  rank_type const n = 49;
+  auto const all = tutti::simulate(one_switch(n, fast), n, [&](auto& world) {
+    world.deadline(seconds(3));
+    tutti::recv take{world};
+    int x = 0;
+    take(std::span(&x, 1), world.rank() == n - 2 ? n - 1 : n - 2);
+  });
+  for (rank_type r = 0; r < n; ++r) {
+    auto const& why = all.results[r].failure();
+    BOOST_TEST((why.at_fault == std::vector<rank_type>{n - 2} || why.at_fault == std::vector<rank_type>{n - 1}));
+    BOOST_TEST(why.text.find("wait for each other") == std::string::npos, why.text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_operation_that_is_only_slow_blames_no_rank) {
+  tutti::loggp const slow{.latency = microseconds(1), .per_byte = microseconds(10)};
+  auto const all = tutti::simulate(one_switch(2, slow), 2, [](auto& world) {
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    sum.deadline(seconds(3));
+    sum.segment(1000);
+    std::vector<float> v(500'000, 1);
+    sum(v);
+  });
+  for (rank_type r = 0; r < 2; ++r) {
+    BOOST_TEST(laws::blames(all.results[r], r, {}) == "");
+    BOOST_TEST(all.results[r].failure().text.find("no rank was found that does not answer") != std::string::npos,
+               all.results[r].failure().text);
+    BOOST_TEST((all.report.ended[r] >= seconds(7) && all.report.ended[r] < milliseconds(7'500)));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_message_that_is_lost_for_good_meets_the_deadline) {
   tutti::simulation_options options;
   options.faults.loss = 1;

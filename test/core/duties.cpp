@@ -5,7 +5,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 /// What a thread moves on besides the thing that it waits for.
@@ -136,6 +138,59 @@ BOOST_AUTO_TEST_CASE(a_forked_child_has_no_duties) {
   BOOST_TEST(status == 0);
   wait_for(b);
   BOOST_TEST(a.moves == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_forked_child_does_not_reach_for_the_threads_of_its_parent) {
+  struct held : counted {
+    held() {
+      move = [](duty& d) noexcept {
+        auto& self = static_cast<held&>(d);
+        self.inside.store(true);
+        self.inside.notify_one();
+        self.go_on.wait(false);
+        return true;
+      };
+    }
+    std::atomic<bool> inside{false};
+    std::atomic<bool> go_on{false};
+  } a;
+  counted b;
+  std::thread other([&] {
+    duties::take(a);
+    wait_for(b);
+  });
+  a.inside.wait(false);  // in the middle of it, with its lock
+  ::pid_t const child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    duties::leave(a);
+    ::_exit(duties::is_free(a) ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  BOOST_TEST(status == 0);
+  a.go_on.store(true);
+  a.go_on.notify_one();
+  other.join();
+}
+
+BOOST_AUTO_TEST_CASE(what_a_thread_takes_as_it_ends_is_nobodys) {
+  static counted a;
+  struct last {
+    bool* was_free;
+    ~last() {
+      duties::take(a);
+      *was_free = duties::is_free(a);
+    }
+  };
+  bool was_free = false;
+  std::thread([&] {
+    static thread_local last after_its_duties{&was_free};
+    counted b;
+    duties::take(b);  // which end before what was made before them
+    static_cast<void>(after_its_duties);
+  }).join();
+  BOOST_TEST(was_free);
 }
 
 BOOST_AUTO_TEST_CASE(each_fiber_has_its_own) {

@@ -17,6 +17,7 @@ struct failures {
   static support::cases all() {
     return {{"a_rank_that_leaves", a_rank_that_leaves},
             {"late_ranks", late_ranks},
+            {"turns", turns},
             {"a_circle", a_circle},
             {"different_calls", every_difference_is_found<Transport>},
             {"different_groupings", a_different_grouping_is_found<Transport>},
@@ -45,6 +46,10 @@ struct failures {
     BOOST_TEST(a_late_rank<Transport>(tutti::binary_tree{}, 7, 6, 100'000) == "");
     BOOST_TEST(a_late_rank<Transport>(tutti::star{}, 5, 0, 1000) == "");
     BOOST_TEST(a_late_rank<Transport>(tutti::chain{}, 6, 3, 1000) == "");
+  }
+  static void turns() {
+    BOOST_TEST(a_turn_behind_a_late_rank<Transport>(tutti::ring{}, 2, 1) == "");
+    BOOST_TEST(a_turn_behind_a_late_rank<Transport>(tutti::binary_tree{}, 4, 2) == "");
   }
   static void a_circle() {
     BOOST_TEST(ranks_that_wait_for_each_other<Transport>(4, 2) == "");

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <poll.h>
+#include <span>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -33,24 +34,53 @@ template <class Outcome>
   return "rank " + std::to_string(r) + ": " + (o ? "it did not fail" : o.failure().text);
 }
 
-/// One rank never calls what the others have called.
-template <class Transport, class Topology>
-[[nodiscard]] std::string a_late_rank(Topology topology, rank_type n, rank_type late, std::size_t count) {
+/// One rank never does what the others do.
+template <class Transport, class Act>
+[[nodiscard]] std::string all_but_one(rank_type n, rank_type late, Act act) {
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
     world.deadline(short_deadline);
-    tutti::allreduce sum{world, topology, tutti::sum<float>{}};
-    std::vector<float> v(count, 1);
     while (world.rank() == late && !world.transport().fault()) {
       world.poll();  // until everybody else has given up
       std::this_thread::yield();
     }
-    sum(v);
+    act(world);
   });
   std::string complaint;
   for (rank_type r = 0; r < n && complaint.empty(); ++r) {
     complaint = blames(results[r], r, {late});
   }
   return complaint;
+}
+
+/// One rank never calls what the others have called.
+template <class Transport, class Topology>
+[[nodiscard]] std::string a_late_rank(Topology topology, rank_type n, rank_type late, std::size_t count) {
+  return all_but_one<Transport>(n, late, [&](auto& world) {
+    tutti::allreduce sum{world, topology, tutti::sum<float>{}};
+    std::vector<float> v(count, 1);
+    sum(v);
+  });
+}
+
+/// What is awaited waits for its turn, behind operations that are late for this rank and that nothing waits for.
+template <class Transport, class Topology>
+[[nodiscard]] std::string a_turn_behind_a_late_rank(Topology topology, rank_type n, rank_type late) {
+  std::string const sums = all_but_one<Transport>(n, late, [&](auto& world) {
+    tutti::allreduce sum{world, topology, tutti::sum<float>{}};
+    std::vector<float> v(tutti::collective_lanes + 1, 1);
+    std::vector<tutti::request> all;
+    for (float& x : v) {
+      all.push_back(sum.start(std::span(&x, 1)));
+    }
+    all.back().wait();
+  });
+  return sums + all_but_one<Transport>(n, late, [&](auto& world) {
+           tutti::recv take{world};
+           std::vector<int> v(2);
+           rank_type const from = world.rank() == late ? (late + 1) % n : late;
+           auto first = take.start(std::span(&v[0], 1), from);
+           take(std::span(&v[1], 1), from);
+         });
 }
 
 /// The first `members` ranks of a world receive from each other, the others from them; the calls are shown.

@@ -21,7 +21,7 @@ class execution : public pending {
       : pending{.advance = [](pending& p) { return self(p).advance_quietly(); },
                 .poll = [](pending& p) { self(p).poll(); },
                 .check_deadline = [](pending& p) { self(p).check_deadline(); },
-                .say = [](pending& p) { self(p).say(self(p).watched_); },
+                .say = [](pending& p, bool blocks) { self(p).say(blocks || self(p).watched_); },
                 .wait = [](pending& p, duration limit) { return self(p).wait_ended(limit); },
                 .result = [](pending& p) { self(p).throw_failure(); },
                 .cancel = [](pending& p) { self(p).give_up(); }},
@@ -46,6 +46,7 @@ class execution : public pending {
     late_ = false;
     error_ = nullptr;
     run_.take_place();
+    queue = run_.queue();
     place_ = world_.recent().start(what(), number());
     run_.note_start();
   }
@@ -224,6 +225,9 @@ class execution : public pending {
   }
   /// Whoever waits asks whether the others are at the same, and says what for.
   void inquire() {
+    if (run_.queued()) {
+      world_.operations().say_before(*this);
+    }
     say(true);
     run_.inquire();
   }
@@ -267,6 +271,11 @@ class execution : public pending {
   }
 
   void give_up() {
+    if (world_.inherited()) {  // it goes on in the parent
+      ended = true;
+      world_.operations().erase(*this);
+      return;
+    }
     world_.claim();
     if (!ended && !advance_quietly()) {
       const fault why{failure::cancelled, rank(), rank()};

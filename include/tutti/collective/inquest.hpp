@@ -27,7 +27,7 @@ class inquest {
   static constexpr duration patience = std::chrono::seconds(1);
   /// What it has to say everything that it waits for.
   static constexpr duration settling = std::chrono::milliseconds(50);
-  /// Ranks that move on all the time are late for nobody in particular.
+  /// Ranks that move on all the time are late for nobody: then no rank is found.
   static constexpr duration longest = 4 * patience;
 
   /// An operation of this rank is late that is on stream `on`.
@@ -51,8 +51,10 @@ class inquest {
       time_point const now = transport.now();
       if (answer.for_whom != no_rank && (answer.on == wanted_ || now - since_ >= settling)) {
         follow(transport, answer);
-      } else if (now - since_ >= patience || now - begun_ >= longest) {
+      } else if (now - since_ >= patience) {
         found_ = {failure::deadline, suspect, transport.rank()};
+      } else if (now - begun_ >= longest) {
+        found_ = {failure::deadline, no_rank, transport.rank()};
       } else {
         return false;
       }
@@ -114,11 +116,14 @@ class inquest {
     }
     if (still) {
       std::uint64_t members = 0;
+      bool all = true;
       for (link const& l : chain_) {
-        members |= fault::bit_of(l.who);
+        std::uint64_t const bit = fault::bit_of(l.who);
+        members |= bit;
+        all = all && bit != 0;
       }
-      found_ = members == 0 ? fault{failure::deadline, chain_[0].who, transport.rank()}
-                            : fault{failure::deadline, no_rank, no_rank, members};
+      found_ = all ? fault{failure::deadline, no_rank, no_rank, members}
+                   : fault{failure::deadline, chain_[0].who, transport.rank()};
       return;
     }
     circle_ = chain_;

@@ -84,7 +84,10 @@ class machine {
     if (at_ == total_) {
       return readers_.first();
     }
-    return !received_ ? step_.receive.peer : !sent_ ? step_.send.peer : no_rank;
+    if (!received_) {
+      return writable_ || readers_.empty() ? step_.receive.peer : readers_.first();
+    }
+    return !sent_ ? step_.send.peer : readers_.first();  // of what a local step writes over
   }
 
  private:

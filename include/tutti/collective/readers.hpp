@@ -4,6 +4,8 @@
 #include <tutti/core/message.hpp>
 #include <tutti/topology/concept.hpp>
 
+#include <utility>
+
 namespace tutti {
 
 /// A message that a peer reads, or may read, out of this rank's memory.
@@ -47,7 +49,7 @@ class readers {
     return empty();
   }
 
-  /// Whether no unreleased message satisfies `concerns`.
+  /// Whether no unreleased message satisfies `concerns`. Such a one becomes the first.
   template <class Transport, class Concerns>
   bool none_needs(Transport& t, stream s, Concerns concerns) {
     bool none = true;
@@ -56,8 +58,12 @@ class readers {
       if (concerns(entries_[i]) && t.released(entries_[i].peer, s, entries_[i].until)) {
         continue;
       }
-      none = none && !concerns(entries_[i]);
-      entries_[kept++] = entries_[i];
+      entries_[kept] = entries_[i];
+      if (concerns(entries_[kept])) {
+        none = false;
+        std::swap(entries_[0], entries_[kept]);
+      }
+      ++kept;
     }
     count_ = kept;
     return none;

@@ -176,8 +176,23 @@ class segments {
     return peer;
   }
   [[nodiscard]] stream on() const noexcept {
-    return active_ == 0 ? stream_numbers::stream_of(base_ + begun_)
-                        : machines_[static_cast<std::uint32_t>(std::countr_zero(active_))].on();
+    if constexpr (is_transfer) {
+      return transfer();
+    } else {
+      return active_ == 0 ? stream_numbers::stream_of(base_ + begun_)
+                          : machines_[static_cast<std::uint32_t>(std::countr_zero(active_))].on();
+    }
+  }
+
+  /// Whether it waits for its turn: for operations of the same queue that were started before.
+  [[nodiscard]] bool queued() const noexcept { return active_ == 0 && begun_ != segments_; }
+  /// All collective operations are of one queue, and the messages from one rank to another of one each.
+  [[nodiscard]] std::uint64_t queue() const noexcept {
+    if constexpr (is_transfer) {
+      return std::uint64_t{context_.op.from} << 32 | context_.op.to;
+    } else {
+      return UINT64_MAX;
+    }
   }
 
   [[nodiscard]] std::uint32_t step_number() const noexcept {
@@ -248,7 +263,7 @@ class segments {
   void begin() {
     if constexpr (is_transfer) {
       active_ = 1;
-      machines_[0].start(context_, cut(0), {transfer_lane, what_.fingerprint()});
+      machines_[0].start(context_, cut(0), transfer());
     } else {
       const stream s = stream_numbers::stream_of(base_ + begun_);
       active_ |= 1U << s.lane;
@@ -268,6 +283,11 @@ class segments {
     }
   }
 
+  [[nodiscard]] stream transfer() const noexcept
+    requires is_transfer
+  {
+    return {transfer_lane, what_.fingerprint()};
+  }
   [[nodiscard]] rank_type other() const noexcept
     requires is_transfer
   {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/inheritance.hpp>
 #include <tutti/core/owned.hpp>
 
 #include <atomic>
@@ -25,6 +26,7 @@ struct duty {
   duty* previous = nullptr;
   bool armed = false;                ///< its thread sleeps on it
   std::atomic<duties*> of{nullptr};  ///< the thread that moves it on, if any does
+  std::uint32_t generation = 0;      ///< of the process whose thread that is
 };
 
 /// The communicators that a thread moves on whenever it waits, or asks for progress, on any other one: those on
@@ -60,6 +62,9 @@ class duties {
 
   /// From now on it is this thread's.
   static void take(duty& d) noexcept {
+    if (current == nullptr && over) {  // the thread ends, and what it destroys last is still used
+      return leave(d);
+    }
     if (current == nullptr) {
       current = &of_this_thread();
     }
@@ -75,6 +80,9 @@ class duties {
     duties* of = d.of.load(std::memory_order_acquire);
     if (of == nullptr) {
       return;
+    }
+    if (d.generation != inheritance::generation()) {  // a thread of the parent's, which is not in this process
+      return d.of.store(nullptr, std::memory_order_release);
     }
     if (of == current) {
       held const lock(*of);
@@ -174,7 +182,10 @@ class duties {
   };
 
   static duties& of_this_thread() {
-    static thread_local duties all;
+    struct own : duties {
+      ~own() { over = true; }
+    };
+    static thread_local own all;
     // A forked child is a copy of this thread alone, and the communicators are its parent's.
     static int const told = ::pthread_atfork(nullptr, nullptr, [] {
       between_threads::busy.store(false, std::memory_order_relaxed);
@@ -221,6 +232,7 @@ class duties {
       first_.store(&d, std::memory_order_relaxed);
     }
     last_.store(&d, std::memory_order_relaxed);
+    d.generation = inheritance::generation();
     d.of.store(this, std::memory_order_release);
   }
   static void awake(duty& d) noexcept {
@@ -254,6 +266,7 @@ class duties {
   }
 
   static constinit inline thread_local duties* current = nullptr;
+  static constinit inline thread_local bool over = false;  ///< the duties of this thread have ended
 
   std::atomic<duty*> first_{nullptr};
   std::atomic<duty*> last_{nullptr};

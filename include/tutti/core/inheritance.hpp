@@ -20,7 +20,7 @@ class basic_inheritance {
  public:
   /// From now on a fork closes `fd`. Those beyond the table are inherited.
   static void refuse(int fd) noexcept {
-    [[maybe_unused]] static int const handled = ::pthread_atfork(nullptr, nullptr, close_all);
+    watch_forks();
     if (fd >= 0 && fd < most) {
       word_of(fd).fetch_or(bit_of(fd), std::memory_order_relaxed);
     }
@@ -33,10 +33,17 @@ class basic_inheritance {
   }
 
   /// Counts forks: what was made under another number is the parent's, and not to be touched.
-  [[nodiscard]] static std::uint32_t generation() noexcept { return generation_.load(std::memory_order_relaxed); }
+  [[nodiscard]] static std::uint32_t generation() noexcept {
+    watch_forks();
+    return generation_.load(std::memory_order_relaxed);
+  }
 
  private:
   static constexpr int most = 1 << 16;
+
+  static void watch_forks() noexcept {
+    [[maybe_unused]] static int const handled = ::pthread_atfork(nullptr, nullptr, close_all);
+  }
 
   static std::atomic<std::uint64_t>& word_of(int fd) noexcept { return refused_[fd / 64]; }
   static std::uint64_t bit_of(int fd) noexcept { return std::uint64_t{1} << (fd % 64); }

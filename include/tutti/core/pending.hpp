@@ -3,6 +3,8 @@
 
 #include <tutti/core/time.hpp>
 
+#include <cstdint>
+
 namespace tutti {
 
 /// An operation that has been started and not yet been waited for. A communicator keeps its pending
@@ -12,13 +14,14 @@ struct pending {
   bool (*advance)(pending&) = nullptr;               ///< moves on; true when it has ended, well or not
   void (*poll)(pending&) = nullptr;                  ///< moves on everything on its communicator
   void (*check_deadline)(pending&) = nullptr;        ///< ends it if it has been watched for too long
-  void (*say)(pending&) = nullptr;                   ///< whom it waits for, to those who ask
+  void (*say)(pending&, bool blocks) = nullptr;      ///< whom it waits for, to those who ask; the program, too?
   bool (*wait)(pending&, duration limit) = nullptr;  ///< until it has ended; false if the limit came first
   void (*result)(pending&) = nullptr;                ///< throws what it ended with, if it failed
   void (*cancel)(pending&) = nullptr;                ///< ends it now
   void (*retire)(pending&) = nullptr;                ///< its request is gone: it may be reused or freed
   pending* next = nullptr;
   pending* previous = nullptr;
+  std::uint64_t queue = 0;  ///< operations of one queue begin in turn
   bool listed = false;
   bool ended = false;
 };
@@ -49,7 +52,15 @@ class pending_list {
   /// Each says whom it waits for, to those who ask.
   void say() {
     for (pending* p = first_; p != nullptr; p = p->next) {
-      p->say(*p);
+      p->say(*p, false);
+    }
+  }
+  /// The program waits for `one`, and `one` for its turn, so for those of its queue that were started before it.
+  void say_before(pending const& one) {
+    for (pending* p = first_; p != nullptr && p != &one; p = p->next) {
+      if (p->queue == one.queue) {
+        p->say(*p, true);
+      }
     }
   }
 

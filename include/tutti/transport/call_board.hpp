@@ -26,17 +26,19 @@ struct alignas(cache_line) call_record {
   std::atomic<std::uint64_t> text[words]{};
   std::atomic<std::uint64_t> key{0};  ///< the check, and the number of the stream
 
-  void write(call const& what, std::uint32_t stream_number) noexcept {
+  /// `beside` stands for what is written elsewhere with it, and is to be read with it.
+  void write(call const& what, std::uint32_t stream_number, std::uint32_t beside = 0) noexcept {
     std::uint64_t copy[words] = {};
     std::memcpy(copy, &what, sizeof what);
     for (std::size_t i = 0; i < words; ++i) {
       text[i].store(copy[i], std::memory_order_relaxed);
     }
-    key.store(std::uint64_t{check_of(what, stream_number)} << 32 | stream_number, std::memory_order_relaxed);
+    std::uint32_t const check = check_of(what, stream_number) ^ beside;
+    key.store(std::uint64_t{check} << 32 | stream_number, std::memory_order_relaxed);
   }
 
   /// The call, the number of its stream and their check. False if it is being overwritten.
-  bool read(call& what, std::uint32_t& stream_number, std::uint32_t& check) const noexcept {
+  bool read(call& what, std::uint32_t& stream_number, std::uint32_t& check, std::uint32_t beside = 0) const noexcept {
     std::uint64_t copy[words];
     for (std::size_t i = 0; i < words; ++i) {
       copy[i] = text[i].load(std::memory_order_relaxed);
@@ -45,7 +47,7 @@ struct alignas(cache_line) call_record {
     std::uint64_t const word = key.load(std::memory_order_relaxed);
     stream_number = static_cast<std::uint32_t>(word);
     check = static_cast<std::uint32_t>(word >> 32);
-    return check_of(what, stream_number) == check;
+    return (check_of(what, stream_number) ^ beside) == check;
   }
 };
 

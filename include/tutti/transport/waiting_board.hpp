@@ -24,8 +24,9 @@ struct waiting_board {
   void say(waiting const& w) noexcept {
     std::uint32_t const last = questions.load(std::memory_order_acquire);
     line& l = lanes[w.on.lane];
-    l.what.write(w.what, w.on.number);
-    l.whom_and_moved.store(std::uint64_t{w.for_whom} << 32 | w.moved, std::memory_order_relaxed);
+    std::uint64_t const word = std::uint64_t{w.for_whom} << 32 | w.moved;
+    l.what.write(w.what, w.on.number, digest(word, w.blocks));
+    l.whom_and_moved.store(word, std::memory_order_relaxed);
     l.blocks.store(w.blocks, std::memory_order_relaxed);
     l.answer.store(last, std::memory_order_release);
   }
@@ -43,11 +44,16 @@ struct waiting_board {
     std::uint64_t const word = l.whom_and_moved.load(std::memory_order_relaxed);
     w.blocks = l.blocks.load(std::memory_order_relaxed);
     std::uint32_t check = 0;
-    if (l.what.read(w.what, w.on.number, check) && w.what.kind != operation_kind::none) {
+    if (l.what.read(w.what, w.on.number, check, digest(word, w.blocks)) && w.what.kind != operation_kind::none) {
       w.for_whom = static_cast<rank_type>(word >> 32);
       w.moved = static_cast<std::uint32_t>(word);
     }
     return w;
+  }
+
+ private:
+  static constexpr std::uint32_t digest(std::uint64_t whom_and_moved, bool blocks) noexcept {
+    return static_cast<std::uint32_t>((whom_and_moved * 2 + (blocks ? 1 : 0)) * 0x9e3779b97f4a7c15U >> 32);
   }
 };
 
