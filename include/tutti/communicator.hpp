@@ -427,7 +427,7 @@ class communicator {
       text += (text.empty() ? "ranks wait for each other: " : ", ") + who(r);
       if constexpr (answers<Transport>) {
         for (std::uint32_t lane = lane_count; lane-- > 0;) {  // send and recv come first
-          waiting const w = transport().said(r, lane);
+          wait_report const w = transport().said(r, lane);
           if ((members & fault::bit_of(w.for_whom)) != 0) {
             text += " waits for rank " + std::to_string(w.for_whom) + " in " + describe(w.what);
             break;

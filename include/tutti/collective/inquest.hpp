@@ -4,7 +4,7 @@
 #include <tutti/core/error.hpp>
 #include <tutti/core/message.hpp>
 #include <tutti/core/time.hpp>
-#include <tutti/core/waiting.hpp>
+#include <tutti/core/wait_report.hpp>
 #include <tutti/transport/concept.hpp>
 
 #include <cstddef>
@@ -47,7 +47,7 @@ class inquest {
       }
       rank_type const suspect = chain_.back().who;
       asked_ = asked_ || transport.ask(suspect);
-      waiting const answer = asked_ ? standing(transport, suspect) : waiting{};
+      wait_report const answer = asked_ ? standing(transport, suspect) : wait_report{};
       time_point const now = transport.now();
       if (answer.for_whom != no_rank && (answer.on == wanted_ || now - since_ >= settling)) {
         follow(transport, answer);
@@ -67,7 +67,7 @@ class inquest {
  private:
   struct link {
     rank_type who;
-    waiting said;
+    wait_report said;
   };
 
   void turn_to(Transport& transport, rank_type suspect, stream on) {
@@ -79,10 +79,10 @@ class inquest {
 
   /// What holds a rank up: what it waits for on the stream that others wait for it on, or else what its program
   /// waits for. Nobody: it has not said.
-  [[nodiscard]] waiting standing(Transport& transport, rank_type who) const {
-    waiting best;
+  [[nodiscard]] wait_report standing(Transport& transport, rank_type who) const {
+    wait_report best;
     for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
-      waiting const w = transport.said(who, lane);
+      wait_report const w = transport.said(who, lane);
       if (!w.fresh || w.for_whom >= transport.size()) {
         continue;
       }
@@ -97,7 +97,7 @@ class inquest {
   }
 
   /// The last one of the chain waits for another.
-  void follow(Transport& transport, waiting const& answer) {
+  void follow(Transport& transport, wait_report const& answer) {
     chain_.back().said = answer;
     for (std::size_t i = 0; i < chain_.size(); ++i) {
       if (chain_[i].who == answer.for_whom) {

@@ -6,7 +6,7 @@
 #include <tutti/core/expects.hpp>
 #include <tutti/core/owned.hpp>
 #include <tutti/core/stream_numbers.hpp>
-#include <tutti/core/waiting.hpp>
+#include <tutti/core/wait_report.hpp>
 #include <tutti/transport/concept.hpp>
 
 #include <array>

@@ -166,7 +166,7 @@ class by_locality {
   }
 
   /// A rank that waits is asked from near and from far, and for whom it waits they know by its number in the world.
-  void say(waiting const& w)
+  void say(wait_report const& w)
     requires(answers<Near> && answers<Far>)
   {
     near_->say(w);
@@ -177,7 +177,7 @@ class by_locality {
   {
     return through(peer, [](auto& t, rank_type r) { return t.ask(r); });
   }
-  [[nodiscard]] waiting said(rank_type peer, std::uint32_t lane) const
+  [[nodiscard]] wait_report said(rank_type peer, std::uint32_t lane) const
     requires(answers<Near> && answers<Far>)
   {
     rank_type const near = near_ranks_[peer];

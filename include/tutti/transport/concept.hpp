@@ -6,7 +6,7 @@
 #include <tutti/core/message.hpp>
 #include <tutti/core/operation.hpp>
 #include <tutti/core/time.hpp>
-#include <tutti/core/waiting.hpp>
+#include <tutti/core/wait_report.hpp>
 
 #include <concepts>
 #include <span>
@@ -71,10 +71,10 @@ concept inquires = transport<T> && requires(T& t, rank_type peer, stream s) { t.
 /// all who have asked since. `ask` asks a peer, and is false as long as it cannot be reached yet. `said` is what a
 /// rank, this one included, has last said about a lane, as far as it is known here.
 template <class T>
-concept answers = transport<T> && requires(T& t, T const& c, rank_type peer, std::uint32_t lane, waiting const& w) {
+concept answers = transport<T> && requires(T& t, T const& c, rank_type peer, std::uint32_t lane, wait_report const& w) {
   { t.say(w) } -> std::same_as<void>;
   { t.ask(peer) } -> std::same_as<bool>;
-  { c.said(peer, lane) } -> std::same_as<waiting>;
+  { c.said(peer, lane) } -> std::same_as<wait_report>;
 };
 
 /// A transport whose ranks may work in each other's memory. `entrust` is a `send` that also says where the

@@ -245,7 +245,7 @@ class mailroom {
   }
 
   /// After a fault there is nothing to answer: what led to it stays.
-  void say(waiting const& w) noexcept {
+  void say(wait_report const& w) noexcept {
     if (!fault()) {
       segment_.waits(rank_).say(w);
     }
@@ -254,7 +254,7 @@ class mailroom {
     questions_[peer] = segment_.waits(peer).ask();
     return true;
   }
-  [[nodiscard]] waiting said(rank_type r, std::uint32_t lane) const noexcept {
+  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept {
     return segment_.waits(r).said(lane, questions_[r]);
   }
 

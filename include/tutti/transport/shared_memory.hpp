@@ -95,9 +95,9 @@ class basic_shared_memory {
     finished(peer, s);
   }
   void inquire(rank_type peer, stream s) { room_.inquire(peer, s); }
-  void say(waiting const& w) noexcept { room_.say(w); }
+  void say(wait_report const& w) noexcept { room_.say(w); }
   bool ask(rank_type peer) noexcept { return room_.ask(peer); }
-  [[nodiscard]] waiting said(rank_type r, std::uint32_t lane) const noexcept { return room_.said(r, lane); }
+  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return room_.said(r, lane); }
   void poll() noexcept {}
 
   int arm() noexcept {

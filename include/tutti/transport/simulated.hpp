@@ -105,7 +105,7 @@ class simulated {
   }
 
   /// Questions take no time, and answers no more than it takes a rank that waits to give the next one.
-  void say(waiting const& w) {
+  void say(wait_report const& w) {
     if (!world_->wrong) {
       world_->say(rank_, w, exact_now());
     }
@@ -114,7 +114,7 @@ class simulated {
     asked_[peer] = exact_now();
     return true;
   }
-  [[nodiscard]] waiting said(rank_type r, std::uint32_t lane) const {
+  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const {
     auto [w, time] = world_->said(r, lane);
     auto const asked = asked_.find(r);
     w.fresh = asked != asked_.end() && time >= asked->second;

@@ -4,7 +4,7 @@
 #include <tutti/core/error.hpp>
 #include <tutti/core/message.hpp>
 #include <tutti/core/operation.hpp>
-#include <tutti/core/waiting.hpp>
+#include <tutti/core/wait_report.hpp>
 #include <tutti/transport/simulated_edges.hpp>
 #include <tutti/transport/simulated_network.hpp>
 
@@ -65,10 +65,10 @@ class simulated_world {
 
   /// What rank r says that it waits for, and when.
   struct saying {
-    waiting what;
+    wait_report what;
     picoseconds time{-1};
   };
-  void say(rank_type r, waiting const& w, picoseconds time) { sayings_[{r, w.on.lane}] = {w, time}; }
+  void say(rank_type r, wait_report const& w, picoseconds time) { sayings_[{r, w.on.lane}] = {w, time}; }
   [[nodiscard]] saying said(rank_type r, std::uint32_t on) const {
     auto const at = sayings_.find({r, on});
     return at == sayings_.end() ? saying{} : at->second;

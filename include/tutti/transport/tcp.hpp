@@ -113,9 +113,9 @@ class tcp {
     }
   }
 
-  void say(waiting const& w) { mesh_.say(w); }
+  void say(wait_report const& w) { mesh_.say(w); }
   [[nodiscard]] bool ask(rank_type peer) { return mesh_.ask(peer); }
-  [[nodiscard]] waiting said(rank_type r, std::uint32_t lane) const noexcept { return mesh_.said(r, lane); }
+  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return mesh_.said(r, lane); }
 
   void poll() { mesh_.poll(); }
   [[nodiscard]] int arm() { return mesh_.arm(); }

@@ -87,7 +87,7 @@ class mesh {
   }
 
   /// Whom this rank waits for, to all that have asked. After a fault nobody asks, and what led to it stays.
-  void say(waiting const& w) {
+  void say(wait_report const& w) {
     if (fault()) {
       return;
     }
@@ -105,7 +105,7 @@ class mesh {
   /// False while there is no connection.
   [[nodiscard]] bool ask(rank_type peer) {
     if (peer == rank_) {
-      for (waiting& w : said_) {
+      for (wait_report& w : said_) {
         w.fresh = false;
       }
       return true;
@@ -119,8 +119,8 @@ class mesh {
     watch(peer);
     return true;
   }
-  [[nodiscard]] waiting said(rank_type r, std::uint32_t lane) const noexcept {
-    return r == rank_ ? said_[lane] : links_[r] != nullptr ? links_[r]->in.waits.said(lane) : waiting{};
+  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept {
+    return r == rank_ ? said_[lane] : links_[r] != nullptr ? links_[r]->in.waits.said(lane) : wait_report{};
   }
 
   /// Watches a connection for being writable, if somebody sleeps.
@@ -358,8 +358,8 @@ class mesh {
   connector connector_;
   parcel_pool pool_;
   std::vector<std::unique_ptr<link>> links_;
-  std::vector<rank_type> up_;  ///< to whom there is a connection
-  waiting said_[lane_count];   ///< by this rank
+  std::vector<rank_type> up_;     ///< to whom there is a connection
+  wait_report said_[lane_count];  ///< by this rank
   news news_;
   time_point last_asked_{};
   bool armed_ = false;

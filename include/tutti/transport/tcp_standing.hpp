@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/waiting.hpp>
+#include <tutti/core/wait_report.hpp>
 #include <tutti/transport/tcp_frame.hpp>
 
 namespace tutti::net {
@@ -22,11 +22,11 @@ class standing {
   [[nodiscard]] frame ask() noexcept { return {.kind = frame_kind::question, .number = ++question_}; }
 
   /// Whether the peer has asked, and not been told of this.
-  [[nodiscard]] bool owes(waiting const& w) const noexcept {
+  [[nodiscard]] bool owes(wait_report const& w) const noexcept {
     return asked_ != 0 && ((w.blocks ? told_blocking_ : told_) >> w.on.lane & 1U) == 0;
   }
   /// The answer that it is owed.
-  [[nodiscard]] frame answer(waiting const& w) noexcept {
+  [[nodiscard]] frame answer(wait_report const& w) noexcept {
     told_ |= 1U << w.on.lane;
     told_blocking_ |= w.blocks ? 1U << w.on.lane : 0U;
     return {.kind = frame_kind::answer,
@@ -39,7 +39,7 @@ class standing {
   }
 
   /// What the peer has said last about a lane.
-  [[nodiscard]] waiting said(std::uint32_t lane) const noexcept {
+  [[nodiscard]] wait_report said(std::uint32_t lane) const noexcept {
     frame const& f = said_[lane];
     if (f.kind != frame_kind::answer) {
       return {};

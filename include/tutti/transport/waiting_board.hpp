@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/waiting.hpp>
+#include <tutti/core/wait_report.hpp>
 #include <tutti/transport/call_board.hpp>
 
 #include <atomic>
@@ -21,7 +21,7 @@ struct waiting_board {
   alignas(cache_line) std::atomic<std::uint32_t> questions{0};
   line lanes[lane_count];
 
-  void say(waiting const& w) noexcept {
+  void say(wait_report const& w) noexcept {
     std::uint32_t const last = questions.load(std::memory_order_acquire);
     line& l = lanes[w.on.lane];
     std::uint64_t const word = std::uint64_t{w.for_whom} << 32 | w.moved;
@@ -36,9 +36,9 @@ struct waiting_board {
 
   /// What was last said about a lane. It is fresh if it answers that question; nobody, if it never was, or is being
   /// overwritten.
-  [[nodiscard]] waiting said(std::uint32_t lane, std::uint32_t question) const noexcept {
+  [[nodiscard]] wait_report said(std::uint32_t lane, std::uint32_t question) const noexcept {
     line const& l = lanes[lane];
-    waiting w;
+    wait_report w;
     w.on.lane = lane;
     w.fresh = static_cast<std::int32_t>(l.answer.load(std::memory_order_acquire) - question) >= 0;
     std::uint64_t const word = l.whom_and_moved.load(std::memory_order_relaxed);

@@ -7,7 +7,7 @@
 namespace tutti {
 
 /// Whom a rank waits for, as it says itself: in which call, on which stream, and how far that has come.
-struct waiting {
+struct wait_report {
   rank_type for_whom = no_rank;
   stream on{};
   std::uint32_t moved = 0;  ///< another number whenever it has come any further
@@ -16,7 +16,7 @@ struct waiting {
   call what{};
 
   /// Whether nothing has moved between the two.
-  [[nodiscard]] constexpr bool same(waiting const& other) const noexcept {
+  [[nodiscard]] constexpr bool same(wait_report const& other) const noexcept {
     return for_whom == other.for_whom && on == other.on && moved == other.moved;
   }
 };
