@@ -14,7 +14,8 @@ namespace tutti {
 ///
 ///     auto results = tutti::spawn<tutti::loopback>(4, [](auto& world) { return world.rank(); });
 ///
-/// With a tracer each rank's communicator has a copy of it: `spawn<tutti::loopback>(4, f, {}, tutti::memory_trace(4096))`.
+/// With a tracer each rank's communicator has a copy of it: `spawn<tutti::loopback>(4, f, {},
+/// tutti::memory_trace(4096))`.
 ///
 /// Returns, in rank order, what each rank returned or why it failed; waits until all have ended.
 /// What processes return must be able to travel: see bootstrap/returnable.hpp.

@@ -42,7 +42,8 @@ BOOST_AUTO_TEST_CASE(a_negative_deadline_is_refused_wherever_one_is_given) {
   });
   tutti::world_options<tutti::loopback> options;
   options.deadline = -1s;
-  auto const ends = tutti::spawn<tutti::loopback>(3, [](auto&) {}, options);
+  auto const ends = tutti::spawn<tutti::loopback>(
+      3, [](auto&) {}, options);
   for (auto const& end : ends) {
     BOOST_TEST((end.failure().text.find("tutti::no_deadline") != std::string::npos), end.failure().text);
   }

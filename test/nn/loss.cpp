@@ -121,7 +121,8 @@ BOOST_AUTO_TEST_CASE(mean_squared_error_and_its_derivative) {
   auto const t = nn::view<double const>(targets.data(), samples, columns);
   BOOST_TEST(nn::mean_squared_error::measure<double>(p, t).loss == (0.25 + 1 + 0 + 0.5625 + 0.25 + 4) / columns);
   std::vector<double> slopes(predictions.size());
-  auto const score = nn::mean_squared_error::differentiate<double>(p, t, 0.5, nn::view(slopes.data(), samples, columns));
+  auto const score =
+      nn::mean_squared_error::differentiate<double>(p, t, 0.5, nn::view(slopes.data(), samples, columns));
   BOOST_TEST(score.loss == nn::mean_squared_error::measure<double>(p, t).loss);
   for (std::size_t i = 0; i != slopes.size(); ++i) {
     BOOST_TEST(slopes[i] == 0.5 * (predictions[i] - targets[i]));  // 2 / columns x 0.5

@@ -37,9 +37,9 @@ struct complex_sum : of_complex<T> {
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return T(a.real() + b.real(), a.imag() + b.imag()); }
 };
 
-/// What infinities and NaNs give is what the formula gives; std::complex asks once more then. Products are rounded before
-/// they are added, or a b and b a would differ in their bits, and one processor's from another's: the kernels are
-/// compiled without fused multiply-add, and combine asks for it in programs that are compiled with.
+/// What infinities and NaNs give is what the formula gives; std::complex asks once more then. Products are rounded
+/// before they are added, or a b and b a would differ in their bits, and one processor's from another's: the kernels
+/// are compiled without fused multiply-add, and combine asks for it in programs that are compiled with.
 template <complex_number T>
 struct complex_prod : of_complex<T> {
   static constexpr std::string_view name = "prod";
