@@ -53,6 +53,10 @@ function(tutti_check_with_second_compiler target)
   get_target_property(sources ${target} SOURCES)
   set(stamps "")
   list(FILTER sources EXCLUDE REGEX "\\$<")  # objects of others
+  # Warnings in headers of other libraries are theirs.
+  set(folders "$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>>")
+  set(own "$<FILTER:${folders},INCLUDE,^(${PROJECT_SOURCE_DIR}|${PROJECT_BINARY_DIR})>")
+  set(others "$<FILTER:${folders},EXCLUDE,^(${PROJECT_SOURCE_DIR}|${PROJECT_BINARY_DIR}|/usr/include$)>")
   foreach(source IN LISTS sources)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
     cmake_path(GET source STEM stem)
@@ -60,7 +64,7 @@ function(tutti_check_with_second_compiler target)
     add_custom_command(
       OUTPUT ${stamp}
       COMMAND ${TUTTI_SECOND_COMPILER} -std=c++20 -fsyntax-only ${tutti_warning_flags} ${ARGN}
-              "-I$<JOIN:$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>>,;-I>"
+              "-I$<JOIN:${own},;-I>" "$<$<BOOL:${others}>:-isystem$<JOIN:${others},;-isystem>>"
               "$<$<BOOL:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>>:-D$<JOIN:$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>>,;-D>>"
               -MMD -MF ${stamp}.d -MT ${stamp} ${source}
       COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
