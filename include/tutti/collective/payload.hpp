@@ -19,12 +19,13 @@ namespace tutti {
 /// this.
 inline void copy_in_pieces(std::byte const* from, std::byte* to, std::size_t bytes) noexcept {
   constexpr std::size_t piece = std::size_t{256} << 10;
-  for (; bytes > piece; bytes -= piece) {
-    std::memcpy(to, from, piece);
-    from += piece;
-    to += piece;
+  while (bytes != 0) {
+    std::size_t const now = bytes < piece ? bytes : piece;
+    std::memcpy(to, from, now);
+    from += now;
+    to += now;
+    bytes -= now;
   }
-  std::memcpy(to, from, bytes);
 }
 
 /// What an operation does with the elements it receives: combine them by a reduction.
