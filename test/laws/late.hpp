@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <vector>
 
-/// Whom a deadline that has passed names: the rank for which, directly or through others, all wait; or those that
+/// What a deadline that has passed names: the rank for which, directly or through others, all wait; or those that
 /// wait for each other. Each law runs a world and returns a complaint.
 namespace laws {
 

@@ -11,7 +11,7 @@
 namespace tutti::support {
 
 /// Two hosts of this machine, each a network namespace, joined by a cable. They are made without any address but what
-/// the system gives, and are gone with this object. Whoever enters one stays in it.
+/// the system gives, and are gone with this object. A thread that enters one stays in it.
 class network_spaces {
  public:
   /// Why there can be none here; "" if there can.

@@ -230,7 +230,7 @@ class basic_tcp_host {
     return true;
   }
 
-  /// For rank 0's eyes: what was refused is not told to whom it concerns.
+  /// For rank 0 alone: a stranger is not told why it was refused.
   [[nodiscard]] std::string objection_to(tcp_hello const& h) const {
     if (h.job != me_.job) {
       return describe(h.who) + " belongs to job '" + h.job + "', this is '" + me_.job + "'";

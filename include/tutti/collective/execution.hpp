@@ -96,7 +96,7 @@ class execution : public pending {
     return world_.explain(transport().fault(), run_.what(), number(), run_.step_number());
   }
 
-  /// The deadline has passed: true once it is known for whom, and everybody is told.
+  /// The deadline has passed: true once it is known which rank is late, and all ranks have been told.
   bool find_culprit() {
     if constexpr (answers<typename Communicator::transport_type>) {
       if (!std::exchange(late_, true)) {
@@ -223,7 +223,7 @@ class execution : public pending {
       run_.say(blocks);
     }
   }
-  /// Whoever waits asks whether the others are at the same, and says what for.
+  /// A rank that waits asks whether the others run the same call, and says what it waits for.
   void inquire() {
     if (run_.queued()) {
       world_.operations().say_before(*this);

@@ -143,7 +143,7 @@ class segments {
       each_that_waits([&](auto const& m) { context_.transport.inquire(m.awaits(), m.on()); });
     }
   }
-  /// Says whom they wait for, to those who ask.
+  /// Says to ranks that ask which ranks they wait for.
   void say(bool blocks) {
     if constexpr (answers<typename Communicator::transport_type>) {
       each_that_waits([&](auto const& m) {
@@ -169,7 +169,7 @@ class segments {
     return sum;
   }
 
-  /// Whom one of them waits for, if anybody; and the stream of one that is under way, or would be next.
+  /// The rank that one of them waits for, if any; and the stream of one that is under way, or would be next.
   [[nodiscard]] rank_type awaits() const noexcept {
     rank_type peer = no_rank;
     each_that_waits([&](auto const& m) { peer = peer == no_rank ? m.awaits() : peer; });

@@ -66,7 +66,7 @@ struct fault {
   static constexpr std::uint64_t in_circle = std::uint64_t{1} << 63;
 };
 
-/// What an error holds beside its text: one value, so that whoever passes an error on passes all of it.
+/// What an error holds beside its text: one value, so that code that passes an error on passes all of it.
 struct error_facts {
   failure kind = failure::none;
   std::string communicator = {};  ///< its name; empty outside an operation, as is the next

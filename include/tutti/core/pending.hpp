@@ -14,7 +14,7 @@ struct pending {
   bool (*advance)(pending&) = nullptr;               ///< moves on; true when it has ended, well or not
   void (*poll)(pending&) = nullptr;                  ///< moves on everything on its communicator
   void (*check_deadline)(pending&) = nullptr;        ///< ends it if it has been watched for too long
-  void (*say)(pending&, bool blocks) = nullptr;      ///< whom it waits for, to those who ask; the program, too?
+  void (*say)(pending&, bool blocks) = nullptr;      ///< which rank it waits for; and the program, too?
   bool (*wait)(pending&, duration limit) = nullptr;  ///< until it has ended; false if the limit came first
   void (*result)(pending&) = nullptr;                ///< throws what it ended with, if it failed
   void (*cancel)(pending&) = nullptr;                ///< ends it now
@@ -49,7 +49,7 @@ class pending_list {
     p.next = p.previous = nullptr;
   }
 
-  /// Each says whom it waits for, to those who ask.
+  /// Each says to ranks that ask which rank it waits for.
   void say() {
     for (pending* p = first_; p != nullptr; p = p->next) {
       p->say(*p, false);

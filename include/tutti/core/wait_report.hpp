@@ -6,7 +6,7 @@
 
 namespace tutti {
 
-/// Whom a rank waits for, as it says itself: in which call, on which stream, and how far that has come.
+/// Which rank another one waits for, as that one says: in which call, on which stream, and how far that has come.
 struct wait_report {
   rank_type for_whom = no_rank;
   stream on{};

@@ -15,11 +15,11 @@ namespace tutti::net {
 ///
 /// Members say who they are as soon as they are connected, so whatever a flood of others does, they lose no more than
 /// the time to come through: what says nothing is not let in where the system can tell (`await_data`); the waiting
-/// room is small, and whoever has been in it for longest makes room; and what is turned away costs no more than a small
-/// share of the time, for the door stays closed for a moment after some of that.
+/// room is small, and the one that has waited there longest makes room; and what is turned away costs no more than a
+/// small share of the time, for the door stays closed for a moment after some of that.
 ///
 /// What is found out is told to a visitor: `arrive(descriptor, hello)` for a complete greeting, `refuse(descriptor,
-/// text)` for whoever is closed without one.
+/// text)` for a connection that is closed without one.
 class door {
  public:
   door(address const& at, waiter& w, duration patience) : waiter_(w), listener_(listen(at)), patience_(patience) {

@@ -19,7 +19,7 @@ enum class frame_kind : std::uint8_t {
   bye,        ///< no more messages, and none is read
   inquiry,    ///< in which call is the peer on this lane?
   status,     ///< the answer: `number` and `what`; `bytes` is 0 if it has not been in any
-  question,   ///< whom does the peer wait for? `number` is that of the question
+  question,   ///< which rank does the peer wait for? `number` is that of the question
   answer,     ///< it does so for `part`, on that lane: see standing
 };
 

@@ -86,7 +86,7 @@ class mesh {
     }
   }
 
-  /// Whom this rank waits for, to all that have asked. After a fault nobody asks, and what led to it stays.
+  /// Which rank this one waits for, to all that have asked. After a fault nobody asks, and what led to it stays.
   void say(wait_report const& w) {
     if (fault()) {
       return;
@@ -358,7 +358,7 @@ class mesh {
   connector connector_;
   parcel_pool pool_;
   std::vector<std::unique_ptr<link>> links_;
-  std::vector<rank_type> up_;     ///< to whom there is a connection
+  std::vector<rank_type> up_;     ///< those with a connection
   wait_report said_[lane_count];  ///< by this rank
   news news_;
   time_point last_asked_{};

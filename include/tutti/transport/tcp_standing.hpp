@@ -6,7 +6,7 @@
 
 namespace tutti::net {
 
-/// Who waits for whom: what the two ends of a connection have asked each other, and answered.
+/// Which rank waits for which: what the two ends of a connection have asked each other, and answered.
 class standing {
  public:
   void hear(frame const& f) noexcept {
@@ -18,7 +18,7 @@ class standing {
     }
   }
 
-  /// Asks the peer once more whom it waits for.
+  /// Asks the peer once more which rank it waits for.
   [[nodiscard]] frame ask() noexcept { return {.kind = frame_kind::question, .number = ++question_}; }
 
   /// Whether the peer has asked, and not been told of this.

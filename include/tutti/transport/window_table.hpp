@@ -10,7 +10,7 @@
 namespace tutti {
 
 /// Which ranges of a shared file each of its ranks has opened for buffers. It lies at the beginning of the file; an
-/// entry is written once, before anybody is told of something that lies there.
+/// entry is written once, before any rank learns of something that lies there.
 class window_table {
  public:
   /// How many ranges a rank may open.
