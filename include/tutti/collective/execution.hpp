@@ -9,6 +9,7 @@
 #include <tutti/core/recorder.hpp>
 
 #include <exception>
+#include <string>
 
 namespace tutti {
 
@@ -142,12 +143,16 @@ class execution : public pending {
       throw;
     } catch (error const& e) {
       abandon(placed(e));
+    } catch (precondition_error const& e) {
+      std::string const text = placed({failure::cancelled, e.what()}).what();
+      abandon(std::make_exception_ptr(precondition_error(text.c_str(), e.where())),
+              {failure::cancelled, rank(), rank()}, text.c_str());
     } catch (...) {
       abandon(std::current_exception(), {failure::cancelled, rank(), rank()}, "an exception");
     }
   }
 
-  /// A transport does not know the operation that it found something wrong about.
+  /// What found something wrong does not know about which operation.
   [[nodiscard]] error placed(error const& e) const {
     return world_.report(e.kind(), e.what(), run_.what(), number(), run_.step_number(), e.at_fault());
   }

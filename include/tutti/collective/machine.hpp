@@ -5,6 +5,7 @@
 #include <tutti/collective/readers.hpp>
 #include <tutti/collective/slice.hpp>
 #include <tutti/core/error.hpp>
+#include <tutti/core/expects.hpp>
 #include <tutti/core/message.hpp>
 #include <tutti/core/owned.hpp>
 #include <tutti/topology/concept.hpp>
@@ -12,7 +13,10 @@
 #include <tutti/transport/concept.hpp>
 
 #include <cstring>
+#include <source_location>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace tutti {
@@ -106,6 +110,11 @@ class machine {
       return;
     }
     step_ = c.topology.at(c.op, c.extent, c.rank, at_);
+    if constexpr (std::remove_cvref_t<decltype(c.payload)>::memories_differ) {
+      if (std::string_view const wrong = misplacement(step_); !wrong.empty()) [[unlikely]] {
+        refuse(wrong);
+      }
+    }
     out_ = {};
     in_ = {};
     sent_ = !step_.sends();
@@ -116,6 +125,15 @@ class machine {
                          c.memories.same(step_.send.memory, step_.receive.memory) &&
                          step_.send.blocks.overlaps(step_.receive.blocks, cut_.blocks());
     announce(c);
+  }
+
+  /// Run, the step would leave some memory with wrong numbers.
+  [[noreturn]] static void refuse(std::string_view wrong) {
+    std::string const text =
+        "this step of the schedule " + std::string(wrong) +
+        ": a copy keeps to the memory that it comes from, only a local step finishes what it moves "
+        "to output; tutti::verify shows all that is wrong with a topology";
+    throw precondition_error(text.c_str(), std::source_location::current());
   }
 
   /// Tells the transport whether the step sends what the one before sent to somebody else.

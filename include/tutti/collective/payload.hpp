@@ -42,6 +42,8 @@ struct combining {
   static constexpr bool in_order = !R::commutative;
   /// Whether `work` may be the user's own output.
   static constexpr bool work_fits_output = accumulates_in_elements<R>;
+  /// Whether contributions, accumulators and results differ as numbers.
+  static constexpr bool memories_differ = lifts<R> || !lowers_nan_only<R> || !work_fits_output;
 
   [[nodiscard]] static constexpr std::size_t size_of(space memory) noexcept {
     return memory == space::input  ? sizeof(contribution_type)
@@ -103,6 +105,7 @@ struct moving {
   static constexpr bool combines = false;
   static constexpr bool in_order = false;
   static constexpr bool work_fits_output = true;
+  static constexpr bool memories_differ = false;
 
   [[nodiscard]] constexpr std::size_t size_of(space) const noexcept { return element_bytes; }
   [[nodiscard]] static constexpr std::size_t granule(std::size_t) noexcept { return 1; }

@@ -65,6 +65,24 @@ struct step {
   [[nodiscard]] constexpr bool receives() const noexcept { return receive.peer != no_rank; }
 };
 
+/// What is wrong with the memories of a step of a reducing operation; "" if nothing. Each memory holds after it what it
+/// is for: what arrives is stored as it is, so a copy goes to the memory that it was sent from, and only a local step
+/// finishes what it moves to `output`.
+[[nodiscard]] constexpr std::string_view misplacement(step const& s) noexcept {
+  if (s.sends() && !s.receives()) {
+    return "";
+  }
+  if (s.receive.memory == space::input) {
+    return "writes to its input";
+  }
+  if (s.receives() && s.how != action::copy) {
+    return s.arrives == space::output || s.local == space::output ? "combines what is not to be combined" : "";
+  }
+  space const from = s.receives() ? s.arrives : s.send.memory;
+  bool const finishes = !s.receives() && s.receive.memory == space::output;
+  return s.receive.memory == from || finishes ? "" : "copies into a memory that holds something else";
+}
+
 /// A value that says who talks to whom, for any number of ranks. It owns no memory and does no I/O.
 template <class T>
 concept topology = std::copyable<T> && requires {

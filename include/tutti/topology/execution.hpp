@@ -170,6 +170,8 @@ class execution {
       fail(found_.matched, "names blocks that do not exist", r);
     } else if ((receives || !sends) && s.receive.memory == space::input) {
       fail(found_.exact, "writes to its input", r);
+    } else if (std::string_view const wrong = reduces<Op> ? misplacement(s) : ""; !wrong.empty()) {
+      fail(found_.exact, wrong, r);
     } else if (s.custody != custody::kept && !(sends && reduces<Op>)) {
       fail(found_.exact, "entrusts or restores what it does not send", r);
     } else if ((sends || !receives) && ranks_.at[r].loans.lent(s.send.blocks, n_, blocks_)) {
@@ -283,9 +285,6 @@ class execution {
     std::uint32_t b = s.receive.blocks.first;
     for (std::uint32_t k = 0; good_ && k < s.receive.blocks.count; ++k) {
       if (s.how == action::copy) {
-        if (reduces<Op> && s.receive.memory != s.arrives) {  // bytes are stored as they come
-          fail(found_.exact, "copies into a memory that holds something else", r);
-        }
         store(r, s.receive.memory, b, s.arrives, m.data.at[k]);
       } else {
         fold(r, s, b, m.data.at[k]);
@@ -311,7 +310,7 @@ class execution {
   }
 
   constexpr void fold(rank_type r, step const& s, std::uint32_t b, contents const& arriving) {
-    if (!reduces<Op> || s.arrives == space::output || s.local == space::output) {
+    if constexpr (!reduces<Op>) {
       fail(found_.exact, "combines what is not to be combined", r);
       return;
     }
@@ -349,8 +348,6 @@ class execution {
       bool const finishes = to == space::output && from == space::work;
       if (finishes && c.count != n_) {
         fail(found_.exact, "finishes before all contributions are in", r);
-      } else if (!finishes && to != from) {
-        fail(found_.exact, "copies into a memory that holds something else", r);
       }
     }
     contents& there = cell(r, to, b);

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE collective_misplaced
+#include <support/worlds.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/topology/verify.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+// Schedules that nobody has verified, and that leave a memory with what does not belong there.
+
+namespace {
+
+using tutti::action;
+using tutti::block_range;
+using tutti::no_rank;
+using tutti::rank_type;
+using tutti::space;
+using tutti::step;
+namespace op = tutti::op;
+
+enum class wrong { nothing, work_to_output, output_to_work, input_to_output, result_combined, input_to_work };
+
+/// Rank 0 adds what rank 1 sends it, and sends the sum back; one step of one rank is wrong.
+template <wrong Which>
+struct sloppy {
+  static constexpr std::string_view name = "sloppy";
+  static constexpr bool keeps_order = true;
+  static constexpr bool sends_raw_contributions = false;
+  static constexpr block_range all{0, 1};
+
+  static constexpr step give(rank_type to, space from) { return {.send = {to, from, all}}; }
+  static constexpr step take(rank_type from, space to, space arrives) {
+    return {.receive = {from, to, all}, .arrives = arrives};
+  }
+  static constexpr step add(rank_type from, space to, space arrives) {
+    return {.receive = {from, to, all}, .how = action::fold_right, .local = space::input, .arrives = arrives};
+  }
+  static constexpr step move(space from, space to) { return {{no_rank, from, all}, {no_rank, to, all}}; }
+
+  [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type) const { return 1; }
+  [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type, rank_type) const { return 3; }
+  [[nodiscard]] constexpr step at(op::allreduce, rank_type, rank_type me, std::uint32_t i) const {
+    constexpr step rest = move(space::output, space::output);  // does nothing
+    bool const accumulates = Which == wrong::work_to_output;
+    space const travels = accumulates ? space::work : space::output;
+    if (me == 0) {
+      step const first = Which == wrong::input_to_output ? take(1, space::output, space::input)
+                         : Which == wrong::input_to_work ? add(1, travels, space::work)
+                                                         : add(1, travels, space::input);
+      return i == 0 ? first : i == 1 ? give(1, travels) : accumulates ? move(space::work, space::output) : rest;
+    }
+    if constexpr (Which == wrong::input_to_work) {
+      return i == 0   ? move(space::input, space::work)
+             : i == 1 ? give(0, space::work)
+                      : take(0, space::output, space::output);
+    }
+    step const second = Which == wrong::output_to_work    ? take(0, space::work, space::output)
+                        : Which == wrong::result_combined ? add(0, space::output, space::output)
+                                                          : take(0, space::output, travels);
+    return i == 0                           ? give(0, space::input)
+           : i == 1                         ? second
+           : Which == wrong::output_to_work ? move(space::work, space::output)
+                                            : rest;
+  }
+};
+
+template <wrong Which, class Reduction>
+std::vector<tutti::outcome<float>> run(Reduction reduction) {
+  return tutti::spawn<tutti::loopback>(2, [&](auto& world) {
+    std::vector<float> const mine(4, world.rank() == 0 ? 2.0F : 4.0F);
+    std::vector<float> all(4);
+    tutti::allreduce{world, sloppy<Which>{}, reduction}(mine, all);
+    return all[3];
+  });
+}
+
+/// Where numbers mean another thing in each memory, the rank that would mistake them refuses to, and says so.
+template <wrong Which>
+void is_refused(rank_type by, std::uint32_t step, std::string const& because) {
+  BOOST_TEST(!tutti::verify(sloppy<Which>{}, op::allreduce{}, 2));
+  auto const ends = run<Which>(tutti::mean<float>{});
+  BOOST_REQUIRE(!ends[by].has_value());
+  std::string const& said = ends[by].failure().text;
+  std::string const place = "step " + std::to_string(step) + ", on rank " + std::to_string(by) + " (";
+  for (std::string const& words : {std::string("allreduce(mean float32 x 4, sloppy)"), place, because}) {
+    BOOST_TEST(said.find(words) != said.npos, "'" << said << "' lacks '" << words << "'");
+  }
+  auto const& other = ends[1 - by];  // it may have done its part
+  BOOST_TEST((other.has_value() || other.failure().kind == tutti::failure::cancelled));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_schedule_is_right_but_for_that) {
+  for (auto const& end : run<wrong::nothing>(tutti::mean<float>{})) {
+    BOOST_TEST(end.value() == 3.0F);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_lands_in_another_memory_than_its_own_is_refused) {
+  is_refused<wrong::work_to_output>(1, 1, "copies into a memory that holds something else");
+  is_refused<wrong::output_to_work>(1, 1, "copies into a memory that holds something else");
+  is_refused<wrong::input_to_output>(0, 0, "copies into a memory that holds something else");
+  is_refused<wrong::input_to_work>(1, 0, "copies into a memory that holds something else");
+  is_refused<wrong::result_combined>(1, 1, "combines what is not to be combined");
+}
+
+/// A sum is the same number in all memories: nothing is looked at, and the result is right.
+BOOST_AUTO_TEST_CASE(sums_pay_nothing_for_that) {
+  static_assert(!tutti::combining<tutti::sum<float>>::memories_differ);
+  for (auto const& end : run<wrong::work_to_output>(tutti::sum<float>{})) {
+    BOOST_TEST(end.value() == 6.0F);
+  }
+}
