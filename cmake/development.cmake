@@ -78,6 +78,35 @@ function(tutti_check_with_second_compiler target)
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/second_compiler)
 endfunction()
 
+# Notes which targets a test needs, none or several, and with them what the second compiler reads of these.
+function(tutti_test_needs test)
+  set(targets ${ARGN})
+  foreach(target IN LISTS ARGN)
+    if(TARGET second_compiler_${target})
+      list(APPEND targets second_compiler_${target})
+    endif()
+  endforeach()
+  list(JOIN targets " " targets)
+  set_property(GLOBAL APPEND PROPERTY tutti_noted_tests ${test})
+  set_property(GLOBAL APPEND_STRING PROPERTY tutti_test_needs "${test} ${targets}\n")
+endfunction()
+
+# Writes <build folder>/test_needs for `test/run.sh --only`, which builds nothing else: of each test a line with its name
+# and its targets.
+function(tutti_write_test_needs)
+  get_property(noted GLOBAL PROPERTY tutti_noted_tests)
+  get_property(folders DIRECTORY PROPERTY SUBDIRECTORIES)
+  foreach(folder IN LISTS folders)
+    get_property(tests DIRECTORY ${folder} PROPERTY TESTS)
+    list(REMOVE_ITEM tests ${noted})
+    if(tests)
+      message(FATAL_ERROR "Say by tutti_test_needs() which targets these tests need: ${tests}")
+    endif()
+  endforeach()
+  get_property(needs GLOBAL PROPERTY tutti_test_needs)
+  file(WRITE ${PROJECT_BINARY_DIR}/test_needs "${needs}")
+endfunction()
+
 find_program(TUTTI_CLANG_FORMAT NAMES clang-format-16)
 if(TUTTI_CLANG_FORMAT)
   file(GLOB_RECURSE tutti_formatted CONFIGURE_DEPENDS

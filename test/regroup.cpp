@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread
 #define BOOST_TEST_MODULE whole_regroup
 #include <laws/regroup.hpp>
 #include <tutti/transport/loopback.hpp>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs what is missing, builds, and runs every test. Works from any folder.
+# Installs what is missing, builds, and runs the tests. Works from any folder.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/cmake/setup.sh"
@@ -10,26 +10,26 @@ usage() {
   cat << 'TEXT'
 usage: sh test/run.sh [options]
 
-Installs what is missing (Debian, Ubuntu), builds in build/, runs every test; then the tests of concurrent
-code once more under the thread sanitizer, and most tests under the address and undefined behaviour
-sanitizers. If there is a clang++ 16 or newer it reads all sources, too.
+Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tests.
 
-  --quick            no sanitizers
-  --sanitizers-only  nothing but sanitizers
-  --only REGEX       only the tests whose name matches
-  --ci               warnings are errors; installs clang, too, if it can be had
+  --all              also under the address and undefined behaviour sanitizers (in build/asan-ubsan) and under the
+                     thread sanitizer (in build/tsan), each test that says so at its top; and a clang++ 16 or
+                     newer, if there is one, reads all sources
+  --sanitizers-only  nothing but the sanitizers
+  --only REGEX       builds and runs only the tests whose name matches
+  --ci               --all, with warnings as errors; installs clang, clang-format and libc++, too, if they can be had
   --jobs N           so many at once; the default is one per processor
   --help             this text
 TEXT
 }
 
-plain=yes sanitizers=yes only=. ci=no jobs=$(nproc)
+plain=yes sanitizers=no second_compiler=no only=. ci=no jobs=$(nproc)
 while [ $# -gt 0 ]; do
   case $1 in
-    --quick) sanitizers=no ;;
-    --sanitizers-only) plain=no ;;
+    --all) sanitizers=yes second_compiler=yes ;;
+    --sanitizers-only) plain=no sanitizers=yes ;;
     --only) only=${2:?--only needs a regular expression} && shift ;;
-    --ci) ci=yes ;;
+    --ci) sanitizers=yes second_compiler=yes ci=yes ;;
     --jobs) jobs=${2:?--jobs needs a number} && shift ;;
     --help | -h) usage && exit 0 ;;
     *) usage >&2 && fail "unknown option $1" ;;
@@ -38,41 +38,52 @@ while [ $# -gt 0 ]; do
 done
 
 install_missing build nn example test
-werror=OFF
+werror=OFF second=""
 if [ "$ci" = yes ]; then
   werror=ON
   install_optional clang
   install_optional libcxx
 fi
-second=$(find_clang)
+[ "$second_compiler" = no ] || second=$(find_clang)
 
-# build_and_test <preset> <target> <label of its tests> [option of cmake...]
+# build_and_test <preset> <label of its tests, or "."> [option of cmake...]
 build_and_test() {
-  preset=$1 target=$2 label=$3
-  shift 3
-  say "Building $preset"
+  preset=$1 label=$2
+  shift 2
+  say "Configuring $preset"
   cmake -S "$root" --preset "$preset" "$@"
-  cmake --build "$root/build/$preset" --parallel "$jobs" --target "$target"
+  set -- --test-dir "$root/build/$preset" --tests-regex "$only" --label-regex "$label"
+  tests=$(ctest "$@" --show-only | sed -n 's/^ *Test *#[0-9]*: \([^ ]*\).*/\1/p')
+  [ -n "$tests" ] || return 0
+  found=yes
+  targets=all
+  if [ "$only$label" != .. ]; then
+    targets=$(printf '%s\n' "$tests" | awk 'NR == FNR { runs[$1]; next } $1 in runs { $1 = ""; print }' \
+      - "$root/build/$preset/test_needs")
+  fi
+  if [ -n "$targets" ]; then
+    say "Building $preset"
+    cmake --build "$root/build/$preset" --parallel "$jobs" --target $targets
+  fi
   say "Testing $preset"
-  $wrapper ctest --test-dir "$root/build/$preset" --parallel "$jobs" --output-on-failure \
-    --no-tests=$no_tests --tests-regex "$only" --label-regex "$label" || failed="$failed $preset"
+  $wrapper ctest "$@" --parallel "$jobs" --output-on-failure || failed="$failed $preset"
 }
 cd "$root"  # presets are looked for here
-wrapper="" failed="" no_tests=error
-[ "$only" = . ] || no_tests=ignore  # the name may match nothing under a sanitizer
+wrapper="" failed="" found=no
 
 if [ "$plain" = yes ]; then
-  build_and_test dev all . -DTUTTI_WERROR=$werror -DTUTTI_SECOND_COMPILER="$second"
+  build_and_test dev . -DTUTTI_WERROR=$werror -DTUTTI_SECOND_COMPILER="$second"
 fi
 if [ "$sanitizers" = yes ]; then
   # Warnings stay warnings here: g++ sees ghosts in instrumented code.
-  build_and_test asan-ubsan memory_tests memory
+  build_and_test asan-ubsan '^address$'
   # The thread sanitizer of g++ 12 does not know the memory layouts that newer kernels choose at random.
   if setarch "$(uname -m)" -R true 2> /dev/null; then
     wrapper="setarch $(uname -m) -R"
   fi
-  build_and_test tsan concurrent_tests concurrent
+  build_and_test tsan '^thread$'
 fi
 
+[ "$found" = yes ] || fail "no test that would run here has a name that matches \"$only\""
 [ -z "$failed" ] || fail "tests failed in:$failed"
 say "All tests passed"

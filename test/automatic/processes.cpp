@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address (ranks are processes)
 #define BOOST_TEST_MODULE automatic_processes
 #include <laws/reducing_operators.hpp>
 #include <support/emulated_hosts.hpp>

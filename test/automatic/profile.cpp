@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: plain (one thread)
 #define BOOST_TEST_MODULE automatic_profile
 #include <tutti/automatic/preference.hpp>
 #include <tutti/automatic/profile.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: plain
 //
 // A contender that does not do its work must not get a time.
 #define BOOST_TEST_MODULE bench_batch

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread
 #define BOOST_TEST_MODULE bootstrap_file_rendezvous
 #include <tutti/bootstrap/file_rendezvous.hpp>
 #include <tutti/bootstrap/processes.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address (ranks are processes)
 #define BOOST_TEST_MODULE bootstrap_launched_rendezvous
 #include <tutti/bootstrap/launched_rendezvous.hpp>
 #include <tutti/bootstrap/processes.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread starved
 #define BOOST_TEST_MODULE bootstrap_reunion
 #include <support/process_ranks.hpp>
 #include <tutti/bootstrap/reunion.hpp>

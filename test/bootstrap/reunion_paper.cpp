@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread
 #define BOOST_TEST_MODULE bootstrap_reunion_paper
 #include <tutti/bootstrap/reunion_paper.hpp>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread
 #define BOOST_TEST_MODULE bootstrap_tcp_rendezvous
 #include <tutti/bootstrap/tcp_rendezvous.hpp>
 #include <tutti/bootstrap/threads.hpp>

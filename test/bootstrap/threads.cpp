@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread
 #define BOOST_TEST_MODULE bootstrap_threads
 #include <tutti/bootstrap/threads.hpp>
 #include <tutti/core/deadline.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread
 //
 // Sums of 16-bit numbers that are computed in float, and rounded once.
 #define BOOST_TEST_MODULE collective_accumulate_in

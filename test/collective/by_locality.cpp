@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: plain (the engine is the same over loopback, ranks are processes)
 #define BOOST_TEST_MODULE collective_by_locality
 #include <laws/moving_operators.hpp>
 #include <laws/reducing_operators.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address (ranks are processes)
 #define BOOST_TEST_MODULE collective_by_locality_failure
 #include <laws/failure_cases.hpp>
 #include <support/emulated_hosts.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread optimised
 #define BOOST_TEST_MODULE collective_crossed
 #include <laws/crossed.hpp>
 #include <support/emulated_hosts.hpp>

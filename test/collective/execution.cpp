@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address (one thread)
 #define BOOST_TEST_MODULE collective_execution
 #include <models/puppet_transport.hpp>
 #include <tutti/collective/execution.hpp>

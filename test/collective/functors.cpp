@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread
 //
 // Ranks that combine by different functions find out.
 #define BOOST_TEST_MODULE collective_functors

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: plain (plain values, at length, one thread)
 #define BOOST_TEST_MODULE collective_in_place_safety
 #include <laws/all_topologies.hpp>
 #include <laws/in_place_safety.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address (which memory is read and written, not when)
 #define BOOST_TEST_MODULE collective_loopback_buffers_xtensor_eigen
 #include <laws/any_buffer.hpp>
 #include <support/cases.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread
 #define BOOST_TEST_MODULE collective_loopback_in_flight
 #include <laws/in_flight_cases.hpp>
 #include <tutti/transport/loopback.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread
 #define BOOST_TEST_MODULE collective_loopback_lifted
 #include <laws/operator_cases.hpp>
 #include <tutti/transport/loopback.hpp>

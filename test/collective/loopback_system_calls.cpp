@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: plain alone (it watches system calls)
 #define BOOST_TEST_MODULE collective_loopback_system_calls
 #include <laws/system_calls.hpp>
 #include <support/worlds.hpp>

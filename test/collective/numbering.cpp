@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread
 #define BOOST_TEST_MODULE collective_numbering
 #include <laws/numbering.hpp>
 #include <tutti/simulate.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: plain alone one_compiler (it watches the heap itself)
 #define BOOST_TEST_MODULE collective_tcp_steady_state
 #include <laws/steady_state.hpp>
 #include <support/worlds.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address one_compiler (ranks are processes)
 #define BOOST_TEST_MODULE collective_tcp_sum
 #include <laws/operator_cases.hpp>
 #include <tutti/transport/tcp.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread
 #define BOOST_TEST_MODULE collective_wait
 #include <tutti/collective/wait.hpp>
 #include <tutti/core/deadline.hpp>

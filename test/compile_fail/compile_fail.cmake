@@ -21,6 +21,7 @@ function(tutti_add_compile_fail name source compiler)
            COMMAND ${CMAKE_COMMAND} -DCOMPILER=${compiler} -DSOURCE=${source} "-DINCLUDES=${compile_fail_includes}"
                    -P ${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/expect_failure.cmake)
   set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS compile_fail)
+  tutti_test_needs(${name})
 endfunction()
 
 file(GLOB compile_fail_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/*.cpp)

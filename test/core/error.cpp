@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address
 #define BOOST_TEST_MODULE core_error
 #include <tutti/core/error.hpp>
 #include <tutti/core/expects.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address
 #define BOOST_TEST_MODULE core_kinship
 #include <tutti/core/kinship.hpp>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address
 #define BOOST_TEST_MODULE core_types
 #include <tutti/core/extent.hpp>
 #include <tutti/core/types.hpp>

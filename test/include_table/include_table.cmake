@@ -3,3 +3,5 @@ add_test(NAME include_table
          COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/include_table/include_table.sh ${PROJECT_SOURCE_DIR}/include)
 add_test(NAME include_table_finds_planted COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/include_table/planted.sh)
 set_tests_properties(include_table include_table_finds_planted PROPERTIES TIMEOUT 60 LABELS packaging)
+tutti_test_needs(include_table)
+tutti_test_needs(include_table_finds_planted)

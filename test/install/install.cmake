@@ -10,4 +10,5 @@ foreach(way IN ITEMS find_package add_subdirectory fetch_content no_such_compone
                    -DCOMPILER=${CMAKE_CXX_COMPILER} "-DLAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}"
                    "-DAVAILABLE=${tutti_available}" -P ${CMAKE_CURRENT_SOURCE_DIR}/install/run.cmake)
   set_tests_properties(install_${way} PROPERTIES TIMEOUT 180 LABELS packaging)
+  tutti_test_needs(install_${way})
 endforeach()

@@ -10,6 +10,7 @@ function(tutti_add_safety_program name)
   target_link_libraries(${name} PRIVATE tutti_program)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS mutants)
+  tutti_test_needs(${name} ${name})
 endfunction()
 
 tutti_add_safety_program(mutants_none)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: plain
 #define BOOST_TEST_MODULE nn_activations
 #include <tutti/nn/exponential.hpp>
 #include <tutti/nn/layer/identity.hpp>

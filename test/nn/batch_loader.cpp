@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread
 #define BOOST_TEST_MODULE nn_batch_loader
 #include <support/counted_new.hpp>
 #include <tutti/nn/data/batch_loader.hpp>

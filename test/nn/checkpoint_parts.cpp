@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: plain
 #define BOOST_TEST_MODULE nn_checkpoint_parts
 #include <tutti/nn/checkpoint/atomic_file.hpp>
 #include <tutti/nn/checkpoint/history_text.hpp>

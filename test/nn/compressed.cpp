@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address
 //
 // Sums of gradients that travel in fewer bytes, over worlds of threads.
 #define BOOST_TEST_MODULE nn_compressed

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address
 //
 // Numbers in fewer bytes: what messages hold, what is chosen for them, what is owed.
 #define BOOST_TEST_MODULE nn_compression

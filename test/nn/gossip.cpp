@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: thread
 #define BOOST_TEST_MODULE nn_gossip
 #include <nn/plain_turn.hpp>
 #include <nn/synchronous_laws.hpp>

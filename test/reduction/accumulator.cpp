@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address
 //
 // Reductions whose accumulators are not their elements, or look like them but are not.
 #define BOOST_TEST_MODULE reduction_accumulator

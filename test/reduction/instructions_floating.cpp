@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address optimised
 #define BOOST_TEST_MODULE reduction_instructions_floating
 #include <reduction/instructions.hpp>
 #include <tutti/core/bfloat16.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: plain (its parts are the same over loopback, ranks are processes)
 #define BOOST_TEST_MODULE transport_by_locality_shared_memory_failure
 #include <laws/locality_cases.hpp>
 #include <support/process_ranks.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address (one thread)
 #define BOOST_TEST_MODULE transport_copy_account
 #include <tutti/transport/copy_account.hpp>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread starved
 #define BOOST_TEST_MODULE transport_datagram_doorbells
 #include <tutti/transport/datagram_doorbells.hpp>
 

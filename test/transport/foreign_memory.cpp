@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread
 #define BOOST_TEST_MODULE transport_foreign_memory
 #include <tutti/core/error.hpp>
 #include <tutti/transport/foreign_memory.hpp>

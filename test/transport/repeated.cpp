@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread
 #define BOOST_TEST_MODULE transport_repeated
 #include <support/process_ranks.hpp>
 #include <support/traffic.hpp>

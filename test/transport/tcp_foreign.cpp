@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread starved
 #define BOOST_TEST_MODULE transport_tcp_foreign
 #include "tcp_world.hpp"
 #include <tutti/core/socket.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread may_skip
 #define BOOST_TEST_MODULE transport_tcp_hosts
 #include <support/network_spaces.hpp>
 #include <tutti/bootstrap/launched_rendezvous.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread
 #define BOOST_TEST_MODULE transport_tcp_outlet
 #include <tutti/transport/tcp_outlet.hpp>
 

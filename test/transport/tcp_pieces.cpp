@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address thread
 #define BOOST_TEST_MODULE transport_tcp_pieces
 #include "tcp_world.hpp"
 #include <tutti/core/socket.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address (one thread)
 #define BOOST_TEST_MODULE transport_tcp_tuning
 #include <tutti/core/socket.hpp>
 #include <tutti/transport/tcp_tuning.hpp>
