@@ -107,10 +107,7 @@ function(tutti_write_test_needs)
   file(WRITE ${PROJECT_BINARY_DIR}/test_needs "${needs}")
 endfunction()
 
-find_program(TUTTI_CLANG_FORMAT NAMES clang-format-16)
+find_program(TUTTI_CLANG_FORMAT NAMES clang-format-16 clang-format)
 if(TUTTI_CLANG_FORMAT)
-  file(GLOB_RECURSE tutti_formatted CONFIGURE_DEPENDS
-       ${PROJECT_SOURCE_DIR}/include/*.hpp ${PROJECT_SOURCE_DIR}/test/*.[ch]pp ${PROJECT_SOURCE_DIR}/examples/*.[ch]pp
-       ${PROJECT_SOURCE_DIR}/bench/*.[ch]pp)
-  add_custom_target(format COMMAND ${TUTTI_CLANG_FORMAT} -i ${tutti_formatted} VERBATIM)
+  add_custom_target(format COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/format.sh ${TUTTI_CLANG_FORMAT} -i VERBATIM)
 endif()
