@@ -22,7 +22,7 @@ class Way:
 class Program:
     name: str  # programs of one name are one contender with different settings: the best is measured
     implementation: str
-    role: str  # ours, peer, limit
+    role: str  # ours, before (ours of an earlier commit), peer, limit
     field: str  # memory: by whatever means on one host; tcp: over TCP alone
     executable: str
     packages: str  # what a Debian system needs to build and run it
@@ -59,7 +59,7 @@ class Program:
 
 
 def tutti_ways(program, op, size, ranks, inputs):
-    if program.name.startswith("tutti:automatic"):
+    if "tutti:automatic" in program.name:
         return [Way("automatic")]
     topologies = ["ring", "chain", "binary_tree", "doubling", "star", "direct"]
     if op == "allreduce" or ranks > 2:
@@ -135,6 +135,12 @@ def _mpich(name, field, setting, settings, **variables):
 def _gloo(field, name="", pairs="blocking or polling pairs"):
     return Program(f"gloo:{name or field}", "gloo", "peer", field, "bench_gloo", GLOO_PACKAGES,
                    f"TCP on the loopback interface; {pairs}")
+
+
+def as_before(ours, folder):
+    """The same program as it was built in another folder, of an earlier commit."""
+    return dataclasses.replace(ours, name=f"before:{ours.name}", role="before",
+                               executable=os.path.join(os.path.abspath(folder), ours.executable))
 
 
 PROGRAMS = [

@@ -56,12 +56,14 @@ def best(contenders, role):
 
 
 def ratios(contenders):
-    """Of each of ours to the best peer and to the limit: times of the same rounds, so below 1 is faster."""
+    """Of each of ours to the best peer, to the limit and to itself before: times of the same rounds, so below 1 is
+    faster."""
     rows = []
     for ours in (c for c in contenders if c["role"] == "ours" and "median" in c):
         row = {"name": ours["name"]}
-        for role in ("peer", "limit"):
-            other = best(contenders, role)
+        before = [c for c in contenders if c["name"] == f"before:{ours['name']}"]
+        for role, among in (("peer", contenders), ("limit", contenders), ("before", before)):
+            other = best(among, role)
             if other:
                 row[role] = {"name": other["name"], "of_least": ours["least"] / other["least"],
                              **(paired_ratio(ours["seconds"], other["seconds"]) or {})}
@@ -119,7 +121,7 @@ def table(run):
         ours = [n for n in names if n.startswith("tutti")]
         head = ["ranks", "bytes", *names]
         for n in ours:
-            head += [f"{n} / best peer", "best peer", f"{n} / limit"]
+            head += [f"{n} / best peer", "best peer", f"{n} / limit"] + [f"{n} / before"] * ("before:" + n in names)
         lines += ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
         for cell in sorted(cells, key=lambda c: (c["ranks"], c["size"])):
             lines.append("| " + " | ".join(row(cell, names, ours)) + " |")
@@ -155,6 +157,7 @@ def row(cell, names, ours):
     for n in ours:
         r = by_ours.get(n, {})
         cells += [ratio_text(r.get("peer")), r["peer"]["name"] if "peer" in r else "-", ratio_text(r.get("limit"))]
+        cells += [ratio_text(r.get("before"))] * ("before:" + n in names)
     return cells
 
 

@@ -197,6 +197,12 @@ class Programs(unittest.TestCase):
                     self.assertTrue(all("=" in w for w in words))
                     self.assertLess(way.segment, size)
 
+    def test_the_same_program_of_another_build_has_the_same_ways(self):
+        for p in (p for p in programs.PROGRAMS if p.role == "ours"):
+            before = programs.as_before(p, "elsewhere")
+            self.assertEqual(before.ways("allreduce", 4, 2, "rewritten"), p.ways("allreduce", 4, 2, "rewritten"))
+            self.assertEqual(before.executable, os.path.abspath(os.path.join("elsewhere", p.executable)))
+
     def test_who_is_missing_is_told_with_what_to_install(self):
         for p in programs.PROGRAMS:
             self.assertIn(p.packages, p.missing("/nowhere"))
@@ -207,7 +213,7 @@ def sample_run():
     cells = []
     for op, size in itertools.product(("allreduce", "broadcast"), (4, 1024, 1 << 20)):
         cell = Cell("memory", op, 2, size, "rewritten", "back_to_back")
-        kinds = (("tutti:<x> & y", "tutti", "ours", 100), ("openmpi", "openmpi", "peer", 200),
+        kinds = (("tutti:<x> & y", "tutti", "ours", 100), ("before:tutti:<x> & y", "tutti", "before", 125), ("openmpi", "openmpi", "peer", 200),
                  ("gloo", "gloo", "peer", None), ("limit:memory", "limit", "limit", 50))
         worlds = [FakeWorld(program(n, i, role), lambda way, cost=cost: cost and cost * (1 + size), log)
                   for n, i, role, cost in kinds]
@@ -225,11 +231,12 @@ class Report(unittest.TestCase):
         again = json.loads(json.dumps(run))
         self.assertEqual(report.table(again), report.table(run))
 
-    def test_ratios_are_to_the_best_peer_and_to_the_limit(self):
+    def test_ratios_are_to_the_best_peer_to_the_limit_and_to_before(self):
         (ours,) = sample_run()["cells"][0]["ratios"]
         self.assertEqual(ours["peer"]["name"], "openmpi")
         self.assertAlmostEqual(ours["peer"]["median"], 0.5)
         self.assertAlmostEqual(ours["limit"]["median"], 2.0)
+        self.assertAlmostEqual(ours["before"]["median"], 0.8)
 
     def test_table_has_a_row_per_cell_and_as_many_columns_in_each(self):
         text = report.table(sample_run())
@@ -254,7 +261,7 @@ class Plot(unittest.TestCase):
         for expected in ("a <title> & more", "tutti:<x> & y", "limit:memory", "time of one operation", "1 KiB"):
             self.assertIn(expected, words)
         self.assertNotIn("gloo", words)  # it was never measured
-        self.assertEqual(len(list(root.iter(name + "circle"))), 9)
+        self.assertEqual(len(list(root.iter(name + "circle"))), 12)
         for c in root.iter(name + "circle"):
             self.assertTrue(plot.LEFT <= float(c.get("cx")) <= plot.WIDTH - plot.RIGHT)
             self.assertTrue(plot.TOP <= float(c.get("cy")) <= plot.HEIGHT - plot.BOTTOM)
