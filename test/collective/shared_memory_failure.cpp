@@ -6,3 +6,4 @@
 
 support::cases const test_cases = laws::failures<tutti::shared_memory>::all();
 support::cases const cases_of_processes = laws::failures<tutti::shared_memory>::of_processes();
+support::cases const cases_of_readers = laws::failures<tutti::shared_memory>::of_readers();

@@ -31,6 +31,8 @@ struct failures {
   static support::cases of_processes() {
     return {{"a_killed_process", a_killed_process}, {"stopped_processes", stopped_processes}};
   }
+  /// And processes that read each other's memory can be stopped meanwhile.
+  static support::cases of_readers() { return {{"a_stopped_reader", a_stopped_reader}}; }
 
   static void a_rank_that_leaves() {
     a_rank_that_leaves_is_named<Transport>(tutti::ring{}, 4, 2, 1);
@@ -59,6 +61,10 @@ struct failures {
     BOOST_TEST(a_stopped_rank<Transport>(tutti::ring{}, 5, 3, 1000, {}) == "");
     BOOST_TEST(a_stopped_rank<Transport>(tutti::butterfly{}, 4, 0, 30'000, {}) == "");
     BOOST_TEST(a_stopped_rank<Transport>(tutti::double_tree{}, 8, 6, 1, {}) == "");
+  }
+  static void a_stopped_reader() {
+    BOOST_TEST(a_rank_stopped_while_it_reads<Transport>(2, 1) == "");
+    BOOST_TEST(a_rank_stopped_while_it_reads<Transport>(4, 2) == "");
   }
   static void a_killed_process() {
     a_killed_process_is_named<Transport>(tutti::ring{}, 4, 2, 300'000);

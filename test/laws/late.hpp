@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/functor.hpp>
 #include <tutti/spawn.hpp>
+#include <tutti/topology/ring.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <fcntl.h>
 #include <poll.h>
 #include <span>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <tuple>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 /// What a deadline that has passed names: the rank for which, directly or through others, all wait; or those that
@@ -114,6 +122,37 @@ template <class Transport>
   return {};
 }
 
+/// Counts what processes tell; made before they are forked.
+class tally {
+ public:
+  tally() {
+    if (::pipe2(ends_, O_CLOEXEC) != 0) {
+      throw std::system_error(errno, std::generic_category(), "pipe2");
+    }
+  }
+  tally(tally const&) = delete;
+  tally& operator=(tally const&) = delete;
+  ~tally() {
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+  void tell() {
+    char const word = 0;
+    std::ignore = ::write(ends_[1], &word, 1);
+  }
+  /// Whether so many have told; for ten seconds for each.
+  [[nodiscard]] bool await(rank_type processes) {
+    ::pollfd told{.fd = ends_[0], .events = POLLIN, .revents = 0};
+    char word = 0;
+    for (; processes != 0 && ::poll(&told, 1, 10'000) == 1 && ::read(ends_[0], &word, 1) == 1; --processes) {
+    }
+    return processes == 0;
+  }
+
+ private:
+  int ends_[2] = {};
+};
+
 /// When a process is stopped: after so many operations, and so long into the next one.
 struct moment {
   int operations = 3;
@@ -124,10 +163,7 @@ struct moment {
 template <class Transport, class Topology>
 [[nodiscard]] std::string a_stopped_rank(Topology topology, rank_type n, rank_type victim, std::size_t count,
                                          moment when) {
-  int ends[2];
-  if (::pipe(ends) != 0) {
-    return "no pipe";
-  }
+  tally errors;
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
     world.deadline(short_deadline);
     tutti::allreduce sum{world, topology, tutti::sum<float>{}};
@@ -140,28 +176,57 @@ template <class Transport, class Topology>
           for (tutti::time_point const begin = tutti::steady_now(); tutti::steady_now() - begin < when.later;) {
           }
           ::kill(pid, SIGSTOP);
+          if (::fork() == 0) {
+            // A rank to whose memory the stopped one was writing gets its error only when that one is gone.
+            std::ignore = errors.await(n - 1);
+            ::kill(pid, SIGKILL);
+            ::_exit(0);
+          }
         }
         sum(v);
       }
     } catch (tutti::error const&) {
-      char word = 0;
-      bool told = ::write(ends[1], &word, 1) == 1;
-      // A rank whose memory was being read when the reader was stopped gets its error only when that has ended.
-      ::pollfd others{.fd = ends[0], .events = POLLIN, .revents = 0};
-      for (rank_type left = n - 1; stops && told && left != 0; --left) {
-        told = ::poll(&others, 1, 10'000) == 1 && ::read(ends[0], &word, 1) == 1;
+      errors.tell();
+      throw;
+    }
+  });
+  std::string complaint;
+  for (rank_type r = 0; r < n && complaint.empty(); ++r) {
+    complaint = r == victim ? "" : blames(results[r], r, {victim});
+  }
+  return complaint;
+}
+
+/// A process is stopped while it combines what lies in another one's memory. The others have their errors and their
+/// memory back before it goes on, and it has an error, too, whatever it has read.
+template <class Transport>
+[[nodiscard]] std::string a_rank_stopped_while_it_reads(rank_type n, rank_type victim) {
+  tally errors;
+  auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
+    world.deadline(short_deadline);
+    bool stops = world.rank() == victim;
+    auto const add = [&stops](float a, float b) {
+      if (std::exchange(stops, false)) {
+        ::raise(SIGSTOP);
       }
-      if (stops) {
-        ::kill(pid, SIGKILL);
+      return a + b;
+    };
+    tutti::allreduce sum{world, tutti::ring{}, tutti::reduce_with<float>(add, tutti::commutative, tutti::associative)};
+    std::vector<float, tutti::allocator<float>> v(300'000, 1, tutti::allocator<float>(world));
+    try {
+      sum(v);
+    } catch (tutti::error const&) {
+      std::fill(v.begin(), v.end(), 1e9F);
+      errors.tell();
+      if (world.rank() == (victim + 1) % n && errors.await(n - 1)) {
+        ::kill(static_cast<::pid_t>(world.members()[victim].pid), SIGCONT);
       }
       throw;
     }
   });
-  ::close(ends[0]);
-  ::close(ends[1]);
   std::string complaint;
   for (rank_type r = 0; r < n && complaint.empty(); ++r) {
-    complaint = r == victim ? "" : blames(results[r], r, {victim});
+    complaint = blames(results[r], r, {victim});
   }
   return complaint;
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #define BOOST_TEST_MODULE transport_foreign_memory
+#include <tutti/core/deadline.hpp>
 #include <tutti/core/error.hpp>
 #include <tutti/transport/foreign_memory.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <barrier>
 #include <numeric>
 #include <thread>
@@ -43,8 +45,8 @@ BOOST_AUTO_TEST_CASE(a_mark_stands_until_the_last_touch_ends) {
   world w(2);
   foreign_memory mine(w.segment(), 1);
   BOOST_TEST(!w.touched_by(1));
-  BOOST_TEST(mine.start_touching());
-  BOOST_TEST(mine.start_touching());
+  BOOST_TEST(mine.start_touching(0, false));
+  BOOST_TEST(mine.start_touching(0, false));
   mine.stop_touching();
   BOOST_TEST(w.touched_by(1));
   BOOST_TEST(!w.touched_by(0));
@@ -56,16 +58,16 @@ BOOST_AUTO_TEST_CASE(nobody_starts_after_a_fault) {
   world w(2);
   foreign_memory mine(w.segment(), 1);
   w.fail();
-  BOOST_TEST(!mine.start_touching());
+  BOOST_TEST(!mine.start_touching(0, false));
   BOOST_TEST(!w.touched_by(1));
 }
 
 BOOST_AUTO_TEST_CASE(quiescence_ends_the_own_touches) {
   world w(2);
   foreign_memory mine(w.segment(), 1);
-  BOOST_TEST(mine.start_touching());
+  BOOST_TEST(mine.start_touching(0, false));
   w.fail();
-  mine.quiesce(everybody_lives);  // two ranks that quiesce at once must not wait for each other
+  mine.quiesce(everybody_lives, no_deadline);  // two ranks that quiesce at once must not wait for each other
   BOOST_TEST(!w.touched_by(1));
   mine.stop_touching();  // of a message that was being read: harmless
   BOOST_TEST(!w.touched_by(1));
@@ -74,10 +76,46 @@ BOOST_AUTO_TEST_CASE(quiescence_ends_the_own_touches) {
 BOOST_AUTO_TEST_CASE(quiescence_does_not_wait_for_the_dead) {
   world w(2);
   foreign_memory peer(w.segment(), 1);
-  BOOST_TEST(peer.start_touching());
+  BOOST_TEST(peer.start_touching(0, true));
   w.fail();
-  foreign_memory(w.segment(), 0).quiesce([](rank_type r) { return r == 0; });
+  foreign_memory(w.segment(), 0).quiesce([](rank_type r) { return r == 0; }, no_deadline);
   BOOST_TEST(w.touched_by(1));  // as it died
+}
+
+BOOST_AUTO_TEST_CASE(quiescence_waits_for_readers_of_this_memory_until_its_limit) {
+  world w(3);
+  foreign_memory peer(w.segment(), 1);
+  BOOST_TEST(peer.start_touching(0, false));
+  w.fail();
+  foreign_memory(w.segment(), 2).quiesce(everybody_lives, no_deadline);  // that memory is not its own
+  time_point const limit = steady_now() + std::chrono::milliseconds(20);
+  foreign_memory(w.segment(), 0).quiesce(everybody_lives, limit);
+  BOOST_TEST((steady_now() > limit));
+}
+
+BOOST_AUTO_TEST_CASE(quiescence_waits_for_writers_without_a_limit) {
+  for (rank_type const other : {rank_type{0}, rank_type{2}}) {  // of the same memory, of another one too
+    world w(3);
+    std::atomic<bool> ended = false;
+    foreign_memory peer(w.segment(), 1);
+    BOOST_TEST(peer.start_touching(0, true));
+    BOOST_TEST(peer.start_touching(other, false));
+    w.fail();
+    std::thread owner([&] {
+      foreign_memory(w.segment(), 0)
+          .quiesce(
+              [&, looks = 0](rank_type r) mutable {
+                if (r == 1 && ++looks == 5) {
+                  ended = true;
+                  peer.touch_no_more();
+                }
+                return true;
+              },
+              steady_now());
+      BOOST_TEST(ended.load());
+    });
+    owner.join();
+  }
 }
 
 /// Readers that come while the owner takes its memory back, over and over: none sees it gone.
@@ -95,7 +133,7 @@ BOOST_AUTO_TEST_CASE(nobody_touches_what_was_taken_back) {
       foreign_memory mine(w.segment(), me);
       for (int round = 0; round < rounds; ++round) {
         meet.arrive_and_wait();
-        if (mine.start_touching()) {
+        if (mine.start_touching(0, false)) {
           ++touches[me];
           wrong[me] += memory != round ? 1 : 0;
           mine.stop_touching();
@@ -110,7 +148,7 @@ BOOST_AUTO_TEST_CASE(nobody_touches_what_was_taken_back) {
     memory = round;
     meet.arrive_and_wait();
     w.fail();
-    owner.quiesce(everybody_lives);
+    owner.quiesce(everybody_lives, no_deadline);
     memory = -1;
     meet.arrive_and_wait();
   }

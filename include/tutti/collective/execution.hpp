@@ -54,7 +54,8 @@ class execution : public pending {
 
   /// The blocking form: until it is complete.
   /// @throws error, and what a reduction throws; the epoch is poisoned then, and no peer reads this
-  ///         rank's memory any more
+  /// @throws error, and what a reduction throws; the epoch is poisoned then, and no peer writes to this rank's memory
+  ///         any more
   void finish(duration limit) {
     waited how = waited::done;
     try {
@@ -69,7 +70,7 @@ class execution : public pending {
       abandon_by_exception();
       throw_failure();
     }
-    if (how != waited::done) {
+    if (how != waited::done || spoilt()) {
       abandon(explained());
       throw_failure();
     }
@@ -86,6 +87,14 @@ class execution : public pending {
   [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
   [[nodiscard]] operation_number const& number() const noexcept { return run_.context().number; }
 
+  /// Whether what has been done may be wrong: after a fault the ranks whose memory was read have it back, and do not
+  /// wait for a reader that was stopped meanwhile.
+  [[nodiscard]] bool spoilt() const noexcept {
+    if constexpr (shares_memory<typename Communicator::transport_type>) {
+      return static_cast<bool>(transport().fault());
+    }
+    return false;
+  }
   void complete() {
     world_.recent().finish(place_, recorder::state::completed);
     run_.context().note(event_kind::complete);
@@ -170,10 +179,11 @@ class execution : public pending {
       return true;
     }
     try {
-      if (run_.advance()) {
+      bool const done = run_.advance();
+      if (done && !spoilt()) {
         complete();
         ended = true;
-      } else if (transport().fault()) {
+      } else if (done || transport().fault()) {
         abandon(explained());
       }
     } catch (...) {

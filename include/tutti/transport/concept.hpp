@@ -30,8 +30,8 @@ namespace tutti {
 /// Failure. `fault()` is cheap and is asked while waiting. `look()` is dear (system calls) and is
 /// asked every few milliseconds of waiting: it finds peers that are gone and poisons the epoch
 /// itself. `poison` makes the fault known to every member; the first one wins. After a fault
-/// `send` accepts nothing and `view` returns nothing. `quiesce` returns when no peer reads this
-/// rank's memory any more; it is called after a fault, before the memory goes away.
+/// `send` accepts nothing and `view` returns nothing. `quiesce` returns when no peer works in
+/// this rank's memory any more; it is called after a fault, before the memory goes away.
 ///
 /// Waiting. `arm` returns a descriptor that becomes readable when there may be something to do;
 /// after `arm` the caller looks once more, then sleeps on the descriptor, and calls `disarm`.

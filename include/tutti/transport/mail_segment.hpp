@@ -18,7 +18,7 @@ struct member_lines {
 
   alignas(cache_line) std::atomic<std::uint32_t> presence{here};
   alignas(cache_line) std::atomic<std::uint32_t> asleep{0};    ///< it wants its doorbell rung
-  alignas(cache_line) std::atomic<std::uint32_t> touching{0};  ///< it reads or writes memory that is not its own
+  alignas(cache_line) std::atomic<std::uint32_t> touching{0};  ///< whose memory it works in, as foreign_memory says
 };
 
 /// What all of them share. It is written hardly ever: one line will do.

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <tutti/bootstrap/concept.hpp>
+#include <tutti/core/deadline.hpp>
 #include <tutti/core/error.hpp>
 #include <tutti/core/message.hpp>
 #include <tutti/core/mismatch.hpp>
 #include <tutti/core/owned.hpp>
+#include <tutti/core/time.hpp>
 #include <tutti/transport/foreign_memory.hpp>
 #include <tutti/transport/mail_segment.hpp>
 #include <tutti/transport/sleep_barrier.hpp>
@@ -157,7 +159,7 @@ class mailroom {
       return {};
     }
     if (std::byte* const place = places_.at(peer, e.back); place != bytes.data()) {
-      if (!foreign_.start_touching()) {
+      if (!foreign_.start_touching(peer, true)) {
         return {};
       }
       std::memcpy(place, bytes.data(), bytes.size());
@@ -227,7 +229,7 @@ class mailroom {
     }
     std::byte const* const place = places_.at(peer, at.place);
     if (!e.reads) {
-      if (!foreign_.start_touching()) {
+      if (!foreign_.start_touching(peer, at.custody == location::entrusted)) {
         return {};
       }
       e.reads = true;
@@ -301,12 +303,13 @@ class mailroom {
     return segment_.member(peer).presence.load(std::memory_order_acquire) == member_lines::left;
   }
 
-  /// Returns when nobody for whom `lives(rank)` holds reads this rank's memory, nor will.
+  /// Returns when no rank for which `lives(rank)` holds works in this rank's memory, nor will; or when readers that can
+  /// do no harm, as they are other processes, have not ended in a second: they learn of the fault when they go on.
   /// Without a fault there is nothing to wait for: tickets say when memory is free.
   template <class Lives>
   void quiesce(Lives&& lives) noexcept {
     if (fault()) {
-      foreign_.quiesce(lives);
+      foreign_.quiesce(lives, Places::one_process ? no_deadline : steady_now() + std::chrono::seconds(1));
     }
   }
 

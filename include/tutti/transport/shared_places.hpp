@@ -13,6 +13,8 @@ namespace tutti {
 /// address in the private memory of one rank, where others cannot go by themselves.
 class shared_places {
  public:
+  static constexpr bool one_process = false;
+
   shared_places(std::byte* memory, std::size_t bytes, shared_arena& arena, rank_type const* parts) noexcept
       : memory_(memory), bytes_(bytes), arena_(&arena), parts_(parts) {}
 
