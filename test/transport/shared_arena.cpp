@@ -77,8 +77,8 @@ BOOST_AUTO_TEST_CASE(buffers_never_overlap) {
 
 /// A host whose shared memory is as small as it is set.
 struct small_host : tutti::shared_file {
-  [[nodiscard]] bool commit(std::uint64_t from, std::uint64_t to) noexcept {
-    return to <= limit && tutti::shared_file::commit(from, to);
+  [[nodiscard]] std::string commit(std::uint64_t from, std::uint64_t to) const {
+    return to <= limit ? tutti::shared_file::commit(from, to) : "this host has 2 MiB";
   }
   std::uint64_t limit = 2 << 20;
 };
@@ -87,7 +87,9 @@ struct small_host : tutti::shared_file {
 BOOST_AUTO_TEST_CASE(a_shortage_is_an_exception) {
   auto const arena = make<small_host>(64 << 20);
   void* const first = arena->take(1 << 20);
-  BOOST_CHECK_THROW(std::ignore = arena->take(8 << 20), tutti::out_of_shared_memory);
+  BOOST_CHECK_EXCEPTION(std::ignore = arena->take(8 << 20), tutti::out_of_shared_memory, [](auto const& e) {
+    return std::string_view(e.what()).starts_with("no shared memory is left for a buffer: this host has 2 MiB; free ");
+  });
   arena->give(first, 1 << 20);
   void* const again = arena->take(1 << 20);
   BOOST_TEST(again == first);

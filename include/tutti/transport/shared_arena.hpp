@@ -12,16 +12,27 @@
 #include <atomic>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tutti {
 
-/// The shared memory of a host has no room for a buffer.
-struct out_of_shared_memory : std::bad_alloc {
-  [[nodiscard]] char const* what() const noexcept override {
-    return "no shared memory is left for a buffer: free some memory or address space (ulimit -v), enlarge "
-           "shared_memory_options::arena_bytes, or use ordinary memory";
+/// The shared memory of a host has no room for a buffer, and why, if that is known.
+class out_of_shared_memory : public std::bad_alloc {
+ public:
+  explicit out_of_shared_memory(std::string_view why = {}) noexcept {
+    std::string_view const parts[] = {"no shared memory is left for a buffer", why.empty() ? "" : ": ", why,
+                                      "; free some memory or address space (ulimit -v), enlarge "
+                                      "shared_memory_options::arena_bytes, or use ordinary memory"};
+    std::size_t end = 0;
+    for (std::string_view const part : parts) {
+      end += part.copy(text_ + end, sizeof text_ - 1 - end);
+    }
   }
+  [[nodiscard]] char const* what() const noexcept override { return text_; }
+
+ private:
+  char text_[288] = {};
 };
 
 /// The shared memory of a host as one process has it: its own part, out of which its allocators take buffers that
@@ -191,8 +202,8 @@ class basic_shared_arena : public memory_source {
     i = i < free_.size() ? i : open(size);
     piece& p = free_[i];
     // Asked for now, a shortage is an exception; on the first touch it would be a SIGBUS.
-    if (!commit(p.begin + size)) {
-      throw out_of_shared_memory();
+    if (std::string const shortage = commit(p.begin + size); !shortage.empty()) {
+      throw out_of_shared_memory(shortage);
     }
     std::byte* const at = p.begin;
     p = {p.begin + size, p.bytes - size};
@@ -203,8 +214,8 @@ class basic_shared_arena : public memory_source {
     return at;
   }
 
-  /// Sees to it that there is memory up to here.
-  [[nodiscard]] bool commit(std::byte const* end) noexcept {
+  /// Sees to it that there is memory up to here. Says why if there is not enough: otherwise "".
+  [[nodiscard]] std::string commit(std::byte const* end) {
     for (std::uint32_t i = 0;; ++i) {
       window& w = own_[i];
       std::size_t const to = reinterpret_cast<std::uintptr_t>(end) - reinterpret_cast<std::uintptr_t>(w.base);
@@ -212,12 +223,12 @@ class basic_shared_arena : public memory_source {
         continue;  // it is another window's
       }
       if (to > w.committed) {
-        if (!file.commit(w.begin + w.committed, w.begin + to)) {
-          return false;
+        if (std::string shortage = file.commit(w.begin + w.committed, w.begin + to); !shortage.empty()) {
+          return shortage;
         }
         w.committed = to;
       }
-      return true;
+      return {};
     }
   }
 

@@ -4,8 +4,8 @@
 #include <tutti/core/descriptor.hpp>
 #include <tutti/core/error.hpp>
 #include <tutti/core/types.hpp>
+#include <tutti/transport/memory_left.hpp>
 
-#include <cstdlib>
 #include <string>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -25,25 +25,6 @@ namespace tutti {
     text += "0123456789abcdef"[word & 15];
   }
   return text;
-}
-
-/// How much memory this host could give at once, as its kernel estimates it; SIZE_MAX if it does not say.
-template <class = void>
-[[nodiscard]] std::size_t available_memory() noexcept {
-  char text[2048] = {};
-  descriptor const file(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
-  if (!file || ::read(file.get(), text, sizeof text - 1) <= 0) {
-    return SIZE_MAX;
-  }
-  unsigned long long kilobytes = 0;
-  for (char const* const name : {"\nMemAvailable:", "\nSwapFree:"}) {
-    char const* const line = std::strstr(text, name);
-    if (line == nullptr) {
-      return SIZE_MAX;
-    }
-    kilobytes += std::strtoull(line + std::strlen(name), nullptr, 10);
-  }
-  return kilobytes < SIZE_MAX / 1024 ? static_cast<std::size_t>(kilobytes * 1024) : SIZE_MAX;
 }
 
 /// What mappings begin at multiples of.
@@ -76,9 +57,9 @@ class shared_file {
       throw error(failure::join,
                   "shared memory cannot be made: memfd_create, " + describe_errno(errno) + "; allow it, or use tcp");
     }
-    if (!commit(0, bytes)) {
+    if (std::string const shortage = commit(0, bytes); !shortage.empty()) {
       throw error(failure::join, "no room for " + std::to_string((bytes + 1048575) >> 20) +
-                                     " MiB of shared memory: " + describe_errno(errno) +
+                                     " MiB of shared memory: " + shortage +
                                      "; start fewer ranks, or make shared_memory_options::ring_bytes and chunk_bytes "
                                      "smaller");
     }
@@ -98,17 +79,19 @@ class shared_file {
     return ::fstat(file.get(), &about) != 0 ? "" : std::to_string(about.st_dev) + ':' + std::to_string(about.st_ino);
   }
 
-  /// Gives memory to bytes [from, to), and makes the file so long. False, and errno says why, if there is not enough.
-  [[nodiscard]] bool commit(std::uint64_t from, std::uint64_t to) noexcept {
+  /// Gives memory to bytes [from, to), and makes the file so long. Says why if there is not enough: otherwise "".
+  [[nodiscard]] std::string commit(std::uint64_t from, std::uint64_t to) const {
     constexpr std::uint64_t looks_from = std::uint64_t{1} << 20;  // less than that is not worth the look
-    if (to - from >= looks_from && to - from > available_memory()) {
-      errno = ENOMEM;  // or the kernel would kill processes to make room
-      return false;
+    if (to - from >= looks_from) {
+      if (auto const left = memory_left::now(); to - from > left.bytes) {  // the kernel would kill to make room
+        return std::string(left.limit) + " " + std::to_string(left.bytes >> 20) + " MiB";
+      }
     }
-    do {
-      errno = ::posix_fallocate(file_.get(), static_cast<off_t>(from), static_cast<off_t>(to - from));
-    } while (errno == EINTR);
-    return errno == 0;
+    int code = EINTR;
+    while (code == EINTR) {
+      code = ::posix_fallocate(file_.get(), static_cast<off_t>(from), static_cast<off_t>(to - from));
+    }
+    return code == 0 ? "" : describe_errno(code);
   }
 
   /// Maps bytes from `begin` on, which need not have memory yet. Null, and errno says why, if it cannot be.

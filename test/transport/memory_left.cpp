@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE transport_memory_left
+#include <tutti/transport/shared_file.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+/// What /proc and /sys say of a process, written into a folder.
+struct kernel {
+  kernel() {
+    char name[] = "/tmp/tutti-test-XXXXXX";
+    BOOST_REQUIRE(::mkdtemp(name) != nullptr);
+    at = name;
+  }
+  ~kernel() { std::filesystem::remove_all(at); }
+
+  void write(std::string const& file, std::string const& text) const {
+    std::filesystem::create_directories((at / file).parent_path());
+    std::ofstream(at / file) << text << '\n';
+  }
+  /// A group of the second version.
+  void group(std::string const& path, std::string const& max, std::uint64_t current, std::uint64_t files = 0) const {
+    write(path + "/memory.max", max);
+    write(path + "/memory.current", std::to_string(current));
+    write(path + "/memory.stat", "anon 5\nfile 7\ninactive_anon 9\ninactive_file " + std::to_string(files / 2) +
+                                     "\nactive_file " + std::to_string(files - files / 2));
+  }
+  [[nodiscard]] std::uint64_t left(std::uint64_t swap = 0) const {
+    return tutti::left_in_groups((at / "cgroup").string(), (at / "fs").string(), swap);
+  }
+
+  std::filesystem::path at;
+};
+
+BOOST_AUTO_TEST_CASE(without_groups_there_is_no_limit) {
+  kernel const k;
+  BOOST_TEST(k.left() == UINT64_MAX);
+  k.write("cgroup", "0::/");
+  BOOST_TEST(k.left() == UINT64_MAX);
+  k.group("fs", "max", 1000);
+  BOOST_TEST(k.left() == UINT64_MAX);
+}
+
+BOOST_AUTO_TEST_CASE(the_tightest_group_on_the_way_up_counts) {
+  kernel const k;
+  k.write("cgroup", "0::/slice/job/step");
+  k.group("fs", "max", 100'000);
+  k.group("fs/slice", "5000", 4900);
+  k.group("fs/slice/job", "2000", 500);
+  k.group("fs/slice/job/step", "max", 500);
+  BOOST_TEST(k.left() == 100U);
+  k.group("fs/slice", "50000", 4900);
+  BOOST_TEST(k.left() == 1500U);
+  k.group("fs/slice/job", "2000", 2500);
+  BOOST_TEST(k.left() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(pages_of_files_and_swap_make_room) {
+  kernel const k;
+  k.write("cgroup", "0::/job");
+  k.group("fs/job", "2000", 1900, 700);
+  BOOST_TEST(k.left() == 800U);
+  BOOST_TEST(k.left(1000) == 800U);  // it says nothing of swap
+  k.write("fs/job/memory.swap.max", "500");
+  k.write("fs/job/memory.swap.current", "200");
+  BOOST_TEST(k.left(1000) == 1100U);
+  BOOST_TEST(k.left(50) == 850U);
+  k.write("fs/job/memory.swap.max", "max");
+  BOOST_TEST(k.left(1000) == 1800U);
+}
+
+/// A container of the first version sees its own group as the root, and the name that it has outside.
+BOOST_AUTO_TEST_CASE(a_container_s_own_root_counts) {
+  kernel const k;
+  k.write("cgroup", "5:cpu,cpuacct:/docker/0123\n4:memory:/docker/0123\n1:name=systemd:/docker/0123\n0::/");
+  k.write("fs/memory/memory.limit_in_bytes", "4000");
+  k.write("fs/memory/memory.usage_in_bytes", "1500");
+  k.write("fs/memory/memory.stat", "inactive_file 9000\ntotal_inactive_file 300\ntotal_active_file 200");
+  BOOST_TEST(k.left() == 3000U);
+  k.write("fs/memory/memory.limit_in_bytes", "9223372036854771712");  // none
+  BOOST_TEST(k.left() > std::uint64_t{1} << 60);
+}
+
+/// A group of this process's own, with so little memory; not where the system lets it make none.
+struct real_group {
+  explicit real_group(std::uint64_t bytes) {
+    for (auto const& [root, limit] :
+         {std::pair("/sys/fs/cgroup/memory/", "memory.limit_in_bytes"), std::pair("/sys/fs/cgroup/", "memory.max")}) {
+      std::filesystem::path const group = root + ("tutti-test-" + std::to_string(::getpid()));
+      std::error_code ignored;
+      if (std::filesystem::create_directory(group, ignored)) {
+        made = group;
+        if (std::ofstream(made / limit) << bytes << std::flush) {
+          return;
+        }
+        std::filesystem::remove(std::exchange(made, {}), ignored);
+      }
+    }
+  }
+  ~real_group() {
+    std::error_code ignored;
+    std::filesystem::remove(made, ignored);
+  }
+  [[nodiscard]] bool enter() const {
+    return !made.empty() && (std::ofstream(made / "cgroup.procs") << ::getpid() << std::flush);
+  }
+
+  std::filesystem::path made;
+};
+
+/// Beyond its container's limit a process is refused, by name, what the kernel would kill it for.
+BOOST_AUTO_TEST_CASE(a_container_s_limit_is_an_error_and_no_kill) {
+  real_group const group(std::uint64_t{64} << 20);
+  ::pid_t const child = ::fork();
+  if (child == 0) {
+    if (!group.enter()) {
+      ::_exit(77);
+    }
+    tutti::shared_file small;
+    small.create(std::size_t{8} << 20);
+    try {
+      tutti::shared_file large;
+      large.create(std::size_t{128} << 20);
+    } catch (tutti::error const& e) {
+      ::_exit(std::string_view(e.what()).find("container (cgroup)") != std::string_view::npos ? 0 : 2);
+    }
+    ::_exit(1);
+  }
+  int status = 0;
+  BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
+  BOOST_TEST(WIFEXITED(status));
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+    BOOST_TEST_MESSAGE("no control group can be made here");
+  } else {
+    BOOST_TEST(WEXITSTATUS(status) == 0);
+  }
+}
+
+}  // namespace
