@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What a page may not have; see pages.sh: awk -f pages.awk <list of all files> <pages>. All are named by their paths
+# from the root of the repository.
+
+function violation(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; ++violations }
+
+# Prose is what remains without code spans and without the targets of links.
+function prose(line) {
+  gsub(/`[^`]*`/, "", line)
+  gsub(/\]\([^)]*\)/, "]", line)
+  return line
+}
+
+function end_paragraph() {
+  if (lines > 5) {
+    printf "%s:%d: a paragraph of %d lines; five at most: split it, or shorten it\n", page, first, lines
+    ++violations
+  }
+  lines = 0
+}
+
+function check_words(line,   n, i, word) {
+  gsub(/[^A-Za-z]/, " ", line)
+  n = split(line, word, " ")
+  for (i = 1; i <= n; ++i)
+    if (word[i] ~ person) violation("\"" word[i] "\" is a person; name the thing: a rank, a sender, the program")
+}
+
+# Files may be named by the end of their paths: topology/ring.hpp. Records of the past name what there was.
+function check_files(line,   name) {
+  if (FILENAME ~ /^bench\/results\/|^CHANGELOG/) return
+  while (match(line, /`[A-Za-z_0-9\/.]*\/[A-Za-z_0-9]+\.(hpp|ipp|cpp|cmake|awk|sh|md)`/)) {
+    name = substr(line, RSTART + 1, RLENGTH - 2)
+    line = substr(line, RSTART + RLENGTH)
+    sub(/^(\.\.?\/)+/, "", name)
+    if (!(name in ends)) violation("there is no file " name)
+  }
+}
+
+# The name under which a heading is reached, as GitHub makes it.
+function anchor(heading) {
+  sub(/^#+ */, "", heading)
+  gsub(/\]\([^)]*\)/, "", heading)
+  heading = tolower(heading)
+  gsub(/[^a-z0-9_ -]/, "", heading)
+  gsub(/ /, "-", heading)
+  return heading
+}
+
+# The path that a link of this page leads to.
+function resolved(target,   folder) {
+  if (target == "") return FILENAME
+  folder = FILENAME
+  if (!sub(/\/[^\/]*$/, "/", folder)) folder = ""
+  target = folder target
+  while (sub(/[^\/]+\/\.\.\//, "", target)) {}
+  return target
+}
+
+BEGIN {
+  person = "^([Ww]ho|[Ww]hom|[Ww]ho(m|so)?ever|he|him|his|himself|she|hers|herself|" \
+           "([Ss]ome|[Ee]very|[Aa]ny|[Nn]o)body|[Ss]omeone|[Ee]veryone)$"
+}
+
+FNR == NR {
+  for (name = $0; sub(/\/[^\/]*$/, "", name);) exists[name]
+  exists[$0]
+  name = $0
+  do ends[name]; while (sub(/^[^\/]*\//, "", name))
+  next
+}
+
+FNR == 1 { end_paragraph(); in_code = 0; in_list = 0; blank = 1; page = FILENAME }
+
+/^ *```/ { end_paragraph(); in_code = !in_code; blank = 0; next }
+in_code { next }
+/^<!--/ { end_paragraph(); in_comment = 1 }
+in_comment { if (/-->/) in_comment = 0; next }
+
+/^ *$/ { end_paragraph(); blank = 1; next }
+# Four spaces after an empty line are code, in a list six.
+blank && (in_list ? /^      / : /^    /) { quoted = 1; next }
+quoted && /^    / { next }
+{ quoted = 0; blank = 0 }
+
+{
+  check_words(prose($0))
+  check_files($0)
+}
+
+/^#/ { end_paragraph(); in_list = 0; known[FILENAME "#" anchor($0)]; next }
+
+{
+  # Links, wherever they stand.
+  rest = $0
+  gsub(/`[^`]*`/, "", rest)
+  while (match(rest, /\]\([^) ]*\)/)) {
+    target = substr(rest, RSTART + 2, RLENGTH - 3)
+    rest = substr(rest, RSTART + RLENGTH)
+    if (target ~ /^[a-z]+:/) continue
+    path = target
+    sub(/#.*/, "", path)
+    path = resolved(path)
+    fragment = ""
+    if (target ~ /#/) { fragment = target; sub(/^[^#]*#/, "", fragment) }
+    ++links
+    link_from[links] = FILENAME ":" FNR
+    link_path[links] = path
+    link_fragment[links] = fragment
+  }
+}
+
+/^ *\|/ { end_paragraph(); next }
+
+{
+  if (/^ *([-*]|[0-9]+\.) /) { end_paragraph(); in_list = 1 }
+  else if (/^[^ ]/ && !lines) in_list = 0
+  if (!lines++) first = FNR
+  columns = $0
+  gsub(/\]\([^)]*\)/, "]", columns)
+  gsub(/[\200-\277]/, "", columns)
+  if (length(columns) > 120) violation(length(columns) " columns; 120 at most")
+}
+
+END {
+  end_paragraph()
+  for (i = 1; i <= links; ++i) {
+    sub(/\/$/, "", link_path[i])
+    if (!(link_path[i] in exists)) {
+      printf "%s: a link leads to %s, which does not exist\n", link_from[i], link_path[i]
+      ++violations
+    } else if (link_fragment[i] != "" && !((link_path[i] "#" link_fragment[i]) in known)) {
+      printf "%s: a link leads to #%s, a heading that %s does not have\n", link_from[i], link_fragment[i], link_path[i]
+      ++violations
+    }
+  }
+  if (violations) { printf "%d violation(s) in the pages\n", violations; exit 1 }
+}

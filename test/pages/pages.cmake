@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+add_test(NAME pages COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/pages/pages.sh ${PROJECT_SOURCE_DIR})
+add_test(NAME pages_finds_planted COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/pages/planted.sh)
+set_tests_properties(pages pages_finds_planted PROPERTIES TIMEOUT 60 LABELS packaging)
+tutti_test_needs(pages)
+tutti_test_needs(pages_finds_planted)
