@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: address (one process)
 #define BOOST_TEST_MODULE transport_memory_left
 #include <tutti/transport/shared_file.hpp>
 
