@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/core/time.hpp>
 #include <tutti/core/types.hpp>
 
 #include <concepts>
@@ -9,6 +10,9 @@
 #include <vector>
 
 namespace tutti {
+
+/// How long the members of a world wait for each other, unless told otherwise.
+inline constexpr duration join_timeout = std::chrono::seconds(60);
 
 /// How the members of a world find each other before they can talk.
 ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/bootstrap/concept.hpp>
 #include <tutti/core/deadline.hpp>
 #include <tutti/core/time.hpp>
 #include <tutti/core/types.hpp>
@@ -9,9 +10,6 @@
 #include <vector>
 
 namespace tutti {
-
-/// How long the members of a world wait for each other, unless told otherwise.
-inline constexpr duration join_timeout = std::chrono::seconds(60);
 
 /// What a member has to know to find the others.
 struct membership {

@@ -4,7 +4,6 @@
 #include <tutti/core/error.hpp>
 #include <tutti/core/message.hpp>
 #include <tutti/core/time.hpp>
-#include <tutti/core/wait_report.hpp>
 #include <tutti/transport/concept.hpp>
 
 #include <cstddef>

@@ -21,13 +21,6 @@
 
 namespace tutti {
 
-/// A transport whose receivers may read a message where the sender has it: `shares(peer, stream, bytes)`
-/// says whether that peer would.
-template <class T>
-concept shares_memory = requires(T const& t, rank_type peer, stream s, std::span<std::byte const> bytes) {
-  { t.shares(peer, s, bytes) } -> std::same_as<bool>;
-};
-
 /// Runs the schedule of one segment: a state machine of fixed size that goes as far as it can each
 /// time it is asked to `advance`, and never waits.
 ///

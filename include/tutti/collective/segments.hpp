@@ -4,9 +4,9 @@
 #include <tutti/collective/machine.hpp>
 #include <tutti/collective/memories.hpp>
 #include <tutti/core/expects.hpp>
+#include <tutti/core/message.hpp>
 #include <tutti/core/owned.hpp>
 #include <tutti/core/stream_numbers.hpp>
-#include <tutti/core/wait_report.hpp>
 #include <tutti/transport/concept.hpp>
 
 #include <array>

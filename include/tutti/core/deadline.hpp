@@ -6,9 +6,6 @@
 
 namespace tutti {
 
-/// The deadline of what may take as long as it takes: the longest time there is, so that it needs no case of its own.
-inline constexpr duration no_deadline = duration::max();
-
 /// A deadline, or a limit to a wait, as a caller gives it.
 /// @throws precondition_error if it is negative: the difference of two times, perhaps, and certainly no deadline
 constexpr duration expect_deadline(duration d) {

@@ -133,7 +133,7 @@ struct counted_sum {
   std::uint64_t mask;  ///< all bits if it is not, or else none
 };
 
-[[nodiscard]] constexpr counted_sum counted(binned const& a) noexcept {
+[[nodiscard]] constexpr counted_sum counted_in(binned const& a) noexcept {
   constexpr auto nan = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::quiet_NaN());
   constexpr auto infinity = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::infinity());
   constexpr std::uint64_t minus = std::uint64_t{1} << 63;
@@ -166,7 +166,7 @@ struct counted_sum {
   std::uint64_t const odd = leading | (mask_if(after != 0) & 1);
   // A sum below the normal range has no more digits than float, so that it is rounded once. Where the sum is counted
   // zero is computed and not used.
-  auto const [bits, mask] = counted(a);
+  auto const [bits, mask] = counted_in(a);
   double const sum = small_integer(odd & mask) * power_of_two((unit_of(tier(a)) + dropped) & mask);
   return static_cast<float>(std::bit_cast<double>(std::bit_cast<std::uint64_t>(sum) | bits));
 }
@@ -185,7 +185,7 @@ struct counted_sum {
   std::uint64_t const unit = unit_of(tier(a));
   std::uint64_t const part = shift_signed(unit, 1);
   double const scaled = sum * power_of_two(part) * power_of_two(unit - part);
-  auto const [bits, mask] = counted(a);
+  auto const [bits, mask] = counted_in(a);
   return std::bit_cast<double>((std::bit_cast<std::uint64_t>(scaled) & mask) | bits);
 }
 

@@ -6,7 +6,6 @@
 #include <tutti/core/message.hpp>
 #include <tutti/core/operation.hpp>
 #include <tutti/core/time.hpp>
-#include <tutti/core/wait_report.hpp>
 
 #include <concepts>
 #include <span>
@@ -75,6 +74,13 @@ concept answers = transport<T> && requires(T& t, T const& c, rank_type peer, std
   { t.say(w) } -> std::same_as<void>;
   { t.ask(peer) } -> std::same_as<bool>;
   { c.said(peer, lane) } -> std::same_as<wait_report>;
+};
+
+/// A transport whose receivers may read a message where the sender has it: `shares(peer, stream, bytes)` says whether
+/// that peer would.
+template <class T>
+concept shares_memory = requires(T const& t, rank_type peer, stream s, std::span<std::byte const> bytes) {
+  { t.shares(peer, s, bytes) } -> std::same_as<bool>;
 };
 
 /// A transport whose ranks may work in each other's memory. `entrust` is a `send` that also says where the

@@ -7,6 +7,7 @@
 #include <tutti/transport/chunk_ring.hpp>
 #include <tutti/transport/mail_segment.hpp>
 #include <tutti/transport/shared_arena.hpp>
+#include <tutti/transport/shared_memory_options.hpp>
 #include <tutti/transport/shared_peers.hpp>
 #include <tutti/transport/shared_places.hpp>
 #include <tutti/transport/sleep_barrier.hpp>
@@ -19,21 +20,6 @@
 #include <vector>
 
 namespace tutti {
-
-/// How much shared memory messages are copied through, and buffers may be taken from. Rank 0's counts.
-struct shared_memory_options {
-  static constexpr std::size_t as_suits = SIZE_MAX;
-
-  /// What is copied at a time; a multiple of 64. Unless set, 64 KiB, or 128 KiB among more ranks than cores.
-  std::size_t chunk_bytes = as_suits;
-  /// Per rank, besides one chunk per lane; a multiple of 64. Unless set, 2 MiB, or 1 MiB among more ranks than cores.
-  std::size_t ring_bytes = as_suits;
-  /// What the buffers of one rank's allocators may come to, in this world and all that is split from it.
-  std::size_t arena_bytes = SIZE_MAX;
-  /// Messages in ordinary memory that are only moved (broadcast, send) are copied from so many bytes on by
-  /// their receiver out of the sender's memory, if the system allows it. SIZE_MAX: never.
-  std::size_t attach_from = std::size_t{64} << 20;
-};
 
 /// One rank's part of the making of a shared_memory world, and what it then holds of it.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/wait_report.hpp>
+#include <tutti/core/message.hpp>
 #include <tutti/transport/call_board.hpp>
 
 #include <atomic>
