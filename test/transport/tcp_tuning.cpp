@@ -2,7 +2,8 @@
 // test: address (one thread)
 #define BOOST_TEST_MODULE transport_tcp_tuning
 #include <tutti/core/socket.hpp>
-#include <tutti/transport/tcp_tuning.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/transport/tcp.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -52,6 +53,35 @@ BOOST_AUTO_TEST_CASE(who_asks_for_a_buffer_gets_that) {
   int const before = option(c.near, SO_RCVBUF);
   net::suit_one_host(c.near.get(), o);
   BOOST_TEST(option(c.near, SO_RCVBUF) == before);
+}
+
+/// However long, it is what the system takes: beyond that it would keep its own two hours.
+BOOST_AUTO_TEST_CASE(a_silence_may_be_as_long_as_it_likes) {
+  connection c;
+  net::keep_alive(c.near.get(), no_deadline);
+  int seconds = 0;
+  socklen_t size = sizeof seconds;
+  BOOST_REQUIRE(::getsockopt(c.near.get(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, &size) == 0);
+  BOOST_TEST(seconds == 4 * 3600);
+}
+
+/// A time is added to others, so the longest there is becomes one that can be; a negative one is refused.
+BOOST_AUTO_TEST_CASE(times_are_finite_and_not_negative) {
+  for (duration tcp_options::*const time :
+       {&tcp_options::handshake, &tcp_options::connect, &tcp_options::silence, &tcp_options::linger}) {
+    world_options<tcp> o;
+    o.transport.*time = no_deadline;
+    BOOST_TEST((steady_now() <= no_deadline - with_finite_times(o.transport).*time));
+    for (auto const& end : spawn<tcp>(
+             3, [](auto& world) { return world.size(); }, o)) {
+      BOOST_TEST((end.has_value() && end.value() == 3U));
+    }
+    o.transport.*time = std::chrono::seconds(-1);
+    for (auto const& end : spawn<tcp>(
+             2, [](auto& world) { return world.size(); }, o)) {
+      BOOST_TEST((!end.has_value() && end.failure().text.find("tutti::no_deadline") != std::string::npos));
+    }
+  }
 }
 
 }  // namespace

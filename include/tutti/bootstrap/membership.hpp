@@ -20,12 +20,6 @@ struct membership {
   duration patience = join_timeout;
 };
 
-/// How long to wait for others: at most a year, so that `no_deadline` may be added to a time.
-/// @throws precondition_error if it is negative
-[[nodiscard]] constexpr duration finite_patience(duration patience) {
-  constexpr duration year = std::chrono::hours(24 * 365);
-  return expect_deadline(patience) < year ? patience : year;
-}
 [[nodiscard]] inline membership with_finite_patience(membership me) {
   me.patience = finite_patience(me.patience);
   return me;

@@ -13,4 +13,10 @@ constexpr duration expect_deadline(duration d) {
   return d;
 }
 
+/// How long to wait for others, as a caller gives it: at most a year, so that `no_deadline` may be added to a time.
+/// @throws precondition_error if it is negative
+[[nodiscard]] constexpr duration finite_patience(duration patience) {
+  constexpr duration year = std::chrono::hours(24 * 365);
+  return expect_deadline(patience) < year ? patience : year;
+}
 }  // namespace tutti

@@ -17,7 +17,7 @@ namespace tutti::net {
 class mesh {
  public:
   mesh(tcp_options const& o, address const& at, rank_type rank, rank_type size)
-      : options_(o), rank_(rank), connector_(options_, at, rank, size, waiter_), links_(size) {}
+      : options_(with_finite_times(o)), rank_(rank), connector_(options_, at, rank, size, waiter_), links_(size) {}
   mesh(mesh const&) = delete;
   mesh& operator=(mesh const&) = delete;
   ~mesh() { leave(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/time.hpp>
+#include <tutti/core/deadline.hpp>
 
 #include <array>
 #include <cstddef>
@@ -10,7 +10,8 @@
 
 namespace tutti {
 
-/// How a rank takes part in a `tcp` world. The ranks may differ in everything but `world`.
+/// How a rank takes part in a `tcp` world. The ranks may differ in everything but `world`. Times are not negative, and
+/// `no_deadline` is as good as a year.
 struct tcp_options {
   /// The network interface to use: its name ("eth0") or one of its addresses. Empty: the one that the
   /// rendezvous says the others reach (its `local_host()`), or the loopback interface if all are on one host.
@@ -32,5 +33,14 @@ struct tcp_options {
   /// What tells this world from all others; rank 0's counts. Zero: a random one.
   std::array<std::uint64_t, 2> world{};
 };
+
+/// The same with times that may be added to others.
+/// @throws precondition_error if one is negative
+[[nodiscard]] inline tcp_options with_finite_times(tcp_options o) {
+  for (duration* const d : {&o.handshake, &o.connect, &o.silence, &o.linger}) {
+    *d = finite_patience(*d);
+  }
+  return o;
+}
 
 }  // namespace tutti

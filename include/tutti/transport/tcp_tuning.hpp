@@ -14,7 +14,9 @@ namespace tutti::net {
 
 /// Makes a socket notice that the other host has vanished while nothing is under way.
 inline void keep_alive(int fd, duration silence) noexcept {
-  auto const seconds = static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(silence).count());
+  constexpr std::chrono::seconds most = std::chrono::hours(8);  // the system takes no more than 32767 s
+  auto const seconds =
+      static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(std::min<duration>(silence, most)).count());
   int const on = 1;
   int const idle = std::max(1, seconds / 2);
   int const interval = std::max(1, seconds / 8);
