@@ -35,10 +35,10 @@ class basic_launched_rendezvous {
     return file_ ? file_->exchange(mine) : std::vector<std::string>{std::string(mine)};
   }
 
-  /// The number by which the other members reach this host: of the interface that the user named,
+  /// The number by which the other members reach this host: of the interface that the user named, or that very number,
   /// else the one on the route to rank 0; where they met through files, of the default route, or of the
   /// loopback interface if the launcher put all ranks on this host.
-  /// @throws error(failure::join) if there is no interface of that name, or none to be found
+  /// @throws error(failure::join) if there is no such interface, or none to be found
   [[nodiscard]] std::string local_host() const {
     if (!interface_.empty()) {
       return net::interface_address(interface_).host();
@@ -52,8 +52,10 @@ class basic_launched_rendezvous {
   /// What the user says tells this host from others (TUTTI_NODE); empty if nothing.
   [[nodiscard]] std::string const& node() const noexcept { return node_; }
 
-  /// What came to rank 0's port that was no member: where from, and why it was refused.
-  [[nodiscard]] std::vector<std::string> refused() const { return tcp_ ? tcp_->refused() : std::vector<std::string>(); }
+  /// What came to rank 0 that was no member, and why it was refused.
+  [[nodiscard]] std::vector<std::string> refused() const {
+    return tcp_ ? tcp_->refused() : file_ ? file_->refused() : std::vector<std::string>();
+  }
 
  private:
   rank_type rank_;

@@ -264,10 +264,20 @@ template <class = void>
   return all.empty() ? loopback_host() : all.front().at.host();
 }
 
-/// The address of the interface called `name` ("eth0", "ib0"), in the order of `interfaces`.
-/// @throws error(failure::join) that lists what there is, if it has none
+/// The address, port 0, that a user names by an interface of this host ("eth0", "ib0": the first in the order of
+/// `interfaces`) or as a number ("10.0.0.1", "fe80::1%eth0").
+/// @throws error(failure::join) that lists what there is, if this host has no such
 template <class = void>
-[[nodiscard]] address interface_address(std::string_view name) {
+[[nodiscard]] address interface_address(std::string const& name) {
+  in6_addr number;
+  if (name.find('%') != name.npos || ::inet_pton(AF_INET, name.c_str(), &number) == 1 ||
+      ::inet_pton(AF_INET6, name.c_str(), &number) == 1) {
+    address const at = resolve(name, 0).front();
+    descriptor const probe(::socket(at.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!probe || ::bind(probe.get(), at.data(), at.size()) == 0 || errno != EADDRNOTAVAIL) {
+      return at;  // what else is wrong with it, its use will tell
+    }
+  }
   std::string there;
   for (interface const& i : interfaces()) {
     if (i.name == name) {
@@ -275,8 +285,8 @@ template <class = void>
     }
     there.append(there.empty() ? "" : ", ").append(i.name).append(" ").append(i.at.host());
   }
-  throw error(failure::join,
-              "no network interface '" + std::string(name) + "' is up; there are " + (there.empty() ? "none" : there));
+  throw error(failure::join, "no network interface of this host that is up has the name or address '" + name +
+                                 "'; there are " + (there.empty() ? "none" : there));
 }
 
 }  // namespace tutti::net

@@ -25,10 +25,7 @@ template <locates_hosts M>
       host = meet.local_host();
     }
   }
-  in6_addr number;
-  bool const numeric = host.find('%') != std::string::npos || ::inet_pton(AF_INET, host.c_str(), &number) == 1 ||
-                       ::inet_pton(AF_INET6, host.c_str(), &number) == 1;
-  address const at = numeric ? resolve(host, 0).front() : interface_address(host);
+  address const at = interface_address(host);
   if (at.is_any()) {
     throw error(failure::join, "a rank of tcp listens at one address that the others reach, which " + host +
                                    " is not; name the interface that leads to them");
