@@ -180,20 +180,41 @@ BOOST_AUTO_TEST_CASE(two_processes_of_rank_0_are_named_to_both) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(different_sizes_and_jobs_are_named) {
-  {
+BOOST_AUTO_TEST_CASE(other_sizes_and_jobs_are_refused_by_name) {
+  membership const of_a{.rank = 0, .size = 2, .job = "a", .patience = 300ms};
+  membership const of_b{.rank = 1, .size = 2, .job = "b", .patience = 20s};
+  membership const of_three{.rank = 1, .size = 3, .job = "a", .patience = 20s};
+  for (auto const& [stranger, why] : {std::pair(of_b, "belongs to job 'b', this is 'a'"),
+                                      std::pair(of_three, "believes in a world of 3 ranks, rank 0 in 2")}) {
     scratch s;
-    auto const ends = join_all(s, {as(0, 2), as(1, 3)});
-    for (auto const& e : ends) {
-      check_fails(e, {"rank 1 (", "believes in a world of 3 ranks", " in 2"}, {1});
-    }
+    auto const ends = join_all(s, {of_a, stranger});
+    check_fails(ends[0], {"rank 1 of 2 did not join", "refused: rank 1 (", why}, {1});
+    check_fails(ends[1], {"rank 0 in '" + s.path + "' refuses a rank: rank 1 (", why}, {1});
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_world_comes_together_whatever_others_leave_there) {
   scratch s;
-  auto const ends = join_all(
-      s, {{.rank = 0, .size = 2, .job = "a", .patience = 20s}, {.rank = 1, .size = 2, .job = "b", .patience = 20s}});
-  for (auto const& e : ends) {
-    check_fails(e, {"belongs to job 'b', this is 'a'"}, {1});
-  }
+  std::atomic<int> refused{0};
+  auto const ends = tutti::run_threads(4, [&](tutti::thread_rendezvous& at) {
+    membership const all[] = {as(0, 2), {.rank = 1, .size = 2, .job = "b", .patience = 20s}, as(1, 3), as(1, 2)};
+    while (at.rank() == 3 && refused < 2) {
+      std::this_thread::yield();
+    }
+    try {
+      file_rendezvous r(s.path, all[at.rank()]);
+      auto const heard = r.exchange("<" + std::to_string(r.rank()) + ">");
+      return heard[0] + heard[1] + " " + std::to_string(r.refused().size());
+    } catch (...) {
+      ++refused;
+      throw;
+    }
+  });
+  BOOST_TEST(ends[0].value() == "<0><1> 2");
+  BOOST_TEST(ends[3].value() == "<0><1> 0");
+  check_fails(ends[1], {"belongs to job 'b', this is ''"}, {1});
+  check_fails(ends[2], {"believes in a world of 3 ranks"}, {1});
+  BOOST_TEST(!exists(s.path));
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_does_not_exchange_is_named_to_the_others) {

@@ -22,16 +22,16 @@ namespace tutti {
 ///
 /// What an earlier job left there is never taken for this one's: rank 0 draws a session number and
 /// takes only hellos that name it, and the others believe only an answer that names the number that
-/// they drew themselves. Rank 0 removes old files; the last member to end removes the rest, and the
-/// directory if it is empty then.
+/// they drew themselves. A hello of another job or world size is refused, and rank 0 waits on. Rank 0 removes old
+/// files; the last member to end removes the rest, and the directory if it is empty then.
 ///
 /// Members look for files in pauses that grow from 1 to 50 ms. Used by one thread at a time.
 template <class Directory>
 class basic_file_rendezvous {
  public:
   /// @pre me.rank < me.size
-  /// @throws error(failure::join) that names the ranks that are missing after me.patience, that exist
-  ///         twice or that disagree about the size, on every rank that rank 0 has seen
+  /// @throws error(failure::join) that names the ranks that are missing after me.patience, or that exist twice, on
+  ///         every rank that rank 0 has seen; on a rank that it refuses, why
   basic_file_rendezvous(std::string path, membership const& me)
       : me_(with_finite_patience(me)), at_(std::move(path)), self_(draw_nonce()) {
     expects(me.rank < me.size, "file_rendezvous: a rank is below the size");
@@ -63,6 +63,9 @@ class basic_file_rendezvous {
 
   /// The number by which other hosts are likely to reach this one: files do not tell. @see net::outward_host
   [[nodiscard]] std::string local_host() const { return net::outward_host(); }
+
+  /// Which hellos rank 0 has refused, and why. The first 64.
+  [[nodiscard]] std::vector<std::string> const& refused() const noexcept { return refused_; }
 
   std::vector<std::string> exchange(std::string_view mine) {
     std::string const round = session_ + "." + std::to_string(round_++);
@@ -101,7 +104,7 @@ class basic_file_rendezvous {
   template <class Which>
   void sweep(Which&& which) const {
     for (std::string_view const kind :
-         {"open", "hello.", "welcome.", "text.", "table.", "failure.", "bye.", "draft."}) {
+         {"open", "hello.", "welcome.", "refusal.", "text.", "table.", "failure.", "bye.", "draft."}) {
       for (std::string const& name : at_.list(kind)) {
         if (which(name)) {
           at_.remove(name);
@@ -123,7 +126,7 @@ class basic_file_rendezvous {
 
   void open() {
     roll_call roll(me_.size, "'" + at_.path() + "'");
-    roll.note(0, me_.size, this_member(me_.role));
+    roll.note(0, this_member(me_.role));
     std::vector<std::string> seen;    // names of hellos
     std::vector<std::string> nonces;  // of those who sent them
     try {
@@ -131,16 +134,17 @@ class basic_file_rendezvous {
       time_point deadline = steady_now() + me_.patience;
       bool const all = wait_for(deadline, [&] {
         for (hello const& h : hear(seen, nonces)) {
-          if (h.job != me_.job) {
-            roll.fail(describe(h.rank, h.who) + " belongs to job '" + h.job + "', this is '" + me_.job + "'", {h.rank});
-          }
-          roll.note(h.rank, h.size, h.who);
+          roll.note(h.rank, h.who);
         }
         check_rival(roll);
         return roll.complete();
       });
       if (!all) {
-        roll.fail_missing(me_.patience);
+        std::string why;
+        for (std::string const& r : refused_) {
+          why.append(why.empty() ? "" : ", ").append(r);
+        }
+        roll.fail_missing(me_.patience, why);
       }
     } catch (error& e) {
       dismiss(encode(rank_failure(e)), seen, nonces);
@@ -156,8 +160,8 @@ class basic_file_rendezvous {
     }
   }
 
-  /// The hellos that have come since the last time.
-  [[nodiscard]] std::vector<hello> hear(std::vector<std::string>& seen, std::vector<std::string>& nonces) const {
+  /// The hellos of this world that have come since the last time. Others are told that they are not of it.
+  [[nodiscard]] std::vector<hello> hear(std::vector<std::string>& seen, std::vector<std::string>& nonces) {
     std::vector<hello> out;
     for (std::string const& name : at_.list("hello." + self_ + ".")) {
       if (contains(seen, name)) {
@@ -171,12 +175,33 @@ class basic_file_rendezvous {
       h.rank = u.number_as<rank_type>();
       h.size = u.number_as<rank_type>();
       h.job = u.text();
-      if (decode(u.text(), h.who) && u.done()) {
-        nonces.push_back(h.nonce);
-        out.push_back(std::move(h));
+      if (!decode(u.text(), h.who) || !u.done()) {
+        continue;
       }
+      if (std::string const why = objection_to(h); !why.empty()) {
+        at_.write("refusal" + name.substr(name.find('.')), why);
+        if (refused_.size() < 64) {
+          refused_.push_back(why);
+        }
+        continue;
+      }
+      nonces.push_back(h.nonce);
+      out.push_back(std::move(h));
     }
     return out;
+  }
+
+  [[nodiscard]] std::string objection_to(hello const& h) const {
+    if (h.job != me_.job) {
+      return describe(h.rank, h.who) + " belongs to job '" + h.job + "', this is '" + me_.job + "'";
+    }
+    if (h.size != me_.size) {
+      return describe(h.rank, h.who) + " believes in a world of " + std::to_string(h.size) + " ranks, rank 0 in " +
+             std::to_string(me_.size);
+    }
+    return h.rank < me_.size
+               ? ""
+               : describe(h.who) + " says it is rank " + std::to_string(h.rank) + " of " + std::to_string(h.size);
   }
 
   /// Tells those that have come why it failed, and for a moment those that are on their way.
@@ -203,7 +228,7 @@ class basic_file_rendezvous {
     member other;
     if (u.good() && nonce != self_ && decode(u.text(), other)) {
       try {
-        roll.note(0, me_.size, other);
+        roll.note(0, other);
       } catch (error const& e) {
         answer("failure." + nonce, {nonce}, encode(rank_failure(e)));
         throw;
@@ -280,6 +305,14 @@ class basic_file_rendezvous {
         at_.remove(mine);
         throw error(why->kind, why->text).between(me_.rank, why->at_fault);
       }
+      std::string const refusal = "refusal." + session + "." + self_;
+      if (auto const why = session.empty() ? std::nullopt : at_.read(refusal)) {
+        at_.remove(mine);
+        at_.remove(refusal);
+        throw error(failure::join,
+                    "the world did not come together: rank 0 in '" + at_.path() + "' refuses a rank: " + *why)
+            .between(me_.rank, {me_.rank});
+      }
       return !session.empty() && addressed(at_.read("welcome." + session)).has_value();
     });
     if (!in) {
@@ -334,6 +367,7 @@ class basic_file_rendezvous {
   std::string self_;     ///< the number that this process drew
   std::string session_;  ///< the one that rank 0 drew; empty until all have come
   std::uint64_t round_ = 0;
+  std::vector<std::string> refused_;
 };
 
 using file_rendezvous = basic_file_rendezvous<directory>;

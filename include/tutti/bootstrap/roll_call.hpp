@@ -18,17 +18,10 @@ class basic_roll_call {
   /// `place` is where they meet: "node0:29500".
   basic_roll_call(rank_type size, std::string place) : place_(std::move(place)), members_(size) {}
 
-  /// Notes that `who` has come as `rank` of `size`.
-  /// @throws error(failure::join) that names both sides if it contradicts what is known
-  void note(rank_type rank, rank_type size, Member const& who) {
-    if (size != members_.size()) {
-      fail(describe(rank, who) + " believes in a world of " + std::to_string(size) + " ranks, " + known(0) + " in " +
-               std::to_string(members_.size()),
-           {rank});
-    }
-    if (rank >= size) {
-      fail(describe(who) + " says it is rank " + std::to_string(rank) + " of " + std::to_string(size), {rank});
-    }
+  /// Notes that `who` has come as `rank`.
+  /// @pre rank < size
+  /// @throws error(failure::join) that names both if another process has
+  void note(rank_type rank, Member const& who) {
     if (members_[rank]) {
       fail("two processes both say they are rank " + std::to_string(rank) + ": on " + describe(*members_[rank]) +
                " and on " + describe(who),

@@ -57,7 +57,7 @@ class basic_tcp_host {
         roll_(me.size, place_),
         guests_(me.size) {
     net::await_data(listener_.get());
-    roll_.note(me.rank, me.size, this_member(me.role));
+    roll_.note(me.rank, this_member(me.role));
     try {
       gather();
     } catch (error& e) {
@@ -221,7 +221,7 @@ class basic_tcp_host {
       check_seat(hello.rank);
     }
     try {
-      roll_.note(hello.rank, hello.size, hello.who);
+      roll_.note(hello.rank, hello.who);
     } catch (error const& e) {
       tell(s.line, {e.what(), e.kind(), e.at_fault()});
       throw;
