@@ -6,9 +6,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <filesystem>
 #include <string>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,7 +18,27 @@
 using namespace std::chrono_literals;
 using namespace tutti;
 
+static std::atomic<int> polls{0};
+
+/// In place of the library's: how often a process asks.
+extern "C" int poll(pollfd* set, nfds_t size, int milliseconds) {
+  ++polls;
+  timespec const limit{milliseconds / 1000, milliseconds % 1000 * 1'000'000L};
+  return static_cast<int>(::syscall(SYS_ppoll, set, size, milliseconds < 0 ? nullptr : &limit, nullptr, 0));
+}
+
 namespace {
+
+/// Leaves this process so many descriptors; what it could have before.
+rlim_t leave_descriptors(rlim_t spare) {
+  std::filesystem::directory_iterator const mine("/proc/self/fd");
+  rlimit few{};
+  ::getrlimit(RLIMIT_NOFILE, &few);
+  rlim_t const before = few.rlim_cur;
+  few.rlim_cur = static_cast<rlim_t>(std::distance(begin(mine), end(mine))) - 1 + spare;
+  ::setrlimit(RLIMIT_NOFILE, &few);
+  return before;
+}
 
 /// The doors of n members, and where they are.
 struct doors {
@@ -62,11 +84,7 @@ BOOST_AUTO_TEST_CASE(strangers_keep_no_member_out) {
       }
       meet.exchange("");
       if (few_descriptors && meet.rank() == 0) {
-        std::filesystem::directory_iterator const mine("/proc/self/fd");
-        rlimit few{};
-        ::getrlimit(RLIMIT_NOFILE, &few);
-        few.rlim_cur = static_cast<rlim_t>(std::distance(begin(mine), end(mine))) + 32;
-        ::setrlimit(RLIMIT_NOFILE, &few);
+        leave_descriptors(32);
       }
       reunion members(meet.rank(), std::move(door), places, "a world");
       return members.meet(10s).size() == 2 ? "" : "went on alone";
@@ -108,4 +126,42 @@ BOOST_AUTO_TEST_CASE(a_member_that_closes_a_watch_is_not_taken_for_gone) {
   BOOST_CHECK_EXCEPTION(std::ignore = host.meet(500ms), error, fails_to_regroup);
   first.join();
   second.join();
+}
+
+/// A host that has no descriptor left for those at its door waits for one, and does not ask all the time; a member that
+/// comes meanwhile is in once there is one.
+BOOST_AUTO_TEST_CASE(a_host_without_descriptors_rests) {
+  auto const said = support::process_ranks::run(2, [&](process_rendezvous& meet) -> support::verdict {
+    descriptor door = net::listen(net::resolve("127.0.0.1", 0).front());
+    std::vector<net::address> places;
+    for (std::string const& port : meet.exchange(std::to_string(net::local_address(door.get()).port()))) {
+      places.push_back(net::resolve("127.0.0.1", static_cast<std::uint16_t>(std::stoi(port))).front());
+    }
+    reunion members(meet.rank(), std::move(door), places, "a world");
+    if (meet.rank() == 1) {
+      return members.meet(20s).size() == 2 ? "" : "went on alone";
+    }
+    rlim_t const before = leave_descriptors(0);
+    std::vector<descriptor> gaps;  // among the numbers of descriptors below that
+    while (descriptor last{::dup(0)}) {
+      gaps.push_back(std::move(last));
+    }
+    int const asked = polls;
+    std::thread relief([&] {
+      ::usleep(1'000'000);
+      rlimit many{};
+      ::getrlimit(RLIMIT_NOFILE, &many);
+      many.rlim_cur = before;
+      ::setrlimit(RLIMIT_NOFILE, &many);
+    });
+    rank_type const together = members.meet(20s).size();
+    relief.join();
+    int const polled = polls - asked;
+    return together != 2  ? "went on alone"
+           : polled < 200 ? ""
+                          : "asked " + std::to_string(polled) + " times in a second";
+  });
+  for (support::verdict const& one : said) {
+    BOOST_TEST(one == "");
+  }
 }

@@ -73,11 +73,14 @@ class reunion_host {
     return false;
   }
 
-  /// Begins a connection to a door.
-  void watch(other& o) const noexcept {
+  /// Begins a connection to a door; another time where that cannot be now.
+  void watch(other& o) noexcept {
     o.connected = false;
     o.watch = net::begin_connect(places_[o.rank]);
     note_connection(o, errno);
+    if (!o.watch && !o.gone) {
+      watches_ = steady_now() + pause;
+    }
   }
 
   /// A connection to a door could not be begun, or made.
@@ -88,7 +91,18 @@ class reunion_host {
   }
 
   void listen(time_point deadline) {
-    std::vector<pollfd> set(1, {door_, POLLIN, 0});
+    if (steady_now() >= watches_) {
+      watches_ = time_point::max();
+      for (other& o : others_) {
+        if (!o.watch && !o.gone) {
+          watch(o);
+        }
+      }
+    }
+    deadline = watches_ < deadline ? watches_ : deadline;
+    bool const rests = steady_now() < opens_;
+    deadline = rests && opens_ < deadline ? opens_ : deadline;
+    std::vector<pollfd> set(1, {rests ? -1 : door_, POLLIN, 0});
     for (other const& o : others_) {
       set.push_back({o.line.fd(), POLLIN, 0});
       set.push_back({o.watch.get(), static_cast<short>(o.connected ? POLLIN : POLLOUT), 0});
@@ -122,6 +136,9 @@ class reunion_host {
     for (std::size_t i = 0; i < most_strangers; ++i) {
       descriptor s = net::accept(door_);
       bool const full = !s && net::out_of_resources(errno);
+      if (full && strangers_.empty()) {
+        opens_ = steady_now() + pause;  // there is nothing to make room with
+      }
       if (!s && (!full || strangers_.empty())) {
         return;
       }
@@ -134,13 +151,14 @@ class reunion_host {
     }
   }
 
-  void look_at_watch(other& o) const noexcept {
+  void look_at_watch(other& o) noexcept {
     if (!o.connected) {
       int const code = net::connect_error(o.watch.get());
       o.connected = code == 0;
       if (code != 0) {
         o.watch.reset();
         note_connection(o, code);
+        watches_ = steady_now() + pause;
       }
       return;
     }
@@ -242,6 +260,7 @@ class reunion_host {
   }
 
   static constexpr std::size_t most_strangers = 64;
+  static constexpr duration pause = std::chrono::milliseconds(100);  ///< before what failed is tried again
 
   int door_;
   reunion_paper const& me_;
@@ -251,6 +270,8 @@ class reunion_host {
   duration patience_;
   std::vector<other> others_;
   std::vector<channel> strangers_;
+  time_point opens_{};                      ///< until then those at the door wait
+  time_point watches_ = time_point::max();  ///< when doors are tried again that could not be
 };
 
 }  // namespace tutti
