@@ -41,6 +41,8 @@ class basic_peer_processes {
     }
   }
 
+  /// Whether it will be known when a process has ended.
+  [[nodiscard]] bool knows(rank_type r) const noexcept { return static_cast<bool>(files_[r]); }
   /// Whether it is known that the process of rank r has ended. Cost: a system call.
   [[nodiscard]] bool ended(rank_type r) const noexcept {
     pollfd one{files_[r].get(), POLLIN, 0};

@@ -65,9 +65,10 @@ class shared_world {
   /// What a rank copies messages to.
   [[nodiscard]] chunk_ring chunks(rank_type r) const { return {memory_ + rings_begin() + r * ring().bytes(), ring()}; }
   [[nodiscard]] sleep_barrier barrier() const noexcept { return sleep_barrier(remote_fences_); }
-  /// Copies from another rank's private memory. To be called only if `shape().attach_from` says so.
+  /// Copies from another rank's private memory, unless that has become another program's. To be called only if
+  /// `shape().attach_from` says so.
   [[nodiscard]] bool copy(rank_type from, std::uintptr_t address, std::byte* to, std::size_t bytes) const noexcept {
-    return peers_->memory.copy(parts_[from], address, to, bytes);
+    return peers_->copy(parts_[from], address, to, bytes) && bells_.reaches(from);
   }
   [[nodiscard]] counted<shared_arena> const& arena() const noexcept { return arena_; }
   /// Whether the process of another rank has not ended.
@@ -287,7 +288,7 @@ class shared_world {
         text.next();
         memories.push_back(text.next());
       }
-      return shape_.attach_from != SIZE_MAX && peers_->memory.reads(memories);
+      return shape_.attach_from != SIZE_MAX && peers_->reads(memories);
     }
   }
 
