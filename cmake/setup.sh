@@ -44,6 +44,7 @@ packages_for() {
     test) echo "libboost-test$boost-dev libeigen3-dev" ;;
     clang) echo "clang-16 clang-format-16" ;;
     libcxx) echo "libc++-16-dev libc++abi-16-dev" ;;
+    bits32) echo "g++-multilib" ;;
     *) fail "no packages are known for \"$1\"" ;;
   esac
 }

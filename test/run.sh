@@ -43,6 +43,7 @@ if [ "$ci" = yes ]; then
   werror=ON
   install_optional clang
   install_optional libcxx
+  install_optional bits32
 fi
 [ "$second_compiler" = no ] || second=$(find_clang)
 

@@ -95,8 +95,8 @@ class basic_channel {
       return found::nothing;
     }
     to.kind = static_cast<frame_kind>(kind);
-    to.payload = in.substr(header, length);
-    in_.erase(0, header + length);
+    to.payload = in.substr(header, static_cast<std::size_t>(length));
+    in_.erase(0, header + to.payload.size());
     return found::frame;
   }
 

@@ -77,8 +77,9 @@ class unpacker {
       good_ = false;
       return {};
     }
-    std::string_view const head = left_.substr(0, length);
-    left_.remove_prefix(length);
+    auto const bytes = static_cast<std::size_t>(length);
+    std::string_view const head = left_.substr(0, bytes);
+    left_.remove_prefix(bytes);
     return head;
   }
 

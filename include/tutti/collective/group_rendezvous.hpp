@@ -85,7 +85,7 @@ class group_rendezvous {
   std::string get(rank_type from) {
     std::uint64_t size = 0;
     take_(std::span(&size, 1), from);
-    std::string text(size, '\0');
+    std::string text(static_cast<std::size_t>(size), '\0');
     take_(text, from);
     return text;
   }

@@ -14,7 +14,9 @@ namespace tutti::net {
 /// A connection to a peer: a socket and what is under way in both directions.
 struct link {
   link(descriptor s, hello const& peer, tcp_options const& o, parcel_pool& pool)
-      : socket(std::move(s)), out(o.piece, peer.window, o.window), in(peer.to, peer.from, pool, o.window) {}
+      : socket(std::move(s)),
+        out(o.piece, static_cast<std::size_t>(std::min<std::uint64_t>(peer.window, SIZE_MAX)), o.window),
+        in(peer.to, peer.from, pool, o.window) {}
 
   descriptor socket;
   outlet out;
