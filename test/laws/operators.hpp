@@ -73,16 +73,20 @@ struct triple {
 
 /// What rank r contributes as element i of round k. Sums of these are exact in float.
 template <class T>
-[[nodiscard]] T contribution(rank_type r, std::size_t i, std::size_t k) {
+[[nodiscard]] constexpr T contribution(rank_type r, std::size_t i, std::size_t k) {
   auto const word = static_cast<std::uint32_t>((r + 1) * 7 + i * 13 + k * 29 + (i * (r + 3)) % 11);
   if constexpr (std::same_as<T, affine>) {
-    return {2 * word + 1, word};
+    return {2 * word + 1, word + 1};
   } else if constexpr (std::same_as<T, triple>) {
     return {word, word * 3ULL, r * 1000ULL + i};
   } else {
     return static_cast<T>(word % 512);
   }
 }
+
+/// Or no law would notice that the order of ranks is lost.
+static_assert(composition{}.combine(contribution<affine>(0, 0, 0), contribution<affine>(1, 0, 0)) !=
+              composition{}.combine(contribution<affine>(1, 0, 0), contribution<affine>(0, 0, 0)));
 
 /// make(), worked out once a thread for each key: what operators are compared with is the same over every topology,
 /// segment and root, and working it out again for each would take longer than the operators.
