@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Programs that kill, stop and flood at moments drawn from a seed: test/faults/<name>.cpp is the program and the
-# test faults_<name>. The suite runs a few seconds of each; `faults_<name> --trials N --seed S` runs more.
+# Programs that draw their trials from a seed: test/faults/<name>.cpp is the program and the test faults_<name>. The
+# suite runs a few seconds of each; `faults_<name> --trials N --seed S` runs more.
 
 file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/faults/*.cpp)
 foreach(source IN LISTS sources)
   cmake_path(GET source STEM stem)
   set(name faults_${stem})
+  tutti_libraries_of(${name} libraries)
+  if(libraries STREQUAL "missing")
+    continue()
+  endif()
+  tutti_read_test_words(${source} words)
   add_executable(${name} ${source})
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(${name} PRIVATE tutti_program)
-  tutti_check_with_second_compiler(${name})
+  target_link_libraries(${name} PRIVATE tutti_program ${libraries})
+  if(stem MATCHES "^answers_")
+    target_compile_options(${name} PRIVATE -O0)  # to optimise it would take longer than it runs
+  endif()
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS faults)
-  tutti_test_needs(${name} ${name})
+  tutti_apply_test_words(${name} faults "${words}")
 endforeach()

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: plain (processes are killed, stopped or strangers)
 //
 // Kills a rank, or the parent of all, at a random moment of joining, splitting, computing or regrouping; some have
 // forked a helper that lives on. The others get an error that is not a passed deadline, go on without it and sum right;

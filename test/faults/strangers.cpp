@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// test: plain (processes are killed, stopped or strangers)
 //
 // Strangers at the ports of a world over TCP while it meets, connects and works: connections that say nothing, too
 // little, too much, too slowly, the words of another job or world, or random bytes. The world comes together, every sum

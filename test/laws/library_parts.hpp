@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <laws/parts.hpp>
+
+#include <xtensor/xadapt.hpp>
+#include <xtensor/xview.hpp>
+
+#include <Eigen/Core>
+#include <array>
+
+namespace laws {
+
+/// Tensors, matrices and views of other libraries, as plain_parts. Eigen's are of complex numbers only: it computes
+/// with what it holds.
+struct library_parts {
+  template <class T, class Use>
+  static void whole(dice& own, room<T> const& r, Use use) {
+    std::span<T> const part = r.part();
+    std::size_t const columns = some_columns(own, part.size(), room<T>::margin);
+    std::size_t const rows = part.size() / columns;
+    T* const row_before = part.data() - columns;
+    switch (own.below(tutti::complex_number<T> ? 7 : 4)) {
+      case 0:
+        return use(tensor(part.data(), rows, columns));
+      case 1:
+        return use(xt::view(tensor(part.data(), 1, part.size()), 0));
+      case 2:
+        return use(xt::view(tensor(row_before, rows + 2, columns), xt::range(std::size_t{1}, rows + 1), xt::all()));
+      case 3:
+        return use(xt::view(tensor(r.all().data(), 1, r.all().size()), xt::range(0, 1),
+                            xt::range(room<T>::margin, room<T>::margin + part.size())));
+      default:
+        // By columns: places and names of rows and columns are exchanged.
+        if constexpr (tutti::complex_number<T>) {
+          auto around = matrix<T>(row_before, index(columns), index(rows + 2), strides(index(columns)));
+          switch (own.below(3)) {
+            case 0:
+              return use(around.middleCols(1, index(rows)));
+            case 1:
+              return use(around.block(0, 1, index(columns), index(rows)));
+            default:
+              return use(matrix<T>(part.data(), index(columns), index(rows), strides(index(columns))));
+          }
+        }
+    }
+  }
+
+  template <class T, class Use>
+  static void with_gaps(dice& own, room<T> const& r, Use use) {
+    std::size_t const columns = 2 + own.below(8);
+    std::size_t const rows = 2 + own.below(4);
+    T* const first = r.all().data() + own.below(2 * room<T>::margin - rows * columns + 1);
+    switch (own.below(tutti::complex_number<T> ? 4 : 2)) {
+      case 0:
+        return use(xt::view(tensor(first, rows, columns), xt::all(), own.below(columns)));
+      case 1:
+        return use(xt::view(tensor(first, rows, columns), xt::range(std::size_t{0}, rows),
+                            xt::range(std::size_t{1}, columns)));
+      default:
+        if constexpr (tutti::complex_number<T>) {
+          auto around = matrix<T>(first, index(columns), index(rows), strides(index(columns)));
+          return own.one_in(2) ? use(around.block(1, 0, index(columns) - 1, index(rows)))
+                               : use(matrix<T>(first, index(columns) - 1, index(rows), strides(index(columns))));
+        }
+    }
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] static auto tensor(T* first, std::size_t rows, std::size_t columns) {
+    return xt::adapt(first, rows * columns, xt::no_ownership(), std::array{rows, columns});
+  }
+
+  using strides = Eigen::OuterStride<>;
+  template <class T>
+  using matrix = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>, Eigen::Unaligned, strides>;
+
+  [[nodiscard]] static Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
+};
+
+}  // namespace laws

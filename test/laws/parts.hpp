@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/allocator.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <random>
+#include <span>
+#include <vector>
+
+namespace laws {
+
+/// Random numbers that are the same wherever the seed is: those of the standard's distributions need not be.
+class dice {
+ public:
+  explicit dice(std::uint64_t seed) : draw_(seed) {}
+
+  /// One of 0, 1, ..., n - 1.
+  [[nodiscard]] std::size_t below(std::size_t n) { return static_cast<std::size_t>(draw_() % n); }
+  [[nodiscard]] bool one_in(std::size_t n) { return below(n) == 0; }
+
+ private:
+  std::mt19937_64 draw_;
+};
+
+/// A buffer with other memory on both sides of it, from the heap or from the transport, and what all of that is to be
+/// when an operation has ended.
+template <class T>
+class room {
+ public:
+  /// Elements on each side: as many as the arrays among the parts have, so that three of these are such a memory.
+  static constexpr std::size_t margin = 27;
+
+  /// A buffer of `count` elements; bytes of no meaning here and around it.
+  template <class World>
+  room(World& world, dice& own, std::size_t count)
+      : heap_(own.one_in(2) ? 2 * margin + count : 0),
+        provided_(heap_.empty() ? 2 * margin + count : 0, tutti::allocator<T>(world)),
+        all_(heap_.empty() ? std::span<T>(provided_) : std::span<T>(heap_)) {
+    auto* const bytes = reinterpret_cast<unsigned char*>(all_.data());
+    for (std::size_t i = 0; i < all_.size_bytes(); ++i) {
+      bytes[i] = static_cast<unsigned char>(i * 37 + 11);
+    }
+    wanted_.assign(all_.begin(), all_.end());
+  }
+  /// A buffer that holds these.
+  template <class World>
+  room(World& world, dice& own, std::vector<T> const& values) : room(world, own, values.size()) {
+    put(0, values);
+  }
+
+  [[nodiscard]] std::span<T> part() const { return all_.subspan(margin, all_.size() - 2 * margin); }
+  /// The buffer and what lies around it.
+  [[nodiscard]] std::span<T> all() const { return all_; }
+
+  /// Writes elements into the buffer, before the operation.
+  void put(std::size_t at, std::vector<T> const& values) {
+    std::copy(values.begin(), values.end(), part().begin() + static_cast<std::ptrdiff_t>(at));
+    expect(at, values);
+  }
+  /// What the operation is to leave in the buffer. All else is to stay as it is.
+  void expect(std::size_t at, std::vector<T> const& values) {
+    std::copy(values.begin(), values.end(), wanted_.begin() + static_cast<std::ptrdiff_t>(margin + at));
+  }
+  /// The operation may leave anything in the buffer.
+  void expect_anything() {
+    std::copy(part().begin(), part().end(), wanted_.begin() + static_cast<std::ptrdiff_t>(margin));
+  }
+  [[nodiscard]] bool as_expected() const { return std::memcmp(all_.data(), wanted_.data(), all_.size_bytes()) == 0; }
+
+ private:
+  std::vector<T> heap_;
+  std::vector<T, tutti::allocator<T>> provided_;
+  std::span<T> all_;
+  std::vector<T> wanted_;
+};
+
+/// A class of a user's that says that it is a buffer.
+template <class T>
+struct own_buffer {
+  T* first;
+  std::size_t count;
+  [[nodiscard]] T* data() const { return first; }
+  [[nodiscard]] std::size_t size() const { return count; }
+};
+
+/// A matrix whose strides are known when the program runs, with the members by which classes of xtensor are known.
+template <class T>
+struct strided_matrix {
+  T* first;
+  std::size_t offset;
+  std::array<std::size_t, 2> extents;
+  std::array<std::size_t, 2> steps;
+  [[nodiscard]] T* data() const { return first; }
+  [[nodiscard]] std::size_t data_offset() const { return offset; }
+  [[nodiscard]] std::size_t size() const { return extents[0] * extents[1]; }
+  [[nodiscard]] std::array<std::size_t, 2> const& shape() const { return extents; }
+  [[nodiscard]] std::array<std::size_t, 2> const& strides() const { return steps; }
+};
+
+}  // namespace laws
+
+template <class T>
+inline constexpr bool tutti::enable_buffer<laws::own_buffer<T>> = true;
+
+namespace laws {
+
+/// A number of columns, at most `most`, that make rows of so many elements without a rest.
+[[nodiscard]] inline std::size_t some_columns(dice& own, std::size_t count, std::size_t most) {
+  std::size_t columns = 1 + own.below(most);
+  while (count % columns != 0) {
+    --columns;
+  }
+  return columns;
+}
+
+/// Copies a memory into `copy`, calls use(), and copies it back: for buffers that own their elements.
+template <class T, class Use>
+void through_copy(std::span<T> memory, T* copy, Use use) {
+  std::copy(memory.begin(), memory.end(), copy);
+  use();
+  std::copy_n(copy, memory.size(), memory.begin());
+}
+
+/// Buffers that need no library.
+struct plain_parts {
+  /// Calls use(buffer) with the room's elements as a buffer of some class.
+  template <class T, class Use>
+  static void whole(dice& own, room<T> const& r, Use use) {
+    constexpr std::size_t a = room<T>::margin;
+    std::span<T> const part = r.part();
+    switch (own.below(part.size() == a ? 6 : 4)) {
+      case 0:
+        return use(part);
+      case 1: {
+        std::vector<T> v(part.size());
+        return through_copy(part, v.data(), [&] { use(v); });
+      }
+      case 2: {
+        own_buffer<T> b{part.data(), part.size()};
+        return use(b);
+      }
+      case 3: {
+        std::size_t const columns = some_columns(own, part.size(), 40);
+        std::size_t const rows = part.size() / columns;
+        strided_matrix<T> m{r.all().data(), a, {rows, columns}, {rows == 1 ? 99U : columns, columns == 1 ? 99U : 1U}};
+        return use(m);
+      }
+      case 4: {
+        T array[3][3][a / 3];
+        return through_copy(r.all(), &array[0][0][0], [&] { use(array[1]); });
+      }
+      default: {
+        std::array<std::array<T, a>, 3> arrays;
+        return through_copy(r.all(), arrays[0].data(), [&] { use(arrays[1]); });
+      }
+    }
+  }
+
+  /// Calls use(view) with a part of the room's memory that has gaps.
+  template <class T, class Use>
+  static void with_gaps(dice& own, room<T> const& r, Use use) {
+    std::size_t const columns = 1 + r.part().size() / 2;
+    strided_matrix<T> by_columns{r.all().data(), own.below(9), {2, columns}, {1, 2}};
+    strided_matrix<T> apart{r.all().data(), own.below(9), {2, columns}, {columns + 1 + own.below(9), 1}};
+    use(columns > 1 && own.one_in(2) ? by_columns : apart);
+  }
+};
+
+}  // namespace laws
