@@ -65,22 +65,24 @@ class communicator {
   explicit communicator(Meet& meet, options const& o = {}, Trace trace = {})
       : state_(new state(meet, o, std::move(trace))) {}
 
-  /// The time that a call takes on a communicator, its own thread's alone.
+  /// The time that a call takes on a communicator, its own thread's alone. The thread goes on with what another one may
+  /// have started there.
   class turn {
    public:
     /// @throws precondition_error if another thread is in a call
-    explicit turn(communicator const& world) : in_(world.here()), entry_(in_.user.enter()) {
+    [[gnu::always_inline]] explicit turn(communicator const& world) : in_(world.here()), entry_(in_.user.enter()) {
       expects(entry_ != sole_user::entry::refused, in_.two_threads);
+      in_.claim();
     }
     turn(turn const&) = delete;
     turn& operator=(turn const&) = delete;
-    ~turn() {
+    [[gnu::always_inline]] ~turn() {
       if (entry_ == sole_user::entry::first) {
         static_cast<void>(in_.leave());
       }
     }
     /// @throws precondition_error if another thread has tried to make a call meanwhile
-    void end() {
+    [[gnu::always_inline]] void end() {
       if (std::exchange(entry_, sole_user::entry::again) == sole_user::entry::first) {
         expects(in_.leave(), in_.two_threads);
       }
@@ -160,7 +162,6 @@ class communicator {
   /// @throws precondition_error if another thread is in a call
   void poll() const {
     turn mine(*this);
-    claim();
     state& s = here();
     s.transport.poll();
     advance();
@@ -192,12 +193,7 @@ class communicator {
   /// An operation is about to be started, which this thread moves on from now on.
   void tend() const { duties::take(here()); }
   /// This thread goes on with what another one may have started.
-  void claim() const {
-    state& s = here();
-    if (duties::is_free(s) ? !s.pending.empty() : !duties::is_mine(s)) [[unlikely]] {
-      duties::take(s);
-    }
-  }
+  void claim() const { here().claim(); }
   /// Whether this is a copy of it in a forked child. It belongs to the parent, and its operations go on there.
   [[nodiscard]] bool inherited() const { return here().generation != inheritance::generation(); }
   /// How the thread that has started operations here sees this.
@@ -308,6 +304,12 @@ class communicator {
 
     ~state() { duties::leave(*this); }
 
+    [[gnu::always_inline]] void claim() noexcept {
+      if (duties::is_free(*this) ? !pending.empty() : !duties::is_mine(*this)) [[unlikely]] {
+        duties::take(*this);
+      }
+    }
+
     // What a thread does here that waits for something else. What goes wrong is the operations' own: their errors, not
     // those of whatever the thread is in. Of memory they may have run out: their next turn, or wait, meets that again.
     static state& of(duty& d) noexcept { return static_cast<state&>(d); }
@@ -335,15 +337,18 @@ class communicator {
     static constexpr char const* two_threads =
         "two threads use this communicator at a time: let them take turns, or give each one of its own (tutti::dup)";
     /// Ends a turn. False, and the epoch has failed, if another thread has tried to have one meanwhile.
-    bool leave() noexcept {
+    [[gnu::always_inline]] bool leave() noexcept {
       bool const alone = user.leave();
       if (!alone) [[unlikely]] {
-        try {
-          transport.poison({failure::cancelled, rank, rank});  // the others would wait for what was refused
-        } catch (...) {
-        }
+        end_epoch();
       }
       return alone;
+    }
+    [[gnu::cold]] void end_epoch() noexcept {
+      try {
+        transport.poison({failure::cancelled, rank, rank});  // the others would wait for what was refused
+      } catch (...) {
+      }
     }
 
     /// How many ranks are on this host.

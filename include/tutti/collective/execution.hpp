@@ -27,6 +27,7 @@ class execution : public pending {
                 .result = [](pending& p) { self(p).throw_failure(); },
                 .cancel = [](pending& p) { self(p).give_up(); }},
         world_(world.alias()),
+        recent_(world.recent()),
         run_(world, topology, payload) {}
 
   /// What the next operation tells that it is doing, to be written before it starts; it stays from one to the next.
@@ -35,7 +36,8 @@ class execution : public pending {
   /// Takes the operation's place in the order of the communicator. `memory.work` may be left empty:
   /// then it is allocated if the schedule uses it.
   /// @throws std::bad_alloc, precondition_error; no place has been taken then, but the epoch has failed
-  void start(course<Topology> const& by, Op op, Payload payload, memories const& memory, std::size_t count) {
+  [[gnu::always_inline]] void start(course<Topology> const& by, Op op, Payload payload, memories const& memory,
+                                    std::size_t count) {
     try {
       run_.prepare(by, op, payload, memory, count);
     } catch (...) {  // the others would wait for this rank
@@ -48,7 +50,7 @@ class execution : public pending {
     error_ = nullptr;
     run_.take_place();
     queue = run_.queue();
-    place_ = world_.recent().start(what(), number());
+    place_ = recent_.start(what(), number());
     run_.note_start();
   }
 
@@ -83,8 +85,8 @@ class execution : public pending {
  private:
   static execution& self(pending& p) noexcept { return static_cast<execution&>(p); }
 
-  [[nodiscard]] auto& transport() const noexcept { return world_.transport(); }
-  [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
+  [[nodiscard]] auto& transport() const noexcept { return run_.context().transport; }
+  [[nodiscard]] rank_type rank() const noexcept { return run_.context().rank; }
   [[nodiscard]] operation_number const& number() const noexcept { return run_.context().number; }
 
   /// Whether what has been done may be wrong: after a fault the ranks whose memory was read have it back, and do not
@@ -96,7 +98,7 @@ class execution : public pending {
     return false;
   }
   void complete() {
-    world_.recent().finish(place_, recorder::state::completed);
+    recent_.finish(place_, recorder::state::completed);
     run_.context().note(event_kind::complete);
   }
 
@@ -140,7 +142,7 @@ class execution : public pending {
     error_ = std::move(why);
     transport().poison(told);
     transport().quiesce();
-    world_.recent().finish(place_, recorder::state::failed);
+    recent_.finish(place_, recorder::state::failed);
     run_.context().note(event_kind::fail, run_.step_number(), text);
     ended = true;
   }
@@ -212,7 +214,6 @@ class execution : public pending {
   /// For callers that never wait: ends the operation when its time is up.
   void check_deadline() {
     typename Communicator::turn mine(world_);
-    world_.claim();
     const time_point now = transport().now();
     watch(now);
     inquire_quietly();
@@ -264,7 +265,6 @@ class execution : public pending {
   /// Waits for as long as the caller likes, and the deadline allows.
   bool wait_ended(duration limit) {
     typename Communicator::turn mine(world_);
-    world_.claim();
     const time_point now = transport().now();
     watch(now);
     const duration left = remaining(now);
@@ -301,6 +301,7 @@ class execution : public pending {
   }
 
   Communicator world_;
+  recorder& recent_;  ///< of that communicator, as all to which the segments refer
   segments<Communicator, Topology, Op, Payload> run_;
   std::uint64_t place_ = 0;  ///< among the recent operations
   [[no_unique_address]] typename inquest_of<typename Communicator::transport_type>::type inquest_;

@@ -87,9 +87,10 @@ class launcher {
   }
 
  protected:
-  void run(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
+  /// Inlined, down to where the operation begins: what the call consists of stays in registers, where it would else be
+  /// written in parts and at once read as a whole, for which a processor waits until it has reached the cache.
+  [[gnu::always_inline]] void run(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
     typename Communicator::turn mine(world_);
-    world_.claim();
     auto const by = pick(op, payload, count);
     tell(blocking_->what(), what, op, count, by);
     expect_order(by.topology, blocking_->what());

@@ -48,7 +48,7 @@ class machine {
 
   /// True when the segment is complete and its memory is the user's again.
   /// @throws error on a mismatched call or a peer that sends what no peer would.
-  bool advance(Context& c) {
+  [[gnu::always_inline]] bool advance(Context& c) {
     while (at_ != total_) {
       if (step_.sends() || step_.receives()) {
         if (!sent_) {
@@ -149,7 +149,7 @@ class machine {
   }
 
   /// Offers what is left to send.
-  void send(Context& c) {
+  [[gnu::always_inline]] void send(Context& c) {
     endpoint const& end = step_.send;
     std::size_t const size = c.payload.size_of(end.memory);
     std::size_t const granule = c.payload.granule(size);
@@ -219,7 +219,7 @@ class machine {
   }
 
   /// Takes what has arrived.
-  void receive(Context& c) {
+  [[gnu::always_inline]] void receive(Context& c) {
     endpoint const& end = step_.receive;
     if (!writable_) {
       if ((overwrites_itself_ && !sent_ && !snapshot_taken_) || !may_write(c, end)) {

@@ -50,14 +50,17 @@ struct run_context {
 };
 
 /// The vector of one operation cut into segments, several of them in flight, each a machine of its own.
-/// Reused from call to call, so that a prepared operation allocates nothing.
+/// Reused from call to call, so that a prepared operation allocates nothing. Refers to what the communicator has, which
+/// must outlive it.
 template <class Communicator, class Topology, class Op, class Payload>
 class segments {
   using context_type = run_context<Communicator, Topology, Op, Payload>;
 
  public:
   segments(Communicator& world, Topology topology, Payload const& payload)
-      : world_(world.alias()),
+      : streams_(world.streams()),
+        sends_(world.sends()),
+        receives_(world.receives()),
         context_{world.transport(), world.trace(), topology, Op{}, world.extent(), world.rank(), payload, {}, {}} {}
 
   [[nodiscard]] context_type& context() noexcept { return context_; }
@@ -68,8 +71,11 @@ class segments {
 
   /// Cuts the vector. `memory.work` may be left empty: then it is allocated if the schedule uses it.
   /// @throws std::bad_alloc, precondition_error
-  void prepare(course<Topology> const& by, Op op, Payload payload, memories const& memory, std::size_t count) {
-    context_.op = op;
+  [[gnu::always_inline]] void prepare(course<Topology> const& by, Op op, Payload payload, memories const& memory,
+                                      std::size_t count) {
+    if (!(context_.op == op)) {
+      context_.op = op;
+    }
     if constexpr (!std::is_empty_v<Topology>) {
       context_.topology = by.topology;
     }
@@ -89,13 +95,17 @@ class segments {
   }
 
   /// Takes the operation's place in the order of the communicator.
-  void take_place() {
+  [[gnu::always_inline]] void take_place() {
     if constexpr (is_transfer) {
       base_ = numbers().reserve(other());
-      context_.number = {base_, context_.op.from, context_.op.to};
+      context_.number.sequence = base_;
+      if (context_.number.from != context_.op.from || context_.number.to != context_.op.to) {
+        context_.number.from = context_.op.from;
+        context_.number.to = context_.op.to;
+      }
     } else {
-      base_ = world_.streams().reserve(segments_);
-      context_.number.sequence = world_.streams().count_operation();
+      base_ = streams_.reserve(segments_);
+      context_.number.sequence = streams_.count_operation();
     }
   }
 
@@ -257,7 +267,7 @@ class segments {
     if constexpr (is_transfer) {
       return numbers().may_begin(other(), base_);
     } else {
-      return world_.streams().may_begin(base_ + begun_);
+      return streams_.may_begin(base_ + begun_);
     }
   }
   void begin() {
@@ -279,7 +289,7 @@ class segments {
       numbers().end(other());
     } else {
       context_.transport.end(machines_[slot].on());
-      world_.streams().end(slot);
+      streams_.end(slot);
     }
   }
 
@@ -296,10 +306,12 @@ class segments {
   [[nodiscard]] transfer_numbers& numbers() noexcept
     requires is_transfer
   {
-    return context_.rank == context_.op.from ? world_.sends() : world_.receives();
+    return context_.rank == context_.op.from ? sends_ : receives_;
   }
 
-  Communicator world_;
+  stream_numbers& streams_;
+  transfer_numbers& sends_;
+  transfer_numbers& receives_;
   context_type context_;
   std::size_t count_ = 0;
   std::uint32_t blocks_ = 1;

@@ -16,11 +16,16 @@ class precondition_error : public std::logic_error {
   std::source_location where_;
 };
 
+/// What a check does that fails: kept out of the functions that check.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_call(char const* message, std::source_location where) {
+  throw precondition_error(message, where);
+}
+
 /// Throws precondition_error unless `holds`. The message says what to do about it. Nothing turns this off: a program
 /// has one answer, however each of its units was compiled.
 constexpr void expects(bool holds, char const* message, std::source_location where = std::source_location::current()) {
   if (!holds) [[unlikely]] {
-    throw precondition_error(message, where);
+    refuse_call(message, where);
   }
 }
 

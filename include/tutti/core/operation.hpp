@@ -45,27 +45,40 @@ enum class operation_kind : std::uint8_t {
 /// alltoall block `j` of the input goes to rank `j`, block `i` of the output comes from rank `i`.
 namespace op {
 
-struct allreduce {};
+struct allreduce {
+  friend constexpr bool operator==(allreduce, allreduce) noexcept = default;
+};
 struct reduce {
   rank_type root;
+  friend constexpr bool operator==(reduce, reduce) noexcept = default;
 };
 struct broadcast {
   rank_type root;
+  friend constexpr bool operator==(broadcast, broadcast) noexcept = default;
 };
-struct reduce_scatter {};
-struct allgather {};
+struct reduce_scatter {
+  friend constexpr bool operator==(reduce_scatter, reduce_scatter) noexcept = default;
+};
+struct allgather {
+  friend constexpr bool operator==(allgather, allgather) noexcept = default;
+};
 struct gather {
   rank_type root;
+  friend constexpr bool operator==(gather, gather) noexcept = default;
 };
 struct scatter {
   rank_type root;
+  friend constexpr bool operator==(scatter, scatter) noexcept = default;
 };
-struct alltoall {};
+struct alltoall {
+  friend constexpr bool operator==(alltoall, alltoall) noexcept = default;
+};
 
 /// One message from one rank to another: what `send` and `recv` run.
 struct transfer {
   rank_type from;
   rank_type to;
+  friend constexpr bool operator==(transfer, transfer) noexcept = default;
 };
 
 }  // namespace op

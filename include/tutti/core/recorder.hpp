@@ -27,7 +27,9 @@ class recorder {
   std::uint64_t start(call const& what, operation_number const& number) noexcept {
     entry& e = entries_[next_ % capacity];
     e.what = what;
-    e.number = number;
+    e.number.sequence = number.sequence;  // part by part: written a moment ago, so (see launcher::tell)
+    e.number.from = number.from;
+    e.number.to = number.to;
     e.place = next_;
     e.now = state::started;
     return next_++;

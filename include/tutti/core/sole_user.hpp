@@ -17,7 +17,7 @@ class sole_user {
   enum class entry : std::uint8_t { first, again, refused };
 
   /// `first` is to be followed by `leave`; `again` is the thread that is in already.
-  [[nodiscard]] entry enter() noexcept {
+  [[nodiscard, gnu::always_inline]] entry enter() noexcept {
     void const* const in = who_.load(std::memory_order_relaxed);
     if (in == nullptr) [[likely]] {
       who_.store(&me, std::memory_order_relaxed);
@@ -31,7 +31,7 @@ class sole_user {
   }
 
   /// Whether it has been alone.
-  [[nodiscard]] bool leave() noexcept {
+  [[nodiscard, gnu::always_inline]] bool leave() noexcept {
     if (who_.load(std::memory_order_relaxed) != &me) [[unlikely]] {
       who_.store(this, std::memory_order_relaxed);
       return false;

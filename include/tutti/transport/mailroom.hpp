@@ -283,7 +283,7 @@ class mailroom {
   }
   void wake() noexcept { segment_.member(rank_).asleep.store(0, std::memory_order_relaxed); }
 
-  [[nodiscard]] tutti::fault fault() const noexcept {
+  [[nodiscard, gnu::always_inline]] tutti::fault fault() const noexcept {
     std::uint64_t const word = fault_->load(std::memory_order_acquire);
     return word == 0 ? tutti::fault{} : tutti::fault::unpack(word);
   }

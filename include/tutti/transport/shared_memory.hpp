@@ -110,7 +110,7 @@ class basic_shared_memory {
   }
 
   [[nodiscard]] time_point now() const noexcept { return steady_now(); }
-  [[nodiscard]] tutti::fault fault() const noexcept { return room_.fault(); }
+  [[nodiscard, gnu::always_inline]] tutti::fault fault() const noexcept { return room_.fault(); }
   /// Cost: one system call per peer, unless another rank has just looked.
   void look() noexcept {
     if (!room_.takes_look(now())) {
