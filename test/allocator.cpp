@@ -212,7 +212,7 @@ std::size_t address_space() {
 template <class Transport>
 void parts_share_the_memory_of_the_whole() {
   for (auto const& end : tutti::spawn<Transport>(4, [](auto& world) -> std::string {
-         buffer<int> const kept(100'000, static_cast<int>(world.rank()), tutti::allocator<int>(world));
+         buffer<int> const kept(200'000, static_cast<int>(world.rank()), tutti::allocator<int>(world));
          std::size_t taken = 0;
          for (int turn = 0; turn < 200; ++turn) {
            auto part = tutti::split(world, world.rank() % 2);
@@ -221,8 +221,8 @@ void parts_share_the_memory_of_the_whole() {
            if (v.front() != 2 * static_cast<int>(world.rank() % 2) + 2 || v.back() != v.front()) {
              return "a sum is wrong";
            }
-           auto const bytes = std::as_bytes(std::span(kept)).first(300'000);
-           part.transport().begin({0, 9999}, tutti::make_call(tutti::operation_kind::broadcast, "", "", ""));
+           auto const bytes = std::as_bytes(std::span(kept)).first(600'000);
+           part.transport().begin({0, 9999}, tutti::make_call(tutti::operation_kind::allreduce, "", "", ""));
            if (!part.transport().shares(1 - part.rank(), {0, 9999}, bytes)) {
              return "a buffer of the whole is not read where it is";
            }

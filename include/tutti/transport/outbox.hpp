@@ -17,12 +17,13 @@ namespace tutti {
 /// To lend saves a copy. But what a peer has read its owner can only write again at the price of telling
 /// the peer's cache; and so up to some size the copy, out of the owner's cache into chunks that are used
 /// in turn, costs less in all (docs/performance.md). And a sender that has copied need not wait for readers.
+/// Beyond, the copy would go through memory, which costs more than telling.
 template <class Room>
 class outbox {
  public:
   /// Messages that are combined are lent from so many bytes on, those that are only moved from so many.
   static constexpr std::size_t lend_folds_from = std::size_t{512} << 10;
-  static constexpr std::size_t lend_moves_from = std::size_t{64} << 10;
+  static constexpr std::size_t lend_moves_from = std::size_t{8} << 20;
   /// What the peer writes back is lent sooner: a line that it has read and then written is its owner's to
   /// write again at the price of one transfer, and there is no second message to copy.
   static constexpr std::size_t entrust_from = 512;

@@ -61,8 +61,9 @@ class basic_shared_memory {
 
   /// Whether a peer would read these bytes where they are.
   [[nodiscard]] bool shares(rank_type, stream s, std::span<std::byte const> bytes) const noexcept {
-    return out_.lends(s, bytes.size()) &&
-           (room_.places().shared(bytes.data()) || (bytes.size() >= world_.shape().attach_from && out_.moves(s)));
+    bool const attaches =
+        bytes.size() > mailbox::longest_inside && bytes.size() >= world_.shape().attach_from && out_.moves(s);
+    return attaches || (out_.lends(s, bytes.size()) && room_.places().shared(bytes.data()));
   }
 
   sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
