@@ -2,10 +2,11 @@
 #
 # A recipe for Conan 2: the components tutti, asio and tcp. (tutti::nn needs xtensor-blas; use CMake for it.)
 import os
+import re
 
 from conan import ConanFile
 from conan.tools.build import check_min_cppstd
-from conan.tools.files import copy
+from conan.tools.files import copy, load
 from conan.tools.layout import basic_layout
 
 required_conan_version = ">=2.0"
@@ -13,16 +14,19 @@ required_conan_version = ">=2.0"
 
 class TuttiRecipe(ConanFile):
     name = "tutti"
-    version = "0.1.0"
     license = "Apache-2.0"
     description = "Collective communication for C++20: transport x topology x reduction"
     topics = ("collective-communication", "allreduce", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"with_boost": [True, False]}  # for asio and tcp
+    options = {"with_boost": [True, False]}  # for asio
     default_options = {"with_boost": True}
     exports_sources = "include/*", "LICENSE"
     no_copy_source = True
+
+    def set_version(self):
+        text = load(self, os.path.join(self.recipe_folder, "include", "tutti", "version.hpp"))
+        self.version = ".".join(re.findall(r"^#define TUTTI_VERSION_[A-Z]+ (\d+)$", text, re.MULTILINE))
 
     def layout(self):
         basic_layout(self)
@@ -39,15 +43,15 @@ class TuttiRecipe(ConanFile):
 
     def package(self):
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
-        excludes = ["tutti/nn/*"] if self.options.with_boost else ["tutti/nn/*", "tutti/asio*", "tutti/transport/tcp*"]
+        excludes = ["tutti/nn/*"] if self.options.with_boost else ["tutti/nn/*", "tutti/asio.hpp"]
         copy(self, "*.hpp", os.path.join(self.source_folder, "include"), os.path.join(self.package_folder, "include"),
              excludes=excludes)
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "tutti")
-        needs = {"tutti": []}
+        needs = {"tutti": [], "tcp": ["tutti"]}
         if self.options.with_boost:
-            needs["asio"] = needs["tcp"] = ["tutti", "boost::headers"]
+            needs["asio"] = ["tutti", "boost::headers"]
         for name, requires in needs.items():
             component = self.cpp_info.components[name]
             component.set_property("cmake_target_name", f"tutti::{name}")

@@ -4,11 +4,11 @@
 // instruction sets over spans that lie in the first, second and third cache and in memory, against the limit
 // of the same traffic: a loop by hand that moves as many streams and does nothing else worth mentioning (memcpy for
 // reference). One thread, pinned; contenders take turns; medians. `fold [--json <file>] [--quick]`
-#include <tutti/core/bfloat16.hpp>
-#include <tutti/core/half.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/detail/reduction/fold.hpp>
+#include <tutti/half.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/bitwise.hpp>
-#include <tutti/reduction/fold.hpp>
 #include <tutti/reduction/functor.hpp>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ struct contender {
   std::string type;
   std::string kind;   ///< in place (two streams read, one of them written), or out of place (three)
   std::string limit;  ///< the contender that its time is compared with
-  tutti::instruction_set instructions;
+  tutti::detail::instruction_set instructions;
   void (*pass)(streams const&, std::size_t bytes);
   std::vector<double> gigabytes_per_second = {};
 };
@@ -136,12 +136,14 @@ damping<tutti::half> made() {
 
 template <class R, bool InPlace, bool Finishes>
 void folding(streams const& s, std::size_t bytes) {
-  tutti::fold(made<R>(), {.finishes = Finishes}, InPlace ? s.result : s.left, s.right, s.result,
-              bytes / sizeof(typename R::value_type), 2);
+  tutti::detail::fold(made<R>(), {.finishes = Finishes}, InPlace ? s.result : s.left, s.right, s.result,
+                      bytes / sizeof(typename R::value_type), 2);
 }
 
-char const* name_of(tutti::instruction_set set) {
-  return set == tutti::instruction_set::avx512 ? "avx512" : set == tutti::instruction_set::avx2 ? "avx2" : "baseline";
+char const* name_of(tutti::detail::instruction_set set) {
+  return set == tutti::detail::instruction_set::avx512 ? "avx512"
+         : set == tutti::detail::instruction_set::avx2 ? "avx2"
+                                                       : "baseline";
 }
 
 class bench {
@@ -155,13 +157,14 @@ class bench {
 
   template <class R>
   void reduction() {
-    for (auto set : {tutti::instruction_set::baseline, tutti::instruction_set::avx2, tutti::instruction_set::avx512}) {
-      if (set <= tutti::available_instructions()) {
+    for (auto set : {tutti::detail::instruction_set::baseline, tutti::detail::instruction_set::avx2,
+                     tutti::detail::instruction_set::avx512}) {
+      if (set <= tutti::detail::available_instructions()) {
         std::string const type(tutti::element_name<typename R::value_type>());
         std::string const name(R::name);
         add(name, type, "in place", "in place", folding<R, true, false>, set);
         add(name, type, "out of place", "out of place", folding<R, false, false>, set);
-        if (tutti::lowers<R>) {
+        if (tutti::detail::lowers<R>) {
           add(name, type, "last", "out of place", folding<R, false, true>, set);
         }
       }
@@ -174,7 +177,7 @@ class bench {
     streams const s{begin, begin + where.bytes + 1024, begin + 2 * (where.bytes + 1024)};
     for (int round = 0; round <= rounds_; ++round) {
       for (contender& c : all_) {
-        tutti::limit_instructions(c.instructions);
+        tutti::detail::limit_instructions(c.instructions);
         int const passes = static_cast<int>(std::max<std::size_t>(1, (std::size_t{1} << 20) / where.bytes));
         c.pass(s, where.bytes);
         double const from = seconds();
@@ -195,7 +198,7 @@ class bench {
 
  private:
   void add(std::string name, std::string type, std::string kind, std::string limit, decltype(contender::pass) pass,
-           tutti::instruction_set set = tutti::instruction_set::baseline) {
+           tutti::detail::instruction_set set = tutti::detail::instruction_set::baseline) {
     all_.push_back({std::move(name), std::move(type), std::move(kind), std::move(limit), set, pass});
   }
 
@@ -265,7 +268,7 @@ int main(int argc, char** argv) {
   all.reduction<tutti::bit_xor<std::uint32_t>>();
   all.reduction<damping<float>>();
   all.reduction<damping<tutti::half>>();
-  std::printf("The processor has %s; medians of %d rounds\n", name_of(tutti::available_instructions()), rounds);
+  std::printf("The processor has %s; medians of %d rounds\n", name_of(tutti::detail::available_instructions()), rounds);
   for (place const& where : places) {
     all.run(where);
   }

@@ -98,8 +98,9 @@ struct size_times {
 };
 using grid = std::map<std::size_t, size_times>;
 
-std::string in_words(way const& w, tutti::host_map const& hosts) {
-  return tutti::explanation::in_words(tutti::course<tutti::selection>{tutti::selection(w.first, &hosts), w.second});
+std::string in_words(way const& w, tutti::detail::host_map const& hosts) {
+  return tutti::detail::explanation::in_words(
+      tutti::course<tutti::selection>{tutti::selection(w.first, &hosts), w.second});
 }
 
 /// Measures ways on one rank of a world.
@@ -134,7 +135,7 @@ class measurer {
     auto const begin = tutti::steady_now();
     tutti::automatic const best = tutti::automatic(world_, {.anew = true}).for_memory(kind_);
     took.push_back(agreed(since(begin)));
-    profile_ = tutti::to_text(best.profile());
+    profile_ = tutti::detail::to_text(best.profile());
     for (std::size_t bytes = 4; bytes <= longest_; bytes *= 4) {
       if (reduces_) {
         size(best, tutti::op::allreduce{}, bytes, all[bytes]);
@@ -152,10 +153,10 @@ class measurer {
     }
     auto ways = best.predict(op, bytes);
     all.picks.push_back(one_of(op, best.choose(op, bytes, false), ways));
-    std::erase_if(ways, [&, every = ways](tutti::prediction const& p) {
+    std::erase_if(ways, [&, every = ways](tutti::detail::prediction const& p) {
       return one_of(op, p.way, every) != way{p.way.topology.kind(), p.way.segment_bytes};
     });
-    for (tutti::prediction const& p : ways) {
+    for (tutti::detail::prediction const& p : ways) {
       way_times& t = all.ways[{p.way.topology.kind(), p.way.segment_bytes}];
       t.expected.push_back(static_cast<double>(p.time) * 1e-6);
       t.measured.emplace_back();
@@ -167,7 +168,7 @@ class measurer {
           ways.begin(),
           ways.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(ways.size() / passes_, ways.size() > 1)),
           ways.end());
-      for (tutti::prediction const& p : ways) {
+      for (tutti::detail::prediction const& p : ways) {
         way_times& t = all.ways[{p.way.topology.kind(), p.way.segment_bytes}];
         t.measured.back().push_back(measure(p, bytes, t.expected.back()));
       }
@@ -178,9 +179,9 @@ class measurer {
 
   /// The first of all topologies by which the operation has the same steps, in the same segments.
   template <class Op>
-  [[nodiscard]] way one_of(Op op, course const& c, std::vector<tutti::prediction> const& ways) const {
+  [[nodiscard]] way one_of(Op op, course const& c, std::vector<tutti::detail::prediction> const& ways) const {
     way first{c.topology.kind(), c.segment_bytes};
-    for (tutti::prediction const& p : ways) {
+    for (tutti::detail::prediction const& p : ways) {
       way const other{p.way.topology.kind(), p.way.segment_bytes};
       if (other.second == first.second && other < first && same_steps(op, c.topology, p.way.topology)) {
         first = other;
@@ -211,7 +212,7 @@ class measurer {
     return one[0];
   }
 
-  double measure(tutti::prediction const& p, std::size_t bytes, double expected) {
+  double measure(tutti::detail::prediction const& p, std::size_t bytes, double expected) {
     std::span<float> const v = data_.first(bytes / sizeof(float));
     auto const times = static_cast<int>(std::clamp(microseconds_ / std::max(expected, 0.1), 1.0, 2000.0));
     if (reduces_) {
@@ -352,7 +353,7 @@ double percent_good(std::vector<double> const& ratios) {
          static_cast<double>(ratios.size());
 }
 
-void report(grid const& all, std::vector<double> const& took, tutti::host_map const& hosts, bool details) {
+void report(grid const& all, std::vector<double> const& took, tutti::detail::host_map const& hosts, bool details) {
   verdict sum;
   std::size_t ways = 0;
   std::size_t good_sizes = 0;

@@ -46,7 +46,7 @@ class by_hand {
     out.number.store(number_, std::memory_order_release);
     line& in = lines[1 - rank_][number_ % 2];
     while (in.number.load(std::memory_order_acquire) != number_) {
-      tutti::relax();
+      tutti::detail::relax();
     }
     x += in.value;
   }
@@ -83,7 +83,7 @@ auto engine(World& world, Topology topology) {
 }  // namespace
 
 int main() {
-  auto const results = tutti::run_threads(2, [](auto& meet) {
+  auto const results = tutti::detail::run_threads(2, [](auto& meet) {
     pin(meet.rank());
     tutti::communicator<tutti::loopback> world(meet);
     tutti::communicator<tutti::loopback, 2> fixed(meet);

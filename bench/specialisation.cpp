@@ -106,7 +106,7 @@ int main(int argc, char** argv) try {
     }
     s.add(argv[i]);
   }
-  auto const results = tutti::run_threads(2, [&](auto& meet) {
+  auto const results = tutti::detail::run_threads(2, [&](auto& meet) {
     pin(meet.rank());
     tutti::communicator<tutti::loopback> world(meet);
     tutti::communicator<tutti::loopback, 2> sized(meet);

@@ -8,8 +8,8 @@ include(GNUInstallDirs)
 include(${CMAKE_CURRENT_LIST_DIR}/dependencies.cmake)
 
 # Which headers belong to which component. What is not named here belongs to `tutti`.
-set(tutti_headers_of_asio "^tutti/asio\\.hpp$|^tutti/asio/")
-set(tutti_headers_of_tcp "^tutti/transport/tcp(\\.hpp$|/|_)")
+set(tutti_headers_of_asio "^tutti/asio\\.hpp$")
+set(tutti_headers_of_tcp "^tutti/transport/tcp[._]|^tutti/detail/tcp/")
 set(tutti_headers_of_nn "^tutti/nn/")
 
 file(GLOB_RECURSE tutti_headers RELATIVE ${PROJECT_SOURCE_DIR}/include CONFIGURE_DEPENDS
@@ -52,7 +52,7 @@ endforeach()
 # shm_open is in librt up to glibc 2.33; later ones keep an empty library of that name.
 target_link_libraries(tutti INTERFACE Threads::Threads $<$<PLATFORM_ID:Linux>:rt>)
 target_link_libraries(tutti_asio INTERFACE tutti Boost::headers)
-target_link_libraries(tutti_tcp INTERFACE tutti Boost::headers)
+target_link_libraries(tutti_tcp INTERFACE tutti)
 target_link_libraries(tutti_nn INTERFACE tutti xtensor xtensor-blas BLAS::BLAS ZLIB::ZLIB
                                          nlohmann_json::nlohmann_json oneDNN::oneDNN)
 # xtensor-blas 0.21 reads its own configuration too late, and would multiply without the BLAS, 25 times slower.

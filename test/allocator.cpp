@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(like_buffers_of_two_ranks_differ_in_more_than_one_bit) {
 
 /// The memory is there for as long as the buffer is.
 BOOST_AUTO_TEST_CASE(buffers_outlive_their_world) {
-  for (auto const& end : tutti::run_processes(2, [](auto& meet) -> std::string {
+  for (auto const& end : tutti::detail::run_processes(2, [](auto& meet) -> std::string {
          buffer<int> kept = [&] {
            tutti::communicator<tutti::shared_memory> world(meet);
            return buffer<int>(1'000'000, 7, tutti::allocator<int>(world));
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(parts_share_the_memory_of_the_whole_within_a_host) {
 /// Address space is taken when it is used: little of it will do, and where it ends is an error that says so.
 BOOST_AUTO_TEST_CASE(little_address_space_will_do) {
   constexpr std::size_t allowed = std::size_t{128} << 20;
-  for (auto const& end : tutti::run_processes(4, [](auto& meet) -> std::string {
+  for (auto const& end : tutti::detail::run_processes(4, [](auto& meet) -> std::string {
          rlimit const limit{address_space() + allowed, RLIM_INFINITY};
          ::setrlimit(RLIMIT_AS, &limit);
          tutti::communicator<tutti::shared_memory> world(meet);

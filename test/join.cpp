@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #define BOOST_TEST_MODULE whole_join
-#include <tutti/bootstrap/processes.hpp>
+#include <tutti/detail/bootstrap/processes.hpp>
 #include <tutti/join.hpp>
 #include <tutti/transport/by_locality.hpp>
 #include <tutti/transport/tcp.hpp>
@@ -22,7 +22,7 @@ template <class F>
 void launch(rank_type n, F f) {
   char base[] = "/tmp/tutti-test-XXXXXX";
   BOOST_REQUIRE(::mkdtemp(base) != nullptr);
-  for (auto const& end : tutti::run_processes(n, [&](tutti::process_rendezvous& at) -> std::string {
+  for (auto const& end : tutti::detail::run_processes(n, [&](tutti::detail::process_rendezvous& at) -> std::string {
          auto const set = [](char const* name, std::string const& value) { ::setenv(name, value.c_str(), 1); };
          set("TUTTI_RANK", std::to_string(at.rank()));
          set("TUTTI_SIZE", std::to_string(n));

@@ -4,7 +4,7 @@
 // more algorithms and can poll. ranks=, store=FOLDER (new). All ranks are started here, on the loopback interface;
 // or with rank= and address= only that one, on the interface with that address.
 #include "../common/serve.hpp"
-#include <tutti/bootstrap/processes.hpp>
+#include <tutti/detail/bootstrap/processes.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -118,7 +118,7 @@ int main(int argc, char** argv) try {
     run(static_cast<unsigned>(s.number("rank", 0)));
     return 0;
   }
-  auto const ends = tutti::run_processes(size, [&](auto& meet) { run(meet.rank()); });
+  auto const ends = tutti::detail::run_processes(size, [&](auto& meet) { run(meet.rank()); });
   for (auto const& end : ends) {
     end.value();
   }

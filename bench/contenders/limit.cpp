@@ -5,7 +5,7 @@
 #include "../common/serve.hpp"
 #include "limit_memory.hpp"
 #include "limit_tcp.hpp"
-#include <tutti/core/joined_threads.hpp>
+#include <tutti/detail/core/joined_threads.hpp>
 
 #include <cstdio>
 #include <exception>
@@ -31,7 +31,7 @@ int main(int argc, char** argv) try {
       std::exit(1);  // the others would wait for this one
     }
   };
-  tutti::joined_threads ranks(size);
+  tutti::detail::joined_threads ranks(size);
   for (unsigned r = 0; r < size; ++r) {
     ranks.start(rank, r);
   }

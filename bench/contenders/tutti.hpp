@@ -4,8 +4,8 @@
 #include "../common/serve.hpp"
 #include "tutti_transports.hpp"
 #include <tutti/automatic.hpp>
-#include <tutti/bootstrap/launched_rendezvous.hpp>
-#include <tutti/bootstrap/team_rendezvous.hpp>
+#include <tutti/detail/bootstrap/launched_rendezvous.hpp>
+#include <tutti/detail/bootstrap/team_rendezvous.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/tutti.hpp>
 
@@ -39,7 +39,8 @@ class tutti_rank {
 
   tutti_rank(World& world, buffers where)
       : world_(&world),
-        memory_(where == buffers::own ? tutti::allocator<std::byte>(world).source() : tutti::heap_memory::source()),
+        memory_(where == buffers::own ? tutti::allocator<std::byte>(world).source()
+                                      : tutti::detail::heap_memory::source()),
         kind_(where == buffers::own ? tutti::memory_kind::provided : tutti::memory_kind::ordinary),
         barrier_(world, tutti::doubling{}) {}
   [[nodiscard]] unsigned rank() const noexcept { return world_->rank(); }
@@ -117,7 +118,7 @@ class tutti_rank {
   }
 
   World* world_;
-  tutti::counted<tutti::memory_source> memory_;
+  tutti::detail::counted<tutti::memory_source> memory_;
   tutti::memory_kind kind_;
   tutti::barrier<World, tutti::doubling> barrier_;
   std::optional<tutti::automatic> best_;
@@ -141,10 +142,10 @@ int status_of(Outcomes const& ends) {
 /// The ranks of this process, which a launcher has started among others: one, or "threads" of them.
 template <class Transport, class Rank>
 int run_launched(settings const& s, Rank const& rank) {
-  tutti::launched_rendezvous processes;
+  tutti::detail::launched_rendezvous processes;
   if constexpr (Transport::in_process) {
-    return status_of(tutti::run_threads(static_cast<tutti::rank_type>(s.number("threads", 1)), [&](auto& seat) {
-      tutti::team_rendezvous meet(seat, processes);
+    return status_of(tutti::detail::run_threads(static_cast<tutti::rank_type>(s.number("threads", 1)), [&](auto& seat) {
+      tutti::detail::team_rendezvous meet(seat, processes);
       rank(meet);
     }));
   } else {
@@ -170,9 +171,9 @@ int run_tutti(settings const& s) {
   }
   auto const ends = [&] {
     if constexpr (Transport::in_process) {
-      return tutti::run_threads(size, rank);
+      return tutti::detail::run_threads(size, rank);
     } else {
-      return tutti::run_processes(size, rank);
+      return tutti::detail::run_processes(size, rank);
     }
   }();
   return status_of(ends);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bootstrap/outcome.hpp>
-#include <tutti/core/types.hpp>
 #include <tutti/nn/data/dataset.hpp>
+#include <tutti/outcome.hpp>
+#include <tutti/types.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,8 +2,8 @@
 //
 // A model that is too large for one worker, trained by several. See docs/model_parallel.md.
 #include "job.hpp"
-#include <tutti/core/error.hpp>
-#include <tutti/core/expects.hpp>
+#include <tutti/error.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/data/read_folder.hpp>
 

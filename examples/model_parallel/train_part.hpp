@@ -4,12 +4,12 @@
 #include "job.hpp"
 #include "memory_limit.hpp"
 #include <tutti/collective/allreduce.hpp>
-#include <tutti/core/time.hpp>
 #include <tutti/nn/data/normalisation.hpp>
 #include <tutti/nn/data/sampler.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 #include <tutti/nn/parallel/concept.hpp>
 #include <tutti/reduction/arithmetic.hpp>
+#include <tutti/time.hpp>
 #include <tutti/topology/ring.hpp>
 
 #include <algorithm>

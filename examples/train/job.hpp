@@ -2,8 +2,8 @@
 #pragma once
 
 #include "options.hpp"
-#include <tutti/bootstrap/outcome.hpp>
 #include <tutti/nn/data/dataset.hpp>
+#include <tutti/outcome.hpp>
 
 #include <string>
 #include <vector>

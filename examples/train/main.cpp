@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job.hpp"
-#include <tutti/bootstrap/environment.hpp>
+#include <tutti/environment.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/data/read_folder.hpp>
 

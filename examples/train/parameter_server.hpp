@@ -3,7 +3,7 @@
 
 #include "job.hpp"
 #include "session.hpp"
-#include <tutti/core/error.hpp>
+#include <tutti/error.hpp>
 #include <tutti/gather_timelines.hpp>
 #include <tutti/nn/checkpoint/server_checkpointer.hpp>
 #include <tutti/nn/parameter_server/train.hpp>

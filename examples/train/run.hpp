@@ -9,10 +9,10 @@
 #include "strategies.hpp"
 #include "with_strategy.hpp"
 #include <tutti/automatic.hpp>
-#include <tutti/bootstrap/member.hpp>
-#include <tutti/bootstrap/membership.hpp>
+#include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/gather_timelines.hpp>
 #include <tutti/join.hpp>
+#include <tutti/member.hpp>
 #include <tutti/nn/checkpoint/latest_state.hpp>
 #include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/reproducible.hpp>

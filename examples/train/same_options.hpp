@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bootstrap/member.hpp>
 #include <tutti/collective/group_rendezvous.hpp>
+#include <tutti/member.hpp>
 
 #include <cstddef>
 #include <stdexcept>

@@ -2,16 +2,16 @@
 #pragma once
 
 #include "job.hpp"
-#include <tutti/core/time.hpp>
-#include <tutti/core/types.hpp>
 #include <tutti/nn/checkpoint/fingerprint.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/json_lines.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/report/progress.hpp>
+#include <tutti/time.hpp>
 #include <tutti/trace/timeline.hpp>
 #include <tutti/trace/traffic_count.hpp>
+#include <tutti/types.hpp>
 
 #include <cstddef>
 #include <optional>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "options.hpp"
-#include <tutti/core/bfloat16.hpp>
-#include <tutti/core/half.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/half.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/compressed.hpp>
 #include <tutti/nn/strategy/gathered.hpp>

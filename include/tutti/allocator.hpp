@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/communicator.hpp>
-#include <tutti/core/heap_memory.hpp>
+#include <tutti/detail/core/heap_memory.hpp>
 
 namespace tutti {
 
@@ -30,7 +30,7 @@ class allocator {
     if constexpr (provides_memory<Transport>) {
       source_ = world.transport().memory();
     } else {
-      source_ = heap_memory::source();
+      source_ = detail::heap_memory::source();
     }
   }
   template <class U>
@@ -44,7 +44,7 @@ class allocator {
   }
   void deallocate(T* p, std::size_t n) noexcept { source_->give(p, n * sizeof(T)); }
 
-  [[nodiscard]] counted<memory_source> const& source() const noexcept { return source_; }
+  [[nodiscard]] detail::counted<memory_source> const& source() const noexcept { return source_; }
 
   template <class U>
   friend bool operator==(allocator const& a, allocator<U> const& b) noexcept {
@@ -54,7 +54,7 @@ class allocator {
  private:
   static_assert(alignof(T) <= memory_source::alignment);
 
-  counted<memory_source> source_;
+  detail::counted<memory_source> source_;
 };
 
 }  // namespace tutti

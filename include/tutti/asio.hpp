@@ -3,7 +3,7 @@
 
 #include <tutti/collective/concept.hpp>
 #include <tutti/collective/request.hpp>
-#include <tutti/collective/wait.hpp>
+#include <tutti/detail/engine/wait.hpp>
 
 #include <boost/asio/append.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -157,7 +157,7 @@ class on_asio {
                            });
     }
     if (!std::exchange(timed_, true)) {
-      timer_.expires_after(between_looks);
+      timer_.expires_after(detail::between_looks);
       timer_.async_wait([this, alive = alive_](boost::system::error_code why) {
         if (*alive) {
           timed_ = false;

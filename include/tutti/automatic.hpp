@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/automatic/explanation.hpp>
-#include <tutti/automatic/known_profiles.hpp>
-#include <tutti/automatic/measure.hpp>
-#include <tutti/automatic/rehearsal.hpp>
-#include <tutti/automatic/tuning.hpp>
 #include <tutti/collective/broadcast.hpp>
-#include <tutti/core/error.hpp>
+#include <tutti/detail/tuning/explanation.hpp>
+#include <tutti/detail/tuning/known_profiles.hpp>
+#include <tutti/detail/tuning/measure.hpp>
+#include <tutti/detail/tuning/rehearsal.hpp>
+#include <tutti/detail/tuning/tuning.hpp>
+#include <tutti/error.hpp>
 
 #include <array>
 #include <cstdlib>
@@ -24,7 +24,7 @@ struct automatic_options {
   /// A profile that was saved: rank 0 reads it if there is such a file; else rank 0 writes what was learned. Empty:
   /// there is none.
   std::string file{};
-  measuring how{};
+  detail::measuring how{};
   bool anew = false;  ///< measure even what is known
 };
 
@@ -39,7 +39,7 @@ struct automatic_options {
 /// A world, and the communicators that are split from it, measure once: of as many ranks on the same hosts it is known
 /// what was learned.
 ///
-/// All schedules are priced with one model (topology/timing.hpp) and the world's profile. What a reduction that
+/// All schedules are priced with one model (detail/topology/timing.hpp) and the world's profile. What a reduction that
 /// does not commute needs is respected. Copies share one state.
 ///
 /// Who knows better says so: `best.prefer("allreduce:1M-=ring/512K")`, or the variable TUTTI_AUTOMATIC. All ranks
@@ -63,8 +63,8 @@ class automatic : public selection {
   /// With a profile that was taken before. Collective; all ranks must give the same.
   /// @throws profile_error on every rank if the profile is another world's, or another rank's is another
   template <group Communicator>
-  automatic(Communicator& world, network_profile known)
-      : tuning_(std::make_shared<tuning>(std::move(known), world.hosts(), memory_kind::ordinary)) {
+  automatic(Communicator& world, detail::network_profile known)
+      : tuning_(std::make_shared<detail::tuning>(std::move(known), world.hosts(), memory_kind::ordinary)) {
     check(world);
     char const* const wishes = std::getenv("TUTTI_AUTOMATIC");
     prefer(wishes == nullptr ? "" : wishes);
@@ -80,12 +80,12 @@ class automatic : public selection {
   /// for which they pick different schedules fails with an error that names both.
   /// Not collective; it prices anew, and measures nothing.
   [[nodiscard]] automatic for_memory(memory_kind where) const {
-    auto same = std::make_shared<tuning>(profile(), tuning_->hosts(), where);
+    auto same = std::make_shared<detail::tuning>(profile(), tuning_->hosts(), where);
     same->prefer(tuning_->preferences());
     return automatic(std::move(same));
   }
 
-  [[nodiscard]] network_profile const& profile() const noexcept { return tuning_->profile(); }
+  [[nodiscard]] detail::network_profile const& profile() const noexcept { return tuning_->profile(); }
 
   /// @throws profile_error if the file cannot be written
   void save(std::string const& path) const {
@@ -93,14 +93,14 @@ class automatic : public selection {
     file << to_text(profile());
     file.close();
     if (!file) {
-      throw profile_error("cannot write the profile to " + path);
+      throw detail::profile_error("cannot write the profile to " + path);
     }
   }
 
   /// "allreduce:-4K=doubling; broadcast:1M-=chain/64K": for these sizes, these schedules, whatever they are expected
   /// to take. A schedule that cannot do what is asked for is not taken.
   /// @throws preference_error
-  void prefer(std::string_view wishes) const { tuning_->prefer(read_preferences(wishes, tuning_->hosts())); }
+  void prefer(std::string_view wishes) const { tuning_->prefer(detail::read_preferences(wishes, tuning_->hosts())); }
 
   /// Tries the ways that are expected to be fastest for a vector of this length, in this memory, and from now on picks
   /// the one that was for all vectors of its class of sizes (up to 1, 2, 4, ... bytes). For vectors that matter: what
@@ -114,19 +114,20 @@ class automatic : public selection {
   /// Cost: 8 operations of each way and those of its turns; with the default, some 30 ms up to 64 KiB.
   template <group Communicator, class Op, mutable_buffer Buffer>
     requires std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>
-  std::string rehearse(Communicator& world, Op op, Buffer&& scratch, rehearsal const& how = {}) const {
+  std::string rehearse(Communicator& world, Op op, Buffer&& scratch, detail::rehearsal const& how = {}) const {
     auto const vector = elements(scratch);
     expects(how.ways > 0 && how.turns > 0, "automatic: a rehearsal tries at least one way, in one turn");
     std::size_t const bytes = vector.size() * sizeof(vector[0]);
     auto ways = predict(op, bytes);
-    auto const slow = std::find_if(ways.begin() + 1, ways.end(), [&](prediction const& p) {
+    auto const slow = std::find_if(ways.begin() + 1, ways.end(), [&](detail::prediction const& p) {
       return static_cast<double>(p.time) > how.within * static_cast<double>(ways.front().time);
     });
     ways.erase(slow, ways.end());
     ways.resize(std::min(ways.size(), how.ways));
-    auto const& way = ways[contest(world).fastest(op, ways, vector, how)].way;
-    auto const [from, to] = tuning::like(bytes);
-    preference const found{symbolic::kind_of<Op>, from, to, way.topology.kind(), way.segment_bytes, ways.size()};
+    auto const& way = ways[detail::contest(world).fastest(op, ways, vector, how)].way;
+    auto const [from, to] = detail::tuning::like(bytes);
+    detail::preference const found{
+        detail::symbolic::kind_of<Op>, from, to, way.topology.kind(), way.segment_bytes, ways.size()};
     tuning_->prefer({found});
     return to_text(found, tuning_->hosts());
   }
@@ -138,21 +139,21 @@ class automatic : public selection {
 
   /// All ways to run an operation on so many bytes and what they are expected to take, the fastest first.
   template <class Op>
-  [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, bool in_order = false) const {
+  [[nodiscard]] std::vector<detail::prediction> predict(Op op, std::size_t bytes, bool in_order = false) const {
     return tuning_->predict(op, bytes, in_order);
   }
 
   /// What is picked for so many bytes, what it is expected to take, why, and what the others would take.
   template <class Op>
   [[nodiscard]] std::string explain(Op op, std::size_t bytes, bool in_order = false) const {
-    return tutti::explain(*tuning_, op, bytes, in_order);
+    return tutti::detail::explain(*tuning_, op, bytes, in_order);
   }
 
  private:
-  explicit automatic(std::shared_ptr<tuning> known) : tuning_(std::move(known)) {}
+  explicit automatic(std::shared_ptr<detail::tuning> known) : tuning_(std::move(known)) {}
 
   template <class Communicator>
-  static network_profile learn(Communicator& world, automatic_options const& options) {
+  static detail::network_profile learn(Communicator& world, automatic_options const& options) {
     std::string text;
     if (!options.file.empty()) {
       if (world.rank() == 0) {
@@ -167,22 +168,22 @@ class automatic : public selection {
         std::ofstream(options.file, std::ios::binary) << text;
       }
     }
-    return read_profile(text);
+    return detail::read_profile(text);
   }
 
   /// What the lowest rank that has learned something of such hosts knows, so that all have the same; or if none has,
   /// what is measured now.
   template <class Communicator>
   static std::string recall_or_measure(Communicator& world, automatic_options const& options) {
-    auto& known = world.settings().kin.template common<known_profiles>();
-    std::string const hosts = known_profiles::hosts_of(world);
+    auto& known = world.settings().kin.template common<detail::known_profiles>();
+    std::string const hosts = detail::known_profiles::hosts_of(world);
     std::string text = options.anew ? "" : known.find(hosts, options.how.budget);
     std::array<rank_type, 1> teller{text.empty() ? no_rank : world.rank()};
     allreduce{world, doubling{}, tutti::min<rank_type>{}}(teller);
     if (teller[0] != no_rank) {
       share(world, text, teller[0]);
     } else {
-      text = to_text(world_meter<Communicator>(world).measure(options.how));
+      text = to_text(detail::world_meter<Communicator>(world).measure(options.how));
     }
     known.learn(hosts, options.how.budget, text);
     return text;
@@ -205,17 +206,17 @@ class automatic : public selection {
     std::array<std::uint32_t, 2> both{print, ~print};
     least(both);
     if (both[0] != ~both[1]) {
-      throw profile_error("the ranks have different profiles: give all of them the same one");
+      throw detail::profile_error("the ranks have different profiles: give all of them the same one");
     }
     if (profile().ranks != world.size() || profile().hosts != world.hosts().hosts()) {
-      throw profile_error("the profile is of " + std::to_string(profile().ranks) + " ranks on " +
-                          std::to_string(profile().hosts) + " hosts, and this world has " +
-                          std::to_string(world.size()) + " on " + std::to_string(world.hosts().hosts()) +
-                          ": measure it anew");
+      throw detail::profile_error("the profile is of " + std::to_string(profile().ranks) + " ranks on " +
+                                  std::to_string(profile().hosts) + " hosts, and this world has " +
+                                  std::to_string(world.size()) + " on " + std::to_string(world.hosts().hosts()) +
+                                  ": measure it anew");
     }
   }
 
-  std::shared_ptr<tuning> tuning_;
+  std::shared_ptr<detail::tuning> tuning_;
 };
 
 }  // namespace tutti

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bootstrap/concept.hpp>
-#include <tutti/bootstrap/member.hpp>
-#include <tutti/core/counted.hpp>
-#include <tutti/core/deadline.hpp>
-#include <tutti/core/duties.hpp>
-#include <tutti/core/error.hpp>
-#include <tutti/core/expects.hpp>
-#include <tutti/core/extent.hpp>
-#include <tutti/core/host_map.hpp>
-#include <tutti/core/inheritance.hpp>
-#include <tutti/core/kinship.hpp>
-#include <tutti/core/patience.hpp>
-#include <tutti/core/pending.hpp>
-#include <tutti/core/recorder.hpp>
-#include <tutti/core/sole_user.hpp>
-#include <tutti/core/stream_numbers.hpp>
+#include <tutti/detail/core/counted.hpp>
+#include <tutti/detail/core/deadline.hpp>
+#include <tutti/detail/core/duties.hpp>
+#include <tutti/detail/core/host_map.hpp>
+#include <tutti/detail/core/inheritance.hpp>
+#include <tutti/detail/core/kinship.hpp>
+#include <tutti/detail/core/patience.hpp>
+#include <tutti/detail/core/pending.hpp>
+#include <tutti/detail/core/recorder.hpp>
+#include <tutti/detail/core/sole_user.hpp>
+#include <tutti/detail/core/stream_numbers.hpp>
+#include <tutti/error.hpp>
+#include <tutti/expects.hpp>
+#include <tutti/extent.hpp>
+#include <tutti/member.hpp>
+#include <tutti/rendezvous.hpp>
 #include <tutti/trace/concept.hpp>
 #include <tutti/trace/no_trace.hpp>
 #include <tutti/transport/concept.hpp>
@@ -35,7 +35,7 @@ struct world_options {
   duration deadline = std::chrono::minutes(5);  ///< how long an operation may take: forever, if it is no_deadline
   std::string role;                             ///< shown in errors and reports, e.g. "worker:3"
   typename options_of<Transport>::type transport{};
-  kinship kin{};  ///< a world's own; communicators that are made with the settings of another are of its world
+  detail::kinship kin{};  ///< a world's own; communicators that are made with the settings of another are of its world
 };
 
 /// A group of ranks that talk to each other: rank, size, transport, trace. The operators work on one.
@@ -71,26 +71,26 @@ class communicator {
    public:
     /// @throws precondition_error if another thread is in a call
     [[gnu::always_inline]] explicit turn(communicator const& world) : in_(world.here()), entry_(in_.user.enter()) {
-      expects(entry_ != sole_user::entry::refused, in_.two_threads);
+      expects(entry_ != detail::sole_user::entry::refused, in_.two_threads);
       in_.claim();
     }
     turn(turn const&) = delete;
     turn& operator=(turn const&) = delete;
     [[gnu::always_inline]] ~turn() {
-      if (entry_ == sole_user::entry::first) {
+      if (entry_ == detail::sole_user::entry::first) {
         static_cast<void>(in_.leave());
       }
     }
     /// @throws precondition_error if another thread has tried to make a call meanwhile
     [[gnu::always_inline]] void end() {
-      if (std::exchange(entry_, sole_user::entry::again) == sole_user::entry::first) {
+      if (std::exchange(entry_, detail::sole_user::entry::again) == detail::sole_user::entry::first) {
         expects(in_.leave(), in_.two_threads);
       }
     }
 
    private:
     state& in_;
-    sole_user::entry entry_;
+    detail::sole_user::entry entry_;
   };
 
   communicator(communicator&&) noexcept = default;
@@ -124,7 +124,7 @@ class communicator {
   /// Which ranks share a host: as the transport sees it, or by the names of the hosts.
   ///
   ///     tutti::hierarchical{tutti::binary_tree{}, tutti::ring{}, world.hosts()}
-  [[nodiscard]] host_map const& hosts() const {
+  [[nodiscard]] detail::host_map const& hosts() const {
     if constexpr (requires(Transport const& t) { t.hosts(); }) {
       return here().transport.hosts();
     } else {
@@ -144,18 +144,18 @@ class communicator {
   [[nodiscard]] bool crowded() const { return here().crowded; }
 
   /// What its waits have found out about this rank's core.
-  [[nodiscard]] tutti::patience& patience() const { return here().patience; }
+  [[nodiscard]] tutti::detail::patience& patience() const { return here().patience; }
 
   /// How long an operation may take before it fails; an operator may set its own. `no_deadline`: as long as it takes.
   [[nodiscard]] duration deadline() const { return here().settings.deadline; }
   /// @throws precondition_error if it is negative
-  void deadline(duration d) { here().settings.deadline = expect_deadline(d); }
+  void deadline(duration d) { here().settings.deadline = detail::expect_deadline(d); }
 
   [[nodiscard]] Transport& transport() const { return here().transport; }
   [[nodiscard]] Trace& trace() const { return here().trace; }
 
   /// The last operations of this rank, oldest first: what to look at when something failed.
-  [[nodiscard]] recorder& recent() const { return here().recent; }
+  [[nodiscard]] detail::recorder& recent() const { return here().recent; }
 
   /// Moves on everything that has been started, here and on all communicators on which this thread has started
   /// operations. Never waits.
@@ -174,7 +174,7 @@ class communicator {
   void advance() const {
     state& s = here();
     s.pending.advance();
-    if (duties* const others = duties::besides(s)) [[unlikely]] {
+    if (detail::duties* const others = detail::duties::besides(s)) [[unlikely]] {
       others->move(s);
     }
   }
@@ -185,24 +185,24 @@ class communicator {
     claim();
     state& s = here();
     s.look();
-    if (duties* const others = duties::besides(s)) [[unlikely]] {
+    if (detail::duties* const others = detail::duties::besides(s)) [[unlikely]] {
       others->look(s);
     }
   }
 
   /// An operation is about to be started, which this thread moves on from now on.
-  void tend() const { duties::take(here()); }
+  void tend() const { detail::duties::take(here()); }
   /// This thread goes on with what another one may have started.
   void claim() const { here().claim(); }
   /// Whether this is a copy of it in a forked child. It belongs to the parent, and its operations go on there.
-  [[nodiscard]] bool inherited() const { return here().generation != inheritance::generation(); }
+  [[nodiscard]] bool inherited() const { return here().generation != detail::inheritance::generation(); }
   /// How the thread that has started operations here sees this.
-  [[nodiscard]] duty const& as_duty() const { return here(); }
+  [[nodiscard]] detail::duty const& as_duty() const { return here(); }
 
-  [[nodiscard]] pending_list& operations() const { return here().pending; }
-  [[nodiscard]] stream_numbers& streams() const { return here().streams; }
-  [[nodiscard]] transfer_numbers& sends() const { return here().sends; }
-  [[nodiscard]] transfer_numbers& receives() const { return here().receives; }
+  [[nodiscard]] detail::pending_list& operations() const { return here().pending; }
+  [[nodiscard]] detail::stream_numbers& streams() const { return here().streams; }
+  [[nodiscard]] detail::transfer_numbers& sends() const { return here().sends; }
+  [[nodiscard]] detail::transfer_numbers& receives() const { return here().receives; }
 
   /// What drives this communicator from an event loop, if anything does: see <tutti/asio.hpp>.
   [[nodiscard]] void* companion() const { return here().companion; }
@@ -269,7 +269,7 @@ class communicator {
 
  private:
   /// All that it is: one for all its names, and never moved.
-  struct state : duty {
+  struct state : detail::duty {
     template <class Meet>
     state(Meet& meet, options const& o, Trace&& to)
         : duty{.move = [](duty& d) noexcept { return of(d).move_on(); },
@@ -302,11 +302,11 @@ class communicator {
       }
     }
 
-    ~state() { duties::leave(*this); }
+    ~state() { detail::duties::leave(*this); }
 
     [[gnu::always_inline]] void claim() noexcept {
-      if (duties::is_free(*this) ? !pending.empty() : !duties::is_mine(*this)) [[unlikely]] {
-        duties::take(*this);
+      if (detail::duties::is_free(*this) ? !pending.empty() : !detail::duties::is_mine(*this)) [[unlikely]] {
+        detail::duties::take(*this);
       }
     }
 
@@ -360,7 +360,7 @@ class communicator {
       return count;
     }
 
-    [[nodiscard]] host_map find_hosts() const {
+    [[nodiscard]] detail::host_map find_hosts() const {
       if constexpr (requires { transport.hosts(); }) {
         return {};
       } else {
@@ -368,7 +368,7 @@ class communicator {
         for (member const& m : members) {
           names.push_back(m.host);
         }
-        return host_map(names);
+        return detail::host_map(names);
       }
     }
 
@@ -380,7 +380,7 @@ class communicator {
       }
     }
 
-    std::uint32_t generation = inheritance::generation();
+    std::uint32_t generation = detail::inheritance::generation();
     [[no_unique_address]] tutti::extent<N> extent;
     rank_type rank;
     options settings;
@@ -388,18 +388,18 @@ class communicator {
     std::vector<rank_type> parent_ranks;  ///< empty: the same as here
     std::vector<member> members;
     bool crowded;
-    tutti::patience patience;
+    tutti::detail::patience patience;
     Transport transport;
-    host_map hosts;  ///< empty if the transport knows them
+    detail::host_map hosts;  ///< empty if the transport knows them
     [[no_unique_address]] Trace trace;
-    stream_numbers streams;
-    transfer_numbers sends;
-    transfer_numbers receives;
-    pending_list pending;
-    recorder recent;
+    detail::stream_numbers streams;
+    detail::transfer_numbers sends;
+    detail::transfer_numbers receives;
+    detail::pending_list pending;
+    detail::recorder recent;
     void* companion = nullptr;
     std::size_t incidents_traced = 0;
-    sole_user user;
+    detail::sole_user user;
     std::atomic<std::uint32_t> holders{1};
   };
 
@@ -418,7 +418,7 @@ class communicator {
 
   /// Before anybody is met, who would wait for this rank.
   static options const& checked(options const& o) {
-    static_cast<void>(expect_deadline(o.deadline));
+    static_cast<void>(detail::expect_deadline(o.deadline));
     return o;
   }
 
@@ -477,7 +477,7 @@ class communicator {
     return all;
   }
 
-  counted<state> state_;
+  detail::counted<state> state_;
 };
 
 }  // namespace tutti

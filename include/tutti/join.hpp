@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bootstrap/launched_rendezvous.hpp>
-#include <tutti/bootstrap/team_rendezvous.hpp>
-#include <tutti/bootstrap/threads.hpp>
 #include <tutti/communicator.hpp>
+#include <tutti/detail/bootstrap/launched_rendezvous.hpp>
+#include <tutti/detail/bootstrap/team_rendezvous.hpp>
+#include <tutti/detail/bootstrap/threads.hpp>
 
 namespace tutti {
 
@@ -15,14 +15,14 @@ template <class = void>
 }
 
 /// Joins the world that this process was launched into, as the launcher's environment says: see
-/// bootstrap/environment.hpp for the variables. A process that nobody launched is a world of one.
+/// environment.hpp for the variables. A process that nobody launched is a world of one.
 ///
 ///     auto world = tutti::join<tutti::tcp>();
 ///
 /// Collective over the processes of the world.
 /// @throws error (failure::join) naming the ranks that are missing, that are there twice or that
 ///         disagree, or the variable that is wrong
-template <class Transport, rank_type N = dynamic, class Trace = no_trace, class Meet = launched_rendezvous>
+template <class Transport, rank_type N = dynamic, class Trace = no_trace, class Meet = detail::launched_rendezvous>
   requires(!in_process<Transport>)
 [[nodiscard]] communicator<Transport, N, Trace> join(world_options<Transport> options = {}, Trace trace = {}) {
   environment const where = read_environment();
@@ -40,7 +40,7 @@ template <class Transport, rank_type N = dynamic, class Trace = no_trace, class 
 ///
 /// Returns what the threads of this process returned, in the order of their ranks, or why they failed.
 /// @throws error (failure::join) as above
-template <class Transport, class Meet = launched_rendezvous, class F>
+template <class Transport, class Meet = detail::launched_rendezvous, class F>
   requires in_process<Transport>
 [[nodiscard]] auto join(rank_type threads, F&& f, world_options<Transport> options = {}) {
   environment const where = read_environment();
@@ -48,8 +48,8 @@ template <class Transport, class Meet = launched_rendezvous, class F>
     options.role = where.role;
   }
   Meet processes(where);
-  return run_threads(threads, [&](thread_rendezvous& seat) {
-    team_rendezvous meet(seat, processes);
+  return detail::run_threads(threads, [&](detail::thread_rendezvous& seat) {
+    detail::team_rendezvous meet(seat, processes);
     communicator<Transport> world(meet, options);
     return f(world);
   });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/wait.hpp>
 #include <tutti/communicator.hpp>
+#include <tutti/detail/engine/wait.hpp>
 
 #include <atomic>
 #include <mutex>
@@ -80,7 +80,7 @@ class progress_thread {
       std::lock_guard const lock(mutex_);
       world_.claim();  // its owner may have started something
       world_.transport().disarm();
-      if (time_point const now = world_.transport().now(); now - looked >= between_looks) {
+      if (time_point const now = world_.transport().now(); now - looked >= detail::between_looks) {
         looked = now;
         world_.look();
       }

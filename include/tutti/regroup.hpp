@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bootstrap/directory.hpp>
-#include <tutti/bootstrap/membership.hpp>
-#include <tutti/bootstrap/reunion.hpp>
 #include <tutti/collective/group_rendezvous.hpp>
 #include <tutti/communicator.hpp>
+#include <tutti/detail/bootstrap/directory.hpp>
+#include <tutti/detail/bootstrap/membership.hpp>
+#include <tutti/detail/bootstrap/reunion.hpp>
 
 #include <string>
 #include <utility>
@@ -41,7 +41,7 @@ class lifeline {
       : settings_(world.settings()),
         name_(world.name()),
         host_(host_of(world.transport())),
-        patience_(finite_patience(patience)),
+        patience_(detail::finite_patience(patience)),
         reunion_(meet(world)) {}
 
   /// Collective over those that are left; they are numbered anew, in the order that they had. They are called
@@ -52,7 +52,7 @@ class lifeline {
   ///         this one, or if they have
   [[nodiscard]] communicator_type regroup() {
     for (std::size_t left = reunion_.members().size();; --left) {
-      survivors all = reunion_.meet(patience_);
+      detail::survivors all = reunion_.meet(patience_);
       all.local_host(host_);
       all.name(name_ + "+" + std::to_string(++meetings_));
       try {
@@ -73,27 +73,27 @@ class lifeline {
     if constexpr (requires { transport.local_host(); }) {
       return transport.local_host();
     } else {
-      return net::loopback_host();  // all are on this host
+      return detail::net::loopback_host();  // all are on this host
     }
   }
 
   template <class World>
-  reunion meet(World& world) const {
-    net::address const own = net::resolve(host_, 0).front();
-    descriptor door = net::listen(own);
+  detail::reunion meet(World& world) const {
+    detail::net::address const own = detail::net::resolve(host_, 0).front();
+    detail::descriptor door = detail::net::listen(own);
     std::vector<rank_type> everybody;
     for (rank_type r = 0; r < world.size(); ++r) {
       everybody.push_back(r);
     }
     group_rendezvous<World> all(world, std::move(everybody), world.rank());
     packer mine;
-    mine.text(own.through(0).host()).number(net::local_address(door.get()).port()).text(draw_nonce());
-    std::vector<net::address> places;
+    mine.text(own.through(0).host()).number(detail::net::local_address(door.get()).port()).text(detail::draw_nonce());
+    std::vector<detail::net::address> places;
     std::string name;
     for (std::string const& text : all.exchange(mine.take())) {
       unpacker u(text);
       std::string const host(u.text());
-      places.push_back(net::resolve(host, u.number_as<std::uint16_t>()).front().through(own.link()));
+      places.push_back(detail::net::resolve(host, u.number_as<std::uint16_t>()).front().through(own.link()));
       name = name.empty() ? std::string(u.text()) : name;  // rank 0's
     }
     return {world.rank(), std::move(door), std::move(places), std::move(name)};
@@ -104,7 +104,7 @@ class lifeline {
   std::string host_;
   duration patience_;
   unsigned meetings_ = 0;
-  reunion reunion_;
+  detail::reunion reunion_;
 };
 
 template <class Transport, rank_type N, class Trace>

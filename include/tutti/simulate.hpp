@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bootstrap/outcome.hpp>
 #include <tutti/communicator.hpp>
-#include <tutti/core/fiber.hpp>
-#include <tutti/core/owned.hpp>
+#include <tutti/detail/core/fiber.hpp>
+#include <tutti/detail/core/owned.hpp>
+#include <tutti/outcome.hpp>
 #include <tutti/transport/simulated.hpp>
 
 #include <string>
@@ -16,7 +16,7 @@ namespace tutti {
 /// Where the ranks of one simulation meet. It takes no virtual time.
 class simulated_meeting {
  public:
-  explicit simulated_meeting(simulation& in) : in_(&in), texts_(in.ranks()) {}
+  explicit simulated_meeting(detail::simulation& in) : in_(&in), texts_(in.ranks()) {}
 
   [[nodiscard]] rank_type size() const noexcept { return in_->ranks(); }
 
@@ -28,14 +28,14 @@ class simulated_meeting {
       present_ = 0;
       ++round_;
       wake_all();
-      in_->wait(me, simulated_processors::never);  // all go on in the order of their ranks
+      in_->wait(me, detail::simulated_processors::never);  // all go on in the order of their ranks
     }
     while (round_ == round) {
       if (rank_type const missing = in_->processors().dead(me) ? me : absent_; missing != no_rank) {
         throw error(failure::join, "rank " + std::to_string(missing) + " has ended before it could join")
             .between(me, {missing});
       }
-      in_->wait(me, simulated_processors::never);
+      in_->wait(me, detail::simulated_processors::never);
     }
     return complete_;  // overwritten only when every rank has come again
   }
@@ -55,7 +55,7 @@ class simulated_meeting {
     }
   }
 
-  simulation* in_;
+  detail::simulation* in_;
   std::vector<std::string> texts_;
   std::vector<std::string> complete_;
   std::uint64_t round_ = 0;
@@ -88,9 +88,9 @@ struct simulated_outcome {
 template <class F>
 class simulated_program {
  public:
-  using result = std::invoke_result_t<F&, simulated_rendezvous&, simulation&>;
+  using result = std::invoke_result_t<F&, simulated_rendezvous&, detail::simulation&>;
 
-  simulated_program(simulation& in, simulated_meeting& meeting, rank_type rank, F& f)
+  simulated_program(detail::simulation& in, simulated_meeting& meeting, rank_type rank, F& f)
       : in_(in),
         meeting_(meeting),
         rank_(rank),
@@ -99,7 +99,7 @@ class simulated_program {
         body_(
             in.options().stack_bytes, [](void* p) { static_cast<simulated_program*>(p)->run(); }, this) {}
 
-  [[nodiscard]] fiber& body() noexcept { return body_; }
+  [[nodiscard]] detail::fiber& body() noexcept { return body_; }
   [[nodiscard]] outcome<result>& end() noexcept { return end_; }
   [[nodiscard]] picoseconds ended() const noexcept { return ended_; }
 
@@ -120,13 +120,13 @@ class simulated_program {
     meeting_.leave(rank_);
   }
 
-  simulation& in_;
+  detail::simulation& in_;
   simulated_meeting& meeting_;
   rank_type rank_;
   F& f_;
   outcome<result> end_;
   picoseconds ended_{};
-  fiber body_;
+  detail::fiber body_;
 };
 
 /// Runs `f(simulated_rendezvous&, simulation&)` as n ranks of one thread, in virtual time, until all
@@ -135,18 +135,18 @@ class simulated_program {
 template <class F>
 [[nodiscard]] auto run_simulated(simulated_network const& net, rank_type n, F&& f, simulation_options const& options) {
   using program = simulated_program<std::remove_reference_t<F>>;
-  using programs = std::vector<owned<program>>;
-  simulation in(net, n, options, /*carries=*/true);
+  using programs = std::vector<detail::owned<program>>;
+  detail::simulation in(net, n, options, /*carries=*/true);
   simulated_meeting meeting(in);
   programs ranks;
   in.yields_to(&ranks, [](void* all, rank_type r) { (*static_cast<programs*>(all))[r]->body().suspend(); });
   for (rank_type r = 0; r < n; ++r) {
-    ranks.push_back(owned<program>(new program(in, meeting, r, f)));
+    ranks.push_back(detail::owned<program>(new program(in, meeting, r, f)));
     in.processors().rest(r);
     in.processors().wake(r);
   }
   for (rank_type left = n; left != 0;) {
-    fiber& next = ranks[in.next()]->body();  // there is one: whoever waits for others looks now and then
+    detail::fiber& next = ranks[in.next()]->body();  // there is one: whoever waits for others looks now and then
     next.resume();
     left -= next.ended() ? 1U : 0U;
   }
@@ -182,7 +182,7 @@ template <tracer Trace = no_trace, class F>
 [[nodiscard]] auto simulate(simulated_network const& net, rank_type n, F&& f, simulation_options const& options = {}) {
   return run_simulated(
       net, n,
-      [&](simulated_rendezvous& meet, simulation& in) {
+      [&](simulated_rendezvous& meet, detail::simulation& in) {
         communicator<simulated, dynamic, Trace> world(meet, {.role = {}, .transport = {&in, meet.rank()}});
         return f(world);
       },

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/segments.hpp>
-#include <tutti/core/error.hpp>
-#include <tutti/core/extent.hpp>
-#include <tutti/core/stream_numbers.hpp>
+#include <tutti/detail/core/stream_numbers.hpp>
+#include <tutti/detail/engine/segments.hpp>
+#include <tutti/error.hpp>
+#include <tutti/extent.hpp>
 #include <tutti/topology/concept.hpp>
 #include <tutti/trace/no_trace.hpp>
 #include <tutti/transport/simulated.hpp>
@@ -24,6 +24,7 @@ struct sizes_only {
   std::size_t element_bytes;
 
   static constexpr bool combines = true;
+  static constexpr bool memories_differ = false;
 
   [[nodiscard]] constexpr std::size_t size_of(space) const noexcept { return element_bytes; }
   [[nodiscard]] static constexpr std::size_t granule(std::size_t size) noexcept { return size; }
@@ -61,7 +62,7 @@ class simulated_rank {
   using transport_type = simulated;
   using trace_type = no_trace;
 
-  simulated_rank(simulation& in, simulated_world& world, rank_type rank)
+  simulated_rank(detail::simulation& in, detail::simulated_world& world, rank_type rank)
       : own_(std::make_unique<state>(in, world, rank)), here_(*own_) {}
 
   /// Another name of this rank, which it outlives.
@@ -73,15 +74,15 @@ class simulated_rank {
   }
   [[nodiscard]] simulated& transport() noexcept { return here_.transport; }
   [[nodiscard]] no_trace& trace() noexcept { return here_.trace; }
-  [[nodiscard]] stream_numbers& streams() noexcept { return here_.streams; }
+  [[nodiscard]] detail::stream_numbers& streams() noexcept { return here_.streams; }
 
  private:
   struct state {
-    state(simulation& in, simulated_world& world, rank_type rank) : transport(in, world, rank) {}
+    state(detail::simulation& in, detail::simulated_world& world, rank_type rank) : transport(in, world, rank) {}
 
     simulated transport;
     [[no_unique_address]] no_trace trace;
-    stream_numbers streams;
+    detail::stream_numbers streams;
   };
 
   explicit simulated_rank(state& here) noexcept : here_(here) {}
@@ -111,27 +112,27 @@ template <class Topology, class Op>
 [[nodiscard]] simulated_report simulate_schedule(simulated_network const& net, Topology topology, Op op, rank_type n,
                                                  simulated_vector vector, simulation_options const& options = {}) {
   struct participant {
-    participant(simulation& in, simulated_world& world, rank_type r, Topology const& t, sizes_only p)
+    participant(detail::simulation& in, detail::simulated_world& world, rank_type r, Topology const& t, sizes_only p)
         : self(in, world, r), operation(self, t, p) {}
     simulated_rank self;
-    segments<simulated_rank, Topology, Op, sizes_only> operation;
+    detail::segments<simulated_rank, Topology, Op, sizes_only> operation;
     bool ended = false;
   };
 
   if constexpr (std::same_as<Op, op::alltoall>) {
     expects(n == 0 || vector.count % n == 0, "simulate_schedule: alltoall moves as many elements to each rank");
   }
-  simulation in(net, n, options, /*carries=*/false);
+  detail::simulation in(net, n, options, /*carries=*/false);
   std::vector<rank_type> everybody(n);
   for (rank_type r = 0; r < n; ++r) {
     everybody[r] = r;
   }
-  simulated_world& world = in.world(in.add_world(std::move(everybody)));
+  detail::simulated_world& world = in.world(in.add_world(std::move(everybody)));
 
   std::size_t const bytes = vector.count * vector.element_bytes;
   address_space const addresses(3 * bytes);  // three memories, so that nothing is taken to be in place
   std::byte* const at = addresses.begin();
-  memories const memory{.input = at, .work = at + bytes, .output = at + 2 * bytes};
+  detail::memories const memory{.input = at, .work = at + bytes, .output = at + 2 * bytes};
   sizes_only const payload{vector.element_bytes};
   call const what = make_call(operation_kind::none, "", "", Topology::name);
 

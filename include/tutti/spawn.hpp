@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bootstrap/processes.hpp>
-#include <tutti/bootstrap/threads.hpp>
 #include <tutti/communicator.hpp>
+#include <tutti/detail/bootstrap/processes.hpp>
+#include <tutti/detail/bootstrap/threads.hpp>
 
 #include <type_traits>
 
@@ -18,7 +18,7 @@ namespace tutti {
 /// tutti::memory_trace(4096))`.
 ///
 /// Returns, in rank order, what each rank returned or why it failed; waits until all have ended.
-/// What processes return must be able to travel: see bootstrap/returnable.hpp.
+/// What processes return must be able to travel: see detail/bootstrap/returnable.hpp.
 ///
 /// @pre n >= 1; before processes are forked the caller has no other threads that hold locks
 template <class Transport, tracer Trace = no_trace, class F>
@@ -28,9 +28,9 @@ template <class Transport, tracer Trace = no_trace, class F>
     return f(world);
   };
   if constexpr (in_process<Transport>) {
-    return run_threads(n, rank);
+    return detail::run_threads(n, rank);
   } else {
-    return run_processes(n, rank);
+    return detail::run_processes(n, rank);
   }
 }
 
@@ -43,9 +43,9 @@ template <class Transport, rank_type N, class F>
     return f(world);
   };
   if constexpr (in_process<Transport>) {
-    return run_threads(N, rank);
+    return detail::run_threads(N, rank);
   } else {
-    return run_processes(N, rank);
+    return detail::run_processes(N, rank);
   }
 }
 

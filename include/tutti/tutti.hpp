@@ -7,6 +7,7 @@
 // <tutti/transport/tcp.hpp>; Boost.Asio, <tutti/asio.hpp>.
 
 #include <tutti/allocator.hpp>                  // IWYU pragma: export
+#include <tutti/bfloat16.hpp>                   // IWYU pragma: export
 #include <tutti/collective/allgather.hpp>       // IWYU pragma: export
 #include <tutti/collective/allreduce.hpp>       // IWYU pragma: export
 #include <tutti/collective/alltoall.hpp>        // IWYU pragma: export
@@ -21,8 +22,7 @@
 #include <tutti/collective/split.hpp>           // IWYU pragma: export
 #include <tutti/collective/when_any.hpp>        // IWYU pragma: export
 #include <tutti/communicator.hpp>               // IWYU pragma: export
-#include <tutti/core/bfloat16.hpp>              // IWYU pragma: export
-#include <tutti/core/half.hpp>                  // IWYU pragma: export
+#include <tutti/half.hpp>                       // IWYU pragma: export
 #include <tutti/reduction/arithmetic.hpp>       // IWYU pragma: export
 #include <tutti/reduction/bitwise.hpp>          // IWYU pragma: export
 #include <tutti/reduction/functor.hpp>          // IWYU pragma: export

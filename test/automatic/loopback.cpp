@@ -16,8 +16,8 @@ namespace {
 
 /// A profile for which every schedule is the fastest somewhere: no messages are sent to get it.
 template <class World>
-tutti::network_profile made_up(World& world) {
-  tutti::network_profile p{.ranks = world.size(), .hosts = world.hosts().hosts(), .start = 50'000};
+tutti::detail::network_profile made_up(World& world) {
+  tutti::detail::network_profile p{.ranks = world.size(), .hosts = world.hosts().hosts(), .start = 50'000};
   p.near = {1'000'000, {{4, 100'000, 100'000, 0, 100'000, 0, 0}, {1024, 400'000, 200'000, 0, 400'000, 9'000, 5'000}}};
   p.provided = {1'000, {{4, 100'000, 100'000, 0, 100'000, 0, 0}}};  // as long for any
   return p;
@@ -34,7 +34,7 @@ std::string each_way(World& world, tutti::automatic const& best, bool in_order, 
   for (auto const& p : best.predict(Op{}, 1 << 20, in_order)) {
     if (complaint.empty() && p.way.segment_bytes == 0) {
       tutti::automatic told(world, best.profile());
-      told.prefer(std::string(tutti::name(tutti::symbolic::kind_of<Op>)) + "=" +
+      told.prefer(std::string(tutti::name(tutti::detail::symbolic::kind_of<Op>)) + "=" +
                   std::string(p.way.topology.topology_name()));
       complaint = f(told);
     }
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(all_ranks_have_the_same_profile_and_a_saved_one_is_taken) {
     auto const first = tutti::automatic(world, o).profile();
     auto const second = tutti::automatic(world, o).profile();
     bool const knows_moves = !first.near.moves.empty() && first.near.moves.back().bytes >= 64 << 10;
-    return tutti::to_text(first) + (!knows_moves ? "no moves" : first == second ? "" : "not taken");
+    return tutti::detail::to_text(first) + (!knows_moves ? "no moves" : first == second ? "" : "not taken");
   });
   std::remove(file.c_str());
   for (auto const& r : results) {
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_world_and_its_parts_are_measured_once) {
   };
   auto const ends = tutti::spawn<tutti::loopback>(6, [](auto& world) {
     auto const profile = [](auto& of, tutti::automatic_options const& how) {
-      return tutti::to_text(tutti::automatic(of, how).profile());
+      return tutti::detail::to_text(tutti::automatic(of, how).profile());
     };
     learned l;
     std::string const all = profile(world, briefly());
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(foreign_and_different_profiles_are_refused_by_every_rank) {
            try {
              (void)tutti::automatic(world, make(world));
              return "taken";
-           } catch (tutti::profile_error const&) {
+           } catch (tutti::detail::profile_error const&) {
              return "refused";
            }
          })) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (one thread)
 #define BOOST_TEST_MODULE automatic_probe
-#include <tutti/automatic/explanation.hpp>
-#include <tutti/automatic/probe.hpp>
+#include <tutti/detail/tuning/explanation.hpp>
+#include <tutti/detail/tuning/probe.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -16,6 +16,7 @@
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 using edges = std::map<std::pair<rank_type, rank_type>, int>;
 
 /// Runs the probes of all ranks with unbuffered messages: a step ends when its peers have reached theirs. Returns

@@ -22,8 +22,8 @@ void sums_are_right() {
   for (auto const n : {2U, 3U}) {
     support::agree<Transport>(n, [](auto& world) -> std::string {
       tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}});
-      if (tutti::read_profile(tutti::to_text(best.profile())) != best.profile()) {
-        return "the profile is read as another one: " + tutti::to_text(best.profile());
+      if (tutti::detail::read_profile(tutti::detail::to_text(best.profile())) != best.profile()) {
+        return "the profile is read as another one: " + tutti::detail::to_text(best.profile());
       }
       return laws::reducing(world, best, tutti::sum<float>{}, 1023);
     });
@@ -42,8 +42,9 @@ BOOST_AUTO_TEST_CASE(in_memory_of_the_transport) {
   for (auto const n : {2U, 3U}) {
     support::agree<tutti::shared_memory>(n, [](auto& world) -> std::string {
       tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}});
-      if (tutti::read_profile(tutti::to_text(best.profile())) != best.profile() || !best.profile().tells_apart()) {
-        return "the profile does not keep the kinds of memory apart: " + tutti::to_text(best.profile());
+      if (tutti::detail::read_profile(tutti::detail::to_text(best.profile())) != best.profile() ||
+          !best.profile().tells_apart()) {
+        return "the profile does not keep the kinds of memory apart: " + tutti::detail::to_text(best.profile());
       }
       std::vector<float> ordinary(100'003);
       std::vector<float, tutti::allocator<float>> provided(ordinary.size(), tutti::allocator<float>(world));
@@ -102,10 +103,10 @@ BOOST_AUTO_TEST_CASE(by_locality_on_hosts_of_two) {
   support::agree<hosts_of_two>(4, [](auto& world) -> std::string {
     tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}});
     if (best.profile().hosts != 2 || best.profile().near.points.empty() || best.profile().far.points.empty()) {
-      return "the profile is not of two hosts: " + tutti::to_text(best.profile());
+      return "the profile is not of two hosts: " + tutti::detail::to_text(best.profile());
     }
     std::size_t grouping = 0;
-    for (tutti::prediction const& p : best.predict(tutti::op::allreduce{}, 4096)) {
+    for (tutti::detail::prediction const& p : best.predict(tutti::op::allreduce{}, 4096)) {
       grouping += tutti::selection::groups_hosts(p.way.topology.kind()) ? 1U : 0U;
     }
     return grouping == 0 ? "no schedule that groups hosts is among the ways"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (one thread)
 #define BOOST_TEST_MODULE automatic_profile
-#include <tutti/automatic/preference.hpp>
-#include <tutti/automatic/profile.hpp>
+#include <tutti/detail/tuning/preference.hpp>
+#include <tutti/detail/tuning/profile.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-tutti::network_profile some() {
+tutti::detail::network_profile some() {
   return {.ranks = 4,
           .hosts = 2,
           .start = 120'000,
@@ -26,9 +26,9 @@ tutti::network_profile some() {
 
 bool is_refused(std::string const& text) {
   try {
-    (void)tutti::read_profile(text);
+    (void)tutti::detail::read_profile(text);
     return false;
-  } catch (tutti::profile_error const&) {
+  } catch (tutti::detail::profile_error const&) {
     return true;
   }
 }
@@ -40,20 +40,20 @@ std::string with(std::string text, std::string const& what, std::string const& i
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(what_is_written_is_read) {
-  for (auto p : {some(), tutti::network_profile{}}) {
-    BOOST_TEST((tutti::read_profile(tutti::to_text(p)) == p));
+  for (auto p : {some(), tutti::detail::network_profile{}}) {
+    BOOST_TEST((tutti::detail::read_profile(tutti::detail::to_text(p)) == p));
   }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_cut_off_anywhere_is_refused) {
-  auto const text = tutti::to_text(some());
+  auto const text = tutti::detail::to_text(some());
   for (std::size_t length = 0; length < text.size(); ++length) {
     BOOST_TEST(is_refused(text.substr(0, length)), "the first " << length << " characters are taken for a profile");
   }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_profile_is_refused) {
-  auto const text = tutti::to_text(some());
+  auto const text = tutti::detail::to_text(some());
   BOOST_TEST(is_refused("\177ELF\n"));
   BOOST_TEST(is_refused(with(text, "tutti-profile 6", "tutti-profile 5")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks four")));
@@ -73,49 +73,49 @@ BOOST_AUTO_TEST_CASE(what_is_no_profile_is_refused) {
 
 BOOST_AUTO_TEST_CASE(errors_name_the_line) {
   try {
-    (void)tutti::read_profile(with(tutti::to_text(some()), "hosts 2", "hosts"));
+    (void)tutti::detail::read_profile(with(tutti::detail::to_text(some()), "hosts 2", "hosts"));
     BOOST_ERROR("taken");
-  } catch (tutti::profile_error const& e) {
+  } catch (tutti::detail::profile_error const& e) {
     BOOST_TEST(std::string(e.what()).starts_with("profile, line 3: "));
   }
 }
 
 BOOST_AUTO_TEST_CASE(times_lie_on_straight_lines_between_the_sizes) {
   auto const link = some().near;
-  auto const send = [&](std::size_t bytes) { return tutti::at_size(link, bytes).send; };
+  auto const send = [&](std::size_t bytes) { return tutti::detail::at_size(link, bytes).send; };
   BOOST_TEST(send(0) == 10);
   BOOST_TEST(send(4) == 10);
   BOOST_TEST(send(514) == 255);
   BOOST_TEST(send(1024) == 500);
   BOOST_TEST(send(1 << 20) == 90'000);
-  BOOST_TEST(send(2 << 20) == 179'587);                           // on the last line
-  BOOST_TEST(tutti::at_size(link, 1 << 30).combine == 0);         // which falls, but not below nothing
-  BOOST_TEST(send(std::size_t{1} << 40) / (90'000) > 1'000'000);  // far away, without overflow
-  BOOST_TEST(tutti::at_size({}, 7).send == 0);
+  BOOST_TEST(send(2 << 20) == 179'587);                            // on the last line
+  BOOST_TEST(tutti::detail::at_size(link, 1 << 30).combine == 0);  // which falls, but not below nothing
+  BOOST_TEST(send(std::size_t{1} << 40) / (90'000) > 1'000'000);   // far away, without overflow
+  BOOST_TEST(tutti::detail::at_size({}, 7).send == 0);
 }
 
 // What is only moved: on straight lines, too, and beyond the last size in proportion.
 BOOST_AUTO_TEST_CASE(operations_that_only_move_have_times_of_their_own) {
   auto const p = some();
-  auto const receive = [&](std::size_t bytes) { return tutti::move_at_size(p.near, bytes).receive; };
+  auto const receive = [&](std::size_t bytes) { return tutti::detail::move_at_size(p.near, bytes).receive; };
   BOOST_TEST(receive(0) == 11);
   BOOST_TEST(receive((4 + 65536) / 2) == (11 + 2000) / 2);
   BOOST_TEST(receive(65536) == 2000);
   BOOST_TEST(receive(10 * 65536) == 20'000);
   BOOST_TEST(receive(std::size_t{1} << 40) == 2000LL << 24);
-  BOOST_TEST(tutti::move_at_size({.moves = {{8, 4, 4, 4, 4}}}, 16).receive == 8);
+  BOOST_TEST(tutti::detail::move_at_size({.moves = {{8, 4, 4, 4, 4}}}, 16).receive == 8);
 
-  tutti::host_map const hosts(std::string("aabb"));
+  tutti::detail::host_map const hosts(std::string("aabb"));
   auto const takes = [&](tutti::operation_kind kind, tutti::rank_type to) {
-    return tutti::profiled_network(p, hosts, kind, tutti::memory_kind::ordinary)
+    return tutti::detail::profiled_network(p, hosts, kind, tutti::memory_kind::ordinary)
         .message(0, to, 65536, tutti::custody::kept, false);
   };
   for (auto const kind : {tutti::operation_kind::broadcast, tutti::operation_kind::alltoall}) {
-    BOOST_TEST((takes(kind, 1) == tutti::message_time{50, 40, 300'000, 0, 2000, 0}));
+    BOOST_TEST((takes(kind, 1) == tutti::detail::message_time{50, 40, 300'000, 0, 2000, 0}));
     BOOST_TEST((takes(kind, 2) == takes(tutti::operation_kind::allreduce, 2)));  // none were measured between hosts
   }
   for (auto const kind : {tutti::operation_kind::allreduce, tutti::operation_kind::reduce}) {
-    BOOST_TEST(takes(kind, 1).receive == tutti::at_size(p.near, 65536).receive);
+    BOOST_TEST(takes(kind, 1).receive == tutti::detail::at_size(p.near, 65536).receive);
   }
 }
 
@@ -123,9 +123,9 @@ BOOST_AUTO_TEST_CASE(operations_that_only_move_have_times_of_their_own) {
 BOOST_AUTO_TEST_CASE(provided_memory_has_times_of_its_own) {
   using tutti::memory_kind;
   auto p = some();
-  tutti::host_map const hosts(std::string("aabb"));
+  tutti::detail::host_map const hosts(std::string("aabb"));
   auto const takes = [&](memory_kind where, tutti::operation_kind kind, tutti::rank_type to) {
-    return tutti::profiled_network(p, hosts, kind, where).message(0, to, 65536, tutti::custody::kept, false);
+    return tutti::detail::profiled_network(p, hosts, kind, where).message(0, to, 65536, tutti::custody::kept, false);
   };
   BOOST_TEST(p.tells_apart());
   BOOST_TEST(takes(memory_kind::provided, tutti::operation_kind::broadcast, 1).receive == 1000);
@@ -141,19 +141,19 @@ BOOST_AUTO_TEST_CASE(provided_memory_has_times_of_its_own) {
 }
 
 BOOST_AUTO_TEST_CASE(preferences_are_read) {
-  tutti::host_map const hosts(std::string("aabb"));
+  tutti::detail::host_map const hosts(std::string("aabb"));
   using enum tutti::operation_kind;
-  auto const all = tutti::read_preferences(
+  auto const all = tutti::detail::read_preferences(
       "allreduce:-4K=doubling; broadcast:1M-=chain/64K;reduce=star ;allreduce:8-16=hierarchical<binary_tree, ring>;",
       hosts);
-  BOOST_TEST(
-      (all == std::vector<tutti::preference>{{allreduce, 0, 4096, tutti::schedule_kind::doubling, 0},
-                                             {broadcast, 1 << 20, SIZE_MAX, tutti::schedule_kind::chain, 64 << 10},
-                                             {reduce, 0, SIZE_MAX, tutti::schedule_kind::star, 0},
-                                             {allreduce, 8, 16, tutti::schedule_kind::hosts_ring, 0}}));
+  BOOST_TEST((all == std::vector<tutti::detail::preference>{
+                         {allreduce, 0, 4096, tutti::schedule_kind::doubling, 0},
+                         {broadcast, 1 << 20, SIZE_MAX, tutti::schedule_kind::chain, 64 << 10},
+                         {reduce, 0, SIZE_MAX, tutti::schedule_kind::star, 0},
+                         {allreduce, 8, 16, tutti::schedule_kind::hosts_ring, 0}}));
   for (auto const* const wrong :
        {"ring", "allreduce", "allreduce=", "barrier=ring", "allreduce=wheel", "allreduce:4-2=ring", "allreduce:1X=ring",
         "allreduce:1-2-3=ring", "allreduce=ring/", "allreduce=ring/much", "allreduce:99999999999999999999=ring"}) {
-    BOOST_CHECK_THROW((void)tutti::read_preferences(wrong, hosts), tutti::preference_error);
+    BOOST_CHECK_THROW((void)tutti::detail::read_preferences(wrong, hosts), tutti::detail::preference_error);
   }
 }

@@ -16,6 +16,7 @@
 // Trying finds what is fastest, whatever the profile says.
 
 using namespace tutti;
+using namespace tutti::detail;
 
 namespace {
 

@@ -14,6 +14,7 @@
 // In virtual time it is known what is true: the parameters of the network, and what each schedule takes.
 
 using namespace tutti;
+using namespace tutti::detail;
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
 #define BOOST_TEST_MODULE bootstrap_environment
-#include <tutti/bootstrap/environment.hpp>
+#include <tutti/environment.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -80,13 +80,14 @@ BOOST_AUTO_TEST_CASE(torchrun_is_read) {
   BOOST_TEST(e.size == 8U);
   BOOST_TEST(e.local_rank == 1U);
   BOOST_TEST(e.local_size == 2U);
-  BOOST_TEST(tutti::net::format(e.master) == "n0:29400");
+  BOOST_TEST(tutti::detail::net::format(e.master) == "n0:29400");
   BOOST_TEST(e.directory.empty());
   BOOST_TEST(read(with(torch, {{"TORCHELASTIC_USE_AGENT_STORE", "True"}})).master.port == 29401);
   BOOST_TEST(read(with(torch, {{"TORCHELASTIC_USE_AGENT_STORE", "False"}})).master.port == 29400);
-  BOOST_TEST(tutti::net::format(read(with(torch, {{"TUTTI_MASTER_ADDR", "n9"}})).master) == "n9:29400");
-  BOOST_TEST(tutti::net::format(read(with(torch, {{"MASTER_ADDR", "fe80::1%eth0"}})).master) == "[fe80::1%eth0]:29400");
-  BOOST_TEST(tutti::net::format(read(with(torch, {{"MASTER_ADDR", "[::1]"}})).master) == "[::1]:29400");
+  BOOST_TEST(tutti::detail::net::format(read(with(torch, {{"TUTTI_MASTER_ADDR", "n9"}})).master) == "n9:29400");
+  BOOST_TEST(tutti::detail::net::format(read(with(torch, {{"MASTER_ADDR", "fe80::1%eth0"}})).master) ==
+             "[fe80::1%eth0]:29400");
+  BOOST_TEST(tutti::detail::net::format(read(with(torch, {{"MASTER_ADDR", "[::1]"}})).master) == "[::1]:29400");
   BOOST_TEST(read(with(torch, {{"TORCHELASTIC_RUN_ID", "abc"}, {"TORCHELASTIC_RESTART_COUNT", "2"}})).job == "abc.2");
 }
 
@@ -157,10 +158,10 @@ BOOST_AUTO_TEST_CASE(what_the_user_sets_wins_over_every_launcher) {
     BOOST_TEST(e.launcher == "TUTTI_*");
     BOOST_TEST(e.rank == 1U);
     BOOST_TEST(e.size == 3U);
-    BOOST_TEST(tutti::net::format(e.master) == "host9:7000");
+    BOOST_TEST(tutti::detail::net::format(e.master) == "host9:7000");
     auto const address = read(with(launcher, {{"TUTTI_MASTER_ADDR", "host9"}, {"TUTTI_MASTER_PORT", "7000"}}));
     BOOST_TEST(address.launcher != "TUTTI_*");
-    BOOST_TEST(tutti::net::format(address.master) == "host9:7000");
+    BOOST_TEST(tutti::detail::net::format(address.master) == "host9:7000");
     BOOST_TEST(address.directory.empty());
     auto const file = read(with(launcher, {{"TUTTI_STORE", "file:/scratch/x"}}));
     BOOST_TEST(file.directory == "/scratch/x");
@@ -194,7 +195,7 @@ BOOST_AUTO_TEST_CASE(hosts_give_size_role_and_rendezvous) {
   BOOST_TEST(e.size == 3U);
   BOOST_TEST(e.rank == 2U);
   BOOST_TEST(e.role == "worker:1");
-  BOOST_TEST(tutti::net::format(e.master) == "a:7000");
+  BOOST_TEST(tutti::detail::net::format(e.master) == "a:7000");
   BOOST_TEST(read(with(with(torch, hosts), {{"TUTTI_RANK", "0"}})).role == "ps:0");
   check_complaint(with(hosts, {{"TUTTI_RANK", "3"}}), {"TUTTI_RANK=3", "the 3 that TUTTI_HOSTS names"});
   check_complaint(with(hosts, {{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "4"}}), {"TUTTI_SIZE=4", "names 3"});
@@ -247,12 +248,12 @@ BOOST_AUTO_TEST_CASE(lists_of_nodes_are_written_out) {
                     {"a.b-c,d", {"a.b-c", "d"}}};
   for (auto const& g : good) {
     names got;
-    BOOST_TEST(tutti::parse_node_list(g.text, got), g.text);
+    BOOST_TEST(tutti::detail::parse_node_list(g.text, got), g.text);
     BOOST_TEST(got == g.expected, boost::test_tools::per_element());
   }
   for (char const* bad : {"", ",", "a,", ",a", "a[", "a[1", "a]", "a[]", "a[1-]", "a[-1]", "a[2-1]", "a[1,,2]", "a[x]",
                           "a[[1]]", "a b", "a[0-99999999999999999999]", "a[0-999999999]"}) {
     names got;
-    BOOST_TEST(!tutti::parse_node_list(bad, got), bad);
+    BOOST_TEST(!tutti::detail::parse_node_list(bad, got), bad);
   }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #define BOOST_TEST_MODULE bootstrap_file_rendezvous
-#include <tutti/bootstrap/file_rendezvous.hpp>
-#include <tutti/bootstrap/processes.hpp>
-#include <tutti/bootstrap/threads.hpp>
+#include <tutti/detail/bootstrap/file_rendezvous.hpp>
+#include <tutti/detail/bootstrap/processes.hpp>
+#include <tutti/detail/bootstrap/threads.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,9 +12,9 @@
 #include <string>
 
 using namespace std::chrono_literals;
-using tutti::file_rendezvous;
-using tutti::membership;
 using tutti::rank_type;
+using tutti::detail::file_rendezvous;
+using tutti::detail::membership;
 
 namespace {
 
@@ -30,7 +30,7 @@ struct scratch {
 
   [[nodiscard]] std::vector<std::string> files() const {
     std::vector<std::string> names;
-    for (auto const& n : tutti::directory(path).list("")) {
+    for (auto const& n : tutti::detail::directory(path).list("")) {
       if (n != "." && n != "..") {
         names.push_back(n);
       }
@@ -55,7 +55,7 @@ bool exists(std::string const& path) {
 }
 
 std::vector<tutti::outcome<std::string>> join_all(scratch const& s, std::vector<membership> const& members) {
-  return tutti::run_threads(static_cast<rank_type>(members.size()), [&](tutti::thread_rendezvous& at) {
+  return tutti::detail::run_threads(static_cast<rank_type>(members.size()), [&](tutti::detail::thread_rendezvous& at) {
     file_rendezvous r(s.path, members[at.rank()]);
     std::string heard;
     for (auto const& text : r.exchange("<" + std::to_string(r.rank()) + ">")) {
@@ -77,14 +77,14 @@ void check_fails(tutti::outcome<std::string> const& end, std::vector<std::string
 
 /// Leaves what a world of two leaves behind that crashes after joining and half an exchange.
 void crash(scratch const& s) {
-  auto const ends = tutti::run_processes(2, [&](tutti::process_rendezvous& at) {
+  auto const ends = tutti::detail::run_processes(2, [&](tutti::detail::process_rendezvous& at) {
     file_rendezvous r(s.path, as(at.rank(), 2));
     (void)r.exchange("stale");
     at.exchange("");
-    tutti::directory(s.path).write("open", tutti::packer().text("0123456789abcdef").text("old 1 ").take());
-    tutti::directory(s.path).write("hello.0123456789abcdef.1.x", "?");
-    tutti::directory(s.path).write("welcome.0123456789abcdef",
-                                   tutti::packer().texts(std::vector<std::string>{"x"}).text("").take());
+    tutti::detail::directory(s.path).write("open", tutti::packer().text("0123456789abcdef").text("old 1 ").take());
+    tutti::detail::directory(s.path).write("hello.0123456789abcdef.1.x", "?");
+    tutti::detail::directory(s.path).write("welcome.0123456789abcdef",
+                                           tutti::packer().texts(std::vector<std::string>{"x"}).text("").take());
     ::kill(::getpid(), SIGKILL);
   });
   BOOST_TEST(ends[0].failure().signal == SIGKILL);
@@ -95,7 +95,7 @@ void crash(scratch const& s) {
 BOOST_AUTO_TEST_CASE(everybody_gets_every_text_in_rank_order_in_every_round_and_nothing_is_left) {
   for (rank_type n : {1U, 2U, 5U}) {
     scratch s;
-    auto const ends = tutti::run_threads(n, [&](tutti::thread_rendezvous& at) {
+    auto const ends = tutti::detail::run_threads(n, [&](tutti::detail::thread_rendezvous& at) {
       file_rendezvous r(s.path, as(at.rank(), n));
       int good = 0;
       for (int round = 0; round < 5; ++round) {
@@ -133,9 +133,9 @@ BOOST_AUTO_TEST_CASE(an_early_rank_survives_the_remains_of_a_crashed_job) {
   scratch s;
   crash(s);
   std::atomic<bool> answered{false};
-  auto const ends = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) -> std::string {
+  auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) -> std::string {
     if (at.rank() == 2) {  // sees rank 1 answer the call of the dead rank 0
-      while (tutti::directory(s.path).list("hello.0123456789abcdef.").size() < 2) {
+      while (tutti::detail::directory(s.path).list("hello.0123456789abcdef.").size() < 2) {
         std::this_thread::yield();
       }
       answered = true;
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(other_sizes_and_jobs_are_refused_by_name) {
 BOOST_AUTO_TEST_CASE(a_world_comes_together_whatever_others_leave_there) {
   scratch s;
   std::atomic<int> refused{0};
-  auto const ends = tutti::run_threads(4, [&](tutti::thread_rendezvous& at) {
+  auto const ends = tutti::detail::run_threads(4, [&](tutti::detail::thread_rendezvous& at) {
     membership const all[] = {as(0, 2), {.rank = 1, .size = 2, .job = "b", .patience = 20s}, as(1, 3), as(1, 2)};
     while (at.rank() == 3 && refused < 2) {
       std::this_thread::yield();
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_world_comes_together_whatever_others_leave_there) {
 BOOST_AUTO_TEST_CASE(a_rank_that_does_not_exchange_is_named_to_the_others) {
   scratch s;
   std::atomic<int> failed{0};
-  auto const ends = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) {
+  auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) {
     file_rendezvous r(s.path, as(at.rank(), 3, 300ms));
     if (at.rank() == 1) {
       while (failed < 2) {
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(a_directory_open_to_all_is_refused) {
 
 BOOST_AUTO_TEST_CASE(its_directory_is_for_this_user_alone) {
   scratch s;
-  tutti::directory const d(s.path);
+  tutti::detail::directory const d(s.path);
   struct stat st {};
   BOOST_REQUIRE(::stat(s.path.c_str(), &st) == 0);
   BOOST_TEST((st.st_mode & 0777U) == 0700U);

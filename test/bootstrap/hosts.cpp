@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
 #define BOOST_TEST_MODULE bootstrap_hosts
-#include <tutti/bootstrap/hosts.hpp>
-#include <tutti/bootstrap/roll_call.hpp>
+#include <tutti/detail/bootstrap/hosts.hpp>
+#include <tutti/detail/bootstrap/roll_call.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <cstdlib>
 
-namespace net = tutti::net;
-using tutti::host_list;
+namespace net = tutti::detail::net;
 using tutti::member;
+using tutti::detail::host_list;
 
 namespace {
 
@@ -32,9 +32,9 @@ bool has(std::string const& text, std::string const& word) {
 BOOST_AUTO_TEST_CASE(a_list_gives_ranks_in_its_order) {
   host_list const hosts("ps:0=node0:7000, worker:3=node1:7001,[::1]:7002");
   BOOST_TEST(hosts.size() == 3U);
-  BOOST_TEST((hosts[0] == tutti::host_entry{"ps:0", {"node0", 7000}}));
-  BOOST_TEST((hosts[1] == tutti::host_entry{"worker:3", {"node1", 7001}}));
-  BOOST_TEST((hosts[2] == tutti::host_entry{"", {"::1", 7002}}));
+  BOOST_TEST((hosts[0] == tutti::detail::host_entry{"ps:0", {"node0", 7000}}));
+  BOOST_TEST((hosts[1] == tutti::detail::host_entry{"worker:3", {"node1", 7001}}));
+  BOOST_TEST((hosts[2] == tutti::detail::host_entry{"", {"::1", 7002}}));
   BOOST_TEST(net::format(hosts.master()) == "node0:7000");
 }
 
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(lines_comments_and_blanks_separate_too) {
   BOOST_TEST(hosts.size() == 4U);
   BOOST_TEST(net::format(hosts[0].at) == "a:1");
   BOOST_TEST(net::format(hosts[2].at) == "d:4");
-  BOOST_TEST((hosts[3] == tutti::host_entry{"worker:0", {"g", 7}}));
+  BOOST_TEST((hosts[3] == tutti::detail::host_entry{"worker:0", {"g", 7}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_entry_is_named_by_line_and_number) {
@@ -73,14 +73,14 @@ BOOST_AUTO_TEST_CASE(the_own_rank_is_found_by_address) {
 
 BOOST_AUTO_TEST_CASE(a_list_is_read_from_a_file) {
   char path[] = "/tmp/tutti-test-hosts-XXXXXX";
-  tutti::descriptor const f(::mkstemp(path));
+  tutti::detail::descriptor const f(::mkstemp(path));
   std::string const text = "ps:0=a:1\n# none\nworker:0=b:2\n";
   BOOST_REQUIRE(::write(f.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-  auto const hosts = tutti::read_hosts(path);
+  auto const hosts = tutti::detail::read_hosts(path);
   BOOST_TEST(hosts.size() == 2U);
   BOOST_TEST(hosts[1].role == "worker:0");
   ::unlink(path);
-  BOOST_CHECK_THROW((void)tutti::read_hosts(path), tutti::error);
+  BOOST_CHECK_THROW((void)tutti::detail::read_hosts(path), tutti::error);
 }
 
 BOOST_AUTO_TEST_CASE(a_member_survives_being_text) {
@@ -101,11 +101,11 @@ BOOST_AUTO_TEST_CASE(a_member_survives_being_text) {
 
 BOOST_AUTO_TEST_CASE(times_and_ranks_read_well) {
   using namespace std::chrono_literals;
-  BOOST_TEST(tutti::seconds_text(30s) == "30 s");
-  BOOST_TEST(tutti::seconds_text(100s) == "100 s");
-  BOOST_TEST(tutti::seconds_text(250ms) == "0.25 s");
-  BOOST_TEST(tutti::list_ranks(std::vector<tutti::rank_type>{2}) == "rank 2");
-  BOOST_TEST(tutti::list_ranks(std::vector<tutti::rank_type>{2, 5}) == "ranks 2 and 5");
-  BOOST_TEST(tutti::list_ranks(std::vector<tutti::rank_type>{1, 2, 5}) == "ranks 1, 2 and 5");
-  BOOST_TEST(tutti::list_ranks(std::vector<tutti::rank_type>(20, 1)).ends_with(", 1 and 4 more"));
+  BOOST_TEST(tutti::detail::seconds_text(30s) == "30 s");
+  BOOST_TEST(tutti::detail::seconds_text(100s) == "100 s");
+  BOOST_TEST(tutti::detail::seconds_text(250ms) == "0.25 s");
+  BOOST_TEST(tutti::detail::list_ranks(std::vector<tutti::rank_type>{2}) == "rank 2");
+  BOOST_TEST(tutti::detail::list_ranks(std::vector<tutti::rank_type>{2, 5}) == "ranks 2 and 5");
+  BOOST_TEST(tutti::detail::list_ranks(std::vector<tutti::rank_type>{1, 2, 5}) == "ranks 1, 2 and 5");
+  BOOST_TEST(tutti::detail::list_ranks(std::vector<tutti::rank_type>(20, 1)).ends_with(", 1 and 4 more"));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (ranks are processes)
 #define BOOST_TEST_MODULE bootstrap_launched_rendezvous
-#include <tutti/bootstrap/launched_rendezvous.hpp>
-#include <tutti/bootstrap/processes.hpp>
+#include <tutti/detail/bootstrap/launched_rendezvous.hpp>
+#include <tutti/detail/bootstrap/processes.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,14 +10,14 @@
 #include <string>
 
 using tutti::environment;
-using tutti::launched_rendezvous;
 using tutti::rank_type;
+using tutti::detail::launched_rendezvous;
 
 namespace {
 
 /// What each of n processes hears that meet as `base` says, twice, and the address that it gives.
 std::vector<tutti::outcome<std::string>> meet(rank_type n, environment const& base) {
-  return tutti::run_processes(n, [&](tutti::process_rendezvous& at) {
+  return tutti::detail::run_processes(n, [&](tutti::detail::process_rendezvous& at) {
     environment e = base;
     e.rank = at.rank();
     e.size = n;
@@ -38,8 +38,8 @@ std::vector<tutti::outcome<std::string>> meet(rank_type n, environment const& ba
 BOOST_AUTO_TEST_CASE(processes_meet_at_a_port) {
   environment e;
   {
-    auto const free = tutti::net::listen(std::uint16_t{0});
-    e.master = {"localhost", tutti::net::local_address(free.get()).port()};
+    auto const free = tutti::detail::net::listen(std::uint16_t{0});
+    e.master = {"localhost", tutti::detail::net::local_address(free.get()).port()};
   }
   for (auto const& end : meet(3, e)) {
     std::string const text = end.value();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
 #define BOOST_TEST_MODULE bootstrap_node_list
-#include <tutti/bootstrap/node_list.hpp>
+#include <tutti/detail/bootstrap/node_list.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -13,7 +13,7 @@ using names = std::vector<std::string>;
 
 std::optional<names> parsed(std::string_view text, std::size_t most = 1000) {
   names out;
-  return tutti::parse_node_list(text, out, most) ? std::optional(out) : std::nullopt;
+  return tutti::detail::parse_node_list(text, out, most) ? std::optional(out) : std::nullopt;
 }
 
 BOOST_AUTO_TEST_CASE(names_without_brackets_are_themselves) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #define BOOST_TEST_MODULE bootstrap_outcome
-#include <tutti/bootstrap/processes.hpp>
-#include <tutti/bootstrap/threads.hpp>
+#include <tutti/detail/bootstrap/processes.hpp>
+#include <tutti/detail/bootstrap/threads.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -76,14 +76,16 @@ BOOST_AUTO_TEST_CASE(bytes_that_were_cut_are_no_failure) {
 }
 
 BOOST_AUTO_TEST_CASE(an_error_of_a_thread_is_thrown_again_with_all_its_facts) {
-  auto const ends = tutti::run_threads(8, [](auto& at) { throw error(any_facts(at.rank()), any_text(at.rank())); });
+  auto const ends =
+      tutti::detail::run_threads(8, [](auto& at) { throw error(any_facts(at.rank()), any_text(at.rank())); });
   for (rank_type r = 0; r != ends.size(); ++r) {
     check_rethrown(ends[r], r);
   }
 }
 
 BOOST_AUTO_TEST_CASE(an_error_of_a_process_is_thrown_again_with_all_its_facts) {
-  auto const ends = tutti::run_processes(8, [](auto& at) { throw error(any_facts(at.rank()), any_text(at.rank())); });
+  auto const ends =
+      tutti::detail::run_processes(8, [](auto& at) { throw error(any_facts(at.rank()), any_text(at.rank())); });
   for (rank_type r = 0; r != ends.size(); ++r) {
     check_rethrown(ends[r], r);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
 #define BOOST_TEST_MODULE bootstrap_packing
-#include <tutti/bootstrap/packing.hpp>
+#include <tutti/packing.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,12 +12,17 @@ using tutti::unpacker;
 using texts = std::vector<std::string>;
 
 std::string some_bytes() {
-  return packer().number(UINT64_MAX).text("").text(std::string("a\0b", 3)).texts(texts{"one", "", "three"}).take();
+  return tutti::packer()
+      .number(UINT64_MAX)
+      .text("")
+      .text(std::string("a\0b", 3))
+      .texts(texts{"one", "", "three"})
+      .take();
 }
 
 BOOST_AUTO_TEST_CASE(what_was_packed_is_unpacked) {
   std::string const bytes = some_bytes();
-  unpacker in(bytes);
+  tutti::unpacker in(bytes);
   BOOST_TEST(in.number() == UINT64_MAX);
   BOOST_TEST(in.text().empty());
   BOOST_TEST(in.text() == std::string_view("a\0b", 3));
@@ -26,13 +31,13 @@ BOOST_AUTO_TEST_CASE(what_was_packed_is_unpacked) {
 }
 
 BOOST_AUTO_TEST_CASE(the_bytes_are_the_same_on_every_host) {
-  BOOST_TEST(packer().number(0x0102).text("x").take() == std::string("\2\1\0\0\0\0\0\0\1\0\0\0\0\0\0\0x", 17));
+  BOOST_TEST(tutti::packer().number(0x0102).text("x").take() == std::string("\2\1\0\0\0\0\0\0\1\0\0\0\0\0\0\0x", 17));
 }
 
 BOOST_AUTO_TEST_CASE(whatever_is_missing_is_noticed) {
   std::string const whole = some_bytes();
   for (std::size_t length = 0; length < whole.size(); ++length) {
-    unpacker in(std::string_view(whole).substr(0, length));
+    tutti::unpacker in(std::string_view(whole).substr(0, length));
     in.number();
     in.text();
     in.text();
@@ -45,8 +50,8 @@ BOOST_AUTO_TEST_CASE(whatever_is_missing_is_noticed) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_left_over_is_noticed) {
-  std::string const bytes = packer().number(1).number(2).take();
-  unpacker in(bytes);
+  std::string const bytes = tutti::packer().number(1).number(2).take();
+  tutti::unpacker in(bytes);
   in.number();
   BOOST_TEST((in.good() && !in.done()));
 }
@@ -54,17 +59,17 @@ BOOST_AUTO_TEST_CASE(what_is_left_over_is_noticed) {
 // Nobody may make a reader allocate by a number.
 BOOST_AUTO_TEST_CASE(lengths_that_cannot_be_are_refused) {
   for (std::uint64_t const length : {std::uint64_t{2}, std::uint64_t{1} << 40, UINT64_MAX}) {
-    std::string const bytes = packer().number(length).take() + "x";
-    BOOST_TEST(unpacker(bytes).text().empty());
-    unpacker in(bytes);
+    std::string const bytes = tutti::packer().number(length).take() + "x";
+    BOOST_TEST(tutti::unpacker(bytes).text().empty());
+    tutti::unpacker in(bytes);
     BOOST_TEST(in.texts().size() <= 1U);
     BOOST_TEST(!in.good());
   }
 }
 
 BOOST_AUTO_TEST_CASE(numbers_must_fit) {
-  std::string const bytes = packer().number(255).number(256).take();
-  unpacker in(bytes);
+  std::string const bytes = tutti::packer().number(255).number(256).take();
+  tutti::unpacker in(bytes);
   BOOST_TEST(in.number_as<std::uint8_t>() == 255);
   BOOST_TEST(in.good());
   BOOST_TEST(in.number_as<std::uint8_t>() == 0);

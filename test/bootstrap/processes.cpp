@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #define BOOST_TEST_MODULE bootstrap_processes
-#include <tutti/bootstrap/processes.hpp>
+#include <tutti/detail/bootstrap/processes.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,8 +11,8 @@
 #include <thread>
 
 using namespace std::chrono_literals;
-using tutti::process_rendezvous;
 using tutti::rank_type;
+using tutti::detail::process_rendezvous;
 
 namespace {
 
@@ -31,18 +31,19 @@ struct point {
   explicit point(int of) : x(of), y(of / 2.0) {}
 };
 
-static_assert(tutti::returnable<void> && tutti::returnable<int> && tutti::returnable<point>);
-static_assert(tutti::returnable<std::string> && tutti::returnable<std::vector<double>>);
-static_assert(tutti::returnable<std::array<std::array<float, 3>, 2>>);
-static_assert(!tutti::returnable<int*> && !tutti::returnable<std::string_view> && !tutti::returnable<std::span<int>>);
-static_assert(!tutti::returnable<std::vector<std::string>> && !tutti::returnable<std::vector<int*>>);
-static_assert(!tutti::returnable<std::vector<bool>> && !tutti::returnable<std::unique_ptr<int>>);
+static_assert(tutti::detail::returnable<void> && tutti::detail::returnable<int> && tutti::detail::returnable<point>);
+static_assert(tutti::detail::returnable<std::string> && tutti::detail::returnable<std::vector<double>>);
+static_assert(tutti::detail::returnable<std::array<std::array<float, 3>, 2>>);
+static_assert(!tutti::detail::returnable<int*> && !tutti::detail::returnable<std::string_view> &&
+              !tutti::detail::returnable<std::span<int>>);
+static_assert(!tutti::detail::returnable<std::vector<std::string>> && !tutti::detail::returnable<std::vector<int*>>);
+static_assert(!tutti::detail::returnable<std::vector<bool>> && !tutti::detail::returnable<std::unique_ptr<int>>);
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(everybody_gets_every_text_in_rank_order_in_every_round) {
   for (rank_type n : {1U, 2U, 5U}) {
-    auto const ends = tutti::run_processes(n, [](process_rendezvous& at) {
+    auto const ends = tutti::detail::run_processes(n, [](process_rendezvous& at) {
       int good = 0;
       std::string const padding(20000, 'x');  // more than one read takes
       for (int round = 0; round < 20; ++round) {
@@ -64,25 +65,25 @@ BOOST_AUTO_TEST_CASE(everybody_gets_every_text_in_rank_order_in_every_round) {
 }
 
 BOOST_AUTO_TEST_CASE(results_of_every_kind_come_back) {
-  auto const texts = tutti::run_processes(2, [](process_rendezvous& at) {
+  auto const texts = tutti::detail::run_processes(2, [](process_rendezvous& at) {
     return std::string(at.rank() * 1'000'000, static_cast<char>('a' + at.rank())) + '\0';
   });
   BOOST_TEST((texts[0].value() == std::string(1, '\0')));
   BOOST_TEST((texts[1].value() == std::string(1'000'000, 'b') + '\0'));
-  auto const points = tutti::run_processes(
+  auto const points = tutti::detail::run_processes(
       3, [](process_rendezvous& at) { return std::vector<point>(at.rank(), point(static_cast<int>(at.rank()))); });
   BOOST_TEST(points[0].value().empty());
   BOOST_TEST(points[2].value().size() == 2U);
   BOOST_TEST(points[2].value()[1].y == 1.0);
-  auto const pids = tutti::run_processes(2, [](process_rendezvous&) { return ::getpid(); });
+  auto const pids = tutti::detail::run_processes(2, [](process_rendezvous&) { return ::getpid(); });
   BOOST_TEST(pids[0].value() != pids[1].value());
   BOOST_TEST(pids[0].value() != ::getpid());
-  auto const nothing = tutti::run_processes(2, [](process_rendezvous&) {});
+  auto const nothing = tutti::detail::run_processes(2, [](process_rendezvous&) {});
   BOOST_CHECK_NO_THROW(nothing[1].value());
 }
 
 BOOST_AUTO_TEST_CASE(exceptions_come_back_and_fail_the_others_by_name) {
-  auto const ends = tutti::run_processes(3, [](process_rendezvous& at) {
+  auto const ends = tutti::detail::run_processes(3, [](process_rendezvous& at) {
     if (at.rank() == 1) {
       throw tutti::error(tutti::failure::mismatch, "different calls").between(1, {0, 2});
     }
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(exceptions_come_back_and_fail_the_others_by_name) {
 
 BOOST_AUTO_TEST_CASE(a_killed_process_fails_the_exchange_of_the_others_by_name) {
   auto const before = tutti::steady_now();
-  auto const ends = tutti::run_processes(4, [](process_rendezvous& at) {
+  auto const ends = tutti::detail::run_processes(4, [](process_rendezvous& at) {
     at.exchange("first");
     if (at.rank() == 2) {
       ::kill(::getpid(), SIGKILL);
@@ -126,7 +127,7 @@ BOOST_AUTO_TEST_CASE(an_exit_is_no_result_and_runs_no_handler_of_the_parent) {
   static int pipe_ends[2];
   BOOST_REQUIRE(::pipe(pipe_ends) == 0);
   std::atexit([] { (void)!::write(pipe_ends[1], "!", 1); });
-  auto const ends = tutti::run_processes(3, [](process_rendezvous& at) {
+  auto const ends = tutti::detail::run_processes(3, [](process_rendezvous& at) {
     if (at.rank() != 0) {
       ::_exit(static_cast<int>(at.rank()) + 2);
     }
@@ -147,7 +148,7 @@ BOOST_AUTO_TEST_CASE(output_is_written_once_by_whoever_wrote_it) {
   std::fflush(stdout);
   ::dup2(::fileno(file), 1);
   std::printf("parent;");  // still in the buffer when the children start
-  auto const ends = tutti::run_processes(2, [](process_rendezvous&) { std::printf("child;"); });
+  auto const ends = tutti::detail::run_processes(2, [](process_rendezvous&) { std::printf("child;"); });
   std::fflush(stdout);
   ::dup2(kept, 1);
   ::close(kept);
@@ -161,7 +162,7 @@ BOOST_AUTO_TEST_CASE(output_is_written_once_by_whoever_wrote_it) {
 BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named_at_the_deadline) {
   int hold[2];
   BOOST_REQUIRE(::pipe(hold) == 0);
-  auto const ends = tutti::run_processes(
+  auto const ends = tutti::detail::run_processes(
       3,
       [&](process_rendezvous& at) {
         if (at.rank() == 1) {
@@ -190,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named_at_the_deadline) {
 BOOST_AUTO_TEST_CASE(a_grandchild_does_not_hide_the_death_of_its_parent) {
   int hold[2];
   BOOST_REQUIRE(::pipe(hold) == 0);
-  auto const ends = tutti::run_processes(2, [&](process_rendezvous& at) {
+  auto const ends = tutti::detail::run_processes(2, [&](process_rendezvous& at) {
     if (at.rank() == 1) {
       if (::_Fork() == 0) {  // keeps the socket of rank 1 open
         char c = 0;
@@ -213,7 +214,7 @@ BOOST_AUTO_TEST_CASE(children_do_not_outlive_their_parent) {
   BOOST_REQUIRE(::pipe(lives) == 0);
   pid_t const middle = ::fork();
   if (middle == 0) {
-    (void)tutti::run_processes(2, [&](process_rendezvous& at) {
+    (void)tutti::detail::run_processes(2, [&](process_rendezvous& at) {
       at.exchange("");
       (void)!::write(lives[1], "+", 1);
       for (;;) {
@@ -229,7 +230,7 @@ BOOST_AUTO_TEST_CASE(children_do_not_outlive_their_parent) {
   ::kill(middle, SIGKILL);
   ::waitpid(middle, nullptr, 0);
   pollfd one{lives[0], POLLIN, 0};
-  BOOST_TEST(tutti::poll_until({&one, 1}, tutti::steady_now() + 10s) == 1);
+  BOOST_TEST(tutti::detail::poll_until({&one, 1}, tutti::steady_now() + 10s) == 1);
   BOOST_TEST(::read(lives[0], &c, 1) == 0);  // the last holder of the other end is gone
   ::close(lives[0]);
 }

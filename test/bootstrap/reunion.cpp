@@ -2,7 +2,7 @@
 // test: address thread starved
 #define BOOST_TEST_MODULE bootstrap_reunion
 #include <support/process_ranks.hpp>
-#include <tutti/bootstrap/reunion.hpp>
+#include <tutti/detail/bootstrap/reunion.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,6 +17,7 @@
 
 using namespace std::chrono_literals;
 using namespace tutti;
+using namespace tutti::detail;
 
 static std::atomic<int> polls{0};
 

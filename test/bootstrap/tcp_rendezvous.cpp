@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #define BOOST_TEST_MODULE bootstrap_tcp_rendezvous
-#include <tutti/bootstrap/tcp_rendezvous.hpp>
-#include <tutti/bootstrap/threads.hpp>
+#include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
+#include <tutti/detail/bootstrap/threads.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,17 +10,17 @@
 #include <atomic>
 #include <string>
 
-namespace net = tutti::net;
+namespace net = tutti::detail::net;
 using namespace std::chrono_literals;
-using tutti::membership;
 using tutti::rank_type;
-using tutti::tcp_rendezvous;
+using tutti::detail::membership;
+using tutti::detail::tcp_rendezvous;
 
 namespace {
 
 /// A place to meet: rank 0 takes the listener, the others connect to `at`.
 struct place {
-  tutti::descriptor listener = net::listen(std::uint16_t{0});
+  tutti::detail::descriptor listener = net::listen(std::uint16_t{0});
   net::host_port at{"127.0.0.1", net::local_address(listener.get()).port()};
 
   tcp_rendezvous join(membership const& me) {
@@ -38,7 +38,7 @@ bool has(std::string const& text, std::string const& word) {
 
 /// Each of several threads joins as it is told; returns what each heard or failed of.
 std::vector<tutti::outcome<std::string>> join_all(place& p, std::vector<membership> const& members) {
-  return tutti::run_threads(static_cast<rank_type>(members.size()), [&](tutti::thread_rendezvous& at) {
+  return tutti::detail::run_threads(static_cast<rank_type>(members.size()), [&](tutti::detail::thread_rendezvous& at) {
     auto r = p.join(members[at.rank()]);
     std::string heard;
     for (auto const& text : r.exchange("<" + std::to_string(r.rank()) + ">")) {
@@ -70,8 +70,9 @@ std::string text_frame(std::string const& payload) {
   return head + payload;
 }
 
-void say(tutti::descriptor const& s, std::string_view text) {
-  BOOST_REQUIRE((tutti::write_all(s.get(), tutti::bytes_of(text), tutti::steady_now() + 5s) == tutti::io::done));
+void say(tutti::detail::descriptor const& s, std::string_view text) {
+  BOOST_REQUIRE((tutti::detail::write_all(s.get(), tutti::detail::bytes_of(text), tutti::steady_now() + 5s) ==
+                 tutti::detail::io::done));
 }
 
 }  // namespace
@@ -79,7 +80,7 @@ void say(tutti::descriptor const& s, std::string_view text) {
 BOOST_AUTO_TEST_CASE(everybody_gets_every_text_in_rank_order_in_every_round) {
   for (rank_type n : {1U, 2U, 3U, 9U}) {
     place p;
-    auto const ends = tutti::run_threads(n, [&](tutti::thread_rendezvous& at) {
+    auto const ends = tutti::detail::run_threads(n, [&](tutti::detail::thread_rendezvous& at) {
       auto r = p.join(as(at.rank(), n));
       int good = 0;
       for (int round = 0; round < 20; ++round) {
@@ -103,7 +104,7 @@ BOOST_AUTO_TEST_CASE(everybody_gets_every_text_in_rank_order_in_every_round) {
 BOOST_AUTO_TEST_CASE(rank_0_may_come_last) {
   auto const port = place().at.port;  // free again
   std::atomic<int> trying{0};
-  auto const ends = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) {
+  auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) {
     if (at.rank() == 0) {
       while (trying < 2) {
         std::this_thread::yield();
@@ -137,7 +138,7 @@ BOOST_AUTO_TEST_CASE(two_processes_of_one_rank_are_named_to_all) {
 BOOST_AUTO_TEST_CASE(a_rank_that_comes_just_after_the_failure_is_told_too) {
   place p;
   std::atomic<bool> failed{false};
-  auto const ends = tutti::run_threads(4, [&](tutti::thread_rendezvous& at) {
+  auto const ends = tutti::detail::run_threads(4, [&](tutti::detail::thread_rendezvous& at) {
     while (at.rank() == 2 && !failed) {
       std::this_thread::yield();
     }
@@ -154,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_comes_just_after_the_failure_is_told_too) {
 
 BOOST_AUTO_TEST_CASE(two_processes_of_rank_0_are_named_to_both) {
   place p;
-  auto const ends = tutti::run_threads(2, [&](tutti::thread_rendezvous& at) {
+  auto const ends = tutti::detail::run_threads(2, [&](tutti::detail::thread_rendezvous& at) {
     if (at.rank() == 0) {
       p.join(as(0, 2));
     } else {
@@ -169,8 +170,9 @@ BOOST_AUTO_TEST_CASE(a_port_taken_by_something_else_is_named) {
   auto const silent = net::listen(std::uint16_t{0});
   auto const port = net::local_address(silent.get()).port();
   std::thread visitor([&] {  // ends the visit that rank 0 pays
-    if (tutti::wait_ready(silent.get(), POLLIN, tutti::steady_now() + 10s)) {
-      while (net::accept(silent.get()) || tutti::wait_ready(silent.get(), POLLIN, tutti::steady_now() + 500ms)) {
+    if (tutti::detail::wait_ready(silent.get(), POLLIN, tutti::steady_now() + 10s)) {
+      while (net::accept(silent.get()) ||
+             tutti::detail::wait_ready(silent.get(), POLLIN, tutti::steady_now() + 500ms)) {
       }
     }
   });
@@ -200,9 +202,9 @@ BOOST_AUTO_TEST_CASE(a_member_of_another_job_is_refused_and_disturbs_nobody) {
   auto member_of = [](rank_type rank, char const* job) {
     return membership{.rank = rank, .size = 2, .job = job, .patience = 20s};
   };
-  tutti::descriptor listener = std::move(p.listener);
+  tutti::detail::descriptor listener = std::move(p.listener);
   std::atomic<bool> refused{false};
-  auto const ends = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) -> std::string {
+  auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) -> std::string {
     if (at.rank() == 0) {
       tcp_rendezvous r(std::move(listener), member_of(0, "a"));
       return r.exchange("x").at(1) + " " + r.refused().at(0);
@@ -231,16 +233,16 @@ BOOST_AUTO_TEST_CASE(a_member_of_another_job_is_refused_and_disturbs_nobody) {
 namespace {
 
 /// Connects to the place, says something and, if asked, hears all of the answer.
-tutti::descriptor speak(place const& p, std::string_view text) {
-  tutti::descriptor s = net::connect(net::resolve("127.0.0.1", p.at.port).at(0), tutti::steady_now() + 5s);
+tutti::detail::descriptor speak(place const& p, std::string_view text) {
+  tutti::detail::descriptor s = net::connect(net::resolve("127.0.0.1", p.at.port).at(0), tutti::steady_now() + 5s);
   BOOST_REQUIRE(s);
   say(s, text);
   return s;
 }
-std::string answer_to(tutti::descriptor const& s) {
+std::string answer_to(tutti::detail::descriptor const& s) {
   std::string heard;
   char some[512];
-  while (tutti::wait_ready(s.get(), POLLIN, tutti::steady_now() + 5s)) {
+  while (tutti::detail::wait_ready(s.get(), POLLIN, tutti::steady_now() + 5s)) {
     ssize_t const got = ::recv(s.get(), some, sizeof some, 0);
     if (got <= 0) {
       return heard;
@@ -250,7 +252,7 @@ std::string answer_to(tutti::descriptor const& s) {
   return heard + "and never closes";
 }
 std::string hello_frame(rank_type rank, rank_type size, std::string const& job) {
-  std::string frame = text_frame(tutti::tcp_hello{rank, size, job, {"h", 1, ""}}.encode());
+  std::string frame = text_frame(tutti::detail::tcp_hello{rank, size, job, {"h", 1, ""}}.encode());
   frame[4] = 1;
   return frame;
 }
@@ -263,7 +265,7 @@ BOOST_AUTO_TEST_CASE(a_stranger_learns_nothing_of_the_job) {
   auto member_of = [](rank_type rank) {
     return membership{.rank = rank, .size = 3, .job = "secret-job", .patience = 20s};
   };
-  std::vector<tutti::descriptor> strangers;
+  std::vector<tutti::detail::descriptor> strangers;
   for (auto const& [rank, size, job] : {std::tuple{1U, 3U, "guess"},
                                         {1U, 99U, "secret-job"},
                                         {7U, 3U, "secret-job"},
@@ -271,7 +273,7 @@ BOOST_AUTO_TEST_CASE(a_stranger_learns_nothing_of_the_job) {
                                         {1U, 3U, ""}}) {
     strangers.push_back(speak(p, hello_frame(rank, size, job)));
   }
-  auto const ends = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) {
+  auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) {
     auto r = p.join(member_of(at.rank()));
     return r.exchange("x").size();
   });
@@ -279,7 +281,7 @@ BOOST_AUTO_TEST_CASE(a_stranger_learns_nothing_of_the_job) {
     BOOST_TEST(e.value() == 3U);
   }
   std::string const nothing = "tut1\x07" + std::string(11, '\0');
-  for (tutti::descriptor const& s : strangers) {
+  for (tutti::detail::descriptor const& s : strangers) {
     BOOST_TEST(answer_to(s) == nothing);
   }
 }
@@ -289,13 +291,13 @@ BOOST_AUTO_TEST_CASE(a_seat_that_is_given_up_or_misused_is_free_again) {
   for (std::string const& more : {std::string("close"), std::string("y"), std::string(1'000'000, 'y')}) {
     place p;
     std::atomic<int> step{0};
-    auto const ends = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) -> std::string {
+    auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) -> std::string {
       if (at.rank() == 2) {
-        tutti::descriptor s = speak(p, hello_frame(1, 3, ""));
+        tutti::detail::descriptor s = speak(p, hello_frame(1, 3, ""));
         if (more == "close") {
           s.reset();
         } else {
-          tutti::write_all(s.get(), tutti::bytes_of(more), tutti::steady_now() + 5s);
+          tutti::detail::write_all(s.get(), tutti::detail::bytes_of(more), tutti::steady_now() + 5s);
           (void)answer_to(s);  // until it is closed there
         }
         step = 1;
@@ -319,7 +321,7 @@ BOOST_AUTO_TEST_CASE(a_seat_that_is_given_up_or_misused_is_free_again) {
 /// Texts of an exchange are short: one without end is not kept.
 BOOST_AUTO_TEST_CASE(a_text_without_end_is_named_and_not_kept) {
   place p;
-  auto const ends = tutti::run_threads(2, [&](tutti::thread_rendezvous& at) {
+  auto const ends = tutti::detail::run_threads(2, [&](tutti::detail::thread_rendezvous& at) {
     auto r = p.join(as(at.rank(), 2));
     (void)r.exchange(at.rank() == 0 ? "" : std::string(10'000'000, 'x'));
   });
@@ -342,23 +344,23 @@ BOOST_AUTO_TEST_CASE(nobody_at_the_port_is_said_after_the_deadline) {
 BOOST_AUTO_TEST_CASE(foreign_bytes_and_silent_connections_disturb_nobody) {
   place p;
   auto const connect = [&] {
-    tutti::descriptor s = net::connect(net::resolve("127.0.0.1", p.at.port).at(0), tutti::steady_now() + 5s);
+    tutti::detail::descriptor s = net::connect(net::resolve("127.0.0.1", p.at.port).at(0), tutti::steady_now() + 5s);
     BOOST_REQUIRE(s);
     return s;
   };
   using namespace std::string_literals;
-  std::vector<tutti::descriptor> strangers;
+  std::vector<tutti::detail::descriptor> strangers;
   for (std::string const& text :
        {"GET / HTTP/1.1\r\nHost: x\r\n\r\n"s, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc"s, "tut1"s, ""s,
         "tut1\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff"s, "tut1\x01\0\0\0\x04\0\0\0\0\0\0\0abcd"s,
-        "tut1\x63\0\0\0\0\0\0\0\0\0\0\0"s, text_frame(tutti::tcp_hello{1, 3, "", {"h", 1, ""}}.encode()),
+        "tut1\x63\0\0\0\0\0\0\0\0\0\0\0"s, text_frame(tutti::detail::tcp_hello{1, 3, "", {"h", 1, ""}}.encode()),
         "tut1\x03\0\0\0\0\0\0\0\0\0\0\0"s, "\0"s, std::string(100'000, '\xaa')}) {
     strangers.push_back(connect());
     say(strangers.back(), text);
   }
   (void)connect();  // comes and goes
   auto const before = tutti::steady_now();
-  auto const refused = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) {
+  auto const refused = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) {
     auto r = p.join(as(at.rank(), 3));
     (void)r.exchange("");
     return r.refused();
@@ -381,9 +383,9 @@ BOOST_AUTO_TEST_CASE(chatter_does_not_keep_the_deadline_away) {
   std::thread chatter([&] {
     auto const to = net::resolve("127.0.0.1", p.at.port).at(0);
     while (!over) {
-      tutti::descriptor const s = net::connect(to, tutti::steady_now() + 1s);
+      tutti::detail::descriptor const s = net::connect(to, tutti::steady_now() + 1s);
       if (s) {
-        tutti::write_some(s.get(), tutti::bytes_of("hello?"));
+        tutti::detail::write_some(s.get(), tutti::detail::bytes_of("hello?"));
       }
     }
   });
@@ -396,7 +398,7 @@ BOOST_AUTO_TEST_CASE(chatter_does_not_keep_the_deadline_away) {
 
 BOOST_AUTO_TEST_CASE(a_member_that_goes_away_before_an_exchange_is_named_to_the_others) {
   place p;
-  auto const ends = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) {
+  auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) {
     auto r = p.join(as(at.rank(), 3));
     if (at.rank() == 2) {
       throw std::runtime_error("dead");  // closes its connection
@@ -420,7 +422,7 @@ BOOST_AUTO_TEST_CASE(a_member_that_goes_away_while_others_come_is_named_if_its_s
 BOOST_AUTO_TEST_CASE(a_rank_that_does_not_exchange_is_named_to_the_others) {
   place p;
   std::atomic<int> failed{0};
-  auto const ends = tutti::run_threads(3, [&](tutti::thread_rendezvous& at) {
+  auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) {
     auto r = p.join(as(at.rank(), 3, 300ms));
     if (at.rank() == 1) {
       while (failed < 2) {
@@ -445,7 +447,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_not_exchange_is_named_to_the_others) {
 
 BOOST_AUTO_TEST_CASE(an_exchange_that_rank_0_does_not_make_fails_at_once) {
   place p;
-  auto const ends = tutti::run_threads(2, [&](tutti::thread_rendezvous& at) {
+  auto const ends = tutti::detail::run_threads(2, [&](tutti::detail::thread_rendezvous& at) {
     auto r = p.join(as(at.rank(), 2));
     if (at.rank() == 1) {
       (void)r.exchange("");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #define BOOST_TEST_MODULE bootstrap_team_rendezvous
-#include <tutti/bootstrap/processes.hpp>
-#include <tutti/bootstrap/team_rendezvous.hpp>
-#include <tutti/bootstrap/threads.hpp>
+#include <tutti/detail/bootstrap/processes.hpp>
+#include <tutti/detail/bootstrap/team_rendezvous.hpp>
+#include <tutti/detail/bootstrap/threads.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,18 +11,18 @@
 #include <string>
 #include <vector>
 
-using tutti::process_rendezvous;
 using tutti::rank_type;
-using tutti::thread_rendezvous;
+using tutti::detail::process_rendezvous;
+using tutti::detail::thread_rendezvous;
 
 namespace {
 
 /// What the threads of each process heard, process by process: process p has threads[p] of them.
 std::vector<tutti::outcome<std::string>> heard(std::vector<rank_type> const& threads) {
-  return tutti::run_processes(static_cast<rank_type>(threads.size()), [&](process_rendezvous& processes) {
+  return tutti::detail::run_processes(static_cast<rank_type>(threads.size()), [&](process_rendezvous& processes) {
     std::string all;
-    for (auto const& end : tutti::run_threads(threads[processes.rank()], [&](thread_rendezvous& seat) {
-           tutti::team_rendezvous meet(seat, processes);
+    for (auto const& end : tutti::detail::run_threads(threads[processes.rank()], [&](thread_rendezvous& seat) {
+           tutti::detail::team_rendezvous meet(seat, processes);
            std::string text;
            for (int round = 0; round < 2; ++round) {
              for (auto const& said : meet.exchange(std::to_string(meet.rank()) + "/" + std::to_string(meet.size()))) {
@@ -58,13 +58,13 @@ BOOST_AUTO_TEST_CASE(threads_of_processes_meet_in_rank_order) {
 }
 
 BOOST_AUTO_TEST_CASE(a_process_that_does_not_come_is_named_on_every_thread) {
-  auto const ends = tutti::run_processes(2, [](process_rendezvous& processes) {
+  auto const ends = tutti::detail::run_processes(2, [](process_rendezvous& processes) {
     if (processes.rank() == 1) {
       throw std::runtime_error("not today");
     }
     std::string all;
-    for (auto const& end :
-         tutti::run_threads(3, [&](thread_rendezvous& seat) { tutti::team_rendezvous const meet(seat, processes); })) {
+    for (auto const& end : tutti::detail::run_threads(
+             3, [&](thread_rendezvous& seat) { tutti::detail::team_rendezvous const meet(seat, processes); })) {
       all += end ? "came together; " : end.failure().text + "; ";
     }
     return all;

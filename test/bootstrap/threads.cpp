@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #define BOOST_TEST_MODULE bootstrap_threads
-#include <tutti/bootstrap/threads.hpp>
-#include <tutti/core/deadline.hpp>
+#include <tutti/detail/bootstrap/threads.hpp>
+#include <tutti/detail/core/deadline.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,7 +11,7 @@
 
 using namespace std::chrono_literals;
 using tutti::rank_type;
-using tutti::thread_rendezvous;
+using tutti::detail::thread_rendezvous;
 
 namespace {
 
@@ -23,7 +23,7 @@ bool says(tutti::rank_failure const& f, std::string_view text) {
 
 BOOST_AUTO_TEST_CASE(everybody_gets_every_text_in_rank_order_in_every_round) {
   for (rank_type n : {1U, 2U, 3U, 8U}) {
-    auto const ends = tutti::run_threads(n, [](thread_rendezvous& at) {
+    auto const ends = tutti::detail::run_threads(n, [](thread_rendezvous& at) {
       int good = 0;
       for (int round = 0; round < 50; ++round) {
         auto const all = at.exchange(std::to_string(at.rank()) + "/" + std::to_string(round));
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(everybody_gets_every_text_in_rank_order_in_every_round) {
 }
 
 BOOST_AUTO_TEST_CASE(patience_may_be_without_end) {
-  auto const ends = tutti::run_threads(
+  auto const ends = tutti::detail::run_threads(
       3, [](thread_rendezvous& at) { return at.exchange("here").size(); }, tutti::no_deadline);
   for (auto const& e : ends) {
     BOOST_TEST(e.value() == 3U);
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(patience_may_be_without_end) {
 
 BOOST_AUTO_TEST_CASE(a_rank_that_fails_first_fails_the_exchange_of_the_others_by_name) {
   auto const before = tutti::steady_now();
-  auto const ends = tutti::run_threads(4, [](thread_rendezvous& at) {
+  auto const ends = tutti::detail::run_threads(4, [](thread_rendezvous& at) {
     if (at.rank() == 2) {
       throw std::runtime_error("no such file");
     }
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_fails_first_fails_the_exchange_of_the_others_by
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_returns_early_fails_the_exchange_of_the_others_by_name) {
-  auto const ends = tutti::run_threads(3, [](thread_rendezvous& at) {
+  auto const ends = tutti::detail::run_threads(3, [](thread_rendezvous& at) {
     at.exchange("first");
     if (at.rank() != 1) {
       at.exchange("second");
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_returns_early_fails_the_exchange_of_the_others_
 
 BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named_at_the_deadline) {
   std::atomic<bool> given_up{false};
-  auto const ends = tutti::run_threads(
+  auto const ends = tutti::detail::run_threads(
       3,
       [&](thread_rendezvous& at) {
         if (at.rank() == 1) {
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named_at_the_deadline) {
 }
 
 BOOST_AUTO_TEST_CASE(an_outcome_throws_what_the_rank_threw) {
-  auto ends = tutti::run_threads(3, [](thread_rendezvous& at) -> std::unique_ptr<int> {
+  auto ends = tutti::detail::run_threads(3, [](thread_rendezvous& at) -> std::unique_ptr<int> {
     if (at.rank() == 1) {
       throw tutti::error(tutti::failure::mismatch, "different calls").between(1, {0, 2});
     }
@@ -124,5 +124,5 @@ BOOST_AUTO_TEST_CASE(an_outcome_throws_what_the_rank_threw) {
            e.at_fault() == std::vector<rank_type>({0, 2});
   });
   BOOST_CHECK_THROW((void)ends[2].value(), std::runtime_error);
-  BOOST_CHECK_THROW((void)tutti::run_threads(0, [](thread_rendezvous&) {}), tutti::precondition_error);
+  BOOST_CHECK_THROW((void)tutti::detail::run_threads(0, [](thread_rendezvous&) {}), tutti::precondition_error);
 }

@@ -5,11 +5,11 @@
 #define BOOST_TEST_MODULE collective_accumulate_in
 #include <laws/reduction.hpp>
 #include <support/worlds.hpp>
+#include <tutti/bfloat16.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
-#include <tutti/core/bfloat16.hpp>
-#include <tutti/core/half.hpp>
+#include <tutti/half.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/direct.hpp>

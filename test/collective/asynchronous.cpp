@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
 #define BOOST_TEST_MODULE collective_asynchronous
-#include <tutti/collective/asynchronous.hpp>
+#include <tutti/detail/engine/asynchronous.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,7 +11,7 @@
 namespace {
 
 /// An operator, and what <tutti/asio.hpp> is to real ones: an async_start that is found by its argument.
-struct operation : tutti::asynchronous<operation> {
+struct operation : tutti::detail::asynchronous<operation> {
   int started = 0;
 
   friend std::string async_start(operation& self, std::string& buffer, std::unique_ptr<int> token) {

@@ -5,8 +5,8 @@
 #include <laws/reducing_operators.hpp>
 #include <support/emulated_hosts.hpp>
 #include <support/worlds.hpp>
-#include <tutti/bootstrap/team_rendezvous.hpp>
 #include <tutti/collective/split.hpp>
+#include <tutti/detail/bootstrap/team_rendezvous.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/double_tree.hpp>
 #include <tutti/topology/doubling.hpp>
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(bytes_between_hosts_are_the_closed_form) {
   using transport = emulated_hosts<tutti::shared_memory, tutti::tcp, 3>;
   auto const sent = [](auto which) {
     std::uint64_t bytes = 0;
-    for (auto const& end : tutti::run_processes(6, [&](tutti::process_rendezvous& meet) {
+    for (auto const& end : tutti::detail::run_processes(6, [&](tutti::detail::process_rendezvous& meet) {
            tutti::communicator<transport, tutti::dynamic, tutti::memory_trace> world(meet, {}, tutti::memory_trace());
            tutti::allreduce sum{world, which(world), tutti::sum<float>{}};
            std::vector<float> v(count, 1);
@@ -124,11 +124,12 @@ BOOST_AUTO_TEST_CASE(a_part_of_the_world_has_hosts_too) {
 
 // Several processes, of several threads each, which share memory only among themselves.
 BOOST_AUTO_TEST_CASE(threads_of_several_processes) {
-  auto const ends = tutti::run_processes(3, [](tutti::process_rendezvous& processes) {
+  auto const ends = tutti::detail::run_processes(3, [](tutti::detail::process_rendezvous& processes) {
     std::string all;
     rank_type const threads = processes.rank() + 1;
-    for (auto const& end : tutti::run_threads(threads, [&](tutti::thread_rendezvous& seat) -> std::string {
-           tutti::team_rendezvous meet(seat, processes);
+    for (auto const& end :
+         tutti::detail::run_threads(threads, [&](tutti::detail::thread_rendezvous& seat) -> std::string {
+           tutti::detail::team_rendezvous meet(seat, processes);
            tutti::communicator<tutti::by_locality<tutti::loopback, tutti::tcp>> world(meet);
            world.deadline(std::chrono::seconds(40));
            if (world.size() != 6 || world.local_size() != threads || world.hosts().hosts() != 3) {

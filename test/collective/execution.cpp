@@ -2,9 +2,9 @@
 // test: address (one thread)
 #define BOOST_TEST_MODULE collective_execution
 #include <models/puppet_transport.hpp>
-#include <tutti/collective/execution.hpp>
-#include <tutti/collective/payload.hpp>
 #include <tutti/communicator.hpp>
+#include <tutti/detail/engine/execution.hpp>
+#include <tutti/detail/engine/payload.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/functor.hpp>
 #include <tutti/topology/doubling.hpp>
@@ -16,7 +16,7 @@
 namespace {
 
 using tutti::rank_type;
-using tutti::recorder;
+using tutti::detail::recorder;
 using world_type = tutti::communicator<models::puppet>;
 
 /// Adds, and throws where an operand is negative.
@@ -24,8 +24,8 @@ struct careful_sum {
   int operator()(int a, int b) const { return a < 0 || b < 0 ? throw std::domain_error("negative") : a + b; }
 };
 using reduction = decltype(tutti::reduce_with<int>(careful_sum{}, tutti::commutative));
-using payload = tutti::combining<reduction>;
-using execution = tutti::execution<world_type, tutti::doubling, tutti::op::allreduce, payload>;
+using payload = tutti::detail::combining<reduction>;
+using execution = tutti::detail::execution<world_type, tutti::doubling, tutti::op::allreduce, payload>;
 
 constexpr tutti::call some_call = tutti::make_call(tutti::operation_kind::allreduce, "int32", "careful", "doubling");
 

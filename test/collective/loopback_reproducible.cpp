@@ -5,7 +5,7 @@
 #include <support/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
-#include <tutti/reduction/deposit.hpp>
+#include <tutti/detail/reduction/deposit.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 #include <tutti/transport/loopback.hpp>
 
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(no_number_of_ranks_can_be_seen_in_a_sum) {
       auto const first = static_cast<rank_type>(tutti::block_begin(contributors, n, world.rank()));
       auto const count = static_cast<rank_type>(tutti::block_size(contributors, n, world.rank()));
       for (rank_type c = first; c != first + count; ++c) {
-        tutti::deposit(contribution(c), sums);
+        tutti::detail::deposit(contribution(c), sums);
       }
       auto const before = sums;
       return laws::all_topologies::each([&](auto topology) -> std::string {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
 #define BOOST_TEST_MODULE collective_memories
-#include <tutti/collective/memories.hpp>
+#include <tutti/detail/engine/memories.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,8 +9,8 @@
 
 namespace {
 
-using tutti::memories;
 using tutti::space;
+using tutti::detail::memories;
 
 constexpr std::array all{space::input, space::work, space::output};
 

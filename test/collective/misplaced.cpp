@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(what_lands_in_another_memory_than_its_own_is_refused) {
 
 /// A sum is the same number in all memories: nothing is looked at, and the result is right.
 BOOST_AUTO_TEST_CASE(sums_pay_nothing_for_that) {
-  static_assert(!tutti::combining<tutti::sum<float>>::memories_differ);
+  static_assert(!tutti::detail::combining<tutti::sum<float>>::memories_differ);
   for (auto const& end : run<wrong::work_to_output>(tutti::sum<float>{})) {
     BOOST_TEST(end.value() == 6.0F);
   }

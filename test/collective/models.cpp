@@ -2,8 +2,8 @@
 // test: plain (nothing of it runs)
 #define BOOST_TEST_MODULE collective_models
 #include <tutti/automatic.hpp>
-#include <tutti/bootstrap/launched_rendezvous.hpp>
-#include <tutti/bootstrap/team_rendezvous.hpp>
+#include <tutti/detail/bootstrap/launched_rendezvous.hpp>
+#include <tutti/detail/bootstrap/team_rendezvous.hpp>
 #include <tutti/simulate.hpp>
 #include <tutti/trace/memory_trace.hpp>
 #include <tutti/trace/traffic_count.hpp>
@@ -17,6 +17,7 @@
 // includes it would pay for the proof.
 
 using namespace tutti;
+using namespace tutti::detail;
 
 static_assert(tracer<no_trace> && tracer<memory_trace> && tracer<traffic_count>);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #define BOOST_TEST_MODULE collective_payload
-#include <tutti/collective/payload.hpp>
+#include <tutti/detail/engine/payload.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(copies_are_whole) {
       from[i] = static_cast<std::byte>(1 + i % 251);
     }
     std::vector<std::byte> to(bytes + 1);
-    tutti::moving{1}.copy(from.data(), to.data(), bytes);
+    tutti::detail::moving{1}.copy(from.data(), to.data(), bytes);
     BOOST_TEST(std::equal(from.begin(), from.end(), to.begin()));
     BOOST_TEST((to.back() == std::byte{}));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
 #define BOOST_TEST_MODULE collective_regions
-#include <tutti/collective/regions.hpp>
+#include <tutti/detail/engine/regions.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,8 +17,8 @@ BOOST_AUTO_TEST_CASE(regions_are_one_apart_or_neither) {
           for (std::size_t i = 0; i < 8; ++i) {
             share = share || (a <= i && i < b && c <= i && i < d);
           }
-          BOOST_TEST(tutti::disjoint(one, other) == !share);
-          BOOST_TEST(tutti::same_or_apart(one, other) == (!share || (a == c && b == d)));
+          BOOST_TEST(tutti::detail::disjoint(one, other) == !share);
+          BOOST_TEST(tutti::detail::same_or_apart(one, other) == (!share || (a == c && b == d)));
         }
       }
     }

@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_world_of_known_size_is_one) {
 }
 
 BOOST_AUTO_TEST_CASE(a_trace_tells_what_happened) {
-  auto const texts = tutti::run_threads(2, [](auto& meet) {
+  auto const texts = tutti::detail::run_threads(2, [](auto& meet) {
     tutti::communicator<tutti::loopback, tutti::dynamic, tutti::memory_trace> world(meet, {}, tutti::memory_trace(64));
     std::vector<float> v(100, 1);
     tutti::allreduce{world, tutti::ring{}, tutti::sum<float>{}}(v);

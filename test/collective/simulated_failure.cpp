@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_named) {
 
 BOOST_AUTO_TEST_CASE(a_rank_that_never_joins_is_named) {
   auto const all = tutti::run_simulated(one_switch(3, fast), 3,
-                                        [](tutti::simulated_rendezvous& meet, tutti::simulation&) {
+                                        [](tutti::simulated_rendezvous& meet, tutti::detail::simulation&) {
                                           if (meet.rank() != 1) {
                                             meet.exchange("here");
                                           }

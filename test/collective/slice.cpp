@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
 #define BOOST_TEST_MODULE collective_slice
-#include <tutti/collective/slice.hpp>
+#include <tutti/detail/engine/slice.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace {
 
-using tutti::slice;
+using tutti::detail::slice;
 
 /// Counts how often each element of a vector belongs to a block of these slices.
 std::vector<int> covered(std::size_t count, std::vector<slice> const& all) {

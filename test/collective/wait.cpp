@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #define BOOST_TEST_MODULE collective_wait
-#include <tutti/collective/wait.hpp>
-#include <tutti/core/deadline.hpp>
+#include <tutti/detail/core/deadline.hpp>
+#include <tutti/detail/engine/wait.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -30,13 +30,13 @@ bool awake_after(tutti::duration time, bool moves, tutti::duration limit) {
     tutti::time_point last = begin;
     auto advance = [&] {
       tutti::time_point const now = tutti::steady_now();
-      asked_in_time = asked_in_time && now - last < tutti::longest_spin / 2;
+      asked_in_time = asked_in_time && now - last < tutti::detail::longest_spin / 2;
       last = now;
       moved += moves ? 1U : 0U;
       return now - begin >= time;
     };
     auto progress = [&] { return moved; };
-    if (tutti::wait_spinning(world, advance, progress, limit) && asked_in_time) {
+    if (tutti::detail::wait_spinning(world, advance, progress, limit) && asked_in_time) {
       return true;
     }
   }
@@ -45,16 +45,16 @@ bool awake_after(tutti::duration time, bool moves, tutti::duration limit) {
 
 BOOST_AUTO_TEST_CASE(what_moves_is_waited_for_awake) {
   constexpr auto none = tutti::no_deadline;
-  constexpr auto soon = tutti::longest_spin / 2;
-  constexpr auto late = tutti::longest_spin * 3;
+  constexpr auto soon = tutti::detail::longest_spin / 2;
+  constexpr auto late = tutti::detail::longest_spin * 3;
   BOOST_TEST(awake_after(soon, false, none));
   BOOST_TEST(awake_after(late, true, none));
   BOOST_TEST(!awake_after(late, false, none));
 }
 
 BOOST_AUTO_TEST_CASE(but_not_beyond_the_limit_or_the_next_look_for_dead_peers) {
-  BOOST_TEST(!awake_after(tutti::longest_spin * 4, true, tutti::longest_spin * 2));
-  BOOST_TEST(!awake_after(tutti::between_looks * 2, true, tutti::no_deadline));
+  BOOST_TEST(!awake_after(tutti::detail::longest_spin * 4, true, tutti::detail::longest_spin * 2));
+  BOOST_TEST(!awake_after(tutti::detail::between_looks * 2, true, tutti::no_deadline));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // test: address
 #define BOOST_TEST_MODULE core_bfloat16
 #include <core/short_float.hpp>
-#include <tutti/core/bfloat16.hpp>
+#include <tutti/bfloat16.hpp>
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #define BOOST_TEST_MODULE core_buffer_xtensor
-#include <tutti/core/buffer.hpp>
+#include <tutti/buffer.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <xtensor/xadapt.hpp>

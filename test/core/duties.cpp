@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #define BOOST_TEST_MODULE core_duties
-#include <tutti/core/duties.hpp>
-#include <tutti/core/fiber.hpp>
+#include <tutti/detail/core/duties.hpp>
+#include <tutti/detail/core/fiber.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -14,8 +14,8 @@
 /// What a thread moves on besides the thing that it waits for.
 namespace {
 
-using tutti::duties;
-using tutti::duty;
+using tutti::detail::duties;
+using tutti::detail::duty;
 
 /// Counts what is asked of it.
 struct counted : duty {
@@ -198,10 +198,10 @@ BOOST_AUTO_TEST_CASE(each_fiber_has_its_own) {
   struct both {
     counted a;
     counted b;
-    tutti::fiber* one;
+    tutti::detail::fiber* one;
   } shared;
   duties::take(shared.b);
-  tutti::fiber one(
+  tutti::detail::fiber one(
       std::size_t{256} << 10,
       [](void* p) {
         auto& s = *static_cast<both*>(p);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #define BOOST_TEST_MODULE core_error
-#include <tutti/core/error.hpp>
-#include <tutti/core/expects.hpp>
+#include <tutti/error.hpp>
+#include <tutti/expects.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #define BOOST_TEST_MODULE core_fiber
-#include <tutti/core/fiber.hpp>
+#include <tutti/detail/core/fiber.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -13,7 +13,7 @@
 /// Functions that stop in the middle: their order, their locals, their exceptions.
 namespace {
 
-using tutti::fiber;
+using tutti::detail::fiber;
 
 constexpr std::size_t stack = std::size_t{256} << 10;
 

@@ -2,7 +2,7 @@
 // test: address
 #define BOOST_TEST_MODULE core_half
 #include <core/short_float.hpp>
-#include <tutti/core/half.hpp>
+#include <tutti/half.hpp>
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #define BOOST_TEST_MODULE core_heap_memory
-#include <tutti/core/heap_memory.hpp>
+#include <tutti/detail/core/heap_memory.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,6 +11,7 @@
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 
 BOOST_AUTO_TEST_CASE(buffers_of_every_class_of_sizes) {
   counted<memory_source> const heap = heap_memory::source();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #define BOOST_TEST_MODULE core_kinship
-#include <tutti/core/kinship.hpp>
+#include <tutti/detail/core/kinship.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -22,16 +22,16 @@ struct counted {
 };
 
 BOOST_AUTO_TEST_CASE(copies_share_one_value_that_ends_with_the_last) {
-  tutti::kinship last;
+  tutti::detail::kinship last;
   {
-    tutti::kinship first;
+    tutti::detail::kinship first;
     first.found();
-    tutti::kinship const second = first;
+    tutti::detail::kinship const second = first;
     second.common<counted>().value = 7;
     first.found();  // is of that world already
     BOOST_TEST(first.common<counted>().value == 7);
     last = second;
-    tutti::kinship other;
+    tutti::detail::kinship other;
     other.found();
     BOOST_TEST(other.common<counted>().value == 0);
     BOOST_TEST(living == 2);
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(copies_share_one_value_that_ends_with_the_last) {
 
 BOOST_AUTO_TEST_CASE(threads_that_ask_at_a_time_get_the_same) {
   for (int round = 0; round < 200; ++round) {
-    tutti::kinship world;
+    tutti::detail::kinship world;
     world.found();
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; ++t) {

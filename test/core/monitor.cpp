@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #define BOOST_TEST_MODULE core_monitor
-#include <tutti/core/monitor.hpp>
+#include <tutti/detail/core/monitor.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,6 +11,7 @@
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 
 BOOST_AUTO_TEST_CASE(one_thread_at_a_time_holds_it) {
   monitor m;

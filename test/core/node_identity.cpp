@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #define BOOST_TEST_MODULE core_node_identity
-#include <tutti/core/node_identity.hpp>
+#include <tutti/detail/core/node_identity.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -35,18 +35,18 @@ std::string in_a_child(F f) {
 }
 
 BOOST_AUTO_TEST_CASE(processes_that_share_memory_are_of_one_node) {
-  BOOST_TEST(!tutti::node_identity().empty());
-  BOOST_TEST(in_a_child([] { return tutti::node_identity(); }) == tutti::node_identity());
+  BOOST_TEST(!tutti::detail::node_identity().empty());
+  BOOST_TEST(in_a_child([] { return tutti::detail::node_identity(); }) == tutti::detail::node_identity());
 }
 
 BOOST_AUTO_TEST_CASE(each_process_is_itself) {
-  BOOST_TEST(tutti::process_identity() == tutti::process_identity());
-  BOOST_TEST(in_a_child([] { return tutti::process_identity(); }) != tutti::process_identity());
+  BOOST_TEST(tutti::detail::process_identity() == tutti::detail::process_identity());
+  BOOST_TEST(in_a_child([] { return tutti::detail::process_identity(); }) != tutti::detail::process_identity());
 }
 
 BOOST_AUTO_TEST_CASE(files_are_told_apart) {
-  BOOST_TEST(tutti::file_identity("/") != tutti::file_identity("/proc"));
-  BOOST_TEST(tutti::file_identity("/no/such/file").empty());
+  BOOST_TEST(tutti::detail::file_identity("/") != tutti::detail::file_identity("/proc"));
+  BOOST_TEST(tutti::detail::file_identity("/no/such/file").empty());
 }
 
 }  // namespace

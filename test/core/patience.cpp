@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #define BOOST_TEST_MODULE core_patience
-#include <tutti/core/patience.hpp>
+#include <tutti/detail/core/patience.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,10 +11,10 @@
 namespace {
 
 using namespace std::chrono_literals;
-using tutti::backoff;
 using tutti::duration;
-using tutti::patience;
 using tutti::time_point;
+using tutti::detail::backoff;
+using tutti::detail::patience;
 
 /// A rank that waits again and again, on a core where a yield takes as long as others want: a time that no clock shows.
 class rank {

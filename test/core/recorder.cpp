@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #define BOOST_TEST_MODULE core_recorder
-#include <tutti/core/recorder.hpp>
+#include <tutti/detail/core/recorder.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace {
 
-using tutti::recorder;
+using tutti::detail::recorder;
 
 tutti::call some_call(std::uint64_t count) {
   tutti::call c = tutti::make_call(tutti::operation_kind::allreduce, "float32", "sum", "ring");

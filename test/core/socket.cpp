@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #define BOOST_TEST_MODULE core_socket
-#include <tutti/core/socket.hpp>
+#include <tutti/detail/net/socket.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace net = tutti::net;
+namespace net = tutti::detail::net;
 using namespace std::chrono_literals;
 
 namespace {
@@ -26,8 +26,8 @@ net::address loopback(std::uint16_t port) {
 }
 
 struct connection {
-  tutti::descriptor here;
-  tutti::descriptor there;
+  tutti::detail::descriptor here;
+  tutti::detail::descriptor there;
 };
 
 connection connected() {
@@ -35,7 +35,7 @@ connection connected() {
   connection c;
   c.here = net::connect(net::local_address(listener.get()), in(5s));
   BOOST_REQUIRE(c.here);
-  BOOST_REQUIRE(tutti::wait_ready(listener.get(), POLLIN, in(5s)));
+  BOOST_REQUIRE(tutti::detail::wait_ready(listener.get(), POLLIN, in(5s)));
   c.there = net::accept(listener.get());
   BOOST_REQUIRE(c.there);
   return c;
@@ -150,12 +150,12 @@ BOOST_AUTO_TEST_CASE(a_message_larger_than_every_buffer_arrives) {
     out[i] = static_cast<std::byte>(i * 2654435761U >> 13U);
   }
   std::vector<std::byte> got(out.size());
-  tutti::io written = tutti::io::open;
-  std::thread writer([&] { written = tutti::write_all(c.here.get(), out, in(20s)); });
-  auto const read = tutti::read_all(c.there.get(), got, in(20s));
+  tutti::detail::io written = tutti::detail::io::open;
+  std::thread writer([&] { written = tutti::detail::write_all(c.here.get(), out, in(20s)); });
+  auto const read = tutti::detail::read_all(c.there.get(), got, in(20s));
   writer.join();
-  BOOST_TEST((written == tutti::io::done));
-  BOOST_TEST((read == tutti::io::done));
+  BOOST_TEST((written == tutti::detail::io::done));
+  BOOST_TEST((read == tutti::detail::io::done));
   BOOST_TEST((got == out));
 }
 
@@ -163,26 +163,26 @@ BOOST_AUTO_TEST_CASE(silence_is_late_and_a_full_pipe_too) {
   auto const c = connected();
   std::array<std::byte, 4> four{};
   auto const before = tutti::steady_now();
-  BOOST_TEST((tutti::read_all(c.here.get(), four, before + 50ms) == tutti::io::late));
+  BOOST_TEST((tutti::detail::read_all(c.here.get(), four, before + 50ms) == tutti::detail::io::late));
   auto const waited = tutti::steady_now() - before;
   BOOST_TEST((waited >= 50ms));
   BOOST_TEST((waited < 5s));
   std::vector<std::byte> const much(64U << 20U);
-  BOOST_TEST((tutti::write_all(c.here.get(), much, in(100ms)) == tutti::io::late));
+  BOOST_TEST((tutti::detail::write_all(c.here.get(), much, in(100ms)) == tutti::detail::io::late));
 }
 
 BOOST_AUTO_TEST_CASE(a_closed_connection_is_closed_and_raises_no_signal) {
   auto c = connected();
   std::array<std::byte, 4> four{};
-  BOOST_TEST((tutti::write_all(c.there.get(), std::span(four).first(2), in(5s)) == tutti::io::done));
+  BOOST_TEST((tutti::detail::write_all(c.there.get(), std::span(four).first(2), in(5s)) == tutti::detail::io::done));
   c.there.reset();
-  BOOST_TEST((tutti::read_all(c.here.get(), four, in(5s)) == tutti::io::closed));
+  BOOST_TEST((tutti::detail::read_all(c.here.get(), four, in(5s)) == tutti::detail::io::closed));
   std::vector<std::byte> const much(1U << 20U);
-  tutti::io state = tutti::io::done;
-  for (int i = 0; i < 100 && state == tutti::io::done; ++i) {
-    state = tutti::write_all(c.here.get(), much, in(5s));
+  tutti::detail::io state = tutti::detail::io::done;
+  for (int i = 0; i < 100 && state == tutti::detail::io::done; ++i) {
+    state = tutti::detail::write_all(c.here.get(), much, in(5s));
   }
-  BOOST_TEST((state == tutti::io::closed));  // and the default SIGPIPE has not ended this process
+  BOOST_TEST((state == tutti::detail::io::closed));  // and the default SIGPIPE has not ended this process
 }
 
 BOOST_AUTO_TEST_CASE(signals_do_not_end_a_wait) {
@@ -192,11 +192,11 @@ BOOST_AUTO_TEST_CASE(signals_do_not_end_a_wait) {
   ::sigaction(SIGUSR1, &action, &old);  // no SA_RESTART: poll returns EINTR
   auto const c = connected();
   std::atomic<bool> waiting{false};
-  tutti::io state = tutti::io::open;
+  tutti::detail::io state = tutti::detail::io::open;
   std::array<std::byte, 1> one{};
   std::thread reader([&] {
     waiting = true;
-    state = tutti::read_all(c.here.get(), one, in(20s));
+    state = tutti::detail::read_all(c.here.get(), one, in(20s));
   });
   while (!waiting) {
     std::this_thread::yield();
@@ -205,22 +205,22 @@ BOOST_AUTO_TEST_CASE(signals_do_not_end_a_wait) {
     ::pthread_kill(reader.native_handle(), SIGUSR1);
     std::this_thread::yield();
   }
-  BOOST_TEST((tutti::write_all(c.there.get(), one, in(5s)) == tutti::io::done));
+  BOOST_TEST((tutti::detail::write_all(c.there.get(), one, in(5s)) == tutti::detail::io::done));
   reader.join();
   ::sigaction(SIGUSR1, &old, nullptr);
-  BOOST_TEST((state == tutti::io::done));
+  BOOST_TEST((state == tutti::detail::io::done));
 }
 
 BOOST_AUTO_TEST_CASE(a_descriptor_owns_exactly_one) {
   int ends[2];
   BOOST_REQUIRE(::pipe(ends) == 0);
-  tutti::descriptor a(ends[0]);
-  tutti::descriptor b(ends[1]);
+  tutti::detail::descriptor a(ends[0]);
+  tutti::detail::descriptor b(ends[1]);
   b = std::move(a);
   BOOST_TEST(!a);
   BOOST_TEST(b.get() == ends[0]);
   BOOST_TEST(::fcntl(ends[1], F_GETFD) == -1);  // what b had is closed
   BOOST_TEST(::fcntl(ends[0], F_GETFD) != -1);
-  { tutti::descriptor const c(std::move(b)); }
+  { tutti::detail::descriptor const c(std::move(b)); }
   BOOST_TEST(::fcntl(ends[0], F_GETFD) == -1);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #define BOOST_TEST_MODULE core_sole_user
-#include <tutti/core/sole_user.hpp>
+#include <tutti/detail/core/sole_user.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace {
 
-using tutti::sole_user;
+using tutti::detail::sole_user;
 using entry = sole_user::entry;
 
 template <class F>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #define BOOST_TEST_MODULE core_stream_numbers
-#include <tutti/core/stream_numbers.hpp>
+#include <tutti/detail/core/stream_numbers.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 
 BOOST_AUTO_TEST_CASE(streams_follow_each_other_on_a_lane_and_lanes_do_not_wait) {
   stream_numbers numbers;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #define BOOST_TEST_MODULE core_types
-#include <tutti/core/extent.hpp>
-#include <tutti/core/types.hpp>
+#include <tutti/extent.hpp>
+#include <tutti/types.hpp>
 
 #include <boost/test/unit_test.hpp>
 

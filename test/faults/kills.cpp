@@ -121,7 +121,7 @@ verdict until_a_death(Work&& work) {
 
 /// What a rank does. One whose time has come does not return.
 template <class Transport>
-verdict work(tutti::process_rendezvous& meet, plan const& p) {
+verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
   rank_type const me = meet.rank();
   tutti::world_options<Transport> options;
   options.deadline = 30s;
@@ -162,13 +162,13 @@ verdict work(tutti::process_rendezvous& meet, plan const& p) {
   return why;
 }
 
-verdict work(tutti::process_rendezvous& meet, plan const& p) {
+verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
   return p.tcp ? work<tutti::tcp>(meet, p) : work<tutti::shared_memory>(meet, p);
 }
 
 /// Nothing is left open by a rank that comes to its end.
 verdict kill_a_rank(plan const& p) {
-  auto const ends = tutti::run_processes(p.ranks, [&](tutti::process_rendezvous& meet) -> verdict {
+  auto const ends = tutti::detail::run_processes(p.ranks, [&](tutti::detail::process_rendezvous& meet) -> verdict {
     std::size_t const before = open_descriptors();
     verdict const why = work(meet, p);
     std::size_t const after = open_descriptors();
@@ -188,7 +188,8 @@ verdict kill_the_parent(plan const& p) {
   pid_t const parent = ::fork();
   if (parent == 0) {
     die_after(p.after * 4);  // it takes a while to start them
-    std::ignore = tutti::run_processes(p.ranks, [&](tutti::process_rendezvous& meet) { return work(meet, p); });
+    std::ignore =
+        tutti::detail::run_processes(p.ranks, [&](tutti::detail::process_rendezvous& meet) { return work(meet, p); });
     ::_exit(0);
   }
   int status = 0;

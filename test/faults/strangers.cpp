@@ -5,7 +5,7 @@
 // little, too much, too slowly, the words of another job or world, or random bytes. The world comes together, every sum
 // is right, and no rank holds much memory.
 #include "trials.hpp"
-#include <tutti/bootstrap/tcp_rendezvous.hpp>
+#include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
 #include <tutti/transport/tcp.hpp>
 #include <tutti/tutti.hpp>
 
@@ -24,6 +24,7 @@
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 using namespace std::chrono_literals;
 
 constexpr rank_type most_ranks = 4;

@@ -20,6 +20,7 @@
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 using namespace std::chrono_literals;
 
 constexpr rank_type most_ranks = 6;

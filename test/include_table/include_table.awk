@@ -2,56 +2,72 @@
 #
 # The table of docs/design.md, and the check; see include_table.sh.
 
-# The row of the table that a path stands in: its folder, or its own name for files at the top.
+# The row of the table that a path stands in: its folder, of detail/ the one below; at the top its own name, but that
+# what all rooms stand on, and what bootstrap offers to users, belong to these.
 function row_of(path,   part, n) {
   n = split(path, part, "/")
+  if (n > 3 && part[2] == "detail") return part[3]
   if (n > 2) return part[2]
   sub(/\.[a-z]+$/, "", part[2])
-  return part[2]
+  if (part[2] ~ basics) return "core"
+  if (part[2] ~ /^(rendezvous|member|outcome|environment)$/) return "bootstrap"
+  return part[2] == "memory_kind" ? "automatic" : part[2]
 }
 function allow(row, list) { allowed[row] = " " list " " }
 function vendor(header_pattern, file_pattern) { ++vendors; library[vendors] = header_pattern; home[vendors] = file_pattern }
 function violation(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; ++violations }
 
 BEGIN {
+  basics = "^(bfloat16|buffer|element|error|expects|extent|half|memory_source|message|operation|packing|time|types|version)$"
+
   # "<row>" allows every file of that row, "<row>/concept" only its concept; a row may include itself.
-  concepts = "topology/concept reduction/concept transport/concept trace/concept bootstrap/concept wire/concept"
+  concepts = "topology/concept reduction/concept transport/concept trace/concept rendezvous wire/concept"
   allow("core", "")
+  allow("net", "core")
   allow("trace", "core")
   allow("wire", "core")
-  allow("topology", "core")
-  allow("bootstrap", "core")
+  allow("topology", "core verify")
+  allow("verify", "core topology")
+  allow("bootstrap", "core net")
   allow("reduction", "core wire/concept")
-  allow("transport", "core trace/concept bootstrap/concept")
+  # Transports never see each other; what two of them have in common has a room.
+  simulated = "transport/simulated_network transport/simulated_report transport/simulated_faults"
+  allow("shared_memory", "core rendezvous transport/shared_memory_options")
+  allow("tcp", "core net rendezvous transport/tcp_options")
+  allow("simulation", "core transport/simulation_options " simulated)
+  allow("locality", "core rendezvous")
+  allow("transport", "core trace/concept rendezvous shared_memory tcp simulation locality")
   # Its default arguments, and the slip of paper that says who a rank is.
-  allow("communicator", "core trace/no_trace bootstrap/member " concepts)
+  allow("communicator", "core trace/no_trace member " concepts)
+  # Folding spans is the same for every reduction.
+  allow("engine", "core communicator detail/reduction/fold collective/request " concepts)
+  # One edge is all the topology of send and recv; split asks all ranks' colours by a schedule of its own choice.
+  allow("collective", "core communicator engine detail/topology/edge topology/doubling " concepts)
   allow("spawn", "core communicator bootstrap")
   allow("join", "core communicator bootstrap")
   # Virtual time has one transport: programs over it, and schedules that the engine runs over it.
   allow("simulate", "core communicator bootstrap transport/simulated")
-  allow("simulate_schedule", "core collective topology/concept trace/no_trace transport/simulated")
+  allow("simulate_schedule", "core engine topology/concept trace/no_trace transport/simulated")
   # Survivors meet at doors whose places they have told each other over the world.
   allow("regroup", "core communicator bootstrap collective")
-  allow("progress_thread", "core communicator collective")
-  # Folding spans is the same for every reduction; one edge is all the topology of send and recv; split
-  # asks everybody's colour by a schedule of its own choice.
-  allow("collective", "core communicator reduction/fold topology/edge topology/doubling " concepts)
+  allow("progress_thread", "core communicator engine")
   allow("gather_timelines", "core communicator collective trace")
   allow("allocator", "core communicator")
-  allow("asio", "core communicator collective")
+  allow("asio", "core communicator collective engine")
   # It picks from all topologies, and measures what a sum of floats takes, also in memory that a transport provides.
-  allow("automatic", "core communicator allocator collective topology reduction/arithmetic")
+  allow("automatic", "core communicator collective tuning")
+  allow("tuning", "core communicator allocator memory_kind collective engine topology verify reduction/arithmetic")
   allow("cuda", "core reduction")
   allow("nn", "*")
   allow("tutti", "*")  # the umbrella
 
-  vendor("^boost/", "^tutti/(asio\\.hpp$|asio/|transport/tcp[./_])")
+  vendor("^boost/", "^tutti/asio\\.hpp$")
   vendor("^(xtensor|xtensor-blas|xtl)/|^(cblas|zlib)\\.h$", "^tutti/nn/")
   vendor("^dnnl\\.(h|hpp)$", "^tutti/nn/(convolution|product)/onednn\\.hpp$")
   vendor("^nlohmann/", "^tutti/(nn/report|trace)/json[./_]")
-  vendor("^openssl/", "^tutti/transport/tls[./_]")
-  vendor("^(infiniband|rdma)/", "^tutti/transport/verbs[./_]")
-  vendor("^mpi\\.h$", "^tutti/transport/mpi[./_]")
+  vendor("^openssl/", "^tutti/detail/tls/")
+  vendor("^(infiniband|rdma)/", "^tutti/detail/verbs/")
+  vendor("^mpi\\.h$", "^tutti/detail/mpi/")
   vendor("^(cuda|cublas|cudnn|nccl)", "^tutti/cuda/")
 
   # What the operating system and the compiler give.
@@ -73,7 +89,7 @@ BEGIN {
       violation("units of one program may differ in " words[i] ", and so would definitions")
 }
 /(^|[^A-Za-z_])assert\(/ { violation("assert differs between units of one program; use expects") }
-/std::(jthread|stop_)/ { violation("libc++ has std::jthread only behind a flag; use core/joined_threads.hpp") }
+/std::(jthread|stop_)/ { violation("libc++ has std::jthread only behind a flag; use detail/core/joined_threads.hpp") }
 
 /^[ \t]*#[ \t]*include/ {
   line = $0

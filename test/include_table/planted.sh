@@ -11,9 +11,9 @@ failures=0
 # plant <file> <include line> <text that the check must print>; no text: the check must be content
 plant() {
   rm -rf "$folder/tutti"
-  mkdir -p "$folder/tutti/core" "$(dirname "$folder/$1")"
-  : > "$folder/tutti/core/types.hpp"
-  echo '#include <tutti/core/types.hpp>' > "$folder/tutti/tutti.hpp"
+  mkdir -p "$folder/tutti" "$(dirname "$folder/$1")"
+  : > "$folder/tutti/types.hpp"
+  echo '#include <tutti/types.hpp>' > "$folder/tutti/tutti.hpp"
   printf '%s\n' "$2" >> "$folder/$1"
   if said=$(sh "$here/include_table.sh" "$folder"); then
     [ -z "$3" ] && return
@@ -27,33 +27,35 @@ plant() {
 
 plant tutti/topology/a.hpp '#include <tutti/transport/concept.hpp>' 'topology may not include'
 plant tutti/transport/a.hpp '#include <tutti/topology/concept.hpp>' 'transport may not include'
-plant tutti/transport/a.hpp '#include <tutti/bootstrap/join.hpp>' 'transport may not include'
+plant tutti/transport/a.hpp '#include <tutti/detail/bootstrap/threads.hpp>' 'transport may not include'
 plant tutti/reduction/a.hpp '  #  include <tutti/wire/raw.hpp>' 'reduction may not include'
 plant tutti/collective/a.hpp '#include <tutti/topology/ring.hpp>' 'collective may not include'
-plant tutti/core/a.hpp '#include <tutti/communicator.hpp>' 'core may not include'
-plant tutti/communicator.hpp '#include <tutti/collective/engine.hpp>' 'communicator may not include'
+plant tutti/detail/core/a.hpp '#include <tutti/communicator.hpp>' 'core may not include'
+plant tutti/communicator.hpp '#include <tutti/detail/engine/machine.hpp>' 'communicator may not include'
 plant tutti/trace/concept.hpp '#include <tutti/trace/a.hpp>' 'a concept includes only core'
-plant tutti/core/a.hpp '#include "types.hpp"' 'not in quotes'
-plant tutti/core/a.hpp '#include <boost/asio.hpp>' 'may not appear'
-plant tutti/transport/loopback.hpp '#include <boost/asio.hpp>' 'may not appear'
+plant tutti/detail/core/a.hpp '#include "types.hpp"' 'not in quotes'
+plant tutti/detail/core/a.hpp '#include <boost/asio.hpp>' 'may not appear'
+plant tutti/transport/tcp.hpp '#include <boost/asio.hpp>' 'may not appear'
+plant tutti/detail/tcp/a.hpp '#include <tutti/detail/shared_memory/mailbox.hpp>' 'tcp may not include'
 plant tutti/collective/a.hpp '#include <mpi.h>' 'may not appear'
-plant tutti/core/a.hpp '#include <cblas.h>' 'may not appear'
-plant tutti/core/a.hpp '#include <nlohmann/json.hpp>' 'may not appear'
+plant tutti/detail/core/a.hpp '#include <cblas.h>' 'may not appear'
+plant tutti/detail/core/a.hpp '#include <nlohmann/json.hpp>' 'may not appear'
 plant tutti/nn/a.hpp '#include <CLI/CLI.hpp>' 'neither standard'
 plant tutti/other/a.hpp '#include <vector>' 'no row "other"'
 plant tutti/tutti.hpp '#include <functional>' 'the umbrella reaches it'
-plant tutti/core/types.hpp '#include <iostream>' 'the umbrella reaches it'
+plant tutti/types.hpp '#include <iostream>' 'the umbrella reaches it'
 plant tutti/tutti.hpp '#include <boost/asio.hpp>' 'may not appear'
 
-plant tutti/core/a.hpp '#if !defined(NDEBUG)' 'units of one program may differ in NDEBUG'
-plant tutti/core/a.hpp '#ifdef TUTTI_CHECKS' 'units of one program may differ in TUTTI_CHECKS'
-plant tutti/core/a.hpp '  assert(true);' 'assert differs'
-plant tutti/core/a.hpp 'std::jthread t;' 'libc++'
+plant tutti/detail/core/a.hpp '#if !defined(NDEBUG)' 'units of one program may differ in NDEBUG'
+plant tutti/detail/core/a.hpp '#ifdef TUTTI_CHECKS' 'units of one program may differ in TUTTI_CHECKS'
+plant tutti/detail/core/a.hpp '  assert(true);' 'assert differs'
+plant tutti/detail/core/a.hpp 'std::jthread t;' 'libc++'
 
-plant tutti/core/a.hpp 'static_assert(true);' ''
-plant tutti/core/a.hpp '#if defined(__x86_64__) && !defined(__clang__)  // NDEBUG' ''
+plant tutti/detail/core/a.hpp 'static_assert(true);' ''
+plant tutti/detail/core/a.hpp '#if defined(__x86_64__) && !defined(__clang__)  // NDEBUG' ''
 plant tutti/collective/a.hpp '#include <tutti/topology/concept.hpp>' ''
-plant tutti/transport/tcp.hpp '#include <boost/asio/io_context.hpp>' ''
+plant tutti/asio.hpp '#include <boost/asio/io_context.hpp>' ''
+plant tutti/asio.hpp '#include <tutti/detail/engine/wait.hpp>' ''
 plant tutti/transport/a.hpp '#include <sys/mman.h>' ''
 plant tutti/nn/a.hpp '#include <tutti/transport/tcp.hpp>' ''
 

@@ -32,7 +32,7 @@ if(WAY STREQUAL "no_such_component")
   run("tutti::warp: there is no such component; there are tutti, asio, tcp, nn" ${configure} -DWAY=find_package
       -DCOMPONENTS=warp)
 elseif(WAY STREQUAL "missing_library")
-  run("tutti::tcp: it needs Boost 1.81 or newer" ${configure} -DWAY=find_package -DCOMPONENTS=tcp
+  run("tutti::asio: it needs Boost 1.81 or newer" ${configure} -DWAY=find_package -DCOMPONENTS=asio
       -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
 else()
   string(REPLACE ";" "\\;" components "${AVAILABLE}")

@@ -34,7 +34,7 @@ class reachable {
 
  private:
   std::size_t bytes_;
-  counted<memory_source> source_;
+  tutti::detail::counted<memory_source> source_;
   std::byte* data_;
 };
 

@@ -12,7 +12,7 @@
 #include <tutti/collective/reduce_scatter.hpp>
 #include <tutti/collective/scatter.hpp>
 #include <tutti/collective/send_recv.hpp>
-#include <tutti/reduction/traits.hpp>
+#include <tutti/detail/reduction/traits.hpp>
 #include <tutti/topology/planned.hpp>
 
 #include <string>

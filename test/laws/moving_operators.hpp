@@ -131,6 +131,7 @@ template <class T, class World, class Topology>
 template <class T, class World, class Topology>
 [[nodiscard]] std::string moving(World& world, Topology topology, std::size_t longest) {
   using namespace tutti;
+  using namespace tutti::detail;
   return each_length(longest, [&](std::size_t count, std::size_t segment) {
     std::string complaint;
     auto const unless = [&](auto f) { complaint = complaint.empty() ? f() : complaint; };

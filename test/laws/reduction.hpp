@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/reduction/fold.hpp>
 #include <tutti/reduction/concept.hpp>
-#include <tutti/reduction/fold.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -127,8 +127,9 @@ template <class T, class Kernel, class Expected, class Same>
 /// One kind of fold does what the scalar functions do: `n` elements that start `offset` elements into
 /// their arrays, out of place and in place, and not one element more.
 template <class Local, class Arriving, class Result, tutti::reduction R, class Same>
-[[nodiscard]] bool fold_matches(R const& r, tutti::fold_kind kind, std::span<typename R::value_type const> samples,
-                                std::size_t n, std::size_t offset, Same same) {
+[[nodiscard]] bool fold_matches(R const& r, tutti::detail::fold_kind kind,
+                                std::span<typename R::value_type const> samples, std::size_t n, std::size_t offset,
+                                Same same) {
   constexpr tutti::rank_type ranks = 3;
   auto const local = operands<Local>(r, kind.local_is_element, samples, offset + n + 1, 0);
   auto const arriving = operands<Arriving>(r, kind.arriving_is_element, samples, offset + n + 1, 1);
@@ -140,11 +141,11 @@ template <class Local, class Arriving, class Result, tutti::reduction R, class S
   };
   auto const* const from = reinterpret_cast<std::byte const*>(arriving.data() + offset);
   auto const apart = [&](std::byte* to) {
-    tutti::fold(r, kind, reinterpret_cast<std::byte const*>(local.data() + offset), from, to, n, ranks);
+    tutti::detail::fold(r, kind, reinterpret_cast<std::byte const*>(local.data() + offset), from, to, n, ranks);
   };
   bool good = changes(result, offset, offset + n, apart, expected, same);
   if constexpr (std::is_same_v<Local, Result>) {
-    auto const in_place = [&](std::byte* to) { tutti::fold(r, kind, to, from, to, n, ranks); };
+    auto const in_place = [&](std::byte* to) { tutti::detail::fold(r, kind, to, from, to, n, ranks); };
     good = good && changes(local, offset, offset + n, in_place, expected, same);
   }
   return good;
@@ -160,11 +161,11 @@ template <class From, tutti::reduction R, class Same>
   auto const to = operands<value>(r, true, samples, offset + n + 1, 1);
   auto const expected = [&](std::size_t i) { return r.lower(raised(r, element, from[i]), ranks); };
   auto const apart = [&](std::byte* out) {
-    tutti::finish(r, element, reinterpret_cast<std::byte const*>(from.data() + offset), out, n, ranks);
+    tutti::detail::finish(r, element, reinterpret_cast<std::byte const*>(from.data() + offset), out, n, ranks);
   };
   bool good = changes(to, offset, offset + n, apart, expected, same);
   if constexpr (std::is_same_v<From, value>) {
-    auto const in_place = [&](std::byte* out) { tutti::finish(r, element, out, out, n, ranks); };
+    auto const in_place = [&](std::byte* out) { tutti::detail::finish(r, element, out, out, n, ranks); };
     good = good && changes(from, offset, offset + n, in_place, expected, same);
   }
   return good;
@@ -178,7 +179,7 @@ template <tutti::reduction R, class Same = same_bits, class SameAccumulator = Sa
                                   SameAccumulator same_accumulator = {}) {
   using x = typename R::value_type;
   using acc = typename R::accumulator_type;
-  auto const folds = [&](tutti::fold_kind k, std::size_t n, std::size_t offset) {
+  auto const folds = [&](tutti::detail::fold_kind k, std::size_t n, std::size_t offset) {
     if (k.finishes) {
       return k.local_is_element      ? k.arriving_is_element ? fold_matches<x, x, x>(r, k, samples, n, offset, same)
                                                              : fold_matches<x, acc, x>(r, k, samples, n, offset, same)
@@ -196,7 +197,7 @@ template <tutti::reduction R, class Same = same_bits, class SameAccumulator = Sa
       std::string const where =
           " of " + std::to_string(n) + " elements from element " + std::to_string(offset) + " on is wrong";
       for (unsigned bits = 0; bits < 16; ++bits) {
-        tutti::fold_kind const kind{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
+        tutti::detail::fold_kind const kind{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
         if (!folds(kind, n, offset)) {
           return "fold of kind " + std::to_string(bits) + where;
         }

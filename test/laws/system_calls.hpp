@@ -3,12 +3,12 @@
 
 #include <laws/operators.hpp>
 #include <support/system_calls.hpp>
-#include <tutti/bootstrap/threads.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/communicator.hpp>
+#include <tutti/detail/bootstrap/threads.hpp>
 #include <tutti/reduction/functor.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
@@ -135,7 +135,7 @@ template <class Transport, class Check>
 [[nodiscard]] std::string in_one_thread(Check check) {
   using world_type = tutti::communicator<Transport>;
   world_type* other = nullptr;
-  auto const ends = tutti::run_threads(2, [&](tutti::thread_rendezvous& meet) -> std::string {
+  auto const ends = tutti::detail::run_threads(2, [&](tutti::detail::thread_rendezvous& meet) -> std::string {
     world_type world(meet);
     if (meet.rank() == 1) {
       other = &world;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bootstrap/concept.hpp>
+#include <tutti/rendezvous.hpp>
 #include <tutti/transport/concept.hpp>
 
 #include <array>

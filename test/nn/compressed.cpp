@@ -4,8 +4,8 @@
 // Sums of gradients that travel in fewer bytes, over worlds of threads.
 #define BOOST_TEST_MODULE nn_compressed
 #include <support/worlds.hpp>
-#include <tutti/core/bfloat16.hpp>
-#include <tutti/core/half.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/half.hpp>
 #include <tutti/nn/random.hpp>
 #include <tutti/nn/strategy/compressed.hpp>
 #include <tutti/nn/strategy/gathered.hpp>

@@ -3,9 +3,9 @@
 //
 // Numbers in fewer bytes: what messages hold, what is chosen for them, what is owed.
 #define BOOST_TEST_MODULE nn_compression
-#include <tutti/core/bfloat16.hpp>
-#include <tutti/core/error.hpp>
-#include <tutti/core/half.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/error.hpp>
+#include <tutti/half.hpp>
 #include <tutti/nn/compression/conversion.hpp>
 #include <tutti/nn/compression/feedback.hpp>
 #include <tutti/nn/compression/int8_message.hpp>

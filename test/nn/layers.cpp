@@ -2,6 +2,7 @@
 // test: address optimised
 #define BOOST_TEST_MODULE nn_layers
 #include <nn/layer_laws.hpp>
+#include <tutti/detail/reduction/instructions.hpp>
 #include <tutti/nn/elementwise.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
@@ -9,7 +10,6 @@
 #include <tutti/nn/zoo/lenet5.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
 #include <tutti/nn/zoo/stack.hpp>
-#include <tutti/reduction/instructions.hpp>
 
 #include <algorithm>
 #include <array>
@@ -70,9 +70,9 @@ std::vector<std::uint32_t> trained(std::vector<any_layer<float>> layers, std::si
 
 BOOST_AUTO_TEST_CASE(the_processor_s_instructions_change_no_bit) {
   auto const change_no_bit = [](std::vector<any_layer<float>> const& layers) {
-    tutti::limit_instructions(tutti::instruction_set::baseline);
+    tutti::detail::limit_instructions(tutti::detail::instruction_set::baseline);
     auto const plain = trained(layers, few);
-    tutti::limit_instructions(tutti::available_instructions());
+    tutti::detail::limit_instructions(tutti::detail::available_instructions());
     return plain == trained(layers, few);
   };
   BOOST_TEST(change_no_bit(nn::lenet5<float>({1, 28, 28}, 10)));

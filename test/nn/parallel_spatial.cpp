@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(a_network_cut_over_any_number_of_ranks_learns_as_the_whole_
 BOOST_AUTO_TEST_CASE(a_rank_talks_to_its_neighbours_alone) {
   constexpr tutti::rank_type ranks = 5;
   laws::random_batches const data(20, image.size(), 4);
-  auto const results = tutti::run_threads(ranks, [&](auto& meet) {
+  auto const results = tutti::detail::run_threads(ranks, [&](auto& meet) {
     using world_type = tutti::communicator<tutti::loopback, tutti::dynamic, tutti::memory_trace>;
     world_type world(meet, {}, tutti::memory_trace(100'000));
     nn::spatial_cnn<double, world_type, tutti::ring> model(world, tutti::ring{}, image, channels, 4, data.samples());

@@ -20,7 +20,7 @@ seen second_sees();
 static bool refuses_what_is_misaligned() {
   alignas(4) std::byte memory[12] = {};
   try {
-    tutti::fold(tutti::sum<float>{}, {}, memory, memory + 5, memory, 1, 1);
+    tutti::detail::fold(tutti::sum<float>{}, {}, memory, memory + 5, memory, 1, 1);
     return false;
   } catch (tutti::precondition_error const&) {
     return true;
@@ -39,7 +39,7 @@ static float sum_of_two_ranks() {
 int main() {
   seen const other = second_sees();
   seen const here{&tutti::no_rank, &operator_type::deadline, sum_of_two_ranks(), refuses_what_is_misaligned(),
-                  tutti::type_spelling<operator_type>()};
+                  tutti::detail::type_spelling<operator_type>()};
   bool const same =
       other.constant == here.constant && other.function == here.function && other.spelling == here.spelling;
   return same && other.result == 4.0F && here.result == 4.0F && other.refuses && here.refuses ? 0 : 1;

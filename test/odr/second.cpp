@@ -18,7 +18,7 @@ struct seen {
 static bool refuses_what_is_misaligned() {
   alignas(4) std::byte memory[12] = {};
   try {
-    tutti::fold(tutti::sum<float>{}, {}, memory, memory + 5, memory, 1, 1);
+    tutti::detail::fold(tutti::sum<float>{}, {}, memory, memory + 5, memory, 1, 1);
     return false;
   } catch (tutti::precondition_error const&) {
     return true;
@@ -36,5 +36,5 @@ static float sum_of_two_ranks() {
 
 seen second_sees() {
   return {&tutti::no_rank, &operator_type::deadline, sum_of_two_ranks(), refuses_what_is_misaligned(),
-          tutti::type_spelling<operator_type>()};
+          tutti::detail::type_spelling<operator_type>()};
 }

@@ -4,7 +4,7 @@
 // Reductions whose accumulators are not their elements, or look like them but are not.
 #define BOOST_TEST_MODULE reduction_accumulator
 #include <laws/reduction.hpp>
-#include <tutti/reduction/fold.hpp>
+#include <tutti/detail/reduction/fold.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -87,7 +87,7 @@ struct shifted {
 template <class R, std::size_t N, class Restored = laws::same_bits>
 void check(typename R::value_type const (&samples)[N], Restored restored = {}) {
   static_assert(tutti::reduction<R>);
-  static_assert(tutti::lifts<R> && tutti::lowers<R> && !tutti::symmetric<R>);
+  static_assert(tutti::detail::lifts<R> && tutti::detail::lowers<R> && !tutti::detail::symmetric<R>);
   std::span<typename R::value_type const> const all(samples);
   BOOST_TEST(laws::algebra(R{}, all, laws::same_bits{}, restored) == "");
   BOOST_TEST(laws::kernels(R{}, all) == "");
@@ -114,8 +114,9 @@ BOOST_AUTO_TEST_CASE(compensation_survives_the_folds) {
 
 BOOST_AUTO_TEST_CASE(misaligned_operands_are_refused) {
   alignas(8) std::byte memory[64] = {};
-  BOOST_CHECK_THROW(tutti::fold(fixed_sum{}, {}, memory, memory + 20, memory + 32, 1, 1), tutti::precondition_error);
-  BOOST_CHECK_NO_THROW(tutti::fold(fixed_sum{}, {}, memory, memory + 24, memory + 32, 1, 1));
+  BOOST_CHECK_THROW(tutti::detail::fold(fixed_sum{}, {}, memory, memory + 20, memory + 32, 1, 1),
+                    tutti::precondition_error);
+  BOOST_CHECK_NO_THROW(tutti::detail::fold(fixed_sum{}, {}, memory, memory + 24, memory + 32, 1, 1));
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(declared_properties) {
   // Commutative is not yet symmetric: both orders keep their kernels.
   auto all = tutti::reduce_with<int>(f, tutti::named<"largest">, tutti::commutative, tutti::associative);
   static_assert(all.commutative && all.associative && all.name == "largest");
-  static_assert(!tutti::symmetric<decltype(all)>);
+  static_assert(!tutti::detail::symmetric<decltype(all)>);
   BOOST_TEST(plain.identity() == 0);
   BOOST_TEST(tutti::reduce_with<int>(f, -1, tutti::commutative).identity() == -1);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/reduction/fold.hpp>
+#include <tutti/detail/reduction/number.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/reduction/fold.hpp>
-#include <tutti/reduction/number.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -21,21 +21,21 @@
 /// Whatever instructions run, the bits are those of the scalar functions.
 namespace instructions {
 
-using tutti::instruction_set;
+using tutti::detail::instruction_set;
 
 /// Lets the kernels use no more than `set` for as long as it lives.
 class limited_to {
  public:
-  explicit limited_to(instruction_set set) { tutti::limit_instructions(set); }
+  explicit limited_to(instruction_set set) { tutti::detail::limit_instructions(set); }
   limited_to(limited_to const&) = delete;
   limited_to& operator=(limited_to const&) = delete;
-  ~limited_to() { tutti::limit_instructions(tutti::available_instructions()); }
+  ~limited_to() { tutti::detail::limit_instructions(tutti::detail::available_instructions()); }
 };
 
 inline std::vector<instruction_set> available() {
   std::vector<instruction_set> sets{instruction_set::baseline};
   for (auto set : {instruction_set::avx2, instruction_set::avx512}) {
-    if (set <= tutti::available_instructions()) {
+    if (set <= tutti::detail::available_instructions()) {
       sets.push_back(set);
     }
   }
@@ -48,7 +48,7 @@ template <class T>
 std::vector<T> anything(std::size_t n, unsigned seed) {
   std::mt19937_64 random(seed);
   std::vector<T> all(n);
-  if constexpr (tutti::floating_number<T>) {
+  if constexpr (tutti::detail::floating_number<T>) {
     using limits = std::numeric_limits<T>;
     T const special[] = {T(0.0F),
                          T(-0.0F),
@@ -86,7 +86,7 @@ std::vector<T> anything(std::size_t n, unsigned seed) {
 /// NaNs may be NaNs of other bits until lower makes one of them all; a functor has no such lower.
 template <class T>
 bool same(T const& a, T const& b, [[maybe_unused]] bool finished) {
-  if constexpr (tutti::floating_number<T>) {
+  if constexpr (tutti::detail::floating_number<T>) {
     if (!finished && a != a && b != b) {
       return true;
     }
@@ -118,7 +118,7 @@ std::string wrong(R const& r, operands<typename R::value_type> const& given, std
   auto const differs = [&](auto const& got, auto const& untouched, bool finished, auto expected) {
     for (std::size_t i = 0; i < got.size(); ++i) {
       bool const inside = i >= offset && i < offset + n;
-      if (!same(got[i], inside ? expected(i) : untouched[i], !inside || (finished && tutti::lowers<R>))) {
+      if (!same(got[i], inside ? expected(i) : untouched[i], !inside || (finished && tutti::detail::lowers<R>))) {
         return " element " + std::to_string(i - offset);
       }
     }
@@ -126,20 +126,20 @@ std::string wrong(R const& r, operands<typename R::value_type> const& given, std
   };
   for (bool on_left : {false, true}) {
     for (bool finishes : {false, true}) {
-      tutti::fold_kind const kind{.arriving_on_left = on_left, .finishes = finishes};
+      tutti::detail::fold_kind const kind{.arriving_on_left = on_left, .finishes = finishes};
       auto const expected = [&](std::size_t i) {
         T const acc = on_left ? r.combine(b[i], a[i]) : r.combine(a[i], b[i]);
         return finishes ? r.lower(acc, 3) : acc;
       };
       auto const name = std::string(on_left ? " left" : "") + (finishes ? " finishing" : "");
       auto apart = before;
-      tutti::fold(r, kind, bytes(a), bytes(b), bytes(apart), n, 3);
+      tutti::detail::fold(r, kind, bytes(a), bytes(b), bytes(apart), n, 3);
       auto const in_copy = differs(apart, before, finishes, expected);
       if (!in_copy.empty()) {
         return "out of place" + name + in_copy;
       }
       auto place = a;
-      tutti::fold(r, kind, bytes(place), bytes(b), bytes(place), n, 3);
+      tutti::detail::fold(r, kind, bytes(place), bytes(b), bytes(place), n, 3);
       auto const in_place = differs(place, a, finishes, expected);
       if (!in_place.empty()) {
         return "in place" + name + in_place;
@@ -147,7 +147,7 @@ std::string wrong(R const& r, operands<typename R::value_type> const& given, std
     }
   }
   auto ended = before;
-  tutti::finish(r, true, bytes(a), bytes(ended), n, 3);
+  tutti::detail::finish(r, true, bytes(a), bytes(ended), n, 3);
   return differs(ended, before, true, [&](std::size_t i) { return r.lower(a[i], 3); });
 }
 

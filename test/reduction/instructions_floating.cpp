@@ -2,8 +2,8 @@
 // test: address optimised
 #define BOOST_TEST_MODULE reduction_instructions_floating
 #include <reduction/instructions.hpp>
-#include <tutti/core/bfloat16.hpp>
-#include <tutti/core/half.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/half.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 
 #include <tuple>

@@ -2,8 +2,8 @@
 // test: address optimised
 #define BOOST_TEST_MODULE reduction_instructions_functor
 #include <reduction/instructions.hpp>
-#include <tutti/core/bfloat16.hpp>
-#include <tutti/core/half.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/half.hpp>
 #include <tutti/reduction/functor.hpp>
 
 #include <tuple>
@@ -13,7 +13,7 @@ namespace {
 using instructions::available;
 using instructions::check;
 using instructions::limited_to;
-using tutti::instruction_set;
+using tutti::detail::instruction_set;
 
 using fractions = std::tuple<float, double, tutti::half, tutti::bfloat16>;
 
@@ -47,8 +47,8 @@ BOOST_AUTO_TEST_CASE(a_functor_of_structures) {
     limited_to const limit(set);
     auto b = a;
     auto* const place = reinterpret_cast<std::byte*>(b.data());
-    tutti::fold(tutti::reduce_with<point>(add), {}, place, reinterpret_cast<std::byte const*>(a.data()), place,
-                b.size(), 2);
+    tutti::detail::fold(tutti::reduce_with<point>(add), {}, place, reinterpret_cast<std::byte const*>(a.data()), place,
+                        b.size(), 2);
     BOOST_TEST(std::ranges::all_of(b, [](point p) { return p.x == 2 && p.y == 4 && p.z == 6; }));
   }
 }
@@ -60,11 +60,11 @@ BOOST_AUTO_TEST_CASE(streamed) {
 BOOST_AUTO_TEST_CASE(the_limit_is_kept) {
   for (auto set : available()) {
     limited_to const limit(set);
-    BOOST_TEST(int(tutti::instructions()) == int(set));
+    BOOST_TEST(int(tutti::detail::instructions()) == int(set));
   }
-  BOOST_TEST(int(tutti::instructions()) == int(tutti::available_instructions()));
-  tutti::limit_instructions(instruction_set::avx512);  // no more than there is
-  BOOST_TEST(int(tutti::instructions()) == int(tutti::available_instructions()));
+  BOOST_TEST(int(tutti::detail::instructions()) == int(tutti::detail::available_instructions()));
+  tutti::detail::limit_instructions(instruction_set::avx512);  // no more than there is
+  BOOST_TEST(int(tutti::detail::instructions()) == int(tutti::detail::available_instructions()));
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ static_assert(tutti::prod<std::int64_t>::combine(std::numeric_limits<std::int64_
               std::numeric_limits<std::int64_t>::min());
 
 // They have no code for lifting, lowering and sides.
-static_assert(!tutti::lifts<tutti::sum<int>> && !tutti::lowers<tutti::sum<int>> && tutti::symmetric<tutti::sum<int>>);
+static_assert(!tutti::detail::lifts<tutti::sum<int>> && !tutti::detail::lowers<tutti::sum<int>> &&
+              tutti::detail::symmetric<tutti::sum<int>>);
 
 template <class T>
 concept has_mean = requires { typename tutti::mean<T>; };

@@ -111,8 +111,8 @@ BOOST_AUTO_TEST_CASE(kernels_match_for_bool) {
     a[i] = i % 2 == 0;
     b[i] = i % 3 == 0;
   }
-  tutti::fold(tutti::logical_and<>{}, {}, reinterpret_cast<std::byte const*>(a), reinterpret_cast<std::byte const*>(b),
-              reinterpret_cast<std::byte*>(both), 67, 2);
+  tutti::detail::fold(tutti::logical_and<>{}, {}, reinterpret_cast<std::byte const*>(a),
+                      reinterpret_cast<std::byte const*>(b), reinterpret_cast<std::byte*>(both), 67, 2);
   bool good = true;
   for (std::size_t i = 0; i < 67; ++i) {
     good = good && both[i] == (i % 6 == 0);

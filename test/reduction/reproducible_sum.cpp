@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(two_floats_are_added_as_the_processor_does) {
   }
   std::size_t wrong = 0;
   for (std::size_t i = 0; i != a.size(); ++i) {
-    float const sum = tutti::canonical(a[i] + b[i]);
+    float const sum = tutti::detail::canonical(a[i] + b[i]);
     wrong += laws::same_bits{}(r.lower(r.combine(r.lift(a[i]), r.lift(b[i])), 2), sum) ? 0U : 1U;
   }
   BOOST_TEST(wrong == 0U);
@@ -296,6 +296,6 @@ static_assert(reproducible_sum<float>::lower(reproducible_sum<float>::combine(re
 static_assert(reproducible_sum<double>::lower(tutti::combine(reproducible_sum<double>::lift(0.5),
                                                              reproducible_sum<float>::lift(0.25F)),
                                               2) == 0.75);
-static_assert(tutti::reduction<reproducible_sum<binned>> && tutti::symmetric<reproducible_sum<binned>>);
+static_assert(tutti::reduction<reproducible_sum<binned>> && tutti::detail::symmetric<reproducible_sum<binned>>);
 
 }  // namespace

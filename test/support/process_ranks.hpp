@@ -2,7 +2,7 @@
 #pragma once
 
 #include <support/verdict.hpp>
-#include <tutti/bootstrap/processes.hpp>
+#include <tutti/detail/bootstrap/processes.hpp>
 
 namespace tutti::support {
 
@@ -10,7 +10,8 @@ namespace tutti::support {
 struct process_ranks {
   template <class F>
   static std::vector<verdict> run(rank_type n, F const& f) {
-    return verdicts_of(run_processes(n, [&](process_rendezvous& meet) -> verdict { return f(meet); }));
+    return verdicts_of(
+        tutti::detail::run_processes(n, [&](tutti::detail::process_rendezvous& meet) -> verdict { return f(meet); }));
   }
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <support/verdict.hpp>
-#include <tutti/bootstrap/threads.hpp>
+#include <tutti/detail/bootstrap/threads.hpp>
 
 namespace tutti::support {
 
@@ -10,7 +10,8 @@ namespace tutti::support {
 struct thread_ranks {
   template <class F>
   static std::vector<verdict> run(rank_type n, F const& f) {
-    return verdicts_of(run_threads(n, [&](thread_rendezvous& meet) -> verdict { return f(meet); }));
+    return verdicts_of(
+        tutti::detail::run_threads(n, [&](tutti::detail::thread_rendezvous& meet) -> verdict { return f(meet); }));
   }
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <support/verdict.hpp>
-#include <tutti/core/time.hpp>
+#include <tutti/time.hpp>
 #include <tutti/transport/concept.hpp>
 
 #include <algorithm>

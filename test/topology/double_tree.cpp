@@ -12,7 +12,7 @@ namespace {
 using tutti::double_tree;
 using tutti::no_rank;
 using tutti::rank_type;
-using tutti::two_trees;
+using tutti::detail::two_trees;
 namespace op = tutti::op;
 
 // Two numbers that do not hide each other: times are a L + b G.

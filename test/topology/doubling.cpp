@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(exchanges_in_place) {
 BOOST_AUTO_TEST_CASE(every_rank_can_be_the_root_of_its_tree) {
   for (rank_type n = 1; n <= 40; ++n) {
     for (rank_type root = 0; root < n; ++root) {
-      const tutti::binomial_tree tree(n, root);
+      const tutti::detail::binomial_tree tree(n, root);
       BOOST_TEST(tree.subtree(root).count == n);
       for (rank_type me = 0; me < n; ++me) {
         auto const mine = tree.subtree(me);

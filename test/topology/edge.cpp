@@ -2,11 +2,11 @@
 // test: plain
 #define BOOST_TEST_MODULE topology_edge
 #include <laws/topology.hpp>
-#include <tutti/topology/edge.hpp>
+#include <tutti/detail/topology/edge.hpp>
 
 namespace {
 
-using tutti::edge;
+using tutti::detail::edge;
 namespace op = tutti::op;
 
 static_assert(laws::hold<op::transfer>(edge{}, 1, 9));  // every pair of ranks
@@ -19,8 +19,8 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 BOOST_AUTO_TEST_CASE(costs_one_message) {
   for (tutti::rank_type to = 0; to < 5; ++to) {
     const std::uint64_t messages = to == 2 ? 0 : 1;
-    BOOST_TEST(price(edge{}, op::transfer{2, to}, 5, 100, 1000, 3) == messages * 1300);
-    BOOST_TEST(cost_of(edge{}, op::transfer{2, to}, 5, 100).messages == messages);
+    BOOST_TEST(tutti::price(edge{}, op::transfer{2, to}, 5, 100, 1000, 3) == messages * 1300);
+    BOOST_TEST(tutti::cost_of(edge{}, op::transfer{2, to}, 5, 100).messages == messages);
   }
 }
 

@@ -20,10 +20,10 @@ namespace {
 using tutti::binary_tree;
 using tutti::doubling;
 using tutti::hierarchical;
-using tutti::host_map;
 using tutti::rank_type;
 using tutti::ring;
 using tutti::step;
+using tutti::detail::host_map;
 namespace op = tutti::op;
 
 // Two numbers that do not hide each other: times are a L + b G.
@@ -39,7 +39,7 @@ static_assert(laws::hold<op::allreduce>(hierarchical{ring{}, tutti::butterfly{},
 
 static_assert(hierarchical<binary_tree, doubling>::keeps_order);
 static_assert(!hierarchical<binary_tree, ring>::keeps_order && !hierarchical<ring, binary_tree>::keeps_order);
-static_assert(!hierarchical<binary_tree, doubling, tutti::by_host>::keeps_order);
+static_assert(!hierarchical<binary_tree, doubling, tutti::detail::by_host>::keeps_order);
 static_assert(hierarchical<binary_tree, ring>::name == "hierarchical<binary_tree, ring>");
 
 // It offers what its parts can do.
@@ -134,7 +134,7 @@ struct between_hosts {
   friend bool operator==(between_hosts, between_hosts) = default;
 };
 
-template <class Topology, tutti::grouping Groups>
+template <class Topology, tutti::detail::grouping Groups>
 between_hosts count(Topology const& topology, Groups const& hosts, rank_type n, std::size_t vector) {
   between_hosts all;
   op::allreduce const o;
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(there_is_one_stream_between_hosts) {
     for (rank_type const p : {1U, 2U, 4U, 8U}) {
       const rank_type n = h * p;
       const std::uint64_t S = 5040 * 16;
-      const tutti::consecutive hosts(p);
+      const tutti::detail::consecutive hosts(p);
       auto const rings = count(hierarchical{binary_tree{}, ring{}, p}, hosts, n, S);
       BOOST_TEST((rings == between_hosts{.messages = 2 * h * (h - 1), .elements = 2 * (h - 1) * S, .pairs = h}));
       auto const exchanges = count(hierarchical{binary_tree{}, doubling{}, p}, hosts, n, S);
@@ -171,9 +171,9 @@ BOOST_AUTO_TEST_CASE(there_is_one_stream_between_hosts) {
       BOOST_TEST((flat == between_hosts{.messages = 2 * h * (n - 1), .elements = 2 * (n - 1) * S / p, .pairs = h}));
       // Ranks dealt out to the hosts one by one: every hop crosses a border, p times as much.
       const host_map map = dealt_out(n, h);
-      auto const dealt = count(ring{}, tutti::by_host(map), n, S);
+      auto const dealt = count(ring{}, tutti::detail::by_host(map), n, S);
       BOOST_TEST((dealt == between_hosts{.messages = 2 * n * (n - 1), .elements = 2 * (n - 1) * S, .pairs = n}));
-      BOOST_TEST((count(hierarchical{binary_tree{}, ring{}, map}, tutti::by_host(map), n, S) == rings));
+      BOOST_TEST((count(hierarchical{binary_tree{}, ring{}, map}, tutti::detail::by_host(map), n, S) == rings));
       // Recursive doubling sends between hosts what each of their ranks has: p times as much.
       if (std::has_single_bit(h)) {
         BOOST_TEST(count(doubling{}, hosts, n, S).elements == p * exchanges.elements);

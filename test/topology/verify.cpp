@@ -116,7 +116,7 @@ struct rotation {
   step at(op::alltoall, rank_type n, rank_type me, std::uint32_t i) const {
     const rank_type to = (me + i) % n;
     const rank_type from = (me + n - i) % n;
-    return i == 0 ? tutti::keep_own(me)
+    return i == 0 ? tutti::detail::keep_own(me)
                   : step{.send = {to, space::input, {to, 1}},
                          .receive = {from, space::output, {from, 1}},
                          .arrives = space::input};
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_contribution_where_an_accumulator_belongs) {
 BOOST_AUTO_TEST_CASE(an_accumulator_where_a_result_belongs) {
   const step collect{
       .receive = {1, space::work, all}, .how = action::fold_right, .local = space::input, .arrives = space::input};
-  const step finish = tutti::keep_own(0, space::work, space::output);
+  const step finish = tutti::detail::keep_own(0, space::work, space::output);
   table<op::allreduce, 2, 1, true> const unfinished{
       {{collect, give(1, space::work), finish}, {give(0, space::input), take(0, space::work)}}};
   BOOST_TEST(tutti::verify(unfinished, op::allreduce{}, 2).reason == "copies into a memory that holds something else");
@@ -213,7 +213,8 @@ BOOST_AUTO_TEST_CASE(a_message_that_nobody_takes) {
 
 BOOST_AUTO_TEST_CASE(a_result_where_there_is_no_room) {
   // The root of a broadcast has no output, and gather's inner ranks have none.
-  table<op::broadcast, 2, 1> const copied{{{tutti::keep_own(0), give(1, space::output)}, {take(0, space::output)}}};
+  table<op::broadcast, 2, 1> const copied{
+      {{tutti::detail::keep_own(0), give(1, space::output)}, {take(0, space::output)}}};
   BOOST_TEST(tutti::verify(copied, op::broadcast{0}, 2).reason == "writes a block of output that it has no room for");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
 #define BOOST_TEST_MODULE transport_copy_account
-#include <tutti/transport/copy_account.hpp>
+#include <tutti/detail/shared_memory/copy_account.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,8 +12,8 @@
 /// A rank copies in the cheaper way, whatever the machine makes of it from one moment to the next.
 namespace {
 
-using tutti::copy_account;
 using tutti::duration;
+using tutti::detail::copy_account;
 using way = copy_account::way;
 
 /// What a ring is copied to in: as transports do it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread starved
 #define BOOST_TEST_MODULE transport_datagram_doorbells
-#include <tutti/transport/datagram_doorbells.hpp>
+#include <tutti/detail/shared_memory/datagram_doorbells.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,6 +17,7 @@
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 
 /// Want of descriptors is called what it is.
 BOOST_AUTO_TEST_CASE(too_few_descriptors_are_no_other_network_namespace) {

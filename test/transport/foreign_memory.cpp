@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #define BOOST_TEST_MODULE transport_foreign_memory
-#include <tutti/core/deadline.hpp>
-#include <tutti/core/error.hpp>
-#include <tutti/transport/foreign_memory.hpp>
+#include <tutti/detail/core/deadline.hpp>
+#include <tutti/detail/shared_memory/foreign_memory.hpp>
+#include <tutti/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,6 +17,7 @@
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 
 /// A segment in this process, for n members.
 class world {

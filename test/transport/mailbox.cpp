@@ -15,6 +15,7 @@
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 using support::process_ranks;
 using support::thread_ranks;
 using support::until;

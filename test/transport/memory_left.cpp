@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one process)
 #define BOOST_TEST_MODULE transport_memory_left
-#include <tutti/transport/shared_file.hpp>
+#include <tutti/detail/shared_memory/shared_file.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -35,7 +35,7 @@ struct kernel {
                                      "\nactive_file " + std::to_string(files - files / 2));
   }
   [[nodiscard]] std::uint64_t left(std::uint64_t swap = 0) const {
-    return tutti::left_in_groups((at / "cgroup").string(), (at / "fs").string(), swap);
+    return tutti::detail::left_in_groups((at / "cgroup").string(), (at / "fs").string(), swap);
   }
 
   std::filesystem::path at;
@@ -125,10 +125,10 @@ BOOST_AUTO_TEST_CASE(a_container_s_limit_is_an_error_and_no_kill) {
     if (!group.enter()) {
       ::_exit(77);
     }
-    tutti::shared_file small;
+    tutti::detail::shared_file small;
     small.create(std::size_t{8} << 20);
     try {
-      tutti::shared_file large;
+      tutti::detail::shared_file large;
       large.create(std::size_t{128} << 20);
     } catch (tutti::error const& e) {
       ::_exit(std::string_view(e.what()).find("container (cgroup)") != std::string_view::npos ? 0 : 2);

@@ -13,6 +13,7 @@
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 using support::until;
 using support::verdict;
 

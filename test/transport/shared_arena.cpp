@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (ranks are processes)
 #define BOOST_TEST_MODULE transport_shared_arena
-#include <tutti/transport/shared_arena.hpp>
+#include <tutti/detail/shared_memory/shared_arena.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -16,12 +16,12 @@
 namespace {
 
 /// The part of the first of two ranks. Its buffers may come to so much.
-template <class File = tutti::shared_file>
+template <class File = tutti::detail::shared_file>
 auto make(std::size_t bytes) {
-  auto arena = tutti::basic_shared_arena<File>::create();
+  auto arena = tutti::detail::basic_shared_arena<File>::create();
   arena->file.create(8192);
-  tutti::window_table table(arena->file.base(), 2);
-  static_assert(tutti::window_table::bytes(2) <= 8192);
+  tutti::detail::window_table table(arena->file.base(), 2);
+  static_assert(tutti::detail::window_table::bytes(2) <= 8192);
   table.construct(8192);
   arena->place(table, 0, bytes);
   return arena;
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(buffers_never_overlap) {
           BOOST_REQUIRE(!live.contains(p));
           std::memset(p, static_cast<unsigned char>(n * 31), n);
           live[p] = n;
-        } catch (tutti::out_of_shared_memory const&) {
+        } catch (tutti::detail::out_of_shared_memory const&) {
           ++refused;
         }
       }
@@ -69,16 +69,16 @@ BOOST_AUTO_TEST_CASE(buffers_never_overlap) {
     }
     void* const all = arena->take(bytes);
     BOOST_TEST(all != nullptr);
-    BOOST_CHECK_THROW(std::ignore = arena->take(1), tutti::out_of_shared_memory);
+    BOOST_CHECK_THROW(std::ignore = arena->take(1), tutti::detail::out_of_shared_memory);
     arena->give(all, bytes);
     BOOST_TEST_MESSAGE("refused " << refused);
   }
 }
 
 /// A host whose shared memory is as small as it is set.
-struct small_host : tutti::shared_file {
+struct small_host : tutti::detail::shared_file {
   [[nodiscard]] std::string commit(std::uint64_t from, std::uint64_t to) const {
-    return to <= limit ? tutti::shared_file::commit(from, to) : "this host has 2 MiB";
+    return to <= limit ? tutti::detail::shared_file::commit(from, to) : "this host has 2 MiB";
   }
   std::uint64_t limit = 2 << 20;
 };
@@ -87,7 +87,7 @@ struct small_host : tutti::shared_file {
 BOOST_AUTO_TEST_CASE(a_shortage_is_an_exception) {
   auto const arena = make<small_host>(64 << 20);
   void* const first = arena->take(1 << 20);
-  BOOST_CHECK_EXCEPTION(std::ignore = arena->take(8 << 20), tutti::out_of_shared_memory, [](auto const& e) {
+  BOOST_CHECK_EXCEPTION(std::ignore = arena->take(8 << 20), tutti::detail::out_of_shared_memory, [](auto const& e) {
     return std::string_view(e.what()).starts_with("no shared memory is left for a buffer: this host has 2 MiB; free ");
   });
   arena->give(first, 1 << 20);
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(impossible_requests_take_nothing) {
   for (std::size_t const limit : {SIZE_MAX, std::size_t{1} << 45}) {
     auto const arena = make(limit);
     for (int i = 0; i < 1000; ++i) {
-      BOOST_CHECK_THROW(std::ignore = arena->take(SIZE_MAX >> (i % 20)), tutti::out_of_shared_memory);
+      BOOST_CHECK_THROW(std::ignore = arena->take(SIZE_MAX >> (i % 20)), tutti::detail::out_of_shared_memory);
     }
     void* const small = arena->take(4096);
     arena->give(small, 4096);

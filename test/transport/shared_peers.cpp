@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip (what it tries is numbers of processes)
 #define BOOST_TEST_MODULE transport_shared_peers
-#include <tutti/transport/shared_peers.hpp>
+#include <tutti/detail/shared_memory/shared_peers.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -49,7 +49,7 @@ void end(::pid_t child) {
 
 /// As the first process of a namespace of processes: 0, or where it went wrong.
 int read_one_and_then_another() {
-  auto const peers = tutti::shared_peers::create();
+  auto const peers = tutti::detail::shared_peers::create();
   int words[2];
   if (::pipe(words) != 0) {
     return cannot;

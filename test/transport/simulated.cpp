@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(destruction_is_clean) {
 }
 
 BOOST_AUTO_TEST_CASE(it_is_made_by_simulate) {
-  tutti::simulation in(tutti::one_switch(1, {}), 1, {}, true);
+  tutti::detail::simulation in(tutti::one_switch(1, {}), 1, {}, true);
   tutti::simulated_meeting meeting(in);
   tutti::simulated_rendezvous meet(meeting, 0);
   BOOST_CHECK_THROW(tutti::simulated(meet, tutti::simulated::options{}), tutti::precondition_error);
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(it_is_made_by_simulate) {
 
 BOOST_AUTO_TEST_CASE(networks_that_do_not_fit_are_refused) {
   auto const refuses = [](tutti::simulated_network const& net, rank_type n, tutti::simulation_options const& o) {
-    BOOST_CHECK_THROW(tutti::simulation(net, n, o, true), tutti::precondition_error);
+    BOOST_CHECK_THROW(tutti::detail::simulation(net, n, o, true), tutti::precondition_error);
   };
   auto const net = tutti::one_switch(2, {});
   refuses(net, 0, {});

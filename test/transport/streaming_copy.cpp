@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #define BOOST_TEST_MODULE transport_streaming_copy
-#include <tutti/transport/streaming_copy.hpp>
+#include <tutti/detail/shared_memory/streaming_copy.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(copies_as_memcpy_does) {
     for (std::size_t at = 0; at < line; ++at) {
       memory to;
       std::memset(to.bytes, 0xee, 6 * line);
-      tutti::streaming_copy(to.bytes, from.data() + at, n);
+      tutti::detail::streaming_copy(to.bytes, from.data() + at, n);
       for (std::size_t i = 0; i < 6 * line; ++i) {
         wrong += to.bytes[i] != (i < n ? from[at + i] : std::byte{0xee});
       }
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(is_published_by_a_release_store) {
   std::vector<std::uint64_t> from(sizeof(memory) / sizeof(std::uint64_t));
   for (std::uint64_t turn = 1; turn <= turns; ++turn) {
     from.assign(from.size(), turn);
-    tutti::streaming_copy(shared.bytes, reinterpret_cast<std::byte const*>(from.data()), sizeof(memory));
+    tutti::detail::streaming_copy(shared.bytes, reinterpret_cast<std::byte const*>(from.data()), sizeof(memory));
     written.store(turn, std::memory_order_release);
     while (read.load(std::memory_order_acquire) != turn) {
       std::this_thread::yield();

@@ -10,6 +10,7 @@
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 using support::tcp_ranks;
 
 BOOST_AUTO_TEST_CASE(only_neighbours_are_connected) {

@@ -2,7 +2,7 @@
 // test: address thread starved
 #define BOOST_TEST_MODULE transport_tcp_foreign
 #include "tcp_world.hpp"
-#include <tutti/core/socket.hpp>
+#include <tutti/detail/net/socket.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -16,6 +16,7 @@
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 using support::tcp_ranks;
 
 /// Somebody who found the port of a rank.

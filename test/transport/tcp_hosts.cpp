@@ -2,7 +2,7 @@
 // test: address thread may_skip
 #define BOOST_TEST_MODULE transport_tcp_hosts
 #include <support/network_spaces.hpp>
-#include <tutti/bootstrap/launched_rendezvous.hpp>
+#include <tutti/detail/bootstrap/launched_rendezvous.hpp>
 #include <tutti/regroup.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/transport/tcp.hpp>
@@ -22,6 +22,7 @@
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 using namespace std::chrono_literals;
 using support::network_spaces;
 

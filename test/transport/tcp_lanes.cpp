@@ -8,6 +8,7 @@
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 using support::tcp_ranks;
 
 /// Offers the same message until it is refused many times; how many were taken.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #define BOOST_TEST_MODULE transport_tcp_outlet
-#include <tutti/transport/tcp_outlet.hpp>
+#include <tutti/detail/tcp/outlet.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,6 +11,7 @@
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 using net::frame;
 using net::frame_kind;
 

@@ -2,13 +2,14 @@
 // test: address thread
 #define BOOST_TEST_MODULE transport_tcp_pieces
 #include "tcp_world.hpp"
-#include <tutti/core/socket.hpp>
+#include <tutti/detail/net/socket.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 using support::tcp_ranks;
 
 /// Buffers so small that the system splits nearly everything, headers included.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
 #define BOOST_TEST_MODULE transport_tcp_stage
-#include <tutti/transport/tcp_stage.hpp>
+#include <tutti/detail/tcp/stage.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <random>
 
-using tutti::net::stage;
+using tutti::detail::net::stage;
 
 /// The byte at a place of the stream.
 static std::byte stream_byte(std::uint64_t at) {
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(bytes_keep_their_value_and_alignment_whatever_is_read_where
         }
     }
     if (s.size() != 0) {
-      bool const aligned = (reinterpret_cast<std::uintptr_t>(s.data()) - at) % tutti::net::frame_alignment == 0;
+      bool const aligned = (reinterpret_cast<std::uintptr_t>(s.data()) - at) % tutti::detail::net::frame_alignment == 0;
       bool const kept = s.data()[0] == stream_byte(at) && s.data()[s.size() - 1] == stream_byte(at + s.size() - 1);
       wrong += aligned && kept ? 0U : 1U;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
 #define BOOST_TEST_MODULE transport_tcp_tuning
-#include <tutti/core/socket.hpp>
+#include <tutti/detail/net/socket.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/transport/tcp.hpp>
 
@@ -12,6 +12,7 @@
 namespace {
 
 using namespace tutti;
+using namespace tutti::detail;
 
 /// Both ends of a new connection within this host.
 struct connection {

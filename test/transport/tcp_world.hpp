@@ -3,7 +3,7 @@
 
 #include <laws/transport.hpp>
 #include <support/thread_ranks.hpp>
-#include <tutti/bootstrap/threads.hpp>
+#include <tutti/detail/bootstrap/threads.hpp>
 #include <tutti/transport/tcp.hpp>
 
 #include <memory>
@@ -14,11 +14,11 @@ namespace tutti::support {
 /// The ranks of a tcp world, all driven by this thread, so that a test says in which order they act.
 struct tcp_ranks {
   explicit tcp_ranks(rank_type n, tcp_options const& o = {}) : ranks(n) {
-    thread_meeting place(n, std::chrono::seconds(30));
+    tutti::detail::thread_meeting place(n, std::chrono::seconds(30));
     std::vector<std::thread> threads;
     for (rank_type r = 0; r < n; ++r) {
       threads.emplace_back([&, r] {
-        thread_rendezvous meet(place, r);
+        tutti::detail::thread_rendezvous meet(place, r);
         ranks[r] = std::make_unique<tcp>(meet, o);
         for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
           ranks[r]->begin({lane, 0}, laws::a_call(1));

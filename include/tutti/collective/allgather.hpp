@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
-#include <tutti/collective/launcher.hpp>
-#include <tutti/collective/payload.hpp>
-#include <tutti/collective/regions.hpp>
+#include <tutti/detail/engine/asynchronous.hpp>
+#include <tutti/detail/engine/launcher.hpp>
+#include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/regions.hpp>
 
 namespace tutti {
 
@@ -20,11 +20,11 @@ namespace tutti {
 /// @throws precondition_error, error
 /// Cost: that of the topology's schedule. Thread safety: that of the communicator.
 template <group Communicator, offers<op::allgather> Topology>
-class allgather : public launcher<Communicator, Topology, op::allgather, moving>,
-                  public asynchronous<allgather<Communicator, Topology>> {
+class allgather : public detail::launcher<Communicator, Topology, op::allgather, detail::moving>,
+                  public detail::asynchronous<allgather<Communicator, Topology>> {
  public:
   allgather(Communicator& world, Topology topology)
-      : launcher<Communicator, Topology, op::allgather, moving>(world, topology, {1}) {}
+      : detail::launcher<Communicator, Topology, op::allgather, detail::moving>(world, topology, {1}) {}
 
   void operator()(mutable_buffer auto&& all) {
     auto const v = elements(all);
@@ -51,19 +51,21 @@ class allgather : public launcher<Communicator, Topology, op::allgather, moving>
   static constexpr call what = make_call(operation_kind::allgather, element_name<T>(), "", Topology::name);
 
   template <class T>
-  static memories in_place(std::span<T> v) noexcept {
-    std::byte* const data = bytes_of(v);
+  static detail::memories in_place(std::span<T> v) noexcept {
+    std::byte* const data = detail::bytes_of(v);
     return {.input = data, .work = data, .output = data};
   }
   template <class T>
-  memories apart(std::span<T const> mine, std::span<T> all) const {
+  detail::memories apart(std::span<T const> mine, std::span<T> all) const {
     const rank_type n = this->world().size();
     const rank_type me = this->world().rank();
     expects(mine.size() == block_size(all.size(), n, me),
             "allgather: the input must have block_size(count, size, rank) elements");
-    expects(disjoint(mine, all), "allgather: input and output overlap; call it in place with one vector instead");
-    std::byte* const data = bytes_of(all);
-    return {.input = bytes_of(mine), .work = data, .output = data, .input_origin = block_begin(all.size(), n, me)};
+    expects(detail::disjoint(mine, all),
+            "allgather: input and output overlap; call it in place with one vector instead");
+    std::byte* const data = detail::bytes_of(all);
+    return {
+        .input = detail::bytes_of(mine), .work = data, .output = data, .input_origin = block_begin(all.size(), n, me)};
   }
 };
 

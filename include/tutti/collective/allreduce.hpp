@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
-#include <tutti/collective/launcher.hpp>
-#include <tutti/collective/payload.hpp>
-#include <tutti/collective/regions.hpp>
+#include <tutti/detail/engine/asynchronous.hpp>
+#include <tutti/detail/engine/launcher.hpp>
+#include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/regions.hpp>
 
 namespace tutti {
 
@@ -23,9 +23,9 @@ namespace tutti {
 /// Example: examples/allreduce.cpp
 template <group Communicator, offers<op::allreduce> Topology, reduction Reduction>
   requires keeps_order_for<Topology, op::allreduce, Reduction> && sends_raw_contributions_for<Topology, Reduction>
-class allreduce : public launcher<Communicator, Topology, op::allreduce, combining<Reduction>>,
-                  public asynchronous<allreduce<Communicator, Topology, Reduction>> {
-  using base = launcher<Communicator, Topology, op::allreduce, combining<Reduction>>;
+class allreduce : public detail::launcher<Communicator, Topology, op::allreduce, detail::combining<Reduction>>,
+                  public detail::asynchronous<allreduce<Communicator, Topology, Reduction>> {
+  using base = detail::launcher<Communicator, Topology, op::allreduce, detail::combining<Reduction>>;
 
  public:
   using contribution_type = contribution_t<Reduction>;
@@ -63,18 +63,20 @@ class allreduce : public launcher<Communicator, Topology, op::allreduce, combini
   static constexpr call what =
       make_call(operation_kind::allreduce, element_name<contribution_type>(), Reduction::name, Topology::name);
 
-  static memories in_place(std::span<value_type> v) noexcept {
-    std::byte* const data = bytes_of(v);
-    return {.input = data, .work = combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
+  static detail::memories in_place(std::span<value_type> v) noexcept {
+    std::byte* const data = detail::bytes_of(v);
+    return {.input = data, .work = detail::combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
   }
-  static memories apart(std::span<contribution_type const> in, std::span<value_type> out) {
+  static detail::memories apart(std::span<contribution_type const> in, std::span<value_type> out) {
     expects(in.size() == out.size(), "allreduce: input and output must have as many elements");
-    expects(same_or_apart(in, out), "allreduce: input and output overlap; they must be the same or apart");
-    std::byte* const data = bytes_of(out);
-    return {.input = bytes_of(in), .work = combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
+    expects(detail::same_or_apart(in, out), "allreduce: input and output overlap; they must be the same or apart");
+    std::byte* const data = detail::bytes_of(out);
+    return {.input = detail::bytes_of(in),
+            .work = detail::combining<Reduction>::work_fits_output ? data : nullptr,
+            .output = data};
   }
 
-  combining<Reduction> payload_;
+  detail::combining<Reduction> payload_;
 };
 
 }  // namespace tutti

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
-#include <tutti/collective/launcher.hpp>
-#include <tutti/collective/payload.hpp>
-#include <tutti/collective/regions.hpp>
+#include <tutti/detail/engine/asynchronous.hpp>
+#include <tutti/detail/engine/launcher.hpp>
+#include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/regions.hpp>
 
 namespace tutti {
 
@@ -19,11 +19,11 @@ namespace tutti {
 /// @throws precondition_error, error
 /// Cost: that of the topology's schedule. Thread safety: that of the communicator.
 template <group Communicator, offers<op::alltoall> Topology>
-class alltoall : public launcher<Communicator, Topology, op::alltoall, moving>,
-                 public asynchronous<alltoall<Communicator, Topology>> {
+class alltoall : public detail::launcher<Communicator, Topology, op::alltoall, detail::moving>,
+                 public detail::asynchronous<alltoall<Communicator, Topology>> {
  public:
   alltoall(Communicator& world, Topology topology)
-      : launcher<Communicator, Topology, op::alltoall, moving>(world, topology, {1}) {}
+      : detail::launcher<Communicator, Topology, op::alltoall, detail::moving>(world, topology, {1}) {}
 
   template <buffer Input>
   void operator()(Input const& input, mutable_buffer_of<buffer_value_t<Input>> auto&& output) {
@@ -43,12 +43,12 @@ class alltoall : public launcher<Communicator, Topology, op::alltoall, moving>,
   static constexpr call what = make_call(operation_kind::alltoall, element_name<T>(), "", Topology::name);
 
   template <class T>
-  memories memory(std::span<T const> in, std::span<T> out) const {
+  detail::memories memory(std::span<T const> in, std::span<T> out) const {
     expects(in.size() == out.size(), "alltoall: input and output must have as many elements");
     expects(in.size() % this->world().size() == 0,
             "alltoall: the number of elements must be a multiple of the number of ranks");
-    expects(disjoint(in, out), "alltoall: input and output overlap; they must be apart");
-    return {.input = bytes_of(in), .output = bytes_of(out)};
+    expects(detail::disjoint(in, out), "alltoall: input and output overlap; they must be apart");
+    return {.input = detail::bytes_of(in), .output = detail::bytes_of(out)};
   }
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
-#include <tutti/collective/launcher.hpp>
-#include <tutti/collective/payload.hpp>
-#include <tutti/collective/regions.hpp>
+#include <tutti/detail/engine/asynchronous.hpp>
+#include <tutti/detail/engine/launcher.hpp>
+#include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/regions.hpp>
 
 namespace tutti {
 
@@ -18,11 +18,11 @@ namespace tutti {
 /// @throws precondition_error, error
 /// Cost: that of the topology's schedule. Thread safety: that of the communicator.
 template <group Communicator, offers<op::broadcast> Topology>
-class broadcast : public launcher<Communicator, Topology, op::broadcast, moving>,
-                  public asynchronous<broadcast<Communicator, Topology>> {
+class broadcast : public detail::launcher<Communicator, Topology, op::broadcast, detail::moving>,
+                  public detail::asynchronous<broadcast<Communicator, Topology>> {
  public:
   broadcast(Communicator& world, Topology topology)
-      : launcher<Communicator, Topology, op::broadcast, moving>(world, topology, {1}) {}
+      : detail::launcher<Communicator, Topology, op::broadcast, detail::moving>(world, topology, {1}) {}
 
   void operator()(mutable_buffer auto&& data, rank_type root) {
     auto const v = elements(data);
@@ -42,8 +42,8 @@ class broadcast : public launcher<Communicator, Topology, op::broadcast, moving>
     return {root};
   }
   template <class T>
-  static memories memory(std::span<T> v) noexcept {
-    std::byte* const data = bytes_of(v);
+  static detail::memories memory(std::span<T> v) noexcept {
+    std::byte* const data = detail::bytes_of(v);
     return {.input = data, .work = data, .output = data};
   }
 };

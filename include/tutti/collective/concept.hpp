@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/buffer.hpp>
 #include <tutti/communicator.hpp>
-#include <tutti/core/buffer.hpp>
 #include <tutti/reduction/concept.hpp>
 #include <tutti/topology/concept.hpp>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
-#include <tutti/collective/launcher.hpp>
-#include <tutti/collective/payload.hpp>
-#include <tutti/collective/regions.hpp>
+#include <tutti/detail/engine/asynchronous.hpp>
+#include <tutti/detail/engine/launcher.hpp>
+#include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/regions.hpp>
 
 namespace tutti {
 
@@ -21,11 +21,11 @@ namespace tutti {
 /// Cost: that of the topology's schedule; scratch memory for one vector on ranks that pass blocks on.
 /// Thread safety: that of the communicator.
 template <group Communicator, offers<op::gather> Topology>
-class gather : public launcher<Communicator, Topology, op::gather, moving>,
-               public asynchronous<gather<Communicator, Topology>> {
+class gather : public detail::launcher<Communicator, Topology, op::gather, detail::moving>,
+               public detail::asynchronous<gather<Communicator, Topology>> {
  public:
   gather(Communicator& world, Topology topology)
-      : launcher<Communicator, Topology, op::gather, moving>(world, topology, {1}) {}
+      : detail::launcher<Communicator, Topology, op::gather, detail::moving>(world, topology, {1}) {}
 
   template <buffer Mine>
   void operator()(Mine const& mine, mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root) {
@@ -58,18 +58,18 @@ class gather : public launcher<Communicator, Topology, op::gather, moving>,
     return {root};
   }
   template <class T>
-  memories memory(std::span<T const> mine, std::span<T> all, rank_type root, std::size_t total) const {
+  detail::memories memory(std::span<T const> mine, std::span<T> all, rank_type root, std::size_t total) const {
     const rank_type n = this->world().size();
     const rank_type me = this->world().rank();
     const std::size_t begin = block_begin(total, n, me);
     expects(mine.size() == block_size(total, n, me),
             "gather: the input must have block_size(total, size, rank) elements");
-    memories m{.input = bytes_of(mine), .input_origin = begin};
+    detail::memories m{.input = detail::bytes_of(mine), .input_origin = begin};
     if (me == root) {
       expects(all.size() == total, "gather: at the root, the output must have `total` elements");
-      expects(disjoint(mine, all) || mine.data() == all.data() + begin,
+      expects(detail::disjoint(mine, all) || mine.data() == all.data() + begin,
               "gather: input and output overlap, and the input is not at its place in the output");
-      m.output = bytes_of(all);
+      m.output = detail::bytes_of(all);
       m.work = m.output;
     }
     return m;

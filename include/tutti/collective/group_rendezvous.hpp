@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bootstrap/concept.hpp>
 #include <tutti/collective/send_recv.hpp>
+#include <tutti/rendezvous.hpp>
 
 #include <string>
 #include <vector>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
-#include <tutti/collective/launcher.hpp>
-#include <tutti/collective/payload.hpp>
-#include <tutti/collective/regions.hpp>
+#include <tutti/detail/engine/asynchronous.hpp>
+#include <tutti/detail/engine/launcher.hpp>
+#include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/regions.hpp>
 
 namespace tutti {
 
@@ -21,9 +21,9 @@ namespace tutti {
 /// results on. Thread safety: that of the communicator.
 template <group Communicator, offers<op::reduce> Topology, reduction Reduction>
   requires keeps_order_for<Topology, op::reduce, Reduction> && sends_raw_contributions_for<Topology, Reduction>
-class reduce : public launcher<Communicator, Topology, op::reduce, combining<Reduction>>,
-               public asynchronous<reduce<Communicator, Topology, Reduction>> {
-  using base = launcher<Communicator, Topology, op::reduce, combining<Reduction>>;
+class reduce : public detail::launcher<Communicator, Topology, op::reduce, detail::combining<Reduction>>,
+               public detail::asynchronous<reduce<Communicator, Topology, Reduction>> {
+  using base = detail::launcher<Communicator, Topology, op::reduce, detail::combining<Reduction>>;
 
  public:
   using contribution_type = contribution_t<Reduction>;
@@ -64,17 +64,19 @@ class reduce : public launcher<Communicator, Topology, op::reduce, combining<Red
     return {root};
   }
 
-  memories memory(std::span<contribution_type const> in, std::span<value_type> out, rank_type root) const {
+  detail::memories memory(std::span<contribution_type const> in, std::span<value_type> out, rank_type root) const {
     if (this->world().rank() != root) {
-      return {.input = bytes_of(in)};
+      return {.input = detail::bytes_of(in)};
     }
     expects(in.size() == out.size(), "reduce: at the root, input and output must have as many elements");
-    expects(same_or_apart(in, out), "reduce: input and output overlap; they must be the same or apart");
-    std::byte* const data = bytes_of(out);
-    return {.input = bytes_of(in), .work = combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
+    expects(detail::same_or_apart(in, out), "reduce: input and output overlap; they must be the same or apart");
+    std::byte* const data = detail::bytes_of(out);
+    return {.input = detail::bytes_of(in),
+            .work = detail::combining<Reduction>::work_fits_output ? data : nullptr,
+            .output = data};
   }
 
-  combining<Reduction> payload_;
+  detail::combining<Reduction> payload_;
 };
 
 }  // namespace tutti

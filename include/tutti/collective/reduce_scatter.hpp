@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
-#include <tutti/collective/launcher.hpp>
-#include <tutti/collective/payload.hpp>
-#include <tutti/collective/regions.hpp>
+#include <tutti/detail/engine/asynchronous.hpp>
+#include <tutti/detail/engine/launcher.hpp>
+#include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/regions.hpp>
 
 namespace tutti {
 
@@ -22,9 +22,10 @@ namespace tutti {
 /// Thread safety: that of the communicator.
 template <group Communicator, offers<op::reduce_scatter> Topology, reduction Reduction>
   requires keeps_order_for<Topology, op::reduce_scatter, Reduction> && sends_raw_contributions_for<Topology, Reduction>
-class reduce_scatter : public launcher<Communicator, Topology, op::reduce_scatter, combining<Reduction>>,
-                       public asynchronous<reduce_scatter<Communicator, Topology, Reduction>> {
-  using base = launcher<Communicator, Topology, op::reduce_scatter, combining<Reduction>>;
+class reduce_scatter
+    : public detail::launcher<Communicator, Topology, op::reduce_scatter, detail::combining<Reduction>>,
+      public detail::asynchronous<reduce_scatter<Communicator, Topology, Reduction>> {
+  using base = detail::launcher<Communicator, Topology, op::reduce_scatter, detail::combining<Reduction>>;
 
  public:
   using contribution_type = contribution_t<Reduction>;
@@ -67,18 +68,19 @@ class reduce_scatter : public launcher<Communicator, Topology, op::reduce_scatte
     return block_size(count, this->world().size(), this->world().rank());
   }
 
-  static memories in_place(std::span<value_type> v) noexcept {
-    std::byte* const data = bytes_of(v);
-    return {.input = data, .work = combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
+  static detail::memories in_place(std::span<value_type> v) noexcept {
+    std::byte* const data = detail::bytes_of(v);
+    return {.input = data, .work = detail::combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
   }
-  memories apart(std::span<contribution_type const> in, std::span<value_type> out) const {
+  detail::memories apart(std::span<contribution_type const> in, std::span<value_type> out) const {
     expects(out.size() == size(in.size()),
             "reduce_scatter: the output must have block_size(count, size, rank) elements");
-    expects(disjoint(in, out), "reduce_scatter: input and output overlap; call it in place with one vector instead");
-    return {.input = bytes_of(in), .output = bytes_of(out), .output_origin = begin(in.size())};
+    expects(detail::disjoint(in, out),
+            "reduce_scatter: input and output overlap; call it in place with one vector instead");
+    return {.input = detail::bytes_of(in), .output = detail::bytes_of(out), .output_origin = begin(in.size())};
   }
 
-  combining<Reduction> payload_;
+  detail::combining<Reduction> payload_;
 };
 
 }  // namespace tutti

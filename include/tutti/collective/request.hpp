@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/deadline.hpp>
-#include <tutti/core/pending.hpp>
+#include <tutti/detail/core/deadline.hpp>
+#include <tutti/detail/core/pending.hpp>
 
 #include <utility>
 
@@ -15,7 +15,7 @@ namespace tutti {
 class request {
  public:
   request() noexcept = default;
-  explicit request(pending& operation) noexcept : operation_(&operation) {}
+  explicit request(detail::pending& operation) noexcept : operation_(&operation) {}
   request(request&& other) noexcept : operation_(std::exchange(other.operation_, nullptr)) {}
   request& operator=(request&& other) noexcept {
     request(std::move(other)).swap(*this);
@@ -91,15 +91,15 @@ class request {
 
  private:
   void finish() {
-    pending& p = *std::exchange(operation_, nullptr);
+    detail::pending& p = *std::exchange(operation_, nullptr);
     struct retirement {
-      pending& p;
+      detail::pending& p;
       ~retirement() { p.retire(p); }
     } after{p};
     p.result(p);
   }
 
-  pending* operation_ = nullptr;
+  detail::pending* operation_ = nullptr;
 };
 
 }  // namespace tutti

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
-#include <tutti/collective/launcher.hpp>
-#include <tutti/collective/payload.hpp>
-#include <tutti/collective/regions.hpp>
+#include <tutti/detail/engine/asynchronous.hpp>
+#include <tutti/detail/engine/launcher.hpp>
+#include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/regions.hpp>
 
 namespace tutti {
 
@@ -21,11 +21,11 @@ namespace tutti {
 /// Cost: that of the topology's schedule; scratch memory for one vector on ranks that pass blocks on.
 /// Thread safety: that of the communicator.
 template <group Communicator, offers<op::scatter> Topology>
-class scatter : public launcher<Communicator, Topology, op::scatter, moving>,
-                public asynchronous<scatter<Communicator, Topology>> {
+class scatter : public detail::launcher<Communicator, Topology, op::scatter, detail::moving>,
+                public detail::asynchronous<scatter<Communicator, Topology>> {
  public:
   scatter(Communicator& world, Topology topology)
-      : launcher<Communicator, Topology, op::scatter, moving>(world, topology, {1}) {}
+      : detail::launcher<Communicator, Topology, op::scatter, detail::moving>(world, topology, {1}) {}
 
   template <mutable_buffer Mine>
   void operator()(buffer_of<buffer_value_t<Mine>> auto const& all, Mine&& mine, rank_type root) {
@@ -57,18 +57,18 @@ class scatter : public launcher<Communicator, Topology, op::scatter, moving>,
     return {root};
   }
   template <class T>
-  memories memory(std::span<T const> all, std::span<T> mine, rank_type root, std::size_t total) const {
+  detail::memories memory(std::span<T const> all, std::span<T> mine, rank_type root, std::size_t total) const {
     const rank_type n = this->world().size();
     const rank_type me = this->world().rank();
     const std::size_t begin = block_begin(total, n, me);
     expects(mine.size() == block_size(total, n, me),
             "scatter: the output must have block_size(total, size, rank) elements");
-    memories m{.output = bytes_of(mine), .output_origin = begin};
+    detail::memories m{.output = detail::bytes_of(mine), .output_origin = begin};
     if (me == root) {
       expects(all.size() == total, "scatter: at the root, the input must have `total` elements");
-      expects(disjoint(all, mine) || mine.data() == all.data() + begin,
+      expects(detail::disjoint(all, mine) || mine.data() == all.data() + begin,
               "scatter: input and output overlap, and the output is not at its place in the input");
-      m.input = bytes_of(all);
+      m.input = detail::bytes_of(all);
     }
     return m;
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
-#include <tutti/collective/launcher.hpp>
-#include <tutti/collective/payload.hpp>
-#include <tutti/collective/regions.hpp>
-#include <tutti/topology/edge.hpp>
+#include <tutti/detail/engine/asynchronous.hpp>
+#include <tutti/detail/engine/launcher.hpp>
+#include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/regions.hpp>
+#include <tutti/detail/topology/edge.hpp>
 
 namespace tutti {
 
@@ -23,19 +23,21 @@ namespace tutti {
 /// @throws precondition_error, error
 /// Cost: one message. Thread safety: that of the communicator.
 template <group Communicator>
-class send : public launcher<Communicator, edge, op::transfer, moving>, public asynchronous<send<Communicator>> {
+class send : public detail::launcher<Communicator, detail::edge, op::transfer, detail::moving>,
+             public detail::asynchronous<send<Communicator>> {
  public:
-  explicit send(Communicator& world) : launcher<Communicator, edge, op::transfer, moving>(world, edge{}, {1}) {}
+  explicit send(Communicator& world)
+      : detail::launcher<Communicator, detail::edge, op::transfer, detail::moving>(world, detail::edge{}, {1}) {}
 
   template <buffer Data>
   void operator()(Data const& data, rank_type to) {
     std::span<buffer_value_t<Data> const> const v = elements(data);
-    this->run(pair(to), {sizeof(v[0])}, what<buffer_value_t<Data>>, {.input = bytes_of(v)}, v.size());
+    this->run(pair(to), {sizeof(v[0])}, what<buffer_value_t<Data>>, {.input = detail::bytes_of(v)}, v.size());
   }
   template <lasting_buffer Data>
   [[nodiscard]] request start(Data&& data, rank_type to) {
     std::span<buffer_value_t<Data> const> const v = elements(data);
-    return this->launch(pair(to), {sizeof(v[0])}, what<buffer_value_t<Data>>, {.input = bytes_of(v)}, v.size());
+    return this->launch(pair(to), {sizeof(v[0])}, what<buffer_value_t<Data>>, {.input = detail::bytes_of(v)}, v.size());
   }
 
  private:
@@ -57,18 +59,21 @@ class send : public launcher<Communicator, edge, op::transfer, moving>, public a
 /// @throws precondition_error, error
 /// Cost: one message. Thread safety: that of the communicator.
 template <group Communicator>
-class recv : public launcher<Communicator, edge, op::transfer, moving>, public asynchronous<recv<Communicator>> {
+class recv : public detail::launcher<Communicator, detail::edge, op::transfer, detail::moving>,
+             public detail::asynchronous<recv<Communicator>> {
  public:
-  explicit recv(Communicator& world) : launcher<Communicator, edge, op::transfer, moving>(world, edge{}, {1}) {}
+  explicit recv(Communicator& world)
+      : detail::launcher<Communicator, detail::edge, op::transfer, detail::moving>(world, detail::edge{}, {1}) {}
 
   void operator()(mutable_buffer auto&& data, rank_type from) {
     auto const v = elements(data);
-    this->run(pair(from), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, {.output = bytes_of(v)}, v.size());
+    this->run(pair(from), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, {.output = detail::bytes_of(v)},
+              v.size());
   }
   [[nodiscard]] request start(lasting_mutable_buffer auto&& data, rank_type from) {
     auto const v = elements(data);
-    return this->launch(pair(from), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, {.output = bytes_of(v)},
-                        v.size());
+    return this->launch(pair(from), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>,
+                        {.output = detail::bytes_of(v)}, v.size());
   }
 
  private:

@@ -3,9 +3,9 @@
 
 #include <tutti/collective/concept.hpp>
 #include <tutti/collective/request.hpp>
-#include <tutti/collective/wait.hpp>
-#include <tutti/core/deadline.hpp>
-#include <tutti/core/expects.hpp>
+#include <tutti/detail/core/deadline.hpp>
+#include <tutti/detail/engine/wait.hpp>
+#include <tutti/expects.hpp>
 
 #include <span>
 #include <utility>
@@ -51,7 +51,7 @@ class when_any {
     for (request const& one : requests) {
       any = any || one.valid();
     }
-    static_cast<void>(expect_deadline(limit));
+    static_cast<void>(detail::expect_deadline(limit));
     expects(any, "when_any: none of the requests is under way, so none will ever end");
     std::size_t found = requests.size();
     auto ended = [&] { return (found = search(requests, first)) != requests.size(); };
@@ -60,7 +60,7 @@ class when_any {
     }
     Communicator& world = worlds_.front();
     world.poll();
-    if (ended() || (awake(world) && wait_yielding(world, ended, false))) {
+    if (ended() || (awake(world) && detail::wait_yielding(world, ended, false))) {
       return found;
     }
     auto check_deadlines = [&] {
@@ -68,7 +68,7 @@ class when_any {
         one.check_deadline();
       }
     };
-    wait_in_naps(
+    detail::wait_in_naps(
         world, ended, check_deadlines, [] { return false; }, limit);
     return found;
   }

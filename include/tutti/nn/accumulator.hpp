@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/expects.hpp>
+#include <tutti/expects.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/expects.hpp>
-#include <tutti/core/types.hpp>
+#include <tutti/detail/reduction/deposit.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/accumulator.hpp>
 #include <tutti/nn/data/batch_loader.hpp>
 #include <tutti/nn/data/dataset.hpp>
@@ -15,8 +15,8 @@
 #include <tutti/nn/parameter_range.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
 #include <tutti/nn/settings.hpp>
-#include <tutti/reduction/deposit.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
+#include <tutti/types.hpp>
 
 #include <algorithm>
 #include <array>
@@ -235,7 +235,7 @@ class replica {
       sum.correct += more.correct;
       if (asked_.reproducible) {
         float const numbers[] = {more.loss, more.correct};
-        deposit(std::span(numbers), test_sums_);
+        tutti::detail::deposit(std::span(numbers), test_sums_);
       }
       next += part.size();
     }
@@ -265,7 +265,7 @@ class replica {
   /// Keeps the message of a piece that is not the last.
   void keep(std::span<float const> message) {
     if (asked_.reproducible) {
-      deposit(message, sums_);
+      tutti::detail::deposit(message, sums_);
     } else {
       pieces_.add(message);
     }
@@ -274,7 +274,7 @@ class replica {
   /// to what was kept.
   void complete(std::span<float> part, std::size_t first) {
     if (asked_.reproducible) {
-      deposit(part, std::span(sums_).subspan(first, part.size()));
+      tutti::detail::deposit(part, std::span(sums_).subspan(first, part.size()));
     } else {
       pieces_.add_to(part, first);
     }

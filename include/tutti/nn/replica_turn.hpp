@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/time.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/concept.hpp>
+#include <tutti/time.hpp>
 
 #include <cstddef>
 #include <span>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/error.hpp>
+#include <tutti/error.hpp>
 #include <tutti/regroup.hpp>
 
 namespace tutti::nn {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/expects.hpp>
-#include <tutti/core/time.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/replica_turn.hpp>
 #include <tutti/nn/report/epoch_message.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/schedule/any_schedule.hpp>
 #include <tutti/nn/strategy/concept.hpp>
+#include <tutti/time.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/reduction/instructions.hpp>
+#include <tutti/detail/reduction/instructions.hpp>
 
 namespace tutti::nn {
 
@@ -24,7 +24,7 @@ template <class F>
 template <class F>
 void vectorised(F const& f) {
 #if defined(__x86_64__)
-  if (instructions() >= instruction_set::avx2) {
+  if (tutti::detail::instructions() >= tutti::detail::instruction_set::avx2) {
     detail::run_by_avx2(f);
     return;
   }

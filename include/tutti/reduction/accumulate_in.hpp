@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/element.hpp>
-#include <tutti/core/types.hpp>
-#include <tutti/reduction/rounded.hpp>
-#include <tutti/reduction/short_block.hpp>
-#include <tutti/reduction/traits.hpp>
+#include <tutti/detail/reduction/rounded.hpp>
+#include <tutti/detail/reduction/short_block.hpp>
+#include <tutti/detail/reduction/traits.hpp>
+#include <tutti/element.hpp>
+#include <tutti/types.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -55,8 +55,8 @@ class accumulate_in {
   static constexpr std::string_view name{spelled.text, sizeof(spelled.text)};
   static constexpr bool commutative = Narrow::commutative;
   static constexpr bool associative = wide_reduction::associative;
-  static constexpr bool symmetric = tutti::symmetric<wide_reduction>;
-  static constexpr bool fuses = tutti::fuses<wide_reduction>;
+  static constexpr bool symmetric = tutti::detail::symmetric<wide_reduction>;
+  static constexpr bool fuses = tutti::detail::fuses<wide_reduction>;
   static constexpr bool needs_raw_contributions = true;
 
   constexpr accumulate_in()

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/reduction/complex.hpp>
+#include <tutti/detail/reduction/complex.hpp>
+#include <tutti/detail/reduction/number.hpp>
+#include <tutti/detail/reduction/rounded.hpp>
 #include <tutti/reduction/concept.hpp>
-#include <tutti/reduction/number.hpp>
-#include <tutti/reduction/rounded.hpp>
 
 #include <bit>
 #include <concepts>
@@ -40,12 +40,12 @@ template <native_number T>
 
 /// What has a sum and a product: numbers, and pairs of them that are complex.
 template <class T>
-concept field_number = number<T> || complex_number<T>;
+concept field_number = detail::number<T> || complex_number<T>;
 
 /// Addition. Integers wrap. Floating point is not associative: its bits depend on the schedule and
 /// are the same on every rank.
 template <field_number T>
-struct sum : of_numbers<T> {
+struct sum : detail::of_numbers<T> {
   static constexpr std::string_view name = "sum";
   static constexpr bool associative = std::integral<T>;
 
@@ -64,7 +64,7 @@ struct sum : of_numbers<T> {
 
 /// Multiplication. Integers wrap; floating point as for sum.
 template <field_number T>
-struct prod : of_numbers<T> {
+struct prod : detail::of_numbers<T> {
   static constexpr std::string_view name = "prod";
   static constexpr bool associative = std::integral<T>;
 
@@ -80,8 +80,8 @@ struct prod : of_numbers<T> {
 };
 
 /// The smallest; -0 < +0, NaN if any is NaN.
-template <number T>
-struct min : of_numbers<T> {
+template <detail::number T>
+struct min : detail::of_numbers<T> {
   static constexpr std::string_view name = "min";
   static constexpr bool associative = true;
 
@@ -93,8 +93,8 @@ struct min : of_numbers<T> {
 };
 
 /// The largest; -0 < +0, NaN if any is NaN.
-template <number T>
-struct max : of_numbers<T> {
+template <detail::number T>
+struct max : detail::of_numbers<T> {
   static constexpr std::string_view name = "max";
   static constexpr bool associative = true;
 
@@ -113,28 +113,28 @@ struct max : of_numbers<T> {
 
 /// The sum divided by the number of ranks. Floating point only: the sum of integers may wrap and its
 /// quotient be wrong; sum them in a type that is wide enough and divide as you see fit.
-template <floating_number T>
-struct mean : of_numbers<T> {
+template <detail::floating_number T>
+struct mean : detail::of_numbers<T> {
   static constexpr std::string_view name = "mean";
   static constexpr bool associative = false;
   static constexpr bool lowers_nan_only = false;
 
   [[nodiscard]] static constexpr T identity() noexcept { return sum<T>::identity(); }
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return a + b; }
-  [[nodiscard]] static constexpr T lower(T a, rank_type n) noexcept { return canonical(a / static_cast<T>(n)); }
+  [[nodiscard]] static constexpr T lower(T a, rank_type n) noexcept { return detail::canonical(a / static_cast<T>(n)); }
 };
 
 // Of half and bfloat16: computed in float, and rounded after each combination, so that two bytes travel.
-template <narrow_number T>
-struct sum<T> : rounded<T, sum<typename T::computed_in>> {};
-template <narrow_number T>
-struct prod<T> : rounded<T, prod<typename T::computed_in>> {};
-template <narrow_number T>
-struct min<T> : rounded<T, min<typename T::computed_in>> {};
-template <narrow_number T>
-struct max<T> : rounded<T, max<typename T::computed_in>> {};
-template <narrow_number T>
-struct mean<T> : rounded<T, mean<typename T::computed_in>> {};
+template <detail::narrow_number T>
+struct sum<T> : detail::rounded<T, sum<typename T::computed_in>> {};
+template <detail::narrow_number T>
+struct prod<T> : detail::rounded<T, prod<typename T::computed_in>> {};
+template <detail::narrow_number T>
+struct min<T> : detail::rounded<T, min<typename T::computed_in>> {};
+template <detail::narrow_number T>
+struct max<T> : detail::rounded<T, max<typename T::computed_in>> {};
+template <detail::narrow_number T>
+struct mean<T> : detail::rounded<T, mean<typename T::computed_in>> {};
 
 // Of complex numbers, such as std::complex<float>: part by part, and by the formula of the schools.
 template <complex_number T>

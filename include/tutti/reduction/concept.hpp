@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/element.hpp>
-#include <tutti/core/types.hpp>
+#include <tutti/element.hpp>
+#include <tutti/types.hpp>
 
 #include <concepts>
 #include <string_view>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/type_spelling.hpp>
-#include <tutti/core/types.hpp>
+#include <tutti/detail/core/type_spelling.hpp>
+#include <tutti/detail/reduction/number.hpp>
+#include <tutti/detail/reduction/rounded.hpp>
 #include <tutti/reduction/concept.hpp>
-#include <tutti/reduction/number.hpp>
-#include <tutti/reduction/rounded.hpp>
+#include <tutti/types.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -76,7 +76,7 @@ concept combines_elements = std::copy_constructible<F> && requires(F const& f, T
 /// is not: float does not convert to half without being asked to.
 template <class F, class T>
 concept combines_widened =
-    narrow_number<T> && std::copy_constructible<F> && combines_elements<F, typename T::computed_in>;
+    detail::narrow_number<T> && std::copy_constructible<F> && combines_elements<F, typename T::computed_in>;
 
 /// A user's function as a reduction. Made by reduce_with.
 template <element T, class F, functor_property... Properties>
@@ -104,7 +104,7 @@ class functor {
   [[nodiscard]] static std::string_view spelling()
     requires(!(detail::is_name<Properties> || ...))
   {
-    return type_spelling<F>();
+    return detail::type_spelling<F>();
   }
 
   constexpr functor(F f, T const& identity) : f_(std::move(f)), identity_(identity) {}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/element.hpp>
-#include <tutti/core/types.hpp>
+#include <tutti/detail/reduction/number.hpp>
+#include <tutti/element.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/reduction/number.hpp>
+#include <tutti/types.hpp>
 
 #include <bit>
 #include <concepts>
@@ -16,7 +16,7 @@
 namespace tutti {
 
 /// A number and where it was found. The index is as large as the number, so that no bits are without meaning.
-template <native_number T,
+template <detail::native_number T,
           std::unsigned_integral Index = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>
   requires(sizeof(T) == sizeof(Index))
 struct located {
@@ -87,7 +87,7 @@ struct extreme_location {
     return {a_first ? a.value : b.value, a_first ? a.index : b.index};
   }
   [[nodiscard]] static constexpr value_type lower(value_type a, rank_type) noexcept {
-    return {canonical(a.value), a.index};
+    return {detail::canonical(a.value), a.index};
   }
 };
 
@@ -98,14 +98,14 @@ struct extreme_location {
 ///
 ///     std::vector<tutti::located<float>> best{{loss, world.rank()}};
 ///     tutti::allreduce{world, tutti::doubling{}, tutti::min_location<float>{}}(best);
-template <native_number T, std::unsigned_integral Index = decltype(located<T>::index)>
+template <detail::native_number T, std::unsigned_integral Index = decltype(located<T>::index)>
 struct min_location : detail::extreme_location<false, T, Index> {
   static constexpr std::string_view name = "min_location";
 };
 
 /// The largest number and where it is: of equal ones the one with the lowest index. -0 < +0, NaN if any is NaN, as max;
 /// of several NaNs the one with the lowest index.
-template <native_number T, std::unsigned_integral Index = decltype(located<T>::index)>
+template <detail::native_number T, std::unsigned_integral Index = decltype(located<T>::index)>
 struct max_location : detail::extreme_location<true, T, Index> {
   static constexpr std::string_view name = "max_location";
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/types.hpp>
 #include <tutti/reduction/binned.hpp>
 #include <tutti/reduction/concept.hpp>
+#include <tutti/types.hpp>
 
 #include <bit>
 #include <concepts>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/topology/tree.hpp>
+#include <tutti/detail/topology/tree.hpp>
 
 namespace tutti {
 
@@ -61,7 +61,7 @@ class in_order_tree {
 ///
 /// With segments both directions of every link are busy; with one segment it costs two messages a
 /// level. Depth: floor(log2 n) levels where no root is named, at most ceil(log2 n) with any root.
-struct binary_tree : on_tree<in_order_tree> {
+struct binary_tree : detail::on_tree<in_order_tree> {
   static constexpr std::string_view name = "binary_tree";
   static constexpr bool keeps_order = true;
   static constexpr bool sends_raw_contributions = false;

@@ -21,25 +21,25 @@ struct butterfly {
   static constexpr bool keeps_order = true;
   static constexpr bool sends_raw_contributions = false;
 
-  [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type n) const { return pairing(n).groups(); }
+  [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type n) const { return detail::pairing(n).groups(); }
   [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type me) const {
-    const pairing p(n);
+    const detail::pairing p(n);
     return n == 1 ? 1 : p.follows(me) ? 2 : 2 * p.log() + (p.paired(p.group(me)) ? 2 : 0);
   }
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
-    const pairing p(n);
+    const detail::pairing p(n);
     const block_range all{0, p.groups()};
     if (n == 1) {
-      return keep_own(0);
+      return detail::keep_own(0);
     }
     if (p.follows(me)) {
-      return i == 0 ? hand_over(me - 1, all, custody::entrusted) : take_back(me - 1, all);
+      return i == 0 ? detail::hand_over(me - 1, all, custody::entrusted) : detail::take_back(me - 1, all);
     }
     if (p.paired(p.group(me)) && i-- == 0) {
-      return take_over(me + 1, all);
+      return detail::take_over(me + 1, all);
     }
     if (i == 2 * p.log()) {
-      return give_back(me + 1, all);
+      return detail::give_back(me + 1, all);
     }
     if (i < p.log()) {
       step s = halve(p, me, i, i + 1 == p.log() ? space::output : space::work);
@@ -58,7 +58,7 @@ struct butterfly {
   // sends the part that it ended with to its owner.
   [[nodiscard]] constexpr std::uint32_t blocks(op::reduce_scatter, rank_type n) const { return n; }
   [[nodiscard]] constexpr std::uint32_t steps(op::reduce_scatter, rank_type n, rank_type me) const {
-    const pairing p(n);
+    const detail::pairing p(n);
     const rank_type group = p.group(me);
     const rank_type part = reversed(p, group);
     if (n == 1) {
@@ -71,20 +71,20 @@ struct butterfly {
     return halving + (part == group ? 0 : 1) + (p.paired(part) ? 1 : 0) + (finishes_at_once(p, group) ? 0 : 1);
   }
   [[nodiscard]] constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
-    const pairing p(n);
+    const detail::pairing p(n);
     const rank_type group = p.group(me);
     const rank_type part = reversed(p, group);
     const block_range all{0, n};
     if (n == 1) {
-      return keep_own(0);
+      return detail::keep_own(0);
     }
     if (p.follows(me)) {
-      return i == 0   ? hand_over(me - 1, all, custody::kept)
+      return i == 0   ? detail::hand_over(me - 1, all, custody::kept)
              : i == 1 ? step{.receive = {p.leader(part), space::work, {me, 1}}}
-                      : keep_own(me, space::work);
+                      : detail::keep_own(me, space::work);
     }
     if (p.paired(group) && i-- == 0) {
-      return take_over(me + 1, all);
+      return detail::take_over(me + 1, all);
     }
     if (i < p.log()) {
       bool const last = i + 1 == p.log() && finishes_at_once(p, group);
@@ -101,7 +101,7 @@ struct butterfly {
     if (p.paired(part) && i-- == 0) {
       return {.send = {owner + 1, space::work, {owner + 1, 1}}};
     }
-    return keep_own(me, space::work);
+    return detail::keep_own(me, space::work);
   }
 
   [[nodiscard]] constexpr std::uint32_t blocks(op::allgather o, rank_type n) const { return doubling{}.blocks(o, n); }
@@ -117,10 +117,10 @@ struct butterfly {
   // have passed on: leaving them out would save no round, and no time.
   [[nodiscard]] constexpr std::uint32_t blocks(op::broadcast, rank_type n) const { return n; }
   [[nodiscard]] constexpr std::uint32_t steps(op::broadcast o, rank_type n, rank_type me) const {
-    return broadcast_steps(binomial_tree(n, o.root), me) + doubling{}.steps(op::allgather{}, n, me) - 1;
+    return broadcast_steps(detail::binomial_tree(n, o.root), me) + doubling{}.steps(op::allgather{}, n, me) - 1;
   }
   [[nodiscard]] constexpr step at(op::broadcast o, rank_type n, rank_type me, std::uint32_t i) const {
-    const binomial_tree tree(n, o.root);
+    const detail::binomial_tree tree(n, o.root);
     const std::uint32_t scattering = broadcast_steps(tree, me);
     step s;
     if (i < scattering) {
@@ -142,12 +142,12 @@ struct butterfly {
 
  private:
   /// The part that the group ends halving with is its own, and one block.
-  [[nodiscard]] static constexpr bool finishes_at_once(pairing p, rank_type group) {
+  [[nodiscard]] static constexpr bool finishes_at_once(detail::pairing p, rank_type group) {
     return reversed(p, group) == group && !p.paired(group);
   }
 
   /// The blocks of the members of a range of groups.
-  [[nodiscard]] static constexpr block_range members(pairing p, block_range groups) {
+  [[nodiscard]] static constexpr block_range members(detail::pairing p, block_range groups) {
     const rank_type first = p.leader(groups.first);
     return {first, p.leader(groups.first + groups.count) - first};
   }
@@ -159,7 +159,7 @@ struct butterfly {
     block_range given;
   };
 
-  [[nodiscard]] static constexpr exchange exchange_of(pairing p, rank_type me, std::uint32_t i) {
+  [[nodiscard]] static constexpr exchange exchange_of(detail::pairing p, rank_type me, std::uint32_t i) {
     const rank_type group = p.group(me);
     const rank_type bit = rank_type{1} << i;
     const std::uint32_t half = p.groups() >> (i + 1);
@@ -168,7 +168,7 @@ struct butterfly {
     return {group ^ bit, {first + (upper ? half : 0), half}, {first + (upper ? 0 : half), half}};
   }
 
-  [[nodiscard]] static constexpr rank_type reversed(pairing p, rank_type group) {
+  [[nodiscard]] static constexpr rank_type reversed(detail::pairing p, rank_type group) {
     rank_type mirrored = 0;
     for (rank_type low = 1, high = p.groups() >> 1; low <= group; low <<= 1, high >>= 1) {
       mirrored |= (group & low) != 0 ? high : 0;
@@ -176,7 +176,7 @@ struct butterfly {
     return mirrored;
   }
 
-  [[nodiscard]] static constexpr step halve(pairing p, rank_type me, std::uint32_t i, space to) {
+  [[nodiscard]] static constexpr step halve(detail::pairing p, rank_type me, std::uint32_t i, space to) {
     const exchange x = exchange_of(p, me, i);
     const rank_type peer = p.leader(x.other);
     bool const first = i == 0;

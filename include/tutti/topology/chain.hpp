@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/topology/tree.hpp>
+#include <tutti/detail/topology/tree.hpp>
 
 namespace tutti {
 
@@ -43,7 +43,7 @@ class line_tree {
 ///
 /// Cost (one segment): reduce and broadcast max(root, n - 1 - root) hops; allreduce 2 floor(n / 2)
 /// hops; gather and scatter move one block a message, so that hops overlap.
-struct chain : on_tree<line_tree> {
+struct chain : detail::on_tree<line_tree> {
   static constexpr std::string_view name = "chain";
   static constexpr bool keeps_order = true;
   static constexpr bool sends_raw_contributions = false;
@@ -59,7 +59,7 @@ struct chain : on_tree<line_tree> {
   [[nodiscard]] constexpr step at(op::gather o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == o.root) {
       if (i == 0) {
-        return keep_own(me);
+        return detail::keep_own(me);
       }
       const rank_type block = i <= me ? me - i : i;
       return {.receive = {i <= me ? me - 1 : me + 1, space::output, {block, 1}},
@@ -82,7 +82,7 @@ struct chain : on_tree<line_tree> {
   [[nodiscard]] constexpr step at(op::scatter o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == o.root) {
       if (i + 1 == n) {
-        return keep_own(me);
+        return detail::keep_own(me);
       }
       return i < me ? step{.send = {me - 1, space::input, {i, 1}}}
                     : step{.send = {me + 1, space::input, {n - 1 - (i - me), 1}}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/operation.hpp>
-#include <tutti/core/types.hpp>
+#include <tutti/operation.hpp>
+#include <tutti/types.hpp>
 
 #include <concepts>
 #include <string_view>

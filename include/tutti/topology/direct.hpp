@@ -14,7 +14,7 @@ namespace tutti {
 ///
 /// Cost: allreduce 2 (n - 1) L + 2 (n - 1) / n S G, as the ring; a round waits for its message, so that
 /// no buffer is needed. It has one block of scratch memory, rounds once, and talks over n - 1 links.
-struct direct : on_tree<star_tree> {
+struct direct : detail::on_tree<star_tree> {
   static constexpr std::string_view name = "direct";
   static constexpr bool keeps_order = false;
   static constexpr bool sends_raw_contributions = true;
@@ -29,7 +29,7 @@ struct direct : on_tree<star_tree> {
   }
   [[nodiscard]] constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
-      return keep_own(0);
+      return detail::keep_own(0);
     }
     const rank_type to = above(n, me, i);
     return {.send = {to, space::input, {to, 1}},
@@ -42,7 +42,7 @@ struct direct : on_tree<star_tree> {
   [[nodiscard]] constexpr std::uint32_t blocks(op::allgather, rank_type n) const { return n; }
   [[nodiscard]] constexpr std::uint32_t steps(op::allgather, rank_type n, rank_type) const { return n; }
   [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
-    return i == 0 ? keep_own(me) : hand_out(n, me, i - 1);
+    return i == 0 ? detail::keep_own(me) : hand_out(n, me, i - 1);
   }
 
   [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type n) const { return n; }
@@ -51,7 +51,7 @@ struct direct : on_tree<star_tree> {
   }
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
-      return keep_own(0);
+      return detail::keep_own(0);
     }
     step s = i < n - 1 ? at(op::reduce_scatter{}, n, me, i) : hand_out(n, me, i - (n - 1));
     s.custody = i < n - 1 ? custody::entrusted : custody::restored;
@@ -66,7 +66,7 @@ struct direct : on_tree<star_tree> {
   }
   [[nodiscard]] constexpr step at(op::reduce o, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
-      return keep_own(0);
+      return detail::keep_own(0);
     }
     if (i < n - 1) {
       step s = at(op::reduce_scatter{}, n, me, i);
@@ -115,7 +115,7 @@ struct direct : on_tree<star_tree> {
     bool const even = n % 2 == 0;
     const rank_type last = n - 1;
     if (even && i == last) {
-      return keep_own(me);
+      return detail::keep_own(me);
     }
     const rank_type ring = even ? n - 1 : n;
     rank_type peer = last;
@@ -125,7 +125,7 @@ struct direct : on_tree<star_tree> {
       peer = other;
     }
     if (peer == me) {
-      return keep_own(me);
+      return detail::keep_own(me);
     }
     return {
         .send = {peer, space::input, {peer, 1}}, .receive = {peer, space::output, {peer, 1}}, .arrives = space::input};

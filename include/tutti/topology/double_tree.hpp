@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/topology/tree.hpp>
-#include <tutti/topology/two_trees.hpp>
+#include <tutti/detail/topology/tree.hpp>
+#include <tutti/detail/topology/two_trees.hpp>
 
 #include <array>
 
@@ -29,13 +29,13 @@ struct double_tree {
 
   [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type n) const { return n == 1 ? 1 : 2; }
   [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type me) const {
-    return n == 1 ? 1 : 2 * rounds(two_trees(n, no_rank), me).count();
+    return n == 1 ? 1 : 2 * rounds(detail::two_trees(n, no_rank), me).count();
   }
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
-      return keep_own(0);
+      return detail::keep_own(0);
     }
-    const two_trees trees(n, no_rank);
+    const detail::two_trees trees(n, no_rank);
     const rounds mine(trees, me);
     const std::uint32_t up = mine.count();
     return i < up ? rise(trees, mine, me, i) : sink(trees, mine, me, 2 * up - 1 - i);
@@ -43,31 +43,31 @@ struct double_tree {
 
   [[nodiscard]] constexpr std::uint32_t blocks(op::reduce, rank_type n) const { return n == 1 ? 1 : 2; }
   [[nodiscard]] constexpr std::uint32_t steps(op::reduce o, rank_type n, rank_type me) const {
-    return n == 1 ? 1 : rounds(two_trees(n, o.root), me).count();
+    return n == 1 ? 1 : rounds(detail::two_trees(n, o.root), me).count();
   }
   [[nodiscard]] constexpr step at(op::reduce o, rank_type n, rank_type me, std::uint32_t i) const {
-    const two_trees trees(n, o.root);
-    return n == 1 ? keep_own(0) : rise(trees, rounds(trees, me), me, i);
+    const detail::two_trees trees(n, o.root);
+    return n == 1 ? detail::keep_own(0) : rise(trees, rounds(trees, me), me, i);
   }
 
   [[nodiscard]] constexpr std::uint32_t blocks(op::broadcast, rank_type n) const { return n == 1 ? 1 : 2; }
   [[nodiscard]] constexpr std::uint32_t steps(op::broadcast o, rank_type n, rank_type me) const {
-    return n == 1 ? 0 : rounds(two_trees(n, o.root), me).count();
+    return n == 1 ? 0 : rounds(detail::two_trees(n, o.root), me).count();
   }
   [[nodiscard]] constexpr step at(op::broadcast o, rank_type n, rank_type me, std::uint32_t i) const {
-    const two_trees trees(n, o.root);
+    const detail::two_trees trees(n, o.root);
     const rounds mine(trees, me);
     return sink(trees, mine, me, mine.count() - 1 - i);
   }
 
  private:
-  using edge_above = two_trees::edge_above;
+  using edge_above = detail::two_trees::edge_above;
 
   /// The messages of one rank on the way up, in the order of their times: at most two to parents and two
   /// from children, of which one each can fall into one round.
   class rounds {
    public:
-    constexpr rounds(two_trees const& trees, rank_type me) {
+    constexpr rounds(detail::two_trees const& trees, rank_type me) {
       for (std::uint32_t tree = 0; tree < 2; ++tree) {
         if (me == trees.root()) {
           add(trees, {tree, 0}, false);
@@ -109,7 +109,7 @@ struct double_tree {
     }
 
    private:
-    constexpr void add(two_trees const& trees, edge_above e, bool up) {
+    constexpr void add(detail::two_trees const& trees, edge_above e, bool up) {
       if (trees.at(e) == no_rank || trees.parent(e) == no_rank) {
         return;
       }
@@ -126,12 +126,13 @@ struct double_tree {
   };
 
   /// What a place sends up: its own contribution, or what its children have added to it.
-  [[nodiscard]] static constexpr space held(two_trees const& trees, edge_above e) {
+  [[nodiscard]] static constexpr space held(detail::two_trees const& trees, edge_above e) {
     return trees.is_leaf(e.place) ? space::input : space::work;
   }
 
   /// Round i of the way up.
-  [[nodiscard]] static constexpr step rise(two_trees const& trees, rounds const& mine, rank_type me, std::uint32_t i) {
+  [[nodiscard]] static constexpr step rise(detail::two_trees const& trees, rounds const& mine, rank_type me,
+                                           std::uint32_t i) {
     step s;
     mine.at(i, [&](auto const& m) {
       const block_range half{m.edge.tree, 1};
@@ -151,7 +152,8 @@ struct double_tree {
 
   /// The same round on the way down: everything is turned round. The root sends what it was given, if
   /// the operation has a root.
-  [[nodiscard]] static constexpr step sink(two_trees const& trees, rounds const& mine, rank_type me, std::uint32_t i) {
+  [[nodiscard]] static constexpr step sink(detail::two_trees const& trees, rounds const& mine, rank_type me,
+                                           std::uint32_t i) {
     auto const source = [&](rank_type r) { return r == trees.root() ? space::input : space::output; };
     step s;
     mine.at(i, [&](auto const& m) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/topology/binomial_tree.hpp>
-#include <tutti/topology/pairing.hpp>
+#include <tutti/detail/topology/binomial_tree.hpp>
+#include <tutti/detail/topology/pairing.hpp>
 
 namespace tutti {
 
@@ -16,35 +16,35 @@ namespace tutti {
 /// Cost, with q the largest power of two in n: allreduce log2 n (L + S G) if n = q, else
 /// (log2 q + 2) (L + S G) at most; reduce, broadcast ceil(log2 n) (L + S G) at most; allgather
 /// ceil(log2 n) L + (n - 1) / n S G, gather and scatter at most that.
-struct doubling : on_tree<binomial_tree> {
+struct doubling : detail::on_tree<detail::binomial_tree> {
   static constexpr std::string_view name = "doubling";
   static constexpr bool keeps_order = true;
   static constexpr bool sends_raw_contributions = false;
 
-  using on_tree<binomial_tree>::blocks;
-  using on_tree<binomial_tree>::steps;
-  using on_tree<binomial_tree>::at;
+  using on_tree<detail::binomial_tree>::blocks;
+  using on_tree<detail::binomial_tree>::steps;
+  using on_tree<detail::binomial_tree>::at;
 
   [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type me) const {
-    const pairing p(n);
+    const detail::pairing p(n);
     return n == 1 ? 1 : p.follows(me) ? 2 : p.log() + (p.paired(p.group(me)) ? 2 : 0);
   }
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
     constexpr block_range all{0, 1};
-    const pairing p(n);
+    const detail::pairing p(n);
     if (n == 1) {
-      return keep_own(0);
+      return detail::keep_own(0);
     }
     if (p.follows(me)) {
-      return i == 0 ? hand_over(me - 1, all, custody::entrusted) : take_back(me - 1, all);
+      return i == 0 ? detail::hand_over(me - 1, all, custody::entrusted) : detail::take_back(me - 1, all);
     }
     const rank_type group = p.group(me);
     bool const paired = p.paired(group);
     if (paired && i-- == 0) {
-      return take_over(me + 1, all);
+      return detail::take_over(me + 1, all);
     }
     if (i == p.log()) {
-      return give_back(me + 1, all);
+      return detail::give_back(me + 1, all);
     }
     const rank_type other = group ^ (rank_type{1} << i);
     const rank_type peer = p.leader(other);
@@ -63,7 +63,7 @@ struct doubling : on_tree<binomial_tree> {
   }
   [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
     if (i == 0) {
-      return keep_own(me);
+      return detail::keep_own(me);
     }
     const rank_type held = rank_type{1} << (i - 1);  // the blocks me, me + 1, ...
     const rank_type count = held < n - held ? held : n - held;

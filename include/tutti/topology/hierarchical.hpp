@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/topology/grouping.hpp>
-#include <tutti/topology/tree.hpp>
+#include <tutti/detail/topology/grouping.hpp>
+#include <tutti/detail/topology/tree.hpp>
 
 #include <array>
 #include <type_traits>
@@ -26,7 +26,7 @@ namespace tutti {
 /// to do it is that each of a host's p ranks reduces a p-th of the vector between the hosts: p streams with
 /// p times as many messages and connections, and in all as many bytes. It shares the combining among p
 /// ranks, which a network is rarely fast enough to notice.
-template <identifiable Inner, identifiable Outer, grouping Groups = consecutive>
+template <identifiable Inner, identifiable Outer, detail::grouping Groups = detail::consecutive>
 class hierarchical {
   static constexpr auto full_name = [] {
     constexpr std::string_view parts[] = {"hierarchical<", Inner::name, ", ", Outer::name, ">"};
@@ -56,12 +56,12 @@ class hierarchical {
   constexpr hierarchical(Inner inner, Outer outer, Groups groups) : inner_(inner), outer_(outer), groups_(groups) {}
   /// Hosts of so many consecutive ranks each; the last one may have fewer.
   constexpr hierarchical(Inner inner, Outer outer, rank_type ranks_per_host)
-    requires std::same_as<Groups, consecutive>
-      : hierarchical(inner, outer, consecutive(ranks_per_host)) {}
+    requires std::same_as<Groups, detail::consecutive>
+      : hierarchical(inner, outer, detail::consecutive(ranks_per_host)) {}
   /// The hosts of a world, as `world.hosts()` gives them. @pre the map outlives this
-  constexpr hierarchical(Inner inner, Outer outer, host_map const& hosts)
-    requires std::same_as<Groups, by_host>
-      : hierarchical(inner, outer, by_host(hosts)) {}
+  constexpr hierarchical(Inner inner, Outer outer, detail::host_map const& hosts)
+    requires std::same_as<Groups, detail::by_host>
+      : hierarchical(inner, outer, detail::by_host(hosts)) {}
 
   /// Which ranks are in one group, however that was said: "hosts of 4", "hosts 1f3a9c".
   /// @throws precondition_error if the hosts are those of another world
@@ -115,7 +115,7 @@ class hierarchical {
     requires possible<Op>
   [[nodiscard]] constexpr step at(Op const& o, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
-      return keep_own(0);
+      return detail::keep_own(0);
     }
     stages<Op> const s(*this, o, n, me);
     auto const member = [&](rank_type local) { return groups_.member(n, s.host, local); };
@@ -247,8 +247,8 @@ class hierarchical {
 };
 
 template <class Inner, class Outer, std::integral Count>
-hierarchical(Inner, Outer, Count) -> hierarchical<Inner, Outer, consecutive>;
+hierarchical(Inner, Outer, Count) -> hierarchical<Inner, Outer, detail::consecutive>;
 template <class Inner, class Outer>
-hierarchical(Inner, Outer, host_map const&) -> hierarchical<Inner, Outer, by_host>;
+hierarchical(Inner, Outer, detail::host_map const&) -> hierarchical<Inner, Outer, detail::by_host>;
 
 }  // namespace tutti

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/expects.hpp>
-#include <tutti/topology/contents.hpp>
+#include <tutti/detail/verify/contents.hpp>
+#include <tutti/expects.hpp>
 
 #include <source_location>
 #include <span>
@@ -20,7 +20,7 @@ struct plan_purpose {
 
   template <class Op>
   [[nodiscard]] static constexpr plan_purpose of(Op const& o, rank_type n, rank_type me) noexcept {
-    plan_purpose p{symbolic::kind_of<Op>, no_rank, n, me};
+    plan_purpose p{detail::symbolic::kind_of<Op>, no_rank, n, me};
     if constexpr (requires { o.root; }) {
       p.root = o.root;
     }

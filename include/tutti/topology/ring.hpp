@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/topology/tree.hpp>
+#include <tutti/detail/topology/tree.hpp>
 
 namespace tutti {
 
@@ -25,7 +25,7 @@ struct ring {
   }
   [[nodiscard]] constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
-      return keep_own(0);
+      return detail::keep_own(0);
     }
     const space sent = i == 0 ? space::input : space::work;
     return {.send = {after(n, me, 1), sent, {before(n, me, i + 1), 1}},
@@ -38,7 +38,7 @@ struct ring {
   [[nodiscard]] constexpr std::uint32_t blocks(op::allgather, rank_type n) const { return n; }
   [[nodiscard]] constexpr std::uint32_t steps(op::allgather, rank_type n, rank_type) const { return n; }
   [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
-    return i == 0 ? keep_own(me) : pass_on(n, me, i - 1);
+    return i == 0 ? detail::keep_own(me) : pass_on(n, me, i - 1);
   }
 
   [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type n) const { return n; }
@@ -59,7 +59,7 @@ struct ring {
   [[nodiscard]] constexpr step at(op::reduce o, rank_type n, rank_type me, std::uint32_t i) const {
     const rank_type way = distance(n, after(n, o.root, 1), me);  // the hops behind me
     if (n == 1) {
-      return keep_own(0);
+      return detail::keep_own(0);
     }
     step s;
     if (way == 0) {

@@ -56,7 +56,7 @@ class selection {
 
   constexpr selection() noexcept = default;
   /// @pre with several hosts, the map outlives this
-  constexpr explicit selection(schedule_kind kind, host_map const* hosts = nullptr) noexcept
+  constexpr explicit selection(schedule_kind kind, detail::host_map const* hosts = nullptr) noexcept
       : kind_(kind), hosts_(hosts) {
     expects(hosts != nullptr || !groups_hosts(kind), "selection: hierarchical schedules need the map of the hosts");
   }
@@ -146,7 +146,7 @@ class selection {
   }
 
   schedule_kind kind_ = schedule_kind::direct;
-  host_map const* hosts_ = nullptr;
+  detail::host_map const* hosts_ = nullptr;
 };
 
 }  // namespace tutti

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/topology/tree.hpp>
+#include <tutti/detail/topology/tree.hpp>
 
 namespace tutti {
 
@@ -32,7 +32,7 @@ class star_tree {
 ///
 /// Rank order is kept, and only raw contributions are combined. The least latency, and all the load
 /// on one rank: allreduce costs 2 L + 2 (n - 1) S G, every byte of it through the server's link.
-struct star : on_tree<star_tree> {
+struct star : detail::on_tree<star_tree> {
   static constexpr std::string_view name = "star";
   static constexpr bool keeps_order = true;
   static constexpr bool sends_raw_contributions = true;
@@ -49,7 +49,7 @@ struct star : on_tree<star_tree> {
   }
   [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
     if (i == 0) {
-      return keep_own(me);
+      return detail::keep_own(me);
     }
     if (me != 0) {
       const endpoint own{0, space::input, {me, 1}};
@@ -72,12 +72,12 @@ struct star : on_tree<star_tree> {
   [[nodiscard]] constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
     const block_range all{0, n};
     if (n == 1) {
-      return keep_own(0);
+      return detail::keep_own(0);
     }
     if (me != 0) {
       return i == 0   ? step{.send = {0, space::input, all}}
              : i == 1 ? step{.receive = {0, space::work, {me, 1}}}
-                      : keep_own(me, space::work);
+                      : detail::keep_own(me, space::work);
     }
     if (i < n - 1) {
       return {.receive = {i + 1, space::work, all},
@@ -86,7 +86,7 @@ struct star : on_tree<star_tree> {
               .arrives = space::input};
     }
     if (i == 2 * n - 2) {
-      return keep_own(0, space::work);
+      return detail::keep_own(0, space::work);
     }
     const rank_type to = i - (n - 1) + 1;
     return {.send = {to, space::work, {to, 1}}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/topology/execution.hpp>
-#include <tutti/topology/rendezvous.hpp>
+#include <tutti/detail/verify/buffering.hpp>
+#include <tutti/detail/verify/execution.hpp>
 
 namespace tutti {
 
@@ -11,15 +11,15 @@ namespace tutti {
 /// expression; needs about n vectors of n clocks, and time in proportion to steps times ranks.
 template <class Topology, class Op>
   requires offers<Topology, Op>
-[[nodiscard]] constexpr verdict verify(Topology const& topology, Op const& op, rank_type n) {
-  verdict found;
+[[nodiscard]] constexpr detail::verdict verify(Topology const& topology, Op const& op, rank_type n) {
+  detail::verdict found;
   for (bool const in_place : {false, true}) {
-    symbolic::execution<Topology, Op>(topology, op, n, in_place, found).run();
+    detail::symbolic::execution<Topology, Op>(topology, op, n, in_place, found).run();
     if (!found) {
       return found;
     }
   }
-  if (auto const stuck = symbolic::rendezvous<Topology, Op>(topology, op, n).run(); stuck.rank != no_rank) {
+  if (auto const stuck = detail::symbolic::rendezvous<Topology, Op>(topology, op, n).run(); stuck.rank != no_rank) {
     found.finishes = false;
     found.reason = "waits for ever if there are no buffers";
     found.rank = stuck.rank;
@@ -35,9 +35,9 @@ template <class Topology, class Op>
 /// The same for every root. The first failure, or what holds for all roots.
 template <class Op, class Topology>
   requires offers<Topology, Op>
-[[nodiscard]] constexpr verdict verify_every_root(Topology const& topology, rank_type n) {
-  verdict all;
-  symbolic::at_every_root<Op>(n, [&](Op const& op) {
+[[nodiscard]] constexpr detail::verdict verify_every_root(Topology const& topology, rank_type n) {
+  detail::verdict all;
+  detail::symbolic::at_every_root<Op>(n, [&](Op const& op) {
     if (all) {
       all = both(all, verify(topology, op, n));
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/message.hpp>
-#include <tutti/core/operation.hpp>
-#include <tutti/core/time.hpp>
-#include <tutti/core/types.hpp>
+#include <tutti/message.hpp>
+#include <tutti/operation.hpp>
+#include <tutti/time.hpp>
+#include <tutti/types.hpp>
 
 #include <concepts>
 #include <string_view>

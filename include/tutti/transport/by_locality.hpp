@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bootstrap/concept.hpp>
-#include <tutti/core/host_map.hpp>
-#include <tutti/core/node_identity.hpp>
-#include <tutti/core/owned.hpp>
+#include <tutti/detail/core/host_map.hpp>
+#include <tutti/detail/core/node_identity.hpp>
+#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/locality/either_descriptor.hpp>
+#include <tutti/detail/locality/neighbours.hpp>
+#include <tutti/rendezvous.hpp>
 #include <tutti/transport/concept.hpp>
-#include <tutti/transport/either_descriptor.hpp>
-#include <tutti/transport/neighbours.hpp>
 
 #include <string>
 #include <vector>
@@ -34,7 +34,7 @@ struct locality_options {
 ///     auto world = tutti::join<tutti::by_locality<tutti::shared_memory, tutti::tcp>>();
 ///
 /// With `loopback` as Near the ranks are threads of several processes, and a process is what a host is
-/// otherwise. Which ranks share a host the system says (see core/node_identity.hpp), or the variable
+/// otherwise. Which ranks share a host the system says (see detail/core/node_identity.hpp), or the variable
 /// TUTTI_NODE, which has one value on each.
 ///
 /// A fault of one transport is a fault of both; every rank hears of it through whichever reaches it.
@@ -68,7 +68,7 @@ class by_locality {
   [[nodiscard]] rank_type rank() const noexcept { return far_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return far_.size(); }
   /// Which ranks share a host.
-  [[nodiscard]] host_map const& hosts() const noexcept { return hosts_; }
+  [[nodiscard]] detail::host_map const& hosts() const noexcept { return hosts_; }
   /// What this rank's host is told from others by.
   [[nodiscard]] std::string const& node() const noexcept { return node_; }
   [[nodiscard]] Near& near() noexcept { return *near_; }
@@ -103,7 +103,7 @@ class by_locality {
     return near != no_rank && near_->shares(near, s, bytes);
   }
   /// Where tutti::allocator takes buffers from that ranks of this host read without a copy.
-  [[nodiscard]] counted<memory_source> memory() const noexcept
+  [[nodiscard]] detail::counted<memory_source> memory() const noexcept
     requires provides_memory<Near>
   {
     return near_->memory();
@@ -241,21 +241,21 @@ class by_locality {
       text = "host " + std::to_string(meet.rank() / o.ranks_per_host);
     }
     if (text.empty()) {
-      text = node_identity();
+      text = detail::node_identity();
     }
     if constexpr (Near::in_process) {
-      text += process_identity();
+      text += detail::process_identity();
     }
     return text;
   }
 
   /// Where one host fails, the others must not go on without it.
   template <class M>
-  owned<Near> open_near(M& meet, options const& o) {
-    owned<Near> opened;
+  detail::owned<Near> open_near(M& meet, options const& o) {
+    detail::owned<Near> opened;
     std::string complaint;
     try {
-      neighbours<M> here(meet, hosts_);
+      detail::neighbours<M> here(meet, hosts_);
       opened.reset(new Near(open_transport<Near>(here, o.near)));
     } catch (std::exception const& e) {
       complaint = e.what();
@@ -303,11 +303,11 @@ class by_locality {
   }
 
   std::string node_;
-  host_map hosts_;
+  detail::host_map hosts_;
   std::vector<rank_type> near_ranks_;  ///< of ranks of this host there; no_rank for others
   Far far_;
-  owned<Near> near_;  ///< leaves first, and with it whoever is near learns of it at once
-  either_descriptor bells_;
+  detail::owned<Near> near_;  ///< leaves first, and with it whoever is near learns of it at once
+  detail::either_descriptor bells_;
   tutti::fault fault_{};
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/error.hpp>
-#include <tutti/core/memory_source.hpp>
-#include <tutti/core/message.hpp>
-#include <tutti/core/operation.hpp>
-#include <tutti/core/time.hpp>
+#include <tutti/error.hpp>
+#include <tutti/memory_source.hpp>
+#include <tutti/message.hpp>
+#include <tutti/operation.hpp>
+#include <tutti/time.hpp>
 
 #include <concepts>
 #include <span>
@@ -123,7 +123,7 @@ concept rests = transport<T> && requires(T& t, duration limit) { t.rest(limit); 
 /// buffers from it.
 template <class T>
 concept provides_memory = transport<T> && requires(T const& t) {
-  { t.memory() } -> std::same_as<counted<memory_source>>;
+  { t.memory() } -> std::same_as<detail::counted<memory_source>>;
 };
 
 /// What a transport may be told when it is opened: its `options`, if it has any.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bootstrap/concept.hpp>
-#include <tutti/core/monitor.hpp>
-#include <tutti/core/owned.hpp>
-#include <tutti/transport/common_places.hpp>
+#include <tutti/detail/core/monitor.hpp>
+#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/shared_memory/common_places.hpp>
+#include <tutti/detail/shared_memory/event_doorbells.hpp>
+#include <tutti/detail/shared_memory/large_elements.hpp>
+#include <tutti/detail/shared_memory/outbox.hpp>
+#include <tutti/rendezvous.hpp>
 #include <tutti/transport/concept.hpp>
-#include <tutti/transport/event_doorbells.hpp>
-#include <tutti/transport/large_elements.hpp>
-#include <tutti/transport/outbox.hpp>
 
 #include <new>
 #include <thread>
@@ -22,7 +22,7 @@ class loopback_world {
   struct leave {
     void operator()(loopback_world* world) const noexcept {
       {
-        held const lock(guard());
+        detail::held const lock(guard());
         if (--world->holders_ != 0) {
           return;
         }
@@ -36,12 +36,12 @@ class loopback_world {
       delete world;
     }
   };
-  using handle = owned<loopback_world, leave>;
+  using handle = detail::owned<loopback_world, leave>;
 
   /// A new world, and the text by which others of this process find it.
   static handle create(rank_type n, std::string& text) {
     handle world(new loopback_world(n));
-    held const lock(guard());
+    detail::held const lock(guard());
     world->number_ = ++last();
     world->next_ = std::exchange(first(), world.get());
     text = std::to_string(::getpid()) + ":" + std::to_string(world->number_);
@@ -49,7 +49,7 @@ class loopback_world {
   }
   /// Null when there is no such world in this process.
   [[nodiscard]] static handle find(std::string_view text) {
-    held const lock(guard());
+    detail::held const lock(guard());
     for (loopback_world* w = first(); w != nullptr; w = w->next_) {
       if (text == std::to_string(::getpid()) + ":" + std::to_string(w->number_)) {
         ++w->holders_;
@@ -62,31 +62,31 @@ class loopback_world {
   loopback_world(loopback_world const&) = delete;
   loopback_world& operator=(loopback_world const&) = delete;
 
-  [[nodiscard]] mail_segment& segment() noexcept { return segment_; }
+  [[nodiscard]] detail::mail_segment& segment() noexcept { return segment_; }
   /// What a rank copies messages to.
-  [[nodiscard]] chunk_ring chunks(rank_type r) const {
+  [[nodiscard]] detail::chunk_ring chunks(rank_type r) const {
     return {segment_.base() + chunks_begin(segment_.size()) + r * shape_.bytes(), shape_};
   }
   [[nodiscard]] Doorbells& bells() noexcept { return bells_; }
-  [[nodiscard]] sleep_barrier barrier() const noexcept { return barrier_; }
+  [[nodiscard]] detail::sleep_barrier barrier() const noexcept { return barrier_; }
 
  private:
   explicit loopback_world(rank_type n)
-      : shape_(ring_shape::suiting(n > std::thread::hardware_concurrency())),
+      : shape_(detail::ring_shape::suiting(n > std::thread::hardware_concurrency())),
         segment_(static_cast<std::byte*>(::operator new(chunks_begin(n) + n * shape_.bytes(), std::align_val_t{page})),
                  n),
         bells_(n),
-        barrier_(sleep_barrier::offered(n)) {}
+        barrier_(detail::sleep_barrier::offered(n)) {}
   ~loopback_world() { ::operator delete(segment_.base(), std::align_val_t{page}); }
 
   static constexpr std::size_t page = 4096;
   [[nodiscard]] static constexpr std::size_t chunks_begin(rank_type n) noexcept {
-    return (mail_segment::bytes(n) + page - 1) / page * page;
+    return (detail::mail_segment::bytes(n) + page - 1) / page * page;
   }
 
   // The worlds of this process, a list; one that was found cannot go away before it is held.
-  static monitor& guard() noexcept {
-    static monitor m;
+  static detail::monitor& guard() noexcept {
+    static detail::monitor m;
     return m;
   }
   static loopback_world*& first() noexcept {
@@ -98,10 +98,10 @@ class loopback_world {
     return n;
   }
 
-  ring_shape shape_;
-  mail_segment segment_;
+  detail::ring_shape shape_;
+  detail::mail_segment segment_;
   Doorbells bells_;
-  sleep_barrier barrier_;
+  detail::sleep_barrier barrier_;
   std::uint64_t number_ = 0;
   std::uint32_t holders_ = 1;
   loopback_world* next_ = nullptr;
@@ -115,7 +115,7 @@ class loopback_world {
 template <class Doorbells>
 class basic_loopback {
   using world = loopback_world<Doorbells>;
-  using room = mailroom<Doorbells, common_places>;
+  using room = detail::mailroom<Doorbells, detail::common_places>;
 
  public:
   static constexpr std::string_view name = "loopback";
@@ -127,7 +127,7 @@ class basic_loopback {
   template <rendezvous M>
   explicit basic_loopback(M& meet)
       : world_(join(meet)),
-        room_(world_->segment(), meet, common_places{}, world_->bells(), world_->barrier()),
+        room_(world_->segment(), meet, detail::common_places{}, world_->bells(), world_->barrier()),
         out_(room_, world_->chunks(meet.rank())),
         elements_(meet.size()) {}
 
@@ -231,10 +231,10 @@ class basic_loopback {
 
   typename world::handle world_;
   room room_;
-  outbox<room> out_;
-  large_elements elements_;
+  detail::outbox<room> out_;
+  detail::large_elements elements_;
 };
 
-using loopback = basic_loopback<event_doorbells>;
+using loopback = basic_loopback<detail::event_doorbells>;
 
 }  // namespace tutti

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bootstrap/concept.hpp>
+#include <tutti/detail/shared_memory/datagram_doorbells.hpp>
+#include <tutti/detail/shared_memory/large_elements.hpp>
+#include <tutti/detail/shared_memory/outbox.hpp>
+#include <tutti/detail/shared_memory/peer_reader.hpp>
+#include <tutti/detail/shared_memory/shared_world.hpp>
+#include <tutti/rendezvous.hpp>
 #include <tutti/transport/concept.hpp>
-#include <tutti/transport/datagram_doorbells.hpp>
-#include <tutti/transport/large_elements.hpp>
-#include <tutti/transport/outbox.hpp>
-#include <tutti/transport/peer_reader.hpp>
-#include <tutti/transport/shared_world.hpp>
 
 namespace tutti {
 
@@ -22,7 +22,7 @@ namespace tutti {
 /// system.
 template <class Doorbells>
 class basic_shared_memory {
-  using room = mailroom<Doorbells, shared_places>;
+  using room = detail::mailroom<Doorbells, detail::shared_places>;
 
  public:
   static constexpr std::string_view name = "shared_memory";
@@ -62,7 +62,7 @@ class basic_shared_memory {
   /// Whether a peer would read these bytes where they are.
   [[nodiscard]] bool shares(rank_type, stream s, std::span<std::byte const> bytes) const noexcept {
     bool const attaches =
-        bytes.size() > mailbox::longest_inside && bytes.size() >= world_.shape().attach_from && out_.moves(s);
+        bytes.size() > detail::mailbox::longest_inside && bytes.size() >= world_.shape().attach_from && out_.moves(s);
     return attaches || (out_.lends(s, bytes.size()) && room_.places().shared(bytes.data()));
   }
 
@@ -80,9 +80,9 @@ class basic_shared_memory {
   [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return room_.released(peer, s, k); }
 
   /// What worlds that are split from this one share.
-  [[nodiscard]] shared_world<Doorbells> const& shared() const noexcept { return world_; }
+  [[nodiscard]] detail::shared_world<Doorbells> const& shared() const noexcept { return world_; }
   /// Where tutti::allocator takes buffers from that peers read without a copy.
-  [[nodiscard]] counted<memory_source> memory() const noexcept { return world_.arena(); }
+  [[nodiscard]] detail::counted<memory_source> memory() const noexcept { return world_.arena(); }
 
   chunk view(rank_type peer, stream s, wanted const& w) {
     if (w.granule > out_.chunk_bytes()) [[unlikely]] {
@@ -132,7 +132,7 @@ class basic_shared_memory {
   /// What has come of a message, wherever it is.
   chunk next(rank_type peer, stream s, wanted const& w) {
     chunk const c = room_.view(peer, s);
-    if (c.bytes <= mailbox::longest_inside || !shared_places::is_private(room_.place(peer, s))) {
+    if (c.bytes <= detail::mailbox::longest_inside || !detail::shared_places::is_private(room_.place(peer, s))) {
       return c;
     }
     chunk const part = reader_.view(peer, s.lane, reinterpret_cast<std::uintptr_t>(c.data), c.bytes, w);
@@ -156,7 +156,7 @@ class basic_shared_memory {
     if (!fault()) {
       room_.poison({failure::protocol, room_.known_as(peer), room_.known_as(rank())});
       throw error(failure::protocol, "the memory of rank " + std::to_string(room_.known_as(peer)) +
-                                         " cannot be read (" + describe_errno(why) +
+                                         " cannot be read (" + detail::describe_errno(why) +
                                          "); set shared_memory_options::attach_from to SIZE_MAX for such memory")
           .between(room_.known_as(rank()), {room_.known_as(peer)});
     }
@@ -168,13 +168,13 @@ class basic_shared_memory {
     return r == rank() || room_.departed(r) || world_.lives(r) || room_.departed(r);
   }
 
-  shared_world<Doorbells> world_;
+  detail::shared_world<Doorbells> world_;
   room room_;
-  outbox<room> out_;
-  peer_reader<shared_world<Doorbells>> reader_;
-  large_elements elements_;
+  detail::outbox<room> out_;
+  detail::peer_reader<detail::shared_world<Doorbells>> reader_;
+  detail::large_elements elements_;
 };
 
-using shared_memory = basic_shared_memory<datagram_doorbells>;
+using shared_memory = basic_shared_memory<detail::datagram_doorbells>;
 
 }  // namespace tutti

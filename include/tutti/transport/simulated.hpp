@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bootstrap/concept.hpp>
-#include <tutti/core/mismatch.hpp>
+#include <tutti/detail/core/mismatch.hpp>
+#include <tutti/detail/simulation/simulation.hpp>
+#include <tutti/rendezvous.hpp>
 #include <tutti/transport/concept.hpp>
-#include <tutti/transport/simulation.hpp>
 
 #include <map>
 #include <string>
@@ -22,8 +22,8 @@ class simulated {
   static constexpr std::string_view name = "simulated";
 
   struct options {
-    simulation* in = nullptr;  ///< given by who drives it
-    rank_type rank = no_rank;  ///< in the whole world
+    detail::simulation* in = nullptr;  ///< given by who drives it
+    rank_type rank = no_rank;          ///< in the whole world
   };
 
   /// Collective. @pre the simulation is given, and outlives this: use tutti::simulate
@@ -41,7 +41,7 @@ class simulated {
     world_ = &simulation_->world(static_cast<std::uint32_t>(std::stoul(meet.exchange(number)[0])));
   }
   /// Member `rank` of a world that exists.
-  simulated(simulation& in, simulated_world& world, rank_type rank) noexcept
+  simulated(detail::simulation& in, detail::simulated_world& world, rank_type rank) noexcept
       : simulation_(&in), world_(&world), rank_(rank) {}
 
   simulated(simulated const&) = delete;
@@ -77,7 +77,7 @@ class simulated {
       return {};
     }
     auto const* const edge = world_->edges.find(peer, rank_, s.lane);
-    simulation::arrival m{};
+    detail::simulation::arrival m{};
     if (edge == nullptr || !simulation_->look(*edge, m)) {
       if (edge == nullptr ? departed(peer) : simulation_->gone(*edge)) {
         lose(peer);
@@ -98,7 +98,7 @@ class simulated {
   /// Whether the peer is at the same stream with another call, of which no message may ever come here.
   /// @throws error(failure::mismatch)
   void inquire(rank_type peer, stream s) {
-    simulated_world::opening theirs;
+    detail::simulated_world::opening theirs;
     if (s.lane != transfer_lane && world_->differs(peer, s, world_->current(rank_, s), theirs)) {
       mismatch(peer, s, theirs);
     }
@@ -175,7 +175,7 @@ class simulated {
 
  private:
   [[nodiscard]] rank_type place() const noexcept { return world_->members()[rank_]; }
-  [[nodiscard]] simulated_processors& processors() const noexcept { return simulation_->processors(); }
+  [[nodiscard]] detail::simulated_processors& processors() const noexcept { return simulation_->processors(); }
 
   [[nodiscard]] bool departed(rank_type peer) const noexcept {
     return world_->left(peer) || processors().found_dead(world_->members()[peer]);
@@ -183,7 +183,7 @@ class simulated {
   void lose(rank_type peer) { poison({failure::peer_lost, peer, rank_}); }
 
   /// Contents go straight to where they are wanted; without contents, that is where they are said to be.
-  [[nodiscard]] std::byte const* place_of(simulation::arrival const& m, wanted const& w) const noexcept {
+  [[nodiscard]] std::byte const* place_of(detail::simulation::arrival const& m, wanted const& w) const noexcept {
     static constexpr std::byte nothing{};
     if (!simulation_->carries()) {
       return w.place != nullptr ? w.place : &nothing;
@@ -195,16 +195,16 @@ class simulated {
     return w.place;
   }
 
-  [[noreturn]] void mismatch(rank_type peer, stream s, simulated_world::opening theirs) {
+  [[noreturn]] void mismatch(rank_type peer, stream s, detail::simulated_world::opening theirs) {
     poison({failure::mismatch, peer, rank_});
     if (s.lane == transfer_lane) {
-      throw messages_differ(rank_, peer);
+      throw detail::messages_differ(rank_, peer);
     }
-    throw calls_differ(rank_, world_->describe(world_->current(rank_, s)), peer, world_->describe(theirs));
+    throw detail::calls_differ(rank_, world_->describe(world_->current(rank_, s)), peer, world_->describe(theirs));
   }
 
-  simulation* simulation_;
-  simulated_world* world_ = nullptr;
+  detail::simulation* simulation_;
+  detail::simulated_world* world_ = nullptr;
   rank_type rank_;
   std::map<rank_type, picoseconds> asked_;  ///< when each was last asked
   bool noticed_ = false;                    ///< it has found a fault itself, and need not be told

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/expects.hpp>
-#include <tutti/core/time.hpp>
-#include <tutti/core/types.hpp>
+#include <tutti/expects.hpp>
+#include <tutti/time.hpp>
+#include <tutti/types.hpp>
 
 #include <vector>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bootstrap/concept.hpp>
+#include <tutti/detail/tcp/address.hpp>
+#include <tutti/detail/tcp/mesh.hpp>
+#include <tutti/rendezvous.hpp>
 #include <tutti/transport/concept.hpp>
-#include <tutti/transport/tcp_address.hpp>
-#include <tutti/transport/tcp_mesh.hpp>
 
 #include <string_view>
 
@@ -32,13 +32,13 @@ class tcp {
   /// @throws error (failure::join) if there is no such interface, the rendezvous fails, or a rank listens where others
   ///         cannot reach it
   template <locates_hosts M>
-  explicit tcp(M& meet, options const& o = {}) : mesh_(o, net::own_address(meet, o), meet.rank(), meet.size()) {
-    net::card const mine{mesh_.where(), net::make_world(o), node_identity()};
-    std::vector<net::card> cards;
+  explicit tcp(M& meet, options const& o = {}) : mesh_(o, detail::net::own_address(meet, o), meet.rank(), meet.size()) {
+    detail::net::card const mine{mesh_.where(), detail::net::make_world(o), detail::node_identity()};
+    std::vector<detail::net::card> cards;
     for (std::string const& text : meet.exchange(mine.text())) {
-      cards.push_back(net::card::parse(text));
+      cards.push_back(detail::net::card::parse(text));
     }
-    mesh_.meet(net::addresses_of(cards, mesh_.where()), cards.front().world);
+    mesh_.meet(detail::net::addresses_of(cards, mesh_.where()), cards.front().world);
   }
 
   [[nodiscard]] rank_type rank() const noexcept { return mesh_.rank(); }
@@ -48,7 +48,7 @@ class tcp {
   void end(stream) noexcept {}
 
   [[nodiscard]] sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
-    net::link* const l = fault() ? nullptr : mesh_.reach(peer);
+    detail::net::link* const l = fault() ? nullptr : mesh_.reach(peer);
     if (l == nullptr) {
       return {};
     }
@@ -66,7 +66,7 @@ class tcp {
 
   /// @throws error (failure::mismatch) that shows both calls
   [[nodiscard]] chunk view(rank_type peer, stream s, wanted const& w) {
-    net::link* const l = fault() ? nullptr : mesh_.reach(peer);
+    detail::net::link* const l = fault() ? nullptr : mesh_.reach(peer);
     if (l == nullptr) {
       return {};
     }
@@ -87,7 +87,7 @@ class tcp {
     return c;
   }
   void release(rank_type peer, stream s) {
-    if (net::link* const l = mesh_.reach(peer)) {
+    if (detail::net::link* const l = mesh_.reach(peer)) {
       l->release(s);
       mesh_.watch(peer);
     }
@@ -96,7 +96,7 @@ class tcp {
   /// Asks a peer that is waited for in which call it is; a later inquiry has the answer.
   /// @throws error (failure::mismatch) if it is at the same stream with another call
   void inquire(rank_type peer, stream s) {
-    net::link* const l = fault() || s.lane == transfer_lane ? nullptr : mesh_.reach(peer);
+    detail::net::link* const l = fault() || s.lane == transfer_lane ? nullptr : mesh_.reach(peer);
     if (l == nullptr) {
       return;
     }
@@ -107,7 +107,7 @@ class tcp {
       throw;
     }
     if (l->in.calls.ask(s.lane)) {
-      l->out.tell({.kind = net::frame_kind::inquiry, .lane = static_cast<std::uint8_t>(s.lane)});
+      l->out.tell({.kind = detail::net::frame_kind::inquiry, .lane = static_cast<std::uint8_t>(s.lane)});
       l->flush();
       mesh_.watch(peer);
     }
@@ -138,7 +138,7 @@ class tcp {
   [[nodiscard]] std::string address() const { return mesh_.where().text(); }
 
  private:
-  net::mesh mesh_;
+  detail::net::mesh mesh_;
 };
 
 static_assert(transport<tcp> && inquires<tcp>);

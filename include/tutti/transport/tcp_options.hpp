@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/deadline.hpp>
+#include <tutti/detail/core/deadline.hpp>
 
 #include <array>
 #include <cstddef>
@@ -38,7 +38,7 @@ struct tcp_options {
 /// @throws precondition_error if one is negative
 [[nodiscard]] inline tcp_options with_finite_times(tcp_options o) {
   for (duration* const d : {&o.handshake, &o.connect, &o.silence, &o.linger}) {
-    *d = finite_patience(*d);
+    *d = detail::finite_patience(*d);
   }
   return o;
 }

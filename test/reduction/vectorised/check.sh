@@ -46,7 +46,7 @@ mostly() {
   done
 }
 # needs <reduction> <mnemonics>: for any processor
-needs() { look 'tutti::(detail::run|fold)<' "tutti::$1" "[[:space:]]v?($2)[[:space:]].*xmm"; }
+needs() { look 'tutti::detail::(run|fold)<' "tutti::$1" "[[:space:]]v?($2)[[:space:]].*xmm"; }
 # wide <reduction> <mnemonics>: for AVX2, and for AVX-512
 wide() {
   look run_avx2 "$1" "[[:space:]]v($2)[[:space:]].*ymm"
@@ -89,7 +89,7 @@ for level in -O2 -O3; do
   look run_avx2 'accumulate_in<float, tutti::sum<tutti::half> >' 'vcvtph2ps.*ymm'
   look run_avx2 'accumulate_in<float, tutti::sum<tutti::half> >' 'vcvtps2ph'
   look run_avx2 'sum<float>' vmovntps  # long results go past the caches
-  look run_avx2 'functor<float, tutti::damp>' 'vmulps.*ymm'
+  look run_avx2 'functor<float, tutti::detail::damp>' 'vmulps.*ymm'
   mostly 'sum<float>' addps addss
   mostly 'sum<double>' addpd addsd
   mostly 'prod<float>' mulps mulss

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The kernels that check.sh looks at. Compiled, never run.
-#include <tutti/core/bfloat16.hpp>
-#include <tutti/core/half.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/detail/reduction/fold.hpp>
+#include <tutti/half.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/bitwise.hpp>
-#include <tutti/reduction/fold.hpp>
 #include <tutti/reduction/functor.hpp>
 #include <tutti/reduction/logical.hpp>
 
 #include <complex>
 
-namespace tutti {
+namespace tutti::detail {
 
 using in = std::byte const*;
 using out = std::byte*;
@@ -46,4 +46,4 @@ template void fold(sum<bfloat16> const&, fold_kind, in, in, out, std::size_t, ra
 template void fold(accumulate_in<float, sum<half>> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(functor<float, damp> const&, fold_kind, in, in, out, std::size_t, rank_type);
 
-}  // namespace tutti
+}  // namespace tutti::detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/descriptor.hpp>
+#include <tutti/detail/core/descriptor.hpp>
 #include <tutti/nn/checkpoint/error.hpp>
 
 #include <algorithm>
@@ -69,23 +69,24 @@ class atomic_file {
   /// Puts onto the disk which names a folder holds.
   /// @throws checkpoint_error
   static void sync_folder(std::filesystem::path const& folder) {
-    descriptor const f(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    tutti::detail::descriptor const f(
+        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!f || (::fsync(f.get()) != 0 && errno != EINVAL && errno != ENOTSUP)) {  // some cannot, and need not
       throw checkpoint_error("the folder " + folder.string() +
-                             " cannot be put onto the disk: " + describe_errno(errno));
+                             " cannot be put onto the disk: " + tutti::detail::describe_errno(errno));
     }
   }
 
  private:
   [[noreturn]] void fail(int code) const {
-    throw checkpoint_error(name_.string() + " cannot be written: " + describe_errno(code) +
+    throw checkpoint_error(name_.string() + " cannot be written: " + tutti::detail::describe_errno(code) +
                            (code == ENOSPC || code == EDQUOT ? "; make room there" : "") +
                            (code == EFBIG ? "; it is larger than the file system or ulimit -f allows" : ""));
   }
 
   std::filesystem::path name_;
   std::string draft_;  // empty once it is in its place
-  descriptor file_;
+  tutti::detail::descriptor file_;
 };
 
 }  // namespace tutti::nn

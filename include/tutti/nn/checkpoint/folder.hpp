@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/types.hpp>
 #include <tutti/nn/checkpoint/fingerprint.hpp>
 #include <tutti/nn/checkpoint/format.hpp>
 #include <tutti/nn/checkpoint/history_text.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
+#include <tutti/types.hpp>
 
 #include <algorithm>
 #include <array>

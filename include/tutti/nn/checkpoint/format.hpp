@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/descriptor.hpp>
+#include <tutti/detail/core/descriptor.hpp>
 #include <tutti/nn/checkpoint/atomic_file.hpp>
 #include <tutti/nn/checkpoint/error.hpp>
 
@@ -113,7 +113,7 @@ class section_file {
   explicit section_file(std::filesystem::path const& name)
       : name_(name.string()), file_(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (!file_) {
-      damaged("cannot be opened: " + describe_errno(errno));
+      damaged("cannot be opened: " + tutti::detail::describe_errno(errno));
     }
     struct stat about {};
     if (::fstat(file_.get(), &about) != 0 || !S_ISREG(about.st_mode)) {
@@ -244,13 +244,13 @@ class section_file {
         offset += static_cast<std::uint64_t>(got);
         to = to.subspan(static_cast<std::size_t>(got));
       } else if (got == 0 || errno != EINTR) {
-        damaged(got == 0 ? "is cut short" : "cannot be read: " + describe_errno(errno));
+        damaged(got == 0 ? "is cut short" : "cannot be read: " + tutti::detail::describe_errno(errno));
       }
     }
   }
 
   std::string name_;
-  descriptor file_;
+  tutti::detail::descriptor file_;
   file_identity identity_;
   std::vector<place_of_section> sections_;
 };

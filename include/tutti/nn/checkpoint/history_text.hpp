@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bootstrap/packing.hpp>
 #include <tutti/nn/report/metrics.hpp>
+#include <tutti/packing.hpp>
 
 #include <bit>
 #include <cstddef>

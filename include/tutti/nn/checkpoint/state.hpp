@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/expects.hpp>
-#include <tutti/core/types.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/memory.hpp>
+#include <tutti/types.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/expects.hpp>
-#include <tutti/reduction/instructions.hpp>
-#include <tutti/reduction/kernel.hpp>
-#include <tutti/reduction/number.hpp>
-#include <tutti/reduction/short_block.hpp>
+#include <tutti/detail/reduction/instructions.hpp>
+#include <tutti/detail/reduction/kernel.hpp>
+#include <tutti/detail/reduction/number.hpp>
+#include <tutti/detail/reduction/short_block.hpp>
+#include <tutti/expects.hpp>
 
 #include <cstddef>
 #include <span>
@@ -14,21 +14,21 @@ namespace tutti::nn {
 
 namespace detail {
 
-template <narrow_number T>
+template <tutti::detail::narrow_number T>
 struct to_narrow {
-  static constexpr instruction_set widest = instruction_set::avx2;
+  static constexpr tutti::detail::instruction_set widest = tutti::detail::instruction_set::avx2;
   T operator()(float x) const { return T(x); }
-  template <instruction_set Set, std::size_t N>
+  template <tutti::detail::instruction_set Set, std::size_t N>
   [[gnu::always_inline]] void block(T* to, float const* from) const {
     tutti::detail::narrow<Set, N>(from, to);
   }
 };
 
-template <narrow_number T>
+template <tutti::detail::narrow_number T>
 struct to_wide {
-  static constexpr instruction_set widest = instruction_set::avx2;
+  static constexpr tutti::detail::instruction_set widest = tutti::detail::instruction_set::avx2;
   float operator()(T x) const { return x; }
-  template <instruction_set Set, std::size_t N>
+  template <tutti::detail::instruction_set Set, std::size_t N>
   [[gnu::always_inline]] void block(float* to, T const* from) const {
     tutti::detail::widen<Set, N>(from, to);
   }
@@ -38,14 +38,14 @@ struct to_wide {
 
 /// Rounds each number to the nearest of a 16-bit format: what is too large becomes infinity, NaN stays NaN.
 /// @pre as many of both
-template <narrow_number T>
+template <tutti::detail::narrow_number T>
 void narrow(std::span<float const> from, std::span<T> to) {
   expects(from.size() == to.size(), "narrow: as many numbers as there is room for");
   tutti::detail::run(detail::to_narrow<T>{}, from.size(), to.data(), from.data());
 }
 
 /// And back, exactly.
-template <narrow_number T>
+template <tutti::detail::narrow_number T>
 void widen(std::span<T const> from, std::span<float> to) {
   expects(from.size() == to.size(), "widen: as many numbers as there is room for");
   tutti::detail::run(detail::to_wide<T>{}, from.size(), to.data(), from.data());

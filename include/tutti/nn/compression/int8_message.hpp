@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/error.hpp>
-#include <tutti/core/expects.hpp>
+#include <tutti/error.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/compression/selection.hpp>
 
 #include <algorithm>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/expects.hpp>
-#include <tutti/core/types.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/data/partition.hpp>
 #include <tutti/nn/data/sampler.hpp>
 #include <tutti/nn/random.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
 #include <tutti/nn/settings.hpp>
+#include <tutti/types.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -3,13 +3,13 @@
 
 #include <tutti/collective/request.hpp>
 #include <tutti/collective/send_recv.hpp>
-#include <tutti/core/expects.hpp>
-#include <tutti/core/time.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/parallel/concept.hpp>
 #include <tutti/nn/parallel/cut_layers.hpp>
 #include <tutti/nn/parallel/pipeline_schedule.hpp>
 #include <tutti/nn/parallel/pipeline_stage.hpp>
+#include <tutti/time.hpp>
 
 #include <cstddef>
 #include <cstdint>

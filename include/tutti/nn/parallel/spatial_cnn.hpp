@@ -2,8 +2,7 @@
 #pragma once
 
 #include <tutti/collective/allreduce.hpp>
-#include <tutti/core/expects.hpp>
-#include <tutti/core/types.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/layer/max_pool.hpp>
 #include <tutti/nn/layer/relu.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
@@ -12,6 +11,7 @@
 #include <tutti/nn/parallel/sample_exchange.hpp>
 #include <tutti/nn/parallel/spatial_conv2d.hpp>
 #include <tutti/reduction/arithmetic.hpp>
+#include <tutti/types.hpp>
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/expects.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/layer/conv2d.hpp>
 #include <tutti/nn/parallel/concept.hpp>
 #include <tutti/nn/parallel/halo_exchange.hpp>

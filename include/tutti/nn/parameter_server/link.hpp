@@ -5,8 +5,8 @@
 #include <tutti/collective/group_rendezvous.hpp>
 #include <tutti/collective/request.hpp>
 #include <tutti/collective/send_recv.hpp>
-#include <tutti/core/error.hpp>
-#include <tutti/core/owned.hpp>
+#include <tutti/detail/core/owned.hpp>
+#include <tutti/error.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/nn/parameter_server/link_trace.hpp>
 
@@ -71,20 +71,22 @@ class link {
   }
 
  private:
-  static owned<communicator_type> connect(Communicator& world, rank_type peer, std::string const& own_name) {
+  static tutti::detail::owned<communicator_type> connect(Communicator& world, rank_type peer,
+                                                         std::string const& own_name) {
     bool const first = world.rank() < peer;
     group_rendezvous meet(world, first ? std::vector{world.rank(), peer} : std::vector{peer, world.rank()},
                           first ? 0U : 1U);
     auto settings = world.settings();
     settings.role = own_name + ", rank " + std::to_string(world.rank()) + " of the world,";
-    return owned<communicator_type>(new communicator_type(meet, settings, {world.trace(), world.rank(), peer}));
+    return tutti::detail::owned<communicator_type>(
+        new communicator_type(meet, settings, {world.trace(), world.rank(), peer}));
   }
   [[nodiscard]] rank_type other() const noexcept { return 1 - pair_->rank(); }
 
   rank_type self_;
   rank_type peer_;
   std::string name_;
-  owned<communicator_type> pair_;
+  tutti::detail::owned<communicator_type> pair_;
   tutti::send<communicator_type> give_;
   tutti::recv<communicator_type> take_;
   traffic moved_;

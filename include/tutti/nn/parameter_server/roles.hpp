@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/expects.hpp>
-#include <tutti/core/types.hpp>
+#include <tutti/expects.hpp>
+#include <tutti/types.hpp>
 
 #include <string>
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/wait.hpp>
 #include <tutti/collective/when_any.hpp>
-#include <tutti/core/expects.hpp>
-#include <tutti/core/time.hpp>
+#include <tutti/detail/engine/wait.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/nn/parameter_server/layout.hpp>
@@ -16,6 +15,7 @@
 #include <tutti/nn/parameter_server/regulariser.hpp>
 #include <tutti/nn/parameter_server/roles.hpp>
 #include <tutti/nn/parameter_server/scheduler.hpp>
+#include <tutti/time.hpp>
 #include <tutti/trace/concept.hpp>
 
 #include <algorithm>
@@ -54,8 +54,8 @@ class server {
   /// @param weights all of the model, to begin with
   /// @param memory what an optimizer of all of them remembers; empty: nothing yet
   /// @param begin how many steps have been made
-  server(Communicator& world, std::vector<owned<link_type>> links, std::size_t number, layout const& where,
-         consistency how, settings const& asked, batch_plan const& plan, regulariser extra,
+  server(Communicator& world, std::vector<tutti::detail::owned<link_type>> links, std::size_t number,
+         layout const& where, consistency how, settings const& asked, batch_plan const& plan, regulariser extra,
          std::span<float const> weights, std::span<float const> memory = {}, clock_value begin = 0)
       : world_(world.alias()),
         how_(how),
@@ -91,7 +91,7 @@ class server {
     }
     for (std::size_t next = 0; here_ != 0;) {
       time_point const before = world_.transport().now();
-      std::size_t const w = any_(requests_, next, between_looks);
+      std::size_t const w = any_(requests_, next, tutti::detail::between_looks);
       time_point const found = world_.transport().now();
       waited_ += found - before;
       bool const comes = w != requests_.size();
@@ -104,7 +104,7 @@ class server {
           serve(w, tasks, rest);
         });
       }
-      if (found - looked_ >= between_looks) {
+      if (found - looked_ >= tutti::detail::between_looks) {
         looked_ = found;
         drop_silent(tasks, found);
       }
@@ -143,9 +143,9 @@ class server {
   enum class stage { words, gradient, wish, state, farewell };
 
   struct peer {
-    peer(owned<link_type> l, key_range shard) : wire(std::move(l)), sent(shard) {}
+    peer(tutti::detail::owned<link_type> l, key_range shard) : wire(std::move(l)), sent(shard) {}
 
-    owned<link_type> wire;
+    tutti::detail::owned<link_type> wire;
     stage at = stage::words;
     bool here = true;
     time_point heard{};
@@ -169,7 +169,8 @@ class server {
     bool tells_task = false;
   };
 
-  static std::vector<typename link_type::communicator_type*> world_of(std::vector<owned<link_type>> const& links) {
+  static std::vector<typename link_type::communicator_type*> world_of(
+      std::vector<tutti::detail::owned<link_type>> const& links) {
     expects(!links.empty(), "parameter server: a server needs a worker");
     std::vector<typename link_type::communicator_type*> all;
     for (auto const& one : links) {

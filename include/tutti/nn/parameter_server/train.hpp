@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/expects.hpp>
-#include <tutti/core/time.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/nn/parameter_server/layout.hpp>
@@ -17,6 +16,7 @@
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/trainer.hpp>
+#include <tutti/time.hpp>
 #include <tutti/trace/concept.hpp>
 
 #include <algorithm>
@@ -104,15 +104,15 @@ class reporter {
 
 /// The links between servers and workers that end at this rank.
 template <group Communicator>
-std::vector<owned<link<Communicator>>> connect(Communicator& world, roles const& who) {
-  std::vector<owned<link<Communicator>>> mine;
+std::vector<tutti::detail::owned<link<Communicator>>> connect(Communicator& world, roles const& who) {
+  std::vector<tutti::detail::owned<link<Communicator>>> mine;
   for (rank_type k = 0; k != who.servers(); ++k) {
     for (rank_type w = 0; w != who.workers(); ++w) {
       rank_type const other = who.rank_of_worker(w);
       if (world.rank() == k || world.rank() == other) {
         rank_type const peer = world.rank() == k ? other : k;
-        mine.push_back(
-            owned<link<Communicator>>(new link<Communicator>(world, peer, who.name(world.rank()), who.name(peer))));
+        mine.push_back(tutti::detail::owned<link<Communicator>>(
+            new link<Communicator>(world, peer, who.name(world.rank()), who.name(peer))));
       }
     }
   }
@@ -122,7 +122,8 @@ std::vector<owned<link<Communicator>>> connect(Communicator& world, roles const&
 /// Server 0 hears the figures of the others.
 template <group Communicator>
 std::vector<figures> gather(Communicator& world, roles const& who,
-                            std::vector<owned<link<Communicator>>> const& among_servers, figures const& own) {
+                            std::vector<tutti::detail::owned<link<Communicator>>> const& among_servers,
+                            figures const& own) {
   std::vector<figures> all(who.servers());
   all[0] = own;
   if (world.rank() != 0) {
@@ -293,12 +294,12 @@ summary train(Communicator& world, roles const& who, replica& model, consistency
     return {};
   }
   auto links = detail::connect(world, who);
-  std::vector<owned<link<Communicator>>> among_servers;
+  std::vector<tutti::detail::owned<link<Communicator>>> among_servers;
   for (rank_type k = 1; k != who.servers(); ++k) {
     if (world.rank() == 0 || world.rank() == k) {
       rank_type const peer = world.rank() == 0 ? k : 0;
-      among_servers.push_back(
-          owned<link<Communicator>>(new link<Communicator>(world, peer, who.name(world.rank()), who.name(peer))));
+      among_servers.push_back(tutti::detail::owned<link<Communicator>>(
+          new link<Communicator>(world, peer, who.name(world.rank()), who.name(peer))));
     }
   }
   server<Communicator> self(world, std::move(links), world.rank(), where, how, asked, model.plan(), extra,

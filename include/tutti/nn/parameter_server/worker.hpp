@@ -2,13 +2,13 @@
 #pragma once
 
 #include <tutti/collective/when_any.hpp>
-#include <tutti/core/expects.hpp>
-#include <tutti/core/time.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/nn/parameter_server/layout.hpp>
 #include <tutti/nn/parameter_server/link.hpp>
 #include <tutti/nn/parameter_server/message.hpp>
+#include <tutti/time.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -33,7 +33,8 @@ class worker {
  public:
   /// @param links to the servers, in their order
   /// @param begin how many steps have been made
-  worker(Communicator& world, std::vector<owned<link_type>> links, layout where, consistency how, clock_value begin = 0)
+  worker(Communicator& world, std::vector<tutti::detail::owned<link_type>> links, layout where, consistency how,
+         clock_value begin = 0)
       : world_(world.alias()),
         links_(std::move(links)),
         layout_(std::move(where)),
@@ -219,7 +220,7 @@ class worker {
   }
 
   Communicator world_;
-  std::vector<owned<link_type>> links_;  // before the requests, which end first
+  std::vector<tutti::detail::owned<link_type>> links_;  // before the requests, which end first
   layout layout_;
   consistency how_;
   when_any<typename link_type::communicator_type> any_;

@@ -3,7 +3,7 @@
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
-#include <tutti/core/expects.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/strategy/concept.hpp>
 #include <tutti/nn/strategy/equal_replicas.hpp>
 #include <tutti/reduction/arithmetic.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/types.hpp>
 #include <tutti/nn/strategy/memory.hpp>
 #include <tutti/reduction/binned.hpp>
+#include <tutti/types.hpp>
 
 #include <concepts>
 #include <cstddef>

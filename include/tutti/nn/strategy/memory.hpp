@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bootstrap/packing.hpp>
+#include <tutti/packing.hpp>
 
 #include <cstddef>
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/core/types.hpp>
+#include <tutti/types.hpp>
 
 #include <bit>
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/request.hpp>
-#include <tutti/core/expects.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/strategy/concept.hpp>
 #include <tutti/nn/strategy/equal_replicas.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>

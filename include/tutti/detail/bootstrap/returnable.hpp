@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace tutti::detail {
+
+/// Bytes that mean the same in another process: no pointer, no view of memory.
+template <class T>
+concept plain_value = std::is_trivially_copyable_v<T> && std::is_object_v<T> && !std::is_pointer_v<T> &&
+                      !std::is_member_pointer_v<T> && !std::ranges::enable_borrowed_range<T>;
+
+template <class T>
+inline constexpr bool is_plain_vector = false;
+template <plain_value T>
+inline constexpr bool is_plain_vector<std::vector<T>> = !std::is_same_v<T, bool>;  // vector<bool> has no data()
+
+/// What a process can return to the one that started it: nothing, a trivially copyable value that
+/// is no pointer or view, a std::string, or a std::vector of such values.
+template <class R>
+concept returnable = std::is_void_v<R> || std::is_same_v<R, std::string> || is_plain_vector<R> || plain_value<R>;
+
+/// The bytes of a result.
+template <returnable R>
+[[nodiscard]] std::string encode_result(R const& result) {
+  if constexpr (std::is_same_v<R, std::string>) {
+    return result;
+  } else {
+    std::span<std::byte const> bytes;
+    if constexpr (is_plain_vector<R>) {
+      bytes = std::as_bytes(std::span(result));
+    } else {
+      bytes = std::as_bytes(std::span(&result, 1));
+    }
+    return std::string(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+  }
+}
+
+/// The result again, out of the bytes that the very same program encoded.
+template <returnable R>
+[[nodiscard]] R decode_result(std::string const& bytes) {
+  if constexpr (std::is_same_v<R, std::string>) {
+    return bytes;
+  } else if constexpr (is_plain_vector<R>) {
+    using value = typename R::value_type;
+    R out;
+    out.reserve(bytes.size() / sizeof(value));
+    for (std::size_t at = 0; at + sizeof(value) <= bytes.size(); at += sizeof(value)) {
+      std::array<std::byte, sizeof(value)> one;
+      std::memcpy(one.data(), bytes.data() + at, sizeof(value));
+      out.push_back(std::bit_cast<value>(one));  // needs no default constructor
+    }
+    return out;
+  } else {
+    std::array<std::byte, sizeof(R)> one{};
+    std::memcpy(one.data(), bytes.data(), bytes.size() < sizeof(R) ? bytes.size() : sizeof(R));
+    return std::bit_cast<R>(one);
+  }
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/bootstrap/channel.hpp>
+#include <tutti/detail/bootstrap/membership.hpp>
+#include <tutti/detail/bootstrap/reunion_paper.hpp>
+#include <tutti/detail/net/socket.hpp>
+#include <tutti/outcome.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tutti::detail {
+
+/// The side of a reunion that waits for the others, and decides who is in.
+class reunion_host {
+ public:
+  /// @param silent those of lower numbers that did not answer; the others of lower numbers are gone
+  reunion_host(int door, reunion_paper const& me, std::vector<net::address> const& places,
+               std::vector<rank_type> silent, duration patience)
+      : door_(door),
+        me_(me),
+        places_(places),
+        longest_hello_(me.text().size() + 8 * places.size()),
+        silent_(std::move(silent)),
+        patience_(patience) {
+    for (rank_type const r : me.members) {
+      if (r > me.rank) {
+        watch(others_.emplace_back(other{r, {}, {}, {}}));
+      }
+    }
+  }
+
+  /// Waits until all are here or gone.
+  /// @returns who is in
+  /// @throws error(failure::join) if too many are silent; those that came are told the same
+  std::vector<rank_type> gather() {
+    time_point const deadline = steady_now() + patience_;
+    while (expecting() && steady_now() < deadline) {
+      listen(deadline);
+    }
+    return decide();
+  }
+
+  /// The lines to those that are in, in the order of their numbers.
+  [[nodiscard]] std::vector<channel> take_lines() {
+    std::vector<channel> lines;
+    for (other& o : others_) {
+      if (o.line) {
+        lines.push_back(std::move(o.line));
+      }
+    }
+    return lines;
+  }
+
+ private:
+  struct other {
+    rank_type rank;
+    channel line;      ///< once it has come
+    descriptor watch;  ///< a connection to its door, which the system closes when it goes
+    reunion_paper paper;
+    bool connected = false;
+    bool gone = false;
+  };
+
+  [[nodiscard]] bool expecting() const noexcept {
+    for (other const& o : others_) {
+      if (!o.line && !o.gone) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Begins a connection to a door; another time where that cannot be now.
+  void watch(other& o) noexcept {
+    o.connected = false;
+    o.watch = net::begin_connect(places_[o.rank]);
+    note_connection(o, errno);
+    if (!o.watch && !o.gone) {
+      watches_ = steady_now() + pause;
+    }
+  }
+
+  /// A connection to a door could not be begun, or made.
+  static void note_connection(other& o, int code) noexcept {
+    if (!o.watch) {
+      o.gone = code == ECONNREFUSED || code == ECONNRESET;
+    }
+  }
+
+  void listen(time_point deadline) {
+    if (steady_now() >= watches_) {
+      watches_ = time_point::max();
+      for (other& o : others_) {
+        if (!o.watch && !o.gone) {
+          watch(o);
+        }
+      }
+    }
+    deadline = watches_ < deadline ? watches_ : deadline;
+    bool const rests = steady_now() < opens_;
+    deadline = rests && opens_ < deadline ? opens_ : deadline;
+    std::vector<pollfd> set(1, {rests ? -1 : door_, POLLIN, 0});
+    for (other const& o : others_) {
+      set.push_back({o.line.fd(), POLLIN, 0});
+      set.push_back({o.watch.get(), static_cast<short>(o.connected ? POLLIN : POLLOUT), 0});
+    }
+    for (channel const& s : strangers_) {
+      set.push_back({s.fd(), POLLIN, 0});
+    }
+    poll_until(set.data(), set.size(), deadline);
+    for (std::size_t i = 0; i < others_.size(); ++i) {
+      other& o = others_[i];
+      if (set[1 + 2 * i].revents != 0 && o.line.fill() == io::closed) {
+        o.line.close();  // whether it is gone, its door tells
+      }
+      if (set[2 + 2 * i].revents != 0) {
+        look_at_watch(o);
+      }
+    }
+    std::size_t const first = 1 + 2 * others_.size();
+    for (std::size_t i = strangers_.size(); i-- > 0;) {
+      if (set[first + i].revents != 0 && hear(strangers_[i])) {
+        strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+    if (set[0].revents != 0) {
+      admit_strangers();
+    }
+  }
+
+  /// As many as there is room for, so that each is heard before it makes room for another.
+  void admit_strangers() {
+    for (std::size_t i = 0; i < most_strangers; ++i) {
+      descriptor s = net::accept(door_);
+      bool const full = !s && net::out_of_resources(errno);
+      if (full && strangers_.empty()) {
+        opens_ = steady_now() + pause;  // there is nothing to make room with
+      }
+      if (!s && (!full || strangers_.empty())) {
+        return;
+      }
+      if (full || strangers_.size() == most_strangers) {
+        strangers_.erase(strangers_.begin());  // a member comes again
+      }
+      if (s) {
+        strangers_.emplace_back(std::move(s));
+      }
+    }
+  }
+
+  void look_at_watch(other& o) noexcept {
+    if (!o.connected) {
+      int const code = net::connect_error(o.watch.get());
+      o.connected = code == 0;
+      if (code != 0) {
+        o.watch.reset();
+        note_connection(o, code);
+        watches_ = steady_now() + pause;
+      }
+      return;
+    }
+    std::byte some[64];
+    if (read_some(o.watch.get(), some).state == io::closed) {
+      o.watch.reset();
+      watch(o);  // it may have been turned away, by another host: whether it is gone, its door tells
+    }
+  }
+
+  /// Hears who has come through the door. True: there is no more to hear.
+  bool hear(channel& s) {
+    if (s.fill() == io::closed) {
+      return true;  // it has given up, and comes anew if it lives
+    }
+    frame f;
+    auto const found = s.next(f, longest_hello_);
+    if (found == channel::found::nothing) {
+      return false;
+    }
+    reunion_paper paper;
+    if (found != channel::found::frame || f.kind != frame_kind::hello || !paper.parse(f.payload) ||
+        paper.world != me_.world) {
+      return true;
+    }
+    for (other& o : others_) {
+      if (o.rank == paper.rank) {
+        s.queue(frame_kind::welcome, {});
+        if (s.flush()) {
+          o.paper = std::move(paper);
+          o.line = std::move(s);
+        }
+        return true;
+      }
+    }
+    refuse(s, paper.rank);
+    return true;
+  }
+
+  /// As much as fits: whoever does not read it is none of the host's worry.
+  static void tell(channel& line, rank_failure const& why) {
+    line.queue(frame_kind::failure, encode(why));
+    line.flush();
+    line.close();
+  }
+  static void refuse(channel& line, rank_type rank) {
+    tell(line,
+         {"the others went on without rank " + std::to_string(rank) +
+              ", which did not come in time when they regrouped; this process has to end, and may join another job",
+          failure::join,
+          {rank}});
+  }
+
+  std::vector<rank_type> decide() {
+    std::vector<rank_type> here{me_.rank};
+    for (other& o : others_) {
+      if (o.line && !agreed(o.rank)) {
+        refuse(o.line, o.rank);
+      } else if (o.line) {
+        here.push_back(o.rank);
+      } else if (!o.gone) {
+        silent_.push_back(o.rank);
+      }
+    }
+    rank_type lowest_silent = no_rank;
+    for (rank_type const r : silent_) {
+      lowest_silent = r < lowest_silent ? r : lowest_silent;
+    }
+    if (here.size() < silent_.size() || (here.size() == silent_.size() && lowest_silent < me_.rank)) {
+      rank_failure const why{"regrouping failed: " + list_ranks(silent_) + " did not come within " +
+                                 seconds_text(patience_) + " but may be alive, and have gone on without " +
+                                 list_ranks(here),
+                             failure::join, silent_};
+      for (other& o : others_) {
+        if (o.line) {
+          tell(o.line, why);
+        }
+      }
+      throw error(why.kind, why.text).between(me_.rank, why.at_fault);
+    }
+    reunion_paper const verdict{me_.world, me_.rank, here};
+    for (other& o : others_) {
+      if (o.line) {
+        o.line.queue(frame_kind::table, verdict.text());
+        o.line.flush();  // the exchanges send the rest
+      }
+    }
+    return here;
+  }
+
+  /// Whether all that have come count this one among them: who was left out once stays out.
+  [[nodiscard]] bool agreed(rank_type rank) const noexcept {
+    for (other const& o : others_) {
+      if (o.line && !contains(o.paper.members, rank)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  static constexpr std::size_t most_strangers = 64;
+  static constexpr duration pause = std::chrono::milliseconds(100);  ///< before what failed is tried again
+
+  int door_;
+  reunion_paper const& me_;
+  std::vector<net::address> const& places_;
+  std::size_t longest_hello_;  ///< bytes; a longer one is refused before it is read
+  std::vector<rank_type> silent_;
+  duration patience_;
+  std::vector<other> others_;
+  std::vector<channel> strangers_;
+  time_point opens_{};                      ///< until then those at the door wait
+  time_point watches_ = time_point::max();  ///< when doors are tried again that could not be
+};
+
+}  // namespace tutti::detail

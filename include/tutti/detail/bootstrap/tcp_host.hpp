@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/bootstrap/channel.hpp>
+#include <tutti/detail/bootstrap/roll_call.hpp>
+#include <tutti/detail/net/socket.hpp>
+#include <tutti/outcome.hpp>
+#include <tutti/packing.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tutti::detail {
+
+/// How a guest presents itself to rank 0.
+struct tcp_hello {
+  static constexpr std::uint64_t version = 1;
+  static constexpr std::size_t limit = 1U << 12U;  ///< a longer one is refused before it is read
+
+  rank_type rank = 0;
+  rank_type size = 0;
+  std::string job;
+  member who;
+
+  [[nodiscard]] std::string encode() const {
+    return packer().number(version).number(rank).number(size).text(job).text(tutti::encode(who)).take();
+  }
+  [[nodiscard]] bool decode(std::string_view bytes) {
+    unpacker u(bytes);
+    bool const known = u.number() == version;
+    rank = u.number_as<rank_type>();
+    size = u.number_as<rank_type>();
+    job = u.text();
+    return tutti::decode(u.text(), who) && u.done() && known;
+  }
+};
+
+/// Rank 0's side of a rendezvous over TCP: takes the hellos, then serves exchanges over the same
+/// connections. Its own thread does that, inside the calls; nothing is served between them.
+///
+/// Nobody is trusted before a valid hello: a connection that sends other bytes, too many or none is
+/// refused or left aside and never delays the others; `refused()` tells. It is told nothing of the job, and so is a
+/// hello of another job or another world size. A hello is a claim, though, and proves nothing: what the process that
+/// made it can do is to close its connection, which frees its seat again, to take a seat, which the right process will
+/// find taken, and to send texts, which are bounded.
+template <class Channel>
+class basic_tcp_host {
+ public:
+  /// Waits at `listener` until every rank has come.
+  /// @throws error(failure::join) that names the missing ranks, or both sides of a contradiction; all
+  ///         that have joined by then get the same text
+  basic_tcp_host(descriptor listener, membership const& me)
+      : me_(with_finite_patience(me)),
+        place_(net::local_address(listener.get()).text()),
+        listener_(std::move(listener)),
+        roll_(me.size, place_),
+        guests_(me.size) {
+    net::await_data(listener_.get());
+    roll_.note(me.rank, this_member(me.role));
+    try {
+      gather();
+    } catch (error& e) {
+      dismiss({e.what(), e.kind(), e.at_fault()});
+      e.between(0, e.at_fault());
+      throw;
+    }
+    listener_.reset();
+    strangers_.clear();
+    announce();
+  }
+
+  std::vector<std::string> exchange(std::string_view mine) {
+    std::vector<std::string> all(me_.size);
+    std::vector<bool> here(me_.size);
+    all[0] = mine;
+    here[0] = true;
+    reporting([&] { collect(all, here); });
+    reporting([&] { deliver(frame_kind::table, packer().texts(all).take()); });
+    return all;
+  }
+
+  /// The number by which guests reach this host: not a loopback one, unless all are here.
+  [[nodiscard]] std::string const& reach() const noexcept { return reach_; }
+  /// What came to the port that was no member: where from, and why it was refused. The first 64.
+  [[nodiscard]] std::vector<std::string> const& refused() const noexcept { return refused_; }
+
+ private:
+  static constexpr std::size_t most_strangers = 64;
+  static constexpr duration moment = std::chrono::seconds(1);  ///< how long it tells latecomers that it failed
+
+  struct stranger {
+    Channel line;
+    std::string from;
+  };
+
+  /// Waits until all have come.
+  void gather() {
+    time_point const deadline = steady_now() + me_.patience;
+    while (!roll_.complete()) {
+      listen(deadline);
+      for (rank_type r = 1; roll_.complete() && r < me_.size; ++r) {
+        check_seat(r);
+      }
+      // Not by what poll says: a chatty stranger must not keep the deadline away.
+      if (!roll_.complete() && steady_now() >= deadline) {
+        roll_.fail_missing(me_.patience, refused_text());
+      }
+    }
+  }
+
+  /// Tells those that have come why it failed, and for a moment those that are on their way.
+  void dismiss(rank_failure why) {
+    verdict_ = std::move(why);
+    std::size_t left = me_.size - 1;
+    for (Channel& g : guests_) {
+      left -= g ? 1U : 0U;
+      tell(g, *verdict_);
+    }
+    time_point const deadline = steady_now() + (me_.patience < moment ? me_.patience : moment);
+    while (dismissed_ < left && steady_now() < deadline) {
+      listen(deadline);
+    }
+  }
+
+  /// Waits once, and hears whoever has something to say.
+  void listen(time_point deadline) {
+    std::vector<pollfd> set(1, {listener_.get(), POLLIN, 0});
+    for (channel const& g : guests_) {
+      set.push_back({g.fd(), POLLIN, 0});  // an absent one has -1, which poll skips
+    }
+    for (stranger const& s : strangers_) {
+      set.push_back({s.line.fd(), POLLIN, 0});
+    }
+    poll_until(set, deadline);
+    for (rank_type r = 1; r < me_.size; ++r) {
+      if (set[1 + r].revents != 0) {
+        check_seat(r);
+      }
+    }
+    for (std::size_t i = strangers_.size(); i-- > 0;) {
+      if (set[1 + me_.size + i].revents != 0 && meet(strangers_[i])) {
+        strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+    if (set[0].revents != 0) {
+      admit_strangers();
+    }
+  }
+
+  /// A rank that has said hello has nothing more to say before it is welcome. If it has, or is gone, its seat is free.
+  void check_seat(rank_type r) {
+    io const heard = guests_[r].fill(1);
+    if (heard == io::open) {
+      return;
+    }
+    refuse(net::peer_address(guests_[r].fd()).text(),
+           roll_.known(r) + (heard == io::closed ? " closed its connection" : " sent more than a hello") +
+               " while others were still to come");
+    guests_[r].close();
+    roll_.strike_off(r);
+  }
+
+  void admit_strangers() {
+    for (std::size_t i = 0; i < most_strangers; ++i) {  // not all of a flood: the deadline is to be looked at, too
+      descriptor s = net::accept(listener_.get());
+      bool const full = !s && net::out_of_resources(errno);
+      if (!s && !full) {
+        return;
+      }
+      if (full && strangers_.empty()) {
+        if (!verdict_) {
+          roll_.fail("rank 0 cannot accept connections at " + place_ + ": " + describe_errno(errno) +
+                         "; it needs a descriptor for each rank (ulimit -n)",
+                     {0});
+        }
+        return;
+      }
+      if (full || strangers_.size() == most_strangers) {
+        refuse(strangers_.front().from, "made room for a newer connection");  // a member would try again
+        strangers_.erase(strangers_.begin());
+      }
+      if (s) {
+        std::string from = net::peer_address(s.get()).text();
+        strangers_.push_back({Channel(std::move(s)), std::move(from)});
+        if (meet(strangers_.back())) {
+          strangers_.pop_back();
+        }
+      }
+    }
+  }
+
+  /// Hears a stranger. True: it is one no longer.
+  bool meet(stranger& s) {
+    bool const open = s.line.fill(tcp_hello::limit + 64) != io::closed;
+    frame f;
+    auto const found = s.line.next(f, tcp_hello::limit);
+    if (found == Channel::found::nothing) {
+      if (!open) {
+        refuse(s.from, "closed before it had said hello");
+      }
+      return !open;
+    }
+    tcp_hello hello;
+    if (found != Channel::found::frame || f.kind != frame_kind::hello || !hello.decode(f.payload)) {
+      refuse(s.from, found == Channel::found::too_long ? "a frame too long to be a hello" : "not a hello of tutti");
+      return true;
+    }
+    if (hello.job != me_.job || hello.size != me_.size || hello.rank >= me_.size || s.line.unread() != 0) {
+      refuse(s.from, objection_to(hello));
+      s.line.queue(frame_kind::refusal, {});
+      s.line.flush();
+      return true;
+    }
+    if (verdict_) {
+      ++dismissed_;
+      tell(s.line, *verdict_);
+      return true;
+    }
+    if (guests_[hello.rank]) {
+      check_seat(hello.rank);
+    }
+    try {
+      roll_.note(hello.rank, hello.who);
+    } catch (error const& e) {
+      tell(s.line, {e.what(), e.kind(), e.at_fault()});
+      throw;
+    }
+    guests_[hello.rank] = std::move(s.line);
+    return true;
+  }
+
+  /// For rank 0 alone: a stranger is not told why it was refused.
+  [[nodiscard]] std::string objection_to(tcp_hello const& h) const {
+    if (h.job != me_.job) {
+      return describe(h.who) + " belongs to job '" + h.job + "', this is '" + me_.job + "'";
+    }
+    if (h.size != me_.size) {
+      return describe(h.rank, h.who) + " believes in a world of " + std::to_string(h.size) + " ranks";
+    }
+    return h.rank >= me_.size
+               ? describe(h.who) + " says it is rank " + std::to_string(h.rank) + " of " + std::to_string(h.size)
+               : describe(h.rank, h.who) + " sent more than a hello";
+  }
+
+  void refuse(std::string const& from, std::string const& why) {
+    if (refused_.size() < 64) {
+      refused_.push_back(from + ": " + why);
+    }
+  }
+
+  /// The first few that were refused, for a failure that they may explain.
+  [[nodiscard]] std::string refused_text() const {
+    constexpr std::size_t most = 4;
+    std::string text;
+    for (std::size_t i = 0; i < refused_.size() && i < most; ++i) {
+      text += (i == 0 ? "" : ", ") + refused_[i];
+    }
+    return refused_.size() > most ? text + " and others" : text;
+  }
+
+  void announce() {
+    reach_ = me_.size == 1 ? net::loopback_host() : std::string();
+    for (rank_type r = 1; r < me_.size; ++r) {
+      net::address const here = net::local_address(guests_[r].fd());
+      if (r == 1 || !here.is_loopback()) {
+        reach_ = here.host();
+      }
+      if (!here.is_loopback()) {
+        break;
+      }
+    }
+    reporting([&] { deliver(frame_kind::welcome, reach_); });
+  }
+
+  void collect(std::vector<std::string>& all, std::vector<bool>& here) {
+    time_point const deadline = steady_now() + me_.patience;
+    std::vector<pollfd> set(me_.size);
+    for (;;) {
+      std::vector<rank_type> absent;
+      set[0] = {-1, 0, 0};
+      for (rank_type r = 1; r < me_.size; ++r) {
+        if (!here[r]) {
+          take(r, all[r], here);
+        }
+        if (!here[r]) {
+          if (!guests_[r]) {
+            fail(roll_.known(r) + " is not connected any more", {r});
+          }
+          absent.push_back(r);
+        }
+        set[r] = {here[r] ? -1 : guests_[r].fd(), POLLIN, 0};
+      }
+      if (absent.empty()) {
+        return;
+      }
+      if (steady_now() >= deadline) {
+        fail(list_ranks(absent) + " of " + std::to_string(me_.size) + " did not come within " +
+                 seconds_text(me_.patience),
+             absent);
+      }
+      poll_until(set, deadline);
+      for (rank_type r = 1; r < me_.size; ++r) {
+        if (set[r].revents != 0 && guests_[r].fill() == io::closed) {
+          take(r, all[r], here);
+          if (!here[r]) {
+            guests_[r].close();
+            fail(roll_.known(r) + " closed its connection", {r});
+          }
+        }
+      }
+    }
+  }
+
+  void take(rank_type r, std::string& text, std::vector<bool>& here) {
+    frame f;
+    std::uint64_t const limit = text_limit();
+    auto const found = guests_[r].next(f, limit);
+    if (found == Channel::found::nothing) {
+      return;
+    }
+    if (found == Channel::found::too_long) {
+      fail(roll_.known(r) + " gave a text of more than " + std::to_string(limit) + " bytes", {r});
+    }
+    if (found != Channel::found::frame || f.kind != frame_kind::text) {
+      fail(roll_.known(r) + " sent bytes that make no sense", {r});
+    }
+    text = std::move(f.payload);
+    here[r] = true;
+  }
+
+  /// Writes the same to all guests, one after the other: the system takes it at once.
+  void deliver(frame_kind kind, std::string_view what) {
+    time_point const deadline = steady_now() + me_.patience;
+    for (rank_type r = 1; r < me_.size; ++r) {
+      if (guests_[r]) {
+        guests_[r].queue(kind, what);
+        if (guests_[r].send(deadline) != io::done) {
+          fail(roll_.known(r) + " closed its connection or does not read from it", {r});
+        }
+      }
+    }
+  }
+
+  /// How long a text of an exchange may be, so that all together are a few megabytes.
+  [[nodiscard]] std::uint64_t text_limit() const noexcept {
+    constexpr std::uint64_t all = 1U << 22U;
+    constexpr std::uint64_t least = 1U << 14U;
+    return all / me_.size > least ? all / me_.size : least;
+  }
+
+  [[noreturn]] void fail(std::string const& what, std::vector<rank_type> at_fault) const {
+    throw error(failure::join, "exchange at " + place_ + ": " + what).between(0, std::move(at_fault));
+  }
+
+  /// Does `work`; if that fails, all guests are told why.
+  template <class Work>
+  void reporting(Work&& work) {
+    try {
+      work();
+    } catch (error& e) {
+      for (Channel& g : guests_) {
+        tell(g, {e.what(), e.kind(), e.at_fault()});
+      }
+      e.between(me_.rank, e.at_fault());
+      throw;
+    }
+  }
+
+  static void tell(Channel& line, rank_failure const& why) {
+    if (line) {
+      line.queue(frame_kind::failure, encode(why));
+      line.send(steady_now() + std::chrono::milliseconds(100));
+      line.close();
+    }
+  }
+
+  membership me_;
+  std::string place_;
+  descriptor listener_;
+  roll_call roll_;
+  std::vector<Channel> guests_;  ///< by rank
+  std::vector<stranger> strangers_;
+  std::vector<std::string> refused_;
+  std::optional<rank_failure> verdict_;  ///< why the world does not come together
+  std::size_t dismissed_ = 0;            ///< how many have been told that after they came late
+  std::string reach_;
+};
+
+using tcp_host = basic_tcp_host<channel>;
+
+}  // namespace tutti::detail

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/packing.hpp>
+#include <tutti/rendezvous.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti::detail {
+
+/// The rendezvous of threads of several processes: those of process 0 have the first ranks, and so on. A
+/// process may have any number of threads. Thread 0 of each speaks with the other processes.
+///
+/// `Seat` is the rendezvous of the threads of a process, `Processes` that of the processes.
+template <class Seat, class Processes>
+class team_rendezvous {
+ public:
+  static constexpr bool one_host = on_one_host<Processes>;
+
+  /// Collective over all threads. Of each process thread 0 alone uses `processes`.
+  /// @throws what they throw
+  team_rendezvous(Seat& seat, Processes& processes) : seat_(&seat), processes_(&processes) {
+    auto const facts = relay([&] {
+      std::vector<std::string> known{"", ""};
+      if constexpr (knows_host) {
+        known[0] = processes.local_host();
+      }
+      if constexpr (knows_node) {
+        known[1] = processes.node();
+      }
+      known.push_back(packer().number(processes.rank()).take());
+      for (std::string& threads : processes.exchange(packer().number(seat.size()).take())) {
+        known.push_back(std::move(threads));
+      }
+      return known;
+    });
+    host_ = facts[0];
+    node_ = facts[1];
+    auto const number = [&facts](std::size_t i) { return unpacker(facts[i]).template number_as<rank_type>(); };
+    rank_type const process = number(2);
+    rank_ = seat.rank();
+    for (rank_type p = 0; p + 3 < facts.size(); ++p) {
+      size_ += number(p + 3);
+      rank_ += p < process ? number(p + 3) : 0;
+    }
+  }
+
+  [[nodiscard]] rank_type rank() const noexcept { return rank_; }
+  [[nodiscard]] rank_type size() const noexcept { return size_; }
+
+  std::vector<std::string> exchange(std::string_view mine) {
+    auto const ours = seat_->exchange(mine);
+    return relay([&] {
+      std::vector<std::string> all;
+      for (std::string const& theirs : processes_->exchange(packer().texts(ours).take())) {
+        for (std::string& text : unpacker(theirs).texts()) {
+          all.push_back(std::move(text));
+        }
+      }
+      return all;
+    });
+  }
+
+  /// As the processes' rendezvous says.
+  [[nodiscard]] std::string const& local_host() const noexcept
+    requires requires(Processes const& p) { p.local_host(); }
+  {
+    return host_;
+  }
+  [[nodiscard]] std::string const& node() const noexcept
+    requires requires(Processes const& p) { p.node(); }
+  {
+    return node_;
+  }
+
+ private:
+  static constexpr bool knows_host = requires(Processes const& p) { p.local_host(); };
+  static constexpr bool knows_node = requires(Processes const& p) { p.node(); };
+
+  /// What `f` returns on thread 0.
+  template <class F>
+  std::vector<std::string> relay(F f) {
+    std::string packed;
+    if (seat_->rank() == 0) {
+      packed = packer().texts(f()).take();
+    }
+    return unpacker(seat_->exchange(packed)[0]).texts();
+  }
+
+  Seat* seat_;
+  Processes* processes_;
+  rank_type rank_ = 0;
+  rank_type size_ = 0;
+  std::string host_;
+  std::string node_;
+};
+
+}  // namespace tutti::detail

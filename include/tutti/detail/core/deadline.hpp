@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/expects.hpp>
+#include <tutti/time.hpp>
+
+namespace tutti::detail {
+
+/// A deadline, or a limit to a wait, as a caller gives it.
+/// @throws precondition_error if it is negative: the difference of two times, perhaps, and certainly no deadline
+constexpr duration expect_deadline(duration d) {
+  expects(d >= duration::zero(), "a deadline is not negative: tutti::no_deadline is none");
+  return d;
+}
+
+/// How long to wait for others, as a caller gives it: at most a year, so that `no_deadline` may be added to a time.
+/// @throws precondition_error if it is negative
+[[nodiscard]] constexpr duration finite_patience(duration patience) {
+  constexpr duration year = std::chrono::hours(24 * 365);
+  return expect_deadline(patience) < year ? patience : year;
+}
+}  // namespace tutti::detail

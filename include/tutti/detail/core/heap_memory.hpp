@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/memory_source.hpp>
+
+#include <sys/mman.h>
+
+namespace tutti::detail {
+
+/// The heap as a memory_source. Large buffers ask the system for huge pages.
+class heap_memory : public memory_source {
+ public:
+  static counted<memory_source> source() {
+    static heap_memory heap;
+    heap.hold();  // the static one is never let go
+    return counted<memory_source>(&heap);
+  }
+
+ private:
+  static constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+  heap_memory() noexcept
+      : memory_source([](memory_source&, std::size_t n) { return allocate(n); },
+                      [](memory_source&, void* p, std::size_t n) noexcept { ::operator delete(p, aligned_for(n)); },
+                      [](memory_source&) noexcept {}) {}
+
+  static std::align_val_t aligned_for(std::size_t bytes) noexcept {
+    return std::align_val_t{bytes < 2 * huge_page ? alignment : huge_page};
+  }
+  static void* allocate(std::size_t bytes) {
+    void* const memory = ::operator new(bytes, aligned_for(bytes));
+    if (bytes >= 2 * huge_page) {
+      ::madvise(memory, bytes / huge_page * huge_page, MADV_HUGEPAGE);
+    }
+    return memory;
+  }
+};
+
+}  // namespace tutti::detail

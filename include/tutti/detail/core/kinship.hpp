@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/counted.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace tutti::detail {
+
+/// What the communicators of one rank that come of one world have in common: one value, made when it is first asked
+/// for, gone with the last of them. Copies share it; one that is new is of no world yet.
+///
+/// Thread safety: those that share a value may be used by different threads; the value sees to itself.
+class kinship {
+ public:
+  /// Begins a world, unless this is of one.
+  void found() {
+    if (kept_.get() == nullptr) {
+      kept_ = counted(new kept);
+    }
+  }
+
+  /// @pre it is of a world, and T is always the same
+  template <class T>
+  [[nodiscard]] T& common() const {
+    void* value = kept_->value.load(std::memory_order_acquire);
+    if (value == nullptr) {
+      T* const mine = new T;
+      kept_->end.store([](void* p) noexcept { delete static_cast<T*>(p); }, std::memory_order_relaxed);
+      if (kept_->value.compare_exchange_strong(value, mine, std::memory_order_acq_rel)) {
+        return *mine;
+      }
+      delete mine;  // another thread was first
+    }
+    return *static_cast<T*>(value);
+  }
+
+ private:
+  struct kept {
+    ~kept() {
+      if (void* const v = value.load(std::memory_order_relaxed); v != nullptr) {
+        end.load(std::memory_order_relaxed)(v);
+      }
+    }
+    void hold() noexcept { holders.fetch_add(1, std::memory_order_relaxed); }
+    void let_go() noexcept {
+      if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        delete this;
+      }
+    }
+
+    std::atomic<std::uint32_t> holders{1};
+    std::atomic<void*> value{nullptr};
+    std::atomic<void (*)(void*) noexcept> end{nullptr};
+  };
+
+  counted<kept> kept_;
+};
+
+}  // namespace tutti::detail

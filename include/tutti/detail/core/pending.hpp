@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/time.hpp>
+
+#include <cstdint>
+
+namespace tutti::detail {
+
+/// An operation that has been started and not yet been waited for. A communicator keeps its pending
+/// operations in a list, in order of starting, and moves them all on whenever it is called: an
+/// operation that a peer needs must progress while this rank waits for another one.
+struct pending {
+  bool (*advance)(pending&) = nullptr;               ///< moves on; true when it has ended, well or not
+  void (*poll)(pending&) = nullptr;                  ///< moves on everything on its communicator
+  void (*check_deadline)(pending&) = nullptr;        ///< ends it if it has been watched for too long
+  void (*say)(pending&, bool blocks) = nullptr;      ///< which rank it waits for; and the program, too?
+  bool (*wait)(pending&, duration limit) = nullptr;  ///< until it has ended; false if the limit came first
+  void (*result)(pending&) = nullptr;                ///< throws what it ended with, if it failed
+  void (*cancel)(pending&) = nullptr;                ///< ends it now
+  void (*retire)(pending&) = nullptr;                ///< its request is gone: it may be reused or freed
+  pending* next = nullptr;
+  pending* previous = nullptr;
+  std::uint64_t queue = 0;  ///< operations of one queue begin in turn
+  bool listed = false;
+  bool ended = false;
+};
+
+/// The list of a communicator's pending operations.
+class pending_list {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+
+  void push_back(pending& p) noexcept {
+    p.listed = true;
+    p.next = nullptr;
+    p.previous = last_;
+    (last_ != nullptr ? last_->next : first_) = &p;
+    last_ = &p;
+  }
+
+  void erase(pending& p) noexcept {
+    if (!p.listed) {
+      return;
+    }
+    p.listed = false;
+    (p.previous != nullptr ? p.previous->next : first_) = p.next;
+    (p.next != nullptr ? p.next->previous : last_) = p.previous;
+    p.next = p.previous = nullptr;
+  }
+
+  /// Each says to ranks that ask which rank it waits for.
+  void say() {
+    for (pending* p = first_; p != nullptr; p = p->next) {
+      p->say(*p, false);
+    }
+  }
+  /// The program waits for `one`, and `one` for its turn, so for those of its queue that were started before it.
+  void say_before(pending const& one) {
+    for (pending* p = first_; p != nullptr && p != &one; p = p->next) {
+      if (p->queue == one.queue) {
+        p->say(*p, true);
+      }
+    }
+  }
+
+  /// Moves on every operation once and drops those that have ended.
+  void advance() {
+    for (pending* p = first_; p != nullptr;) {
+      pending* const after = p->next;
+      if (p->advance(*p)) {
+        erase(*p);
+      }
+      p = after;
+    }
+  }
+
+ private:
+  pending* first_ = nullptr;
+  pending* last_ = nullptr;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/message.hpp>
+#include <tutti/types.hpp>
+
+#include <array>
+#include <vector>
+
+namespace tutti::detail {
+
+/// Gives the operations of a communicator their streams. Every rank starts the same operations in
+/// the same order, so every rank numbers them alike; stream s runs on lane s modulo collective_lanes
+/// once stream s - collective_lanes has ended there.
+class stream_numbers {
+ public:
+  /// Reserves `count` consecutive streams; returns the first.
+  std::uint64_t reserve(std::uint64_t count) noexcept {
+    const std::uint64_t first = next_;
+    next_ += count;
+    return first;
+  }
+
+  /// Counts an operation; returns how many there were before. Segments are its own affair, so this is what people read.
+  std::uint64_t count_operation() noexcept { return operations_++; }
+  [[nodiscard]] std::uint64_t operations() const noexcept { return operations_; }
+
+  [[nodiscard]] static constexpr stream stream_of(std::uint64_t number) noexcept {
+    return {static_cast<std::uint32_t>(number % collective_lanes), static_cast<std::uint32_t>(number)};
+  }
+
+  /// Whether the lane of stream `number` has carried all earlier ones.
+  [[nodiscard]] bool may_begin(std::uint64_t number) const noexcept {
+    return ended_[number % collective_lanes] == number / collective_lanes;
+  }
+  void end(std::uint64_t number) noexcept { ++ended_[number % collective_lanes]; }
+
+ private:
+  std::uint64_t next_ = 0;
+  std::uint64_t operations_ = 0;
+  std::array<std::uint64_t, collective_lanes> ended_{};
+};
+
+/// The same for `send` and `recv`: the messages to one peer, and those from it, follow each other in
+/// the order of starting.
+class transfer_numbers {
+ public:
+  explicit transfer_numbers(rank_type peers) : started_(peers), ended_(peers) {}
+
+  std::uint64_t reserve(rank_type peer) { return started_[peer]++; }
+  [[nodiscard]] bool may_begin(rank_type peer, std::uint64_t number) const { return ended_[peer] == number; }
+  void end(rank_type peer) { ++ended_[peer]; }
+
+ private:
+  std::vector<std::uint64_t> started_;
+  std::vector<std::uint64_t> ended_;
+};
+
+}  // namespace tutti::detail

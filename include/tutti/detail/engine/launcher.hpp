@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/request.hpp>
+#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/engine/execution.hpp>
+#include <tutti/expects.hpp>
+#include <tutti/topology/concept.hpp>
+
+#include <cstring>
+#include <source_location>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace tutti::detail {
+
+/// What all operators have: a place to run blocking calls, a pool of places for started ones, and
+/// the settings of both. An operator may be destroyed before its requests are.
+template <class Communicator, class Topology, class Op, class Payload>
+class launcher {
+  using schedule = typename schedule_of<Topology, Op>::type;
+  static_assert(identifiable<schedule>,
+                "a topology that has state must tell it: give it topology_settings settings(rank_type n) const, a hash "
+                "and a label of all that its schedules depend on, so that ranks that run different ones find out");
+  using execution_type = execution<Communicator, schedule, Op, Payload>;
+
+  /// The places of started operations, reused; lives as long as the operator or any request.
+  struct pool;
+  struct started : execution_type {
+    started(Communicator& world, schedule const& topology, Payload const& payload, pool& p)
+        : execution_type(world, topology, payload), home(&p) {
+      this->retire = [](pending& op) { give_back(static_cast<started&>(op)); };
+    }
+    pool* home;
+  };
+  struct pool {
+    std::vector<owned<started>> idle;
+    std::size_t running = 0;
+    bool orphaned = false;
+  };
+  struct leave_pool {
+    void operator()(pool* p) const noexcept {
+      if (p->running == 0) {
+        delete p;
+      } else {
+        p->orphaned = true;
+      }
+    }
+  };
+
+ public:
+  launcher(Communicator& world, Topology topology, Payload const& payload)
+      : world_(world.alias()),
+        topology_(topology),
+        blocking_(new execution_type(world, topology, payload)),
+        pool_(new pool),
+        deadline_(world.deadline()) {
+    if constexpr (Payload::combines) {
+      payload.expect_room(world.size());
+      function_ = payload.identity();
+    }
+    if constexpr (agrees_once) {
+      agreed_ = topology.settings(world.size());
+    }
+  }
+
+  [[nodiscard]] Communicator& world() const noexcept { return world_; }
+  [[nodiscard]] Topology const& topology() const noexcept { return topology_; }
+
+  /// How long each operation may take; the communicator's deadline unless set. `no_deadline`: as long as it takes.
+  [[nodiscard]] duration deadline() const noexcept { return deadline_; }
+  /// @throws precondition_error if it is negative
+  void deadline(duration d) { deadline_ = expect_deadline(d); }
+
+  /// Vectors are cut into segments of at most so many bytes, several of which are under way at once
+  /// (for operations whose blocks belong to ranks, every block is). 0: not at all, the default.
+  /// All ranks must set the same. With a topology that picks its schedules, 0 leaves the segments to it, too.
+  [[nodiscard]] std::size_t segment() const noexcept { return segment_; }
+  void segment(std::size_t bytes) noexcept { segment_ = bytes; }
+
+  /// How a vector of so many bytes would be run, and why; in words.
+  [[nodiscard]] auto explain(std::size_t bytes) const
+    requires chooses<Topology, Op>
+  {
+    return topology_.explain(Op{}, bytes, Payload::in_order);
+  }
+
+ protected:
+  /// Inlined, down to where the operation begins: what the call consists of stays in registers, where it would else be
+  /// written in parts and at once read as a whole, for which a processor waits until it has reached the cache.
+  [[gnu::always_inline]] void run(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
+    typename Communicator::turn mine(world_);
+    auto const by = pick(op, payload, count);
+    tell(blocking_->what(), what, op, count, by);
+    expect_order(by.topology, blocking_->what());
+    blocking_->start(by, op, payload, memory, count);
+    blocking_->finish(deadline_);
+    mine.end();
+  }
+
+  [[nodiscard]] request launch(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
+    typename Communicator::turn mine(world_);
+    world_.tend();
+    auto const by = pick(op, payload, count);
+    if (pool_->idle.empty()) {
+      pool_->idle.push_back(owned<started>(new started(world_, topology_, payload, *pool_)));
+    }
+    started& s = *pool_->idle.back().release();
+    pool_->idle.pop_back();
+    ++pool_->running;
+    s.set_limit(deadline_);
+    try {
+      tell(s.what(), what, op, count, by);
+      expect_order(by.topology, s.what());
+      s.start(by, op, payload, memory, count);
+    } catch (...) {
+      give_back(s);
+      throw;
+    }
+    request pending(s);
+    world_.operations().push_back(s);
+    world_.operations().advance();  // the first messages leave at once
+    mine.end();
+    return pending;
+  }
+
+ private:
+  static constexpr bool picks = chooses<Topology, Op>;
+  static constexpr bool agrees_once = !picks && has_settings<Topology>;
+
+  /// How this operation shall be run.
+  [[nodiscard]] course<schedule> pick(Op const& op, Payload const& payload, std::size_t count) const {
+    if constexpr (picks) {
+      auto by = topology_.choose(op, count * payload.size_of(space::output), Payload::in_order);
+      by.segment_bytes = segment_ != 0 ? segment_ : by.segment_bytes;
+      return by;
+    } else {
+      return {topology_, segment_};
+    }
+  }
+
+  /// Ranks that run different schedules or segments shall find out.
+  ///
+  /// `told` is what the operation before told. Only what has changed is written: who copies what has just been written
+  /// in parts waits until it has reached the cache, since stores are forwarded to loads that they cover. Four such
+  /// copies were a fifth of a short operation.
+  void tell(call& told, call const& what, Op const& op, std::size_t count, course<schedule> const& by) const {
+    auto const settings = settings_of(by.topology);
+    std::uint32_t identity = what.identity ^ function_;
+    if constexpr (has_settings<schedule>) {
+      identity ^= settings.identity;
+    }
+    identity ^= static_cast<std::uint32_t>((by.segment_bytes * 0x9e3779b97f4a7c15U) >> 32);
+    if (told.identity != identity || told.kind != what.kind) {
+      told = what;
+      if constexpr (has_settings<schedule>) {
+        std::memcpy(told.topology, settings.label, sizeof told.topology);
+      }
+      told.identity = identity;
+    }
+    if (told.count != count) {
+      told.count = count;
+    }
+    if constexpr (requires { op.root; }) {
+      if (told.root != op.root) {
+        told.root = op.root;
+      }
+    }
+  }
+
+  /// What the schedule is, besides its type.
+  [[nodiscard]] auto settings_of([[maybe_unused]] schedule const& by) const {
+    if constexpr (picks && has_settings<schedule>) {
+      return by.settings(world_.size());
+    } else {
+      return agreed_;
+    }
+  }
+
+  /// @throws precondition_error if the schedule, which may be known only now, cannot do what the reduction needs
+  void expect_order([[maybe_unused]] schedule const& by, [[maybe_unused]] call const& told) const {
+    if constexpr (Payload::in_order && !schedule::keeps_order) {
+      if (!combines_in_order<Op>(by, world_.size())) [[unlikely]] {
+        std::string const text = describe(told) +
+                                 ": the reduction does not commute, and this schedule does not combine in rank order: "
+                                 "take a topology that offers the operation itself and keeps order, such as star";
+        throw precondition_error(text.c_str(), std::source_location::current());
+      }
+    }
+  }
+
+  static void give_back(started& s) {
+    pool* const home = s.home;
+    owned<started> place(&s);
+    if (--home->running == 0 && home->orphaned) {
+      delete home;
+    } else if (!home->orphaned) {
+      home->idle.push_back(std::move(place));
+    }
+  }
+
+  mutable Communicator world_;  ///< a name of its own, as good as the user's in an operator that is const
+  struct nothing {};
+
+  [[no_unique_address]] Topology topology_;
+  [[no_unique_address]] std::conditional_t<agrees_once, topology_settings, nothing> agreed_;
+  owned<execution_type> blocking_;
+  owned<pool, leave_pool> pool_;
+  duration deadline_;
+  std::size_t segment_ = 0;
+  std::uint32_t function_ = 0;  ///< of the reduction, beyond its name
+};
+
+}  // namespace tutti::detail

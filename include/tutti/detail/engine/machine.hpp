@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/engine/memories.hpp>
+#include <tutti/detail/engine/readers.hpp>
+#include <tutti/detail/engine/slice.hpp>
+#include <tutti/error.hpp>
+#include <tutti/expects.hpp>
+#include <tutti/message.hpp>
+#include <tutti/topology/concept.hpp>
+#include <tutti/trace/concept.hpp>
+#include <tutti/transport/concept.hpp>
+
+#include <cstring>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tutti::detail {
+
+/// Runs the schedule of one segment: a state machine of fixed size that goes as far as it can each
+/// time it is asked to `advance`, and never waits.
+///
+/// `Context` is what the segments of an operation have in common: transport, topology, op, extent,
+/// rank, payload, memories.
+///
+/// Four rules make it safe to work in the user's own memory while peers read from it:
+///   1. a reader releases each message as soon as it has used it;
+///   2. a machine is done only when all readers of its messages have released them;
+///   3. a step that overwrites what it sends, sends a snapshot of it, unless the transport copies all
+///      of it at once;
+///   4. nothing is written over a block that a reader may still need.
+template <class Context>
+class machine {
+ public:
+  void start(Context& c, slice cut, stream s) {
+    cut_ = cut;
+    stream_ = s;
+    at_ = 0;
+    total_ = c.topology.steps(c.op, c.extent, c.rank);
+    readers_.clear();
+    last_sent_ = {};
+    load(c);
+  }
+
+  /// True when the segment is complete and its memory is the user's again.
+  /// @throws error on a mismatched call or a peer that sends what no peer would.
+  [[gnu::always_inline]] bool advance(Context& c) {
+    while (at_ != total_) {
+      if (step_.sends() || step_.receives()) {
+        if (!sent_) {
+          send(c);
+        }
+        if (!received_) {  // even if the send is stuck: the peer may wait for this
+          receive(c);
+        }
+        if (!sent_ || !received_) {
+          return false;
+        }
+      } else if (!local(c)) {
+        return false;
+      }
+      ++at_;
+      load(c);
+    }
+    return readers_.all_released(c.transport, stream_);
+  }
+
+  [[nodiscard]] std::uint32_t step_number() const noexcept { return at_; }
+  /// Another number than before, if something has been sent or received since.
+  [[nodiscard]] std::uint64_t moved() const noexcept {
+    return (std::uint64_t{at_} << 40) + in_.blocks + in_.bytes + out_.blocks + out_.total;
+  }
+  [[nodiscard]] stream on() const noexcept { return stream_; }
+
+  /// Whom the machine waits for, if anybody.
+  [[nodiscard]] rank_type awaits() const noexcept {
+    if (at_ == total_) {
+      return readers_.first();
+    }
+    if (!received_) {
+      return writable_ || readers_.empty() ? step_.receive.peer : readers_.first();
+    }
+    return !sent_ ? step_.send.peer : readers_.first();  // of what a local step writes over
+  }
+
+ private:
+  static constexpr std::size_t piece_bytes = 4096;  ///< stays in the first-level cache, with two operands
+
+  /// How far one end of a step has come: blocks finished, and bytes of the run under way.
+  struct progress {
+    std::uint32_t blocks = 0;
+    std::size_t bytes = 0;  ///< of the current run
+    std::size_t total = 0;  ///< of the step, when sending
+    bool begun = false;     ///< to be sent, if anybody traces
+  };
+
+  void load(Context& c) {
+    if (at_ == total_) {
+      return;
+    }
+    step_ = c.topology.at(c.op, c.extent, c.rank, at_);
+    if constexpr (std::remove_cvref_t<decltype(c.payload)>::memories_differ) {
+      if (std::string_view const wrong = misplacement(step_); !wrong.empty()) [[unlikely]] {
+        refuse(wrong);
+      }
+    }
+    out_ = {};
+    in_ = {};
+    sent_ = !step_.sends();
+    received_ = !step_.receives();
+    writable_ = false;
+    snapshot_taken_ = false;
+    overwrites_itself_ = step_.sends() && step_.receives() &&
+                         c.memories.same(step_.send.memory, step_.receive.memory) &&
+                         step_.send.blocks.overlaps(step_.receive.blocks, cut_.blocks());
+    announce(c);
+  }
+
+  /// Run, the step would leave some memory with wrong numbers.
+  [[noreturn]] static void refuse(std::string_view wrong) {
+    std::string const text =
+        "this step of the schedule " + std::string(wrong) +
+        ": a copy keeps to the memory that it comes from, only a local step finishes what it moves "
+        "to output; tutti::verify shows all that is wrong with a topology";
+    throw precondition_error(text.c_str(), std::source_location::current());
+  }
+
+  /// Tells the transport whether the step sends what the one before sent to somebody else.
+  void announce(Context& c) {
+    if constexpr (repeats<std::remove_cvref_t<decltype(c.transport)>>) {
+      endpoint const& out = step_.send;
+      endpoint const& in = step_.receive;
+      if (step_.sends()) {
+        bool const same =
+            last_sent_.peer != no_rank && last_sent_.memory == out.memory && last_sent_.blocks == out.blocks;
+        c.transport.next_message(stream_, same);
+        last_sent_ = out;
+      }
+      bool const writes = step_.receives() || !step_.sends();
+      if (writes && c.memories.same(last_sent_.memory, in.memory) &&
+          last_sent_.blocks.overlaps(in.blocks, cut_.blocks())) {
+        last_sent_ = {};
+      }
+    }
+  }
+
+  /// Offers what is left to send.
+  [[gnu::always_inline]] void send(Context& c) {
+    endpoint const& end = step_.send;
+    std::size_t const size = c.payload.size_of(end.memory);
+    std::size_t const granule = c.payload.granule(size);
+    for (;;) {
+      auto const run = cut_.run_at(end.blocks, out_.blocks);
+      std::size_t const bytes = run.count * size;
+      std::byte const* from = bytes == 0 ? nullptr : c.memories.read(end.memory, run.begin, size);
+      if (readers_.full() && !readers_.reap(c.transport, stream_)) {
+        return;
+      }
+      if constexpr (shares_memory<decltype(c.transport)>) {
+        if (overwrites_itself_ && !snapshot_taken_ && c.transport.shares(end.peer, stream_, {from, bytes}) &&
+            !take_snapshot(c)) {
+          return;
+        }
+      }
+      if (snapshot_taken_) {
+        from = snapshot_.get() + out_.total - out_.bytes;
+      }
+      const time_point before = c.traced_now();
+      tutti::sent const result = offer(c, run, {from + out_.bytes, bytes - out_.bytes}, granule);
+      if (result.accepted) {
+        if (listens(c.trace) && !out_.begun) {
+          out_.begun = true;
+          c.note(event_kind::send, before, stream_, at_, end.peer, bytes_to_send(c));
+        }
+        if (result.until != 0) {
+          readers_.add(
+              {result.until, end.peer, end.memory, snapshot_taken_ ? block_range{} : end.blocks, snapshot_taken_});
+        }
+        out_.bytes += result.bytes;
+        out_.total += result.bytes;
+        if (out_.bytes == bytes) {
+          out_.blocks += run.blocks;
+          out_.bytes = 0;
+          if (out_.blocks >= end.blocks.count) {
+            sent_ = true;
+            return;
+          }
+        }
+      }
+      // The peer may be stuck in the same exchange: receiving must not wait for what is left to send.
+      if (overwrites_itself_ && !snapshot_taken_ && !take_snapshot(c)) {
+        return;
+      }
+      if (!result.accepted) {
+        return;
+      }
+    }
+  }
+
+  /// Sends what is left of a run, in the way that the schedule says.
+  template <class Run>
+  tutti::sent offer(Context& c, Run const& run, std::span<std::byte const> bytes, std::size_t granule) {
+    endpoint const& end = step_.send;
+    if constexpr (entrusts<std::remove_cvref_t<decltype(c.transport)>>) {
+      bool const whole = out_.total == 0 && run.blocks >= end.blocks.count && !bytes.empty();
+      if (whole && step_.custody == custody::restored) {
+        return c.transport.restore(end.peer, stream_, made_there_ == nullptr ? bytes : made_at(bytes.size()), granule);
+      }
+      std::size_t const size = c.payload.size_of(space::output);
+      if (whole && step_.custody == custody::entrusted && size == c.payload.size_of(end.memory)) {
+        return c.transport.entrust(end.peer, stream_, bytes, granule, c.memories.write(space::output, run.begin, size));
+      }
+    }
+    return c.transport.send(end.peer, stream_, bytes, granule);
+  }
+
+  /// Takes what has arrived.
+  [[gnu::always_inline]] void receive(Context& c) {
+    endpoint const& end = step_.receive;
+    if (!writable_) {
+      if ((overwrites_itself_ && !sent_ && !snapshot_taken_) || !may_write(c, end)) {
+        return;
+      }
+      writable_ = true;
+    }
+    const std::size_t size = c.payload.size_of(step_.arrives);
+    const std::size_t granule = c.payload.granule(size);
+    for (;;) {
+      auto const run = cut_.run_at(end.blocks, in_.blocks);
+      const std::size_t bytes = run.count * size;
+      bool const copies = step_.how == action::copy;
+      std::byte* const place =
+          copies && bytes != 0 ? c.memories.write(end.memory, run.begin, size) + in_.bytes : nullptr;
+      const chunk part = c.transport.view(end.peer, stream_, {bytes - in_.bytes, granule, place});
+      if (!part) {
+        return;
+      }
+      if (part.bytes > bytes - in_.bytes || part.bytes % granule != 0 || (part.bytes == 0 && bytes != 0)) {
+        throw error(failure::protocol, "a message of another length than the schedule's").between(c.rank, {end.peer});
+      }
+      c.note(event_kind::receive, c.traced_now(), stream_, at_, end.peer, part.bytes);
+      if (part.bytes != 0) {
+        use(c, run.begin, part, size);
+      }
+      c.transport.release(end.peer, stream_);
+      in_.bytes += part.bytes;
+      if (in_.bytes == bytes) {
+        in_.blocks += run.blocks;
+        in_.bytes = 0;
+        if (in_.blocks >= end.blocks.count) {
+          received_ = true;
+          return;
+        }
+      }
+    }
+  }
+
+  /// Combines or stores a chunk of the run of elements that begins with element `begin` of the vector.
+  void use(Context& c, std::size_t begin, chunk part, std::size_t size) {
+    const space to = step_.receive.memory;
+    if (step_.how == action::copy) {
+      std::byte* const result = c.memories.write(to, begin, size) + in_.bytes;
+      if (part.data != result) {
+        c.compute(part.bytes, [&] { c.payload.copy(part.data, result, part.bytes); });
+      }
+      return;
+    }
+    using payload = std::remove_cvref_t<decltype(c.payload)>;
+    if constexpr (payload::combines) {
+      const std::size_t first = begin + in_.bytes / size;
+      std::byte* const result = c.memories.write(to, first, c.payload.size_of(to));
+      std::byte const* const local = c.memories.read(step_.local, first, c.payload.size_of(step_.local));
+      c.compute(part.bytes, [&] {
+        if (!made_there(c, local, part, result, size)) {
+          c.payload.fold(step_, local, part.data, result, part.bytes / size, c.extent);
+        }
+      });
+      c.note(event_kind::fold, c.traced_now(), stream_, at_, step_.receive.peer, part.bytes);
+    }
+  }
+
+  /// If the next step restores what this one finishes, the sum is made where the peer wants it, piece by
+  /// piece, and copied from the cache to where this rank wants it. A line of the peer's that is read and
+  /// written at once crosses over between the caches once; read first and written later, twice.
+  bool made_there(Context& c, std::byte const* local, chunk part, std::byte* result, std::size_t size) {
+    if constexpr (entrusts<std::remove_cvref_t<decltype(c.transport)>>) {
+      if (!c.payload.work_fits_output || step_.receive.memory != space::output || at_ + 1 == total_) {
+        return false;
+      }
+      std::byte* const there = c.transport.home(step_.receive.peer, stream_);
+      if (there == nullptr) {
+        return false;
+      }
+      const step next = c.topology.at(c.op, c.extent, c.rank, at_ + 1);
+      if (next.custody != custody::restored || next.send.peer != step_.receive.peer) {
+        return false;
+      }
+      const std::size_t piece = size < piece_bytes ? piece_bytes - piece_bytes % size : size;
+      for (std::size_t i = 0; i < part.bytes; i += piece) {
+        const std::size_t n = part.bytes - i < piece ? part.bytes - i : piece;
+        c.payload.fold(step_, local + i, part.data + i, there + i, n / size, c.extent);
+        std::memcpy(result + i, there + i, n);
+      }
+      made_there_ = there;
+      return true;
+    }
+    return false;
+  }
+  [[nodiscard]] std::span<std::byte const> made_at(std::size_t bytes) noexcept {
+    return {std::exchange(made_there_, nullptr), bytes};
+  }
+
+  /// A step without a peer.
+  bool local(Context& c) {
+    if (!may_write(c, step_.receive)) {
+      return false;
+    }
+    const std::size_t from_size = c.payload.size_of(step_.send.memory);
+    const std::size_t to_size = c.payload.size_of(step_.receive.memory);
+    for (std::uint32_t done = 0; done < step_.send.blocks.count;) {
+      auto const from = cut_.run_at(step_.send.blocks, done);
+      auto const to = cut_.run_at(step_.receive.blocks, done);
+      if (from.count != 0) {
+        c.compute(from.count * from_size, [&] {
+          c.payload.local(step_, c.memories.read(step_.send.memory, from.begin, from_size),
+                          c.memories.write(step_.receive.memory, to.begin, to_size), from.count, c.extent);
+        });
+      }
+      done += from.blocks;
+    }
+    return true;
+  }
+
+  /// Rule 4: no reader still needs the blocks.
+  bool may_write(Context& c, endpoint const& end) {
+    return readers_.empty() || readers_.none_needs(c.transport, stream_, [&](reader const& r) {
+      return c.memories.same(r.memory, end.memory) && r.blocks.overlaps(end.blocks, cut_.blocks());
+    });
+  }
+
+  /// Of this step, in all.
+  [[nodiscard]] std::size_t bytes_to_send(Context const& c) const {
+    endpoint const& end = step_.send;
+    std::size_t count = 0;
+    for (std::uint32_t done = 0; done < end.blocks.count;) {
+      auto const run = cut_.run_at(end.blocks, done);
+      count += run.count;
+      done += run.blocks;
+    }
+    return count * c.payload.size_of(end.memory);
+  }
+
+  /// Copies what the step sends aside; there is one place for that, so earlier readers must be done.
+  bool take_snapshot(Context& c) {
+    if (!readers_.none_needs(c.transport, stream_, [](reader const& r) { return r.of_snapshot; })) {
+      return false;
+    }
+    endpoint const& end = step_.send;
+    const std::size_t size = c.payload.size_of(end.memory);
+    const std::size_t bytes = bytes_to_send(c);
+    if (bytes > snapshot_capacity_) {
+      snapshot_ = owned_array<std::byte>(bytes);
+      snapshot_capacity_ = bytes;
+    }
+    std::size_t at = 0;
+    for (std::uint32_t done = 0; done < end.blocks.count;) {
+      auto const run = cut_.run_at(end.blocks, done);
+      if (run.count != 0) {
+        std::memcpy(snapshot_.get() + at, c.memories.read(end.memory, run.begin, size), run.count * size);
+      }
+      at += run.count * size;
+      done += run.blocks;
+    }
+    snapshot_taken_ = true;
+    return true;
+  }
+
+  slice cut_;
+  stream stream_{};
+  std::uint32_t at_ = 0;
+  std::uint32_t total_ = 0;
+  step step_{};
+  endpoint last_sent_{};  ///< unless it has been written to since
+  progress out_;
+  progress in_;
+  bool sent_ = true;
+  bool received_ = true;
+  bool writable_ = false;
+  bool overwrites_itself_ = false;
+  bool snapshot_taken_ = false;
+  std::byte* made_there_ = nullptr;  ///< what the next step restores lies there already
+  std::size_t snapshot_capacity_ = 0;
+  owned_array<std::byte> snapshot_;
+  readers readers_;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/concept.hpp>
+
+#include <cstddef>
+
+namespace tutti::detail {
+
+/// The three memories of an operation on one rank, each of which may be absent, and any two of which
+/// may be the same. `input` and `output` may hold just this rank's own block: then their element 0
+/// is the vector's element `input_origin` or `output_origin`.
+struct memories {
+  std::byte const* input = nullptr;
+  std::byte* work = nullptr;
+  std::byte* output = nullptr;
+  std::size_t input_origin = 0;
+  std::size_t output_origin = 0;
+
+  [[nodiscard]] constexpr std::byte const* base(space memory) const noexcept {
+    return memory == space::input ? input : memory == space::work ? work : output;
+  }
+
+  [[nodiscard]] constexpr std::size_t origin(space memory) const noexcept {
+    return memory == space::input ? input_origin : memory == space::output ? output_origin : 0;
+  }
+
+  /// The byte address of element `at` of the vector.
+  [[nodiscard]] constexpr std::byte const* read(space memory, std::size_t at, std::size_t size) const noexcept {
+    return base(memory) + (at - origin(memory)) * size;
+  }
+  [[nodiscard]] constexpr std::byte* write(space memory, std::size_t at, std::size_t size) const noexcept {
+    return memory == space::work ? work + at * size : output + (at - output_origin) * size;
+  }
+
+  /// Whether blocks of the one are blocks of the other.
+  [[nodiscard]] constexpr bool same(space a, space b) const noexcept { return a == b || base(a) == base(b); }
+};
+
+}  // namespace tutti::detail

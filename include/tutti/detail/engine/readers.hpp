@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/message.hpp>
+#include <tutti/topology/concept.hpp>
+
+#include <utility>
+
+namespace tutti::detail {
+
+/// A message that a peer reads, or may read, out of this rank's memory.
+struct reader {
+  ticket until;
+  rank_type peer;
+  space memory;
+  block_range blocks;  ///< what the message holds
+  bool of_snapshot;    ///< it is read from the snapshot instead
+};
+
+/// The messages of a segment that have not been released yet: a small set of fixed capacity.
+class readers {
+ public:
+  void clear() noexcept { count_ = 0; }
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  [[nodiscard]] bool full() const noexcept { return count_ == capacity; }
+  [[nodiscard]] rank_type first() const noexcept { return empty() ? no_rank : entries_[0].peer; }
+
+  /// @pre !full()
+  void add(reader r) noexcept { entries_[count_++] = r; }
+
+  /// Forgets those that have been released. True if there is room now.
+  template <class Transport>
+  bool reap(Transport& t, stream s) {
+    std::uint32_t kept = 0;
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      if (!t.released(entries_[i].peer, s, entries_[i].until)) {
+        entries_[kept++] = entries_[i];
+      }
+    }
+    count_ = kept;
+    return !full();
+  }
+
+  template <class Transport>
+  bool all_released(Transport& t, stream s) {
+    if (!empty()) {
+      reap(t, s);
+    }
+    return empty();
+  }
+
+  /// Whether no unreleased message satisfies `concerns`. Such a one becomes the first.
+  template <class Transport, class Concerns>
+  bool none_needs(Transport& t, stream s, Concerns concerns) {
+    bool none = true;
+    std::uint32_t kept = 0;
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      if (concerns(entries_[i]) && t.released(entries_[i].peer, s, entries_[i].until)) {
+        continue;
+      }
+      entries_[kept] = entries_[i];
+      if (concerns(entries_[kept])) {
+        none = false;
+        std::swap(entries_[0], entries_[kept]);
+      }
+      ++kept;
+    }
+    count_ = kept;
+    return none;
+  }
+
+ private:
+  static constexpr std::uint32_t capacity = 16;
+
+  std::uint32_t count_ = 0;
+  reader entries_[capacity];
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+
+namespace tutti::detail {
+
+template <class T>
+[[nodiscard]] std::byte* bytes_of(std::span<T> v) noexcept {
+  return reinterpret_cast<std::byte*>(v.data());
+}
+template <class T>
+[[nodiscard]] std::byte const* bytes_of(std::span<T const> v) noexcept {
+  return reinterpret_cast<std::byte const*>(v.data());
+}
+
+/// Whether two regions share nothing.
+template <class T, class U>
+[[nodiscard]] bool disjoint(std::span<T const> a, std::span<U> b) noexcept {
+  std::byte const* const first = bytes_of(a);
+  std::byte const* const second = bytes_of(b);
+  return a.empty() || b.empty() || first + a.size_bytes() <= second || second + b.size_bytes() <= first;
+}
+
+/// Whether two regions are one and the same, or share nothing.
+template <class T, class U>
+[[nodiscard]] bool same_or_apart(std::span<T const> a, std::span<U> b) noexcept {
+  if constexpr (std::same_as<T, U>) {
+    if (a.data() == b.data() && a.size() == b.size()) {
+      return true;
+    }
+  }
+  return disjoint(a, b);
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/types.hpp>
+
+namespace tutti::detail {
+
+/// Which elements of the vector each block of one segment is.
+///
+/// Where blocks are only a way to share the work (allreduce, reduce, broadcast) the vector is cut
+/// into segments and every segment into blocks. Where a block's place is part of the result
+/// (gather and its kin) the blocks are cut, and a segment holds one part of each.
+class slice {
+ public:
+  constexpr slice() noexcept = default;
+
+  /// Segment [first, first + count) of a vector, cut into blocks.
+  [[nodiscard]] static constexpr slice of_vector(std::size_t first, std::size_t count, std::uint32_t blocks) noexcept {
+    return slice{first, count, blocks, 0, 1};
+  }
+
+  /// Part `part` of `parts` of every block of a vector.
+  [[nodiscard]] static constexpr slice of_blocks(std::size_t count, std::uint32_t blocks, std::uint32_t part,
+                                                 std::uint32_t parts) noexcept {
+    return slice{0, count, blocks, part, parts};
+  }
+
+  [[nodiscard]] constexpr std::uint32_t blocks() const noexcept { return blocks_; }
+
+  /// The element that block `b` starts at.
+  [[nodiscard]] constexpr std::size_t begin(std::uint32_t b) const noexcept {
+    if (blocks_ == 1 && parts_ == 1) {
+      return first_;
+    }
+    const std::size_t at = first_ + block_begin(count_, blocks_, b);
+    return parts_ == 1 ? at : at + block_begin(block_size(count_, blocks_, b), parts_, part_);
+  }
+
+  /// How many elements block `b` has.
+  [[nodiscard]] constexpr std::size_t size(std::uint32_t b) const noexcept {
+    if (blocks_ == 1 && parts_ == 1) {
+      return count_;
+    }
+    const std::size_t whole = block_size(count_, blocks_, b);
+    return parts_ == 1 ? whole : block_size(whole, parts_, part_);
+  }
+
+  /// The elements of the longest prefix of `range`, from its block number `skip` on, that is
+  /// contiguous: where it starts, how many elements and how many blocks it has.
+  struct run {
+    std::size_t begin;
+    std::size_t count;
+    std::uint32_t blocks;
+  };
+  [[nodiscard, gnu::always_inline]] constexpr run run_at(block_range range, std::uint32_t skip) const noexcept {
+    if (blocks_ == 1 && parts_ == 1) {
+      return {first_, range.count == 0 ? 0 : count_, 1};
+    }
+    std::uint32_t b = range.first + skip;
+    b = b >= blocks_ ? b - blocks_ : b;
+    if (parts_ != 1) {
+      return {begin(b), size(b), 1};
+    }
+    const std::uint32_t left = range.count - skip;
+    const std::uint32_t here = left < blocks_ - b ? left : blocks_ - b;
+    const std::size_t from = block_begin(count_, blocks_, b);
+    return {first_ + from, block_begin(count_, blocks_, b + here) - from, here};
+  }
+
+ private:
+  constexpr slice(std::size_t first, std::size_t count, std::uint32_t blocks, std::uint32_t part,
+                  std::uint32_t parts) noexcept
+      : first_(first), count_(count), blocks_(blocks), part_(part), parts_(parts) {}
+
+  std::size_t first_ = 0;
+  std::size_t count_ = 0;
+  std::uint32_t blocks_ = 1;
+  std::uint32_t part_ = 0;
+  std::uint32_t parts_ = 1;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/host_map.hpp>
+#include <tutti/rendezvous.hpp>
+
+namespace tutti::detail {
+
+/// The rendezvous of the ranks of one host within that of all: every host's ranks exchange at the same
+/// time, through one exchange of all.
+template <class Meet>
+class neighbours {
+ public:
+  neighbours(Meet& all, host_map const& hosts)
+      : all_(&all), members_(&hosts.members(hosts.host(all.rank()))), rank_(hosts.local(all.rank())) {}
+
+  [[nodiscard]] rank_type rank() const noexcept { return rank_; }
+  [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(members_->size()); }
+  [[nodiscard]] rank_type world_rank(rank_type r) const noexcept { return (*members_)[r]; }
+
+  /// The transport that they talk through already, and a rank's number there, if all are members of such a world.
+  [[nodiscard]] auto& transport() const
+    requires requires(Meet& m) { m.transport().near(); }
+  {
+    return all_->transport().near();
+  }
+  [[nodiscard]] rank_type parent_rank(rank_type r) const
+    requires requires(Meet& m) { m.transport().near(); }
+  {
+    return all_->transport().near_rank(all_->parent_rank(world_rank(r)));
+  }
+
+  std::vector<std::string> exchange(std::string_view mine) {
+    std::vector<std::string> const texts = all_->exchange(mine);
+    std::vector<std::string> ours;
+    for (rank_type const r : *members_) {
+      ours.push_back(texts[r]);
+    }
+    return ours;
+  }
+
+ private:
+  Meet* all_;
+  std::vector<rank_type> const* members_;
+  rank_type rank_;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/reduction/binned_block.hpp>
+#include <tutti/detail/reduction/kernel.hpp>
+#include <tutti/detail/reduction/rounded.hpp>
+#include <tutti/detail/reduction/traits.hpp>
+#include <tutti/expects.hpp>
+#include <tutti/reduction/accumulate_in.hpp>
+#include <tutti/reduction/concept.hpp>
+#include <tutti/types.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace tutti::detail {
+
+/// What a fold is given and what it makes. An element that it is given is a raw contribution, still to be lifted;
+/// anything else is an accumulator. It makes an accumulator, unless it finishes.
+struct fold_kind {
+  bool local_is_element = false;
+  bool arriving_is_element = false;
+  bool arriving_on_left = false;
+  bool finishes = false;
+};
+
+template <reduction R, bool Element>
+using operand_t = std::conditional_t<Element, contribution_t<R>, typename R::accumulator_type>;
+template <reduction R, bool Finishes>
+using made_t = std::conditional_t<Finishes, typename R::value_type, typename R::accumulator_type>;
+
+/// The widest instructions that are worth it and keep the bits: see kernel.hpp. Rounding is as fast without AVX-512.
+template <reduction R>
+inline constexpr instruction_set widest =
+    fuses<R> || rounds<R> || accumulates_wide<R> ? instruction_set::avx2 : instruction_set::avx512;
+
+/// Accumulators that are added bin by bin are combined by larger blocks than a cache line, in vectors of words: a
+/// reduction whose combine does that says so with `static constexpr bool adds_bins = true`.
+template <reduction R>
+inline constexpr bool adds_bins = requires {
+  requires R::adds_bins;
+  requires std::same_as<typename R::accumulator_type, binned>;
+};
+template <reduction R>
+inline constexpr std::size_t own_block = adds_bins<R> ? 32 : 0;
+
+/// Reads an operand as an accumulator.
+template <bool Element, reduction R>
+[[nodiscard]] constexpr auto raise(R const& r, operand_t<R, Element> const& x) {
+  if constexpr (Element && lifts<R>) {
+    return r.lift(x);
+  } else {
+    return x;
+  }
+}
+
+/// The fold of one pair.
+template <reduction R, bool LocalElement, bool ArrivingElement, bool ArrivingOnLeft, bool Finishes>
+struct fold_pair {
+  using local_type = operand_t<R, LocalElement>;
+  using arriving_type = operand_t<R, ArrivingElement>;
+  using result_type = made_t<R, Finishes>;
+
+  static constexpr instruction_set widest = detail::widest<R>;
+
+  R reduction;  // a copy: no store of a result can change it
+  rank_type ranks;
+
+  constexpr result_type operator()(local_type const& local, arriving_type const& arriving) const {
+    auto const x = raise<LocalElement>(reduction, local);
+    auto const y = raise<ArrivingElement>(reduction, arriving);
+    auto const acc = ArrivingOnLeft ? reduction.combine(y, x) : reduction.combine(x, y);
+    if constexpr (Finishes) {
+      return reduction.lower(acc, ranks);
+    } else {
+      return acc;
+    }
+  }
+
+  /// A block of them, if the reduction has a way of its own.
+  template <instruction_set Set, std::size_t N>
+  [[gnu::always_inline]] void block(result_type* to, local_type const* local, arriving_type const* arriving) const
+    requires rounds<R>
+  {
+    fold_rounded<Set, N, ArrivingOnLeft, Finishes>(reduction, to, local, arriving, ranks);
+  }
+  template <instruction_set Set, std::size_t N>
+  [[gnu::always_inline]] void block(result_type* to, local_type const* local, arriving_type const* arriving) const
+    requires accumulates_wide<R>
+  {
+    fold_wide<Set, N, ArrivingOnLeft>(reduction, to, local, arriving, ranks);
+  }
+
+  static constexpr std::size_t own_block = detail::own_block<R>;
+
+  template <instruction_set Set, std::size_t N>
+  [[gnu::always_inline]] void block(result_type* to, local_type const* local, arriving_type const* arriving) const
+    requires(adds_bins<R> && Set >= instruction_set::avx2)
+  {
+    fold_block<N>(reduction, to, local, arriving);
+  }
+};
+
+/// The end of one element.
+template <reduction R, bool FromElement>
+struct finish_one {
+  static constexpr instruction_set widest = detail::widest<R>;
+
+  R reduction;
+  rank_type ranks;
+
+  constexpr typename R::value_type operator()(operand_t<R, FromElement> const& x) const {
+    return reduction.lower(raise<FromElement>(reduction, x), ranks);
+  }
+
+  template <instruction_set Set, std::size_t N>
+  [[gnu::always_inline]] void block(typename R::value_type* to, operand_t<R, FromElement> const* from) const
+    requires rounds<R>
+  {
+    finish_rounded<Set, N>(reduction, to, from, ranks);
+  }
+  template <instruction_set Set, std::size_t N>
+  [[gnu::always_inline]] void block(typename R::value_type* to, operand_t<R, FromElement> const* from) const
+    requires accumulates_wide<R>
+  {
+    finish_wide<Set, N>(reduction, to, from, ranks);
+  }
+
+  static constexpr std::size_t own_block = detail::own_block<R>;
+
+  template <instruction_set Set, std::size_t N>
+  [[gnu::always_inline]] void block(typename R::value_type* to, operand_t<R, FromElement> const* from) const
+    requires(adds_bins<R> && Set >= instruction_set::avx2)
+  {
+    finish_block<N>(reduction, to, from);
+  }
+};
+
+template <class T>
+[[nodiscard]] inline bool aligned(void const* p) noexcept {
+  return reinterpret_cast<std::uintptr_t>(p) % alignof(T) == 0;
+}
+
+/// Calls f with a run-time flag as a type; a flag that makes no difference is false.
+template <bool Matters, class F>
+inline void with_flag(bool flag, F const& f) {
+  if constexpr (Matters) {
+    if (flag) {
+      f(std::true_type{});
+      return;
+    }
+  }
+  f(std::false_type{});
+}
+
+/// Folds n arriving elements or accumulators into n local ones:
+///
+///     acc = kind.arriving_on_left ? combine(arriving, local) : combine(local, arriving)
+///     result[i] = kind.finishes ? lower(acc, ranks) : acc
+///
+/// `result` holds elements if the fold finishes, accumulators otherwise. It may be one of the operands if
+/// both hold the same type; else it overlaps neither. The flags are looked at once a call; a
+/// reduction that declares `lifts`, `lowers` or `symmetric` has no code for flags that change nothing.
+///
+/// @pre the three pointers are aligned for what they hold. @throws precondition_error otherwise
+template <reduction R>
+void fold(R const& r, fold_kind kind, std::byte const* local, std::byte const* arriving, std::byte* result,
+          std::size_t n, rank_type ranks) {
+  detail::with_flag<lifts<R>>(kind.local_is_element, [&](auto local_is_element) {
+    detail::with_flag<lifts<R>>(kind.arriving_is_element, [&](auto arriving_is_element) {
+      detail::with_flag<!symmetric<R>>(kind.arriving_on_left, [&](auto arriving_on_left) {
+        detail::with_flag<lowers<R>>(kind.finishes, [&](auto finishes) {
+          using pair = detail::fold_pair<R, local_is_element, arriving_is_element, arriving_on_left, finishes>;
+          using local_type = typename pair::local_type;
+          using arriving_type = typename pair::arriving_type;
+          using result_type = typename pair::result_type;
+          expects(detail::aligned<local_type>(local) && detail::aligned<arriving_type>(arriving) &&
+                      detail::aligned<result_type>(result),
+                  "fold: align the operands for their types");
+          auto* const to = reinterpret_cast<result_type*>(result);
+          auto const* const from = reinterpret_cast<arriving_type const*>(arriving);
+          detail::run(pair{r, ranks}, n, to, reinterpret_cast<local_type const*>(local), from);
+        });
+      });
+    });
+  });
+}
+
+/// Ends a reduction that needs no fold any more: `to[i] = lower(from[i], ranks)`, lifting first if
+/// `from` holds elements. `to` may be `from` itself if both hold the same type; else they do not
+/// overlap. Copies if neither lift nor lower does anything.
+///
+/// @pre both pointers are aligned for what they hold. @throws precondition_error otherwise
+template <reduction R>
+void finish(R const& r, bool from_element, std::byte const* from, std::byte* to, std::size_t n, rank_type ranks) {
+  if constexpr (!lifts<R> && !lowers<R>) {
+    if (from != to && n != 0) {
+      std::memcpy(to, from, n * sizeof(typename R::value_type));
+    }
+  } else {
+    detail::with_flag<lifts<R>>(from_element, [&](auto is_element) {
+      using one = detail::finish_one<R, is_element>;
+      using from_type = detail::operand_t<R, is_element>;
+      using result_type = typename R::value_type;
+      expects(detail::aligned<from_type>(from) && detail::aligned<result_type>(to),
+              "finish: align the operands for their types");
+      auto* const out = reinterpret_cast<result_type*>(to);
+      detail::run(one{r, ranks}, n, out, reinterpret_cast<from_type const*>(from));
+    });
+  }
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/reduction/instructions.hpp>
+#include <tutti/half.hpp>
+
+#include <concepts>
+#include <cstddef>
+
+namespace tutti::detail {
+
+#if defined(__x86_64__)
+
+// No compiler finds F16C's instructions for a conversion by hand, and for half there is no other that is fast.
+
+using eight_floats [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
+using eight_halves [[gnu::vector_size(16), gnu::aligned(2), gnu::may_alias]] = short;
+
+template <std::size_t N>
+[[gnu::target("avx2,f16c")]] inline void widen_halves(half const* from, float* to) {
+  for (std::size_t i = 0; i < N; i += 8) {
+    auto const eight = *reinterpret_cast<eight_halves const*>(from + i);
+    *reinterpret_cast<eight_floats*>(to + i) = __builtin_ia32_vcvtph2ps256(eight);
+  }
+}
+
+template <std::size_t N>
+[[gnu::target("avx2,f16c")]] inline void narrow_halves(float const* from, half* to) {
+  for (std::size_t i = 0; i < N; i += 8) {
+    auto const eight = *reinterpret_cast<eight_floats const*>(from + i);
+    *reinterpret_cast<eight_halves*>(to + i) =
+        __builtin_ia32_vcvtps2ph256(eight, 0);  // 0: to nearest, whatever the mode
+  }
+}
+
+template <std::size_t N>
+[[gnu::target("avx2,f16c")]] inline void round_to_halves(float* x) {
+  for (std::size_t i = 0; i < N; i += 8) {
+    auto& eight = *reinterpret_cast<eight_floats*>(x + i);
+    eight = __builtin_ia32_vcvtph2ps256(__builtin_ia32_vcvtps2ph256(eight, 0));
+  }
+}
+
+#endif
+
+/// A block of numbers in the type they are computed in.
+template <instruction_set Set, std::size_t N, class T>
+[[gnu::always_inline]] inline void widen(T const* from, typename T::computed_in* to) {
+#if defined(__x86_64__)
+  if constexpr (std::same_as<T, half> && Set >= instruction_set::avx2 && N % 8 == 0) {
+    widen_halves<N>(from, to);
+    return;
+  }
+#endif
+  for (std::size_t i = 0; i < N; ++i) {
+    to[i] = from[i];
+  }
+}
+
+/// And back.
+template <instruction_set Set, std::size_t N, class T>
+[[gnu::always_inline]] inline void narrow(typename T::computed_in const* from, T* to) {
+#if defined(__x86_64__)
+  if constexpr (std::same_as<T, half> && Set >= instruction_set::avx2 && N % 8 == 0) {
+    narrow_halves<N>(from, to);
+    return;
+  }
+#endif
+  for (std::size_t i = 0; i < N; ++i) {
+    to[i] = T(from[i]);
+  }
+}
+
+/// There and back.
+template <instruction_set Set, std::size_t N, class T>
+[[gnu::always_inline]] inline void round(typename T::computed_in* x) {
+#if defined(__x86_64__)
+  if constexpr (std::same_as<T, half> && Set >= instruction_set::avx2 && N % 8 == 0) {
+    round_to_halves<N>(x);
+    return;
+  }
+#endif
+  for (std::size_t i = 0; i < N; ++i) {
+    x[i] = T(x[i]);
+  }
+}
+
+}  // namespace tutti::detail

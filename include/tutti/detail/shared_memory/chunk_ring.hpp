@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/owned.hpp>
+#include <tutti/message.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::detail {
+
+/// How much memory one rank copies messages through.
+struct ring_shape {
+  std::size_t ring_bytes;   ///< a multiple of a cache line
+  std::size_t chunk_bytes;  ///< what is copied at a time: a multiple of a cache line
+
+  /// What suits ranks that have a core each, or else those that take turns: the next one on the core has
+  /// washed away what was in its cache anyway, so less of a ring will do and leaves more of the cache that
+  /// all share to vectors; and a mailbox of chunks holds a message of 1 MiB, so that two turns move it, not
+  /// four (docs/performance.md).
+  [[nodiscard]] static constexpr ring_shape suiting(bool ranks_share_cores) noexcept {
+    return ranks_share_cores ? ring_shape{std::size_t{1} << 20, std::size_t{128} << 10}
+                             : ring_shape{std::size_t{2} << 20, std::size_t{64} << 10};
+  }
+
+  /// With one chunk for each lane besides.
+  [[nodiscard]] constexpr std::size_t bytes() const noexcept { return ring_bytes + lane_count * chunk_bytes; }
+};
+
+/// The memory that one rank copies its outgoing messages to, chunk by chunk. A chunk is free again when
+/// its reader has released it.
+///
+/// Chunks follow each other around a ring, which is larger than a processor's own cache: so a chunk has
+/// left its reader's cache before it is written again, for to write where another processor has just read
+/// is several times dearer (docs/performance.md). While the oldest chunk is in use a full ring gives no
+/// more; then there is one chunk for each lane, so that lanes never wait for each other. (The shortest
+/// messages take that one first: they are the quicker the hotter it is.) That it may be only one cannot block a
+/// schedule: it finishes even if no send completes before its receive is reached.
+class chunk_ring {
+ public:
+  /// @pre memory has shape.bytes()
+  chunk_ring(std::byte* memory, ring_shape shape)
+      : memory_(memory), shape_(shape), loans_(most_loans), more_readers_(most_loans) {}
+
+  [[nodiscard]] std::size_t chunk_bytes() const noexcept { return shape_.chunk_bytes; }
+  /// How much it gives until it gives the same memory again, at most.
+  [[nodiscard]] std::size_t bytes() const noexcept { return shape_.ring_bytes; }
+
+  /// A chunk for so many bytes, or null while readers need too much: `free(peer, lane, ticket)` says.
+  /// @pre bytes is at most chunk_bytes()
+  template <class Free>
+  [[nodiscard]] std::byte* next(std::uint32_t lane, std::size_t bytes, Free&& free) noexcept {
+    if (bytes <= small) {
+      if (std::byte* const chunk = own(lane, free)) {
+        return chunk;
+      }
+    }
+    std::size_t const size = (bytes + line - 1) / line * line;
+    // A chunk lies in one piece: what is left at the end is skipped, and comes back with it.
+    std::size_t const skipped = shape_.ring_bytes - head_ < size ? shape_.ring_bytes - head_ : 0;
+    while (used_ + skipped + size > shape_.ring_bytes || newest_ - oldest_ == most_loans) {
+      if (oldest_ == newest_ || !released(of(oldest_), free)) {
+        return own(lane, free);
+      }
+      used_ -= of(oldest_).bytes;
+      ++oldest_;
+    }
+    offered_ = {.lane = lane, .bytes = skipped + size};
+    return memory_ + (skipped != 0 ? 0 : head_);
+  }
+
+  /// The chunk that `next` gave is on its way. Returns by which number it may be lent again, if at all.
+  std::uint64_t lend(rank_type peer, ticket until) noexcept {
+    offered_.until = until;
+    offered_.peer = peer;
+    if (offered_.bytes == 0) {
+      own_[offered_.lane] = offered_;
+      return no_loan;
+    }
+    of(newest_++) = offered_;
+    used_ += offered_.bytes;
+    head_ += offered_.bytes;
+    if (head_ >= shape_.ring_bytes) {
+      head_ -= shape_.ring_bytes;
+    }
+    return newest_ - 1;
+  }
+
+  /// What `lend` returns for a chunk that will not be lent again.
+  static constexpr std::uint64_t no_loan = UINT64_MAX;
+
+  /// Whether a chunk still holds what was copied to it, and may have one more reader.
+  [[nodiscard]] bool lends_again(std::uint64_t number) const noexcept {
+    return number >= oldest_ && number < newest_ && (spare_readers_ != 0 || used_readers_ != most_loans);
+  }
+  /// It is on its way to one more reader. @pre lends_again(number)
+  void lend_again(std::uint64_t number, rank_type peer, ticket until) noexcept {
+    std::uint32_t const r = spare_readers_ != 0 ? spare_readers_ : ++used_readers_;
+    reader& entry = more_readers_[r - 1];
+    spare_readers_ = r == spare_readers_ ? entry.next : spare_readers_;
+    entry = {until, peer, of(number).others};
+    of(number).others = r;
+  }
+
+ private:
+  static constexpr std::size_t line = 64;
+  /// So few bytes are written faster where both processors have them at hand.
+  static constexpr std::size_t small = 2048;
+  static constexpr std::uint64_t most_loans = 1024;
+
+  struct loan {
+    ticket until = 0;
+    rank_type peer = no_rank;
+    std::uint32_t lane = 0;
+    std::size_t bytes = 0;     ///< of the ring; 0: the lane's own chunk
+    std::uint32_t others = 0;  ///< who else reads it: the number of a reader, from 1
+  };
+  struct reader {
+    ticket until = 0;
+    rank_type peer = no_rank;
+    std::uint32_t next = 0;  ///< in the list of a loan, or of the spare ones; 0: none
+  };
+
+  [[nodiscard]] loan& of(std::uint64_t number) const noexcept { return loans_[number % most_loans]; }
+
+  /// Whether all readers of a chunk have released it.
+  template <class Free>
+  [[nodiscard]] bool released(loan& l, Free&& free) noexcept {
+    while (free(l.peer, l.lane, l.until)) {
+      if (l.others == 0) {
+        return true;
+      }
+      std::uint32_t const r = l.others;
+      reader& next = more_readers_[r - 1];
+      l.peer = next.peer;
+      l.until = next.until;
+      l.others = next.next;
+      next.next = spare_readers_;
+      spare_readers_ = r;
+    }
+    return false;
+  }
+
+  template <class Free>
+  [[nodiscard]] std::byte* own(std::uint32_t lane, Free&& free) noexcept {
+    if (own_[lane].until != 0 && !free(own_[lane].peer, lane, own_[lane].until)) {
+      return nullptr;
+    }
+    offered_ = {.lane = lane};
+    return memory_ + shape_.ring_bytes + lane * shape_.chunk_bytes;
+  }
+
+  std::byte* memory_;
+  ring_shape shape_;
+  std::size_t head_ = 0;  ///< where the next chunk begins
+  std::size_t used_ = 0;  ///< bytes behind it that readers need, or may need
+  std::uint64_t oldest_ = 0;
+  std::uint64_t newest_ = 0;
+  owned_array<loan> loans_;  ///< number k at k % most_loans
+  owned_array<reader> more_readers_;
+  std::uint32_t used_readers_ = 0;   ///< how many of them have ever been in use
+  std::uint32_t spare_readers_ = 0;  ///< the first of those that are not any more; 0: none
+  loan own_[lane_count];             ///< of the lanes' own chunks
+  loan offered_;                     ///< what `next` gave
+};
+
+}  // namespace tutti::detail

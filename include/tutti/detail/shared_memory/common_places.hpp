@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::detail {
+
+/// Says where something is among ranks of one address space: as shared_places does among processes.
+struct common_places {
+  static constexpr bool one_process = true;  ///< what has been taken back may be gone for all
+
+  [[nodiscard]] static std::uint64_t of(void const* here) noexcept { return reinterpret_cast<std::uintptr_t>(here); }
+  [[nodiscard]] static std::byte* at(rank_type, std::uint64_t place) noexcept {
+    return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(place));
+  }
+};
+
+}  // namespace tutti::detail

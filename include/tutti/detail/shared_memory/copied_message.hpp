@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/types.hpp>
+
+#include <cstdint>
+
+namespace tutti::detail {
+
+/// Where the chunks lie that the last message of a stream was copied to. If the next one holds the same bytes
+/// for another peer, they need not be copied again.
+class copied_message {
+ public:
+  struct part {
+    std::size_t at = 0;  ///< in the message
+    std::size_t bytes = 0;
+    std::byte const* place = nullptr;
+    std::uint64_t loan = 0;  ///< by which the ring of chunks knows it
+  };
+
+  /// A message begins, which holds the same as the last one or not.
+  void begin(bool same) noexcept {
+    count_ = same ? count_ : 0;
+    next_ = 0;
+    at_ = 0;
+  }
+
+  /// The copy of what comes next in the message, or null.
+  [[nodiscard]] part const* next() noexcept {
+    while (next_ != count_ && parts_[next_].at < at_) {
+      ++next_;
+    }
+    return next_ != count_ && parts_[next_].at == at_ ? &parts_[next_] : nullptr;
+  }
+
+  /// What comes next has been copied. Long messages are forgotten in part.
+  void copied_to(std::byte const* place, std::size_t bytes, std::uint64_t loan) noexcept {
+    if (next() == nullptr) {
+      if (next_ != count_ || count_ == most) {
+        return;
+      }
+      ++count_;
+    }
+    parts_[next_] = {at_, bytes, place, loan};
+  }
+
+  /// So many bytes have been sent, in whatever way.
+  void advance(std::size_t bytes) noexcept { at_ += bytes; }
+
+ private:
+  static constexpr std::uint32_t most = 32;
+
+  std::size_t at_ = 0;       ///< how much of the message has been sent
+  std::uint32_t next_ = 0;   ///< parts before this one have been sent
+  std::uint32_t count_ = 0;  ///< how many parts are known, in order
+  part parts_[most];
+};
+
+}  // namespace tutti::detail

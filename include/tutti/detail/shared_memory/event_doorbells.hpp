@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/descriptor.hpp>
+#include <tutti/detail/core/owned.hpp>
+#include <tutti/types.hpp>
+
+#include <cstdint>
+#include <sys/eventfd.h>
+
+namespace tutti::detail {
+
+/// Wakes the threads of one process: an eventfd per rank. It belongs to all of them together, for
+/// a descriptor that is closed while a peer still rings it may be somebody else's by then.
+class event_doorbells {
+ public:
+  /// After this, `complete()` says whether the process had so many descriptors left.
+  explicit event_doorbells(rank_type n) : bells_(n) {
+    for (rank_type r = 0; r < n && complete_; ++r) {
+      bells_[r].reset(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+      complete_ = static_cast<bool>(bells_[r]);
+    }
+  }
+
+  [[nodiscard]] bool complete() const noexcept { return complete_; }
+  [[nodiscard]] int of(rank_type r) const noexcept { return bells_[r].get(); }
+
+  void ring(rank_type r) const noexcept {
+    std::uint64_t const one = 1;
+    // It can fail only when the count is full, and then the descriptor is readable.
+    [[maybe_unused]] auto const put = ::write(of(r), &one, sizeof one);
+  }
+  void silence(rank_type r) const noexcept {
+    std::uint64_t count = 0;
+    [[maybe_unused]] auto const got = ::read(of(r), &count, sizeof count);
+  }
+
+ private:
+  owned_array<descriptor> bells_;
+  bool complete_ = true;
+};
+
+}  // namespace tutti::detail

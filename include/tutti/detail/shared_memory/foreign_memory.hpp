@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/shared_memory/mail_segment.hpp>
+#include <tutti/detail/shared_memory/sleep_barrier.hpp>
+#include <tutti/time.hpp>
+#include <tutti/types.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <sched.h>
+#include <unistd.h>
+
+namespace tutti::detail {
+
+/// Makes memory outlive the ranks that work in it: while a world is well, tickets say when a message has been read;
+/// after a fault its owner waits until no other rank touches it.
+///
+/// Each rank has a mark that says whose memory it touches. A rank that touches memory sets its mark and then looks for
+/// a fault; a rank that wants its memory back sees to a fault and then looks at the marks. Each has a fence between its
+/// store and its load, so one of the two sees the other.
+///
+/// Used by one thread at a time. No call waits, except `quiesce`.
+class foreign_memory {
+ public:
+  foreign_memory(mail_segment const& segment, rank_type self) noexcept : segment_(segment), self_(self) {}
+
+  /// Asks to read, or to read and write, the memory of `owner`, once more than before. False after a fault: then it is
+  /// not allowed.
+  [[nodiscard]] bool start_touching(rank_type owner, bool writes) noexcept {
+    std::uint32_t const whose = touching_ == 0 || owner == (mark_ & owners) - 1 ? owner + 1 : owners;
+    std::uint32_t const mark = (touching_ == 0 ? 0U : mark_ & writing) | whose | (writes ? writing : 0U);
+    if (touching_ == 0 || mark_ != mark) {
+      mark_ = mark;
+      own().store(mark, std::memory_order_relaxed);
+      store_load_fence();
+      if (segment_.fault().load(std::memory_order_acquire) != 0) {
+        touch_no_more();
+        return false;
+      }
+    }
+    ++touching_;
+    return true;
+  }
+  /// Ends what one `start_touching` began.
+  void stop_touching() noexcept {
+    if (touching_ != 0 && --touching_ == 0) {
+      own().store(0, std::memory_order_release);
+    }
+  }
+  /// Ends all of it.
+  void touch_no_more() noexcept {
+    touching_ = 0;
+    own().store(0, std::memory_order_release);
+  }
+
+  /// Returns when no peer for which `lives(rank)` holds touches this rank's memory, nor will. That takes a moment, but
+  /// for a peer that was stopped in the act, by a signal or a debugger. One that only reads is waited for until
+  /// `readers_until`. One that writes is waited for until it goes on or dies: to return would be to hand back memory
+  /// that it may yet write to.
+  /// @pre there is a fault
+  template <class Lives>
+  void quiesce(Lives&& lives, time_point readers_until) noexcept {
+    touch_no_more();
+    store_load_fence();
+    for (rank_type peer = 0; peer < segment_.size(); ++peer) {
+      for (int waits = 0;; ++waits) {
+        std::uint32_t const mark = segment_.member(peer).touching.load(std::memory_order_acquire);
+        bool const mine = (mark & owners) == self_ + 1 || (mark & owners) == owners;
+        if (!mine || !lives(peer) || ((mark & writing) == 0 && waits > 1000 && steady_now() > readers_until)) {
+          break;
+        }
+        if (waits < 1000) {
+          ::sched_yield();
+        } else {
+          ::usleep(1000);
+        }
+      }
+    }
+  }
+
+ private:
+  /// A mark: whose memory is touched, as its number plus one, or `owners` where it is that of several; and whether it
+  /// is written to.
+  static constexpr std::uint32_t owners = UINT32_MAX >> 1;
+  static constexpr std::uint32_t writing = owners + 1;
+
+  [[nodiscard]] std::atomic<std::uint32_t>& own() noexcept { return segment_.member(self_).touching; }
+
+  mail_segment segment_;
+  std::uint32_t touching_ = 0;  ///< how many times
+  std::uint32_t mark_ = 0;      ///< the last one
+  rank_type self_;
+};
+
+}  // namespace tutti::detail

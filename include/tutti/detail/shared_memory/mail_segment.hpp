@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/shared_memory/call_board.hpp>
+#include <tutti/detail/shared_memory/look_turns.hpp>
+#include <tutti/detail/shared_memory/mailbox.hpp>
+#include <tutti/detail/shared_memory/waiting_board.hpp>
+#include <tutti/types.hpp>
+
+#include <atomic>
+#include <new>
+
+namespace tutti::detail {
+
+/// What a rank tells its peers about itself, one line for each thing that changes at its own pace.
+struct member_lines {
+  enum : std::uint32_t { here, left };
+
+  alignas(cache_line) std::atomic<std::uint32_t> presence{here};
+  alignas(cache_line) std::atomic<std::uint32_t> asleep{0};    ///< it wants its doorbell rung
+  alignas(cache_line) std::atomic<std::uint32_t> touching{0};  ///< whose memory it works in, as foreign_memory says
+};
+
+/// What all of them share. It is written hardly ever: one line will do.
+struct alignas(cache_line) epoch_line {
+  std::atomic<std::uint64_t> fault{0};  ///< packed
+  look_turns looks;
+};
+
+/// Where things lie in the memory that n ranks share. It does not own the memory.
+///
+/// Each rank constructs its own part, so that pages come from the processor that uses them most, and
+/// touches no other part until all have done so.
+class mail_segment {
+ public:
+  mail_segment() noexcept = default;
+  mail_segment(std::byte* base, rank_type n) noexcept : base_(base), n_(n) {}
+
+  /// How much memory it takes. Whatever follows is the transport's.
+  [[nodiscard]] static constexpr std::size_t bytes(rank_type n) noexcept { return box_offset(n, n, 0, 0); }
+
+  void construct(rank_type me) noexcept {
+    if (me == 0) {
+      new (base_) epoch_line;
+    }
+    new (base_ + member_offset(me)) member_lines;
+    new (base_ + waiting_offset(n_, me)) waiting_board;
+    for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
+      new (base_ + board_offset(n_, me, lane)) call_board;
+      for (rank_type from = 0; from < n_; ++from) {
+        new (base_ + box_offset(n_, me, from, lane)) mailbox;
+      }
+    }
+  }
+
+  [[nodiscard]] std::byte* base() const noexcept { return base_; }
+  [[nodiscard]] rank_type size() const noexcept { return n_; }
+  /// The fault of the epoch, packed.
+  [[nodiscard]] std::atomic<std::uint64_t>& fault() const noexcept { return at<epoch_line>(0)->fault; }
+  [[nodiscard]] look_turns& looks() const noexcept { return at<epoch_line>(0)->looks; }
+  [[nodiscard]] member_lines& member(rank_type r) const noexcept { return *at<member_lines>(member_offset(r)); }
+  [[nodiscard]] call_board& board(rank_type r, std::uint32_t lane) const noexcept {
+    return *at<call_board>(board_offset(n_, r, lane));
+  }
+  [[nodiscard]] waiting_board& waits(rank_type r) const noexcept { return *at<waiting_board>(waiting_offset(n_, r)); }
+  [[nodiscard]] mailbox& box(rank_type from, rank_type to, std::uint32_t lane) const noexcept {
+    return *at<mailbox>(box_offset(n_, to, from, lane));
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] T* at(std::size_t offset) const noexcept {
+    return std::launder(reinterpret_cast<T*>(base_ + offset));
+  }
+  static constexpr std::size_t member_offset(rank_type r) noexcept {
+    return sizeof(epoch_line) + r * sizeof(member_lines);
+  }
+  static constexpr std::size_t waiting_offset(rank_type n, rank_type r) noexcept {
+    return member_offset(n) + r * sizeof(waiting_board);
+  }
+  static constexpr std::size_t board_offset(rank_type n, rank_type r, std::uint32_t lane) noexcept {
+    return waiting_offset(n, n) + (std::size_t{r} * lane_count + lane) * sizeof(call_board);
+  }
+  static constexpr std::size_t box_offset(rank_type n, rank_type to, rank_type from, std::uint32_t lane) noexcept {
+    return board_offset(n, n, 0) + ((std::size_t{to} * n + from) * lane_count + lane) * sizeof(mailbox);
+  }
+
+  std::byte* base_ = nullptr;
+  rank_type n_ = 0;
+};
+
+}  // namespace tutti::detail

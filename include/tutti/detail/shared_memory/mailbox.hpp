@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/message.hpp>
+
+#include <atomic>
+#include <cstring>
+#include <span>
+
+namespace tutti::detail {
+
+/// The size of what processors hand to each other. Also right where lines are 32 bytes.
+inline constexpr std::size_t cache_line = 64;
+
+/// Carries the messages of one lane from one rank to one other, in order: a ring of slots that only
+/// the sender writes, and a count that only the receiver writes. Both ends keep their own running
+/// number privately; number k (from 1) lies in slot (k - 1) % slots.
+///
+/// A short message travels in its slot, one cache line in all, or in two that follow each other: then it
+/// has two numbers, goes by the first of them, and only its first slot has more than a payload. The number that
+/// was in the second one stays there: it is less than any that is awaited there. Of a longer one the slot says where
+/// it is, counted from an origin that both ends know.
+struct mailbox {
+  static constexpr std::uint64_t slots = 8;
+
+  struct alignas(cache_line) slot {
+    static constexpr std::size_t room = 48;
+    static constexpr std::size_t longest = std::size_t{1} << 31;  ///< `bytes` must hold it
+
+    std::atomic<std::uint64_t> number{0};  ///< of the message in it; written last
+    std::uint32_t check;                   ///< of call and stream
+    std::uint32_t bytes;
+    alignas(16) std::byte payload[room];  ///< the message, half of it, or its location
+
+    /// Where a longer message is. One that is entrusted says where its receiver may write what it makes of
+    /// it, and one that is restored is where it was wanted, in the receiver's memory.
+    struct location {
+      std::uint64_t place;
+      std::uint64_t back = 0;
+      enum : std::uint64_t { lent, entrusted, restored } custody = lent;
+    };
+    void put(location l) noexcept { std::memcpy(payload, &l, sizeof l); }
+    [[nodiscard]] location where() const noexcept {
+      location l;
+      std::memcpy(&l, payload, sizeof l);
+      return l;
+    }
+  };
+  static_assert(sizeof(slot) == cache_line);
+
+  static constexpr std::size_t longest_inside = 2 * slot::room;
+  /// How many slots a message of so many bytes takes.
+  [[nodiscard]] static constexpr std::uint64_t slots_of(std::size_t bytes) noexcept {
+    return bytes > slot::room && bytes <= longest_inside ? 2 : 1;
+  }
+
+  slot ring[slots];
+  alignas(cache_line) std::atomic<std::uint64_t> taken{0};  ///< how many slots the receiver has released
+
+  [[nodiscard]] slot& of(std::uint64_t number) noexcept { return ring[(number - 1) % slots]; }
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "the words of a mailbox are shared between processes");
+
+/// Copies a short message. Single elements are by far the most frequent: they need no call.
+inline void copy_short(std::byte* to, std::span<std::byte const> from) noexcept {
+  switch (from.size()) {
+    case 0:
+      return;
+    case 4:
+      std::memcpy(to, from.data(), 4);
+      return;
+    case 8:
+      std::memcpy(to, from.data(), 8);
+      return;
+    default:
+      std::memcpy(to, from.data(), from.size());
+  }
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/shared_memory/chunk_ring.hpp>
+#include <tutti/detail/shared_memory/copied_message.hpp>
+#include <tutti/detail/shared_memory/copy_account.hpp>
+#include <tutti/detail/shared_memory/mailroom.hpp>
+#include <tutti/detail/shared_memory/streaming_copy.hpp>
+
+#include <cstring>
+
+namespace tutti::detail {
+
+/// How the messages of one rank leave it: beside their flag, in one cache line or two, copied to a chunk of
+/// shared memory, or lent, that is read by the peer where they are.
+///
+/// To lend saves a copy. But what a peer has read its owner can only write again at the price of telling
+/// the peer's cache; and so up to some size the copy, out of the owner's cache into chunks that are used
+/// in turn, costs less in all (docs/performance.md). And a sender that has copied need not wait for readers.
+/// Beyond, the copy would go through memory, which costs more than telling.
+template <class Room>
+class outbox {
+ public:
+  /// Messages that are combined are lent from so many bytes on, those that are only moved from so many.
+  static constexpr std::size_t lend_folds_from = std::size_t{512} << 10;
+  static constexpr std::size_t lend_moves_from = std::size_t{8} << 20;
+  /// What the peer writes back is lent sooner: a line that it has read and then written is its owner's to
+  /// write again at the price of one transfer, and there is no second message to copy.
+  static constexpr std::size_t entrust_from = 512;
+  /// Copies of fewer bytes always go through the caches.
+  static constexpr std::size_t streams_from = 4096;
+
+  outbox(Room& room, chunk_ring ring) : room_(&room), ring_(std::move(ring)), copies_(ring_.bytes()) {}
+
+  void begin(stream s, call const& what) noexcept {
+    moves_[s.lane] = !combines(what.kind);
+    copied_[s.lane].begin(false);
+  }
+  /// @see repeats
+  void next_message(stream s, bool same) noexcept { copied_[s.lane].begin(same); }
+
+  /// What is copied at a time, at most: longer elements arrive in parts.
+  [[nodiscard]] std::size_t chunk_bytes() const noexcept { return ring_.chunk_bytes(); }
+
+  /// Whether the stream's messages are only moved.
+  [[nodiscard]] bool moves(stream s) const noexcept { return moves_[s.lane]; }
+
+  /// Whether a message is better lent than copied, if the peer can reach it.
+  [[nodiscard]] bool lends(stream s, std::size_t bytes) const noexcept {
+    return bytes >= (moves(s) ? lend_moves_from : lend_folds_from);
+  }
+
+  /// Whether a message that comes back is better entrusted, if the peer can reach it.
+  [[nodiscard]] bool entrusts(std::size_t bytes) const noexcept {
+    return bytes >= entrust_from && bytes <= mailbox::slot::longest;
+  }
+  /// The peer reads it where it is and writes what it makes of it to `back`. @pre the peer can reach both
+  sent entrust(rank_type peer, stream s, std::span<std::byte const> bytes, std::byte* back) noexcept {
+    return room_->lend(peer, s, bytes, back);
+  }
+
+  /// `lend`: the peer reads it where it is. @see transport
+  sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, bool lend) {
+    sent const result = bytes.size() <= mailbox::longest_inside ? room_->post(peer, s, bytes)
+                        : lend ? room_->lend(peer, s, bytes.first(whole(bytes.size(), mailbox::slot::longest, granule)))
+                        : room_->full(peer, s) ? sent{}
+                                               : send_copy(peer, s, bytes, granule);
+    copied_[s.lane].advance(result.bytes);
+    return result;
+  }
+
+ private:
+  /// @pre the mailbox has room
+  sent send_copy(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
+    copied_message& copied = copied_[s.lane];
+    if (auto const* const c = copied.next(); c != nullptr && c->bytes <= bytes.size() && ring_.lends_again(c->loan)) {
+      ring_.lend_again(c->loan, peer, room_->point_to(peer, s, {c->place, c->bytes}).until);
+      return {true, c->bytes, 0};
+    }
+    std::size_t const n = whole(bytes.size(), ring_.chunk_bytes(), granule);
+    if (n <= mailbox::longest_inside) {  // its length says that it lies beside its flag
+      return room_->post(peer, s, bytes.first(n));
+    }
+    std::byte* const to =
+        ring_.next(s.lane, n, [&](rank_type r, std::uint32_t lane, ticket k) { return room_->taken(r, lane, k); });
+    if (to == nullptr) {
+      // Pairs of ranks that send and recv must not wait for each other: the slots belong to one pair.
+      bool const inline_too = s.lane == transfer_lane && granule <= mailbox::longest_inside;
+      return inline_too ? room_->post(peer, s, bytes.first(whole(bytes.size(), mailbox::longest_inside, granule)))
+                        : sent{};
+    }
+    copy(to, bytes.first(n));
+    copied.copied_to(to, n, ring_.lend(peer, room_->point_to(peer, s, {to, n}).until));
+    return {true, n, 0};
+  }
+
+  /// To a chunk.
+  void copy(std::byte* to, std::span<std::byte const> bytes) noexcept {
+    if (!can_stream || bytes.size() < streams_from) {
+      std::memcpy(to, bytes.data(), bytes.size());
+      return;
+    }
+    auto const [way, timed] = copies_.next();
+    time_point const began = timed ? steady_now() : time_point{};
+    if (way == copy_account::way::past_caches) {
+      streaming_copy(to, bytes.data(), bytes.size());
+    } else {
+      std::memcpy(to, bytes.data(), bytes.size());
+    }
+    if (timed) {
+      copies_.took(way, bytes.size(), steady_now() - began);
+    }
+  }
+
+  /// What is sent at a time: whole granules, or a part of one that is longer.
+  static std::size_t whole(std::size_t bytes, std::size_t most, std::size_t granule) noexcept {
+    if (bytes <= most) {
+      return bytes;
+    }
+    if (granule <= most) {
+      return most - most % granule;
+    }
+    std::size_t const rest = bytes % granule;  // of the one that has been sent in part
+    return rest != 0 && rest < most ? rest : most;
+  }
+
+  Room* room_;
+  chunk_ring ring_;
+  copy_account copies_;
+  bool moves_[lane_count] = {};
+  copied_message copied_[lane_count];
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/owned.hpp>
+#include <tutti/types.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace tutti::detail {
+
+/// Reads the memory of other processes of this host without their help, where the system allows it:
+/// process_vm_readv, "cross-memory attach". Containers often forbid it, and so does Linux's Yama to
+/// processes of one user unless one descends from the other (/proc/sys/kernel/yama/ptrace_scope).
+class peer_memory {
+ public:
+  /// By which peers find out whether they can read this process: its number, and where it keeps a word
+  /// that nobody else has.
+  [[nodiscard]] std::string offer(std::string_view unique) {
+    unique.copy(token_, sizeof token_);
+    return std::to_string(::getpid()) + ":" + std::to_string(reinterpret_cast<std::uintptr_t>(token_)) + ":" +
+           std::string(token_, sizeof token_);
+  }
+
+  /// Whether this process can read all of those that made these offers.
+  template <class Offers>
+  [[nodiscard]] bool reads(Offers const& offers) {
+    peers_ = owned_array<::pid_t>(offers.size());
+    bool all = true;
+    for (rank_type r = 0; r < offers.size(); ++r) {
+      std::string_view rest = offers[r];
+      peers_[r] = static_cast<::pid_t>(number(rest));
+      std::uintptr_t const at = number(rest);
+      char word[sizeof token_];
+      all = all && rest.size() == sizeof word && copy(r, at, reinterpret_cast<std::byte*>(word), sizeof word) &&
+            std::memcmp(word, rest.data(), sizeof word) == 0;
+    }
+    return all;
+  }
+
+  /// Copies from another rank's memory. False, and errno says why, if not all of it can be had.
+  [[nodiscard]] bool copy(rank_type from, std::uintptr_t address, std::byte* to, std::size_t bytes) const noexcept {
+    while (bytes != 0) {
+      ::iovec const here{to, bytes};
+      ::iovec const there{reinterpret_cast<void*>(address), bytes};
+      ::ssize_t const got = ::process_vm_readv(peers_[from], &here, 1, &there, 1, 0);
+      if (got <= 0) {
+        return false;
+      }
+      to += got;
+      address += static_cast<std::uintptr_t>(got);
+      bytes -= static_cast<std::size_t>(got);
+    }
+    return true;
+  }
+
+ private:
+  /// The digits up to the next colon.
+  static std::uintptr_t number(std::string_view& rest) noexcept {
+    std::uintptr_t value = 0;
+    while (!rest.empty() && rest.front() >= '0' && rest.front() <= '9') {
+      value = value * 10 + static_cast<std::uintptr_t>(rest.front() - '0');
+      rest.remove_prefix(1);
+    }
+    rest.remove_prefix(rest.empty() ? 0 : 1);
+    return value;
+  }
+
+  char token_[16] = {};
+  owned_array<::pid_t> peers_;
+};
+
+}  // namespace tutti::detail

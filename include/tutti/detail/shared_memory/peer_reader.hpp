@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/owned.hpp>
+#include <tutti/message.hpp>
+
+#include <vector>
+
+namespace tutti::detail {
+
+/// Messages that lie in their sender's private memory, as one rank reads them: straight to their place if
+/// they are only moved; otherwise piece by piece through buffers that fit into the cache, where they are
+/// combined. At most one message at a time of each peer and lane.
+template <class Memory>
+class peer_reader {
+ public:
+  /// A piece: small enough to be in the cache when it is combined, large enough to be worth a system call.
+  static constexpr std::size_t piece = std::size_t{128} << 10;
+
+  peer_reader(Memory const& memory, rank_type size) : memory_(&memory), readings_(std::size_t{size} * lane_count) {}
+
+  /// The next part of a message of `bytes` at `address` of that rank; no data if it cannot be read.
+  [[nodiscard]] chunk view(rank_type from, std::uint32_t lane, std::uintptr_t address, std::size_t bytes,
+                           wanted const& w) {
+    reading& r = of(from, lane);
+    if (r.held) {
+      return r.held;
+    }
+    r.total = bytes;
+    std::size_t const left = bytes - r.done < w.bytes ? bytes - r.done : w.bytes;
+    if (w.place != nullptr) {
+      if (memory_->copy(from, address + r.done, w.place, left)) {
+        r.held = {w.place, left};
+      }
+      return r.held;
+    }
+    std::size_t const usual = piece < w.granule ? w.granule : piece / w.granule * w.granule;
+    std::size_t const n = left < usual ? left : usual;
+    buffer b = take(n);
+    if (memory_->copy(from, address + r.done, b.bytes.get(), n)) {
+      r.held = {b.bytes.get(), n};
+      r.in = std::move(b);
+    }
+    return r.held;
+  }
+
+  /// The part that was viewed is no longer needed. True at the end of the message, or if it was none of these.
+  [[nodiscard]] bool release(rank_type from, std::uint32_t lane) {
+    reading& r = of(from, lane);
+    if (!r.held) {
+      return true;
+    }
+    r.done += r.held.bytes;
+    r.held = {};
+    if (r.in.size != 0) {
+      spare_.push_back(std::exchange(r.in, {}));
+    }
+    if (r.done != r.total) {
+      return false;
+    }
+    r.done = 0;
+    return true;
+  }
+
+ private:
+  struct buffer {
+    owned_array<std::byte> bytes;
+    std::size_t size = 0;
+  };
+  struct reading {
+    std::size_t done = 0;  ///< bytes of the message that have been released
+    std::size_t total = 0;
+    chunk held;
+    buffer in;  ///< where they lie, unless that is their place
+  };
+
+  [[nodiscard]] reading& of(rank_type from, std::uint32_t lane) noexcept {
+    return readings_[std::size_t{from} * lane_count + lane];
+  }
+
+  [[nodiscard]] buffer take(std::size_t bytes) {
+    while (!spare_.empty()) {
+      buffer b = std::move(spare_.back());
+      spare_.pop_back();
+      if (b.size >= bytes) {
+        return b;
+      }
+    }
+    std::size_t const size = bytes < piece ? piece : bytes;
+    return {owned_array<std::byte>(size), size};
+  }
+
+  Memory const* memory_;
+  owned_array<reading> readings_;
+  std::vector<buffer> spare_;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/counted.hpp>
+#include <tutti/detail/shared_memory/peer_memory.hpp>
+#include <tutti/detail/shared_memory/peer_processes.hpp>
+
+#include <atomic>
+
+namespace tutti::detail {
+
+/// The processes of a shared_memory world, as one of them knows them: for that world and all that is split from it.
+class shared_peers {
+ public:
+  static counted<shared_peers> create() { return counted<shared_peers>(new shared_peers); }
+
+  peer_memory memory;
+  peer_processes processes;
+
+  /// Whether this process can read the memory of all those that made these offers, and can tell it from that of later
+  /// processes with their numbers. After `processes` has opened them.
+  template <class Offers>
+  [[nodiscard]] bool reads(Offers const& offers) {
+    for (rank_type r = 0; r < offers.size(); ++r) {
+      if (!processes.knows(r)) {
+        return false;
+      }
+    }
+    return memory.reads(offers);
+  }
+  /// Copies from another rank's memory. False, and errno says why, if not all of it can be had, or if that process has
+  /// ended by now: its number may be a stranger's. Cost: two system calls.
+  [[nodiscard]] bool copy(rank_type from, std::uintptr_t address, std::byte* to, std::size_t bytes) const noexcept {
+    if (memory.copy(from, address, to, bytes)) {
+      errno = ESRCH;
+      return !processes.ended(from);
+    }
+    return false;
+  }
+
+  void hold() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
+  void let_go() noexcept {
+    if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      delete this;
+    }
+  }
+
+ private:
+  shared_peers() noexcept = default;
+  ~shared_peers() = default;
+
+  std::atomic<std::uint32_t> holders_{1};
+};
+
+}  // namespace tutti::detail

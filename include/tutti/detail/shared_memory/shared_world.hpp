@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/inheritance.hpp>
+#include <tutti/detail/shared_memory/chunk_ring.hpp>
+#include <tutti/detail/shared_memory/mail_segment.hpp>
+#include <tutti/detail/shared_memory/shared_arena.hpp>
+#include <tutti/detail/shared_memory/shared_peers.hpp>
+#include <tutti/detail/shared_memory/shared_places.hpp>
+#include <tutti/detail/shared_memory/sleep_barrier.hpp>
+#include <tutti/expects.hpp>
+#include <tutti/rendezvous.hpp>
+#include <tutti/transport/shared_memory_options.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tutti::detail {
+
+/// One rank's part of the making of a shared_memory world, and what it then holds of it.
+///
+/// A world that is split from another one lies in the memory of that one, and knows its processes. Then the first of
+/// its ranks lends what all of them need; nothing is mapped, and no process is looked for.
+template <class Doorbells>
+class shared_world {
+ public:
+  template <rendezvous M>
+  shared_world(M& meet, shared_memory_options const& wanted) : n_(meet.size()), parts_(meet.size()) {
+    shared_memory_options const o = filled_in(wanted, n_);
+    expects(o.chunk_bytes != 0 && o.chunk_bytes % cache_line == 0 && o.ring_bytes % cache_line == 0,
+            "shared_memory_options: chunk_bytes and ring_bytes must be multiples of 64, and chunks not empty");
+    // A rank that fails still takes part in all exchanges, so that all learn of it at once.
+    auto const offers = meet.exchange(attempt([&] { return offer(meet, o); }));
+    std::string const found = attempt([&] { return contact(meet, offers); });
+    rank_type const lent = borrowed_.keep(1);  // the others may take their shares from now on
+    auto const contacts = meet.exchange(found);
+    bool const shared = !failed(contacts);
+    if (!shared) {
+      borrowed_.keep(lent);  // all have heard of it, so none takes its share
+    }
+    auto const answers = meet.exchange(attempt([&] { return accept(meet, offers, contacts); }));
+    if constexpr (splits<M>) {
+      for (rank_type r = 1; shared && meet.rank() == 0 && r < n_; ++r) {
+        if (answers[r].starts_with('!')) {
+          shared_arena::end(memory_, 1);  // rank r could not take its share
+        }
+      }
+    }
+    check(meet, offers);
+    check(meet, contacts);
+    check(meet, answers);
+    conclude(answers);
+  }
+  shared_world(shared_world const&) = delete;
+  shared_world& operator=(shared_world const&) = delete;
+
+  [[nodiscard]] mail_segment mail() const noexcept { return {memory_, n_}; }
+  [[nodiscard]] Doorbells& bells() noexcept { return bells_; }
+  [[nodiscard]] shared_memory_options const& shape() const noexcept { return shape_; }
+  [[nodiscard]] shared_places places() const noexcept { return {memory_, bytes(), *arena_, parts_.get()}; }
+  /// What a rank copies messages to.
+  [[nodiscard]] chunk_ring chunks(rank_type r) const { return {memory_ + rings_begin() + r * ring().bytes(), ring()}; }
+  [[nodiscard]] sleep_barrier barrier() const noexcept { return sleep_barrier(remote_fences_); }
+  /// Copies from another rank's private memory, unless that has become another program's. To be called only if
+  /// `shape().attach_from` says so.
+  [[nodiscard]] bool copy(rank_type from, std::uintptr_t address, std::byte* to, std::size_t bytes) const noexcept {
+    return peers_->copy(parts_[from], address, to, bytes) && bells_.reaches(from);
+  }
+  [[nodiscard]] counted<shared_arena> const& arena() const noexcept { return arena_; }
+  /// Whether the process of another rank has not ended.
+  [[nodiscard]] bool lives(rank_type r) const noexcept {
+    return bells_.reaches(r) && !peers_->processes.ended(parts_[r]);
+  }
+
+ private:
+  /// Whether the members of a rendezvous have such a world already.
+  template <class M>
+  static constexpr bool splits = requires(M const& m, rank_type r) {
+    { m.transport().shared() } -> std::same_as<shared_world const&>;
+    { m.parent_rank(r) } -> std::same_as<rank_type>;
+  };
+
+  static shared_memory_options filled_in(shared_memory_options o, rank_type ranks) noexcept {
+    ring_shape const suiting = ring_shape::suiting(ranks > std::thread::hardware_concurrency());
+    o.chunk_bytes = o.chunk_bytes == shared_memory_options::as_suits ? suiting.chunk_bytes : o.chunk_bytes;
+    o.ring_bytes = o.ring_bytes == shared_memory_options::as_suits ? suiting.ring_bytes : o.ring_bytes;
+    return o;
+  }
+
+  /// What `f` returns, or '!' and why it failed.
+  template <class F>
+  static std::string attempt(F&& f) {
+    try {
+      return f();
+    } catch (std::exception const& e) {
+      return std::string("!") + e.what();
+    }
+  }
+
+  static bool failed(std::vector<std::string> const& texts) noexcept {
+    for (std::string const& text : texts) {
+      if (text.starts_with('!')) {
+        return true;
+      }
+    }
+    return false;
+  }
+  template <class M>
+  static void check(M const& meet, std::vector<std::string> const& texts) {
+    for (rank_type r = 0; r < texts.size(); ++r) {
+      if (texts[r].starts_with('!')) {
+        rank_type const them = world_rank(meet, r);
+        throw error(failure::join, "shared_memory, rank " + std::to_string(them) + ": " + texts[r].substr(1))
+            .between(world_rank(meet, meet.rank()), {them});
+      }
+    }
+  }
+
+  /// "doorbell memory process", and from rank 0 besides "place chunk_bytes ring_bytes arena_bytes attach_from".
+  template <class M>
+  std::string offer(M const& meet, shared_memory_options const& o) {
+    std::string const unique = unique_text();
+    std::string text = "tutti-" + unique;
+    bells_.open(text);
+    std::string place;
+    if (meet.rank() == 0) {
+      shape_ = o;
+    }
+    if constexpr (splits<M>) {
+      shared_world const& whole = meet.transport().shared();
+      arena_ = whole.arena_;
+      peers_ = whole.peers_;
+      for (rank_type r = 0; r < n_; ++r) {
+        parts_[r] = whole.parts_[meet.parent_rank(r)];
+      }
+      text += " - -";
+      if (meet.rank() == 0) {
+        if (whole.shape_.attach_from == SIZE_MAX) {
+          shape_.attach_from = SIZE_MAX;
+        }
+        memory_ = lend();
+        borrowed_ = borrowed(memory_, n_);
+        place = std::to_string(arena_->locate(memory_));
+      }
+    } else {
+      arena_ = shared_arena::create();
+      peers_ = shared_peers::create();
+      for (rank_type r = 0; r < n_; ++r) {
+        parts_[r] = r;
+      }
+      text += " " + peers_->memory.offer(unique) + " " + peers_->processes.offer();
+      if (meet.rank() == 0) {
+        file().create(table_bytes() + bytes());
+        window_table(file().base(), n_).construct(table_bytes() + bytes());
+        place = file().identity();
+      }
+    }
+    if (meet.rank() == 0) {
+      text += " " + place + " " + std::to_string(shape_.chunk_bytes) + " " + std::to_string(shape_.ring_bytes) + " " +
+              std::to_string(shape_.arena_bytes) + " " + std::to_string(shape_.attach_from);
+    }
+    return text;
+  }
+
+  /// Gives lent memory back, for so many of the ranks that it was lent to.
+  class borrowed {
+   public:
+    borrowed() noexcept = default;
+    borrowed(std::byte* memory, rank_type ranks) noexcept : memory_(memory), ranks_(ranks) {}
+    borrowed& operator=(borrowed&& other) noexcept {  // which takes the place of this one: nothing is given back
+      memory_ = std::exchange(other.memory_, nullptr);
+      ranks_ = other.ranks_;
+      return *this;
+    }
+    /// From now on it is for so many; what it was for before.
+    rank_type keep(rank_type ranks) noexcept { return std::exchange(ranks_, ranks); }
+    ~borrowed() {
+      if (memory_ != nullptr && owner_ == inheritance::generation()) {  // else it is a forked child's copy
+        shared_arena::end(memory_, ranks_);
+      }
+    }
+
+   private:
+    std::byte* memory_ = nullptr;
+    rank_type ranks_ = 0;
+    std::uint32_t owner_ = inheritance::generation();
+  };
+
+  std::byte* lend() {
+    try {
+      return arena_->lend(bytes(), n_);
+    } catch (std::bad_alloc const& e) {
+      throw error(failure::join, e.what());
+    }
+  }
+
+  /// Takes the words of a text one after the other.
+  struct words {
+    std::string_view rest;
+
+    std::string_view next() noexcept {
+      std::string_view const word = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(word.size() == rest.size() ? word.size() : word.size() + 1);
+      return word;
+    }
+    template <class Number = std::size_t>
+    Number number() noexcept {
+      Number value = 0;
+      for (char const digit : next()) {
+        value = value * 10 + static_cast<Number>(digit - '0');
+      }
+      return value;
+    }
+  };
+
+  /// Finds the doorbells and the processes of all; rank 0 hands its file to them. All are heard of once more after
+  /// this, so they were found while they lived.
+  template <class M>
+  std::string contact(M const& meet, std::vector<std::string> const& offers) {
+    check(meet, offers);
+    std::vector<std::string> doorbells;
+    std::vector<std::string_view> processes;
+    for (std::string const& o : offers) {
+      words text{o};
+      doorbells.emplace_back(text.next());
+      text.next();
+      processes.push_back(text.next());
+    }
+    bells_.connect(doorbells);
+    if constexpr (!splits<M>) {
+      peers_->processes.open(processes);
+      for (rank_type r = 1; meet.rank() == 0 && r < n_; ++r) {
+        if (!bells_.hand(r, file().descriptor_to_hand())) {
+          throw error(failure::join, "the shared memory cannot be handed to rank " +
+                                         std::to_string(world_rank(meet, r)) + " (" + describe_errno(errno) + ")");
+        }
+      }
+    }
+    return "";
+  }
+
+  /// "attaches fences": whether this rank can read the memory of all others; whether they are to make it pass a fence.
+  template <class M>
+  std::string accept(M const& meet, std::vector<std::string> const& offers, std::vector<std::string> const& contacts) {
+    rank_type const me = meet.rank();
+    check(meet, contacts);
+    words text{offers[0]};
+    for (int known = 0; known < 3; ++known) {
+      text.next();
+    }
+    std::string_view const place = text.next();
+    shape_.chunk_bytes = text.number();
+    shape_.ring_bytes = text.number();
+    shape_.arena_bytes = text.number();
+    shape_.attach_from = text.number();
+    if constexpr (splits<M>) {
+      memory_ = arena_->at(parts_[0], words{place}.template number<std::uint64_t>());
+      borrowed_ = borrowed(memory_, 1);
+    } else {
+      if (me != 0) {
+        descriptor handed = bells_.take([&](descriptor const& f) { return shared_file::identity(f) == place; });
+        if (!handed) {
+          throw error(failure::join,
+                      "rank 0's shared memory did not come over the local socket: allow processes to pass "
+                      "files to each other, or use tcp");
+        }
+        file().adopt(static_cast<descriptor&&>(handed));
+      }
+      memory_ = file().base() + table_bytes();
+      arena_->place(window_table(file().base(), n_), me, shape_.arena_bytes);
+    }
+    mail().construct(me);
+    return (attaches(meet, offers) ? "1" : "0") + std::string(sleep_barrier::offered(n_) ? " 1" : " 0");
+  }
+
+  template <class M>
+  bool attaches(M const&, std::vector<std::string> const& offers) {
+    if constexpr (splits<M>) {
+      return true;  // the whole found out, and rank 0 has said so
+    } else {
+      std::vector<std::string_view> memories;
+      for (std::string const& o : offers) {
+        words text{o};
+        text.next();
+        memories.push_back(text.next());
+      }
+      return shape_.attach_from != SIZE_MAX && peers_->reads(memories);
+    }
+  }
+
+  void conclude(std::vector<std::string> const& answers) {
+    for (std::string const& a : answers) {
+      words text{a};
+      shape_.attach_from = text.number() != 0 ? shape_.attach_from : SIZE_MAX;
+      remote_fences_ = remote_fences_ && text.number() != 0;
+    }
+  }
+
+  [[nodiscard]] shared_file& file() const noexcept { return arena_->file; }
+
+  static constexpr std::size_t page = 4096;
+  static constexpr std::size_t whole_pages(std::size_t bytes) noexcept { return (bytes + page - 1) / page * page; }
+  [[nodiscard]] ring_shape ring() const noexcept { return {shape_.ring_bytes, shape_.chunk_bytes}; }
+  [[nodiscard]] std::size_t rings_begin() const noexcept { return whole_pages(mail_segment::bytes(n_)); }
+  /// What the ranks of this world have in common.
+  [[nodiscard]] std::size_t bytes() const noexcept { return whole_pages(rings_begin() + n_ * ring().bytes()); }
+  /// Before that, in a file of its own, the table of all windows.
+  [[nodiscard]] std::size_t table_bytes() const noexcept { return whole_pages(window_table::bytes(n_)); }
+
+  rank_type n_;
+  shared_memory_options shape_{};
+  Doorbells bells_;
+  bool remote_fences_ = true;
+  std::byte* memory_ = nullptr;   ///< of this world, where it is mapped here
+  owned_array<rank_type> parts_;  ///< which part of the shared memory each rank owns: its number in the whole world
+  counted<shared_arena> arena_;
+  counted<shared_peers> peers_;
+  borrowed borrowed_;  ///< the memory, if it is part of another world's; by rank 0 for all until they have found it
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/types.hpp>
+
+#include <atomic>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <thread>
+#include <unistd.h>
+
+namespace tutti::detail {
+
+/// Keeps a later load from being done before an earlier store. (The same with sequentially consistent
+/// stores instead is dearer on x86: their exchange holds on to a line that both ends want.)
+inline void store_load_fence() noexcept {
+// g++ warns under -fsanitize=thread that the tool sees no order in a fence. Nothing relies on that.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wtsan"
+#endif
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+}
+
+/// Orders two ranks of which one writes that it sleeps and then looks for news, and the other writes news
+/// and then looks whether the first one sleeps: at least one of them sees what the other wrote.
+///
+/// Each needs a fence between its store and its load; but the one with the news needs it for every message,
+/// and hardly ever does anybody sleep. Linux can run a fence on all processors that run a rank, at the
+/// request of the one that goes to sleep (membarrier). Then the other's costs nothing. That pays where ranks hardly
+/// ever sleep; where they outnumber cores they often do, and interrupt what the other cores do each time.
+class sleep_barrier {
+ public:
+  /// Whether this process's ranks, of so many in the world, can be made to pass a fence by others', and that pays.
+  [[nodiscard]] static bool offered(rank_type ranks) noexcept {
+    return ranks <= std::thread::hardware_concurrency() &&
+           ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+  }
+
+  /// `remote`: all ranks of the world have offered that.
+  explicit sleep_barrier(bool remote) noexcept : remote_(remote) {}
+
+  /// Between "I sleep" and the look for news.
+  void sleeper() const noexcept {
+    store_load_fence();
+    if (remote_) {
+      ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    }
+  }
+  /// Between news and the look for sleepers.
+  void messenger() const noexcept {
+    if (remote_) [[likely]] {
+      std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler must keep the order
+    } else {
+      store_load_fence();
+    }
+  }
+
+ private:
+  bool remote_;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/types.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <new>
+
+namespace tutti::detail {
+
+/// Which ranges of a shared file each of its ranks has opened for buffers. It lies at the beginning of the file; an
+/// entry is written once, before any rank learns of something that lies there.
+class window_table {
+ public:
+  /// How many ranges a rank may open.
+  static constexpr std::uint32_t most = 64;
+
+  struct entry {
+    std::atomic<std::uint64_t> begin{0};  ///< in the file
+    std::atomic<std::size_t> bytes{0};
+  };
+
+  window_table() noexcept = default;
+  window_table(std::byte* base, rank_type ranks) noexcept : base_(base), ranks_(ranks) {}
+
+  [[nodiscard]] static constexpr std::size_t bytes(rank_type ranks) noexcept {
+    return head + std::size_t{ranks} * most * sizeof(entry);
+  }
+  /// By the rank that has made the file, of which `used` bytes are not to be opened.
+  void construct(std::uint64_t used) noexcept {
+    new (base_) std::atomic<std::uint64_t>(used);
+    for (std::size_t i = 0; i < std::size_t{ranks_} * most; ++i) {
+      new (base_ + head + i * sizeof(entry)) entry;
+    }
+  }
+
+  [[nodiscard]] rank_type ranks() const noexcept { return ranks_; }
+  [[nodiscard]] entry& at(rank_type r, std::uint32_t i) const noexcept {
+    return *std::launder(reinterpret_cast<entry*>(base_ + head + (std::size_t{r} * most + i) * sizeof(entry)));
+  }
+  /// A range of the file that no other rank opens.
+  [[nodiscard]] std::uint64_t reserve(std::size_t bytes) const noexcept {
+    return std::launder(reinterpret_cast<std::atomic<std::uint64_t>*>(base_))
+        ->fetch_add(bytes, std::memory_order_relaxed);
+  }
+  /// Gives a range back that could not be opened, unless another one was reserved after it.
+  void unreserve(std::uint64_t begin, std::size_t bytes) const noexcept {
+    std::uint64_t end = begin + bytes;
+    std::launder(reinterpret_cast<std::atomic<std::uint64_t>*>(base_))
+        ->compare_exchange_strong(end, begin, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::size_t head = 64;
+
+  std::byte* base_ = nullptr;
+  rank_type ranks_ = 0;
+};
+
+}  // namespace tutti::detail

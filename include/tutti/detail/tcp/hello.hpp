@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/types.hpp>
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+namespace tutti::detail::net {
+
+/// 128 random bits.
+using world_id = std::array<std::uint64_t, 2>;
+
+/// Why somebody connects, or what the answer is.
+enum class greeting : std::uint32_t {
+  hello = 1,  ///< be my peer
+  welcome,    ///< the answer: you are connected
+  crossed,    ///< the answer: I am connecting to you myself, wait for that
+  revoke,     ///< question or answer: the epoch has failed
+};
+
+/// The first bytes on a connection, in both directions. Nothing else is sent before the answer.
+struct hello {
+  static constexpr char expected_magic[8] = {'t', 'u', 't', 't', 'i', '\x1a', '\r', '\n'};
+  static constexpr std::uint32_t expected_order = 0x01020304;
+  static constexpr std::uint32_t expected_version = 4;
+
+  char magic[8] = {'t', 'u', 't', 't', 'i', '\x1a', '\r', '\n'};
+  std::uint32_t order = expected_order;
+  std::uint32_t version = expected_version;
+  world_id world{};
+  greeting kind{};
+  rank_type from = no_rank;
+  rank_type to = no_rank;
+  std::uint32_t unused = 0;
+  std::uint64_t fault = 0;   ///< packed; of a revoke
+  std::uint64_t window = 0;  ///< how much `from` keeps that it has not asked for, per lane
+
+  /// Why this is not from a member `from` of this world to member `me`; null: it is.
+  [[nodiscard]] char const* objection(world_id const& id, rank_type me, rank_type size) const noexcept {
+    if (std::memcmp(magic, expected_magic, sizeof magic) != 0) {
+      return "not the protocol of tutti";
+    }
+    if (order != expected_order) {
+      return "another byte order";
+    }
+    if (version != expected_version) {
+      return "another version of the protocol";
+    }
+    if (world != id) {
+      return "another world";
+    }
+    if (to != me || from >= size || from == me || kind < greeting::hello || kind > greeting::revoke) {
+      return "nonsense";
+    }
+    return nullptr;
+  }
+};
+static_assert(sizeof(hello) == 64 && std::is_trivially_copyable_v<hello>);
+
+}  // namespace tutti::detail::net

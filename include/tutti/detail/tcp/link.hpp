@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/net/socket.hpp>
+#include <tutti/detail/tcp/hello.hpp>
+#include <tutti/detail/tcp/inlet.hpp>
+#include <tutti/detail/tcp/outlet.hpp>
+#include <tutti/detail/tcp/tuning.hpp>
+#include <tutti/time.hpp>
+#include <tutti/transport/tcp_options.hpp>
+
+namespace tutti::detail::net {
+
+/// A connection to a peer: a socket and what is under way in both directions.
+struct link {
+  link(descriptor s, hello const& peer, tcp_options const& o, parcel_pool& pool)
+      : socket(std::move(s)),
+        out(o.piece, static_cast<std::size_t>(std::min<std::uint64_t>(peer.window, SIZE_MAX)), o.window),
+        in(peer.to, peer.from, pool, o.window) {}
+
+  descriptor socket;
+  outlet out;
+  inlet in;
+  bool watched = false;  ///< for being writable
+  bool over = false;     ///< its end has been noticed
+  bool relayed = false;  ///< a messenger brings the news that this connection may not
+
+  [[nodiscard]] int fd() const noexcept { return socket.get(); }
+
+  sent send(stream s, std::span<std::byte const> bytes, std::size_t granule, call const& what) {
+    bool const waited = out.waits(s.lane);
+    sent result = out.offer(fd(), s, bytes, granule, what);
+    // Not at the first refusal: what lies before the credit may have a reader, who has a better place for it.
+    if (!result.accepted && waited && in.pump(fd(), out)) {
+      result = out.offer(fd(), s, bytes, granule, what);
+    }
+    flush();
+    return result;
+  }
+  chunk view(stream s, wanted const& w, call const& mine) {
+    chunk const c = in.view(fd(), out, s, w, mine);
+    flush();
+    return c;
+  }
+  void release(stream s) {
+    in.release(out, s);
+    flush();
+  }
+  void pump() {
+    while (in.pump(fd(), out)) {
+    }
+  }
+  void dig() { in.dig(fd(), out); }
+  void flush() {
+    if (!out.empty()) {
+      out.flush(fd());
+    }
+  }
+
+  /// Whether everything that was accepted is in the hands of the peer's system.
+  [[nodiscard]] bool delivered() const noexcept { return out.broken() || (out.empty() && queued(fd(), SIOCOUTQ) == 0); }
+  /// Whether everything that was accepted is on its way: the peer's system has room for it.
+  [[nodiscard]] bool on_the_way() const noexcept { return out.empty() && queued(fd(), SIOCOUTQNSD) == 0; }
+
+  /// Whether the peer's host has answered nothing for `limit`.
+  [[nodiscard]] bool silent(duration limit) const noexcept { return net::silent(fd(), limit); }
+};
+
+}  // namespace tutti::detail::net

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/descriptor.hpp>
+#include <tutti/error.hpp>
+#include <tutti/types.hpp>
+
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+
+namespace tutti::detail::net {
+
+/// Wakes for many descriptors at once, and says by a kind and a rank (of strangers the descriptor) which one it was;
+/// and at a time.
+class waiter {
+ public:
+  enum class what : std::uint32_t { listener, stranger, dial, link, clock };
+
+  waiter()
+      : epoll_(::epoll_create1(EPOLL_CLOEXEC)), clock_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
+    if (!epoll_ || !clock_) {
+      throw error(failure::join, "cannot create an epoll or timer descriptor: " + describe_errno(errno));
+    }
+    add(clock_.get(), what::clock, 0, false);
+  }
+  [[nodiscard]] int fd() const noexcept { return epoll_.get(); }
+
+  void add(int fd, what kind, rank_type rank, bool writable) const noexcept {
+    control(EPOLL_CTL_ADD, fd, kind, rank, writable);
+  }
+  void change(int fd, what kind, rank_type rank, bool writable) const noexcept {
+    control(EPOLL_CTL_MOD, fd, kind, rank, writable);
+  }
+  /// Before a descriptor is closed, or given another meaning.
+  void remove(int fd) const noexcept { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+
+  /// Wakes also at `due`. Kept is the earliest; whoever was woken and is early asks again.
+  void wake_at(time_point due) noexcept {
+    if (due < due_ || due_ == time_point::zero()) {
+      due_ = due;
+      auto const s = std::chrono::duration_cast<std::chrono::seconds>(due);
+      itimerspec when{};
+      when.it_value.tv_sec = static_cast<decltype(when.it_value.tv_sec)>(s.count());
+      when.it_value.tv_nsec = static_cast<decltype(when.it_value.tv_nsec)>((due - s).count());
+      ::timerfd_settime(clock_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+    }
+  }
+  /// The clock has woken somebody.
+  void silence_clock() noexcept {
+    std::uint64_t count = 0;
+    [[maybe_unused]] auto const got = ::read(clock_.get(), &count, sizeof count);
+    due_ = time_point::zero();
+  }
+
+  /// Calls f(what, rank) for what is ready now.
+  template <class F>
+  void poll(F f) const {
+    epoll_event events[32];
+    int const n = ::epoll_wait(epoll_.get(), events, 32, 0);
+    for (int i = 0; i < n; ++i) {
+      f(static_cast<what>(events[i].data.u64 >> 32), static_cast<rank_type>(events[i].data.u64));
+    }
+  }
+
+ private:
+  void control(int how, int fd, what kind, rank_type rank, bool writable) const noexcept {
+    epoll_event e{};
+    e.events = EPOLLIN | (writable ? EPOLLOUT : 0U);
+    e.data.u64 = static_cast<std::uint64_t>(kind) << 32 | rank;
+    ::epoll_ctl(epoll_.get(), how, fd, &e);
+  }
+
+  descriptor epoll_;
+  descriptor clock_;
+  time_point due_{};  ///< zero: not set
+};
+
+}  // namespace tutti::detail::net

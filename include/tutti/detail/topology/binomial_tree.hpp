@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/topology/tree.hpp>
+
+namespace tutti::detail {
+
+/// The binomial tree, with any root and any n, and rank order kept.
+///
+/// The ranks fall into aligned groups of 2^k: 0..2^k-1, 2^k..2*2^k-1, and so on, the last one cut
+/// off at n. A group is spoken for by the member whose lower k bits are the root's, or come closest
+/// from below. In each round two groups of 2^k become one of 2^(k+1): one speaker hands over to the
+/// other. Neighbouring groups are neighbouring intervals of ranks, which the usual tree over
+/// (rank - root) mod n does not have.
+class binomial_tree {
+ public:
+  constexpr binomial_tree(rank_type n, rank_type root) noexcept : n_(n), root_(root) {}
+
+  [[nodiscard]] static constexpr rank_type centre(rank_type) noexcept { return 0; }
+  [[nodiscard]] constexpr rank_type size() const noexcept { return n_; }
+  [[nodiscard]] constexpr rank_type root() const noexcept { return root_; }
+
+  [[nodiscard]] constexpr rank_type parent(rank_type me) const noexcept {
+    const std::uint32_t k = level(me);
+    return speaker(group(me, k + 1), k + 1);
+  }
+  [[nodiscard]] constexpr std::uint32_t children(rank_type me) const noexcept {
+    std::uint32_t count = 0;
+    for (std::uint32_t k = 0; k < level(me); ++k) {
+      count += sibling(me, k) < n_ ? 1U : 0U;
+    }
+    return count;
+  }
+  [[nodiscard]] constexpr rank_type child(rank_type me, std::uint32_t i) const noexcept {
+    std::uint32_t k = 0;
+    while (sibling(me, k) >= n_ || i-- != 0) {
+      ++k;
+    }
+    return speaker(sibling(me, k), k);
+  }
+  [[nodiscard]] constexpr block_range subtree(rank_type me) const noexcept {
+    const rank_type first = group(me, level(me));
+    const rank_type size = rank_type{1} << level(me);
+    return {first, size < n_ - first ? size : n_ - first};
+  }
+
+ private:
+  /// The first rank of me's group of 2^k, and of the group that it merges with.
+  [[nodiscard]] static constexpr rank_type group(rank_type me, std::uint32_t k) noexcept { return me >> k << k; }
+  [[nodiscard]] static constexpr rank_type sibling(rank_type me, std::uint32_t k) noexcept {
+    return group(me, k) ^ (rank_type{1} << k);
+  }
+
+  [[nodiscard]] constexpr rank_type speaker(rank_type first, std::uint32_t k) const noexcept {
+    while (k-- > 0) {
+      const rank_type bit = root_ & (rank_type{1} << k);
+      first += bit < n_ - first ? bit : 0;
+    }
+    return first;
+  }
+
+  /// The largest k such that me speaks for its group of 2^k.
+  [[nodiscard]] constexpr std::uint32_t level(rank_type me) const noexcept {
+    std::uint32_t k = 0;
+    while ((rank_type{1} << k) < n_ && speaker(group(me, k + 1), k + 1) == me) {
+      ++k;
+    }
+    return k;
+  }
+
+  rank_type n_;
+  rank_type root_;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/topology/tree.hpp>
+
+namespace tutti::detail {
+
+/// One message from one rank to another: what send and recv run. All other ranks do nothing.
+struct edge {
+  static constexpr std::string_view name = "edge";
+  static constexpr bool keeps_order = true;
+  static constexpr bool sends_raw_contributions = true;
+
+  [[nodiscard]] constexpr std::uint32_t blocks(op::transfer, rank_type) const { return 1; }
+  [[nodiscard]] constexpr std::uint32_t steps(op::transfer o, rank_type, rank_type me) const {
+    return me == o.from || me == o.to ? 1 : 0;
+  }
+  [[nodiscard]] constexpr step at(op::transfer o, rank_type, rank_type me, std::uint32_t) const {
+    if (o.from == o.to) {
+      return keep_own(0);
+    }
+    return me == o.from ? step{.send = {o.to, space::input, {0, 1}}}
+                        : step{.receive = {o.from, space::output, {0, 1}}, .arrives = space::input};
+  }
+};
+
+}  // namespace tutti::detail

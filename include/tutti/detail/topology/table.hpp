@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+namespace tutti::detail::symbolic {
+
+/// A fixed number of values. Not std::vector, because a compiler that evaluates a constant expression
+/// calls and remembers every function that is called on the way to an element: this is several times
+/// as fast there.
+template <class T>
+struct table {
+  T* at = nullptr;
+
+  constexpr table() = default;
+  constexpr explicit table(std::size_t n) : at(new T[n]{}) {}
+  constexpr table(table&& other) noexcept : at(std::exchange(other.at, nullptr)) {}
+  constexpr table& operator=(table&& other) noexcept {
+    std::swap(at, other.at);
+    return *this;
+  }
+  constexpr ~table() { delete[] at; }
+};
+
+}  // namespace tutti::detail::symbolic

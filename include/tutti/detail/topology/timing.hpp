@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/cost.hpp>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace tutti::detail {
+
+/// What one message takes, in picoseconds: LogGP (Alexandrov and others, 1995) with o and G as functions of
+/// the message's size, as in PLogP (Kielmann, Bal, Verstoep, 2000), and for transports that hand on the
+/// beginning of a message before they have taken its end.
+struct message_time {
+  std::int64_t send = 0;     ///< of the sender's processor
+  std::int64_t lead = 0;     ///< of that, until the message begins to leave; equal to `send`: it leaves whole
+  std::int64_t latency = 0;  ///< from interface to interface
+  std::int64_t wire = 0;     ///< how long it keeps the interface of each end busy
+  std::int64_t receive = 0;  ///< of the receiver's processor, but for combining
+  std::int64_t burst = 0;    ///< how much of `wire` each interface saves up while it is idle, to pass at once
+  friend bool operator==(message_time const&, message_time const&) = default;
+};
+
+/// A world that schedules can be priced for. Times in picoseconds.
+template <class N>
+concept timed_network =
+    requires(N const net, rank_type from, rank_type to, std::size_t bytes, custody held, bool solo) {
+      // `solo`: the sender's step receives nothing, so that its receiver works on it alone
+      { net.message(from, to, bytes, held, solo) } -> std::same_as<message_time>;
+      { net.combine(from, to, bytes, held) } -> std::same_as<std::int64_t>;  // of the receiver, more than to store
+      { net.overwrite(from, to, bytes) } -> std::same_as<std::int64_t>;  // of that, if it overwrites what is being sent
+      { net.interface(from, to) } -> std::same_as<rank_type>;  // that `from` uses, below 2 n: ranks may share one
+      { net.start() } -> std::same_as<std::int64_t>;           // of the processor, to start a segment
+    };
+
+/// Tells what a schedule takes on a network, for any number of bytes, whole or in segments: an interpreter of
+/// schedules that runs them in time as the engine does. Each rank has one processor, which takes the messages
+/// of its segments one after the other; up to `lanes` segments are under way. Vectors are combined in place.
+///
+/// With a network of LogGP's parameters it tells what the simulator tells (docs/simulation.md), but for the order of
+/// what happens at one moment.
+///
+/// An interface that lends a burst is a token bucket. What is told then is what an operation takes among others of
+/// its kind: from full buckets, but no less than it takes to fill them again.
+///
+/// Whole numbers, so that all ranks come to the same.
+/// Cost: memory for all steps of all ranks; time() takes about 0.1 us a message, of some 2,000: what has more segments
+/// than that reaches is reckoned from what each segment more takes in the end.
+class timed_schedule {
+ public:
+  static constexpr std::uint32_t lanes = 8;  ///< as many as the engine has
+  static constexpr std::uint32_t most_messages = 1U << 11;
+
+  template <class Topology, class Op>
+    requires offers<Topology, Op>
+  timed_schedule(Topology const& topology, Op const& op, rank_type n)
+      : blocks_(topology.blocks(op, n)), ranks_(n), out_(2 * std::size_t{n}), in_(2 * std::size_t{n}) {
+    for (rank_type r = 0; r < n; ++r) {
+      const std::uint32_t count = topology.steps(op, n, r);
+      ranks_[r].steps.reserve(count);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        ranks_[r].steps.push_back(topology.at(op, n, r, i));
+        messages_ += ranks_[r].steps.back().sends() ? 1U : 0U;
+      }
+    }
+  }
+
+  /// When the last rank is done with a vector of so many bytes, cut into segments of at most so many (0: not
+  /// at all).
+  template <timed_network Network>
+  [[nodiscard]] std::int64_t time(Network const& network, std::size_t bytes, std::size_t segment_bytes = 0) {
+    const std::size_t segments = segment_bytes == 0 || bytes == 0 ? 1 : (bytes - 1) / segment_bytes + 1;
+    bytes_ = (bytes + segments - 1) / segments;
+    auto const many = static_cast<std::uint32_t>(std::max<std::size_t>(most_messages / (messages_ + 1), 4 * lanes));
+    if (segments <= many) {
+      return run(network, static_cast<std::uint32_t>(segments));
+    }
+    std::int64_t const some = run(network, many / 2);
+    std::int64_t const more = run(network, many);
+    return more + (more - some) / (many - many / 2) * static_cast<std::int64_t>(segments - many);
+  }
+
+ private:
+  static constexpr std::int64_t never = INT64_MAX;
+
+  /// A message that has left, and then one that has arrived.
+  struct message {
+    rank_type from;
+    rank_type to;
+    std::uint32_t segment;
+    std::size_t bytes;
+    message_time takes;
+    tutti::custody custody;
+    std::int64_t sent;         ///< when all of it has been sent
+    std::int64_t ready = 0;    ///< when the receiver may begin with it
+    std::int64_t arrived = 0;  ///< when all of it is there
+  };
+  struct lane {
+    std::uint32_t segment = 0;
+    std::uint32_t at = 0;
+    bool active = false;
+    bool sent = false;
+    bool received = false;
+  };
+  struct state {
+    std::vector<step> steps{};
+    std::vector<message> inbox{};
+    std::array<lane, lanes> segments{};
+    std::uint32_t begun = 0;
+    std::int64_t now = 0;
+    std::int64_t ended = 0;
+    std::int64_t woken = never;  ///< when it will be asked next
+  };
+  /// One way of an interface.
+  struct interface {
+    std::int64_t busy = 0;     ///< until when, if it passed nothing at once
+    std::int64_t carried = 0;  ///< for how long, all told
+    struct times {
+      std::int64_t begins;
+      std::int64_t ends;
+    };
+    /// A message that comes at `now`.
+    times carry(std::int64_t now, message_time const& m) {
+      busy = std::max(now, busy) + m.wire;
+      carried += m.wire;
+      return {std::max(now, busy - m.burst - m.wire), std::max(now, busy - m.burst)};
+    }
+  };
+  /// A message reaches the interface of its receiver, or a rank is asked what it can do.
+  struct event {
+    std::int64_t time;
+    std::size_t message;  ///< `wakes`: none
+    rank_type rank;
+    static constexpr std::size_t wakes = SIZE_MAX;
+    /// The heap's order: the earliest comes first, messages before ranks.
+    friend bool operator<(event const& a, event const& b) noexcept {
+      return a.time != b.time ? a.time > b.time : a.message != b.message ? a.message > b.message : a.rank > b.rank;
+    }
+  };
+
+  template <class Network>
+  std::int64_t run(Network const& network, std::uint32_t segments) {
+    segments_ = segments;
+    events_.clear();
+    flying_.clear();
+    std::fill(out_.begin(), out_.end(), interface{});
+    std::fill(in_.begin(), in_.end(), interface{});
+    for (rank_type r = 0; r < ranks_.size(); ++r) {
+      state& me = ranks_[r];
+      me.inbox.clear();
+      me.segments = {};
+      me.begun = 0;
+      me.now = 0;
+      me.ended = 0;
+      me.woken = never;
+      wake(r, 0);
+    }
+    while (!events_.empty()) {
+      std::pop_heap(events_.begin(), events_.end());
+      event const e = events_.back();
+      events_.pop_back();
+      if (e.message != event::wakes) {
+        arrive(network, flying_[e.message], e.time);
+        continue;
+      }
+      state& me = ranks_[e.rank];
+      if (e.time == me.woken) {
+        me.woken = never;
+      }
+      if (me.now > e.time) {
+        wake(e.rank, me.now);  // busy until then
+      } else {
+        me.now = e.time;
+        act(network, e.rank);
+      }
+    }
+    std::int64_t end = 0;
+    for (state const& r : ranks_) {
+      end = std::max(end, r.ended);
+    }
+    for (interface const& i : out_) {
+      end = std::max(end, i.carried);
+    }
+    for (interface const& i : in_) {
+      end = std::max(end, i.carried);
+    }
+    return end;
+  }
+
+  void wake(rank_type r, std::int64_t time) {
+    if (time < ranks_[r].woken) {
+      ranks_[r].woken = time;
+      expect({time, event::wakes, r});
+    }
+  }
+  void expect(event const& e) {
+    events_.push_back(e);
+    std::push_heap(events_.begin(), events_.end());
+  }
+
+  /// Does the next thing that the rank can do, and asks it again when that is done.
+  template <class Network>
+  void act(Network const& network, rank_type r) {
+    state& me = ranks_[r];
+    std::int64_t next = never;
+    begin_segments(network, me);
+    for (lane& l : me.segments) {
+      while (l.active) {
+        if (l.at == me.steps.size()) {
+          l.active = false;
+          me.ended = me.now;
+          begin_segments(network, me);
+          continue;
+        }
+        step const& s = me.steps[l.at];
+        if (s.sends() && !l.sent) {
+          send(network, r, l, s);
+          return wake(r, me.now);
+        }
+        if (s.receives() && !l.received) {
+          auto const m = std::find_if(me.inbox.begin(), me.inbox.end(), [&](message const& in) {
+            return in.from == s.receive.peer && in.segment == l.segment;
+          });
+          if (m == me.inbox.end() || m->ready > me.now) {
+            next = m == me.inbox.end() ? next : std::min(next, m->ready);
+            break;
+          }
+          std::int64_t const needs = m->takes.receive +
+                                     (s.how == action::copy ? 0 : network.combine(m->from, r, m->bytes, m->custody)) +
+                                     (overwrites_itself(s) ? network.overwrite(m->from, r, m->bytes) : 0);
+          std::int64_t const takes = std::max<std::int64_t>(needs, 0);
+          // Of what comes in parts, the last part is dealt with when that is there.
+          std::int64_t const last = whole(*m) ? takes : takes / 1024 * (m->takes.lead * 1024 / m->takes.send);
+          me.now = std::max(me.now + takes, m->arrived + last);
+          me.inbox.erase(m);
+          l.received = true;
+          return wake(r, me.now);
+        }
+        l.sent = false;
+        l.received = false;
+        ++l.at;
+      }
+    }
+    if (next != never) {
+      wake(r, next);
+    }
+  }
+
+  template <class Network>
+  void begin_segments(Network const& network, state& me) {
+    while (me.begun != segments_ && !me.segments[me.begun % lanes].active) {
+      me.segments[me.begun % lanes] = {.segment = me.begun, .active = true};
+      ++me.begun;
+      me.now += network.start();
+    }
+  }
+
+  template <class Network>
+  void send(Network const& network, rank_type r, lane& l, step const& s) {
+    state& me = ranks_[r];
+    rank_type const to = s.send.peer;
+    const std::size_t bytes = elements(bytes_, blocks_, s.send.blocks);
+    message_time const takes = network.message(r, to, bytes, s.custody, !s.receives());
+    auto const [leaves, left] = out_[network.interface(r, to)].carry(me.now + takes.lead, takes);
+    me.now += takes.send;
+    l.sent = true;
+    flying_.push_back({r, to, l.segment, bytes, takes, s.custody, takes.burst == 0 ? me.now : std::max(me.now, left)});
+    expect({leaves + takes.latency, flying_.size() - 1, no_rank});
+  }
+
+  template <class Network>
+  void arrive(Network const& network, message& m, std::int64_t now) {
+    auto const [begins, ends] = in_[network.interface(m.to, m.from)].carry(now, m.takes);
+    m.arrived = std::max(ends, m.sent + m.takes.latency);
+    m.ready = whole(m) ? m.arrived : begins;
+    ranks_[m.to].inbox.push_back(m);
+    wake(m.to, m.ready);
+  }
+
+  /// In place, as the engine sees it.
+  [[nodiscard]] bool overwrites_itself(step const& s) const noexcept {
+    return s.sends() && s.send.blocks.overlaps(s.receive.blocks, blocks_);
+  }
+
+  static bool whole(message const& m) noexcept { return m.takes.lead == m.takes.send; }
+
+  std::uint32_t blocks_;
+  std::size_t messages_ = 0;  ///< of one segment
+  std::uint32_t segments_ = 1;
+  std::size_t bytes_ = 0;  ///< of a segment
+  std::vector<state> ranks_;
+  std::vector<interface> out_;  ///< one way, and the other
+  std::vector<interface> in_;
+  std::vector<event> events_{};
+  std::vector<message> flying_{};
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/concept.hpp>
+
+namespace tutti::detail {
+
+/// A rooted tree over the ranks 0..n-1 in which every subtree is a contiguous interval of ranks, and
+/// children come in the order in which they can be folded: each one's interval touches what has
+/// been folded before. So one description serves every rooted operation, and rank order is kept.
+template <class T>
+concept rooted_tree =
+    std::constructible_from<T, rank_type, rank_type> && requires(T const t, rank_type me, std::uint32_t i) {
+      { T::centre(me) } -> std::same_as<rank_type>;  // the root where the operation names none
+      { t.size() } -> std::same_as<rank_type>;
+      { t.root() } -> std::same_as<rank_type>;
+      { t.parent(me) } -> std::same_as<rank_type>;  // not asked of the root
+      { t.children(me) } -> std::same_as<std::uint32_t>;
+      { t.child(me, i) } -> std::same_as<rank_type>;
+      { t.subtree(me) } -> std::same_as<block_range>;
+    };
+
+/// The step of a rank that is alone: what it has is the result.
+[[nodiscard]] constexpr step keep_own(std::uint32_t block, space from = space::input, space to = space::output) {
+  return {{no_rank, from, {block, 1}}, {no_rank, to, {block, 1}}};
+}
+
+/// Reduce: a rank folds its children's subtrees into its own contribution, then sends it up.
+template <rooted_tree Tree>
+[[nodiscard]] constexpr std::uint32_t reduce_steps(Tree const& tree, rank_type me) {
+  return tree.size() == 1 ? 1 : tree.children(me) + (me == tree.root() ? 0 : 1);
+}
+
+template <rooted_tree Tree>
+[[nodiscard]] constexpr step reduce_step(Tree const& tree, rank_type me, std::uint32_t i) {
+  constexpr block_range all{0, 1};
+  const std::uint32_t children = tree.children(me);
+  if (tree.size() == 1) {
+    return keep_own(0);
+  }
+  if (i == children) {
+    return {.send = {tree.parent(me), children == 0 ? space::input : space::work, all}};
+  }
+  const rank_type child = tree.child(me, i);
+  bool const last = me == tree.root() && i + 1 == children;
+  return {.receive = {child, last ? space::output : space::work, all},
+          .how = child < me ? action::fold_left : action::fold_right,
+          .local = i == 0 ? space::input : space::work,
+          .arrives = tree.children(child) == 0 ? space::input : space::work};
+}
+
+/// Broadcast: a rank receives from its parent, then sends to the children, the last one to be folded
+/// first - its subtree is the deepest. The root sends from `source`.
+template <rooted_tree Tree>
+[[nodiscard]] constexpr std::uint32_t broadcast_steps(Tree const& tree, rank_type me) {
+  return tree.children(me) + (me == tree.root() ? 0 : 1);
+}
+
+template <rooted_tree Tree>
+[[nodiscard]] constexpr step broadcast_step(Tree const& tree, rank_type me, std::uint32_t i,
+                                            space source = space::input) {
+  constexpr block_range all{0, 1};
+  bool const root = me == tree.root();
+  if (!root && i == 0) {
+    const rank_type parent = tree.parent(me);
+    return {.receive = {parent, space::output, all}, .arrives = parent == tree.root() ? source : space::output};
+  }
+  const rank_type child = tree.child(me, tree.children(me) - 1 - (root ? i : i - 1));
+  return {.send = {child, root ? source : space::output, all}};
+}
+
+/// Allreduce: to the root and back.
+template <rooted_tree Tree>
+[[nodiscard]] constexpr std::uint32_t allreduce_steps(Tree const& tree, rank_type me) {
+  return reduce_steps(tree, me) + broadcast_steps(tree, me);
+}
+
+template <rooted_tree Tree>
+[[nodiscard]] constexpr step allreduce_step(Tree const& tree, rank_type me, std::uint32_t i) {
+  const std::uint32_t up = reduce_steps(tree, me);
+  step s = i < up ? reduce_step(tree, me, i) : broadcast_step(tree, me, i - up, space::output);
+  if (s.sends()) {
+    s.custody = i < up ? custody::entrusted : custody::restored;
+  }
+  return s;
+}
+
+/// Gather: like reduce, with the blocks of a subtree laid side by side. A leaf sends its own block
+/// as it is; an inner rank collects its subtree in `work`.
+template <rooted_tree Tree>
+[[nodiscard]] constexpr std::uint32_t gather_steps(Tree const& tree, rank_type me) {
+  const std::uint32_t children = tree.children(me);
+  return me == tree.root() ? 1 + children : children == 0 ? 1 : children + 2;
+}
+
+template <rooted_tree Tree>
+[[nodiscard]] constexpr step gather_step(Tree const& tree, rank_type me, std::uint32_t i) {
+  bool const root = me == tree.root();
+  const std::uint32_t children = tree.children(me);
+  const space collect = root ? space::output : space::work;
+  if (!root && children == 0) {
+    return {.send = {tree.parent(me), space::input, {me, 1}}};
+  }
+  if (i == 0) {
+    return keep_own(me, space::input, collect);
+  }
+  if (i > children) {
+    return {.send = {tree.parent(me), space::work, tree.subtree(me)}};
+  }
+  const rank_type child = tree.child(me, i - 1);
+  return {.receive = {child, collect, tree.subtree(child)},
+          .arrives = tree.children(child) == 0 ? space::input : space::work};
+}
+
+/// Scatter: the reverse of gather.
+template <rooted_tree Tree>
+[[nodiscard]] constexpr std::uint32_t scatter_steps(Tree const& tree, rank_type me) {
+  return gather_steps(tree, me);
+}
+
+template <rooted_tree Tree>
+[[nodiscard]] constexpr step scatter_step(Tree const& tree, rank_type me, std::uint32_t i) {
+  bool const root = me == tree.root();
+  const std::uint32_t children = tree.children(me);
+  const space source = root ? space::input : space::work;
+  if (!root && i == 0) {
+    const rank_type parent = tree.parent(me);
+    return {.receive = {parent, children == 0 ? space::output : space::work, tree.subtree(me)},
+            .arrives = parent == tree.root() ? space::input : space::work};
+  }
+  const std::uint32_t sent = root ? i : i - 1;
+  if (sent == children) {
+    return keep_own(me, source);
+  }
+  const rank_type child = tree.child(me, children - 1 - sent);
+  return {.send = {child, source, tree.subtree(child)}};
+}
+
+/// The rooted operations and allreduce, on trees that are made as `Tree(n, root)`. A base for topologies.
+template <rooted_tree Tree>
+struct on_tree {
+  [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type) const { return 1; }
+  [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type me) const {
+    return allreduce_steps(Tree(n, Tree::centre(n)), me);
+  }
+  [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
+    return allreduce_step(Tree(n, Tree::centre(n)), me, i);
+  }
+
+  [[nodiscard]] constexpr std::uint32_t blocks(op::reduce, rank_type) const { return 1; }
+  [[nodiscard]] constexpr std::uint32_t steps(op::reduce o, rank_type n, rank_type me) const {
+    return reduce_steps(Tree(n, o.root), me);
+  }
+  [[nodiscard]] constexpr step at(op::reduce o, rank_type n, rank_type me, std::uint32_t i) const {
+    return reduce_step(Tree(n, o.root), me, i);
+  }
+
+  [[nodiscard]] constexpr std::uint32_t blocks(op::broadcast, rank_type) const { return 1; }
+  [[nodiscard]] constexpr std::uint32_t steps(op::broadcast o, rank_type n, rank_type me) const {
+    return broadcast_steps(Tree(n, o.root), me);
+  }
+  [[nodiscard]] constexpr step at(op::broadcast o, rank_type n, rank_type me, std::uint32_t i) const {
+    return broadcast_step(Tree(n, o.root), me, i);
+  }
+
+  [[nodiscard]] constexpr std::uint32_t blocks(op::gather, rank_type n) const { return n; }
+  [[nodiscard]] constexpr std::uint32_t steps(op::gather o, rank_type n, rank_type me) const {
+    return gather_steps(Tree(n, o.root), me);
+  }
+  [[nodiscard]] constexpr step at(op::gather o, rank_type n, rank_type me, std::uint32_t i) const {
+    return gather_step(Tree(n, o.root), me, i);
+  }
+
+  [[nodiscard]] constexpr std::uint32_t blocks(op::scatter, rank_type n) const { return n; }
+  [[nodiscard]] constexpr std::uint32_t steps(op::scatter o, rank_type n, rank_type me) const {
+    return scatter_steps(Tree(n, o.root), me);
+  }
+  [[nodiscard]] constexpr step at(op::scatter o, rank_type n, rank_type me, std::uint32_t i) const {
+    return scatter_step(Tree(n, o.root), me, i);
+  }
+};
+
+}  // namespace tutti::detail

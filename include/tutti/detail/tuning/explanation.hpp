@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/tuning/tuning.hpp>
+
+#include <cstdio>
+#include <string>
+
+namespace tutti::detail {
+
+namespace explanation {
+
+/// "12.3 us".
+inline std::string in_words(std::int64_t picoseconds) {
+  char text[32];
+  auto const us = static_cast<double>(picoseconds) * 1e-6;
+  std::snprintf(text, sizeof text, us < 1000 ? "%.3g us" : "%.4g ms", us < 1000 ? us : us * 1e-3);
+  return text;
+}
+
+/// "64 KiB", "1000 bytes".
+inline std::string bytes_in_words(std::size_t bytes) {
+  for (auto const& [unit, shift] : {std::pair{" GiB", 30}, {" MiB", 20}, {" KiB", 10}}) {
+    if (bytes != 0 && bytes % (std::size_t{1} << shift) == 0) {
+      return std::to_string(bytes >> shift) + unit;
+    }
+  }
+  return std::to_string(bytes) + " bytes";
+}
+
+inline std::string in_words(course<selection> const& way) {
+  std::string text(way.topology.topology_name());
+  return way.segment_bytes == 0 ? text : text + " in segments of " + bytes_in_words(way.segment_bytes);
+}
+
+inline int percent(std::int64_t part, std::int64_t all) {
+  return all <= 0 ? 0 : static_cast<int>((100 * static_cast<double>(part)) / static_cast<double>(all) + 0.5);
+}
+
+}  // namespace explanation
+
+/// What `t` picks for an operation on so many bytes, in words.
+template <class Op>
+[[nodiscard]] std::string explain(tuning& t, Op op, std::size_t bytes, bool in_order) {
+  using namespace explanation;
+  course<selection> const way = t.choose(op, bytes, in_order);
+  auto const s = t.analyse(op, bytes, way);
+  std::int64_t const latency = std::min(s.empty, s.all);
+  std::int64_t const combining = std::min(std::max<std::int64_t>(s.all - s.uncombining, 0), s.all - latency);
+  std::int64_t const moving = s.all - latency - combining;
+  char const* const bound = latency >= moving && latency >= combining ? "the latency of messages"
+                            : moving >= combining                     ? "bandwidth"
+                                                                      : "combining";
+  std::string text = std::string(tutti::name(symbolic::kind_of<Op>)) + " of " + bytes_in_words(bytes) + " over " +
+                     std::to_string(t.profile().ranks) + (t.profile().ranks == 1 ? " rank: " : " ranks: ") +
+                     in_words(way) + ", " + in_words(s.all) + " expected\n";
+  if (t.memory() == memory_kind::provided) {
+    text += std::string("  for vectors by tutti::allocator") +
+            (t.profile().tells_apart() ? "\n" : ", whose times are not in this profile: priced as others\n");
+  } else if (t.profile().tells_apart()) {
+    text +=
+        "  for vectors in ordinary memory; if those of all ranks are by tutti::allocator, say "
+        "for_memory(tutti::memory_kind::provided)\n";
+  }
+  preference const* const wish = t.template preferred<Op>(bytes, in_order);
+  text += "  because: " +
+          (wish == nullptr    ? "of all, it is expected to be the fastest for the longest of its class of sizes"
+           : wish->tried == 0 ? "it was told to"
+                              : "of the " + std::to_string(wish->tried) + " that were tried, it was the fastest") +
+          "\n";
+  text += std::string("  bound by ") + bound + ": " + std::to_string(percent(latency, s.all)) +
+          " % would remain if messages were empty, " + std::to_string(percent(moving, s.all)) +
+          " % is for moving bytes, " + std::to_string(percent(combining, s.all)) + " % for combining\n";
+  auto const all = t.predict(op, bytes, in_order);
+  for (prediction const& p : all) {
+    text += "  " + in_words(p.time) + "  " + in_words(p.way) + "\n";
+  }
+  return text;
+}
+
+}  // namespace tutti::detail

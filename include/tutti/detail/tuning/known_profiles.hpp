@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/tuning/profile.hpp>
+#include <tutti/time.hpp>
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti::detail {
+
+/// What a rank has learned of its world and the parts of it: the profile of so many ranks on these hosts.
+class known_profiles {
+ public:
+  /// How many ranks of a communicator are on which hosts, not which ranks: "node7 4\nnode9 2\n".
+  template <class Communicator>
+  [[nodiscard]] static std::string hosts_of(Communicator const& world) {
+    host_map const& hosts = world.hosts();
+    std::vector<std::string> lines;
+    for (rank_type h = 0; h < hosts.hosts(); ++h) {
+      auto const& ranks = hosts.members(h);
+      lines.push_back(world.members()[ranks.front()].host + " " + std::to_string(ranks.size()) + "\n");
+    }
+    std::sort(lines.begin(), lines.end());
+    std::string all;
+    for (std::string const& line : lines) {
+      all += line;
+    }
+    return all;
+  }
+
+  /// The text of what was learned of these hosts in as much time at least; empty if nothing was.
+  [[nodiscard]] std::string find(std::string_view hosts, duration budget) {
+    std::lock_guard const lock(mutex_);
+    auto const known = place(hosts);
+    return known != all_.end() && known->budget >= budget ? known->text : "";
+  }
+  void learn(std::string const& hosts, duration budget, std::string const& text) {
+    std::lock_guard const lock(mutex_);
+    auto const known = place(hosts);
+    if (known == all_.end()) {
+      all_.push_back({hosts, budget, text});
+    } else if (budget >= known->budget) {
+      *known = {hosts, budget, text};
+    }
+  }
+
+ private:
+  struct profile_of {
+    std::string hosts;
+    duration budget;
+    std::string text;
+  };
+  std::vector<profile_of>::iterator place(std::string_view hosts) {
+    return std::find_if(all_.begin(), all_.end(), [&](profile_of const& p) { return p.hosts == hosts; });
+  }
+
+  std::mutex mutex_;
+  std::vector<profile_of> all_;
+};
+
+}  // namespace tutti::detail

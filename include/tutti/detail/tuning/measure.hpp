@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/allocator.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/detail/engine/machine.hpp>
+#include <tutti/detail/tuning/move_meter.hpp>
+#include <tutti/detail/tuning/probe.hpp>
+#include <tutti/detail/tuning/profile.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/topology/doubling.hpp>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::detail {
+
+/// How a world is measured.
+struct measuring {
+  /// How long it may take, about; half of it for messages between hosts if there are both kinds. Within a host, up to a
+  /// quarter goes by until transports through memory have settled, and half of the rest is for memory that the
+  /// transport provides, if it does. Where messages are slow it takes longer: some tens of messages of 64 KiB are
+  /// measured in any case.
+  duration budget = std::chrono::milliseconds(20);
+};
+
+/// Measures what messages take in a world, by real messages of the engine between all neighbours at once.
+///
+/// For each of some sizes: all ranks send to the next and receive from the one before, storing and combining
+/// (sums of float), elsewhere and over what they send; they lend each other what is to be combined and get it back, all
+/// at a time and every second one; and one message goes round. Where it takes longer to send and receive than only to
+/// send, or, within a host, who only sends is busy most of the time, processors move the bytes (memory; TCP within a
+/// host), and sending and receiving add up; else a wire does. The lower quartile of several times counts, of the
+/// slowest rank. Within a host, what is only moved is measured, too: move_meter. If the transport provides memory, all
+/// that is within a host is measured once more in 2 MiB of it, which later buffers of the world get; unless some rank
+/// is given none.
+template <class Communicator>
+class world_meter {
+ public:
+  explicit world_meter(Communicator& world) : world_(world), agree_(world, doubling{}, max<std::int64_t>{}) {}
+
+  /// Collective; all ranks get the same profile. @throws error
+  [[nodiscard]] network_profile measure(measuring const& how) {
+    auto const& hosts = world_.hosts();
+    network_profile p{.ranks = world_.size(), .hosts = hosts.hosts()};
+    std::vector<rank_type> speakers;
+    std::size_t most = 0;
+    for (rank_type h = 0; h < hosts.hosts(); ++h) {
+      speakers.push_back(hosts.members(h).front());
+      most = std::max(most, hosts.members(h).size());
+    }
+    auto const& neighbours = hosts.members(hosts.host(world_.rank()));
+    auto const budget = how.budget / (most > 1 && speakers.size() > 1 ? 2 : 1);
+    if (most > 1) {
+      auto given = provided_memory();
+      auto of_each = budget;
+      if constexpr (copies_aside) {
+        of_each -= settle(neighbours, 480, budget / 4);
+      }
+      of_each /= given.empty() ? 1 : 2;
+      p.near = measure_link(neighbours, place::within_a_host, {}, of_each, p.start);
+      if (!given.empty()) {
+        p.provided = measure_link(neighbours, place::within_a_host, given, of_each, p.start);
+      }
+    }
+    if (speakers.size() > 1) {
+      p.far = measure_link(speakers, place::between_hosts, {}, budget, p.start);
+    }
+    return p;
+  }
+
+ private:
+  static constexpr std::array<std::size_t, 9> sizes{4,         256,        2048,       16 << 10,   64 << 10,
+                                                    256 << 10, 1024 << 10, 4096 << 10, 16384 << 10};
+  static constexpr std::size_t longest_provided = 1024 << 10;
+  static constexpr std::size_t always = 64 << 10;
+  static constexpr std::size_t long_from = 16 << 10;
+  static constexpr int most_turns = 32;
+  static constexpr std::uint32_t in_a_row = 4;   ///< messages of `always` bytes, to see what a link lasts
+  static constexpr std::int64_t wire_from = 92;  ///< percent: a processor that only sends takes two thirds, or half
+  /// Beyond, what is copied aside first, because peers read it there, takes as long a byte as before.
+  static constexpr std::size_t longest_swap = 256 << 10;
+  static constexpr bool copies_aside = shares_memory<typename Communicator::transport_type>;
+  static constexpr bool lends = entrusts<typename Communicator::transport_type>;
+
+  /// Picoseconds of one message of one size.
+  struct times {
+    std::size_t bytes;
+    std::int64_t shift;  ///< of sending one and receiving one
+    std::int64_t combining_shift;
+    std::int64_t combining_swap;
+    std::int64_t loan;   ///< the same, of those that are entrusted and restored
+    std::int64_t solo;   ///< of one of these, if the others wait
+    std::int64_t relay;  ///< from rank to rank
+    std::int64_t spent;  ///< on measuring this size
+  };
+
+  /// The shortest one: what it takes of a processor, and of time.
+  struct short_message {
+    std::int64_t gap;
+    std::int64_t latency;
+    /// Of what another one takes, all but the latency.
+    [[nodiscard]] std::int64_t rest(std::int64_t takes) const {
+      return std::max<std::int64_t>({takes - latency, 2 * gap, 1});
+    }
+  };
+  /// Whether a wire moves the bytes, and not processors.
+  struct wire {
+    bool moves_bytes = false;
+    std::int64_t lasting = 0;  ///< what it takes for `always` bytes if it goes on and on, where it saves up
+  };
+  enum class place { within_a_host, between_hosts };
+
+  /// Memory of the transport's to measure in, on all ranks; or on none, if one of them is given none.
+  std::vector<float, allocator<float>> provided_memory() {
+    std::vector<float, allocator<float>> given{allocator<float>(world_)};
+    if constexpr (provides_memory<typename Communicator::transport_type>) {
+      std::int64_t lacking[1] = {0};
+      try {
+        given.resize(longest_provided / 2);  // two blocks
+      } catch (std::bad_alloc const&) {
+        lacking[0] = 1;
+      }
+      agree_(std::span(lacking));
+      given.resize(lacking[0] == 0 ? given.size() : 0);
+    }
+    return given;
+  }
+
+  /// Two blocks of so many bytes for a probe: in memory that is given, or in some of their own.
+  struct blocks {
+    blocks(std::span<float> given, std::size_t bytes)
+        : own(given.empty() ? bytes / 2 : 0), memory(given.empty() ? std::span(own) : given.first(bytes / 2)) {}
+    std::vector<float> own;
+    std::span<float> memory;
+  };
+
+  /// In the memory `given`, or if there is none, in ordinary memory.
+  network_profile::link measure_link(std::vector<rank_type> const& group, place where, std::span<float> given,
+                                     duration budget, std::int64_t& start) {
+    std::size_t const longest = given.empty() ? sizes.back() : longest_provided;
+    std::vector<times> all;
+    bool const near = where == place::within_a_host;
+    std::int64_t const of_moves = near ? budget.count() * 1000 / (copies_aside ? 8 : 4) : 0;
+    std::int64_t const limit = budget.count() * 1000 - of_moves;
+    // Ranks decide alike: they go by nothing but what they have agreed on. The first turns are slow.
+    std::int64_t spent = time_size(group, given, sizes.front(), 8, 4, 8).spent;
+    std::int64_t once = spent / 9;  // what one turn of the last size took
+    for (std::size_t const bytes : sizes) {
+      auto const growth = static_cast<std::int64_t>(bytes <= 2048 ? 1 : bytes / all.back().bytes);
+      std::int64_t const expected = std::max<std::int64_t>(once * growth, 1);
+      if (bytes > longest || (bytes > always && spent + 2 * expected > limit)) {
+        break;
+      }
+      std::int64_t const share = (limit - spent) / (bytes >= always ? 3 : 12);
+      auto const turns = static_cast<int>(std::clamp<std::int64_t>(share / expected, 2, most_turns));
+      bool const brief = bytes < always && expected < limit / 16;
+      all.push_back(time_size(group, given, bytes, brief ? 8U : 2U, brief ? 4U : 1U, turns));
+      if (bytes > longest_swap) {
+        all.back().combining_swap =
+            copies_aside ? growth * all[all.size() - 2].combining_swap : all.back().combining_shift;
+      }
+      spent += all.back().spent;
+      once = all.back().spent / (turns + 1);
+    }
+    // Who combines does not take less than who only stores, and what is short takes no longer than what is long: if it
+    // seems so, it was disturbed. The first long messages over a connection are, for it grows with them.
+    if constexpr (!copies_aside) {
+      for (times& t : all) {
+        t.shift = std::min(t.shift, t.combining_shift);
+      }
+    }
+    for (std::size_t i = all.size() - 1; i-- > 0;) {
+      all[i].shift = std::min(all[i].shift, all[i + 1].shift);
+      all[i].combining_shift = std::min(all[i].combining_shift, all[i + 1].combining_shift);
+      all[i].combining_swap = std::min(all[i].combining_swap, all[i + 1].combining_swap);
+      all[i].loan = std::min(all[i].loan, all[i + 1].loan);
+      all[i].solo = std::min(all[i].solo, all[i + 1].solo);
+      all[i].relay = std::min(all[i].relay, all[i + 1].relay);
+    }
+    auto const long_enough = std::find_if(all.begin(), all.end(), [](times const& t) { return t.bytes == always; });
+    wire w = try_wire(where, group, *long_enough, all.front().relay, limit);
+    std::int64_t const gap = std::min(time_gap(group), all.front().relay / 2);
+    start = std::max(start, time_start(group, all.front().shift));
+    short_message const least{gap, all.front().relay - 2 * gap};
+    if (!near) {
+      return solve(all, least, w, {});
+    }
+    blocks const b(given, move_meter<Communicator>::memory_bytes / 2);
+    std::int64_t left = of_moves;
+    if constexpr (copies_aside) {
+      left -= settle(group, 144, budget / 32).count() * 1000;  // a lap of the chunks, as they are by default
+    }
+    move_prices moved = move_meter(world_).measure(group, least.latency, left, b.memory);
+    if (moved.by_processors) {
+      w.moves_bytes = false;
+    }
+    if (w.moves_bytes) {  // others send alike whatever is done with it
+      moved.sizes.clear();
+    }
+    return solve(all, least, w, std::move(moved.sizes));
+  }
+
+  [[nodiscard]] static std::int64_t lasts(std::int64_t of_always, std::size_t bytes) {
+    return of_always / static_cast<std::int64_t>(always) * static_cast<std::int64_t>(bytes);
+  }
+  /// What a link saves up while it is idle: a message that goes round finds it so, and takes that much less.
+  static std::int64_t burst(std::vector<times> const& all, short_message const& least, std::int64_t lasting) {
+    std::int64_t most = 0;
+    for (times const& t : all) {
+      std::int64_t const whole = lasts(lasting, t.bytes);
+      std::int64_t const saved = whole - least.rest(t.relay);
+      most = t.bytes >= always && saved > whole / 4 ? std::max(most, saved) : most;
+    }
+    return most;
+  }
+
+  /// Whether peers work where what is entrusted to them lies: then it takes less than other messages. The memory, and
+  /// not only the transport, decides.
+  static bool sees_loans(std::vector<times> const& all, short_message const& least) {
+    std::int64_t saved = 0;  // in percent, summed over the long messages
+    for (times const& t : all) {
+      saved +=
+          t.bytes >= long_from ? 75 - std::min<std::int64_t>(least.rest(t.loan) * 100 / least.rest(t.shift), 150) : 0;
+    }
+    return lends && saved > 0;
+  }
+
+  /// Whether a wire moves the bytes. Not if a peer reads them in the sender's memory. Else, all ranks send and
+  /// receive, and then every second one only sends. A wire carries both ways at a time; a processor is done sooner if
+  /// it need not do both. That is told by long messages, one after the other: a link that has been idle may let some
+  /// bytes pass at once (token buckets), and one that is used by turns always does. So a message that goes round takes
+  /// as long as one of those, or half of it and less; what lies between is a processor's, too.
+  /// @pre messages of `always` bytes, or longer ones, have just passed
+  wire try_wire(place where, std::vector<rank_type> const& group, times const& always_takes, std::int64_t latency,
+                std::int64_t limit) {
+    if (copies_aside && where == place::within_a_host) {
+      return {};
+    }
+    auto const turns = static_cast<int>(
+        std::clamp<std::int64_t>(limit / (8 * in_a_row * std::max<std::int64_t>(always_takes.shift, 1)), 1, 8));
+    std::vector<float> memory(always / 2);
+    std::int64_t t[2] = {
+        time({probe::kind::shift, group, world_.rank(), in_a_row, action::copy}, memory, turns, turns / 2) / in_a_row,
+        // An answer is as long as a message, but a link that was idle may let it pass at once.
+        (time({probe::kind::flood, group, world_.rank(), 2 * in_a_row, action::copy}, memory, turns, 0) - latency) /
+            (2 * in_a_row)};
+    agree_(std::span(t));
+    std::int64_t const both = std::max<std::int64_t>(t[0] - latency, 1);
+    std::int64_t const in_turn = std::max<std::int64_t>(always_takes.relay - latency, 1);
+    bool const alike = (always_takes.shift - latency) * 100 < in_turn * 125;
+    bool const saves_up = both * 100 > in_turn * 175;
+    return {t[1] * 100 >= both * wire_from && (alike || saves_up), saves_up ? both : 0};
+  }
+
+  /// Which part of the world a message keeps busy.
+  static network_profile::link solve(std::vector<times> const& all, short_message const& least, wire const& w,
+                                     std::vector<network_profile::move> moves) {
+    network_profile::link link{.latency = least.latency, .moves = std::move(moves)};
+    link.burst = w.moves_bytes && w.lasting != 0 ? burst(all, least, w.lasting) : 0;
+    std::int64_t const gap = least.gap;
+    bool const lent = !w.moves_bytes && sees_loans(all, least);
+    for (times const& t : all) {
+      network_profile::point p{.bytes = t.bytes,
+                               .combine = std::max<std::int64_t>(t.combining_shift - t.shift, 0),
+                               .overwrite = t.combining_swap - t.combining_shift};
+      std::int64_t const both = least.rest(t.shift);
+      std::int64_t const one = least.rest(t.relay);
+      if (w.moves_bytes) {
+        p.send = gap;
+        p.lead = gap;
+        p.receive = gap;
+        p.wire = link.burst != 0 ? lasts(w.lasting, t.bytes) : std::min(both, one) - 2 * gap;
+      } else {
+        p.receive = std::max(both - both / 2, copies_aside ? 0 : pace(link, t.bytes, std::min(both, one)));
+        p.send = both - p.receive;
+        p.lead = std::clamp<std::int64_t>(one - p.receive, 0, p.send);
+        p.loan = lent ? std::max<std::int64_t>(t.loan - link.latency, 1) : 0;
+        p.solo = lent ? std::clamp<std::int64_t>(t.solo - link.latency, 1, p.loan) : 0;
+      }
+      link.points.push_back(p);
+    }
+    link.points.push_back(beyond(link));
+    if (!copies_aside && !link.moves.empty()) {
+      add_longer_moves(link);
+    }
+    return link;
+  }
+
+  /// How fast messages follow each other. Where processors move the bytes that is what one end takes for each, and the
+  /// other end the rest: that the receiver does fits what was seen of all ways over TCP.
+  static std::int64_t pace(network_profile::link const& link, std::size_t bytes, std::int64_t most) {
+    return link.moves.empty() ? 0 : std::min(move_at_size(link, bytes).receive, most);
+  }
+
+  /// A system moves long messages alike, whatever is done with them.
+  static void add_longer_moves(network_profile::link& link) {
+    for (network_profile::point const& p : link.points) {
+      if (p.bytes > link.moves.back().bytes) {
+        link.moves.push_back({.bytes = p.bytes, .send = p.send, .lead = p.lead, .delay = 0, .receive = p.receive});
+      }
+    }
+  }
+
+  /// What was not measured: on as on the last line, for what a cache too small adds is added to every way of
+  /// moving a vector. But where peers read long messages in the sender's memory, what they overwrite is copied first.
+  static network_profile::point beyond(network_profile::link const& link) {
+    network_profile::point p = at_size(link, 4 * link.points.back().bytes);
+    if (copies_aside) {
+      p.overwrite = std::max(p.overwrite, p.send + p.receive);
+    }
+    return p;
+  }
+
+  times time_size(std::vector<rank_type> const& group, std::span<float> given, std::size_t bytes, std::uint32_t shifts,
+                  std::uint32_t rounds, int turns) {
+    blocks const b(given, bytes);
+    auto const hops = static_cast<std::int64_t>(rounds * std::max<std::size_t>(group.size(), 1));
+    auto const begin = world_.transport().now();
+    auto const timed = [&](probe::kind kind, std::uint32_t repeats, action how, int warming) {
+      return time({kind, group, world_.rank(), repeats, how}, b.memory, turns, warming);
+    };
+    std::int64_t t[7] = {timed(probe::kind::shift, shifts, action::copy, 1) / shifts,
+                         timed(probe::kind::shift, shifts, action::fold_right, 1) / shifts,
+                         0,
+                         lends ? timed(probe::kind::loan, 2 * shifts, action::fold_right, 1) / (4 * shifts) : 0,
+                         lends ? timed(probe::kind::solo, shifts, action::fold_right, 1) / (2 * shifts) : 0,
+                         timed(probe::kind::relay, rounds, action::copy, 1) / hops,
+                         0};
+    if (bytes <= longest_swap) {  // each lane has memory of its own to copy to
+      t[2] = timed(probe::kind::swap, shifts, action::fold_right, collective_lanes) / shifts;
+    }
+    t[6] = since(begin);
+    agree_(std::span(t));
+    return {bytes, t[0], t[1], t[2], t[3], t[4], t[5], t[6]};
+  }
+
+  /// Lets transports use the memory that they copy through, for so many messages, and find out how to copy
+  /// (detail/shared_memory/copy_account.hpp); or probes would be timed before and after. Memory that long messages have
+  /// washed out of the caches is dear for a lap, too. Returns how long it took: not much more than `at_most`.
+  duration settle(std::vector<rank_type> const& group, std::uint32_t messages, duration at_most) {
+    constexpr std::uint32_t at_once = 48;
+    std::vector<float> memory((16 << 10) / 2);
+    auto const begin = world_.transport().now();
+    std::int64_t spent[1] = {0};
+    for (std::uint32_t done = 0; done < messages && spent[0] < at_most.count(); done += at_once) {
+      (void)time({probe::kind::shift, group, world_.rank(), at_once, action::copy}, memory, 1, 0);
+      spent[0] = (world_.transport().now() - begin).count();
+      agree_(std::span(spent));
+    }
+    return duration(spent[0]);
+  }
+
+  /// What of the shortest message follows upon another one.
+  std::int64_t time_gap(std::vector<rank_type> const& group) {
+    std::array<float, 2> memory{};
+    std::int64_t t[2] = {time({probe::kind::flood, group, world_.rank(), 8, action::copy}, memory, 8, 1),
+                         time({probe::kind::flood, group, world_.rank(), 24, action::copy}, memory, 8, 1)};
+    agree_(std::span(t));
+    return std::max<std::int64_t>(t[1] - t[0], 0) / 16;
+  }
+
+  /// What an operation takes besides its messages.
+  std::int64_t time_start(std::vector<rank_type> const& group, std::int64_t shift) {
+    std::array<float, 2> memory{};
+    std::int64_t t[1] = {time({probe::kind::shift, group, world_.rank(), 1, action::copy}, memory, 16, 1)};
+    agree_(std::span(t));
+    return std::max<std::int64_t>(t[0] - shift, 0);
+  }
+
+  /// The lower quartile of several runs' times, after some that warm up.
+  std::int64_t time(probe const& what, std::span<float> memory, int turns, int warming) {
+    allreduce run{world_, what, sum<float>{}};
+    for (int i = 0; i < warming; ++i) {
+      run(memory);
+    }
+    std::array<std::int64_t, most_turns> took{};
+    for (int i = 0; i < turns; ++i) {
+      world_.patience() = {};  // as if nobody else computed here
+      auto const begin = world_.transport().now();
+      run(memory);
+      took[static_cast<std::size_t>(i)] = since(begin);
+    }
+    auto const middle = took.begin() + turns / 4;
+    std::nth_element(took.begin(), middle, took.begin() + turns);
+    return *middle;
+  }
+
+  /// In picoseconds.
+  [[nodiscard]] std::int64_t since(time_point begin) const { return (world_.transport().now() - begin).count() * 1000; }
+
+  Communicator& world_;
+  allreduce<Communicator, doubling, max<std::int64_t>> agree_;
+};
+
+}  // namespace tutti::detail

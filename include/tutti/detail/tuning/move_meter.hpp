@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/detail/tuning/probe.hpp>
+#include <tutti/detail/tuning/profile.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/topology/doubling.hpp>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
+namespace tutti::detail {
+
+/// What only moves, as a move_meter has seen it.
+struct move_prices {
+  std::vector<network_profile::move> sizes{};
+  bool by_processors = false;  ///< who sends long messages one after the other is busy most of the time
+};
+
+/// Measures what messages take of operations that only move: transports through memory send those in other ways than
+/// what is combined, what peers read costs its owner only when he writes it again, and who waits for a message is not
+/// as fast as who is busy. So here nobody writes what he has received, and all write what they will send anew, and
+/// meet, before the clock runs.
+///
+/// For each of some sizes: every second rank sends the next one a vector, whole and then a train of them, one after the
+/// other; and all send and receive one at a time. The first tells how long one takes, the second how fast they follow
+/// each other, the third what sending takes of a processor that receives, too.
+template <class Communicator>
+class move_meter {
+  static constexpr bool through_memory = shares_memory<typename Communicator::transport_type>;
+  /// Through memory, beside powers of two, the longest that is copied, more or less. What a system moves is not lent:
+  /// of long messages, those that are stored tell.
+  static constexpr auto sizes = [] {
+    if constexpr (through_memory) {
+      return std::array<std::size_t, 8>{4, 256, 2048, 4096, 16 << 10, 60 << 10, 64 << 10, 256 << 10};
+    } else {
+      return std::array<std::size_t, 5>{4, 256, 2048, 16 << 10, 64 << 10};
+    }
+  }();
+  /// So many messages follow each other. Of two that are lent, the second tells; what is copied, and acknowledged now
+  /// and then, needs more.
+  static constexpr std::uint32_t train = through_memory ? 2 : 4;
+
+ public:
+  static constexpr std::size_t memory_bytes = sizes.back() * train;
+
+  explicit move_meter(Communicator& world) : world_(world), agree_(world, doubling{}, max<std::int64_t>{}) {}
+
+  /// Collective, as `world_meter::measure`; in picoseconds. `latency` is told apart from each message's own delay.
+  /// @pre the memory has room for `memory_bytes` @throws error
+  [[nodiscard]] move_prices measure(std::vector<rank_type> const& group, std::int64_t latency, std::int64_t budget,
+                                    std::span<float> memory) {
+    move_prices all;
+    auto const place = std::find(group.begin(), group.end(), world_.rank()) - group.begin();
+    sends_ = place % 2 == 0 && place + 1 < static_cast<std::ptrdiff_t>(group.size());
+    std::vector<times> seen;
+    std::int64_t left = budget;
+    std::int64_t once = 0;
+    for (std::size_t const bytes : sizes) {
+      if (bytes > always && left < least_turns * 4 * once) {
+        break;
+      }
+      std::int64_t const share = bytes == sizes.back() ? left : left / 4;
+      times const t = time_size(group, memory.first(bytes / sizeof(float) * train), share, once);
+      left -= t.spent;
+      seen.push_back(t);
+    }
+    if constexpr (!through_memory) {  // there, what is lent takes less than what is shorter and copied
+      for (std::size_t i = seen.size() - 1; i-- > 0;) {
+        seen[i].undisturbed_by(seen[i + 1]);
+      }
+    }
+    for (times const& t : seen) {
+      all.sizes.push_back(solve(t, latency));
+      if (t.bytes == always) {
+        all.by_processors = 2 * t.sending > t.in_a_row;
+      }
+    }
+    return all;
+  }
+
+ private:
+  static constexpr std::size_t always = 64 << 10;
+  static constexpr int least_turns = 4;
+  static constexpr int most_turns = 16;
+  /// The lower quartile of several turns counts, or, where a system moves the bytes, which takes now more and now less
+  /// of itself, the median.
+  static constexpr int quantile = through_memory ? 4 : 2;
+
+  struct times {
+    std::size_t bytes;
+    std::int64_t one;       ///< of a message
+    std::int64_t in_a_row;  ///< of a train
+    std::int64_t trade;     ///< of sending one and receiving one
+    std::int64_t sending;   ///< until the sender of a train is done with it
+    std::int64_t spent;
+    /// What is short takes no longer than what is long.
+    void undisturbed_by(times const& longer) {
+      one = std::min(one, longer.one);
+      in_a_row = std::min(in_a_row, longer.in_a_row);
+      trade = std::min(trade, longer.trade);
+    }
+  };
+
+  static network_profile::move solve(times const& t, std::int64_t latency) {
+    std::int64_t const whole = std::max<std::int64_t>(t.one - latency, 2);
+    std::int64_t const each = std::clamp<std::int64_t>((t.in_a_row - t.one) / (train - 1), 1, whole - 1);
+    std::int64_t const lead = std::min(whole - each, each);
+    return {.bytes = t.bytes,
+            .send = std::clamp(t.trade - latency - each, lead, each),
+            .lead = lead,
+            .delay = whole - lead - each,
+            .receive = each};
+  }
+
+  /// `once`: what one turn of this size takes, after the call.
+  times time_size(std::vector<rank_type> const& group, std::span<float> memory, std::int64_t share,
+                  std::int64_t& once) {
+    time_point const begin = world_.transport().now();
+    std::size_t const one = memory.size() / train;
+    auto const turn = [&] {
+      return std::array{time({probe::kind::train, group, world_.rank(), 1, action::copy}, memory.first(one)),
+                        time({probe::kind::train, group, world_.rank(), train, action::copy}, memory),
+                        time({probe::kind::trade, group, world_.rank(), 1, action::copy}, memory.first(2 * one))};
+    };
+    for (int i = 0; i < 2; ++i) {  // the second one tells
+      time_point const before = world_.transport().now();
+      (void)turn();
+      once = since(before);
+    }
+    agree_(std::span(&once, 1));  // ranks decide alike: they go by nothing but what they have agreed on
+    auto const turns =
+        static_cast<int>(std::clamp<std::int64_t>(share / std::max<std::int64_t>(once, 1), least_turns, most_turns));
+    std::array<std::array<std::int64_t, most_turns>, 3> took{};
+    for (std::size_t i = 0; i < static_cast<std::size_t>(turns); ++i) {
+      auto const now = turn();
+      for (std::size_t k = 0; k < 3; ++k) {
+        took[k][i] = now[k];
+      }
+    }
+    for (auto& of : took) {
+      std::nth_element(of.begin(), of.begin() + turns / quantile, of.begin() + turns);
+    }
+    auto const at = static_cast<std::size_t>(turns / quantile);
+    std::int64_t t[5] = {took[0][at], took[1][at], took[2][at], sends_ ? took[1][at] : 0, since(begin)};
+    agree_(std::span(t));
+    return {one * sizeof(float), t[0], t[1], t[2], t[3], t[4]};
+  }
+
+  std::int64_t time(probe const& what, std::span<float> memory) {
+    broadcast run{world_, what};
+    std::int64_t ready[1] = {0};
+    std::fill(memory.begin(), memory.end(), 1.0F);
+    agree_(std::span(ready));
+    world_.patience() = {};  // as if nobody else computed here
+    time_point const begin = world_.transport().now();
+    run(memory, 0);
+    return since(begin);
+  }
+
+  /// In picoseconds.
+  [[nodiscard]] std::int64_t since(time_point begin) const { return (world_.transport().now() - begin).count() * 1000; }
+
+  Communicator& world_;
+  allreduce<Communicator, doubling, max<std::int64_t>> agree_;
+  bool sends_ = false;  ///< trains leave from this rank
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/operation.hpp>
+#include <tutti/topology/selection.hpp>
+
+#include <charconv>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti::detail {
+
+/// What somebody who knows better wants for an operation on vectors of `from` to `to` bytes: the user, or who has
+/// tried several ways.
+struct preference {
+  operation_kind operation = operation_kind::none;
+  std::size_t from = 0;
+  std::size_t to = SIZE_MAX;
+  schedule_kind kind = schedule_kind::direct;
+  std::size_t segment_bytes = 0;
+  std::size_t tried = 0;  ///< how many ways were; 0: the user said so
+  friend bool operator==(preference const&, preference const&) = default;
+};
+
+/// What a text of preferences says that it must not.
+class preference_error : public std::runtime_error {
+ public:
+  explicit preference_error(std::string_view wish, std::string const& why)
+      : std::runtime_error(
+            "\"" + std::string(wish) + "\": " + why +
+            "; a preference is written allreduce:1M-16M=ring/512K, where from, to and the segment may be left "
+            "out, and several are parted by semicolons") {}
+};
+
+namespace preference_text {
+
+/// "4096", "64K", "1M", "1G".
+inline bool read_bytes(std::string_view text, std::size_t& bytes) {
+  auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  std::string_view const unit(end, text.size() - static_cast<std::size_t>(end - text.data()));
+  int const shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
+  if (problem != std::errc{} || shift < 0 || bytes > SIZE_MAX >> 31) {
+    return false;
+  }
+  bytes <<= shift;
+  return true;
+}
+
+inline operation_kind read_operation(std::string_view text) {
+  constexpr operation_kind chosen_for[] = {
+      operation_kind::allreduce, operation_kind::reduce, operation_kind::broadcast, operation_kind::reduce_scatter,
+      operation_kind::allgather, operation_kind::gather, operation_kind::scatter,   operation_kind::alltoall};
+  for (operation_kind const kind : chosen_for) {
+    if (name(kind) == text) {
+      return kind;
+    }
+  }
+  return operation_kind::none;
+}
+
+inline preference read_one(std::string_view wish, host_map const& hosts) {
+  preference p;
+  std::size_t const colon = wish.find(':');
+  std::size_t const equals = wish.find('=');
+  std::string_view const operation = wish.substr(0, std::min(colon, equals));
+  p.operation = read_operation(operation);
+  if (equals == wish.npos || p.operation == operation_kind::none) {
+    throw preference_error(wish, "\"" + std::string(operation) + "\" is no operation that has a choice");
+  }
+  if (colon < equals) {
+    std::string_view const range = wish.substr(colon + 1, equals - colon - 1);
+    std::size_t const dash = range.find('-');
+    std::string_view const from = range.substr(0, dash);
+    std::string_view const to = dash == range.npos ? from : range.substr(dash + 1);
+    if ((!from.empty() && !read_bytes(from, p.from)) || (!to.empty() && !read_bytes(to, p.to)) || p.from > p.to) {
+      throw preference_error(wish, "\"" + std::string(range) + "\" is no range of sizes");
+    }
+  }
+  std::string_view const how = wish.substr(equals + 1);
+  std::size_t const slash = how.rfind('/');
+  if (slash != how.npos && !read_bytes(how.substr(slash + 1), p.segment_bytes)) {
+    throw preference_error(wish, "\"" + std::string(how.substr(slash + 1)) + "\" is no size of segments");
+  }
+  for (schedule_kind const kind : all_schedule_kinds) {
+    if (selection(kind, &hosts).topology_name() == how.substr(0, slash)) {
+      p.kind = kind;
+      return p;
+    }
+  }
+  throw preference_error(wish, "no topology is called \"" + std::string(how.substr(0, slash)) + "\"");
+}
+
+}  // namespace preference_text
+
+/// "allreduce:524289-1048576=ring/65536".
+[[nodiscard]] inline std::string to_text(preference const& p, host_map const& hosts) {
+  return std::string(name(p.operation)) + ":" + std::to_string(p.from) + "-" + std::to_string(p.to) + "=" +
+         std::string(selection(p.kind, &hosts).topology_name()) +
+         (p.segment_bytes == 0 ? "" : "/" + std::to_string(p.segment_bytes));
+}
+
+/// Reads "allreduce:-4K=doubling; allreduce:1M-=ring/512K". Later ones win.
+/// @throws preference_error
+[[nodiscard]] inline std::vector<preference> read_preferences(std::string_view text, host_map const& hosts) {
+  std::vector<preference> all;
+  while (!text.empty()) {
+    std::size_t const end = std::min(text.find(';'), text.size());
+    std::string_view wish = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    while (wish.starts_with(' ')) {
+      wish.remove_prefix(1);
+    }
+    while (wish.ends_with(' ')) {
+      wish.remove_suffix(1);
+    }
+    if (!wish.empty()) {
+      all.push_back(preference_text::read_one(wish, hosts));
+    }
+  }
+  return all;
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/concept.hpp>
+
+#include <vector>
+
+namespace tutti::detail {
+
+/// Schedules that compute nothing: they are there to be timed. A probe runs in groups of ranks, such as the
+/// ranks of a host, all groups at once; who is in none does nothing. It answers for the rank that it was made
+/// for. Messages are half of the vector, which has two blocks. What is sent has been received before, as in real
+/// schedules, so it lies in the cache of nobody but the sender.
+class probe {
+ public:
+  enum class kind {
+    shift,  ///< all send to the next and receive from the one before, `repeats` times
+    swap,   ///< the same, and what is received overwrites what is sent
+    loan,   ///< all entrust the next with a message and restore what the one before has entrusted, `repeats` times
+    solo,   ///< every second rank entrusts the next one with a message, and gets it back, `repeats` times
+    relay,  ///< one message goes round, `repeats` times
+    flood,  ///< every second rank sends the next one `repeats` messages, then gets an answer
+    train,  ///< every second rank sends the next one a vector of `repeats` messages, each a block of its own
+    trade,  ///< all send the next one a block, and receive another one from the one before
+  };
+
+  static constexpr std::string_view name = "probe";
+  static constexpr bool keeps_order = false;
+  static constexpr bool sends_raw_contributions = false;
+
+  probe(kind what, std::vector<rank_type> const& group, rank_type me, std::uint32_t repeats, action how)
+      : kind_(what), how_(how), size_(static_cast<rank_type>(group.size())), blocks_(repeats), repeats_(repeats) {
+    for (rank_type i = 0; i < size_; ++i) {
+      if (group[i] == me) {
+        place_ = i;
+        next_ = group[(i + 1) % size_];
+        before_ = group[(i + size_ - 1) % size_];
+      }
+    }
+    if (place_ == no_rank || size_ < 2 || (goes_one_way() && place_ % 2 == 0 && place_ + 1 == size_)) {
+      repeats_ = 0;
+    }
+  }
+
+  /// What is measured; groups never talk to each other.
+  [[nodiscard]] topology_settings settings(rank_type) const {
+    topology_settings s{
+        .identity = (static_cast<std::uint32_t>(kind_) * 4 + static_cast<std::uint32_t>(how_)) * 16777619U ^ blocks_};
+    s.called("probe");
+    return s;
+  }
+
+  // As an operation that combines, or as one that only moves: transports may tell them apart.
+  template <class Op>
+  [[nodiscard]] std::uint32_t blocks(Op, rank_type) const {
+    return kind_ == kind::train ? blocks_ : 2;
+  }
+  template <class Op>
+  [[nodiscard]] std::uint32_t steps(Op, rank_type, rank_type) const {
+    switch (kind_) {
+      case kind::shift:
+      case kind::swap:
+      case kind::train:
+        return repeats_;
+      case kind::loan:
+      case kind::solo:
+      case kind::relay:
+        return 2 * repeats_;
+      case kind::trade:
+        return repeats_ == 0 ? 0 : 1;
+      case kind::flood:
+        break;
+    }
+    return repeats_ == 0 ? 0 : repeats_ + 1;
+  }
+  template <class Op>
+  [[nodiscard]] step at(Op, rank_type, rank_type, std::uint32_t i) const {
+    switch (kind_) {
+      case kind::shift:
+        return sends_and_receives(true, true, i % 2, (i + 1) % 2);
+      case kind::swap:
+        return sends_and_receives(true, true, 0, 0);
+      case kind::loan:
+        return i % 2 == 0 ? entrusts(true, true) : restores(true, true);
+      case kind::solo:
+        return i % 2 == 0 ? entrusts(place_ % 2 == 0, place_ % 2 != 0) : restores(place_ % 2 != 0, place_ % 2 == 0);
+      case kind::relay:
+        return sends_and_receives((i % 2 == 0) == (place_ == 0), (i % 2 == 0) != (place_ == 0), 0, 0);
+      case kind::trade:
+        return sends_and_receives(true, true, 0, 1);
+      case kind::train:
+        return sends_and_receives(place_ % 2 == 0, place_ % 2 != 0, i, i);
+      case kind::flood:
+        break;
+    }
+    bool const last = i == repeats_;
+    bool const sender = place_ % 2 == 0;
+    step s = sends_and_receives(sender != last, sender == last, 0, 1);
+    (s.sends() ? s.send.peer : s.receive.peer) = sender ? next_ : before_;
+    return s;
+  }
+
+ private:
+  [[nodiscard]] bool goes_one_way() const {
+    return kind_ == kind::flood || kind_ == kind::train || kind_ == kind::solo;
+  }
+  [[nodiscard]] step entrusts(bool sends, bool receives) const {
+    step s = sends_and_receives(sends, receives, 0, 1);
+    s.receive.memory = space::output;
+    s.custody = custody::entrusted;
+    return s;
+  }
+  [[nodiscard]] step restores(bool sends, bool receives) const {
+    return {.send = {sends ? before_ : no_rank, space::output, {1, 1}},
+            .receive = {receives ? next_ : no_rank, space::output, {0, 1}},
+            .arrives = space::output,
+            .custody = custody::restored};
+  }
+  [[nodiscard]] step sends_and_receives(bool sends, bool receives, std::uint32_t sent, std::uint32_t received) const {
+    step s{.send = {no_rank, space::work, {sent, 1}}, .receive = {no_rank, space::work, {received, 1}}, .how = how_};
+    s.send.peer = sends ? next_ : no_rank;
+    s.receive.peer = receives ? before_ : no_rank;
+    return s;
+  }
+
+  kind kind_;
+  action how_;
+  rank_type size_;
+  std::uint32_t blocks_;
+  std::uint32_t repeats_;
+  rank_type place_ = no_rank;
+  rank_type next_ = no_rank;
+  rank_type before_ = no_rank;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/buffer.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/detail/tuning/tuning.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/time.hpp>
+#include <tutti/topology/doubling.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tutti::detail {
+
+/// How ways to run an operation are tried.
+struct rehearsal {
+  std::size_t ways = 8;                            ///< at most so many, those that are expected to be fastest
+  double within = 3;                               ///< and none that is expected to take so many times the fastest
+  std::size_t turns = 7;                           ///< each way's; their median counts
+  duration turn = std::chrono::microseconds(500);  ///< how long each takes, about; one operation at least
+};
+
+/// Runs several ways in turns, so that what disturbs one disturbs all, and finds the fastest.
+template <class Communicator>
+class contest {
+ public:
+  explicit contest(Communicator& world)
+      : world_(world), meet_(world, doubling{}, sum<std::int32_t>{}), agree_(world, doubling{}, max<std::int64_t>{}) {}
+
+  /// The place of the fastest in `ways`; the same on all ranks. Collective. The vector's elements are lost.
+  /// @pre ways are not empty, and are the same on all ranks @throws error
+  template <class Op, class T>
+  [[nodiscard]] std::size_t fastest(Op op, std::span<prediction const> ways, std::span<T> vector,
+                                    rehearsal const& how) {
+    using operation = runner<Op, T>;
+    std::fill(vector.begin(), vector.end(), T{});
+    std::vector<std::unique_ptr<operation>> contestants;
+    for (prediction const& p : ways) {
+      contestants.push_back(std::make_unique<operation>(world_, op, p.way, vector));
+      for (std::uint32_t lane = 0; lane < collective_lanes; ++lane) {  // each has memory of its own to copy to
+        contestants.back()->run();
+      }
+    }
+    std::vector<std::int64_t> times;
+    for (std::size_t turn = 0; turn < how.turns; ++turn) {
+      for (std::size_t i = 0; i < ways.size(); ++i) {
+        auto const expected = std::max<std::int64_t>(ways[i].time / 1000, 1);
+        times.push_back(time(*contestants[i], std::clamp<std::int64_t>(how.turn.count() / expected, 1, 1000)));
+      }
+    }
+    agree_(times);
+    return least_median(times, ways.size());
+  }
+
+ private:
+  template <class Op, class T>
+  class runner;
+
+  template <class T>
+  class runner<op::allreduce, T> {
+   public:
+    static constexpr bool together = true;  // nobody is ready before all have begun
+    runner(Communicator& world, op::allreduce, course<selection> const& way, std::span<T> vector)
+        : run_(world, way.topology, sum<T>{}), vector_(vector) {
+      run_.segment(way.segment_bytes);
+    }
+    void run() { run_(vector_); }
+
+   private:
+    allreduce<Communicator, selection, sum<T>> run_;
+    std::span<T> vector_;
+  };
+
+  template <class T>
+  class runner<op::broadcast, T> {
+   public:
+    static constexpr bool together = false;  // back to back, the root runs ahead
+    runner(Communicator& world, op::broadcast op, course<selection> const& way, std::span<T> vector)
+        : run_(world, way.topology), vector_(vector), root_(op.root) {
+      run_.segment(way.segment_bytes);
+    }
+    void run() { run_(vector_, root_); }
+
+   private:
+    broadcast<Communicator, selection> run_;
+    std::span<T> vector_;
+    rank_type root_;
+  };
+
+  /// Nanoseconds of so many operations, on this rank.
+  template <class Runner>
+  [[nodiscard]] std::int64_t time(Runner& one, std::int64_t times) {
+    std::int64_t took = 0;
+    for (std::int64_t done = 0; done < times;) {
+      std::array<std::int32_t, 1> nothing{};
+      meet_(nothing);
+      world_.patience() = {};  // as if nobody else computed here
+      std::int64_t const batch = Runner::together ? times : 1;
+      auto const begin = world_.transport().now();
+      for (std::int64_t i = 0; i < batch; ++i) {
+        one.run();
+      }
+      took += (world_.transport().now() - begin).count();
+      done += batch;
+    }
+    return took / times;
+  }
+
+  [[nodiscard]] static std::size_t least_median(std::span<std::int64_t const> times, std::size_t ways) {
+    std::vector<std::int64_t> of_one(times.size() / ways);
+    std::size_t best = 0;
+    std::int64_t least = INT64_MAX;
+    for (std::size_t i = 0; i < ways; ++i) {
+      for (std::size_t turn = 0; turn < of_one.size(); ++turn) {
+        of_one[turn] = times[turn * ways + i];
+      }
+      auto const middle = of_one.begin() + static_cast<std::ptrdiff_t>(of_one.size() / 2);
+      std::nth_element(of_one.begin(), middle, of_one.end());
+      if (*middle < least) {
+        least = *middle;
+        best = i;
+      }
+    }
+    return best;
+  }
+
+  Communicator& world_;
+  allreduce<Communicator, doubling, sum<std::int32_t>> meet_;
+  allreduce<Communicator, doubling, max<std::int64_t>> agree_;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/tuning/preference.hpp>
+#include <tutti/detail/tuning/profile.hpp>
+#include <tutti/detail/verify/contents.hpp>
+#include <tutti/topology/selection.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti::detail {
+
+/// A way to run an operation, and what it is expected to take.
+struct prediction {
+  course<selection> way{};
+  std::int64_t time = 0;  ///< in picoseconds
+};
+
+/// Prices all schedules for a profile, and remembers what it has picked. Every rank of a world that has the same
+/// profile and the same preferences picks the same: all is reckoned in whole numbers, from nothing else.
+///
+/// Vectors are put into classes: up to 1, 2, 4, ... bytes, each priced as its longest. A rooted operation is
+/// priced for root 0.
+class tuning {
+ public:
+  static constexpr std::array<std::size_t, 5> segment_sizes{0, 16 << 10, 64 << 10, 256 << 10, 1024 << 10};
+  /// Schedules of more messages take longer to price than they could gain.
+  static constexpr std::size_t most_messages = std::size_t{1} << 18;
+  static constexpr std::size_t most_messages_in_segments = std::size_t{1} << 12;
+
+  /// For vectors that lie there. @pre the map outlives it, and the profile is of the same world
+  tuning(network_profile p, host_map const& hosts, memory_kind where)
+      : profile_(std::move(p)), hosts_(&hosts), memory_(where) {}
+
+  [[nodiscard]] network_profile const& profile() const noexcept { return profile_; }
+  [[nodiscard]] host_map const& hosts() const noexcept { return *hosts_; }
+  [[nodiscard]] memory_kind memory() const noexcept { return memory_; }
+  [[nodiscard]] std::vector<preference> const& preferences() const noexcept { return preferences_; }
+
+  /// From now on, also these; the last one that fits wins.
+  void prefer(std::vector<preference> const& more) {
+    preferences_.insert(preferences_.end(), more.begin(), more.end());
+    chosen_ = {};
+  }
+
+  /// What is picked for vectors of so many bytes. Some nanoseconds once a class of sizes has been priced, which
+  /// allocates and takes up to 100 ms for long vectors of many ranks: docs/performance.md.
+  template <class Op>
+  [[nodiscard]] course<selection> choose(Op, std::size_t bytes, bool in_order) {
+    if (preference const* const wish = preferred<Op>(bytes, in_order)) {
+      return {selection(wish->kind, hosts_), wish->segment_bytes};
+    }
+    choice& c = chosen_[static_cast<std::size_t>(symbolic::kind_of<Op>)][in_order ? 1 : 0][class_of(bytes)];
+    if (!c.known) {
+      prediction const best = predict(Op{}, std::size_t{1} << class_of(bytes), in_order).front();
+      c = {true, best.way.topology.kind(), best.way.segment_bytes};
+    }
+    return {selection(c.kind, hosts_), c.segment_bytes};
+  }
+
+  /// All ways to run an operation that may be picked, the fastest first.
+  template <class Op>
+  [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, bool in_order) const {
+    profiled_network const network(profile_, *hosts_, symbolic::kind_of<Op>, memory_);
+    std::vector<prediction> all;
+    for (schedule_kind const kind : all_schedule_kinds) {
+      if (is_candidate<Op>(kind, in_order)) {
+        selection const s(kind, hosts_);
+        std::size_t const messages = steps(s, op);
+        if (messages > most_messages && !all.empty()) {
+          continue;
+        }
+        timed_schedule timed(s, op, profile_.ranks);
+        for (std::size_t const segment : segment_sizes) {
+          if (segment == 0 || (bytes > segment && messages <= most_messages_in_segments && profile_.ranks > 1)) {
+            all.push_back({{s, segment}, timed.time(network, bytes, segment)});
+          }
+        }
+      }
+    }
+    std::stable_sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.time < b.time; });
+    return all;
+  }
+
+  /// What one way is expected to take, and what it would take on a network that is as fast but in one respect.
+  struct shares {
+    std::int64_t all;
+    std::int64_t empty;        ///< if its messages were empty
+    std::int64_t uncombining;  ///< if combining were free
+  };
+  template <class Op>
+  [[nodiscard]] shares analyse(Op op, std::size_t bytes, course<selection> const& way) const {
+    profiled_network const network(profile_, *hosts_, symbolic::kind_of<Op>, memory_);
+    timed_schedule timed(way.topology, op, profile_.ranks);
+    return {timed.time(network, bytes, way.segment_bytes), timed.time(without<true>{network}, bytes, way.segment_bytes),
+            timed.time(without<false>{network}, bytes, way.segment_bytes)};
+  }
+
+  /// The last preference that fits and can be followed, or null.
+  template <class Op>
+  [[nodiscard]] preference const* preferred(std::size_t bytes, bool in_order) const {
+    for (auto p = preferences_.rbegin(); p != preferences_.rend(); ++p) {
+      if (p->operation == symbolic::kind_of<Op> && p->from <= bytes && bytes <= p->to &&
+          is_candidate<Op>(p->kind, in_order)) {
+        return &*p;
+      }
+    }
+    return nullptr;
+  }
+
+  /// The class of sizes that so many bytes belong to.
+  struct sizes {
+    std::size_t from;
+    std::size_t to;
+  };
+  [[nodiscard]] static constexpr sizes like(std::size_t bytes) noexcept {
+    std::size_t const c = class_of(bytes);
+    return {c == 0 ? 0 : (std::size_t{1} << (c - 1)) + 1, std::size_t{1} << c};
+  }
+
+ private:
+  struct choice {
+    bool known = false;
+    schedule_kind kind = schedule_kind::direct;
+    std::size_t segment_bytes = 0;
+  };
+
+  /// A network whose messages take as long as empty ones, or on which combining is free.
+  template <bool Bytes>
+  struct without {
+    profiled_network const& of;
+    [[nodiscard]] message_time message(rank_type a, rank_type b, std::size_t bytes, custody held, bool solo) const {
+      return of.message(a, b, Bytes ? 0 : bytes, held, solo);
+    }
+    [[nodiscard]] std::int64_t combine(rank_type, rank_type, std::size_t, custody) const { return 0; }
+    [[nodiscard]] std::int64_t overwrite(rank_type a, rank_type b, std::size_t bytes) const {
+      return of.overwrite(a, b, Bytes ? 0 : bytes);
+    }
+    [[nodiscard]] rank_type interface(rank_type a, rank_type b) const { return of.interface(a, b); }
+    [[nodiscard]] std::int64_t start() const { return of.start(); }
+  };
+
+  static constexpr std::size_t classes = 64;
+  [[nodiscard]] static constexpr std::size_t class_of(std::size_t bytes) noexcept {
+    return bytes <= 1 ? 0 : std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(bytes - 1)), 50);
+  }
+
+  template <class Op>
+  [[nodiscard]] bool is_candidate(schedule_kind kind, bool in_order) const {
+    bool const groups = hosts_->hosts() > 1 && hosts_->hosts() < hosts_->ranks();
+    if (selection::groups_hosts(kind) && !groups) {
+      return false;
+    }
+    selection const s(kind, hosts_);
+    return s.serves<Op>() && (!in_order || s.combines_in_order<Op>(profile_.ranks));
+  }
+
+  template <class Op>
+  [[nodiscard]] std::size_t steps(selection const& s, Op op) const {
+    std::size_t all = 0;
+    for (rank_type r = 0; r < profile_.ranks; ++r) {
+      all += s.steps(op, profile_.ranks, r);
+    }
+    return all;
+  }
+
+  network_profile profile_;
+  host_map const* hosts_;
+  memory_kind memory_;
+  std::vector<preference> preferences_{};
+  std::array<std::array<std::array<choice, classes>, 2>, 12> chosen_{};
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/concept.hpp>
+
+/// What the verifier computes with in place of numbers.
+namespace tutti::detail::symbolic {
+
+/// What is in a block of memory: which contributions, and in which order they were combined.
+///
+/// A set of contributions is told by its size and by the sum of its members' fingerprints; so the
+/// number of ranks is not bounded by the bits of a mask. 64 random bits a contribution: two multisets
+/// of one size that are not equal look equal with a probability of 2^-64.
+struct contents {
+  enum class kind : std::uint8_t { nothing, element, accumulator, result };
+
+  kind what = kind::nothing;
+  bool ordered = true;  ///< combined in rank order, without gaps: lo, lo + 1, ..., hi - 1
+  bool passed = false;  ///< somebody has been sent it
+  rank_type lo = 0;
+  rank_type hi = 0;
+  std::uint32_t count = 0;
+  std::uint64_t print = 0;
+};
+
+/// The fingerprint of rank r's contribution to block b (splitmix64).
+[[nodiscard]] constexpr std::uint64_t fingerprint(rank_type r, std::uint32_t b) {
+  std::uint64_t x = (std::uint64_t{r} << 32 | b) + 0x9e3779b97f4a7c15U;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
+
+[[nodiscard]] constexpr contents contribution(rank_type r, std::uint32_t b) {
+  return {contents::kind::element, true, false, r, r + 1, 1, fingerprint(r, b)};
+}
+
+/// a * b.
+[[nodiscard]] constexpr contents combined(contents const& a, contents const& b) {
+  return {contents::kind::accumulator,
+          a.ordered && b.ordered && a.hi == b.lo,
+          false,
+          a.lo < b.lo ? a.lo : b.lo,
+          a.hi > b.hi ? a.hi : b.hi,
+          a.count + b.count,
+          a.print + b.print};
+}
+
+template <class Op>
+inline constexpr bool reduces =
+    std::same_as<Op, op::allreduce> || std::same_as<Op, op::reduce> || std::same_as<Op, op::reduce_scatter>;
+
+/// The operation's kind, for reports.
+template <class Op>
+inline constexpr operation_kind kind_of = std::same_as<Op, op::allreduce>        ? operation_kind::allreduce
+                                          : std::same_as<Op, op::reduce>         ? operation_kind::reduce
+                                          : std::same_as<Op, op::broadcast>      ? operation_kind::broadcast
+                                          : std::same_as<Op, op::reduce_scatter> ? operation_kind::reduce_scatter
+                                          : std::same_as<Op, op::allgather>      ? operation_kind::allgather
+                                          : std::same_as<Op, op::gather>         ? operation_kind::gather
+                                          : std::same_as<Op, op::scatter>        ? operation_kind::scatter
+                                          : std::same_as<Op, op::alltoall>       ? operation_kind::alltoall
+                                                                                 : operation_kind::transfer;
+
+/// Whether rank `me` starts with block b in its input.
+template <class Op>
+[[nodiscard]] constexpr bool given(Op const& op, rank_type me, std::uint32_t b) {
+  if constexpr (std::same_as<Op, op::allgather> || std::same_as<Op, op::gather>) {
+    return b == me;
+  } else if constexpr (std::same_as<Op, op::broadcast> || std::same_as<Op, op::scatter>) {
+    return me == op.root;
+  } else if constexpr (std::same_as<Op, op::transfer>) {
+    return me == op.from;
+  } else {
+    return true;
+  }
+}
+
+/// Whether rank `me` ends with block b in its output; it has no room for others.
+template <class Op>
+[[nodiscard]] constexpr bool wanted(Op const& op, rank_type me, std::uint32_t b) {
+  if constexpr (std::same_as<Op, op::reduce> || std::same_as<Op, op::gather>) {
+    return me == op.root;
+  } else if constexpr (std::same_as<Op, op::broadcast>) {
+    return me != op.root;
+  } else if constexpr (std::same_as<Op, op::reduce_scatter> || std::same_as<Op, op::scatter>) {
+    return b == me;
+  } else if constexpr (std::same_as<Op, op::transfer>) {
+    return me == op.to;
+  } else {
+    return true;
+  }
+}
+
+/// What block b of rank me's output has to be: n contributions in order, or somebody's element.
+template <class Op>
+[[nodiscard]] constexpr contents expected(Op const& op, rank_type n, rank_type me, std::uint32_t b) {
+  if constexpr (reduces<Op>) {
+    contents all{contents::kind::result, true, false, 0, n, n, 0};
+    for (rank_type r = 0; r < n; ++r) {
+      all.print += fingerprint(r, b);
+    }
+    return all;
+  } else if constexpr (std::same_as<Op, op::allgather> || std::same_as<Op, op::gather>) {
+    return contribution(b, b);
+  } else if constexpr (std::same_as<Op, op::alltoall>) {
+    return contribution(b, me);
+  } else if constexpr (std::same_as<Op, op::transfer>) {
+    return contribution(op.from, b);
+  } else {
+    return contribution(op.root, b);
+  }
+}
+
+/// Calls f(op) for the operation at every root, or every pair of ranks.
+template <class Op, class F>
+constexpr void at_every_root(rank_type n, F f) {
+  if constexpr (requires(Op o) { o.root; }) {
+    for (rank_type root = 0; root < n; ++root) {
+      f(Op{root});
+    }
+  } else if constexpr (std::same_as<Op, op::transfer>) {
+    for (rank_type pair = 0; pair < n * n; ++pair) {
+      f(Op{pair / n, pair % n});
+    }
+  } else {
+    f(Op{});
+  }
+}
+
+/// Calls f.template operator()<Op>() for every operation that T offers.
+template <class T, class F>
+constexpr void for_each_offered(F f) {
+  auto const visit = [&]<class Op>() {
+    if constexpr (offers<T, Op>) {
+      f.template operator()<Op>();
+    }
+  };
+  visit.template operator()<op::allreduce>();
+  visit.template operator()<op::reduce>();
+  visit.template operator()<op::broadcast>();
+  visit.template operator()<op::reduce_scatter>();
+  visit.template operator()<op::allgather>();
+  visit.template operator()<op::gather>();
+  visit.template operator()<op::scatter>();
+  visit.template operator()<op::alltoall>();
+  visit.template operator()<op::transfer>();
+}
+
+}  // namespace tutti::detail::symbolic

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/operation.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tutti {
+
+/// How the world failed.
+enum class failure : std::uint8_t {
+  none,
+  peer_lost,  ///< a peer died, closed its connection or left while it was needed
+  deadline,   ///< nothing arrived in time
+  mismatch,   ///< the ranks called different operations
+  cancelled,  ///< a rank gave up its operation
+  protocol,   ///< bytes that no tutti peer would send
+  join,       ///< the world did not come together
+};
+
+[[nodiscard]] constexpr std::string_view name(failure kind) noexcept {
+  constexpr std::string_view names[] = {"none",      "peer lost", "deadline passed", "mismatched call",
+                                        "cancelled", "protocol",  "join failed"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+/// The state of an epoch that has failed, small enough for one shared word: who is at fault, who
+/// noticed first. A default-constructed fault says that all is well.
+struct fault {
+  failure kind = failure::none;
+  rank_type culprit = no_rank;   ///< no_rank: nobody in particular
+  rank_type reporter = no_rank;  ///< the rank that noticed
+  std::uint64_t circle = 0;      ///< ranks that wait for each other, a bit each; then the two above are nobody
+
+  /// The bit of a rank in `circle`; none if there is no room for it.
+  [[nodiscard]] static constexpr std::uint64_t bit_of(rank_type r) noexcept {
+    return r < 48 ? std::uint64_t{1} << r : 0;
+  }
+
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return kind != failure::none; }
+  friend constexpr bool operator==(fault const&, fault const&) = default;
+
+  /// Ranks below 2^24 - 1; zero stands for "no fault".
+  [[nodiscard]] constexpr std::uint64_t pack() const noexcept {
+    if (circle != 0) {
+      return in_circle | circle << 8 | static_cast<std::uint64_t>(kind);
+    }
+    return (std::uint64_t{culprit} & 0xffffffU) << 32 | (std::uint64_t{reporter} & 0xffffffU) << 8 |
+           static_cast<std::uint64_t>(kind);
+  }
+  [[nodiscard]] static constexpr fault unpack(std::uint64_t word) noexcept {
+    auto const rank = [](std::uint64_t bits) {
+      const auto r = static_cast<rank_type>(bits & 0xffffffU);
+      return r == 0xffffffU ? no_rank : r;
+    };
+    if ((word & in_circle) != 0) {
+      return {static_cast<failure>(word & 0xffU), no_rank, no_rank, (word & ~in_circle) >> 8};
+    }
+    return {static_cast<failure>(word & 0xffU), rank(word >> 32), rank(word >> 8)};
+  }
+
+ private:
+  static constexpr std::uint64_t in_circle = std::uint64_t{1} << 63;
+};
+
+/// What an error holds beside its text: one value, so that code that passes an error on passes all of it.
+struct error_facts {
+  failure kind = failure::none;
+  std::string communicator = {};  ///< its name; empty outside an operation, as is the next
+  std::string operation = {};
+  std::uint64_t sequence = 0;
+  std::uint32_t step = 0;
+  rank_type self = no_rank;
+  std::vector<rank_type> at_fault = {};
+
+  friend bool operator==(error_facts const&, error_facts const&) = default;
+};
+
+/// The world failed: a peer is gone, a deadline passed, the ranks disagree. Every survivor of the
+/// operation gets one; the communicator is of no further use, and says so by the same error.
+class error : public std::runtime_error {
+ public:
+  error(failure kind, std::string const& what) : std::runtime_error(what), facts_{.kind = kind} {}
+  error(error_facts facts, std::string const& what) : std::runtime_error(what), facts_(std::move(facts)) {}
+
+  [[nodiscard]] error_facts const& facts() const noexcept { return facts_; }
+  [[nodiscard]] failure kind() const noexcept { return facts_.kind; }
+  /// The name of the communicator, e.g. "world": the same on all its ranks. Empty outside an operation.
+  [[nodiscard]] std::string const& communicator() const noexcept { return facts_.communicator; }
+  /// The operation, e.g. "allreduce(sum float32 x 1000, ring)"; empty outside one.
+  [[nodiscard]] std::string const& operation() const noexcept { return facts_.operation; }
+  /// Its number among the collective operations of the communicator, or among the messages of the pair that
+  /// `operation` names: the same on all ranks that take part.
+  [[nodiscard]] std::uint64_t sequence() const noexcept { return facts_.sequence; }
+  [[nodiscard]] std::uint32_t step() const noexcept { return facts_.step; }
+  [[nodiscard]] rank_type self() const noexcept { return facts_.self; }
+  [[nodiscard]] std::vector<rank_type> const& at_fault() const noexcept { return facts_.at_fault; }
+
+  error& between(rank_type self, std::vector<rank_type> at_fault) {
+    facts_.self = self;
+    facts_.at_fault = std::move(at_fault);
+    return *this;
+  }
+
+ private:
+  error_facts facts_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/types.hpp>
+
+namespace tutti {
+
+/// The size of a world that is known only when it is joined.
+inline constexpr rank_type dynamic = 0;
+
+/// The size of a world: a constant that costs no storage, or a number.
+template <rank_type N = dynamic>
+class extent {
+ public:
+  constexpr extent() noexcept = default;
+  constexpr explicit extent(rank_type) noexcept {}
+  [[nodiscard]] constexpr operator rank_type() const noexcept { return N; }
+};
+
+template <>
+class extent<dynamic> {
+ public:
+  constexpr explicit extent(rank_type n) noexcept : n_(n) {}
+  [[nodiscard]] constexpr operator rank_type() const noexcept { return n_; }
+
+ private:
+  rank_type n_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/counted.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+namespace tutti {
+
+/// Where allocators take memory from: the segment that processes of one host share, or the heap. It
+/// lives for as long as anybody holds it, so buffers may outlive the transport that they were made for.
+/// Thread-safe.
+class memory_source {
+ public:
+  /// What memory is aligned to: a cache line, and the widest vectors.
+  static constexpr std::size_t alignment = 64;
+
+  memory_source(memory_source const&) = delete;
+  memory_source& operator=(memory_source const&) = delete;
+
+  /// @throws std::bad_alloc
+  [[nodiscard]] void* take(std::size_t bytes) { return take_(*this, bytes); }
+  void give(void* memory, std::size_t bytes) noexcept { give_(*this, memory, bytes); }
+
+  void hold() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
+  void let_go() noexcept {
+    if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      end_(*this);
+    }
+  }
+
+ protected:
+  using take_function = void* (*)(memory_source&, std::size_t bytes);
+  using give_function = void (*)(memory_source&, void*, std::size_t bytes) noexcept;
+  using end_function = void (*)(memory_source&) noexcept;
+
+  memory_source(take_function t, give_function g, end_function e) noexcept : take_(t), give_(g), end_(e) {}
+  ~memory_source() = default;
+
+ private:
+  take_function take_;
+  give_function give_;
+  end_function end_;
+  std::atomic<std::uint32_t> holders_{1};
+};
+
+}  // namespace tutti

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/operation.hpp>
+#include <tutti/types.hpp>
+
+#include <cstddef>
+
+namespace tutti {
+
+/// The running number of a segment of an operation, on the lane that carries it. Streams are
+/// numbered alike on every rank of a communicator, so a stream is half of a message's key; the other
+/// half is its place among the messages of that stream on that edge.
+struct stream {
+  std::uint32_t lane;
+  std::uint32_t number;
+
+  friend constexpr bool operator==(stream, stream) = default;
+};
+
+/// Lanes keep streams apart: messages of one lane arrive in order, those of different lanes never
+/// wait for each other. A lane carries one stream at a time, so a bounded number is in flight.
+inline constexpr std::uint32_t collective_lanes = 8;
+inline constexpr std::uint32_t transfer_lane = collective_lanes;  ///< send and recv
+inline constexpr std::uint32_t lane_count = collective_lanes + 1;
+
+/// Says when the bytes of a send may be written again. 0: at once, they have been copied.
+using ticket = std::uint64_t;
+
+/// What became of an offered message: how many bytes the transport took, and until when it reads
+/// them. `accepted` is false when it took nothing (a message of no bytes can be accepted, too).
+struct sent {
+  bool accepted = false;
+  std::size_t bytes = 0;
+  ticket until = 0;
+};
+
+/// Where a message that is about to be received is wanted.
+struct wanted {
+  std::size_t bytes;    ///< how much of the message is still to come
+  std::size_t granule;  ///< no chunk may split one of these: the element size
+  std::byte* place;     ///< where its bytes will be copied to unchanged, or null: they are combined
+};
+
+/// The next part of a message: readable until `release`. No data: not yet. A transport that was
+/// given a place may have put the bytes there, and then returns that very address.
+struct chunk {
+  std::byte const* data = nullptr;
+  std::size_t bytes = 0;
+
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return data != nullptr; }
+};
+
+/// Which rank another one waits for, as that one says: in which call, on which stream, and how far that has come.
+struct wait_report {
+  rank_type for_whom = no_rank;
+  stream on{};
+  std::uint32_t moved = 0;  ///< another number whenever it has come any further
+  bool blocks = false;      ///< its program does not go on before this has ended
+  bool fresh = false;       ///< it has been said since the rank was last asked
+  call what{};
+
+  /// Whether nothing has moved between the two.
+  [[nodiscard]] constexpr bool same(wait_report const& other) const noexcept {
+    return for_whom == other.for_whom && on == other.on && moved == other.moved;
+  }
+};
+
+}  // namespace tutti

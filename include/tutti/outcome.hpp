@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/error.hpp>
+#include <tutti/packing.hpp>
+
+#include <exception>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tutti {
+
+/// Why a rank gave no result: all that a tutti::error holds, whose kind is `none` if it was something else.
+struct rank_failure : error_facts {
+  rank_failure() = default;
+  rank_failure(std::string what, failure why = failure::none, std::vector<rank_type> who = {}, int killed_by = 0,
+               int exited_with = 0)
+      : error_facts{.kind = why, .at_fault = std::move(who)},
+        text(std::move(what)),
+        signal(killed_by),
+        status(exited_with) {}
+  explicit rank_failure(error const& e) : error_facts(e.facts()), text(e.what()) {}
+
+  std::string text;  ///< for a human: what was thrown, or how the process ended
+  int signal = 0;    ///< the signal that killed the process, or 0
+  int status = 0;    ///< the status that the process exited with before its result, or 0
+};
+
+/// The exception that is being handled, as a failure.
+/// @pre called inside a catch block
+[[nodiscard]] inline rank_failure current_failure() {
+  try {
+    throw;
+  } catch (error const& e) {
+    return rank_failure(e);
+  } catch (std::exception const& e) {
+    return {e.what()};
+  } catch (...) {
+    return {"an exception that is no std::exception"};
+  }
+}
+
+/// A failure as bytes, for other processes: its text and its facts.
+[[nodiscard]] inline std::string encode(rank_failure const& f) {
+  auto const& [kind, communicator, operation, sequence, step, self, at_fault] = static_cast<error_facts const&>(f);
+  packer p;
+  p.text(f.text).number(static_cast<std::uint64_t>(kind)).text(communicator).text(operation);
+  p.number(sequence).number(step).number(self).number(at_fault.size());
+  for (rank_type const r : at_fault) {
+    p.number(r);
+  }
+  return p.take();
+}
+
+/// Reads what `encode` wrote. False: `bytes` are something else.
+[[nodiscard]] inline bool decode(std::string_view bytes, rank_failure& to) {
+  auto& [kind, communicator, operation, sequence, step, self, at_fault] = static_cast<error_facts&>(to);
+  unpacker u(bytes);
+  to.text = u.text();
+  auto const number = u.number();
+  kind = static_cast<failure>(number);
+  communicator = u.text();
+  operation = u.text();
+  sequence = u.number();
+  step = u.number_as<std::uint32_t>();
+  self = u.number_as<rank_type>();
+  at_fault.clear();
+  for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
+    at_fault.push_back(u.number_as<rank_type>());
+  }
+  return u.done() && number <= static_cast<std::uint64_t>(failure::join);
+}
+
+/// What became of one rank: a value of type R (which may be void), or a failure.
+template <class R>
+class outcome {
+  struct nothing {};
+  struct stored {  // not R itself: a vector of bool holds none
+    std::conditional_t<std::is_void_v<R>, nothing, R> value;
+  };
+
+ public:
+  outcome(rank_failure why) : why_(std::move(why)) {}
+  template <class... Args>
+  explicit outcome(std::in_place_t, Args&&... args) {
+    value_.push_back({std::forward<Args>(args)...});
+  }
+
+  [[nodiscard]] bool has_value() const noexcept { return !value_.empty(); }
+  [[nodiscard]] explicit operator bool() const noexcept { return has_value(); }
+
+  /// The value.
+  /// @throws error, as the rank did, if the failure was one; otherwise std::runtime_error, with the failure's text
+  decltype(auto) value() & {
+    require();
+    if constexpr (!std::is_void_v<R>) {
+      return static_cast<R&>(value_.front().value);
+    }
+  }
+  decltype(auto) value() const& {
+    require();
+    if constexpr (!std::is_void_v<R>) {
+      return static_cast<R const&>(value_.front().value);
+    }
+  }
+  R value() && {
+    require();
+    if constexpr (!std::is_void_v<R>) {
+      return std::move(value_.front().value);
+    }
+  }
+
+  /// Why there is no value; an empty failure if there is one.
+  [[nodiscard]] rank_failure const& failure() const noexcept { return why_; }
+
+ private:
+  void require() const {
+    if (has_value()) {
+      return;
+    }
+    if (why_.kind == tutti::failure::none) {
+      throw std::runtime_error(why_.text);
+    }
+    throw error(static_cast<error_facts const&>(why_), why_.text);
+  }
+
+  std::vector<stored> value_;  ///< one, or none
+  rank_failure why_;
+};
+
+}  // namespace tutti

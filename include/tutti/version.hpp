@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The version of tutti, for `#if`; CMake and the Conan recipe read it here. Before 1.0.0 another minor version may
+// break programs, and CHANGELOG.md says how.
+#define TUTTI_VERSION_MAJOR 0
+#define TUTTI_VERSION_MINOR 1
+#define TUTTI_VERSION_PATCH 0

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Compares the names that the headers outside detail/ offer with docs/api.txt, so that a change of the public surface is
+# seen in review: what is declared at namespace scope, and public members; of the trainer without members.
+#
+#   sh api.sh <repository>            compares, prints the differences and fails if there are any
+#   sh api.sh <repository> --write    writes docs/api.txt
+set -eu
+cd "${1:?usage: api.sh <repository> [--write]}"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+found=$folder/api.txt
+
+# The headers without what they keep to themselves.
+cp -R include/tutti "$folder/tutti"
+rm -r "$folder/tutti/detail"
+find "$folder/tutti" -name '*.hpp' -exec sed -i '/^namespace detail {/,/^}  \/\/ namespace detail/d' {} +
+
+# Of the tags: name, file, kind, scope, access. Concepts are unknown to ctags.
+(cd "$folder/tutti" && find . -name '*.hpp' | sed 's|^\./||' | LC_ALL=C sort |
+  xargs ctags-universal -f - --languages=C++ --langmap=C++:.hpp --kinds-C++=cdefgmstuv --fields=aks --extras= --sort=no \
+    --kinddef-C++=C,concept,concepts --regex-C++='/^concept ([a-z_]+)/\1/C/') |
+  awk -F '\t' '{
+    scope = ""; access = ""
+    for (i = 4; i <= NF; ++i) {
+      if ($i ~ /^(namespace|class|struct|union|enum):/) { scope = $i; sub(/^[a-z]+:/, "", scope) }
+      if ($i ~ /^access:/) access = substr($i, 8)
+    }
+    if (access ~ /private|protected/ || scope ~ /(^|::)(detail|std|__anon[0-9a-f]*)(::|$)/ || $1 ~ /^__anon/) next
+    in_class = $0 ~ /\t(class|struct|union|enum):/
+    if (in_class && $2 ~ /^nn\//) next
+    sub(/^tutti(::)?/, "", scope)
+    print $2 ": " (scope == "" ? "" : scope "::") $1
+  }' | LC_ALL=C sort -u > "$found"
+
+if [ "${2:-}" = --write ]; then
+  cp "$found" docs/api.txt
+elif ! diff -u docs/api.txt "$found"; then
+  echo "The public surface has changed. If it was meant to: sh test/api/api.sh . --write, and say why in the commit."
+  exit 1
+fi
