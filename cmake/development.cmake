@@ -15,7 +15,8 @@ endif()
 
 find_program(TUTTI_CCACHE ccache)
 if(TUTTI_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${TUTTI_CCACHE})
+  # ccache keeps no object made with a precompiled header unless it is told that this is all right.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${TUTTI_CCACHE})
 endif()
 
 set(CMAKE_CXX_EXTENSIONS OFF)

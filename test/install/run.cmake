@@ -22,6 +22,7 @@ function(run expected)
   endif()
 endfunction()
 
+string(REPLACE ";" "\\;" LAUNCHER "${LAUNCHER}")
 set(configure ${CMAKE_COMMAND} -S ${consumer} -B ${FOLDER}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER}
               -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DTUTTI_SOURCE=${TUTTI_SOURCE} -DCMAKE_PREFIX_PATH=${prefix})
 
