@@ -45,10 +45,10 @@ namespace {
 constexpr char const* usage =
     R"(predictions [transport=shared_memory|loopback|tcp|joined] [ranks=2] [op=allreduce|broadcast]
             [rounds=8] [passes=6] [longest=16777216] [milliseconds=1] [buffers=ordinary|allocator]
-            [rehearse=no|yes] [details=no|yes]
+            [autotune=no|yes] [details=no|yes]
 
 What tutti::automatic expects of each schedule and segment size, and what is true. Rounds and passes: even numbers.
-rehearse: what is picked is what a rehearsal finds, for each size.
+autotune: what is picked is what autotune finds, for each size.
 joined: TCP, in the world of the launcher that started this process.)";
 
 double median(std::vector<double> v) {
@@ -100,7 +100,7 @@ using grid = std::map<std::size_t, size_times>;
 
 std::string in_words(way const& w, tutti::detail::host_map const& hosts) {
   return tutti::detail::explanation::in_words(
-      tutti::course<tutti::selection>{tutti::selection(w.first, &hosts), w.second});
+      tutti::choice<tutti::selection>{tutti::selection(w.first, &hosts), w.second});
 }
 
 /// Measures ways on one rank of a world.
@@ -112,7 +112,7 @@ class measurer {
         reduces_(s.one_of("op", {"allreduce", "broadcast"}) == "allreduce"),
         longest_(s.number("longest", std::size_t{16} << 20)),
         passes_(s.number("passes", std::size_t{6})),
-        rehearses_(s.one_of("rehearse", {"no", "yes"}) == "yes"),
+        autotunes_(s.one_of("autotune", {"no", "yes"}) == "yes"),
         microseconds_(1000 * static_cast<double>(s.number("milliseconds", 1))),
         barrier_(world, tutti::doubling{}),
         slowest_(world, tutti::doubling{}, tutti::max<double>{}),
@@ -148,8 +148,8 @@ class measurer {
  private:
   template <class Op>
   void size(tutti::automatic const& best, Op op, std::size_t bytes, size_times& all) {
-    if (rehearses_) {
-      best.rehearse(world_, op, data_.first(bytes / sizeof(float)));
+    if (autotunes_) {
+      best.autotune(world_, op, data_.first(bytes / sizeof(float)));
     }
     auto ways = best.predict(op, bytes);
     all.picks.push_back(one_of(op, best.choose(op, bytes, false), ways));
@@ -175,11 +175,11 @@ class measurer {
     }
   }
 
-  using course = tutti::course<tutti::selection>;
+  using choice = tutti::choice<tutti::selection>;
 
   /// The first of all topologies by which the operation has the same steps, in the same segments.
   template <class Op>
-  [[nodiscard]] way one_of(Op op, course const& c, std::vector<tutti::detail::prediction> const& ways) const {
+  [[nodiscard]] way one_of(Op op, choice const& c, std::vector<tutti::detail::prediction> const& ways) const {
     way first{c.topology.kind(), c.segment_bytes};
     for (tutti::detail::prediction const& p : ways) {
       way const other{p.way.topology.kind(), p.way.segment_bytes};
@@ -255,7 +255,7 @@ class measurer {
   bool reduces_;
   std::size_t longest_;
   std::size_t passes_;
-  bool rehearses_;
+  bool autotunes_;
   double microseconds_;
   tutti::barrier<World, tutti::doubling> barrier_;
   tutti::allreduce<World, tutti::doubling, tutti::max<double>> slowest_;

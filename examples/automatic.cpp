@@ -15,7 +15,7 @@ int main() {
 
     // Who does not, lets it try what is promising on a vector like those that matter; its elements are lost.
     std::vector<float> gradients(100'000);
-    best.rehearse(world, tutti::op::allreduce{}, gradients);
+    best.autotune(world, tutti::op::allreduce{}, gradients);
 
     tutti::allreduce sum{world, best, tutti::sum<float>{}};
     for (std::size_t const count : {1U, 100U, 100'000U}) {

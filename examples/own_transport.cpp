@@ -74,7 +74,7 @@ class letters {
     return office_->wrong;
   }
   void look() {}
-  void poison(tutti::fault why) {
+  void revoke(tutti::fault why) {
     std::lock_guard const lock(office_->guard);
     office_->wrong = office_->wrong ? office_->wrong : why;
     for (tutti::rank_type r = 0; r < size_; ++r) ring(r);

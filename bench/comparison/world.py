@@ -20,9 +20,9 @@ class World:
         path = self._place.name
         self._lines = []
         self._pids = set()
-        with socket.socket(socket.AF_UNIX) as door:
-            door.bind(os.path.join(path, "control"))
-            door.listen(ranks)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(os.path.join(path, "control"))
+            listener.listen(ranks)
             self._log = open(os.path.join(path, "log"), "w+")
             os.mkdir(os.path.join(path, "store"))
             try:
@@ -30,18 +30,18 @@ class World:
                     self._processes.append(subprocess.Popen(
                         [*command, f"control={path}/control"], env=environment, stdin=subprocess.DEVNULL,
                         stdout=self._log, stderr=self._log, start_new_session=True))
-                self._welcome(door, ranks, patience)
+                self._welcome(listener, ranks, patience)
                 hand_on_priority(self._pids | {p.pid for p in self._processes})
             except BaseException:
                 self.end(by_force=True)
                 raise
 
-    def _welcome(self, door, ranks, patience):
-        door.settimeout(0.2)
+    def _welcome(self, listener, ranks, patience):
+        listener.settimeout(0.2)
         until = time.monotonic() + patience
         while len(self._lines) < ranks:
             try:
-                line = door.accept()[0]
+                line = listener.accept()[0]
             except TimeoutError:
                 if any(p.poll() is not None for p in self._processes) or time.monotonic() > until:
                     raise Failed(f"{self.program.name} does not start: {self._said()}") from None

@@ -96,14 +96,14 @@ class sockets {
     }
     socklen_t length = sizeof address;
     auto* const any = reinterpret_cast<sockaddr*>(&address);
-    int const door = socket_at(to);
-    checked(::bind(door, any, length));
-    checked(::listen(door, 1));
-    checked(::getsockname(door, any, &length));
+    int const listener = socket_at(to);
+    checked(::bind(listener, any, length));
+    checked(::listen(listener, 1));
+    checked(::getsockname(listener, any, &length));
     int const one = socket_at(from);
     checked(::connect(one, any, length));
-    int const other = checked(::accept4(door, nullptr, nullptr, SOCK_CLOEXEC));
-    ::close(door);
+    int const other = checked(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+    ::close(listener);
     for (int const s : {one, other}) {
       int const yes = 1;
       checked(::setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes));

@@ -38,7 +38,7 @@ class learner {
   [[nodiscard]] Model& model() { return *model_; }
 
   /// All that a step takes, of images that are black.
-  void rehearse() { model_->gradient(images(), labels_); }
+  void warm_up() { model_->gradient(images(), labels_); }
 
   /// One step of all ranks; the score of the samples that this one scores.
   auto step(tutti::nn::dataset const& set, std::span<std::uint32_t const> batch, float rate) {
@@ -108,7 +108,7 @@ std::unique_ptr<learner<Model>> make_within(memory_limit const& limit, std::size
     throw too_large();
   }
   limit.lift();  // oneDNN makes its kernels in the first step, and crashes where the kernel refuses it memory
-  made->rehearse();
+  made->warm_up();
   if (!limit.kept()) {
     throw too_large();
   }

@@ -113,7 +113,7 @@ void train_in(Communicator& world, job const& work, session& mine, fate& end, bo
       std::size_t const numbers = mine.model().message().size();
       std::vector<float> like_a_message(work.asked.bucket == 0 ? numbers
                                                                : std::min(numbers, work.asked.bucket / sizeof(float)));
-      topology.rehearse(world, tutti::op::allreduce{}, like_a_message);
+      topology.autotune(world, tutti::op::allreduce{}, like_a_message);
     }
     if (work.asked.settings.reproducible) {
       by(tutti::nn::reproducible(world, topology, mine.model().sums(), work.asked.bucket));
@@ -142,7 +142,7 @@ int train_as_member(Communicator& world, job const& work) {
       [&](auto& smaller, tutti::error const& why) {
         again = true;
         auto const state = tutti::nn::latest_state(smaller, mine.model(), mine.seen());
-        mine.regroup(state, smaller.rank(), names_in(smaller), why.what());
+        mine.shrink(state, smaller.rank(), names_in(smaller), why.what());
       });
   return 0;
 }

@@ -194,8 +194,8 @@ void session::resume(nn::resumed_from const& from) {
   }
 }
 
-void session::regroup(nn::training_state const& from, tutti::rank_type rank, std::vector<std::string> names,
-                      std::string const& why) {
+void session::shrink(nn::training_state const& from, tutti::rank_type rank, std::vector<std::string> names,
+                     std::string const& why) {
   std::size_t const before = names_.size();
   auto const own = seen_.steps;
   rank_ = rank;

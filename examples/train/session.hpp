@@ -45,8 +45,8 @@ class session {
   /// Goes on with what model and history now hold.
   void resume(tutti::nn::resumed_from const& from);
   /// Goes on as another rank of a smaller world.
-  void regroup(tutti::nn::training_state const& from, tutti::rank_type rank, std::vector<std::string> names,
-               std::string const& why);
+  void shrink(tutti::nn::training_state const& from, tutti::rank_type rank, std::vector<std::string> names,
+              std::string const& why);
 
   /// From now on steps say how many bytes have been sent and received, on top of those before; and what `finish` is
   /// told was moved in the steps from now on.

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/detail/tuning/autotune.hpp>
 #include <tutti/detail/tuning/explanation.hpp>
 #include <tutti/detail/tuning/known_profiles.hpp>
 #include <tutti/detail/tuning/measure.hpp>
-#include <tutti/detail/tuning/rehearsal.hpp>
 #include <tutti/detail/tuning/tuning.hpp>
 #include <tutti/error.hpp>
 
@@ -44,7 +44,7 @@ struct automatic_options {
 ///
 /// Who knows better says so: `best.prefer("allreduce:1M-=ring/512K")`, or the variable TUTTI_AUTOMATIC. All ranks
 /// must prefer the same; if they do not, the operation fails with an error that names both schedules. Who does not
-/// know finds out: `best.rehearse(world, tutti::op::allreduce{}, gradients)` tries.
+/// know finds out: `best.autotune(world, tutti::op::allreduce{}, gradients)` tries.
 ///
 /// @pre the world outlives it
 /// Cost: an operation that has run before with a vector of that class of sizes (up to 1, 2, 4, ... bytes) looks up a
@@ -71,7 +71,7 @@ class automatic : public selection {
   }
 
   /// The same for operators whose vectors lie there, on all ranks: with the same profile and what is preferred so far.
-  /// What is preferred or rehearsed from now on, each has for itself.
+  /// What is preferred or autotuned from now on, each has for itself.
   ///
   ///     std::vector<float, tutti::allocator<float>> gradients(n, tutti::allocator<float>(world));
   ///     tutti::allreduce sum{world, best.for_memory(tutti::memory_kind::provided), tutti::sum<float>{}};
@@ -106,7 +106,7 @@ class automatic : public selection {
   /// the one that was for all vectors of its class of sizes (up to 1, 2, 4, ... bytes). For vectors that matter: what
   /// a profile does not know - caches, the kind of memory, what else runs here - counts, too.
   ///
-  ///     best.rehearse(world, tutti::op::allreduce{}, gradients);
+  ///     best.autotune(world, tutti::op::allreduce{}, gradients);
   ///
   /// Collective: with the same arguments on all ranks. The elements of `scratch` are lost, those of an allreduce are
   /// summed. Returns what was found as `prefer` and TUTTI_AUTOMATIC take it.
@@ -114,9 +114,9 @@ class automatic : public selection {
   /// Cost: 8 operations of each way and those of its turns; with the default, some 30 ms up to 64 KiB.
   template <group Communicator, class Op, mutable_buffer Buffer>
     requires std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>
-  std::string rehearse(Communicator& world, Op op, Buffer&& scratch, detail::rehearsal const& how = {}) const {
+  std::string autotune(Communicator& world, Op op, Buffer&& scratch, detail::autotune_options const& how = {}) const {
     auto const vector = elements(scratch);
-    expects(how.ways > 0 && how.turns > 0, "automatic: a rehearsal tries at least one way, in one turn");
+    expects(how.ways > 0 && how.turns > 0, "automatic: autotune needs at least one candidate and one turn");
     std::size_t const bytes = vector.size() * sizeof(vector[0]);
     auto ways = predict(op, bytes);
     auto const slow = std::find_if(ways.begin() + 1, ways.end(), [&](detail::prediction const& p) {
@@ -124,7 +124,7 @@ class automatic : public selection {
     });
     ways.erase(slow, ways.end());
     ways.resize(std::min(ways.size(), how.ways));
-    auto const& way = ways[detail::contest(world).fastest(op, ways, vector, how)].way;
+    auto const& way = ways[detail::trials(world).fastest(op, ways, vector, how)].way;
     auto const [from, to] = detail::tuning::like(bytes);
     detail::preference const found{
         detail::symbolic::kind_of<Op>, from, to, way.topology.kind(), way.segment_bytes, ways.size()};
@@ -133,7 +133,7 @@ class automatic : public selection {
   }
 
   template <class Op>
-  [[nodiscard]] course<selection> choose(Op op, std::size_t bytes, bool in_order) const {
+  [[nodiscard]] choice<selection> choose(Op op, std::size_t bytes, bool in_order) const {
     return tuning_->choose(op, bytes, in_order);
   }
 

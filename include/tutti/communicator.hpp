@@ -43,7 +43,7 @@ struct world_options {
 /// It may be moved, and operators and requests go on: what they work on stays where it was made, and lives as long as
 /// the communicator or any of them. One that has been moved from is of no use, and says so.
 ///
-///     world = line.regroup();
+///     world = detector.shrink();
 ///
 /// Thread safety: one thread at a time, which may hand it to another one, also with operations under way. Two at a time
 /// are told so, by a precondition_error, and the epoch fails. Different communicators are independent of each other.
@@ -346,7 +346,7 @@ class communicator {
     }
     [[gnu::cold]] void end_epoch() noexcept {
       try {
-        transport.poison({failure::cancelled, rank, rank});  // the others would wait for what was refused
+        transport.revoke({failure::cancelled, rank, rank});  // the others would wait for what was refused
       } catch (...) {
       }
     }
@@ -372,7 +372,7 @@ class communicator {
       }
     }
 
-    /// What the transport has refused since the last time, e.g. connections of strangers.
+    /// What the transport has refused since the last time, e.g. connections of unknown peers.
     void trace_incidents() {
       auto const& all = transport.incidents();
       for (; incidents_traced < all.size(); ++incidents_traced) {

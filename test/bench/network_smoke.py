@@ -18,9 +18,9 @@ MAY_NOT = missing()
 BYTES = 1 << 20
 SEND = "import socket, sys; socket.create_connection((sys.argv[1], 7000), 10).sendall(bytes(int(sys.argv[2])))"
 RECEIVE = """import socket
-door = socket.create_server(("", 7000))
+listener = socket.create_server(("", 7000))
 print("ready", flush=True)
-line, n = door.accept()[0], 0
+line, n = listener.accept()[0], 0
 while some := line.recv(65536):
     n += len(some)
 print(n)"""

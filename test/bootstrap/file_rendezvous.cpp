@@ -184,10 +184,10 @@ BOOST_AUTO_TEST_CASE(other_sizes_and_jobs_are_refused_by_name) {
   membership const of_a{.rank = 0, .size = 2, .job = "a", .patience = 300ms};
   membership const of_b{.rank = 1, .size = 2, .job = "b", .patience = 20s};
   membership const of_three{.rank = 1, .size = 3, .job = "a", .patience = 20s};
-  for (auto const& [stranger, why] : {std::pair(of_b, "belongs to job 'b', this is 'a'"),
-                                      std::pair(of_three, "believes in a world of 3 ranks, rank 0 in 2")}) {
+  for (auto const& [other_job, why] : {std::pair(of_b, "belongs to job 'b', this is 'a'"),
+                                       std::pair(of_three, "believes in a world of 3 ranks, rank 0 in 2")}) {
     scratch s;
-    auto const ends = join_all(s, {of_a, stranger});
+    auto const ends = join_all(s, {of_a, other_job});
     check_fails(ends[0], {"rank 1 of 2 did not join", "refused: rank 1 (", why}, {1});
     check_fails(ends[1], {"rank 0 in '" + s.path + "' refuses a rank: rank 1 (", why}, {1});
   }

@@ -260,18 +260,18 @@ std::string hello_frame(rank_type rank, rank_type size, std::string const& job) 
 }  // namespace
 
 /// Whatever does not fit is answered alike, and nothing that is said to it depends on the job.
-BOOST_AUTO_TEST_CASE(a_stranger_learns_nothing_of_the_job) {
+BOOST_AUTO_TEST_CASE(an_unknown_peer_learns_nothing_of_the_job) {
   place p;
   auto member_of = [](rank_type rank) {
     return membership{.rank = rank, .size = 3, .job = "secret-job", .patience = 20s};
   };
-  std::vector<tutti::detail::descriptor> strangers;
+  std::vector<tutti::detail::descriptor> unknown_peers;
   for (auto const& [rank, size, job] : {std::tuple{1U, 3U, "guess"},
                                         {1U, 99U, "secret-job"},
                                         {7U, 3U, "secret-job"},
                                         {1U, 99U, "guess"},
                                         {1U, 3U, ""}}) {
-    strangers.push_back(speak(p, hello_frame(rank, size, job)));
+    unknown_peers.push_back(speak(p, hello_frame(rank, size, job)));
   }
   auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) {
     auto r = p.join(member_of(at.rank()));
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(a_stranger_learns_nothing_of_the_job) {
     BOOST_TEST(e.value() == 3U);
   }
   std::string const nothing = "tut1\x07" + std::string(11, '\0');
-  for (tutti::detail::descriptor const& s : strangers) {
+  for (tutti::detail::descriptor const& s : unknown_peers) {
     BOOST_TEST(answer_to(s) == nothing);
   }
 }
@@ -349,14 +349,14 @@ BOOST_AUTO_TEST_CASE(foreign_bytes_and_silent_connections_disturb_nobody) {
     return s;
   };
   using namespace std::string_literals;
-  std::vector<tutti::detail::descriptor> strangers;
+  std::vector<tutti::detail::descriptor> unknown_peers;
   for (std::string const& text :
        {"GET / HTTP/1.1\r\nHost: x\r\n\r\n"s, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc"s, "tut1"s, ""s,
         "tut1\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff"s, "tut1\x01\0\0\0\x04\0\0\0\0\0\0\0abcd"s,
         "tut1\x63\0\0\0\0\0\0\0\0\0\0\0"s, text_frame(tutti::detail::tcp_hello{1, 3, "", {"h", 1, ""}}.encode()),
         "tut1\x03\0\0\0\0\0\0\0\0\0\0\0"s, "\0"s, std::string(100'000, '\xaa')}) {
-    strangers.push_back(connect());
-    say(strangers.back(), text);
+    unknown_peers.push_back(connect());
+    say(unknown_peers.back(), text);
   }
   (void)connect();  // comes and goes
   auto const before = tutti::steady_now();

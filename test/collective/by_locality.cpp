@@ -62,10 +62,10 @@ BOOST_AUTO_TEST_CASE(a_world_tells_its_hosts) {
 BOOST_AUTO_TEST_CASE(one_host_needs_no_connection) {
   support::agree<tutti::by_locality<tutti::shared_memory, tutti::tcp>>(4, [](auto& world) -> std::string {
     std::string const complaint = laws::reducing(world, tutti::ring{}, tutti::sum<int>{}, 1023);
-    return !complaint.empty()                     ? complaint
-           : world.local_size() != 4              ? "it sees several hosts"
-           : world.transport().far().links() != 0 ? "it has connections"
-                                                  : "";
+    return !complaint.empty()                           ? complaint
+           : world.local_size() != 4                    ? "it sees several hosts"
+           : world.transport().far().connections() != 0 ? "it has connections"
+                                                        : "";
   });
 }
 
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(there_is_one_stream_between_hosts) {
   support::agree<emulated_hosts<tutti::shared_memory, tutti::tcp, 3>>(6, [](auto& world) -> std::string {
     tutti::hierarchical const by_hosts{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
     std::string const complaint = laws::allreduce(world, by_hosts, tutti::sum<int>{}, 100'000, 10'000);
-    std::size_t const links = world.transport().far().links();
+    std::size_t const links = world.transport().far().connections();
     return !complaint.empty()                           ? complaint
            : links != (world.local_rank() == 0 ? 1 : 0) ? std::to_string(links) + " connections"
                                                         : "";

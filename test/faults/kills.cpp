@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain (processes are killed, stopped or strangers)
+// test: plain (processes are killed, stopped or unknown peers)
 //
-// Kills a rank, or the parent of all, at a random moment of joining, splitting, computing or regrouping; some have
+// Kills a rank, or the parent of all, at a random moment of joining, splitting, computing or shrinking; some have
 // forked a helper that lives on. The others get an error that is not a passed deadline, go on without it and sum right;
 // and whatever is killed leaves neither memory nor descriptors nor processes behind.
 #include <faults/trials.hpp>
-#include <tutti/regroup.hpp>
+#include <tutti/shrink.hpp>
 #include <tutti/transport/tcp.hpp>
 #include <tutti/tutti.hpp>
 
@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 using tutti::rank_type;
 using tutti::support::verdict;
 
-enum class phase { join, split, compute, regroup };
+enum class phase { join, split, compute, shrink };
 
 /// What happens in one trial.
 struct plan {
@@ -48,9 +48,9 @@ struct plan {
   bool helped;
   int until_closed[2] = {-1, -1};  ///< a pipe: how long helpers live
 
-  /// Whether this rank is killed: where survivors regroup, another one after the first.
+  /// Whether this rank is killed: where survivors shrink the world, another one after the first.
   [[nodiscard]] bool kills(rank_type r) const {
-    return r == victim || (when == phase::regroup && r == (victim + 1) % ranks);
+    return r == victim || (when == phase::shrink && r == (victim + 1) % ranks);
   }
 };
 
@@ -135,7 +135,7 @@ verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
     });
   }
   tutti::communicator<Transport> world(meet, options);
-  tutti::lifeline line{world, 30s};
+  tutti::failure_detector detector{world, 30s};
   meet.exchange("");  // all have theirs
   if (me == p.victim) {
     die(p);
@@ -152,8 +152,8 @@ verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
   if (p.kills(me)) {
     die(p);
   }
-  for (rank_type const last = p.ranks - (p.when == phase::regroup ? 2 : 1); why.empty();) {
-    auto smaller = line.regroup();
+  for (rank_type const last = p.ranks - (p.when == phase::shrink ? 2 : 1); why.empty();) {
+    auto smaller = detector.shrink();
     if (smaller.size() <= last) {
       return sum_ones(smaller, 1000);
     }
@@ -217,7 +217,7 @@ verdict trial(std::uint64_t seed) {
       all += "; /dev/shm/" + name + " is left";
     }
   }
-  constexpr char const* phases[] = {"joining", "splitting", "computing", "regrouping"};
+  constexpr char const* phases[] = {"joining", "splitting", "computing", "shrinking"};
   return all.empty() ? all
                      : std::to_string(p.ranks) + " ranks" + (p.tcp ? " over tcp" : "") + (p.helped ? ", helped" : "") +
                            ", victim " + std::to_string(p.victim) + ", " + phases[static_cast<int>(p.when)] + all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain (processes are killed, stopped or strangers)
+// test: plain (processes are killed, stopped or unknown peers)
 //
 // Ranks over TCP are killed while others are frozen and cannot hear of it: survivors leave, their connections are
 // reset, and whoever thaws must name the rank that was killed, and no other one.

@@ -37,7 +37,7 @@ BEGIN {
   allow("simulation", "core transport/simulation_options " simulated)
   allow("locality", "core rendezvous")
   allow("transport", "core trace/concept rendezvous shared_memory tcp simulation locality")
-  # Its default arguments, and the slip of paper that says who a rank is.
+  # Its default arguments, and the record that says which rank it is.
   allow("communicator", "core trace/no_trace member " concepts)
   # Folding spans is the same for every reduction.
   allow("engine", "core communicator detail/reduction/fold collective/request " concepts)
@@ -48,8 +48,8 @@ BEGIN {
   # Virtual time has one transport: programs over it, and schedules that the engine runs over it.
   allow("simulate", "core communicator bootstrap transport/simulated")
   allow("simulate_schedule", "core engine topology/concept trace/no_trace transport/simulated")
-  # Survivors meet at doors whose places they have told each other over the world.
-  allow("regroup", "core communicator bootstrap collective")
+  # Survivors meet at listeners whose addresses they have told each other over the world.
+  allow("shrink", "core communicator bootstrap collective")
   allow("progress_thread", "core communicator engine")
   allow("gather_timelines", "core communicator collective trace")
   allow("allocator", "core communicator")

@@ -12,7 +12,7 @@
 namespace tutti::laws {
 
 using support::job;
-using support::parcel;
+using support::planned_message;
 using support::verdict;
 
 /// n ranks, each made by `Ranks` (threads, processes), joined by a transport.
@@ -52,11 +52,12 @@ inline void check_all(std::vector<verdict> const& verdicts) {
   return c;
 }
 
-/// Everybody sends the same parcels to everybody (itself excepted) on one stream.
-[[nodiscard]] inline job everybody_to_everybody(rank_type me, rank_type n, stream s, std::vector<parcel> const& sizes) {
+/// Everybody sends the same messages to everybody (itself excepted) on one stream.
+[[nodiscard]] inline job everybody_to_everybody(rank_type me, rank_type n, stream s,
+                                                std::vector<planned_message> const& sizes) {
   job j{s, a_call(s.number), {}, {}};
   for (rank_type ahead = 1; ahead < n; ++ahead) {
-    for (parcel p : sizes) {
+    for (planned_message p : sizes) {
       p.peer = (me + ahead) % n;
       j.out.push_back(p);
       p.peer = (me + n - ahead) % n;
@@ -71,7 +72,7 @@ inline void check_all(std::vector<verdict> const& verdicts) {
 template <class W>
 void delivers_everything_in_order(rank_type n, std::size_t largest) {
   check_all(W::run(n, [&](auto& t) {
-    std::vector<parcel> sizes;
+    std::vector<planned_message> sizes;
     for (std::size_t const bytes : std::initializer_list<std::size_t>{
              0, 1, 4, 47, 48, 49, 64, 95, 0, 96, 97, 1000, 4096, 32768, 32769, 100'003, 3, 1 << 20, 5 << 20}) {
       if (bytes <= largest) {
@@ -86,8 +87,8 @@ void delivers_everything_in_order(rank_type n, std::size_t largest) {
 template <class W>
 void keeps_granules_whole() {
   check_all(W::run(2, [&](auto& t) {
-    std::vector<parcel> const sizes{{0, 12 * 30'000, 12},   {0, 48, 24}, {0, 7 * 7, 7},
-                                    {0, 1000 * 1001, 1000}, {0, 24, 24}, {0, 900'003, 300'001}};
+    std::vector<planned_message> const sizes{{0, 12 * 30'000, 12},   {0, 48, 24}, {0, 7 * 7, 7},
+                                             {0, 1000 * 1001, 1000}, {0, 24, 24}, {0, 900'003, 300'001}};
     return support::run(t, {everybody_to_everybody(t.rank(), t.size(), {1, 0}, sizes)});
   }));
 }
@@ -98,7 +99,7 @@ void keeps_streams_apart(rank_type n, std::uint32_t streams) {
   check_all(W::run(n, [&](auto& t) {
     std::vector<job> jobs;
     for (std::uint32_t number = 0; number < streams; ++number) {
-      std::vector<parcel> const sizes{{0, number % 110}, {0, 4, 4}, {0, number * 37 % 5000}};
+      std::vector<planned_message> const sizes{{0, number % 110}, {0, 4, 4}, {0, number * 37 % 5000}};
       jobs.push_back(everybody_to_everybody(t.rank(), t.size(), {number % lane_count, number}, sizes));
     }
     std::uint32_t dice = t.rank() * 7919 + 1;

@@ -73,11 +73,11 @@ void faults_are_known_to_all(rank_type n) {
     meet.exchange("");
     fault const first{failure::deadline, 1, n - 1};
     if (t.rank() == n - 1) {
-      t.poison(first);
-      t.poison({failure::cancelled, 0, n - 1});
+      t.revoke(first);
+      t.revoke({failure::cancelled, 0, n - 1});
     }
     fault const seen = await_fault(t);
-    t.poison({failure::protocol, 0, t.rank()});
+    t.revoke({failure::protocol, 0, t.rank()});
     if (t.fault() != seen || seen != first) {
       return "expected another fault than " + support::describe_fault(t.fault());
     }
@@ -93,11 +93,11 @@ void faults_are_known_to_all(rank_type n) {
 template <class W>
 void the_first_fault_wins(rank_type n, bool one_for_all) {
   std::vector<verdict> const seen = W::run(n, [&](auto& t) -> verdict {
-    t.poison({failure::cancelled, t.rank(), t.rank()});
+    t.revoke({failure::cancelled, t.rank(), t.rank()});
     fault const first = t.fault();
     for (int again = 0; again < 1000; ++again) {
       t.poll();
-      t.poison({failure::deadline, 0, t.rank()});
+      t.revoke({failure::deadline, 0, t.rank()});
       if (t.fault() != first) {
         return "the fault changed";
       }
@@ -333,7 +333,7 @@ void destruction_with_work_in_flight_is_clean(rank_type n, std::size_t bytes) {
       int left = turns + static_cast<int>(t.rank());
       verdict const v = support::run(t, jobs, [&](auto&) {
         if (--left == 0) {
-          t.poison({failure::cancelled, t.rank(), t.rank()});
+          t.revoke({failure::cancelled, t.rank(), t.rank()});
         }
       });
       bool const expected = v.empty() || v.starts_with("fault(cancelled") || v.starts_with("fault(peer lost");
@@ -361,7 +361,7 @@ void quiesce_waits_for_readers(int worlds) {
         for (int wait = 0; wait < turn % 40; ++wait) {
           support::give_way();
         }
-        t.poison({failure::cancelled, 0, 0});
+        t.revoke({failure::cancelled, 0, 0});
         t.quiesce();
         std::fill(data.begin(), data.end(), std::byte{2});
         return expect(await_fault(t), failure::cancelled, 0);

@@ -86,7 +86,7 @@ void sleepers_are_woken(rank_type n, std::uint32_t rounds, std::size_t bytes) {
       t.end(s);
     }
     if (!bad.empty()) {
-      t.poison({failure::cancelled, t.rank(), t.rank()});
+      t.revoke({failure::cancelled, t.rank(), t.rank()});
     }
     return bad;
   }));
@@ -126,7 +126,7 @@ void releases_wake(std::uint32_t rounds, std::size_t bytes) {
       t.end(s);
     }
     if (!bad.empty()) {
-      t.poison({failure::cancelled, t.rank(), t.rank()});
+      t.revoke({failure::cancelled, t.rank(), t.rank()});
     }
     return bad;
   }));
@@ -144,7 +144,7 @@ void sleepers_learn_of_faults(rank_type n) {
           support::give_way();  // let them fall asleep
         }
         if (!leaves) {
-          t.poison({failure::deadline, 0, 0});
+          t.revoke({failure::deadline, 0, 0});
           meet.exchange("");  // leaving would wake them, too
         }
         return "";

@@ -7,7 +7,7 @@
 #include <tutti/gather_timelines.hpp>
 #include <tutti/join.hpp>
 #include <tutti/progress_thread.hpp>
-#include <tutti/regroup.hpp>
+#include <tutti/shrink.hpp>
 #include <tutti/simulate.hpp>
 #include <tutti/simulate_schedule.hpp>
 #include <tutti/transport/by_locality.hpp>

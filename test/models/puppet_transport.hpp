@@ -171,7 +171,7 @@ class puppet {
   [[nodiscard]] tutti::time_point now() const { return {}; }
   [[nodiscard]] tutti::fault fault() const { return stage_->wrong; }
   void look() {}
-  void poison(tutti::fault why) { stage_->wrong = why; }
+  void revoke(tutti::fault why) { stage_->wrong = why; }
   void quiesce() {}
 
  private:

@@ -440,16 +440,16 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_
     using world_type = std::remove_cvref_t<decltype(world)>;
     ps::roles const who(4, 2);
     ps::layout const where(ranges, 2);
-    auto links = ps::detail::connect(world, who);
+    auto channels = ps::detail::connect(world, who);
     std::vector<float> weights(few, 1.0F);
     ps::consistency const how;
     if (who.serves(world.rank())) {
-      ps::server<world_type> self(world, std::move(links), world.rank(), where, how, s, plan, extra, weights);
+      ps::server<world_type> self(world, std::move(channels), world.rank(), where, how, s, plan, extra, weights);
       self.run(nullptr, [] {});
       return self.lost().empty() ? "" : self.lost().front().why;
     }
     std::size_t const me = who.worker(world.rank());
-    ps::worker<world_type> servers(world, std::move(links), where, how);
+    ps::worker<world_type> servers(world, std::move(channels), where, how);
     std::vector<float> gradients(few);
     for (std::size_t step = 0; step != 3; ++step) {
       for (std::size_t key = 0; key != few; ++key) {
@@ -574,10 +574,11 @@ BOOST_AUTO_TEST_CASE(a_server_that_dies_is_named_everywhere) {
     auto model = replica(who.serves(world.rank()) ? 0 : who.worker(world.rank()), who.workers(), asked());
     if (world.rank() == 1) {  // as `train` does, up to the tenth message
       using world_type = std::remove_cvref_t<decltype(world)>;
-      auto links = ps::detail::connect(world, who);
-      ps::link<world_type> const scheduler(world, 0, who.name(1), who.name(0));
+      auto channels = ps::detail::connect(world, who);
+      ps::peer_channel<world_type> const scheduler(world, 0, who.name(1), who.name(0));
       ps::layout const where(model.ranges(), who.servers());
-      ps::server<world_type> self(world, std::move(links), 1, where, {}, asked(), model.plan(), {}, model.parameters());
+      ps::server<world_type> self(world, std::move(channels), 1, where, {}, asked(), model.plan(), {},
+                                  model.parameters());
       self.run(nullptr, [messages = 0]() mutable {
         if (++messages == 10) {
           ::kill(::getpid(), SIGKILL);

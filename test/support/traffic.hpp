@@ -18,7 +18,7 @@ namespace tutti::support {
   return ((std::uint64_t{from} * 67 + to) * 41 + s.lane) * 100'003 + s.number * 977ULL + k;
 }
 
-struct parcel {
+struct planned_message {
   rank_type peer;
   std::size_t bytes;
   std::size_t granule = 1;
@@ -28,8 +28,8 @@ struct parcel {
 struct job {
   stream on;
   call what;
-  std::vector<parcel> out;
-  std::vector<parcel> in;
+  std::vector<planned_message> out;
+  std::vector<planned_message> in;
 };
 
 /// Does one job, as an engine would: bit by bit, without waiting. Looks at every byte that arrives,
@@ -38,7 +38,7 @@ template <class T>
 class courier {
  public:
   explicit courier(job work) : work_(std::move(work)), complete_(work_.in.size()), got_(work_.in.size()) {
-    for (parcel const& p : work_.out) {
+    for (planned_message const& p : work_.out) {
       buffers_.emplace_back(p.bytes + 1);  // messages start at an odd address
     }
   }
@@ -73,9 +73,9 @@ class courier {
   };
 
   [[nodiscard]] std::span<std::byte> buffer(std::size_t k) { return std::span(buffers_[k]).subspan(1); }
-  [[nodiscard]] static std::size_t place_in_order(std::vector<parcel> const& all, std::size_t k) {
+  [[nodiscard]] static std::size_t place_in_order(std::vector<planned_message> const& all, std::size_t k) {
     return static_cast<std::size_t>(std::count_if(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(k),
-                                                  [&](parcel const& p) { return p.peer == all[k].peer; }));
+                                                  [&](planned_message const& p) { return p.peer == all[k].peer; }));
   }
   static void scribble(std::span<std::byte> bytes) { std::fill(bytes.begin(), bytes.end(), std::byte{0xdd}); }
 
@@ -88,7 +88,7 @@ class courier {
 
   void send(T& t) {
     while (sending_ != work_.out.size()) {
-      parcel const& p = work_.out[sending_];
+      planned_message const& p = work_.out[sending_];
       std::span<std::byte> const rest = buffer(sending_).subspan(accepted_);
       sent const s = t.send(p.peer, work_.on, rest, p.granule);
       if (!s.accepted) {
@@ -129,8 +129,8 @@ class courier {
         continue;
       }
       all = false;
-      bool const first_of_peer =
-          std::none_of(work_.in.begin(), work_.in.begin() + static_cast<std::ptrdiff_t>(k), [&](parcel const& p) {
+      bool const first_of_peer = std::none_of(
+          work_.in.begin(), work_.in.begin() + static_cast<std::ptrdiff_t>(k), [&](planned_message const& p) {
             return p.peer == work_.in[k].peer && !complete_[static_cast<std::size_t>(&p - work_.in.data())];
           });
       if (first_of_peer) {
@@ -141,7 +141,7 @@ class courier {
   }
 
   void receive(T& t, std::size_t k) {
-    parcel const& p = work_.in[k];
+    planned_message const& p = work_.in[k];
     std::uint64_t const seed = seed_of(p.peer, t.rank(), work_.on, place_in_order(work_.in, k));
     if (k % 2 == 0 && place_.size() < p.bytes) {
       place_.resize(p.bytes);
@@ -245,7 +245,7 @@ verdict run(T& t, std::vector<job> const& jobs, Shuffle&& shuffle) {
   });
   verdict const result = complaint.empty() ? waited : complaint;
   if (!result.empty()) {  // peers may be reading the buffers that go away here
-    t.poison({failure::cancelled, t.rank(), t.rank()});
+    t.revoke({failure::cancelled, t.rank(), t.rank()});
     t.quiesce();
   }
   return result;

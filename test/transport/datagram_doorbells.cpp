@@ -42,11 +42,11 @@ BOOST_AUTO_TEST_CASE(too_few_descriptors_are_no_other_network_namespace) {
 }
 
 /// Any process may send files to a bell. They are closed, however many come in one message; rings are forgotten.
-BOOST_AUTO_TEST_CASE(files_of_strangers_are_let_go) {
+BOOST_AUTO_TEST_CASE(files_of_other_processs_are_let_go) {
   std::string const name = "tutti test " + std::to_string(::getpid()) + " files";
   datagram_doorbells bells;
   bells.open(name);
-  descriptor const stranger(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  descriptor const other_process(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   sockaddr_un to{};
   to.sun_family = AF_UNIX;
   std::memcpy(to.sun_path + 1, name.data(), name.size());
@@ -71,12 +71,12 @@ BOOST_AUTO_TEST_CASE(files_of_strangers_are_let_go) {
       head->cmsg_len = CMSG_LEN(count * sizeof(int));
       std::memcpy(CMSG_DATA(head), files, count * sizeof(int));
     }
-    BOOST_REQUIRE(::sendmsg(stranger.get(), &message, 0) == 1);
+    BOOST_REQUIRE(::sendmsg(other_process.get(), &message, 0) == 1);
   }
   BOOST_TEST(!bells.take([](descriptor const&) { return false; }));
   BOOST_TEST(descriptor(::dup(0)).get() == next);
   for (int i = 0; i < 5; ++i) {
-    BOOST_REQUIRE(::sendto(stranger.get(), "", 1, 0, reinterpret_cast<sockaddr const*>(&to), length) == 1);
+    BOOST_REQUIRE(::sendto(other_process.get(), "", 1, 0, reinterpret_cast<sockaddr const*>(&to), length) == 1);
   }
   bells.silence();
   BOOST_TEST(!bells.take([](descriptor const&) { return true; }));

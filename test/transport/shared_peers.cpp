@@ -87,8 +87,8 @@ int read_one_and_then_another() {
   return result;
 }
 
-/// Numbers of processes are used again. What a stranger has is not taken for what a peer had.
-BOOST_AUTO_TEST_CASE(a_stranger_with_a_peer_s_number_is_not_read) {
+/// Numbers of processes are used again. What another process has is not taken for what a peer had.
+BOOST_AUTO_TEST_CASE(another_process_with_a_peer_s_number_is_not_read) {
   ::pid_t const outer = ::fork();
   if (outer == 0) {
     if (::unshare(::geteuid() == 0 ? CLONE_NEWPID : CLONE_NEWUSER | CLONE_NEWPID) != 0) {

@@ -17,13 +17,13 @@ BOOST_AUTO_TEST_CASE(only_neighbours_are_connected) {
   constexpr rank_type n = 6;
   tcp_ranks world(n);
   for (rank_type r = 0; r < n; ++r) {
-    BOOST_TEST(world[r].links() == 0U);
+    BOOST_TEST(world[r].connections() == 0U);
   }
   for (rank_type r = 0; r < n; ++r) {
     BOOST_TEST(world.deliver(r, (r + 1) % n, {0, 0}, 1000) == "");
   }
   for (rank_type r = 0; r < n; ++r) {
-    BOOST_TEST(world[r].links() == 2U);
+    BOOST_TEST(world[r].connections() == 2U);
     BOOST_TEST(world[r].incidents().empty());
   }
 }
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_only_waits_connects) {
     rank_type const other = 1 - waits;
     BOOST_TEST(world.until([&] {
       BOOST_TEST(!world[waits].view(other, {0, 0}, {4, 4, nullptr}));
-      return world[other].links() == 1;  // which has only polled
+      return world[other].connections() == 1;  // which has only polled
     }) == "");
   }
 }
@@ -48,12 +48,12 @@ BOOST_AUTO_TEST_CASE(both_connect_at_once) {
     auto const verdicts = support::thread_ranks::run(n, [&](auto& meet) -> support::verdict {
       tcp t(meet);
       start.arrive_and_wait();
-      std::vector<laws::parcel> const sizes{{0, 100}, {0, 300'000}, {0, 0}};
+      std::vector<laws::planned_message> const sizes{{0, 100}, {0, 300'000}, {0, 0}};
       support::verdict const bad = support::run(t, {laws::everybody_to_everybody(t.rank(), n, {0, 0}, sizes)});
-      return !bad.empty()             ? bad
-             : t.links() != n - 1     ? "too many connections"
-             : !t.incidents().empty() ? t.incidents()[0]
-                                      : "";
+      return !bad.empty()               ? bad
+             : t.connections() != n - 1 ? "too many connections"
+             : !t.incidents().empty()   ? t.incidents()[0]
+                                        : "";
     });
     laws::check_all(verdicts);
   }

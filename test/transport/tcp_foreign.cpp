@@ -60,7 +60,7 @@ constexpr net::world_id secret{0x1234, 0x5678};
 }
 
 /// Each is refused and noted while messages travel, and disturbs none.
-BOOST_AUTO_TEST_CASE(strangers_are_refused_while_messages_travel) {
+BOOST_AUTO_TEST_CASE(unknown_peers_are_refused_while_messages_travel) {
   tcp_ranks world(2, known_world());
   std::vector<intruder> all;
   auto const attack = [&](auto const&... what) {
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(strangers_are_refused_while_messages_travel) {
   }
   for (rank_type const r : {0U, 1U}) {
     BOOST_TEST(!world[r].fault());
-    BOOST_TEST(world[r].links() == 1U);
+    BOOST_TEST(world[r].connections() == 1U);
   }
 }
 
@@ -180,12 +180,12 @@ BOOST_AUTO_TEST_CASE(a_host_that_does_not_answer_is_lost_after_connect) {
   tcp_options o = known_world();
   o.connect = std::chrono::milliseconds(50);
   net::waiter w;
-  net::dial d(w, at, hello_of(secret, 0, 1), o, duration::zero());
+  net::connect_attempt d(w, at, hello_of(secret, 0, 1), o, duration::zero());
   time_point const deadline = steady_now() + std::chrono::seconds(10);
-  while (d.now() != net::dial::state::lost && steady_now() < deadline) {
+  while (d.now() != net::connect_attempt::state::lost && steady_now() < deadline) {
     d.advance();
   }
-  BOOST_TEST((d.now() == net::dial::state::lost));
+  BOOST_TEST((d.now() == net::connect_attempt::state::lost));
 }
 
 /// The sockets of this process, each with a number that no other one has.
@@ -198,16 +198,16 @@ BOOST_AUTO_TEST_CASE(a_host_that_does_not_answer_is_lost_after_connect) {
   return all;
 }
 
-/// The system asks less and less often whether a crowded door has room, so a dial does that itself.
-BOOST_AUTO_TEST_CASE(a_crowded_door_is_tried_anew) {
-  descriptor const door = net::listen(net::resolve("127.0.0.1", 0).front(), 0);
-  net::address const at = net::local_address(door.get());
+/// The system asks less and less often whether a full listener has room, so a connect_attempt does that itself.
+BOOST_AUTO_TEST_CASE(a_full_listener_is_tried_anew) {
+  descriptor const listener = net::listen(net::resolve("127.0.0.1", 0).front(), 0);
+  net::address const at = net::local_address(listener.get());
   std::vector<descriptor> crowd;
   for (int i = 0; i < 8; ++i) {
     crowd.push_back(net::begin_connect(at));
   }
   net::waiter w;
-  net::dial d(w, at, hello_of(secret, 0, 1), known_world(), duration::zero());
+  net::connect_attempt d(w, at, hello_of(secret, 0, 1), known_world(), duration::zero());
   auto const until = [&](auto done) {
     time_point const deadline = steady_now() + std::chrono::seconds(20);
     while (!done() && steady_now() < deadline) {
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(a_crowded_door_is_tried_anew) {
   crowd.clear();
   std::vector<descriptor> guests;
   BOOST_TEST(until([&] {
-    if (descriptor one = net::accept(door.get())) {
+    if (descriptor one = net::accept(listener.get())) {
       guests.push_back(std::move(one));
     }
     return d.delivered();
@@ -235,24 +235,24 @@ BOOST_AUTO_TEST_CASE(a_crowded_door_is_tried_anew) {
   BOOST_TEST(std::ranges::includes(last, sockets()));
 }
 
-/// A rank whose own attempt is stuck at a crowded door takes the peer's.
-BOOST_AUTO_TEST_CASE(the_peer_of_a_crowded_door_is_reached) {
+/// A rank whose own attempt is stuck at a full listener takes the peer's.
+BOOST_AUTO_TEST_CASE(the_peer_of_a_full_listener_is_reached) {
   tcp_ranks world(2, known_world());
   net::host_port at;
   BOOST_REQUIRE(net::parse(world[1].address(), at));
-  net::address const door = net::resolve(at.host, at.port).front();
-  for (bool room = true; room;) {  // those that have closed again wait at the door, too
-    descriptor const one = net::begin_connect(door);
+  net::address const listener = net::resolve(at.host, at.port).front();
+  for (bool room = true; room;) {  // those that have closed again wait at the listener, too
+    descriptor const one = net::begin_connect(listener);
     room = wait_ready(one.get(), POLLOUT, steady_now() + std::chrono::milliseconds(100));
     write_some(one.get(), bytes_of("x"));
   }
   std::ignore = world[0].send(1, {0, 0}, {}, 1);
   std::ignore = world[1].send(0, {0, 0}, {}, 1);
   time_point const deadline = steady_now() + std::chrono::seconds(10);
-  while (world[0].links() == 0 && steady_now() < deadline) {
-    world[0].poll();  // and the other one, which would empty its door, does not
+  while (world[0].connections() == 0 && steady_now() < deadline) {
+    world[0].poll();  // and the other one, which would empty its queue, does not
   }
-  BOOST_TEST(world[0].links() == 1U);
+  BOOST_TEST(world[0].connections() == 1U);
 }
 
 /// A member that turns mad after the handshake is a fault that names it, whatever it sends.

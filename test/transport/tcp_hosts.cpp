@@ -3,7 +3,7 @@
 #define BOOST_TEST_MODULE transport_tcp_hosts
 #include <support/network_spaces.hpp>
 #include <tutti/detail/bootstrap/launched_rendezvous.hpp>
-#include <tutti/regroup.hpp>
+#include <tutti/shrink.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/transport/tcp.hpp>
 #include <tutti/tutti.hpp>
@@ -123,8 +123,8 @@ BOOST_AUTO_TEST_CASE(link_local_addresses_serve_whatever_the_interfaces_are_call
     check_all_say(on_two_hosts(hosts, s, {},
                                [](communicator<tcp>& world) {
                                  std::string const said = sums(world);
-                                 lifeline line{world};
-                                 auto again = line.regroup();
+                                 failure_detector detector{world};
+                                 auto again = detector.shrink();
                                  return said + ", again " + sums(again);
                                }),
                   "sum 6, again sum 6");

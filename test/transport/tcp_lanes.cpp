@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(opposite_orders) {
   stream const a{0, 0};
   stream const b{1, 0};
   std::size_t put = 0;
-  BOOST_TEST(world.until([&] { return world[0].links() == 1 || !world[0].send(1, a, large, 4).accepted; }) == "");
+  BOOST_TEST(world.until([&] { return world[0].connections() == 1 || !world[0].send(1, a, large, 4).accepted; }) == "");
   for (int i = 0; i < 1000; ++i) {
     world.poll();
     put += world[0].send(1, a, std::span(large).subspan(put), 4).bytes;

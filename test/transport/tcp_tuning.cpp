@@ -17,10 +17,10 @@ using namespace tutti::detail;
 /// Both ends of a new connection within this host.
 struct connection {
   connection() {
-    descriptor const door = net::listen(net::resolve("127.0.0.1", 0).front());
-    near = net::connect(net::local_address(door.get()), steady_now() + std::chrono::seconds(5));
+    descriptor const listener = net::listen(net::resolve("127.0.0.1", 0).front());
+    near = net::connect(net::local_address(listener.get()), steady_now() + std::chrono::seconds(5));
     while (!far) {
-      far = net::accept(door.get());
+      far = net::accept(listener.get());
     }
   }
   descriptor near;

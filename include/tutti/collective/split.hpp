@@ -18,25 +18,25 @@ inline constexpr std::uint32_t no_part = UINT32_MAX;
 template <group Communicator>
 [[nodiscard]] group_rendezvous<Communicator> choose_sides(Communicator& parent, std::uint32_t colour,
                                                           std::int64_t key) {
-  struct choice {
+  struct wish {
     std::int64_t key;
     std::uint32_t colour;
     rank_type rank;
   };
-  std::vector<choice> all(parent.size());
-  choice const mine{key, colour, parent.rank()};
+  std::vector<wish> all(parent.size());
+  wish const mine{key, colour, parent.rank()};
   std::string name = parent.name() + "/" + std::to_string(parent.streams().operations()) + ":" + std::to_string(colour);
   allgather{parent, doubling{}}(std::span(&mine, 1), all);
-  std::erase_if(all, [&](choice const& c) { return c.colour != colour; });
-  std::qsort(all.data(), all.size(), sizeof(choice), [](void const* left, void const* right) {
-    choice const& a = *static_cast<choice const*>(left);
-    choice const& b = *static_cast<choice const*>(right);
+  std::erase_if(all, [&](wish const& c) { return c.colour != colour; });
+  std::qsort(all.data(), all.size(), sizeof(wish), [](void const* left, void const* right) {
+    wish const& a = *static_cast<wish const*>(left);
+    wish const& b = *static_cast<wish const*>(right);
     bool const before = a.key != b.key ? a.key < b.key : a.rank < b.rank;
     return before ? -1 : 1;
   });
   std::vector<rank_type> members;
   rank_type rank = 0;
-  for (choice const& c : all) {
+  for (wish const& c : all) {
     if (c.rank == parent.rank()) {
       rank = static_cast<rank_type>(members.size());
     }

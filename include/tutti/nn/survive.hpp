@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/error.hpp>
-#include <tutti/regroup.hpp>
+#include <tutti/shrink.hpp>
 
 namespace tutti::nn {
 
@@ -11,12 +11,13 @@ namespace tutti::nn {
 /// `train(world)` is one rank's training, to its end. `rejoin(smaller, why)` is called, on all that are left, with the
 /// world that it goes on in, and puts each rank's model where `latest_state` says.
 ///
-/// Collective. Cost without faults: that of a lifeline.
-/// @throws error if the ranks disagree about what they do, which no regrouping mends; what `lifeline::regroup` throws;
+/// Collective. Cost without faults: that of a failure_detector.
+/// @throws error if the ranks disagree about what they do, which no shrink mends; what
+///         `failure_detector::shrink` throws;
 ///         what train throws besides
 template <class Communicator, class Train, class Rejoin>
 void survive(Communicator& world, duration patience, Train&& train, Rejoin&& rejoin) {
-  lifeline line(world, patience);
+  failure_detector detector(world, patience);
   error why(failure::none, {});
   auto const ends = [&](auto&& part) {
     try {
@@ -32,7 +33,7 @@ void survive(Communicator& world, duration patience, Train&& train, Rejoin&& rej
   };
   bool done = ends([&] { train(world); });
   while (!done) {
-    auto smaller = line.regroup();
+    auto smaller = detector.shrink();
     done = ends([&] {
       rejoin(smaller, why);
       train(smaller);

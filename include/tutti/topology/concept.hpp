@@ -171,7 +171,7 @@ template <identifiable T>
 
 /// How one operation is run: by which schedule, and in segments of at most so many bytes (0: in one).
 template <class Topology>
-struct course {
+struct choice {
   [[no_unique_address]] Topology topology;
   std::size_t segment_bytes = 0;
 };
@@ -183,7 +183,7 @@ template <class T, class Op>
 concept chooses = offers<T, Op> && requires(T const t, Op const op, std::size_t bytes, bool in_order) {
   requires offers<typename T::schedule, Op>;
   requires std::convertible_to<T const&, typename T::schedule>;
-  { t.choose(op, bytes, in_order) } -> std::same_as<course<typename T::schedule>>;
+  { t.choose(op, bytes, in_order) } -> std::same_as<choice<typename T::schedule>>;
 };
 
 /// The topology whose schedules the operations of a topology run by: its own, unless it picks others.

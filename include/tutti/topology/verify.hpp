@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/verify/buffering.hpp>
-#include <tutti/detail/verify/execution.hpp>
+#include <tutti/detail/verify/symbolic_run.hpp>
 
 namespace tutti {
 
@@ -14,12 +14,12 @@ template <class Topology, class Op>
 [[nodiscard]] constexpr detail::verdict verify(Topology const& topology, Op const& op, rank_type n) {
   detail::verdict found;
   for (bool const in_place : {false, true}) {
-    detail::symbolic::execution<Topology, Op>(topology, op, n, in_place, found).run();
+    detail::symbolic::symbolic_run<Topology, Op>(topology, op, n, in_place, found).run();
     if (!found) {
       return found;
     }
   }
-  if (auto const stuck = detail::symbolic::rendezvous<Topology, Op>(topology, op, n).run(); stuck.rank != no_rank) {
+  if (auto const stuck = detail::symbolic::buffering<Topology, Op>(topology, op, n).run(); stuck.rank != no_rank) {
     found.finishes = false;
     found.reason = "waits for ever if there are no buffers";
     found.rank = stuck.rank;

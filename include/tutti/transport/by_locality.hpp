@@ -205,7 +205,7 @@ class by_locality {
     far_.look();
     share_fault();
   }
-  void poison(tutti::fault const& why) {
+  void revoke(tutti::fault const& why) {
     share_fault();
     if (!fault_ && why) {
       adopt(why);
@@ -298,8 +298,8 @@ class by_locality {
   }
   void adopt(tutti::fault const& why) {
     fault_ = why;
-    near_->poison(why);
-    far_.poison(why);
+    near_->revoke(why);
+    far_.revoke(why);
   }
 
   std::string node_;

@@ -27,8 +27,9 @@ namespace tutti {
 /// which is opened once for all, the number of the stream is what both ends must agree on.
 ///
 /// Failure. `fault()` is cheap and is asked while waiting. `look()` is dear (system calls) and is
-/// asked every few milliseconds of waiting: it finds peers that are gone and poisons the epoch
-/// itself. `poison` makes the fault known to every member; the first one wins. After a fault
+/// asked every few milliseconds of waiting: it finds peers that are gone and revokes the epoch
+/// itself. `revoke` makes the fault known to every member; the first one takes precedence. It is named after ULFM's
+/// MPI_Comm_revoke, but carries a fault, and the library calls it as soon as one is found. After a fault
 /// `send` accepts nothing and `view` returns nothing. `quiesce` returns when no peer works in
 /// this rank's memory any more; it is called after a fault, before the memory goes away.
 ///
@@ -52,7 +53,7 @@ concept transport = requires(T& t, T const& c, rank_type peer, stream s, std::sp
   { c.now() } -> std::same_as<time_point>;
   { t.fault() } -> std::same_as<tutti::fault>;
   { t.look() } -> std::same_as<void>;
-  { t.poison(why) } -> std::same_as<void>;
+  { t.revoke(why) } -> std::same_as<void>;
   { t.quiesce() } -> std::same_as<void>;
 };
 

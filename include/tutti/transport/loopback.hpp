@@ -115,7 +115,7 @@ class loopback_world {
 template <class Doorbells>
 class basic_loopback {
   using world = loopback_world<Doorbells>;
-  using room = detail::mailroom<Doorbells, detail::common_places>;
+  using endpoint_type = detail::mailbox_endpoint<Doorbells, detail::common_places>;
 
  public:
   static constexpr std::string_view name = "loopback";
@@ -127,20 +127,20 @@ class basic_loopback {
   template <rendezvous M>
   explicit basic_loopback(M& meet)
       : world_(join(meet)),
-        room_(world_->segment(), meet, detail::common_places{}, world_->bells(), world_->barrier()),
-        out_(room_, world_->chunks(meet.rank())),
+        endpoint_(world_->segment(), meet, detail::common_places{}, world_->bells(), world_->barrier()),
+        out_(endpoint_, world_->chunks(meet.rank())),
         elements_(meet.size()) {}
 
   basic_loopback(basic_loopback const&) = delete;
   basic_loopback& operator=(basic_loopback const&) = delete;
   /// Leaves. Peers that still wait for something from this rank get failure::peer_lost.
-  ~basic_loopback() { room_.leave(lives); }
+  ~basic_loopback() { endpoint_.leave(lives); }
 
-  [[nodiscard]] rank_type rank() const noexcept { return room_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept { return room_.size(); }
+  [[nodiscard]] rank_type rank() const noexcept { return endpoint_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return endpoint_.size(); }
 
   void begin(stream s, call const& what) noexcept {
-    room_.begin(s, what);
+    endpoint_.begin(s, what);
     out_.begin(s, what);
   }
   void end(stream) noexcept {}
@@ -158,43 +158,43 @@ class basic_loopback {
     return out_.entrusts(bytes.size()) ? out_.entrust(peer, s, bytes, back) : send(peer, s, bytes, granule);
   }
   sent restore(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
-    return room_.holds(peer, s, bytes.size()) ? room_.restore(peer, s, bytes) : send(peer, s, bytes, granule);
+    return endpoint_.holds(peer, s, bytes.size()) ? endpoint_.restore(peer, s, bytes) : send(peer, s, bytes, granule);
   }
-  [[nodiscard]] std::byte* home(rank_type peer, stream s) noexcept { return room_.home(peer, s); }
-  [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return room_.released(peer, s, k); }
+  [[nodiscard]] std::byte* home(rank_type peer, stream s) noexcept { return endpoint_.home(peer, s); }
+  [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return endpoint_.released(peer, s, k); }
 
   chunk view(rank_type peer, stream s, wanted const& w) {
     if (w.granule > out_.chunk_bytes()) [[unlikely]] {
       return elements_.view(
-          peer, s.lane, w.granule, [&] { return room_.view(peer, s); }, [&] { room_.release(peer, s); });
+          peer, s.lane, w.granule, [&] { return endpoint_.view(peer, s); }, [&] { endpoint_.release(peer, s); });
     }
-    return room_.view(peer, s);
+    return endpoint_.view(peer, s);
   }
   void release(rank_type peer, stream s) noexcept {
     elements_.release(peer, s.lane);
-    room_.release(peer, s);
+    endpoint_.release(peer, s);
   }
-  void inquire(rank_type peer, stream s) { room_.inquire(peer, s); }
-  void say(wait_report const& w) noexcept { room_.say(w); }
-  bool ask(rank_type peer) noexcept { return room_.ask(peer); }
-  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return room_.said(r, lane); }
+  void inquire(rank_type peer, stream s) { endpoint_.inquire(peer, s); }
+  void say(wait_report const& w) noexcept { endpoint_.say(w); }
+  bool ask(rank_type peer) noexcept { return endpoint_.ask(peer); }
+  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return endpoint_.said(r, lane); }
   void poll() noexcept {}
 
   int arm() noexcept {
-    room_.sleep();
+    endpoint_.sleep();
     return world_->bells().of(rank());
   }
   void disarm() noexcept {
-    room_.wake();
+    endpoint_.wake();
     world_->bells().silence(rank());
   }
 
   [[nodiscard]] time_point now() const noexcept { return steady_now(); }
-  [[nodiscard, gnu::always_inline]] tutti::fault fault() const noexcept { return room_.fault(); }
+  [[nodiscard, gnu::always_inline]] tutti::fault fault() const noexcept { return endpoint_.fault(); }
   /// Threads do not die alone, and those that leave say so.
   void look() noexcept {}
-  void poison(tutti::fault why) noexcept { room_.poison(why); }
-  void quiesce() noexcept { room_.quiesce(lives); }
+  void revoke(tutti::fault why) noexcept { endpoint_.revoke(why); }
+  void quiesce() noexcept { endpoint_.quiesce(lives); }
 
  private:
   static bool lives(rank_type) noexcept { return true; }
@@ -230,8 +230,8 @@ class basic_loopback {
   }
 
   typename world::handle world_;
-  room room_;
-  detail::outbox<room> out_;
+  endpoint_type endpoint_;
+  detail::outbox<endpoint_type> out_;
   detail::large_elements elements_;
 };
 

@@ -22,7 +22,7 @@ namespace tutti {
 /// system.
 template <class Doorbells>
 class basic_shared_memory {
-  using room = detail::mailroom<Doorbells, detail::shared_places>;
+  using endpoint_type = detail::mailbox_endpoint<Doorbells, detail::shared_places>;
 
  public:
   static constexpr std::string_view name = "shared_memory";
@@ -35,8 +35,8 @@ class basic_shared_memory {
   template <rendezvous M>
   explicit basic_shared_memory(M& meet, options const& o = {})
       : world_(meet, o),
-        room_(world_.mail(), meet, world_.places(), world_.bells(), world_.barrier()),
-        out_(room_, world_.chunks(meet.rank())),
+        endpoint_(world_.mail(), meet, world_.places(), world_.bells(), world_.barrier()),
+        out_(endpoint_, world_.chunks(meet.rank())),
         reader_(world_, meet.size()),
         elements_(meet.size()) {}
 
@@ -45,15 +45,15 @@ class basic_shared_memory {
   /// Leaves. Peers that still wait for something from this rank get failure::peer_lost.
   ~basic_shared_memory() {
     if (world_.bells().own() >= 0) {  // else this is the copy of a forked child, which takes no part
-      room_.leave([this](rank_type r) { return lives(r); });
+      endpoint_.leave([this](rank_type r) { return lives(r); });
     }
   }
 
-  [[nodiscard]] rank_type rank() const noexcept { return room_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept { return room_.size(); }
+  [[nodiscard]] rank_type rank() const noexcept { return endpoint_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return endpoint_.size(); }
 
   void begin(stream s, call const& what) noexcept {
-    room_.begin(s, what);
+    endpoint_.begin(s, what);
     out_.begin(s, what);
   }
   void end(stream) noexcept {}
@@ -63,21 +63,22 @@ class basic_shared_memory {
   [[nodiscard]] bool shares(rank_type, stream s, std::span<std::byte const> bytes) const noexcept {
     bool const attaches =
         bytes.size() > detail::mailbox::longest_inside && bytes.size() >= world_.shape().attach_from && out_.moves(s);
-    return attaches || (out_.lends(s, bytes.size()) && room_.places().shared(bytes.data()));
+    return attaches || (out_.lends(s, bytes.size()) && endpoint_.places().shared(bytes.data()));
   }
 
   sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
     return out_.send(peer, s, bytes, granule, shares(peer, s, bytes));
   }
   sent entrust(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
-    bool const here = out_.entrusts(bytes.size()) && room_.places().shared(bytes.data()) && room_.places().shared(back);
+    bool const here =
+        out_.entrusts(bytes.size()) && endpoint_.places().shared(bytes.data()) && endpoint_.places().shared(back);
     return here ? out_.entrust(peer, s, bytes, back) : send(peer, s, bytes, granule);
   }
   sent restore(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
-    return room_.holds(peer, s, bytes.size()) ? room_.restore(peer, s, bytes) : send(peer, s, bytes, granule);
+    return endpoint_.holds(peer, s, bytes.size()) ? endpoint_.restore(peer, s, bytes) : send(peer, s, bytes, granule);
   }
-  [[nodiscard]] std::byte* home(rank_type peer, stream s) noexcept { return room_.home(peer, s); }
-  [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return room_.released(peer, s, k); }
+  [[nodiscard]] std::byte* home(rank_type peer, stream s) noexcept { return endpoint_.home(peer, s); }
+  [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return endpoint_.released(peer, s, k); }
 
   /// What worlds that are split from this one share.
   [[nodiscard]] detail::shared_world<Doorbells> const& shared() const noexcept { return world_; }
@@ -95,44 +96,44 @@ class basic_shared_memory {
     elements_.release(peer, s.lane);
     finished(peer, s);
   }
-  void inquire(rank_type peer, stream s) { room_.inquire(peer, s); }
-  void say(wait_report const& w) noexcept { room_.say(w); }
-  bool ask(rank_type peer) noexcept { return room_.ask(peer); }
-  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return room_.said(r, lane); }
+  void inquire(rank_type peer, stream s) { endpoint_.inquire(peer, s); }
+  void say(wait_report const& w) noexcept { endpoint_.say(w); }
+  bool ask(rank_type peer) noexcept { return endpoint_.ask(peer); }
+  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return endpoint_.said(r, lane); }
   void poll() noexcept {}
 
   int arm() noexcept {
-    room_.sleep();
+    endpoint_.sleep();
     return world_.bells().own();
   }
   void disarm() noexcept {
-    room_.wake();
+    endpoint_.wake();
     world_.bells().silence();
   }
 
   [[nodiscard]] time_point now() const noexcept { return steady_now(); }
-  [[nodiscard, gnu::always_inline]] tutti::fault fault() const noexcept { return room_.fault(); }
+  [[nodiscard, gnu::always_inline]] tutti::fault fault() const noexcept { return endpoint_.fault(); }
   /// Cost: one system call per peer, unless another rank has just looked.
   void look() noexcept {
-    if (!room_.takes_look(now())) {
+    if (!endpoint_.takes_look(now())) {
       return;
     }
     for (rank_type r = 0; r < size() && !fault(); ++r) {
       if (!lives(r)) {
-        room_.poison({failure::peer_lost, room_.known_as(r), room_.known_as(rank())});
+        endpoint_.revoke({failure::peer_lost, endpoint_.known_as(r), endpoint_.known_as(rank())});
       }
     }
   }
-  void poison(tutti::fault why) noexcept { room_.poison(why); }
+  void revoke(tutti::fault why) noexcept { endpoint_.revoke(why); }
   void quiesce() noexcept {
-    room_.quiesce([this](rank_type r) { return lives(r); });
+    endpoint_.quiesce([this](rank_type r) { return lives(r); });
   }
 
  private:
   /// What has come of a message, wherever it is.
   chunk next(rank_type peer, stream s, wanted const& w) {
-    chunk const c = room_.view(peer, s);
-    if (c.bytes <= detail::mailbox::longest_inside || !detail::shared_places::is_private(room_.place(peer, s))) {
+    chunk const c = endpoint_.view(peer, s);
+    if (c.bytes <= detail::mailbox::longest_inside || !detail::shared_places::is_private(endpoint_.place(peer, s))) {
       return c;
     }
     chunk const part = reader_.view(peer, s.lane, reinterpret_cast<std::uintptr_t>(c.data), c.bytes, w);
@@ -143,7 +144,7 @@ class basic_shared_memory {
   }
   void finished(rank_type peer, stream s) noexcept {
     if (world_.shape().attach_from == SIZE_MAX || reader_.release(peer, s.lane)) {
-      room_.release(peer, s);
+      endpoint_.release(peer, s);
     }
   }
 
@@ -151,26 +152,26 @@ class basic_shared_memory {
   void unreadable(rank_type peer) {
     int const why = errno;
     if (!lives(peer)) {
-      room_.poison({failure::peer_lost, room_.known_as(peer), room_.known_as(rank())});
+      endpoint_.revoke({failure::peer_lost, endpoint_.known_as(peer), endpoint_.known_as(rank())});
     }
     if (!fault()) {
-      room_.poison({failure::protocol, room_.known_as(peer), room_.known_as(rank())});
-      throw error(failure::protocol, "the memory of rank " + std::to_string(room_.known_as(peer)) +
+      endpoint_.revoke({failure::protocol, endpoint_.known_as(peer), endpoint_.known_as(rank())});
+      throw error(failure::protocol, "the memory of rank " + std::to_string(endpoint_.known_as(peer)) +
                                          " cannot be read (" + detail::describe_errno(why) +
                                          "); set shared_memory_options::attach_from to SIZE_MAX for such memory")
-          .between(room_.known_as(rank()), {room_.known_as(peer)});
+          .between(endpoint_.known_as(rank()), {endpoint_.known_as(peer)});
     }
   }
 
   /// Not so for a process that died, or became another program. One that left has said so before it closed its
   /// doorbell.
   [[nodiscard]] bool lives(rank_type r) const noexcept {
-    return r == rank() || room_.departed(r) || world_.lives(r) || room_.departed(r);
+    return r == rank() || endpoint_.departed(r) || world_.lives(r) || endpoint_.departed(r);
   }
 
   detail::shared_world<Doorbells> world_;
-  room room_;
-  detail::outbox<room> out_;
+  endpoint_type endpoint_;
+  detail::outbox<endpoint_type> out_;
   detail::peer_reader<detail::shared_world<Doorbells>> reader_;
   detail::large_elements elements_;
 };

@@ -165,10 +165,10 @@ class simulated {
       }
     }
   }
-  void poison(tutti::fault const& why) {
+  void revoke(tutti::fault const& why) {
     if (why && !processors().dead(place())) {
       noticed_ = true;
-      simulation_->poison(*world_, rank_, why);
+      simulation_->revoke(*world_, rank_, why);
     }
   }
   void quiesce() noexcept {}
@@ -180,7 +180,7 @@ class simulated {
   [[nodiscard]] bool departed(rank_type peer) const noexcept {
     return world_->left(peer) || processors().found_dead(world_->members()[peer]);
   }
-  void lose(rank_type peer) { poison({failure::peer_lost, peer, rank_}); }
+  void lose(rank_type peer) { revoke({failure::peer_lost, peer, rank_}); }
 
   /// Contents go straight to where they are wanted; without contents, that is where they are said to be.
   [[nodiscard]] std::byte const* place_of(detail::simulation::arrival const& m, wanted const& w) const noexcept {
@@ -196,7 +196,7 @@ class simulated {
   }
 
   [[noreturn]] void mismatch(rank_type peer, stream s, detail::simulated_world::opening theirs) {
-    poison({failure::mismatch, peer, rank_});
+    revoke({failure::mismatch, peer, rank_});
     if (s.lane == transfer_lane) {
       throw detail::messages_differ(rank_, peer);
     }

@@ -12,7 +12,7 @@ struct simulation_options {
   placement place{};  ///< the host of each rank; empty: in_order
   simulated_faults faults{};
   std::uint32_t window = 1024;                       ///< messages under way from a rank to another, on each lane
-  picoseconds look = std::chrono::nanoseconds(50);   ///< what asking the network for news takes (`test`, `poll`)
+  picoseconds look = std::chrono::nanoseconds(50);   ///< what asking the network for messages takes (`test`, `poll`)
   std::size_t stack_bytes = std::size_t{256} << 10;  ///< of each rank's program; only what is used takes memory
 };
 

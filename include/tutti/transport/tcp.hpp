@@ -48,7 +48,7 @@ class tcp {
   void end(stream) noexcept {}
 
   [[nodiscard]] sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
-    detail::net::link* const l = fault() ? nullptr : mesh_.reach(peer);
+    detail::net::connection* const l = fault() ? nullptr : mesh_.reach(peer);
     if (l == nullptr) {
       return {};
     }
@@ -66,7 +66,7 @@ class tcp {
 
   /// @throws error (failure::mismatch) that shows both calls
   [[nodiscard]] chunk view(rank_type peer, stream s, wanted const& w) {
-    detail::net::link* const l = fault() ? nullptr : mesh_.reach(peer);
+    detail::net::connection* const l = fault() ? nullptr : mesh_.reach(peer);
     if (l == nullptr) {
       return {};
     }
@@ -74,7 +74,7 @@ class tcp {
     try {
       c = l->view(s, w, mesh_.calls[s.lane].what);
     } catch (error const&) {
-      mesh_.poison({failure::mismatch, peer, rank()});
+      mesh_.revoke({failure::mismatch, peer, rank()});
       throw;
     }
     if (!c) {
@@ -87,7 +87,7 @@ class tcp {
     return c;
   }
   void release(rank_type peer, stream s) {
-    if (detail::net::link* const l = mesh_.reach(peer)) {
+    if (detail::net::connection* const l = mesh_.reach(peer)) {
       l->release(s);
       mesh_.watch(peer);
     }
@@ -96,14 +96,14 @@ class tcp {
   /// Asks a peer that is waited for in which call it is; a later inquiry has the answer.
   /// @throws error (failure::mismatch) if it is at the same stream with another call
   void inquire(rank_type peer, stream s) {
-    detail::net::link* const l = fault() || s.lane == transfer_lane ? nullptr : mesh_.reach(peer);
+    detail::net::connection* const l = fault() || s.lane == transfer_lane ? nullptr : mesh_.reach(peer);
     if (l == nullptr) {
       return;
     }
     try {
       l->in.calls.check_answer(s, mesh_.calls[s.lane].what);
     } catch (error const&) {
-      mesh_.poison({failure::mismatch, peer, rank()});
+      mesh_.revoke({failure::mismatch, peer, rank()});
       throw;
     }
     if (l->in.calls.ask(s.lane)) {
@@ -124,14 +124,14 @@ class tcp {
 
   [[nodiscard]] tutti::fault fault() const noexcept { return mesh_.fault(); }
   void look() { mesh_.look(); }
-  void poison(tutti::fault const& why) { mesh_.poison(why); }
+  void revoke(tutti::fault const& why) { mesh_.revoke(why); }
   /// Peers never read this rank's memory.
   void quiesce() noexcept {}
 
   /// The connections that were refused, and other odd events: for reports, at most a few dozen.
   [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return mesh_.incidents(); }
   /// How many peers this rank is connected to.
-  [[nodiscard]] std::size_t links() const noexcept { return mesh_.links(); }
+  [[nodiscard]] std::size_t connections() const noexcept { return mesh_.connections(); }
   /// By which number the other members reach this host.
   [[nodiscard]] std::string local_host() const { return mesh_.where().host(); }
   /// Where this rank listens: "10.0.0.1:41234".

@@ -10,7 +10,7 @@
 namespace tutti::detail {
 
 /// What a frame means. The same numbers in every program that meets at one place.
-enum class frame_kind : std::uint32_t {
+enum class bootstrap_frame_kind : std::uint32_t {
   none,
   hello,    ///< a member presents itself
   welcome,  ///< all members have come
@@ -24,7 +24,7 @@ enum class frame_kind : std::uint32_t {
 /// A frame of the bootstrap protocol: 16 bytes that say magic number, kind and length, then the
 /// payload. All numbers are little-endian.
 struct frame {
-  frame_kind kind = frame_kind::none;
+  bootstrap_frame_kind kind = bootstrap_frame_kind::none;
   std::string payload;
 };
 
@@ -41,7 +41,7 @@ class basic_channel {
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(socket_); }
   void close() noexcept { socket_.reset(); }
 
-  void queue(frame_kind kind, std::string_view payload) {
+  void queue(bootstrap_frame_kind kind, std::string_view payload) {
     out_.erase(0, std::exchange(written_, 0));
     std::string head(magic);
     put(head, static_cast<std::uint32_t>(kind), 4);
@@ -85,7 +85,7 @@ class basic_channel {
     }
     std::uint64_t const kind = get(in.substr(4, 4));
     std::uint64_t const length = get(in.substr(8, 8));
-    if (kind == 0 || kind > static_cast<std::uint64_t>(frame_kind::refusal)) {
+    if (kind == 0 || kind > static_cast<std::uint64_t>(bootstrap_frame_kind::refusal)) {
       return found::foreign;
     }
     if (length > limit) {
@@ -94,7 +94,7 @@ class basic_channel {
     if (in.size() - header < length) {
       return found::nothing;
     }
-    to.kind = static_cast<frame_kind>(kind);
+    to.kind = static_cast<bootstrap_frame_kind>(kind);
     to.payload = in.substr(header, static_cast<std::size_t>(length));
     in_.erase(0, header + to.payload.size());
     return found::frame;

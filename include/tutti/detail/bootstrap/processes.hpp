@@ -27,13 +27,13 @@ class basic_process_rendezvous {
 
   std::vector<std::string> exchange(std::string_view mine) {
     frame answer;
-    parent_->queue(frame_kind::text, mine);
+    parent_->queue(bootstrap_frame_kind::text, mine);
     // The parent keeps the time for all. If it dies, so does this process.
     if (parent_->send(time_point::max()) != io::done ||
         parent_->receive(answer, UINT64_MAX, time_point::max()) != io::done) {
       throw error(failure::join, "exchange among processes: the process that started them is gone").between(rank_, {});
     }
-    if (answer.kind == frame_kind::table) {
+    if (answer.kind == bootstrap_frame_kind::table) {
       return unpacker(answer.payload).texts();
     }
     rank_failure why;
@@ -168,14 +168,14 @@ class basic_process_world {
         return found == Channel::found::nothing;
       }
       rank_failure why;
-      if (f.kind == frame_kind::text) {
+      if (f.kind == bootstrap_frame_kind::text) {
         s.text = std::move(f.payload);
         s.here = true;
-      } else if (f.kind == frame_kind::result) {
+      } else if (f.kind == bootstrap_frame_kind::result) {
         s.result = std::move(f.payload);
         s.returned = true;
         end(r, {"rank " + std::to_string(r) + " has ended without it"});
-      } else if (f.kind == frame_kind::failure && decode(f.payload, why)) {
+      } else if (f.kind == bootstrap_frame_kind::failure && decode(f.payload, why)) {
         end(r, std::move(why));
       } else {
         return false;
@@ -227,7 +227,7 @@ class basic_process_world {
     std::string const reply = broken() ? encode(broken_) : table.take();
     for (state& s : ranks_) {
       if (s.here) {
-        s.line.queue(broken() ? frame_kind::failure : frame_kind::table, reply);
+        s.line.queue(broken() ? bootstrap_frame_kind::failure : bootstrap_frame_kind::table, reply);
         s.text.clear();
         s.here = false;
       }
@@ -269,12 +269,12 @@ template <class F>
         process_rendezvous at(parent, r, n);
         if constexpr (std::is_void_v<result>) {
           f(at);
-          parent.queue(frame_kind::result, {});
+          parent.queue(bootstrap_frame_kind::result, {});
         } else {
-          parent.queue(frame_kind::result, encode_result<result>(f(at)));
+          parent.queue(bootstrap_frame_kind::result, encode_result<result>(f(at)));
         }
       } catch (...) {
-        parent.queue(frame_kind::failure, encode(current_failure()));
+        parent.queue(bootstrap_frame_kind::failure, encode(current_failure()));
       }
       parent.send(time_point::max());
     });

@@ -61,10 +61,10 @@ class survivors {
       frame f;
       io state = lines_[r - 1].send(deadline);
       state = state == io::done ? lines_[r - 1].receive(f, UINT64_MAX, deadline) : state;
-      if (state == io::done && f.kind == frame_kind::text) {
+      if (state == io::done && f.kind == bootstrap_frame_kind::text) {
         all[r] = std::move(f.payload);
       } else {
-        why = {"regrouping: rank " + std::to_string(members_[r]) + " of the world that failed " +
+        why = {"shrinking: rank " + std::to_string(members_[r]) + " of the world that failed " +
                    (state == io::late ? "did not answer within " + seconds_text(patience_) : "is gone, too"),
                failure::join,
                {members_[r]}};
@@ -73,7 +73,7 @@ class survivors {
     bool const failed = why.kind != failure::none;
     std::string const reply = failed ? encode(why) : packer().texts(all).take();
     for (channel& line : lines_) {
-      line.queue(failed ? frame_kind::failure : frame_kind::table, reply);
+      line.queue(failed ? bootstrap_frame_kind::failure : bootstrap_frame_kind::table, reply);
     }
     for (channel& line : lines_) {
       line.send(deadline);  // who has gone meanwhile is missed by the next exchange, or by the world
@@ -87,10 +87,10 @@ class survivors {
   std::vector<std::string> ask(std::string_view mine) {
     time_point const deadline = steady_now() + 2 * patience_;  // the host keeps the time
     frame answer;
-    lines_[0].queue(frame_kind::text, mine);
+    lines_[0].queue(bootstrap_frame_kind::text, mine);
     io state = lines_[0].send(deadline);
     state = state == io::done ? lines_[0].receive(answer, UINT64_MAX, deadline) : state;
-    if (state == io::done && answer.kind == frame_kind::table) {
+    if (state == io::done && answer.kind == bootstrap_frame_kind::table) {
       unpacker u(answer.payload);
       auto all = u.texts();
       if (u.done() && all.size() == size()) {
@@ -98,8 +98,8 @@ class survivors {
       }
     }
     rank_failure why;
-    if (state != io::done || answer.kind != frame_kind::failure || !decode(answer.payload, why)) {
-      why = {"regrouping: rank " + std::to_string(members_[0]) + " of the world that failed is gone, too",
+    if (state != io::done || answer.kind != bootstrap_frame_kind::failure || !decode(answer.payload, why)) {
+      why = {"shrinking: rank " + std::to_string(members_[0]) + " of the world that failed is gone, too",
              failure::join,
              {members_[0]}};
     }

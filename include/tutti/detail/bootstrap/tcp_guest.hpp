@@ -34,13 +34,13 @@ class basic_tcp_guest {
   }
 
   std::vector<std::string> exchange(std::string_view mine) {
-    line_.queue(frame_kind::text, mine);
+    line_.queue(bootstrap_frame_kind::text, mine);
     frame answer;
     // Rank 0 keeps the time from when it comes itself, which may be as late as its own patience allows.
     time_point const deadline = steady_now() + 2 * me_.patience + grace;
     io state = line_.send(deadline);
     state = state == io::done ? line_.receive(answer, most_table, deadline) : state;
-    if (state == io::done && answer.kind == frame_kind::table) {
+    if (state == io::done && answer.kind == bootstrap_frame_kind::table) {
       unpacker u(answer.payload);
       auto all = u.texts();
       if (u.done() && all.size() == me_.size) {
@@ -87,18 +87,18 @@ class basic_tcp_guest {
     time_point const deadline = steady_now() + me_.patience + grace;
     std::string const hello = tcp_hello{me_.rank, me_.size, me_.job, this_member(me_.role)}.encode();
     expects(hello.size() <= tcp_hello::limit, "tcp_rendezvous: names of job and role of 3 KiB at most");
-    line_.queue(frame_kind::hello, hello);
+    line_.queue(bootstrap_frame_kind::hello, hello);
     frame answer;
     io state = line_.send(deadline);
     // Even if sending fails there may be an answer that says why.
     state = state == io::late ? state : line_.receive(answer, most_words, deadline);
-    if (state == io::done && answer.kind == frame_kind::welcome) {
+    if (state == io::done && answer.kind == bootstrap_frame_kind::welcome) {
       net::address const mine = net::local_address(line_.fd());
       reach_ = mine.is_loopback() ? answer.payload : mine.host();
       return true;
     }
     throw_if_told(answer);
-    if (state == io::done && answer.kind == frame_kind::refusal) {
+    if (state == io::done && answer.kind == bootstrap_frame_kind::refusal) {
       throw error(failure::join,
                   "the world did not come together: rank 0 at " + place_ + " refuses rank " + std::to_string(me_.rank) +
                       " of " + std::to_string(me_.size) + (me_.job.empty() ? "" : " of job '" + me_.job + "'") +
@@ -113,7 +113,7 @@ class basic_tcp_guest {
 
   void throw_if_told(frame const& answer) const {
     rank_failure why;
-    if (answer.kind == frame_kind::failure && decode(answer.payload, why)) {
+    if (answer.kind == bootstrap_frame_kind::failure && decode(answer.payload, why)) {
       throw error(why.kind, why.text).between(me_.rank, why.at_fault);
     }
   }

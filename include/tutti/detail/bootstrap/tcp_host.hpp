@@ -66,7 +66,7 @@ class basic_tcp_host {
       throw;
     }
     listener_.reset();
-    strangers_.clear();
+    pending_.clear();
     announce();
   }
 
@@ -76,7 +76,7 @@ class basic_tcp_host {
     all[0] = mine;
     here[0] = true;
     reporting([&] { collect(all, here); });
-    reporting([&] { deliver(frame_kind::table, packer().texts(all).take()); });
+    reporting([&] { deliver(bootstrap_frame_kind::table, packer().texts(all).take()); });
     return all;
   }
 
@@ -86,10 +86,10 @@ class basic_tcp_host {
   [[nodiscard]] std::vector<std::string> const& refused() const noexcept { return refused_; }
 
  private:
-  static constexpr std::size_t most_strangers = 64;
+  static constexpr std::size_t most_pending = 64;
   static constexpr duration moment = std::chrono::seconds(1);  ///< how long it tells latecomers that it failed
 
-  struct stranger {
+  struct pending_connection {
     Channel line;
     std::string from;
   };
@@ -102,7 +102,7 @@ class basic_tcp_host {
       for (rank_type r = 1; roll_.complete() && r < me_.size; ++r) {
         check_seat(r);
       }
-      // Not by what poll says: a chatty stranger must not keep the deadline away.
+      // Not by what poll says: a chatty connection must not keep the deadline away.
       if (!roll_.complete() && steady_now() >= deadline) {
         roll_.fail_missing(me_.patience, refused_text());
       }
@@ -129,7 +129,7 @@ class basic_tcp_host {
     for (channel const& g : guests_) {
       set.push_back({g.fd(), POLLIN, 0});  // an absent one has -1, which poll skips
     }
-    for (stranger const& s : strangers_) {
+    for (pending_connection const& s : pending_) {
       set.push_back({s.line.fd(), POLLIN, 0});
     }
     poll_until(set, deadline);
@@ -138,13 +138,13 @@ class basic_tcp_host {
         check_seat(r);
       }
     }
-    for (std::size_t i = strangers_.size(); i-- > 0;) {
-      if (set[1 + me_.size + i].revents != 0 && meet(strangers_[i])) {
-        strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
+    for (std::size_t i = pending_.size(); i-- > 0;) {
+      if (set[1 + me_.size + i].revents != 0 && meet(pending_[i])) {
+        pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
     if (set[0].revents != 0) {
-      admit_strangers();
+      accept_pending();
     }
   }
 
@@ -161,14 +161,14 @@ class basic_tcp_host {
     roll_.strike_off(r);
   }
 
-  void admit_strangers() {
-    for (std::size_t i = 0; i < most_strangers; ++i) {  // not all of a flood: the deadline is to be looked at, too
+  void accept_pending() {
+    for (std::size_t i = 0; i < most_pending; ++i) {  // not all of a flood: the deadline is to be looked at, too
       descriptor s = net::accept(listener_.get());
       bool const full = !s && net::out_of_resources(errno);
       if (!s && !full) {
         return;
       }
-      if (full && strangers_.empty()) {
+      if (full && pending_.empty()) {
         if (!verdict_) {
           roll_.fail("rank 0 cannot accept connections at " + place_ + ": " + describe_errno(errno) +
                          "; it needs a descriptor for each rank (ulimit -n)",
@@ -176,22 +176,22 @@ class basic_tcp_host {
         }
         return;
       }
-      if (full || strangers_.size() == most_strangers) {
-        refuse(strangers_.front().from, "made room for a newer connection");  // a member would try again
-        strangers_.erase(strangers_.begin());
+      if (full || pending_.size() == most_pending) {
+        refuse(pending_.front().from, "made room for a newer connection");  // a member would try again
+        pending_.erase(pending_.begin());
       }
       if (s) {
         std::string from = net::peer_address(s.get()).text();
-        strangers_.push_back({Channel(std::move(s)), std::move(from)});
-        if (meet(strangers_.back())) {
-          strangers_.pop_back();
+        pending_.push_back({Channel(std::move(s)), std::move(from)});
+        if (meet(pending_.back())) {
+          pending_.pop_back();
         }
       }
     }
   }
 
-  /// Hears a stranger. True: it is one no longer.
-  bool meet(stranger& s) {
+  /// Hears a pending connection. True: it is one no longer.
+  bool meet(pending_connection& s) {
     bool const open = s.line.fill(tcp_hello::limit + 64) != io::closed;
     frame f;
     auto const found = s.line.next(f, tcp_hello::limit);
@@ -202,13 +202,13 @@ class basic_tcp_host {
       return !open;
     }
     tcp_hello hello;
-    if (found != Channel::found::frame || f.kind != frame_kind::hello || !hello.decode(f.payload)) {
+    if (found != Channel::found::frame || f.kind != bootstrap_frame_kind::hello || !hello.decode(f.payload)) {
       refuse(s.from, found == Channel::found::too_long ? "a frame too long to be a hello" : "not a hello of tutti");
       return true;
     }
     if (hello.job != me_.job || hello.size != me_.size || hello.rank >= me_.size || s.line.unread() != 0) {
       refuse(s.from, objection_to(hello));
-      s.line.queue(frame_kind::refusal, {});
+      s.line.queue(bootstrap_frame_kind::refusal, {});
       s.line.flush();
       return true;
     }
@@ -230,7 +230,7 @@ class basic_tcp_host {
     return true;
   }
 
-  /// For rank 0 alone: a stranger is not told why it was refused.
+  /// For rank 0 alone: an unknown peer is not told why it was refused.
   [[nodiscard]] std::string objection_to(tcp_hello const& h) const {
     if (h.job != me_.job) {
       return describe(h.who) + " belongs to job '" + h.job + "', this is '" + me_.job + "'";
@@ -270,7 +270,7 @@ class basic_tcp_host {
         break;
       }
     }
-    reporting([&] { deliver(frame_kind::welcome, reach_); });
+    reporting([&] { deliver(bootstrap_frame_kind::welcome, reach_); });
   }
 
   void collect(std::vector<std::string>& all, std::vector<bool>& here) {
@@ -322,7 +322,7 @@ class basic_tcp_host {
     if (found == Channel::found::too_long) {
       fail(roll_.known(r) + " gave a text of more than " + std::to_string(limit) + " bytes", {r});
     }
-    if (found != Channel::found::frame || f.kind != frame_kind::text) {
+    if (found != Channel::found::frame || f.kind != bootstrap_frame_kind::text) {
       fail(roll_.known(r) + " sent bytes that make no sense", {r});
     }
     text = std::move(f.payload);
@@ -330,7 +330,7 @@ class basic_tcp_host {
   }
 
   /// Writes the same to all guests, one after the other: the system takes it at once.
-  void deliver(frame_kind kind, std::string_view what) {
+  void deliver(bootstrap_frame_kind kind, std::string_view what) {
     time_point const deadline = steady_now() + me_.patience;
     for (rank_type r = 1; r < me_.size; ++r) {
       if (guests_[r]) {
@@ -369,7 +369,7 @@ class basic_tcp_host {
 
   static void tell(Channel& line, rank_failure const& why) {
     if (line) {
-      line.queue(frame_kind::failure, encode(why));
+      line.queue(bootstrap_frame_kind::failure, encode(why));
       line.send(steady_now() + std::chrono::milliseconds(100));
       line.close();
     }
@@ -380,7 +380,7 @@ class basic_tcp_host {
   descriptor listener_;
   roll_call roll_;
   std::vector<Channel> guests_;  ///< by rank
-  std::vector<stranger> strangers_;
+  std::vector<pending_connection> pending_;
   std::vector<std::string> refused_;
   std::optional<rank_failure> verdict_;  ///< why the world does not come together
   std::size_t dismissed_ = 0;            ///< how many have been told that after they came late

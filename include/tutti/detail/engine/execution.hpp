@@ -36,12 +36,12 @@ class execution : public pending {
   /// Takes the operation's place in the order of the communicator. `memory.work` may be left empty:
   /// then it is allocated if the schedule uses it.
   /// @throws std::bad_alloc, precondition_error; no place has been taken then, but the epoch has failed
-  [[gnu::always_inline]] void start(course<Topology> const& by, Op op, Payload payload, memories const& memory,
+  [[gnu::always_inline]] void start(choice<Topology> const& by, Op op, Payload payload, memories const& memory,
                                     std::size_t count) {
     try {
       run_.prepare(by, op, payload, memory, count);
     } catch (...) {  // the others would wait for this rank
-      transport().poison({failure::cancelled, rank(), rank()});
+      transport().revoke({failure::cancelled, rank(), rank()});
       throw;
     }
     ended = false;
@@ -55,8 +55,8 @@ class execution : public pending {
   }
 
   /// The blocking form: until it is complete.
-  /// @throws error, and what a reduction throws; the epoch is poisoned then, and no peer reads this
-  /// @throws error, and what a reduction throws; the epoch is poisoned then, and no peer writes to this rank's memory
+  /// @throws error, and what a reduction throws; the epoch is revoked then, and no peer reads this
+  /// @throws error, and what a reduction throws; the epoch is revoked then, and no peer writes to this rank's memory
   ///         any more
   void finish(duration limit) {
     waited how = waited::done;
@@ -117,9 +117,9 @@ class execution : public pending {
       if (!inquest_.advance(transport())) {
         return false;
       }
-      transport().poison(inquest_.found());
+      transport().revoke(inquest_.found());
     } else {
-      transport().poison({failure::deadline, run_.awaits(), rank()});
+      transport().revoke({failure::deadline, run_.awaits(), rank()});
     }
     return true;
   }
@@ -140,7 +140,7 @@ class execution : public pending {
   }
   void abandon(std::exception_ptr why, fault const& told, char const* text) {
     error_ = std::move(why);
-    transport().poison(told);
+    transport().revoke(told);
     transport().quiesce();
     recent_.finish(place_, recorder::state::failed);
     run_.context().note(event_kind::fail, run_.step_number(), text);
@@ -294,7 +294,7 @@ class execution : public pending {
     world_.claim();
     if (!ended && !advance_quietly()) {
       const fault why{failure::cancelled, rank(), rank()};
-      transport().poison(why);
+      transport().revoke(why);
       abandon(world_.explain(why, run_.what(), number(), run_.step_number()));
     }
     world_.operations().erase(*this);

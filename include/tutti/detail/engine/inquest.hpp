@@ -64,7 +64,7 @@ class inquest {
   [[nodiscard]] fault const& found() const noexcept { return found_; }
 
  private:
-  struct link {
+  struct waiting_rank {
     rank_type who;
     wait_report said;
   };
@@ -116,7 +116,7 @@ class inquest {
     if (still) {
       std::uint64_t members = 0;
       bool all = true;
-      for (link const& l : chain_) {
+      for (waiting_rank const& l : chain_) {
         std::uint64_t const bit = fault::bit_of(l.who);
         members |= bit;
         all = all && bit != 0;
@@ -131,8 +131,8 @@ class inquest {
   }
 
   fault found_;
-  std::vector<link> chain_;   ///< from this rank on: each waits for the next
-  std::vector<link> circle_;  ///< what has been found to be one once
+  std::vector<waiting_rank> chain_;   ///< from this rank on: each waits for the next
+  std::vector<waiting_rank> circle_;  ///< what has been found to be one once
   stream on_{};
   stream wanted_{};     ///< on which the last one of the chain is waited for
   bool asked_ = false;  ///< that one

@@ -130,7 +130,7 @@ class launcher {
   static constexpr bool agrees_once = !picks && has_settings<Topology>;
 
   /// How this operation shall be run.
-  [[nodiscard]] course<schedule> pick(Op const& op, Payload const& payload, std::size_t count) const {
+  [[nodiscard]] choice<schedule> pick(Op const& op, Payload const& payload, std::size_t count) const {
     if constexpr (picks) {
       auto by = topology_.choose(op, count * payload.size_of(space::output), Payload::in_order);
       by.segment_bytes = segment_ != 0 ? segment_ : by.segment_bytes;
@@ -145,7 +145,7 @@ class launcher {
   /// `told` is what the operation before told. Only what has changed is written: who copies what has just been written
   /// in parts waits until it has reached the cache, since stores are forwarded to loads that they cover. Four such
   /// copies were a fifth of a short operation.
-  void tell(call& told, call const& what, Op const& op, std::size_t count, course<schedule> const& by) const {
+  void tell(call& told, call const& what, Op const& op, std::size_t count, choice<schedule> const& by) const {
     auto const settings = settings_of(by.topology);
     std::uint32_t identity = what.identity ^ function_;
     if constexpr (has_settings<schedule>) {

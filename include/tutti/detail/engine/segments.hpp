@@ -74,7 +74,7 @@ class segments {
 
   /// Cuts the vector. `memory.work` may be left empty: then it is allocated if the schedule uses it.
   /// @throws std::bad_alloc, precondition_error
-  [[gnu::always_inline]] void prepare(course<Topology> const& by, Op op, Payload payload, memories const& memory,
+  [[gnu::always_inline]] void prepare(choice<Topology> const& by, Op op, Payload payload, memories const& memory,
                                       std::size_t count) {
     if (!(context_.op == op)) {
       context_.op = op;

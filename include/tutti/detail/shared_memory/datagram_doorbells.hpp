@@ -59,7 +59,7 @@ class datagram_doorbells {
 
   /// Gives rank r a file: it has a descriptor of its own as soon as it takes it. False, and errno says why, if not.
   [[nodiscard]] bool hand(rank_type r, int file) const noexcept {
-    parcel p;
+    datagram p;
     p.message.msg_name = &peers_[r].name;
     p.message.msg_namelen = peers_[r].length;
     cmsghdr* const head = CMSG_FIRSTHDR(&p.message);
@@ -76,7 +76,7 @@ class datagram_doorbells {
   [[nodiscard]] descriptor take(Expected&& expected) const {
     constexpr int most_waiting = 1024;  // net.unix.max_dgram_qlen is 10 or 512
     for (int i = 0; i < most_waiting; ++i) {
-      parcel p;
+      datagram p;
       p.message.msg_controllen = CMSG_LEN(sizeof(int));  // or the padding would have room for a second file
       if (::recvmsg(bell_.get(), &p.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) {
         return {};
@@ -109,20 +109,20 @@ class datagram_doorbells {
   };
 
   /// One byte, and beside it one descriptor.
-  struct parcel {
+  struct datagram {
     char byte = 0;
     iovec text{&byte, 1};
     alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
     msghdr message{};
 
-    parcel() noexcept {
+    datagram() noexcept {
       message.msg_iov = &text;
       message.msg_iovlen = 1;
       message.msg_control = room;
       message.msg_controllen = sizeof room;
     }
-    parcel(parcel const&) = delete;
-    parcel& operator=(parcel const&) = delete;
+    datagram(datagram const&) = delete;
+    datagram& operator=(datagram const&) = delete;
   };
 
   [[nodiscard]] int call(rank_type r) const noexcept {

@@ -4,7 +4,7 @@
 #include <tutti/detail/shared_memory/chunk_ring.hpp>
 #include <tutti/detail/shared_memory/copied_message.hpp>
 #include <tutti/detail/shared_memory/copy_account.hpp>
-#include <tutti/detail/shared_memory/mailroom.hpp>
+#include <tutti/detail/shared_memory/mailbox_endpoint.hpp>
 #include <tutti/detail/shared_memory/streaming_copy.hpp>
 
 #include <cstring>
@@ -18,7 +18,7 @@ namespace tutti::detail {
 /// the peer's cache; and so up to some size the copy, out of the owner's cache into chunks that are used
 /// in turn, costs less in all (docs/performance.md). And a sender that has copied need not wait for readers.
 /// Beyond, the copy would go through memory, which costs more than telling.
-template <class Room>
+template <class Endpoint>
 class outbox {
  public:
   /// Messages that are combined are lent from so many bytes on, those that are only moved from so many.
@@ -30,7 +30,7 @@ class outbox {
   /// Copies of fewer bytes always go through the caches.
   static constexpr std::size_t streams_from = 4096;
 
-  outbox(Room& room, chunk_ring ring) : room_(&room), ring_(std::move(ring)), copies_(ring_.bytes()) {}
+  outbox(Endpoint& endpoint, chunk_ring ring) : endpoint_(&endpoint), ring_(std::move(ring)), copies_(ring_.bytes()) {}
 
   void begin(stream s, call const& what) noexcept {
     moves_[s.lane] = !combines(what.kind);
@@ -56,15 +56,16 @@ class outbox {
   }
   /// The peer reads it where it is and writes what it makes of it to `back`. @pre the peer can reach both
   sent entrust(rank_type peer, stream s, std::span<std::byte const> bytes, std::byte* back) noexcept {
-    return room_->lend(peer, s, bytes, back);
+    return endpoint_->lend(peer, s, bytes, back);
   }
 
   /// `lend`: the peer reads it where it is. @see transport
   sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, bool lend) {
-    sent const result = bytes.size() <= mailbox::longest_inside ? room_->post(peer, s, bytes)
-                        : lend ? room_->lend(peer, s, bytes.first(whole(bytes.size(), mailbox::slot::longest, granule)))
-                        : room_->full(peer, s) ? sent{}
-                                               : send_copy(peer, s, bytes, granule);
+    sent const result =
+        bytes.size() <= mailbox::longest_inside ? endpoint_->post(peer, s, bytes)
+        : lend ? endpoint_->lend(peer, s, bytes.first(whole(bytes.size(), mailbox::slot::longest, granule)))
+        : endpoint_->full(peer, s) ? sent{}
+                                   : send_copy(peer, s, bytes, granule);
     copied_[s.lane].advance(result.bytes);
     return result;
   }
@@ -74,23 +75,23 @@ class outbox {
   sent send_copy(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
     copied_message& copied = copied_[s.lane];
     if (auto const* const c = copied.next(); c != nullptr && c->bytes <= bytes.size() && ring_.lends_again(c->loan)) {
-      ring_.lend_again(c->loan, peer, room_->point_to(peer, s, {c->place, c->bytes}).until);
+      ring_.lend_again(c->loan, peer, endpoint_->point_to(peer, s, {c->place, c->bytes}).until);
       return {true, c->bytes, 0};
     }
     std::size_t const n = whole(bytes.size(), ring_.chunk_bytes(), granule);
     if (n <= mailbox::longest_inside) {  // its length says that it lies beside its flag
-      return room_->post(peer, s, bytes.first(n));
+      return endpoint_->post(peer, s, bytes.first(n));
     }
     std::byte* const to =
-        ring_.next(s.lane, n, [&](rank_type r, std::uint32_t lane, ticket k) { return room_->taken(r, lane, k); });
+        ring_.next(s.lane, n, [&](rank_type r, std::uint32_t lane, ticket k) { return endpoint_->taken(r, lane, k); });
     if (to == nullptr) {
       // Pairs of ranks that send and recv must not wait for each other: the slots belong to one pair.
       bool const inline_too = s.lane == transfer_lane && granule <= mailbox::longest_inside;
-      return inline_too ? room_->post(peer, s, bytes.first(whole(bytes.size(), mailbox::longest_inside, granule)))
+      return inline_too ? endpoint_->post(peer, s, bytes.first(whole(bytes.size(), mailbox::longest_inside, granule)))
                         : sent{};
     }
     copy(to, bytes.first(n));
-    copied.copied_to(to, n, ring_.lend(peer, room_->point_to(peer, s, {to, n}).until));
+    copied.copied_to(to, n, ring_.lend(peer, endpoint_->point_to(peer, s, {to, n}).until));
     return {true, n, 0};
   }
 
@@ -124,7 +125,7 @@ class outbox {
     return rest != 0 && rest < most ? rest : most;
   }
 
-  Room* room_;
+  Endpoint* endpoint_;
   chunk_ring ring_;
   copy_account copies_;
   bool moves_[lane_count] = {};

@@ -29,7 +29,7 @@ class shared_peers {
     return memory.reads(offers);
   }
   /// Copies from another rank's memory. False, and errno says why, if not all of it can be had, or if that process has
-  /// ended by now: its number may be a stranger's. Cost: two system calls.
+  /// ended by now: its number may be another process's. Cost: two system calls.
   [[nodiscard]] bool copy(rank_type from, std::uintptr_t address, std::byte* to, std::size_t bytes) const noexcept {
     if (memory.copy(from, address, to, bytes)) {
       errno = ESRCH;

@@ -25,10 +25,10 @@ inline void store_load_fence() noexcept {
 #endif
 }
 
-/// Orders two ranks of which one writes that it sleeps and then looks for news, and the other writes news
+/// Orders two ranks of which one writes that it sleeps and then looks for messages, and the other writes one
 /// and then looks whether the first one sleeps: at least one of them sees what the other wrote.
 ///
-/// Each needs a fence between its store and its load; but the one with the news needs it for every message,
+/// Each needs a fence between its store and its load; but the one that writes needs it for every message,
 /// and hardly ever does anybody sleep. Linux can run a fence on all processors that run a rank, at the
 /// request of the one that goes to sleep (membarrier). Then the other's costs nothing. That pays where ranks hardly
 /// ever sleep; where they outnumber cores they often do, and interrupt what the other cores do each time.
@@ -43,15 +43,15 @@ class sleep_barrier {
   /// `remote`: all ranks of the world have offered that.
   explicit sleep_barrier(bool remote) noexcept : remote_(remote) {}
 
-  /// Between "I sleep" and the look for news.
+  /// Between "I sleep" and the look for messages.
   void sleeper() const noexcept {
     store_load_fence();
     if (remote_) {
       ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
     }
   }
-  /// Between news and the look for sleepers.
-  void messenger() const noexcept {
+  /// Between a message and the look for sleepers.
+  void waker() const noexcept {
     if (remote_) [[likely]] {
       std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler must keep the order
     } else {

@@ -149,7 +149,7 @@ class simulation {
   // --- faults
 
   /// The first fault of a world wins. The other members hear of it after the longest way there is.
-  void poison(simulated_world& w, rank_type reporter, fault const& why) {
+  void revoke(simulated_world& w, rank_type reporter, fault const& why) {
     if (!w.wrong) {
       w.wrong = why;
       w.told = processors_.time_of(w.members()[reporter]) + diameter_;

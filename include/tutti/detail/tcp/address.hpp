@@ -85,7 +85,8 @@ struct card {
   }
 };
 
-/// Where all ranks are, seen from the one that listens at `own`. On every rank it fails or on none, but for links.
+/// Where all ranks are, seen from the one that listens at `own`. On every rank it fails or on none, but for
+/// connections.
 /// @throws error (failure::join) that names a rank which others cannot reach: at a loopback address of another host,
 ///         or at an address of a link that this host does not know
 [[nodiscard]] inline std::vector<address> addresses_of(std::vector<card> const& cards, address const& own) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/tcp/dial.hpp>
-#include <tutti/detail/tcp/door.hpp>
+#include <tutti/detail/tcp/connect_attempt.hpp>
+#include <tutti/detail/tcp/listener.hpp>
 #include <tutti/detail/tcp/tuning.hpp>
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace tutti::detail::net {
 
-/// Makes the connections of one rank: calls peers, and answers those who call.
+/// Makes the connections of one rank: calls peers, and answers those that call.
 ///
 /// If both do at the same time, the connection of the lower rank stays: the higher one gives its own up when the
 /// other's arrives; the lower one answers that they crossed.
@@ -19,21 +19,21 @@ namespace tutti::detail::net {
 /// What comes of it is told to an owner, which is handed to every function that may find something out:
 ///
 ///     owner.established(peer, socket, hello)   there is a connection; it is prepared for use
-///     owner.linked(peer)                       is there one already?
+///     owner.connected(peer)                       is there one already?
 ///     owner.lose(peer)                         the peer is gone
 ///     owner.hear(fault)                        the peer tells of a fault
 ///     owner.fault()                            the fault that is known here, which greetings tell
 class connector {
  public:
   connector(tcp_options const& o, address const& at, rank_type rank, rank_type size, waiter& w)
-      : options_(o), rank_(rank), waiter_(w), door_(at, w, o.handshake), dials_(size) {
-    size_buffers(door_.fd(), o);
+      : options_(o), rank_(rank), waiter_(w), listener_(at, w, o.handshake), attempts_(size) {
+    size_buffers(listener_.fd(), o);
   }
   connector(connector const&) = delete;
   connector& operator=(connector const&) = delete;
 
-  [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(dials_.size()); }
-  [[nodiscard]] address where() const noexcept { return door_.where(); }
+  [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(attempts_.size()); }
+  [[nodiscard]] address where() const noexcept { return listener_.where(); }
   [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return incidents_; }
 
   /// Where the others are, and what tells this world from all others. Before the first connection.
@@ -64,21 +64,21 @@ class connector {
   /// Begins or goes on to make a connection.
   template <class Owner>
   void call_up(rank_type peer, Owner& owner) {
-    if (dials_[peer] == nullptr) {
-      dials_[peer] = std::make_unique<dial>(waiter_, addresses_[peer], greet(greeting::hello, peer, owner.fault()),
-                                            options_, time_for_news);
+    if (attempts_[peer] == nullptr) {
+      attempts_[peer] = std::make_unique<connect_attempt>(
+          waiter_, addresses_[peer], greet(greeting::hello, peer, owner.fault()), options_, time_for_broadcast);
       calling_.push_back(peer);
     }
-    dial& d = *dials_[peer];
+    connect_attempt& d = *attempts_[peer];
     d.advance();
-    if (visitor<Owner> v{*this, owner}; d.starved() != 0 && door_.clear(v)) {
+    if (visitor<Owner> v{*this, owner}; d.starved() != 0 && listener_.clear(v)) {
       d.advance();
     }
     starved_ = d.starved();
-    if (d.now() == dial::state::lost) {
+    if (d.now() == connect_attempt::state::lost) {
       return owner.lose(peer);
     }
-    if (d.now() != dial::state::answered) {
+    if (d.now() != connect_attempt::state::answered) {
       return;
     }
     hello const answer = d.answer();
@@ -97,47 +97,47 @@ class connector {
   }
 
   /// Whether a connection to the peer is being made.
-  [[nodiscard]] bool calls(rank_type peer) const noexcept { return dials_[peer] != nullptr; }
+  [[nodiscard]] bool calls(rank_type peer) const noexcept { return attempts_[peer] != nullptr; }
 
   /// Goes on with all calls, or with those whose time for another attempt has come.
   template <class Owner>
   void keep_calling(bool all, Owner& owner) {
     for (std::size_t i = 0; i < calling_.size(); ++i) {
       rank_type const peer = calling_[i];
-      if (all || dials_[peer]->now() == dial::state::idle) {
+      if (all || attempts_[peer]->now() == connect_attempt::state::idle) {
         call_up(peer, owner);
       }
     }
   }
 
-  /// Answers those who call, as many as may be now.
+  /// Answers those that call, as many as may be now.
   template <class Owner>
-  void open_door(Owner& owner) {
+  void accept_connections(Owner& owner) {
     visitor<Owner> v{*this, owner};
-    door_.answer(v);
+    listener_.answer(v);
   }
-  /// Answers all who have called until now.
+  /// Answers all that have called until now.
   template <class Owner>
-  void open_door_wide(Owner& owner) {
+  void accept_all_connections(Owner& owner) {
     visitor<Owner> v{*this, owner};
-    door_.answer_all(v);
+    listener_.answer_all(v);
   }
-  /// Hears one that came through the door and had not said all.
+  /// Hears a pending connection whose greeting was not complete.
   template <class Owner>
-  void hear_stranger(rank_type descriptor_number, Owner& owner) {
+  void hear_pending(rank_type descriptor_number, Owner& owner) {
     visitor<Owner> v{*this, owner};
-    door_.hear(static_cast<int>(descriptor_number), v);
+    listener_.hear(static_cast<int>(descriptor_number), v);
   }
 
   /// Why no connection can be made: an errno of want of descriptors or memory, 0 if there is none.
-  [[nodiscard]] int starved() const noexcept { return starved_ != 0 ? starved_ : door_.starved(); }
+  [[nodiscard]] int starved() const noexcept { return starved_ != 0 ? starved_ : listener_.starved(); }
 
  private:
   static constexpr std::size_t most_incidents = 64;
   /// Why a peer has left is told before it leaves, but perhaps by a rank that has to wait for a processor.
-  static constexpr duration time_for_news = std::chrono::milliseconds(100);
+  static constexpr duration time_for_broadcast = std::chrono::milliseconds(100);
 
-  /// Hears of those who come to the door.
+  /// Hears of the connections that the listener accepts.
   template <class Owner>
   struct visitor {
     connector& self;
@@ -153,7 +153,7 @@ class connector {
     }
   }
 
-  /// Somebody has said who he is.
+  /// A pending connection has said which rank it is from.
   template <class Owner>
   void welcome(descriptor socket, hello const& h, Owner& owner) {
     char const* const objection = h.objection(world_, rank_, size());
@@ -163,8 +163,8 @@ class connector {
     if (h.kind == greeting::revoke) {
       owner.hear(tutti::fault::unpack(h.fault));
     }
-    dial const* const own = dials_[h.from].get();
-    bool const crossed = owner.linked(h.from) || (own != nullptr && own->said() && rank_ < h.from);
+    connect_attempt const* const own = attempts_[h.from].get();
+    bool const crossed = owner.connected(h.from) || (own != nullptr && own->said() && rank_ < h.from);
     greeting const kind = owner.fault() ? greeting::revoke : crossed ? greeting::crossed : greeting::welcome;
     hello const answer = greet(kind, h.from, owner.fault());
     moved const m = write_some(socket.get(), std::as_bytes(std::span(&answer, 1)));
@@ -175,7 +175,7 @@ class connector {
 
   template <class Owner>
   void establish(rank_type peer, descriptor socket, hello const& theirs, Owner& owner) {
-    dials_[peer].reset();
+    attempts_[peer].reset();
     std::erase(calling_, peer);
     keep_alive(socket.get(), options_.silence);
     size_buffers(socket.get(), options_);
@@ -190,9 +190,9 @@ class connector {
   waiter& waiter_;
   world_id world_{};
   std::vector<address> addresses_;
-  door door_;
+  listener listener_;
   int starved_ = 0;
-  std::vector<std::unique_ptr<dial>> dials_;
+  std::vector<std::unique_ptr<connect_attempt>> attempts_;
   std::vector<rank_type> calling_;  ///< to whom a connection is being made
   std::vector<std::string> incidents_;
 };

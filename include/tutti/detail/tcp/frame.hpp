@@ -51,7 +51,7 @@ struct alignas(64) frame {
 };
 static_assert(sizeof(frame) == 128 && std::is_trivially_copyable_v<frame>);
 
-/// Payloads are padded to this, so that elements, and cache lines, lie aligned wherever the stream is staged.
+/// Payloads are padded to this, so that elements, and cache lines, lie aligned in every receive buffer.
 inline constexpr std::size_t frame_alignment = alignof(frame);
 static_assert(sizeof(frame) % frame_alignment == 0);
 

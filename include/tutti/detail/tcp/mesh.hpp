@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/tcp/connection.hpp>
 #include <tutti/detail/tcp/connector.hpp>
-#include <tutti/detail/tcp/link.hpp>
-#include <tutti/detail/tcp/news.hpp>
+#include <tutti/detail/tcp/fault_broadcast.hpp>
 
 #include <bit>
 #include <memory>
@@ -17,13 +17,16 @@ namespace tutti::detail::net {
 class mesh {
  public:
   mesh(tcp_options const& o, address const& at, rank_type rank, rank_type size)
-      : options_(with_finite_times(o)), rank_(rank), connector_(options_, at, rank, size, waiter_), links_(size) {}
+      : options_(with_finite_times(o)),
+        rank_(rank),
+        connector_(options_, at, rank, size, waiter_),
+        connections_(size) {}
   mesh(mesh const&) = delete;
   mesh& operator=(mesh const&) = delete;
   ~mesh() { leave(); }
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
-  [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(links_.size()); }
+  [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(connections_.size()); }
   [[nodiscard]] address where() const noexcept { return connector_.where(); }
   /// Where the others are, and what tells this world from all others. Before the first connection.
   void meet(std::vector<address> addresses, world_id const& world) { connector_.meet(std::move(addresses), world); }
@@ -36,37 +39,37 @@ class mesh {
   };
   current calls[lane_count];
 
-  [[nodiscard]] std::size_t links() const noexcept { return up_.size(); }  ///< how many there are
+  [[nodiscard]] std::size_t connections() const noexcept { return up_.size(); }  ///< how many there are
   [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return connector_.incidents(); }
-  [[nodiscard]] tutti::fault const& fault() const noexcept { return news_.fault(); }
+  [[nodiscard]] tutti::fault const& fault() const noexcept { return broadcast_.fault(); }
 
   /// The connection to a peer; null while there is none yet, and then it is being made.
   /// @throws error(failure::join) if there are no descriptors left for it
-  [[nodiscard]] link* reach(rank_type peer) {
-    if (links_[peer] == nullptr) [[unlikely]] {
+  [[nodiscard]] connection* reach(rank_type peer) {
+    if (connections_[peer] == nullptr) [[unlikely]] {
       if (!fault()) {
-        connector_.open_door(*this);
+        connector_.accept_connections(*this);
       }
-      if (!fault() && links_[peer] == nullptr) {
+      if (!fault() && connections_[peer] == nullptr) {
         connector_.call_up(peer, *this);
       }
-      if (links_[peer] == nullptr && connector_.starved() != 0) {
+      if (connections_[peer] == nullptr && connector_.starved() != 0) {
         starve(peer);
       }
     }
-    return links_[peer].get();
+    return connections_[peer].get();
   }
 
   /// Sees what a connection has brought besides messages. To be called after reading from it.
   void attend(rank_type peer) {
-    link& l = *links_[peer];
+    connection& l = *connections_[peer];
     if (l.in.revoked()) [[unlikely]] {
       hear(l.in.revoked());
     }
     if (l.in.unsound() && !l.over) [[unlikely]] {
       close(l);
       connector_.note("rank " + std::to_string(peer) + " sent bytes that are no frame");
-      poison({failure::protocol, peer, rank_});
+      revoke({failure::protocol, peer, rank_});
     }
     for (std::uint32_t asked = l.in.calls.take_questions(); asked != 0; asked &= asked - 1) {
       auto const lane = static_cast<std::uint32_t>(std::countr_zero(asked));
@@ -94,7 +97,7 @@ class mesh {
     said_[w.on.lane] = w;
     said_[w.on.lane].fresh = true;
     for (rank_type const peer : up_) {
-      link& l = *links_[peer];
+      connection& l = *connections_[peer];
       if (!l.over && l.in.waits.owes(w)) [[unlikely]] {
         l.out.tell(l.in.waits.answer(w));
         l.flush();
@@ -110,7 +113,7 @@ class mesh {
       }
       return true;
     }
-    link* const l = reach(peer);
+    connection* const l = reach(peer);
     if (l == nullptr || l->over) {
       return false;
     }
@@ -120,7 +123,7 @@ class mesh {
     return true;
   }
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept {
-    return r == rank_ ? said_[lane] : links_[r] != nullptr ? links_[r]->in.waits.said(lane) : wait_report{};
+    return r == rank_ ? said_[lane] : connections_[r] != nullptr ? connections_[r]->in.waits.said(lane) : wait_report{};
   }
 
   /// Watches a connection for being writable, if somebody sleeps.
@@ -128,29 +131,29 @@ class mesh {
     if (!armed_) {
       return;
     }
-    link& l = *links_[peer];
+    connection& l = *connections_[peer];
     if (!l.watched && !l.over && (l.out.blocked() || !l.out.empty())) {
       l.watched = true;
-      waiter_.change(l.fd(), waiter::what::link, peer, true);
+      waiter_.change(l.fd(), waiter::what::connection, peer, true);
     }
   }
 
   void poll() {
     for (std::size_t i = 0; i < up_.size(); ++i) {
-      links_[up_[i]]->flush();
+      connections_[up_[i]]->flush();
     }
     keep_calling(false);
     waiter_.poll([&](waiter::what what, rank_type rank) {
       switch (what) {
         case waiter::what::listener:
-          return connector_.open_door(*this);
-        case waiter::what::stranger:
-          return connector_.hear_stranger(rank, *this);
-        case waiter::what::dial:
+          return connector_.accept_connections(*this);
+        case waiter::what::pending_connection:
+          return connector_.hear_pending(rank, *this);
+        case waiter::what::connect_attempt:
           return keep_calling(true);
-        case waiter::what::link:
-          // Whoever waits for a message reads it himself, to a better place.
-          if (links_[rank] != nullptr && !links_[rank]->in.awaited()) {
+        case waiter::what::connection:
+          // A reader that waits for a message reads it itself, to a better place.
+          if (connections_[rank] != nullptr && !connections_[rank]->in.awaited()) {
             service(rank);
           }
           return;
@@ -159,7 +162,7 @@ class mesh {
           if (steady_now() >= next_question()) {
             return look();
           }
-          connector_.open_door(*this);
+          connector_.accept_connections(*this);
           return keep_calling(true);
       }
     });
@@ -167,7 +170,7 @@ class mesh {
 
   /// Like poll, and asks also those that say nothing.
   void look() {
-    connector_.open_door(*this);
+    connector_.accept_connections(*this);
     keep_calling(true);
     time_point const now = steady_now();
     bool const ask = now >= next_question();
@@ -175,7 +178,7 @@ class mesh {
     for (std::size_t i = 0; i < up_.size(); ++i) {
       rank_type const peer = up_[i];
       service(peer);
-      if (ask && !links_[peer]->over && links_[peer]->silent(options_.silence)) {
+      if (ask && !connections_[peer]->over && connections_[peer]->silent(options_.silence)) {
         lose(peer);
       }
     }
@@ -194,20 +197,20 @@ class mesh {
   void disarm() {
     armed_ = false;
     for (rank_type const peer : up_) {
-      link& l = *links_[peer];
+      connection& l = *connections_[peer];
       if (l.watched) {
         l.watched = false;
-        waiter_.change(l.fd(), waiter::what::link, peer, false);
+        waiter_.change(l.fd(), waiter::what::connection, peer, false);
       }
     }
   }
 
-  /// The first fault wins. Every member is told: peers over their connections, and by whoever found the
-  /// fault also those that it has no connection to.
+  /// The first fault takes precedence. Every member is told: peers over their connections, and by the rank that found
+  /// the fault also those that it has no connection to.
   ///
-  /// Who leaves finds no more faults: that peers close their connections to it, because it has gone, is
-  /// no news to others.
-  void poison(tutti::fault const& why) {
+  /// A rank that leaves finds no more faults: that peers close their connections to it, because it has gone, is
+  /// not for the others to hear.
+  void revoke(tutti::fault const& why) {
     if (!leaving_) {
       adopt(why, true);
     }
@@ -217,20 +220,20 @@ class mesh {
   /// that leaves because of a fault has told all of its peers before, so if nothing is found, this peer is at fault.
   void lose(rank_type peer) {
     if (asking_around_) {
-      return;  // whether there is news is not known before all have been heard
+      return;  // whether a fault is being told is not known before all have been heard
     }
     if (!fault()) {
       asking_around_ = true;
-      connector_.open_door_wide(*this);
+      connector_.accept_all_connections(*this);
       for (std::size_t i = 0; i < up_.size(); ++i) {
-        if (link& l = *links_[up_[i]]; !l.over) {
+        if (connection& l = *connections_[up_[i]]; !l.over) {
           l.dig();
           attend(up_[i]);
         }
       }
       asking_around_ = false;
     }
-    poison({failure::peer_lost, peer, rank_});
+    revoke({failure::peer_lost, peer, rank_});
   }
 
  private:
@@ -239,25 +242,25 @@ class mesh {
   /// The first fault is told to those that are connected to this rank, or are about to be, for it may leave
   /// and be missed by them; or to all.
   void adopt(tutti::fault const& why, bool to_all) {
-    if (!news_.adopt(why)) {
+    if (!broadcast_.adopt(why)) {
       return;
     }
     for (rank_type r = 0; r < size(); ++r) {
       bool const gone = why.kind == failure::peer_lost && why.culprit == r;
-      if (links_[r] != nullptr) {
+      if (connections_[r] != nullptr) {
         spread(r);
       } else if (r != rank_ && !gone && (to_all || connector_.calls(r))) {
-        send_messenger(r);
+        open_broadcast_connection(r);
       }
     }
   }
 
   // What the connector finds out, besides lose and fault.
-  [[nodiscard]] bool linked(rank_type peer) const noexcept { return links_[peer] != nullptr; }
-  void hear(tutti::fault const& why) { adopt(news::heard(why, size()), false); }
+  [[nodiscard]] bool connected(rank_type peer) const noexcept { return connections_[peer] != nullptr; }
+  void hear(tutti::fault const& why) { adopt(fault_broadcast::heard(why, size()), false); }
   void established(rank_type peer, descriptor socket, hello const& theirs) {
-    waiter_.add(socket.get(), waiter::what::link, peer, false);
-    links_[peer] = std::make_unique<link>(std::move(socket), theirs, options_, pool_);
+    waiter_.add(socket.get(), waiter::what::connection, peer, false);
+    connections_[peer] = std::make_unique<connection>(std::move(socket), theirs, options_, pool_);
     up_.push_back(peer);
     if (fault()) {
       spread(peer);
@@ -266,15 +269,15 @@ class mesh {
 
   [[noreturn]] void starve(rank_type peer) {
     int const code = connector_.starved();
-    poison({failure::cancelled, rank_, rank_});
+    revoke({failure::cancelled, rank_, rank_});
     throw error(failure::join, "no connection to rank " + std::to_string(peer) +
                                    " can be made: " + describe_errno(code) +
                                    "; a rank has a descriptor for each peer (ulimit -n), and has " +
-                                   std::to_string(links()) + " of " + std::to_string(size() - 1))
+                                   std::to_string(connections()) + " of " + std::to_string(size() - 1))
         .between(rank_, {rank_});
   }
 
-  void close(link& l) noexcept {
+  void close(connection& l) noexcept {
     l.over = true;
     l.watched = false;
     waiter_.remove(l.fd());
@@ -284,7 +287,7 @@ class mesh {
   [[nodiscard]] time_point next_question() const noexcept { return last_asked_ + options_.silence / 8; }
 
   void service(rank_type peer) {
-    link& l = *links_[peer];
+    connection& l = *connections_[peer];
     if (!l.over) {
       l.flush();
       l.pump();
@@ -294,19 +297,19 @@ class mesh {
 
   void keep_calling(bool all) {
     connector_.keep_calling(all, *this);
-    news_.advance();
+    broadcast_.advance();
   }
   void spread(rank_type peer) {
-    if (!news_.tell(*links_[peer])) {
+    if (!broadcast_.tell(*connections_[peer])) {
       relay(peer);
     }
   }
   void relay(rank_type peer) {
-    links_[peer]->relayed = true;
-    send_messenger(peer);
+    connections_[peer]->relayed = true;
+    open_broadcast_connection(peer);
   }
-  void send_messenger(rank_type peer) {
-    news_.send_messenger(waiter_, connector_.of(peer), connector_.greet(greeting::revoke, peer, fault()), options_);
+  void open_broadcast_connection(rank_type peer) {
+    broadcast_.connect(waiter_, connector_.of(peer), connector_.greet(greeting::revoke, peer, fault()), options_);
   }
 
   /// Says goodbye, and stays until what was accepted has been handed over.
@@ -314,33 +317,33 @@ class mesh {
     leaving_ = true;
     if (!fault()) {
       for (rank_type const peer : up_) {
-        if (!links_[peer]->out.torn()) {
-          links_[peer]->out.tell({.kind = frame_kind::bye});
+        if (!connections_[peer]->out.torn()) {
+          connections_[peer]->out.tell({.kind = frame_kind::bye});
         }
       }
     }
-    // After a fault nobody waits for data, only for the news: what is still in the way of it soon will be for longer,
-    // so another bearer goes.
+    // After a fault nobody waits for data, only for the fault: what is still in the way of it soon will be for longer,
+    // so a broadcast connection takes it.
     duration const patience = fault() ? std::min<duration>(options_.linger, std::chrono::seconds(1)) : options_.linger;
     time_point const begin = steady_now();
     for (;;) {
       duration const waited = steady_now() - begin;
       keep_calling(true);
       if (fault()) {
-        connector_.open_door(*this);
+        connector_.accept_connections(*this);
       }
       bool delivered = true;
       for (std::size_t i = 0; i < up_.size(); ++i) {  // there may come to be more
         rank_type const peer = up_[i];
         service(peer);
-        link const& l = *links_[peer];
+        connection const& l = *connections_[peer];
         bool const done = l.over || l.relayed || l.delivered() || (!fault() && l.out.torn());
         if (!done && fault() && waited > moment) {
           relay(peer);
         }
         delivered = delivered && done;
       }
-      if ((delivered && news_.spread()) || waited > patience) {
+      if ((delivered && broadcast_.spread()) || waited > patience) {
         return;
       }
       pollfd handle{arm(), POLLIN, 0};
@@ -349,18 +352,18 @@ class mesh {
     }
   }
 
-  /// What news takes that nothing is in the way of.
+  /// What telling the fault takes if nothing is in the way.
   static constexpr duration moment = std::chrono::milliseconds(20);
 
   tcp_options options_;
   rank_type rank_;
   waiter waiter_;
   connector connector_;
-  parcel_pool pool_;
-  std::vector<std::unique_ptr<link>> links_;
+  fragment_pool pool_;
+  std::vector<std::unique_ptr<connection>> connections_;
   std::vector<rank_type> up_;     ///< those with a connection
   wait_report said_[lane_count];  ///< by this rank
-  news news_;
+  fault_broadcast broadcast_;
   time_point last_asked_{};
   bool armed_ = false;
   bool asking_around_ = false;

@@ -10,11 +10,11 @@
 
 namespace tutti::detail::net {
 
-/// Wakes for many descriptors at once, and says by a kind and a rank (of strangers the descriptor) which one it was;
-/// and at a time.
+/// Wakes for many descriptors at once, and says by a kind and a rank (of pending connections the descriptor) which one
+/// it was; and at a time.
 class waiter {
  public:
-  enum class what : std::uint32_t { listener, stranger, dial, link, clock };
+  enum class what : std::uint32_t { listener, pending_connection, connect_attempt, connection, clock };
 
   waiter()
       : epoll_(::epoll_create1(EPOLL_CLOEXEC)), clock_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {

@@ -28,7 +28,7 @@ inline std::string bytes_in_words(std::size_t bytes) {
   return std::to_string(bytes) + " bytes";
 }
 
-inline std::string in_words(course<selection> const& way) {
+inline std::string in_words(choice<selection> const& way) {
   std::string text(way.topology.topology_name());
   return way.segment_bytes == 0 ? text : text + " in segments of " + bytes_in_words(way.segment_bytes);
 }
@@ -43,7 +43,7 @@ inline int percent(std::int64_t part, std::int64_t all) {
 template <class Op>
 [[nodiscard]] std::string explain(tuning& t, Op op, std::size_t bytes, bool in_order) {
   using namespace explanation;
-  course<selection> const way = t.choose(op, bytes, in_order);
+  choice<selection> const way = t.choose(op, bytes, in_order);
   auto const s = t.analyse(op, bytes, way);
   std::int64_t const latency = std::min(s.empty, s.all);
   std::int64_t const combining = std::min(std::max<std::int64_t>(s.all - s.uncombining, 0), s.all - latency);

@@ -4,7 +4,7 @@
 #include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/detail/engine/machine.hpp>
-#include <tutti/detail/tuning/move_meter.hpp>
+#include <tutti/detail/tuning/copy_probe.hpp>
 #include <tutti/detail/tuning/probe.hpp>
 #include <tutti/detail/tuning/profile.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -34,7 +34,7 @@ struct measuring {
 /// at a time and every second one; and one message goes round. Where it takes longer to send and receive than only to
 /// send, or, within a host, who only sends is busy most of the time, processors move the bytes (memory; TCP within a
 /// host), and sending and receiving add up; else a wire does. The lower quartile of several times counts, of the
-/// slowest rank. Within a host, what is only moved is measured, too: move_meter. If the transport provides memory, all
+/// slowest rank. Within a host, what is only moved is measured, too: copy_probe. If the transport provides memory, all
 /// that is within a host is measured once more in 2 MiB of it, which later buffers of the world get; unless some rank
 /// is given none.
 template <class Communicator>
@@ -189,12 +189,12 @@ class world_meter {
     if (!near) {
       return solve(all, least, w, {});
     }
-    blocks const b(given, move_meter<Communicator>::memory_bytes / 2);
+    blocks const b(given, copy_probe<Communicator>::memory_bytes / 2);
     std::int64_t left = of_moves;
     if constexpr (copies_aside) {
       left -= settle(group, 144, budget / 32).count() * 1000;  // a lap of the chunks, as they are by default
     }
-    move_prices moved = move_meter(world_).measure(group, least.latency, left, b.memory);
+    copy_prices moved = copy_probe(world_).measure(group, least.latency, left, b.memory);
     if (moved.by_processors) {
       w.moves_bytes = false;
     }

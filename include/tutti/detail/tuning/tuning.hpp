@@ -17,7 +17,7 @@ namespace tutti::detail {
 
 /// A way to run an operation, and what it is expected to take.
 struct prediction {
-  course<selection> way{};
+  choice<selection> way{};
   std::int64_t time = 0;  ///< in picoseconds
 };
 
@@ -51,11 +51,11 @@ class tuning {
   /// What is picked for vectors of so many bytes. Some nanoseconds once a class of sizes has been priced, which
   /// allocates and takes up to 100 ms for long vectors of many ranks: docs/performance.md.
   template <class Op>
-  [[nodiscard]] course<selection> choose(Op, std::size_t bytes, bool in_order) {
+  [[nodiscard]] choice<selection> choose(Op, std::size_t bytes, bool in_order) {
     if (preference const* const wish = preferred<Op>(bytes, in_order)) {
       return {selection(wish->kind, hosts_), wish->segment_bytes};
     }
-    choice& c = chosen_[static_cast<std::size_t>(symbolic::kind_of<Op>)][in_order ? 1 : 0][class_of(bytes)];
+    remembered& c = chosen_[static_cast<std::size_t>(symbolic::kind_of<Op>)][in_order ? 1 : 0][class_of(bytes)];
     if (!c.known) {
       prediction const best = predict(Op{}, std::size_t{1} << class_of(bytes), in_order).front();
       c = {true, best.way.topology.kind(), best.way.segment_bytes};
@@ -94,7 +94,7 @@ class tuning {
     std::int64_t uncombining;  ///< if combining were free
   };
   template <class Op>
-  [[nodiscard]] shares analyse(Op op, std::size_t bytes, course<selection> const& way) const {
+  [[nodiscard]] shares analyse(Op op, std::size_t bytes, choice<selection> const& way) const {
     profiled_network const network(profile_, *hosts_, symbolic::kind_of<Op>, memory_);
     timed_schedule timed(way.topology, op, profile_.ranks);
     return {timed.time(network, bytes, way.segment_bytes), timed.time(without<true>{network}, bytes, way.segment_bytes),
@@ -124,7 +124,7 @@ class tuning {
   }
 
  private:
-  struct choice {
+  struct remembered {
     bool known = false;
     schedule_kind kind = schedule_kind::direct;
     std::size_t segment_bytes = 0;
@@ -173,7 +173,7 @@ class tuning {
   host_map const* hosts_;
   memory_kind memory_;
   std::vector<preference> preferences_{};
-  std::array<std::array<std::array<choice, classes>, 2>, 12> chosen_{};
+  std::array<std::array<std::array<remembered, classes>, 2>, 12> chosen_{};
 };
 
 }  // namespace tutti::detail

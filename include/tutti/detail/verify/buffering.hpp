@@ -17,9 +17,9 @@ struct stuck {
 /// ends like this ends with buffers of any size, because buffers only let steps end earlier.
 /// @pre every peer is below n
 template <class Topology, class Op>
-class rendezvous {
+class buffering {
  public:
-  constexpr rendezvous(Topology const& topology, Op const& op, rank_type n)
+  constexpr buffering(Topology const& topology, Op const& op, rank_type n)
       : topology_(topology), op_(op), n_(n), ranks_(n) {
     for (rank_type r = 0; r < n; ++r) {
       enter(r);

@@ -33,14 +33,14 @@ class any_optimizer {
   }
 
  private:
-  using choice =
+  using alternatives =
       std::variant<sgd<float>, sgd<float, nesterov>, corrected_sgd<float>, corrected_sgd<float, nesterov>, lars<float>>;
 
-  static choice choose(settings const& asked, std::vector<parameter_range> layers) {
+  static alternatives choose(settings const& asked, std::vector<parameter_range> layers) {
     std::size_t const count = layers.empty() ? 0 : layers.back().offset + layers.back().size;
     expects(!asked.momentum_corrected || asked.optimizer != optimizer_kind::lars,
             "any_optimizer: momentum is corrected for sgd and nesterov; lars needs the sum of plain gradients");
-    auto const with = [&](auto momentum) -> choice {
+    auto const with = [&](auto momentum) -> alternatives {
       using kind = decltype(momentum);
       if (asked.momentum_corrected) {
         return corrected_sgd<float, kind>(count, asked.momentum, asked.weight_decay);
@@ -58,7 +58,7 @@ class any_optimizer {
     return with(heavy_ball{});
   }
 
-  choice chosen_;
+  alternatives chosen_;
 };
 
 static_assert(optimizer<any_optimizer>);

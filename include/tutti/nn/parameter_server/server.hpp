@@ -7,9 +7,9 @@
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/nn/parameter_server/layout.hpp>
-#include <tutti/nn/parameter_server/link.hpp>
 #include <tutti/nn/parameter_server/message.hpp>
-#include <tutti/nn/parameter_server/outbox.hpp>
+#include <tutti/nn/parameter_server/outgoing_weights.hpp>
+#include <tutti/nn/parameter_server/peer_channel.hpp>
 #include <tutti/nn/parameter_server/piece.hpp>
 #include <tutti/nn/parameter_server/rates.hpp>
 #include <tutti/nn/parameter_server/regulariser.hpp>
@@ -41,20 +41,20 @@ struct no_rest {
 /// it. Answers are sent meanwhile. A read that has to wait for slower workers is answered by the push that it waits
 /// for.
 ///
-/// A worker that is lost - dead, or silent for longer than the deadline - is dropped, with its links; the others
+/// A worker that is lost - dead, or silent for longer than the deadline - is dropped, with its channels; the others
 /// go on. Memory: the shard for the weights, once more for each worker's gradients and once more for what it is sent,
 /// and what the optimizer remembers. Source: Li et al., "Scaling distributed machine learning with the parameter
 /// server", OSDI 2014.
 template <group Communicator>
 class server {
-  using link_type = link<Communicator>;
+  using channel_type = peer_channel<Communicator>;
 
  public:
-  /// @param links to the workers, in their order
+  /// @param channels to the workers, in their order
   /// @param weights all of the model, to begin with
   /// @param memory what an optimizer of all of them remembers; empty: nothing yet
   /// @param begin how many steps have been made
-  server(Communicator& world, std::vector<tutti::detail::owned<link_type>> links, std::size_t number,
+  server(Communicator& world, std::vector<tutti::detail::owned<channel_type>> channels, std::size_t number,
          layout const& where, consistency how, settings const& asked, batch_plan const& plan, regulariser extra,
          std::span<float const> weights, std::span<float const> memory = {}, clock_value begin = 0)
       : world_(world.alias()),
@@ -62,13 +62,13 @@ class server {
         shard_(where.shard(number)),
         rates_(asked, plan),
         begin_(begin),
-        any_(world_of(links)),
-        requests_(links.size()) {
+        any_(world_of(channels)),
+        requests_(channels.size()) {
     for (key_range const keys : where.pieces(number)) {
-      pieces_.emplace_back(keys, weights.subspan(keys.begin, keys.size()), asked, extra, links.size(),
+      pieces_.emplace_back(keys, weights.subspan(keys.begin, keys.size()), asked, extra, channels.size(),
                            how.synchronous(), memory.empty() ? memory : memory.subspan(keys.begin, keys.size()), begin);
     }
-    for (auto& one : links) {
+    for (auto& one : channels) {
       peers_.emplace_back(std::move(one), shard_);
     }
     waits_.resize(peers_.size());
@@ -143,9 +143,9 @@ class server {
   enum class stage { words, gradient, wish, state, farewell };
 
   struct peer {
-    peer(tutti::detail::owned<link_type> l, key_range shard) : wire(std::move(l)), sent(shard) {}
+    peer(tutti::detail::owned<channel_type> l, key_range shard) : wire(std::move(l)), sent(shard) {}
 
-    tutti::detail::owned<link_type> wire;
+    tutti::detail::owned<channel_type> wire;
     stage at = stage::words;
     bool here = true;
     time_point heard{};
@@ -157,7 +157,7 @@ class server {
     request telling;
     figures said;
     std::uint64_t steps = 0;  // that it has reported
-    outbox<Communicator> sent;
+    outgoing_weights<Communicator> sent;
   };
 
   /// What is to be sent, and may have to wait: weights, or the next task.
@@ -169,11 +169,11 @@ class server {
     bool tells_task = false;
   };
 
-  static std::vector<typename link_type::communicator_type*> world_of(
-      std::vector<tutti::detail::owned<link_type>> const& links) {
-    expects(!links.empty(), "parameter server: a server needs a worker");
-    std::vector<typename link_type::communicator_type*> all;
-    for (auto const& one : links) {
+  static std::vector<typename channel_type::communicator_type*> world_of(
+      std::vector<tutti::detail::owned<channel_type>> const& channels) {
+    expects(!channels.empty(), "parameter server: a server needs a worker");
+    std::vector<typename channel_type::communicator_type*> all;
+    for (auto const& one : channels) {
       all.push_back(&one->communicator());
     }
     return all;
@@ -185,7 +185,7 @@ class server {
 
   /// Whoever is still here is listened to.
   void watch() {
-    std::vector<typename link_type::communicator_type*> all;
+    std::vector<typename channel_type::communicator_type*> all;
     for (auto const& one : peers_) {
       if (one.here) {
         all.push_back(&one.wire->communicator());
@@ -392,7 +392,7 @@ class server {
   std::vector<peer> peers_;      // before their requests, which end first
   std::vector<answer> answers_;  // in the order in which they were asked for
   std::vector<char> waits_;      // workers that cannot be answered yet
-  when_any<typename link_type::communicator_type> any_;
+  when_any<typename channel_type::communicator_type> any_;
   std::vector<request> requests_;  // what is being received, from each worker
   std::size_t here_ = 0;
   std::vector<lost_worker> lost_;

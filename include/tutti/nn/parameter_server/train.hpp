@@ -5,8 +5,8 @@
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/nn/parameter_server/layout.hpp>
-#include <tutti/nn/parameter_server/link.hpp>
 #include <tutti/nn/parameter_server/message.hpp>
+#include <tutti/nn/parameter_server/peer_channel.hpp>
 #include <tutti/nn/parameter_server/rates.hpp>
 #include <tutti/nn/parameter_server/regulariser.hpp>
 #include <tutti/nn/parameter_server/roles.hpp>
@@ -102,17 +102,17 @@ class reporter {
   std::tuple<Observers&...> observers_;
 };
 
-/// The links between servers and workers that end at this rank.
+/// The channels between servers and workers that end at this rank.
 template <group Communicator>
-std::vector<tutti::detail::owned<link<Communicator>>> connect(Communicator& world, roles const& who) {
-  std::vector<tutti::detail::owned<link<Communicator>>> mine;
+std::vector<tutti::detail::owned<peer_channel<Communicator>>> connect(Communicator& world, roles const& who) {
+  std::vector<tutti::detail::owned<peer_channel<Communicator>>> mine;
   for (rank_type k = 0; k != who.servers(); ++k) {
     for (rank_type w = 0; w != who.workers(); ++w) {
       rank_type const other = who.rank_of_worker(w);
       if (world.rank() == k || world.rank() == other) {
         rank_type const peer = world.rank() == k ? other : k;
-        mine.push_back(tutti::detail::owned<link<Communicator>>(
-            new link<Communicator>(world, peer, who.name(world.rank()), who.name(peer))));
+        mine.push_back(tutti::detail::owned<peer_channel<Communicator>>(
+            new peer_channel<Communicator>(world, peer, who.name(world.rank()), who.name(peer))));
       }
     }
   }
@@ -122,7 +122,7 @@ std::vector<tutti::detail::owned<link<Communicator>>> connect(Communicator& worl
 /// Server 0 hears the figures of the others.
 template <group Communicator>
 std::vector<figures> gather(Communicator& world, roles const& who,
-                            std::vector<tutti::detail::owned<link<Communicator>>> const& among_servers,
+                            std::vector<tutti::detail::owned<peer_channel<Communicator>>> const& among_servers,
                             figures const& own) {
   std::vector<figures> all(who.servers());
   all[0] = own;
@@ -293,16 +293,16 @@ summary train(Communicator& world, roles const& who, replica& model, consistency
     detail::work(world, who, where, model, how, pace);
     return {};
   }
-  auto links = detail::connect(world, who);
-  std::vector<tutti::detail::owned<link<Communicator>>> among_servers;
+  auto channels = detail::connect(world, who);
+  std::vector<tutti::detail::owned<peer_channel<Communicator>>> among_servers;
   for (rank_type k = 1; k != who.servers(); ++k) {
     if (world.rank() == 0 || world.rank() == k) {
       rank_type const peer = world.rank() == 0 ? k : 0;
-      among_servers.push_back(tutti::detail::owned<link<Communicator>>(
-          new link<Communicator>(world, peer, who.name(world.rank()), who.name(peer))));
+      among_servers.push_back(tutti::detail::owned<peer_channel<Communicator>>(
+          new peer_channel<Communicator>(world, peer, who.name(world.rank()), who.name(peer))));
     }
   }
-  server<Communicator> self(world, std::move(links), world.rank(), where, how, asked, model.plan(), extra,
+  server<Communicator> self(world, std::move(channels), world.rank(), where, how, asked, model.plan(), extra,
                             model.parameters(), model.optimizer_state(),
                             model.plan().steps_before(model.place().epoch));
   if (world.rank() != 0) {

@@ -6,8 +6,8 @@
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/nn/parameter_server/layout.hpp>
-#include <tutti/nn/parameter_server/link.hpp>
 #include <tutti/nn/parameter_server/message.hpp>
+#include <tutti/nn/parameter_server/peer_channel.hpp>
 #include <tutti/time.hpp>
 
 #include <algorithm>
@@ -28,15 +28,15 @@ namespace tutti::nn::parameter_server {
 /// safety: that of the communicator. Errors name the server that is lost.
 template <group Communicator>
 class worker {
-  using link_type = link<Communicator>;
+  using channel_type = peer_channel<Communicator>;
 
  public:
-  /// @param links to the servers, in their order
+  /// @param channels to the servers, in their order
   /// @param begin how many steps have been made
-  worker(Communicator& world, std::vector<tutti::detail::owned<link_type>> links, layout where, consistency how,
+  worker(Communicator& world, std::vector<tutti::detail::owned<channel_type>> channels, layout where, consistency how,
          clock_value begin = 0)
       : world_(world.alias()),
-        links_(std::move(links)),
+        channels_(std::move(channels)),
         layout_(std::move(where)),
         how_(how),
         any_(worlds()),
@@ -45,7 +45,7 @@ class worker {
         pulls_(layout_.pieces().size()),
         begin_(begin),
         clock_(begin) {
-    for (auto const& one : links_) {
+    for (auto const& one : channels_) {
       // The servers shall be the first to lose patience with a slow worker.
       one->patience(world.deadline() > duration::max() / 2 ? world.deadline() : 2 * world.deadline());
     }
@@ -62,10 +62,10 @@ class worker {
   void pull(std::span<float> weights, std::span<key_range const> working_set, clock_value need = 0) {
     expects(weights.size() == layout_.keys(), "parameter server: as many weights as there are keys");
     std::vector<message> words;
-    words.reserve(working_set.size() * links_.size());
+    words.reserve(working_set.size() * channels_.size());
     for (key_range const wanted : working_set) {
       expects(wanted.begin <= wanted.end && wanted.end <= layout_.keys(), "parameter server: a range beyond all keys");
-      for (std::size_t k = 0; k != links_.size(); ++k) {
+      for (std::size_t k = 0; k != channels_.size(); ++k) {
         if (auto const keys = common(layout_.shard(k), wanted); keys.size() != 0) {
           words.push_back({.what = verb::pull, .clock = clock_, .need = need, .keys = keys});
           say(k, words.back());
@@ -82,7 +82,7 @@ class worker {
   void pull_memory(std::span<float> memory) {
     expects(memory.size() == layout_.keys(), "parameter server: an optimizer remembers a number for each key");
     message const words{.what = verb::memory, .clock = clock_};
-    for (std::size_t k = 0; k != links_.size(); ++k) {
+    for (std::size_t k = 0; k != channels_.size(); ++k) {
       say(k, words);
       hear(k, memory.subspan(layout_.shard(k).begin, layout_.shard(k).size()));
     }
@@ -92,7 +92,7 @@ class worker {
   void hand_over(std::span<float const> state) {
     message const words{.what = verb::rest, .clock = clock_};
     say(0, words);
-    keep(0, links_[0]->send(state));
+    keep(0, channels_[0]->send(state));
     wait();
   }
 
@@ -112,7 +112,7 @@ class worker {
     while (waiting_ != 0 && layout_.pieces()[waiting_ - 1].begin >= first) {
       push(--waiting_);
     }
-    for (auto const& one : links_) {
+    for (auto const& one : channels_) {
       one->communicator().poll();
     }
   }
@@ -131,7 +131,7 @@ class worker {
     done_ = done;
     asks_ = {.what = verb::ask, .clock = clock_};
     say(0, asks_);
-    keep(0, links_[0]->send(std::span<report const>(&done_, 1)));
+    keep(0, channels_[0]->send(std::span<report const>(&done_, 1)));
     hear(0, std::span(&next_, 1));
   }
   [[nodiscard]] task const& answer() {
@@ -144,11 +144,11 @@ class worker {
     message const words{.what = verb::leave, .clock = clock_};
     figures own = said(busy);
     // What is said now counts as well.
-    own.moved.messages_sent += 2 * links_.size();
-    own.moved.bytes_sent += (sizeof words + sizeof own) * links_.size();
-    for (std::size_t k = 0; k != links_.size(); ++k) {
+    own.moved.messages_sent += 2 * channels_.size();
+    own.moved.bytes_sent += (sizeof words + sizeof own) * channels_.size();
+    for (std::size_t k = 0; k != channels_.size(); ++k) {
       say(k, words);
-      keep(k, links_[k]->send(std::span<figures const>(&own, 1)));
+      keep(k, channels_[k]->send(std::span<figures const>(&own, 1)));
     }
     wait();
   }
@@ -156,7 +156,7 @@ class worker {
  private:
   [[nodiscard]] figures said(double busy) const {
     figures sum;
-    for (auto const& one : links_) {
+    for (auto const& one : channels_) {
       sum.moved += one->moved();
     }
     sum.steps = clock_ - begin_;
@@ -165,9 +165,9 @@ class worker {
     return sum;
   }
 
-  [[nodiscard]] std::vector<typename link_type::communicator_type*> worlds() const {
-    std::vector<typename link_type::communicator_type*> all;
-    for (auto const& one : links_) {
+  [[nodiscard]] std::vector<typename channel_type::communicator_type*> worlds() const {
+    std::vector<typename channel_type::communicator_type*> all;
+    for (auto const& one : channels_) {
       all.push_back(&one->communicator());
     }
     return all;
@@ -185,7 +185,7 @@ class worker {
                   .samples = samples_,
                   .batch = batch_};
     say(k, pushes_[i]);
-    keep(k, links_[k]->send(message_.subspan(keys.begin, keys.size())));
+    keep(k, channels_[k]->send(message_.subspan(keys.begin, keys.size())));
     if (!how_.server_sends) {
       pulls_[i] = {.what = verb::pull, .clock = clock_ + 1, .need = need, .keys = keys};
       say(k, pulls_[i]);
@@ -193,17 +193,17 @@ class worker {
     hear(k, std::span(arriving_).subspan(keys.begin, keys.size()));
   }
 
-  void say(std::size_t k, message const& words) { keep(k, links_[k]->send(std::span<message const>(&words, 1))); }
+  void say(std::size_t k, message const& words) { keep(k, channels_[k]->send(std::span<message const>(&words, 1))); }
   template <class T>
   void hear(std::size_t k, std::span<T> place) {
-    keep(k, links_[k]->receive(place));
+    keep(k, channels_[k]->receive(place));
   }
   void keep(std::size_t k, request one) {
     requests_.push_back(std::move(one));
     peers_.push_back(k);
   }
 
-  /// For everything that is under way. All links move on: another worker may need what one of them carries.
+  /// For everything that is under way. All channels move on: another worker may need what one of them carries.
   void wait() {
     time_point const before = world_.transport().now();
     for (std::size_t left = requests_.size(); left != 0; --left) {
@@ -211,7 +211,7 @@ class worker {
       try {
         requests_[i].wait();
       } catch (error const& e) {
-        throw links_[peers_[i]]->blamed(e);
+        throw channels_[peers_[i]]->blamed(e);
       }
     }
     requests_.clear();
@@ -220,10 +220,10 @@ class worker {
   }
 
   Communicator world_;
-  std::vector<tutti::detail::owned<link_type>> links_;  // before the requests, which end first
+  std::vector<tutti::detail::owned<channel_type>> channels_;  // before the requests, which end first
   layout layout_;
   consistency how_;
-  when_any<typename link_type::communicator_type> any_;
+  when_any<typename channel_type::communicator_type> any_;
   std::vector<float> arriving_;
   std::vector<message> pushes_;  // of each piece
   std::vector<message> pulls_;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/detail/net/socket.hpp>
+#include <tutti/detail/tcp/frame_reader.hpp>
+#include <tutti/detail/tcp/frame_writer.hpp>
 #include <tutti/detail/tcp/hello.hpp>
-#include <tutti/detail/tcp/inlet.hpp>
-#include <tutti/detail/tcp/outlet.hpp>
 #include <tutti/detail/tcp/tuning.hpp>
 #include <tutti/time.hpp>
 #include <tutti/transport/tcp_options.hpp>
@@ -12,18 +12,18 @@
 namespace tutti::detail::net {
 
 /// A connection to a peer: a socket and what is under way in both directions.
-struct link {
-  link(descriptor s, hello const& peer, tcp_options const& o, parcel_pool& pool)
+struct connection {
+  connection(descriptor s, hello const& peer, tcp_options const& o, fragment_pool& pool)
       : socket(std::move(s)),
         out(o.piece, static_cast<std::size_t>(std::min<std::uint64_t>(peer.window, SIZE_MAX)), o.window),
         in(peer.to, peer.from, pool, o.window) {}
 
   descriptor socket;
-  outlet out;
-  inlet in;
+  frame_writer out;
+  frame_reader in;
   bool watched = false;  ///< for being writable
   bool over = false;     ///< its end has been noticed
-  bool relayed = false;  ///< a messenger brings the news that this connection may not
+  bool relayed = false;  ///< a broadcast connection brings the fault that this one may not
 
   [[nodiscard]] int fd() const noexcept { return socket.get(); }
 

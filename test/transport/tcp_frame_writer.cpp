@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE transport_tcp_outlet
-#include <tutti/detail/tcp/outlet.hpp>
+#define BOOST_TEST_MODULE transport_tcp_frame_writer
+#include <tutti/detail/tcp/frame_writer.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,7 +17,7 @@ using net::frame_kind;
 
 constexpr std::size_t window = 1 << 20;
 
-/// An outlet and what comes out of it.
+/// A frame writer and what comes out of it.
 struct wire {
   wire() {
     int ends[2];
@@ -38,7 +38,7 @@ struct wire {
   std::array<std::byte, 64> data{};
   descriptor near;
   descriptor far;
-  net::outlet out{1 << 16, window, window};
+  net::frame_writer out{1 << 16, window, window};
 };
 
 BOOST_AUTO_TEST_CASE(the_next_piece_carries_the_credits_of_all_lanes) {

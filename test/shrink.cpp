@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE whole_regroup
-#include <laws/regroup.hpp>
+#define BOOST_TEST_MODULE whole_shrink
+#include <laws/shrink.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/shared_memory.hpp>
 #include <tutti/transport/tcp.hpp>
@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_host_that_dies_is_followed_by_the_next, Transpor
 BOOST_AUTO_TEST_CASE(patience_may_be_without_end_but_not_negative) {
   laws::those_that_are_left_go_on<tutti::loopback>(4, {{1}}, tutti::no_deadline);
   auto const ends = tutti::spawn<tutti::loopback>(1, [](auto& world) {
-    BOOST_CHECK_THROW(tutti::lifeline(world, -tutti::duration(1)), tutti::precondition_error);
+    BOOST_CHECK_THROW(tutti::failure_detector(world, -tutti::duration(1)), tutti::precondition_error);
   });
   BOOST_TEST(ends[0].has_value());
 }

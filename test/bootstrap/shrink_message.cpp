@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE bootstrap_reunion_paper
-#include <tutti/detail/bootstrap/reunion_paper.hpp>
+#define BOOST_TEST_MODULE bootstrap_shrink_message
+#include <tutti/detail/bootstrap/shrink_message.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-BOOST_AUTO_TEST_CASE(papers_travel_and_nothing_else_is_one) {
-  tutti::detail::reunion_paper const sent{"a world", 3, {0, 3, 70'000}};
+BOOST_AUTO_TEST_CASE(messages_travel_and_nothing_else_is_one) {
+  tutti::detail::shrink_message const sent{"a world", 3, {0, 3, 70'000}};
   std::string const text = sent.text();
-  tutti::detail::reunion_paper got;
+  tutti::detail::shrink_message got;
   BOOST_REQUIRE(got.parse(text));
   BOOST_TEST(got.world == sent.world);
   BOOST_TEST(got.rank == sent.rank);

@@ -11,8 +11,8 @@
 
 namespace tutti::detail::net {
 
-/// An attempt to become connected to a peer that listens: connect, say hello, read the answer.
-class dial {
+/// An attempt to connect to a peer that listens: connect, say hello, read the answer.
+class connect_attempt {
  public:
   enum class state {
     idle,  ///< before the next attempt
@@ -23,7 +23,7 @@ class dial {
   };
 
   /// `doubt`: how long attempts are repeated where nobody listens.
-  dial(waiter& w, address const& to, hello const& mine, tcp_options const& o, duration doubt)
+  connect_attempt(waiter& w, address const& to, hello const& mine, tcp_options const& o, duration doubt)
       : waiter_(w),
         to_(to),
         mine_(mine),
@@ -31,9 +31,9 @@ class dial {
         silence_(o.silence),
         doubt_(doubt),
         begin_(steady_now()) {}
-  dial(dial const&) = delete;
-  dial& operator=(dial const&) = delete;
-  ~dial() { close(); }
+  connect_attempt(connect_attempt const&) = delete;
+  connect_attempt& operator=(connect_attempt const&) = delete;
+  ~connect_attempt() { close(); }
 
   [[nodiscard]] state now() const noexcept { return state_; }
   /// The whole greeting is in the hands of the peer's system.
@@ -73,7 +73,7 @@ class dial {
       if (!socket_) {
         return fail(errno);
       }
-      waiter_.add(socket_.get(), waiter::what::dial, mine_.to, true);
+      waiter_.add(socket_.get(), waiter::what::connect_attempt, mine_.to, true);
     }
     if (state_ != state::under_way) {
       return;
@@ -90,7 +90,7 @@ class dial {
       if (int const code = connect_error(socket_.get()); code != 0) {
         return fail(code);  // connected to itself
       }
-      waiter_.change(socket_.get(), waiter::what::dial, mine_.to, false);
+      waiter_.change(socket_.get(), waiter::what::connect_attempt, mine_.to, false);
     }
     moved const m = read_some(socket_.get(), std::as_writable_bytes(std::span(&answer_, 1)).subspan(heard_));
     heard_ += m.bytes;
@@ -108,8 +108,8 @@ class dial {
 
   /// A host that answers nothing is gone. One that has a connection made answers for a process that is stopped.
   ///
-  /// Where no connection is made the system asks less and less often, and would miss that a crowded door has room
-  /// again: another attempt asks at once. An attempt of which the peer may know has no other beside it.
+  /// Where no connection is made the system asks less and less often, and would miss that a listener with a full queue
+  /// has room again: another attempt asks at once. An attempt of which the peer may know has no other beside it.
   void expire() {
     time_point const now = steady_now();
     bool const unheard = said_ == 0;

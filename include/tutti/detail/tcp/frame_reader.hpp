@@ -3,9 +3,9 @@
 
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/tcp/agreement.hpp>
-#include <tutti/detail/tcp/outlet.hpp>
-#include <tutti/detail/tcp/parcel.hpp>
-#include <tutti/detail/tcp/stage.hpp>
+#include <tutti/detail/tcp/fragment.hpp>
+#include <tutti/detail/tcp/frame_writer.hpp>
+#include <tutti/detail/tcp/receive_buffer.hpp>
 #include <tutti/detail/tcp/standing.hpp>
 #include <tutti/error.hpp>
 
@@ -15,20 +15,21 @@ namespace tutti::detail::net {
 
 /// The receiving half of a connection: takes the frames apart and hands the messages out.
 ///
-/// A piece that is waited for is read straight to its place, or through the stage if it is to be combined.
-/// One that nobody waits for yet is put into a parcel, so that it does not stand in the way of other lanes;
-/// the window bounds what can pile up. What exceeds it stays in the connection until its reader comes: a granule that
-/// is larger, or a long message that is waited for, whose sender gets credit for all of it.
-class inlet {
+/// A piece that is waited for is read straight to its place, or through the receive buffer if it is to be combined.
+/// One that nobody waits for yet is put into a fragment, as MPI puts an unexpected message into a queue, so that it
+/// does not stand in the way of other lanes; the window bounds what can pile up. What exceeds it stays in the
+/// connection until its reader comes: a granule that is larger, or a long message that is waited for, whose sender gets
+/// credit for all of it.
+class frame_reader {
  public:
   /// `window`: how much is kept of each lane.
-  inlet(rank_type me, rank_type peer, parcel_pool& pool, std::size_t window)
+  frame_reader(rank_type me, rank_type peer, fragment_pool& pool, std::size_t window)
       : calls(me, peer), pool_(pool), window_(window) {}
-  inlet(inlet const&) = delete;
-  inlet& operator=(inlet const&) = delete;
-  ~inlet() {
+  frame_reader(frame_reader const&) = delete;
+  frame_reader& operator=(frame_reader const&) = delete;
+  ~frame_reader() {
     for (lane& l : lanes_) {
-      pool_.give(l.early);
+      pool_.give(l.unexpected);
     }
   }
 
@@ -45,7 +46,7 @@ class inlet {
 
   /// The next part of a message. @see transport
   /// @throws error (failure::mismatch) if the peer sends another message than the one that is wanted
-  [[nodiscard]] chunk view(int fd, outlet& out, stream s, wanted const& w, call const& mine) {
+  [[nodiscard]] chunk view(int fd, frame_writer& out, stream s, wanted const& w, call const& mine) {
     lane& l = lanes_[s.lane];
     if (l.held) {
       return l.held;
@@ -59,15 +60,15 @@ class inlet {
     }
     bool const placing = w.place != nullptr && w.bytes >= worth_placing;
     do {
-      if (l.early.first != nullptr) {
-        parcel& p = *l.early.first;
+      if (l.unexpected.first != nullptr) {
+        fragment& p = *l.unexpected.first;
         check(l, p.head, s, mine);
-        if (chunk const c = from_parcel(l, p, w)) {
+        if (chunk const c = from_fragment(l, p, w)) {
           return c;
         }
       } else if (body_.live() && body_.head.lane == s.lane) {
         check(l, body_.head, s, mine);
-        if (chunk const c = from_stage(fd, l, w)) {
+        if (chunk const c = from_buffer(fd, l, w)) {
           return c;
         }
       }
@@ -76,21 +77,21 @@ class inlet {
   }
 
   /// The reader is done with the chunk that it was given.
-  void release(outlet& out, stream s) {
+  void release(frame_writer& out, stream s) {
     lane& l = lanes_[s.lane];
     std::size_t const bytes = l.held.bytes;
     l.held = {};
     l.taken += bytes;
     if (l.pinned != nullptr) {
-      stage::unpin(std::exchange(l.pinned, nullptr));
-    } else if (l.from_parcel) {
-      parcel& p = *l.early.first;
+      receive_buffer::unpin(std::exchange(l.pinned, nullptr));
+    } else if (l.from_fragment) {
+      fragment& p = *l.unexpected.first;
       p.taken += bytes;
       if (p.taken == p.size) {
         pay(p.head, out);
-        pool_.give(l.early.pop());
+        pool_.give(l.unexpected.pop());
       }
-      l.from_parcel = false;
+      l.from_fragment = false;
     }
     if (body_.active && body_.left == 0) {
       swallow(out);
@@ -102,8 +103,8 @@ class inlet {
   }
 
   /// Reads once and takes apart what there is; true if that brought something. `wanted_lane`: whose
-  /// message is left in place for its reader. `placing`: who has a better place for it than the stage.
-  bool pump(int fd, outlet& out, std::uint32_t wanted_lane = lane_count, bool placing = false) {
+  /// message is left in place for its reader. `placing`: who has a better place for it than the receive buffer.
+  bool pump(int fd, frame_writer& out, std::uint32_t wanted_lane = lane_count, bool placing = false) {
     bool const progress = parse(out, wanted_lane);
     if ((body_.live() && !digging_) || ended_ || unsound_) {
       return progress;
@@ -113,7 +114,7 @@ class inlet {
 
   /// Reads all that there is for what it brings besides messages. Messages that nobody has taken are lost: this
   /// is for a world that is about to fail, where a message that is never read must not hide the reason behind it.
-  void dig(int fd, outlet& out) {
+  void dig(int fd, frame_writer& out) {
     digging_ = true;
     while (pump(fd, out)) {
     }
@@ -125,25 +126,25 @@ class inlet {
   static constexpr std::size_t most_promised = std::size_t{1} << 30;  ///< sums of credits must fit into a frame
 
   struct lane {
-    parcel_queue early;        ///< pieces that came before their reader
-    bool open = false;         ///< the reader of a message has asked for it
-    bool checked = false;      ///< and it is the one that was meant
-    bool from_parcel = false;  ///< the chunk that its reader has is in a parcel
+    fragment_queue unexpected;   ///< pieces that came before their reader
+    bool open = false;           ///< the reader of a message has asked for it
+    bool checked = false;        ///< and it is the one that was meant
+    bool from_fragment = false;  ///< the chunk that its reader has is in a fragment
     std::size_t total = 0;
     std::size_t taken = 0;
     std::size_t kept = 0;      ///< cost of the pieces that have begun to arrive and have not been taken
     std::size_t promised = 0;  ///< of what is still to be taken, the sender has got so much credit for
     chunk held;                ///< what the reader has
-    stage::block* pinned = nullptr;
+    receive_buffer::block* pinned = nullptr;
   };
 
   /// The piece whose bytes are next in the stream.
   struct body {
     bool active = false;
     frame head;
-    std::size_t left = 0;  ///< bytes of it that are still in the stage or to be read
+    std::size_t left = 0;  ///< bytes of it that are still in the receive buffer or to be read
     std::size_t pad = 0;
-    parcel* into = nullptr;  ///< where they go; null: their reader takes them
+    fragment* into = nullptr;  ///< where they go; null: their reader takes them
 
     [[nodiscard]] bool live() const noexcept { return active && into == nullptr && left != 0; }
   };
@@ -157,7 +158,7 @@ class inlet {
 
   /// A long message that somebody waits for is read as it comes, so its sender gets credit for all of it now. What he
   /// got on the way would come behind all that this rank sends him meanwhile, and he would wait for it.
-  void promise(lane& l, std::uint32_t number, outlet& out) const {
+  void promise(lane& l, std::uint32_t number, frame_writer& out) const {
     if (l.total > most_owed(window_)) {
       l.promised = std::min(l.total, most_promised);
       out.owe(number, l.promised);
@@ -165,7 +166,7 @@ class inlet {
   }
 
   /// A piece has been taken.
-  void pay(frame const& head, outlet& out) {
+  void pay(frame const& head, frame_writer& out) {
     lane& l = lanes_[head.lane];
     std::size_t const bytes = cost(head.part);
     std::size_t const before = std::min(bytes, l.promised);
@@ -178,52 +179,52 @@ class inlet {
     return granule <= 1 ? bytes : bytes / granule * granule;
   }
 
-  [[nodiscard]] chunk from_parcel(lane& l, parcel& p, wanted const& w) {
+  [[nodiscard]] chunk from_fragment(lane& l, fragment& p, wanted const& w) {
     std::size_t const n = whole(std::min(p.filled - p.taken, w.bytes), w.granule);
     if (n != 0 || l.total == 0) {
-      l.from_parcel = true;
+      l.from_fragment = true;
       l.held = {p.data() + p.taken, n};
     }
     return l.held;
   }
 
   /// Hands out the piece whose bytes are next in the stream.
-  [[nodiscard]] chunk from_stage(int fd, lane& l, wanted const& w) {
+  [[nodiscard]] chunk from_buffer(int fd, lane& l, wanted const& w) {
     std::size_t const most = std::min(body_.left, w.bytes);
-    std::size_t here = std::min(stage_.size(), most);
+    std::size_t here = std::min(buffer_.size(), most);
     if (whole(here, w.granule) == 0) {
       if (w.place != nullptr) {
         return to_place(fd, l, w);
       }
-      stage_.prepare(std::max(here + 1, std::min(body_.left, w.granule)));
-      read_stage(fd, false);
-      here = std::min(stage_.size(), most);
+      buffer_.prepare(std::max(here + 1, std::min(body_.left, w.granule)));
+      read_to_buffer(fd, false);
+      here = std::min(buffer_.size(), most);
     }
     if (std::size_t const n = whole(here, w.granule); n != 0) {
-      l.held = {stage_.data(), n};
-      l.pinned = stage_.pin();
-      stage_.consume(n);
+      l.held = {buffer_.data(), n};
+      l.pinned = buffer_.pin();
+      buffer_.consume(n);
       body_.left -= n;
     }
     return l.held;
   }
 
-  /// Reads to where the reader wants it. What is no whole granule at the end goes back to the stage.
+  /// Reads to where the reader wants it. What is no whole granule at the end goes back to the receive buffer.
   [[nodiscard]] chunk to_place(int fd, lane& l, wanted const& w) {
     std::size_t const most = std::min(body_.left, w.bytes);
-    std::size_t const here = std::min(stage_.size(), most);
+    std::size_t const here = std::min(buffer_.size(), most);
     std::size_t const got = receive(fd, w.place + here, most - here);
     std::size_t const n = whole(here + got, w.granule);
     if (n == 0 && got == 0) {
       return {};
     }
     if (here != 0) {
-      std::memcpy(w.place, stage_.data(), here);
-      stage_.consume(here);
+      std::memcpy(w.place, buffer_.data(), here);
+      buffer_.consume(here);
     }
-    stage_.skip(got);
+    buffer_.skip(got);
     if (std::size_t const rest = here + got - n; rest != 0) {
-      stage_.put_back(w.place + n, rest);
+      buffer_.put_back(w.place + n, rest);
     }
     body_.left -= n;
     if (n != 0) {
@@ -232,14 +233,14 @@ class inlet {
     return l.held;
   }
 
-  /// Takes the bytes in the stage apart, up to a piece that is left to its reader.
-  bool parse(outlet& out, std::uint32_t wanted_lane) {
+  /// Takes the bytes in the receive buffer apart, up to a piece that is left to its reader.
+  bool parse(frame_writer& out, std::uint32_t wanted_lane) {
     bool progress = false;
     while (!unsound_) {
       if (body_.active) {
         if (body_.live() && digging_) {
-          std::size_t const n = std::min(stage_.size(), body_.left);
-          stage_.consume(n);
+          std::size_t const n = std::min(buffer_.size(), body_.left);
+          buffer_.consume(n);
           body_.left -= n;
         } else if (body_.live() && !left_to_reader(wanted_lane)) {
           put_aside();
@@ -252,12 +253,12 @@ class inlet {
         }
         progress = true;
       }
-      if (stage_.size() < sizeof(frame)) {
+      if (buffer_.size() < sizeof(frame)) {
         return progress;
       }
       frame f;
-      std::memcpy(static_cast<void*>(&f), stage_.data(), sizeof f);
-      stage_.consume(sizeof f);
+      std::memcpy(static_cast<void*>(&f), buffer_.data(), sizeof f);
+      buffer_.consume(sizeof f);
       progress = true;
       accept(f, out, wanted_lane);
     }
@@ -271,7 +272,7 @@ class inlet {
     return l.kept > window_ || body_.head.lane == wanted_lane || (l.open && body_.left >= worth_placing);
   }
 
-  void accept(frame const& f, outlet& out, std::uint32_t wanted_lane) {
+  void accept(frame const& f, frame_writer& out, std::uint32_t wanted_lane) {
     if (!f.sound() || bye_) {
       unsound_ = true;
       return;
@@ -302,25 +303,25 @@ class inlet {
     }
   }
 
-  /// Gives the rest of the current piece a parcel.
+  /// Gives the rest of the current piece a fragment.
   void put_aside() {
     body_.into = &pool_.take(body_.head, body_.left);
-    lanes_[body_.head.lane].early.push(*body_.into);
+    lanes_[body_.head.lane].unexpected.push(*body_.into);
   }
 
-  /// Moves staged bytes of the current piece into its parcel, and drops the padding. True at its end.
-  bool swallow(outlet& out) {
-    if (std::size_t const n = std::min(stage_.size(), body_.left); n != 0) {
-      std::memcpy(body_.into->data() + body_.into->filled, stage_.data(), n);
-      stage_.consume(n);
+  /// Moves bytes of the current piece from the buffer into its fragment, and drops the padding. True at its end.
+  bool swallow(frame_writer& out) {
+    if (std::size_t const n = std::min(buffer_.size(), body_.left); n != 0) {
+      std::memcpy(body_.into->data() + body_.into->filled, buffer_.data(), n);
+      buffer_.consume(n);
       body_.into->filled += n;
       body_.left -= n;
     }
     if (body_.left != 0) {
       return false;
     }
-    std::size_t const n = std::min(stage_.size(), body_.pad);
-    stage_.consume(n);
+    std::size_t const n = std::min(buffer_.size(), body_.pad);
+    buffer_.consume(n);
     body_.pad -= n;
     body_.active = body_.pad != 0;
     if (!body_.active && body_.into == nullptr) {
@@ -331,26 +332,26 @@ class inlet {
 
   /// Reads once, to where the next bytes belong.
   bool read(int fd, bool placing) {
-    if (body_.into != nullptr && body_.left != 0 && stage_.size() == 0) {
+    if (body_.into != nullptr && body_.left != 0 && buffer_.size() == 0) {
       std::size_t const got = receive(fd, body_.into->data() + body_.into->filled, body_.left);
-      stage_.skip(got);
+      buffer_.skip(got);
       body_.into->filled += got;
       body_.left -= got;
       return got != 0;
     }
-    stage_.prepare(stage_.size() + sizeof(frame));
-    return read_stage(fd, placing);
+    buffer_.prepare(buffer_.size() + sizeof(frame));
+    return read_to_buffer(fd, placing);
   }
 
   /// Where a message with a better place is about to arrive only its header is read.
-  bool read_stage(int fd, bool placing) {
-    std::size_t room = stage_.room();
+  bool read_to_buffer(int fd, bool placing) {
+    std::size_t room = buffer_.room();
     if (placing) {
       std::size_t const next = body_.active ? body_.left + body_.pad + sizeof(frame) : sizeof(frame);
-      room = std::min(room, next > stage_.size() ? next - stage_.size() : sizeof(frame));
+      room = std::min(room, next > buffer_.size() ? next - buffer_.size() : sizeof(frame));
     }
-    std::size_t const got = receive(fd, stage_.end(), room);
-    stage_.grow(got);
+    std::size_t const got = receive(fd, buffer_.end(), room);
+    buffer_.grow(got);
     return got != 0;
   }
 
@@ -369,9 +370,9 @@ class inlet {
     return 0;
   }
 
-  parcel_pool& pool_;
+  fragment_pool& pool_;
   std::size_t window_;
-  stage stage_;
+  receive_buffer buffer_;
   body body_;
   lane lanes_[lane_count];
   std::uint32_t awaited_ = 0;

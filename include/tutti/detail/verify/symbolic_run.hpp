@@ -19,9 +19,9 @@ namespace tutti::detail::symbolic {
 /// Custody: what a rank has entrusted to a peer it neither reads nor writes, in any memory, until that
 /// peer restores the same blocks.
 template <class Topology, class Op>
-class execution {
+class symbolic_run {
  public:
-  constexpr execution(Topology const& topology, Op const& op, rank_type n, bool in_place, verdict& found)
+  constexpr symbolic_run(Topology const& topology, Op const& op, rank_type n, bool in_place, verdict& found)
       : topology_(topology),
         op_(op),
         n_(n),

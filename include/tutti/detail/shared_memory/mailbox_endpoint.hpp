@@ -23,15 +23,16 @@ namespace tutti::detail {
 ///
 /// Used by one thread at a time. No call waits, except `quiesce`.
 ///
-/// Memory order. Whoever sleeps writes `asleep`, then looks for news; whoever has news writes it,
+/// Memory order. A rank that sleeps writes `asleep`, then looks for messages; a rank with a message writes it,
 /// then looks at `asleep`. One of the two must see the other's write: sleep_barrier sees to that.
 /// What works in others' memory is told in foreign_memory. All else is release and acquire on the word that says
 /// something is there.
 template <class Doorbells, class Places>
-class mailroom {
+class mailbox_endpoint {
  public:
   template <rendezvous M>
-  mailroom(mail_segment const& segment, M const& meet, Places const& places, Doorbells& bells, sleep_barrier barrier)
+  mailbox_endpoint(mail_segment const& segment, M const& meet, Places const& places, Doorbells& bells,
+                   sleep_barrier barrier)
       : segment_(segment),
         fault_(&segment.fault()),
         places_(places),
@@ -53,8 +54,8 @@ class mailroom {
       }
     }
   }
-  mailroom(mailroom const&) = delete;
-  mailroom& operator=(mailroom const&) = delete;
+  mailbox_endpoint(mailbox_endpoint const&) = delete;
+  mailbox_endpoint& operator=(mailbox_endpoint const&) = delete;
 
   /// The last call. What was sent can still be read, and whoever waits for more learns that it will
   /// not come. Messages that peers have yet to read in this rank's memory are taken back, which is a
@@ -63,7 +64,7 @@ class mailroom {
   void leave(Lives&& lives) noexcept {
     for (std::size_t i = 0; i < std::size_t{size_} * lane_count; ++i) {
       if (outgoing& e = out_[i]; e.entrusted != 0 || !acknowledged(e, e.lent)) {
-        poison({failure::cancelled, known_as(rank_), known_as(rank_)});
+        revoke({failure::cancelled, known_as(rank_), known_as(rank_)});
         break;
       }
     }
@@ -288,7 +289,7 @@ class mailroom {
     return word == 0 ? tutti::fault{} : tutti::fault::unpack(word);
   }
 
-  void poison(tutti::fault why) noexcept {
+  void revoke(tutti::fault why) noexcept {
     std::uint64_t none = 0;
     if (why) {
       fault_->compare_exchange_strong(none, why.pack(), std::memory_order_acq_rel);
@@ -383,7 +384,7 @@ class mailroom {
   }
 
   void ring_if_asleep(rank_type peer) noexcept {
-    barrier_.messenger();
+    barrier_.waker();
     std::atomic<std::uint32_t>& asleep = segment_.member(peer).asleep;
     if (asleep.load(std::memory_order_relaxed) != 0) [[unlikely]] {
       // One ring is enough to wake it; the others need not make the system call.
@@ -398,7 +399,7 @@ class mailroom {
     }
   }
 
-  void lost(rank_type peer) noexcept { poison({failure::peer_lost, known_as(peer), known_as(rank_)}); }
+  void lost(rank_type peer) noexcept { revoke({failure::peer_lost, known_as(peer), known_as(rank_)}); }
 
   /// Books a message that was entrusted to this rank, or restored to it.
   void settle(rank_type peer, stream s, incoming& e, std::size_t bytes, location at) noexcept {
@@ -420,7 +421,7 @@ class mailroom {
   [[noreturn]] void mismatch(rank_type peer, stream s, std::uint32_t theirs) {
     rank_type const self = known_as(rank_);
     rank_type const them = known_as(peer);
-    poison({failure::mismatch, them, self});
+    revoke({failure::mismatch, them, self});
     if (s.lane == transfer_lane) {
       throw messages_differ(self, them);
     }

@@ -15,8 +15,8 @@
 
 namespace tutti::detail {
 
-/// What only moves, as a move_meter has seen it.
-struct move_prices {
+/// What only moves, as a copy_probe has seen it.
+struct copy_prices {
   std::vector<network_profile::move> sizes{};
   bool by_processors = false;  ///< who sends long messages one after the other is busy most of the time
 };
@@ -30,7 +30,7 @@ struct move_prices {
 /// other; and all send and receive one at a time. The first tells how long one takes, the second how fast they follow
 /// each other, the third what sending takes of a processor that receives, too.
 template <class Communicator>
-class move_meter {
+class copy_probe {
   static constexpr bool through_memory = shares_memory<typename Communicator::transport_type>;
   /// Through memory, beside powers of two, the longest that is copied, more or less. What a system moves is not lent:
   /// of long messages, those that are stored tell.
@@ -48,13 +48,13 @@ class move_meter {
  public:
   static constexpr std::size_t memory_bytes = sizes.back() * train;
 
-  explicit move_meter(Communicator& world) : world_(world), agree_(world, doubling{}, max<std::int64_t>{}) {}
+  explicit copy_probe(Communicator& world) : world_(world), agree_(world, doubling{}, max<std::int64_t>{}) {}
 
   /// Collective, as `world_meter::measure`; in picoseconds. `latency` is told apart from each message's own delay.
   /// @pre the memory has room for `memory_bytes` @throws error
-  [[nodiscard]] move_prices measure(std::vector<rank_type> const& group, std::int64_t latency, std::int64_t budget,
+  [[nodiscard]] copy_prices measure(std::vector<rank_type> const& group, std::int64_t latency, std::int64_t budget,
                                     std::span<float> memory) {
-    move_prices all;
+    copy_prices all;
     auto const place = std::find(group.begin(), group.end(), world_.rank()) - group.begin();
     sends_ = place % 2 == 0 && place + 1 < static_cast<std::ptrdiff_t>(group.size());
     std::vector<times> seen;

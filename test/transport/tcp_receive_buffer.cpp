@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
-#define BOOST_TEST_MODULE transport_tcp_stage
-#include <tutti/detail/tcp/stage.hpp>
+#define BOOST_TEST_MODULE transport_tcp_receive_buffer
+#include <tutti/detail/tcp/receive_buffer.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <random>
 
-using tutti::detail::net::stage;
+using tutti::detail::net::receive_buffer;
 
 /// The byte at a place of the stream.
 static std::byte stream_byte(std::uint64_t at) {
@@ -19,13 +19,13 @@ static std::byte stream_byte(std::uint64_t at) {
 BOOST_AUTO_TEST_CASE(bytes_keep_their_value_and_alignment_whatever_is_read_where) {
   std::mt19937 dice(7);
   auto const up_to = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n)(dice); };
-  stage s;
+  receive_buffer s;
   std::uint64_t at = 0;  // of the next byte that is not consumed
   std::size_t wrong = 0;
-  std::vector<stage::block*> pinned;
+  std::vector<receive_buffer::block*> pinned;
   for (int step = 0; step < 20000; ++step) {
     switch (up_to(3)) {
-      case 0: {  // read some to the stage
+      case 0: {  // read some to the receive_buffer
         s.prepare(s.size() + 1 + up_to(200));
         std::size_t const n = std::min(s.room(), up_to(100000));
         for (std::size_t i = 0; i < n; ++i) {
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(bytes_keep_their_value_and_alignment_whatever_is_read_where
         if (s.size() != 0 && pinned.size() < 3) {
           pinned.push_back(s.pin());
         } else if (!pinned.empty()) {
-          stage::unpin(pinned.back());
+          receive_buffer::unpin(pinned.back());
           pinned.pop_back();
         }
     }

@@ -3,7 +3,7 @@
 
 #include <tutti/collective/request.hpp>
 #include <tutti/nn/parameter_server/key_range.hpp>
-#include <tutti/nn/parameter_server/link.hpp>
+#include <tutti/nn/parameter_server/peer_channel.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,10 +15,10 @@ namespace tutti::nn::parameter_server {
 
 /// Weights on their way to one worker: a copy, since others may change them meanwhile.
 template <group Communicator>
-class outbox {
+class outgoing_weights {
  public:
   /// @param shard the keys that may be sent
-  explicit outbox(key_range shard) : first_(shard.begin), copy_(shard.size()) {}
+  explicit outgoing_weights(key_range shard) : first_(shard.begin), copy_(shard.size()) {}
 
   /// Where the weights of these keys are to be written before they are sent. Waits for those that were there.
   /// @throws error
@@ -31,7 +31,7 @@ class outbox {
     std::erase_if(under_way_, [](packet const& one) { return !one.sending.valid(); });
     return std::span(copy_).subspan(keys.begin - first_, keys.size());
   }
-  void send(link<Communicator>& to, key_range keys) {
+  void send(peer_channel<Communicator>& to, key_range keys) {
     std::span<float const> const numbers(copy_);
     under_way_.push_back({keys, to.send(numbers.subspan(keys.begin - first_, keys.size()))});
   }

@@ -17,7 +17,7 @@
 namespace tutti::detail {
 
 /// How ways to run an operation are tried.
-struct rehearsal {
+struct autotune_options {
   std::size_t ways = 8;                            ///< at most so many, those that are expected to be fastest
   double within = 3;                               ///< and none that is expected to take so many times the fastest
   std::size_t turns = 7;                           ///< each way's; their median counts
@@ -26,30 +26,30 @@ struct rehearsal {
 
 /// Runs several ways in turns, so that what disturbs one disturbs all, and finds the fastest.
 template <class Communicator>
-class contest {
+class trials {
  public:
-  explicit contest(Communicator& world)
+  explicit trials(Communicator& world)
       : world_(world), meet_(world, doubling{}, sum<std::int32_t>{}), agree_(world, doubling{}, max<std::int64_t>{}) {}
 
   /// The place of the fastest in `ways`; the same on all ranks. Collective. The vector's elements are lost.
   /// @pre ways are not empty, and are the same on all ranks @throws error
   template <class Op, class T>
   [[nodiscard]] std::size_t fastest(Op op, std::span<prediction const> ways, std::span<T> vector,
-                                    rehearsal const& how) {
+                                    autotune_options const& how) {
     using operation = runner<Op, T>;
     std::fill(vector.begin(), vector.end(), T{});
-    std::vector<std::unique_ptr<operation>> contestants;
+    std::vector<std::unique_ptr<operation>> candidates;
     for (prediction const& p : ways) {
-      contestants.push_back(std::make_unique<operation>(world_, op, p.way, vector));
+      candidates.push_back(std::make_unique<operation>(world_, op, p.way, vector));
       for (std::uint32_t lane = 0; lane < collective_lanes; ++lane) {  // each has memory of its own to copy to
-        contestants.back()->run();
+        candidates.back()->run();
       }
     }
     std::vector<std::int64_t> times;
     for (std::size_t turn = 0; turn < how.turns; ++turn) {
       for (std::size_t i = 0; i < ways.size(); ++i) {
         auto const expected = std::max<std::int64_t>(ways[i].time / 1000, 1);
-        times.push_back(time(*contestants[i], std::clamp<std::int64_t>(how.turn.count() / expected, 1, 1000)));
+        times.push_back(time(*candidates[i], std::clamp<std::int64_t>(how.turn.count() / expected, 1, 1000)));
       }
     }
     agree_(times);
@@ -64,7 +64,7 @@ class contest {
   class runner<op::allreduce, T> {
    public:
     static constexpr bool together = true;  // nobody is ready before all have begun
-    runner(Communicator& world, op::allreduce, course<selection> const& way, std::span<T> vector)
+    runner(Communicator& world, op::allreduce, choice<selection> const& way, std::span<T> vector)
         : run_(world, way.topology, sum<T>{}), vector_(vector) {
       run_.segment(way.segment_bytes);
     }
@@ -79,7 +79,7 @@ class contest {
   class runner<op::broadcast, T> {
    public:
     static constexpr bool together = false;  // back to back, the root runs ahead
-    runner(Communicator& world, op::broadcast op, course<selection> const& way, std::span<T> vector)
+    runner(Communicator& world, op::broadcast op, choice<selection> const& way, std::span<T> vector)
         : run_(world, way.topology), vector_(vector), root_(op.root) {
       run_.segment(way.segment_bytes);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain (processes are killed, stopped or strangers)
+// test: plain (processes are killed, stopped or unknown peers)
 //
-// Strangers at the ports of a world over TCP while it meets, connects and works: connections that say nothing, too
+// Unknown peers at the ports of a world over TCP while it meets, connects and works: connections that say nothing, too
 // little, too much, too slowly, the words of another job or world, or random bytes. The world comes together, every sum
 // is right, and no rank holds much memory.
 #include "trials.hpp"
@@ -28,15 +28,15 @@ using namespace tutti::detail;
 using namespace std::chrono_literals;
 
 constexpr rank_type most_ranks = 4;
-constexpr std::size_t most_held = 400;   ///< connections that the strangers keep at a time
+constexpr std::size_t most_held = 400;   ///< connections that the unknown peers keep at a time
 constexpr int most_connections = 2'000;  ///< that they make in a trial
 constexpr long most_memory_kib = 32 << 10;
 constexpr rlim_t few_descriptors = 256;
 
 /// What all processes of a trial see.
 struct board {
-  std::atomic<std::uint16_t> port[most_ranks];  ///< of the ranks' own doors
-  std::atomic<bool> begun;                      ///< the strangers have
+  std::atomic<std::uint16_t> port[most_ranks];  ///< of the ranks' own listeners
+  std::atomic<bool> begun;                      ///< the unknown peers have
   std::atomic<bool> over;
 };
 
@@ -60,7 +60,7 @@ using dice = std::mt19937_64;
   return text.append(payload);
 }
 
-/// What a stranger says to rank 0's port for the meeting.
+/// What an unknown peer says to rank 0's port for the meeting.
 [[nodiscard]] std::string words_at_the_meeting(dice& d) {
   auto const rank = static_cast<rank_type>(d() % 6);
   std::string const hello = tcp_hello{rank, 77, "", {"h", 1, ""}}.encode();
@@ -83,8 +83,8 @@ using dice = std::mt19937_64;
       return "tut1" + some_bytes(d, 5'000);
   }
 }
-/// What a stranger says to a rank's own door.
-[[nodiscard]] std::string words_at_a_door(dice& d) {
+/// What an unknown peer says to a rank's own listener.
+[[nodiscard]] std::string words_at_a_listener(dice& d) {
   net::hello h;
   h.world = {d(), d()};
   h.kind = static_cast<net::greeting>(d() % 6);
@@ -108,7 +108,7 @@ using dice = std::mt19937_64;
 }
 
 /// Says all of the words at once, or slowly: some now, and a byte each time that it is asked to go on.
-struct stranger {
+struct unknown_peer {
   descriptor socket;
   std::string words;
 
@@ -123,11 +123,11 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
   dice d(seed);
   // The first to come knows how a hello goes, and sends without end after it.
   std::string const hello = tcp_hello{1, n, "", {"h", 1, ""}}.encode();
-  stranger first{net::connect(net::resolve("127.0.0.1", meeting).front(), steady_now() + 1s),
-                 frame_of(1, hello.size(), hello) + std::string(64 << 20, 'y')};
+  unknown_peer first{net::connect(net::resolve("127.0.0.1", meeting).front(), steady_now() + 1s),
+                     frame_of(1, hello.size(), hello) + std::string(64 << 20, 'y')};
   first.say(first.words.size());
   all.begun = true;
-  std::deque<stranger> held;
+  std::deque<unknown_peer> held;
   std::size_t const keep = d() % most_held;
   for (int made = 0; made < most_connections && !all.over; ++made) {
     std::size_t const whom = d() % (most_ranks + 1);
@@ -136,8 +136,8 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
       std::this_thread::yield();
       continue;
     }
-    stranger s{net::connect(net::resolve("127.0.0.1", port).front(), steady_now() + 100ms),
-               whom == most_ranks ? words_at_the_meeting(d) : words_at_a_door(d)};
+    unknown_peer s{net::connect(net::resolve("127.0.0.1", port).front(), steady_now() + 100ms),
+                   whom == most_ranks ? words_at_the_meeting(d) : words_at_a_listener(d)};
     if (s.socket) {
       s.say(d() % 3 == 0 ? 1 : s.words.size());
       held.push_back(std::move(s));
@@ -247,5 +247,5 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return tutti::faults::run_trials(argc, argv, "strangers flood the ports of a world over tcp", 12, trial);
+  return tutti::faults::run_trials(argc, argv, "unknown peers flood the ports of a world over tcp", 12, trial);
 }

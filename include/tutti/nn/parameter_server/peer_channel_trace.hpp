@@ -8,17 +8,18 @@
 
 namespace tutti::nn::parameter_server {
 
-/// Has what happens on a link told to the world's tracer, as if the world had carried it: peers by their ranks there,
-/// operations and messages by numbers that neither the world nor another link gives.
+/// Has what happens on a channel told to the world's tracer, as if the world had carried it: peers by their ranks
+/// there, operations and messages by numbers that neither the world nor another channel gives.
 template <tracer Trace>
-class link_trace {
+class peer_channel_trace {
  public:
   static constexpr bool enabled = Trace::enabled;
 
-  link_trace() = default;
+  peer_channel_trace() = default;
   /// @param self this end, in the world, and the other one
-  /// @pre the world's tracer outlives the link
-  link_trace(Trace& world, rank_type self, rank_type peer) noexcept : world_(&world), self_(self), peer_(peer) {}
+  /// @pre the world's tracer outlives the channel
+  peer_channel_trace(Trace& world, rank_type self, rank_type peer) noexcept
+      : world_(&world), self_(self), peer_(peer) {}
 
   [[nodiscard]] bool on() const noexcept { return world_ != nullptr && listens(*world_); }
   void record(event const& e) noexcept {
@@ -31,7 +32,7 @@ class link_trace {
   }
 
  private:
-  /// The lower of the two is rank 0 on the link.
+  /// The lower of the two is rank 0 on the channel.
   [[nodiscard]] rank_type in_world(rank_type r) const noexcept {
     return r == no_rank ? no_rank : (r == 0) == (self_ < peer_) ? self_ : peer_;
   }

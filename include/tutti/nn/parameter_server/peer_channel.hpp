@@ -8,7 +8,7 @@
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/error.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
-#include <tutti/nn/parameter_server/link_trace.hpp>
+#include <tutti/nn/parameter_server/peer_channel_trace.hpp>
 
 #include <cstddef>
 #include <span>
@@ -21,19 +21,19 @@ template <class Communicator>
 struct pair_communicator;
 template <class Transport, rank_type N, class Trace>
 struct pair_communicator<communicator<Transport, N, Trace>> {
-  using type = communicator<Transport, dynamic, link_trace<Trace>>;
+  using type = communicator<Transport, dynamic, peer_channel_trace<Trace>>;
 };
 
 /// One rank's end of what joins it to another: a communicator of the two. So a rank that is lost takes with it the
-/// links that end at it, and no others. Counts what moves; the world's tracer hears of it.
+/// channels that end at it, and no others. Counts what moves; the world's tracer hears of it.
 template <group Communicator>
-class link {
+class peer_channel {
  public:
   using communicator_type = typename pair_communicator<Communicator>::type;
 
   /// Collective over the two, in the same order everywhere.
   /// @param peer a rank of the world, called `name`
-  link(Communicator& world, rank_type peer, std::string const& own_name, std::string name)
+  peer_channel(Communicator& world, rank_type peer, std::string const& own_name, std::string name)
       : self_(world.rank()),
         peer_(peer),
         name_(std::move(name)),

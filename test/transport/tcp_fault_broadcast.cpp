@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE transport_tcp_news
+#define BOOST_TEST_MODULE transport_tcp_fault_broadcast
 #include "tcp_world.hpp"
 #include <tutti/detail/net/socket.hpp>
 
@@ -34,19 +34,19 @@ using support::tcp_ranks;
   return socket;
 }
 
-BOOST_AUTO_TEST_CASE(news_reaches_those_without_a_connection) {
+BOOST_AUTO_TEST_CASE(a_fault_reaches_those_without_a_connection) {
   tcp_ranks world(5);
   BOOST_TEST(world.deliver(0, 1, {0, 0}, 10) == "");
   BOOST_TEST(world.deliver(1, 2, {0, 0}, 10) == "");
   fault const f{failure::deadline, 4, 0};
-  world[0].poison(f);
+  world[0].revoke(f);
   BOOST_TEST(world.until([&] {
     return std::all_of(world.ranks.begin(), world.ranks.end(), [&](auto const& t) { return t->fault() == f; });
   }) == "");
 }
 
 /// Whoever found the fault may have told only one: those who know tell on along their connections.
-BOOST_AUTO_TEST_CASE(news_is_passed_on) {
+BOOST_AUTO_TEST_CASE(a_fault_is_passed_on) {
   tcp_ranks world(5, known_world());
   for (rank_type r = 0; r < 3; ++r) {
     BOOST_TEST(world.deliver(r, r + 1, {0, 0}, 10) == "");
@@ -67,8 +67,8 @@ BOOST_AUTO_TEST_CASE(news_is_passed_on) {
   }) == "");
 }
 
-/// In the middle of a message the connection cannot carry the news, and the peer does not read it.
-BOOST_AUTO_TEST_CASE(news_overtakes_a_message_that_will_never_be_complete) {
+/// In the middle of a message the connection cannot carry the fault, and the peer does not read it.
+BOOST_AUTO_TEST_CASE(a_fault_overtakes_a_message_that_will_never_be_complete) {
   tcp_ranks world(2);
   std::vector<std::byte> const large(64 << 20);
   stream const s{0, 0};
@@ -77,24 +77,24 @@ BOOST_AUTO_TEST_CASE(news_overtakes_a_message_that_will_never_be_complete) {
     return world[0].send(1, s, large, 1).bytes != 0;
   }) == "");
   fault const f{failure::cancelled, 0, 0};
-  world[0].poison(f);
+  world[0].revoke(f);
   BOOST_TEST(world.until([&] { return static_cast<bool>(world[1].fault()); }) == "");
   BOOST_TEST(support::describe_fault(world[1].fault()) == support::describe_fault(f));
   BOOST_TEST(!world[1].view(0, s, {large.size(), 1, nullptr}));
 }
 
-/// A rank that leaves because of a fault is not at fault. Its news may lie behind a message that is never read.
-BOOST_AUTO_TEST_CASE(news_behind_unread_data_is_found_before_anybody_is_named) {
+/// A rank that leaves because of a fault is not at fault. What it tells may lie behind a message that is never read.
+BOOST_AUTO_TEST_CASE(a_fault_behind_unread_data_is_found_before_anybody_is_named) {
   tcp_ranks world(4, known_world());
   std::vector<std::byte> const message(200'000);
   stream const s{0, 0};
   descriptor bearer = say(world[1], greeting(net::greeting::hello, 2, 1));
   BOOST_TEST(world.until([&] {  // rank 1 waits for another message, so it leaves this one where it is
     std::ignore = world[1].view(0, s, {message.size(), 1, nullptr});
-    return world[1].links() == 2 && world[0].send(1, s, message, 1).bytes == message.size();
+    return world[1].connections() == 2 && world[0].send(1, s, message, 1).bytes == message.size();
   }) == "");
   fault const f{failure::peer_lost, 3, 0};
-  world[0].poison(f);
+  world[0].revoke(f);
   bearer.reset();
   time_point const deadline = steady_now() + std::chrono::seconds(10);
   while (!world[1].fault() && steady_now() < deadline) {
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(news_behind_unread_data_is_found_before_anybody_is_named) {
 }
 
 /// What a system has not sent is thrown away when a connection is closed that has unread bytes.
-BOOST_AUTO_TEST_CASE(news_outlives_a_connection_that_is_reset) {
+BOOST_AUTO_TEST_CASE(a_fault_outlives_a_connection_that_is_reset) {
   tcp_options o = known_world();
   o.send_buffer = 4 << 20;
   o.receive_buffer = 64 << 10;
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(news_outlives_a_connection_that_is_reset) {
   BOOST_TEST(world[1].send(0, s, message, 1).accepted);
   BOOST_TEST(world[0].send(1, s, message, 1).bytes == message.size());
   fault const f{failure::peer_lost, 2, 0};
-  world[0].poison(f);
+  world[0].revoke(f);
   world.ranks[0].reset();  // rank 1 does nothing meanwhile, as if it was stopped
   time_point const deadline = steady_now() + std::chrono::seconds(10);
   while (!world[1].fault() && steady_now() < deadline) {
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(news_outlives_a_connection_that_is_reset) {
 }
 
 /// A rank that is being connected to may leave because of a fault before the connection is made.
-BOOST_AUTO_TEST_CASE(a_rank_that_has_left_is_named_only_if_no_news_comes) {
+BOOST_AUTO_TEST_CASE(a_rank_that_has_left_is_named_only_if_no_fault_is_told) {
   tcp_ranks world(3, known_world());
   world.ranks[1].reset();
   std::byte const one{};
@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(calls_that_differ_without_a_message) {
 BOOST_AUTO_TEST_CASE(who_leaves_accuses_nobody) {
   tcp_ranks world(3, known_world());
   descriptor needs = say(world[0], greeting(net::greeting::hello, 1, 0));
-  BOOST_TEST(world.until([&] { return world[0].links() == 1; }) == "");
+  BOOST_TEST(world.until([&] { return world[0].connections() == 1; }) == "");
   needs.reset();
   world.ranks[0].reset();
   world[2].poll();

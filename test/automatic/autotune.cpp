@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: thread
-#define BOOST_TEST_MODULE automatic_rehearsal
+#define BOOST_TEST_MODULE automatic_autotune
 #include <support/simulated_worlds.hpp>
 #include <tutti/automatic.hpp>
 #include <tutti/simulate_schedule.hpp>
@@ -28,16 +28,16 @@ network_profile wrong(World& world) {
   return p;
 }
 
-constexpr rehearsal of_all{.ways = 100, .within = 1e9, .turns = 1};
+constexpr autotune_options of_all{.ways = 100, .within = 1e9, .turns = 1};
 
-/// What the simulator says of the way that is picked after a rehearsal, and of the best one.
+/// What the simulator says of the way that is picked after autotune, and of the best one.
 template <class Op>
 void finds_the_best(simulated_network const& net, rank_type n, std::size_t bytes, Op op) {
   auto const all = simulate(net, n, [&](auto& world) {
     automatic const best(world, wrong(world));
     std::vector<float> scratch(bytes / sizeof(float));
-    best.rehearse(world, op, scratch, of_all);
-    std::vector<std::pair<course<selection>, bool>> ways;  // and whether that is the pick
+    best.autotune(world, op, scratch, of_all);
+    std::vector<std::pair<choice<selection>, bool>> ways;  // and whether that is the pick
     auto const pick = best.choose(op, bytes, false);
     for (prediction const& p : best.predict(op, bytes)) {
       ways.emplace_back(p.way,
@@ -59,7 +59,7 @@ void finds_the_best(simulated_network const& net, rank_type n, std::size_t bytes
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_rehearsal_finds_what_is_fastest) {
+BOOST_AUTO_TEST_CASE(autotune_finds_what_is_fastest) {
   constexpr loggp nic{std::chrono::microseconds(50), std::chrono::microseconds(2), {}, at_gigabits(1)};
   for (rank_type const n : {2U, 3U, 5U, 8U}) {
     auto net = one_switch(n, nic);
@@ -77,8 +77,8 @@ BOOST_AUTO_TEST_CASE(all_ranks_find_the_same_and_keep_it_for_such_sizes) {
       automatic const best(world, wrong(world));
       std::vector<float> v(3000);
       std::string const found =
-          best.rehearse(world, op::allreduce{}, v, {.ways = 3, .turn = std::chrono::microseconds(20)});
-      best.rehearse(world, op::broadcast{0}, v, {.ways = 2, .turns = 1});
+          best.autotune(world, op::allreduce{}, v, {.ways = 3, .turn = std::chrono::microseconds(20)});
+      best.autotune(world, op::broadcast{0}, v, {.ways = 2, .turns = 1});
       allreduce sum_of{world, best, sum<float>{}};
       std::fill(v.begin(), v.end(), 1.F);
       sum_of(v);
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(all_ranks_find_the_same_and_keep_it_for_such_sizes) {
         }
       }
       if (sum_of.explain(8192).find("tried") != std::string::npos) {
-        return "a rehearsal is taken for other sizes, too";
+        return "the result of autotune is taken for other sizes, too";
       }
       return found + sum_of.explain(16384);
     });
@@ -109,27 +109,27 @@ BOOST_AUTO_TEST_CASE(all_ranks_find_the_same_and_keep_it_for_such_sizes) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(ranks_that_rehearse_for_different_lengths_are_told_so) {
+BOOST_AUTO_TEST_CASE(ranks_that_autotune_for_different_lengths_are_told_so) {
   for (auto const& r : spawn<loopback>(2, [](auto& world) {
          automatic const best(world, wrong(world));
          std::vector<float> v(100 + world.rank());
-         best.rehearse(world, op::allreduce{}, v);
+         best.autotune(world, op::allreduce{}, v);
        })) {
     BOOST_TEST(!r.has_value());
     BOOST_TEST((r.failure().kind == failure::mismatch));
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_rehearsal_of_nothing_is_refused) {
+BOOST_AUTO_TEST_CASE(autotune_without_candidates_is_refused) {
   for (auto const& r : spawn<loopback>(1, [](auto& world) -> std::string {
          try {
            std::vector<float> v(1);
-           automatic(world, wrong(world)).rehearse(world, op::allreduce{}, v, {.ways = 0});
+           automatic(world, wrong(world)).autotune(world, op::allreduce{}, v, {.ways = 0});
            return "";
          } catch (precondition_error const& e) {
            return e.what();
          }
        })) {
-    BOOST_TEST(r.value().find("at least one way") != std::string::npos);
+    BOOST_TEST(r.value().find("at least one candidate") != std::string::npos);
   }
 }

@@ -19,13 +19,13 @@ namespace tutti::detail {
   return false;
 }
 
-/// What a member says when it comes to a reunion, and what the host says when it has decided.
-struct reunion_paper {
+/// What a member says when it comes to a shrink meeting, and what the host says when it has decided.
+struct shrink_message {
   static constexpr std::uint64_t version = 1;
   static constexpr std::uint64_t limit = 1U << 22U;  ///< bytes; longer ones are refused before they are read
 
   std::string world;               ///< which
-  rank_type rank = no_rank;        ///< whose paper it is
+  rank_type rank = no_rank;        ///< whose message it is
   std::vector<rank_type> members;  ///< who is in, as far as that one knows
 
   [[nodiscard]] std::string text() const {

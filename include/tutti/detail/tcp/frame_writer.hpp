@@ -18,10 +18,10 @@ namespace tutti::detail::net {
 /// all other frames wait. A piece is sent when the receiver has room for it, whether anybody waits for it
 /// there or not. What has been accepted but not yet taken by the system - frames without payload, and the
 /// end of a granule that the system split - is kept here.
-class outlet {
+class frame_writer {
  public:
   /// `window`: how much the peer keeps. `own`: how much this rank does.
-  outlet(std::size_t piece, std::size_t window, std::size_t own)
+  frame_writer(std::size_t piece, std::size_t window, std::size_t own)
       : piece_(std::min({piece, window / 2, std::size_t{1} << 31})), window_(window), most_owed_(most_owed(own)) {
     rest_.reserve(4096);
     deferred_.reserve(4096);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread starved
-#define BOOST_TEST_MODULE bootstrap_reunion
+#define BOOST_TEST_MODULE bootstrap_shrink_meeting
 #include <support/process_ranks.hpp>
-#include <tutti/detail/bootstrap/reunion.hpp>
+#include <tutti/detail/bootstrap/shrink_meeting.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -41,42 +41,42 @@ rlim_t leave_descriptors(rlim_t spare) {
   return before;
 }
 
-/// The doors of n members, and where they are.
-struct doors {
-  explicit doors(rank_type n) {
+/// The listeners of n members, and where they are.
+struct listeners {
+  explicit listeners(rank_type n) {
     for (rank_type r = 0; r != n; ++r) {
       all.push_back(net::listen(net::resolve("127.0.0.1", 0).front()));
       places.push_back(net::local_address(all.back().get()));
     }
   }
-  /// A member that takes its door.
-  [[nodiscard]] reunion member(rank_type r) { return {r, std::move(all[r]), places, "a world"}; }
+  /// A member that takes its listener.
+  [[nodiscard]] shrink_meeting member(rank_type r) { return {r, std::move(all[r]), places, "a world"}; }
 
   std::vector<descriptor> all;
   std::vector<net::address> places;
 };
 
 /// Waits for a connection, and closes it.
-void turn_one_away(int door) {
-  wait_ready(door, POLLIN, steady_now() + 20s);
-  std::ignore = net::accept(door);
+void turn_one_away(int listener) {
+  wait_ready(listener, POLLIN, steady_now() + 20s);
+  std::ignore = net::accept(listener);
 }
 
 /// How a member that finds too few of the others fails.
-[[nodiscard]] bool fails_to_regroup(error const& e) {
+[[nodiscard]] bool fails_to_shrink(error const& e) {
   return e.kind() == failure::join && std::string_view(e.what()).find("may be alive") != std::string_view::npos;
 }
 
 }  // namespace
 
-/// Connections that say nothing lie before a member at the host's door: more than it hears at a time, and more than
+/// Connections that say nothing lie before a member at the host's listener: more than it hears at a time, and more than
 /// it has descriptors for.
-BOOST_AUTO_TEST_CASE(strangers_keep_no_member_out) {
+BOOST_AUTO_TEST_CASE(pending_connections_keep_no_member_out) {
   for (bool const few_descriptors : {false, true}) {
     auto const said = support::process_ranks::run(2, [&](process_rendezvous& meet) -> support::verdict {
-      descriptor door = net::listen(net::resolve("127.0.0.1", 0).front());
+      descriptor listener = net::listen(net::resolve("127.0.0.1", 0).front());
       std::vector<net::address> places;
-      for (std::string const& port : meet.exchange(std::to_string(net::local_address(door.get()).port()))) {
+      for (std::string const& port : meet.exchange(std::to_string(net::local_address(listener.get()).port()))) {
         places.push_back(net::resolve("127.0.0.1", static_cast<std::uint16_t>(std::stoi(port))).front());
       }
       std::vector<descriptor> crowd;
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(strangers_keep_no_member_out) {
       if (few_descriptors && meet.rank() == 0) {
         leave_descriptors(32);
       }
-      reunion members(meet.rank(), std::move(door), places, "a world");
+      shrink_meeting members(meet.rank(), std::move(listener), places, "a world");
       return members.meet(10s).size() == 2 ? "" : "went on alone";
     });
     for (support::verdict const& one : said) {
@@ -96,49 +96,49 @@ BOOST_AUTO_TEST_CASE(strangers_keep_no_member_out) {
   }
 }
 
-/// Whether a host is gone its door tells, not a line that it closes.
+/// Whether a host is gone its listener tells, not a line that it closes.
 BOOST_AUTO_TEST_CASE(a_host_that_closes_a_line_is_not_taken_for_gone) {
-  doors at(2);
+  listeners at(2);
   std::thread host(turn_one_away, at.all[0].get());
-  reunion guest = at.member(1);
-  BOOST_CHECK_EXCEPTION(std::ignore = guest.meet(500ms), error, fails_to_regroup);
+  shrink_meeting guest = at.member(1);
+  BOOST_CHECK_EXCEPTION(std::ignore = guest.meet(500ms), error, fails_to_shrink);
   host.join();
 }
 
 BOOST_AUTO_TEST_CASE(a_guest_that_is_turned_away_comes_again) {
-  doors at(2);
+  listeners at(2);
   rank_type together = 0;
   std::thread host([&] {
     turn_one_away(at.all[0].get());
     together = at.member(0).meet(20s).size();
   });
-  reunion guest = at.member(1);
+  shrink_meeting guest = at.member(1);
   BOOST_TEST(guest.meet(20s).size() == 2U);
   host.join();
   BOOST_TEST(together == 2U);
 }
 
-/// Nor is a member gone that closes the connection by which a host watches its door.
+/// Nor is a member gone that closes the connection by which a host watches its listener.
 BOOST_AUTO_TEST_CASE(a_member_that_closes_a_watch_is_not_taken_for_gone) {
-  doors at(3);
+  listeners at(3);
   std::thread first(turn_one_away, at.all[1].get());
   std::thread second(turn_one_away, at.all[2].get());
-  reunion host = at.member(0);
-  BOOST_CHECK_EXCEPTION(std::ignore = host.meet(500ms), error, fails_to_regroup);
+  shrink_meeting host = at.member(0);
+  BOOST_CHECK_EXCEPTION(std::ignore = host.meet(500ms), error, fails_to_shrink);
   first.join();
   second.join();
 }
 
-/// A host that has no descriptor left for those at its door waits for one, and does not ask all the time; a member that
-/// comes meanwhile is in once there is one.
+/// A host that has no descriptor left for those at its listener waits for one, and does not ask all the time; a member
+/// that comes meanwhile is in once there is one.
 BOOST_AUTO_TEST_CASE(a_host_without_descriptors_rests) {
   auto const said = support::process_ranks::run(2, [&](process_rendezvous& meet) -> support::verdict {
-    descriptor door = net::listen(net::resolve("127.0.0.1", 0).front());
+    descriptor listener = net::listen(net::resolve("127.0.0.1", 0).front());
     std::vector<net::address> places;
-    for (std::string const& port : meet.exchange(std::to_string(net::local_address(door.get()).port()))) {
+    for (std::string const& port : meet.exchange(std::to_string(net::local_address(listener.get()).port()))) {
       places.push_back(net::resolve("127.0.0.1", static_cast<std::uint16_t>(std::stoi(port))).front());
     }
-    reunion members(meet.rank(), std::move(door), places, "a world");
+    shrink_meeting members(meet.rank(), std::move(listener), places, "a world");
     if (meet.rank() == 1) {
       return members.meet(20s).size() == 2 ? "" : "went on alone";
     }

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/bootstrap/channel.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
-#include <tutti/detail/bootstrap/reunion_paper.hpp>
+#include <tutti/detail/bootstrap/shrink_message.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/outcome.hpp>
 
@@ -13,13 +13,13 @@
 
 namespace tutti::detail {
 
-/// The side of a reunion that waits for the others, and decides who is in.
-class reunion_host {
+/// The side of a shrink meeting that waits for the others, and decides who is in.
+class shrink_host {
  public:
   /// @param silent those of lower numbers that did not answer; the others of lower numbers are gone
-  reunion_host(int door, reunion_paper const& me, std::vector<net::address> const& places,
-               std::vector<rank_type> silent, duration patience)
-      : door_(door),
+  shrink_host(int listener, shrink_message const& me, std::vector<net::address> const& places,
+              std::vector<rank_type> silent, duration patience)
+      : listener_(listener),
         me_(me),
         places_(places),
         longest_hello_(me.text().size() + 8 * places.size()),
@@ -58,8 +58,8 @@ class reunion_host {
   struct other {
     rank_type rank;
     channel line;      ///< once it has come
-    descriptor watch;  ///< a connection to its door, which the system closes when it goes
-    reunion_paper paper;
+    descriptor watch;  ///< a connection to its listener, which the system closes when it goes
+    shrink_message message;
     bool connected = false;
     bool gone = false;
   };
@@ -73,7 +73,7 @@ class reunion_host {
     return false;
   }
 
-  /// Begins a connection to a door; another time where that cannot be now.
+  /// Begins a connection to a listener; another time where that cannot be now.
   void watch(other& o) noexcept {
     o.connected = false;
     o.watch = net::begin_connect(places_[o.rank]);
@@ -83,7 +83,7 @@ class reunion_host {
     }
   }
 
-  /// A connection to a door could not be begun, or made.
+  /// A connection to a listener could not be begun, or made.
   static void note_connection(other& o, int code) noexcept {
     if (!o.watch) {
       o.gone = code == ECONNREFUSED || code == ECONNRESET;
@@ -102,51 +102,51 @@ class reunion_host {
     deadline = watches_ < deadline ? watches_ : deadline;
     bool const rests = steady_now() < opens_;
     deadline = rests && opens_ < deadline ? opens_ : deadline;
-    std::vector<pollfd> set(1, {rests ? -1 : door_, POLLIN, 0});
+    std::vector<pollfd> set(1, {rests ? -1 : listener_, POLLIN, 0});
     for (other const& o : others_) {
       set.push_back({o.line.fd(), POLLIN, 0});
       set.push_back({o.watch.get(), static_cast<short>(o.connected ? POLLIN : POLLOUT), 0});
     }
-    for (channel const& s : strangers_) {
+    for (channel const& s : pending_) {
       set.push_back({s.fd(), POLLIN, 0});
     }
     poll_until(set.data(), set.size(), deadline);
     for (std::size_t i = 0; i < others_.size(); ++i) {
       other& o = others_[i];
       if (set[1 + 2 * i].revents != 0 && o.line.fill() == io::closed) {
-        o.line.close();  // whether it is gone, its door tells
+        o.line.close();  // whether it is gone, its listener tells
       }
       if (set[2 + 2 * i].revents != 0) {
         look_at_watch(o);
       }
     }
     std::size_t const first = 1 + 2 * others_.size();
-    for (std::size_t i = strangers_.size(); i-- > 0;) {
-      if (set[first + i].revents != 0 && hear(strangers_[i])) {
-        strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
+    for (std::size_t i = pending_.size(); i-- > 0;) {
+      if (set[first + i].revents != 0 && hear(pending_[i])) {
+        pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
     if (set[0].revents != 0) {
-      admit_strangers();
+      accept_pending();
     }
   }
 
   /// As many as there is room for, so that each is heard before it makes room for another.
-  void admit_strangers() {
-    for (std::size_t i = 0; i < most_strangers; ++i) {
-      descriptor s = net::accept(door_);
+  void accept_pending() {
+    for (std::size_t i = 0; i < most_pending; ++i) {
+      descriptor s = net::accept(listener_);
       bool const full = !s && net::out_of_resources(errno);
-      if (full && strangers_.empty()) {
+      if (full && pending_.empty()) {
         opens_ = steady_now() + pause;  // there is nothing to make room with
       }
-      if (!s && (!full || strangers_.empty())) {
+      if (!s && (!full || pending_.empty())) {
         return;
       }
-      if (full || strangers_.size() == most_strangers) {
-        strangers_.erase(strangers_.begin());  // a member comes again
+      if (full || pending_.size() == most_pending) {
+        pending_.erase(pending_.begin());  // a member comes again
       }
       if (s) {
-        strangers_.emplace_back(std::move(s));
+        pending_.emplace_back(std::move(s));
       }
     }
   }
@@ -165,11 +165,11 @@ class reunion_host {
     std::byte some[64];
     if (read_some(o.watch.get(), some).state == io::closed) {
       o.watch.reset();
-      watch(o);  // it may have been turned away, by another host: whether it is gone, its door tells
+      watch(o);  // it may have been turned away, by another host: whether it is gone, its listener tells
     }
   }
 
-  /// Hears who has come through the door. True: there is no more to hear.
+  /// Hears a pending connection. True: there is no more to hear.
   bool hear(channel& s) {
     if (s.fill() == io::closed) {
       return true;  // it has given up, and comes anew if it lives
@@ -179,37 +179,37 @@ class reunion_host {
     if (found == channel::found::nothing) {
       return false;
     }
-    reunion_paper paper;
-    if (found != channel::found::frame || f.kind != frame_kind::hello || !paper.parse(f.payload) ||
-        paper.world != me_.world) {
+    shrink_message message;
+    if (found != channel::found::frame || f.kind != bootstrap_frame_kind::hello || !message.parse(f.payload) ||
+        message.world != me_.world) {
       return true;
     }
     for (other& o : others_) {
-      if (o.rank == paper.rank) {
-        s.queue(frame_kind::welcome, {});
+      if (o.rank == message.rank) {
+        s.queue(bootstrap_frame_kind::welcome, {});
         if (s.flush()) {
-          o.paper = std::move(paper);
+          o.message = std::move(message);
           o.line = std::move(s);
         }
         return true;
       }
     }
-    refuse(s, paper.rank);
+    refuse(s, message.rank);
     return true;
   }
 
-  /// As much as fits: whoever does not read it is none of the host's worry.
+  /// As much as fits: a member that does not read it is not waited for.
   static void tell(channel& line, rank_failure const& why) {
-    line.queue(frame_kind::failure, encode(why));
+    line.queue(bootstrap_frame_kind::failure, encode(why));
     line.flush();
     line.close();
   }
   static void refuse(channel& line, rank_type rank) {
-    tell(line,
-         {"the others went on without rank " + std::to_string(rank) +
-              ", which did not come in time when they regrouped; this process has to end, and may join another job",
-          failure::join,
-          {rank}});
+    tell(line, {"the others went on without rank " + std::to_string(rank) +
+                    ", which did not come in time when they shrank the world; this process has to end, and may join "
+                    "another job",
+                failure::join,
+                {rank}});
   }
 
   std::vector<rank_type> decide() {
@@ -228,7 +228,7 @@ class reunion_host {
       lowest_silent = r < lowest_silent ? r : lowest_silent;
     }
     if (here.size() < silent_.size() || (here.size() == silent_.size() && lowest_silent < me_.rank)) {
-      rank_failure const why{"regrouping failed: " + list_ranks(silent_) + " did not come within " +
+      rank_failure const why{"shrinking failed: " + list_ranks(silent_) + " did not come within " +
                                  seconds_text(patience_) + " but may be alive, and have gone on without " +
                                  list_ranks(here),
                              failure::join, silent_};
@@ -239,10 +239,10 @@ class reunion_host {
       }
       throw error(why.kind, why.text).between(me_.rank, why.at_fault);
     }
-    reunion_paper const verdict{me_.world, me_.rank, here};
+    shrink_message const verdict{me_.world, me_.rank, here};
     for (other& o : others_) {
       if (o.line) {
-        o.line.queue(frame_kind::table, verdict.text());
+        o.line.queue(bootstrap_frame_kind::table, verdict.text());
         o.line.flush();  // the exchanges send the rest
       }
     }
@@ -252,26 +252,26 @@ class reunion_host {
   /// Whether all that have come count this one among them: who was left out once stays out.
   [[nodiscard]] bool agreed(rank_type rank) const noexcept {
     for (other const& o : others_) {
-      if (o.line && !contains(o.paper.members, rank)) {
+      if (o.line && !contains(o.message.members, rank)) {
         return false;
       }
     }
     return true;
   }
 
-  static constexpr std::size_t most_strangers = 64;
+  static constexpr std::size_t most_pending = 64;
   static constexpr duration pause = std::chrono::milliseconds(100);  ///< before what failed is tried again
 
-  int door_;
-  reunion_paper const& me_;
+  int listener_;
+  shrink_message const& me_;
   std::vector<net::address> const& places_;
   std::size_t longest_hello_;  ///< bytes; a longer one is refused before it is read
   std::vector<rank_type> silent_;
   duration patience_;
   std::vector<other> others_;
-  std::vector<channel> strangers_;
-  time_point opens_{};                      ///< until then those at the door wait
-  time_point watches_ = time_point::max();  ///< when doors are tried again that could not be
+  std::vector<channel> pending_;
+  time_point opens_{};                      ///< until then nothing is accepted
+  time_point watches_ = time_point::max();  ///< when listeners are tried again that could not be
 };
 
 }  // namespace tutti::detail

@@ -5,7 +5,7 @@
 #include <tutti/communicator.hpp>
 #include <tutti/detail/bootstrap/directory.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
-#include <tutti/detail/bootstrap/reunion.hpp>
+#include <tutti/detail/bootstrap/shrink_meeting.hpp>
 
 #include <string>
 #include <utility>
@@ -15,34 +15,34 @@ namespace tutti {
 
 /// What makes a new world of those that are left when members of one are gone. To be made while all are well:
 ///
-///     tutti::lifeline line{world};
+///     tutti::failure_detector detector{world};
 ///     try {
 ///       sum(gradients);
 ///     } catch (tutti::error const&) {
-///       auto smaller = line.regroup();  // a communicator of its own
+///       auto smaller = detector.shrink();  // a communicator of its own
 ///       ...
 ///     }
 ///
 /// It works for any transport, and after one fault for the next. Members go when their process ends, however it does,
-/// or when their lifeline does: a rank that gives up destroys it. Whoever got an error regroups; as all survivors do
+/// or when their detector does: a rank that gives up destroys it. A rank that got an error shrinks; as all survivors do
 /// get one, all come, at the latest when their next operation fails. So the patience has to be longer than what a rank
 /// does between two operations.
 ///
-/// Cost: one listening socket for each rank; making it, one exchange; regrouping, two connections per member to the
+/// Cost: one listening socket for each rank; making it, one exchange; shrinking, two connections per member to the
 /// host. Thread safety: one thread at a time.
 template <class Transport, class Trace = no_trace>
-class lifeline {
+class failure_detector {
  public:
   using communicator_type = communicator<Transport, dynamic, Trace>;
 
   /// Collective. @throws error; precondition_error if the patience is negative
   template <rank_type N>
-  explicit lifeline(communicator<Transport, N, Trace>& world, duration patience = join_timeout)
+  explicit failure_detector(communicator<Transport, N, Trace>& world, duration patience = join_timeout)
       : settings_(world.settings()),
         name_(world.name()),
         host_(host_of(world.transport())),
         patience_(detail::finite_patience(patience)),
-        reunion_(meet(world)) {}
+        meeting_(meet(world)) {}
 
   /// Collective over those that are left; they are numbered anew, in the order that they had. They are called
   /// "world+1" and so on, and `parent_rank` says who they were in the world that failed.
@@ -50,11 +50,11 @@ class lifeline {
   /// Takes as long as the last one takes to come, and at most `patience` for that and for each further fault.
   /// @throws error (failure::join) if so many members neither come nor are gone that they may have gone on without
   ///         this one, or if they have
-  [[nodiscard]] communicator_type regroup() {
-    for (std::size_t left = reunion_.members().size();; --left) {
-      detail::survivors all = reunion_.meet(patience_);
+  [[nodiscard]] communicator_type shrink() {
+    for (std::size_t left = meeting_.members().size();; --left) {
+      detail::survivors all = meeting_.meet(patience_);
       all.local_host(host_);
-      all.name(name_ + "+" + std::to_string(++meetings_));
+      all.name(name_ + "+" + std::to_string(++shrinks_));
       try {
         return communicator_type(all, settings_);
       } catch (error const&) {
@@ -66,7 +66,7 @@ class lifeline {
   }
 
   /// Who is still in, by the ranks of the first world.
-  [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return reunion_.members(); }
+  [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return meeting_.members(); }
 
  private:
   static std::string host_of(Transport const& transport) {
@@ -78,16 +78,18 @@ class lifeline {
   }
 
   template <class World>
-  detail::reunion meet(World& world) const {
+  detail::shrink_meeting meet(World& world) const {
     detail::net::address const own = detail::net::resolve(host_, 0).front();
-    detail::descriptor door = detail::net::listen(own);
+    detail::descriptor listener = detail::net::listen(own);
     std::vector<rank_type> everybody;
     for (rank_type r = 0; r < world.size(); ++r) {
       everybody.push_back(r);
     }
     group_rendezvous<World> all(world, std::move(everybody), world.rank());
     packer mine;
-    mine.text(own.through(0).host()).number(detail::net::local_address(door.get()).port()).text(detail::draw_nonce());
+    mine.text(own.through(0).host())
+        .number(detail::net::local_address(listener.get()).port())
+        .text(detail::draw_nonce());
     std::vector<detail::net::address> places;
     std::string name;
     for (std::string const& text : all.exchange(mine.take())) {
@@ -96,20 +98,20 @@ class lifeline {
       places.push_back(detail::net::resolve(host, u.number_as<std::uint16_t>()).front().through(own.link()));
       name = name.empty() ? std::string(u.text()) : name;  // rank 0's
     }
-    return {world.rank(), std::move(door), std::move(places), std::move(name)};
+    return {world.rank(), std::move(listener), std::move(places), std::move(name)};
   }
 
   typename communicator_type::options settings_;
   std::string name_;
   std::string host_;
   duration patience_;
-  unsigned meetings_ = 0;
-  detail::reunion reunion_;
+  unsigned shrinks_ = 0;
+  detail::shrink_meeting meeting_;
 };
 
 template <class Transport, rank_type N, class Trace>
-lifeline(communicator<Transport, N, Trace>&) -> lifeline<Transport, Trace>;
+failure_detector(communicator<Transport, N, Trace>&) -> failure_detector<Transport, Trace>;
 template <class Transport, rank_type N, class Trace>
-lifeline(communicator<Transport, N, Trace>&, duration) -> lifeline<Transport, Trace>;
+failure_detector(communicator<Transport, N, Trace>&, duration) -> failure_detector<Transport, Trace>;
 
 }  // namespace tutti

@@ -12,10 +12,10 @@ namespace tutti::detail::net {
 
 /// Where the bytes of a connection are read to: small enough to stay in the cache between the
 /// system's copy and the reader. Readers are given pointers into it; what they hold is pinned, and
-/// does not move until they let go: the stage goes on in another block then.
+/// does not move until they let go: the buffer goes on in another block then.
 ///
 /// Byte k of the stream lies at an address congruent to k modulo `frame_alignment`.
-class stage {
+class receive_buffer {
  public:
   static constexpr std::size_t usual = std::size_t{128} << 10;
 
@@ -38,10 +38,10 @@ class stage {
     head_ += n;
     offset_ += n;
   }
-  /// The stream went on for `n` bytes that were read to elsewhere. Only when the stage is empty.
+  /// The stream went on for `n` bytes that were read to elsewhere. Only when the buffer is empty.
   void skip(std::size_t n) noexcept { offset_ += n; }
 
-  /// Puts back the last `n` bytes that were consumed or skipped. Only when the stage is empty.
+  /// Puts back the last `n` bytes that were consumed or skipped. Only when the buffer is empty.
   void put_back(std::byte const* from, std::size_t n) {
     offset_ -= n;
     prepare(n);

@@ -3,7 +3,7 @@
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/regroup.hpp>
+#include <tutti/shrink.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/ring.hpp>
 
@@ -69,7 +69,7 @@ void those_that_are_left_go_on(rank_type n, std::vector<std::vector<rank_type>> 
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) -> std::string {
     rank_type const me = world.rank();
     world.deadline(std::chrono::seconds(40));
-    tutti::lifeline line(world, patience);
+    tutti::failure_detector detector(world, patience);
     auto const die_in = [&](std::size_t wave) {
       return [&waves, wave, me] {
         if (std::ranges::count(waves[wave], me) != 0) {
@@ -77,11 +77,11 @@ void those_that_are_left_go_on(rank_type n, std::vector<std::vector<rank_type>> 
         }
       };
     };
-    std::string wrong = sum_until_a_fault(world, line.members(), me, die_in(0));
+    std::string wrong = sum_until_a_fault(world, detector.members(), me, die_in(0));
     for (std::size_t wave = 1; wave <= waves.size() && wrong.empty(); ++wave) {
       die_in(wave - 1)();  // if another one of this wave was faster
-      auto smaller = line.regroup();
-      auto const& left = line.members();
+      auto smaller = detector.shrink();
+      auto const& left = detector.members();
       if (smaller.size() != left.size() || left[smaller.rank()] != me || !std::ranges::is_sorted(left) ||
           smaller.parent_rank() != me || !smaller.name().starts_with("world+")) {
         return "the numbers are wrong";
@@ -99,23 +99,23 @@ void those_that_are_left_go_on(rank_type n, std::vector<std::vector<rank_type>> 
   }
 }
 
-/// The host of a reunion is killed when the others are on their way to it, or there.
+/// The host of a shrink meeting is killed when the others are on their way to it, or there.
 template <class Transport>
 void a_host_that_dies_is_followed_by_the_next(rank_type n) {
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) -> std::string {
     rank_type const me = world.rank();
     auto const host = static_cast<pid_t>(world.members()[1].pid);
-    tutti::lifeline line(world);
-    std::string const wrong = sum_until_a_fault(world, line.members(), me, [&] {
+    tutti::failure_detector detector(world);
+    std::string const wrong = sum_until_a_fault(world, detector.members(), me, [&] {
       if (me == 0) {
         die<Transport>();
       }
     });
-    if (me == n - 1) {  // without which the reunion would not end
+    if (me == n - 1) {  // without which the meeting would not end
       ::kill(host, SIGKILL);
     }
-    auto smaller = line.regroup();
-    return smaller.size() == n - 2 && wrong.empty() ? sum_until_a_fault(smaller, line.members(), me, [] {})
+    auto smaller = detector.shrink();
+    return smaller.size() == n - 2 && wrong.empty() ? sum_until_a_fault(smaller, detector.members(), me, [] {})
                                                     : wrong + "?";
   });
   for (rank_type r = 0; r != n; ++r) {
@@ -132,8 +132,9 @@ void who_is_late_is_left_out(rank_type n, rank_type late) {
   std::latch given_up(1);
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) -> std::string {
     rank_type const me = world.rank();
-    tutti::lifeline line(world, std::chrono::milliseconds(1500));  // longer than a busy machine delays a rank
-    std::string const wrong = sum_until_a_fault(world, line.members(), me, [&] {
+    tutti::failure_detector detector(world,
+                                     std::chrono::milliseconds(1500));  // longer than a busy machine delays a rank
+    std::string const wrong = sum_until_a_fault(world, detector.members(), me, [&] {
       if (me == n - 1) {
         die<Transport>();
       }
@@ -142,17 +143,17 @@ void who_is_late_is_left_out(rank_type n, rank_type late) {
       done.wait();
       std::string said = "it went on";
       try {
-        auto const alone = line.regroup();
+        auto const alone = detector.shrink();
       } catch (tutti::error const& e) {
         said = e.kind() == tutti::failure::join ? "no fault" : e.what();
       }
       given_up.count_down();
       return said;
     }
-    auto smaller = line.regroup();
-    std::string const end = sum_until_a_fault(smaller, line.members(), me, [] {});
+    auto smaller = detector.shrink();
+    std::string const end = sum_until_a_fault(smaller, detector.members(), me, [] {});
     done.count_down();
-    given_up.wait();  // with its door open: who has ended cannot have gone on
+    given_up.wait();  // with its listener open: a rank that has ended cannot have gone on
     return smaller.size() == n - 2 ? wrong + end : "its world is of " + std::to_string(smaller.size());
   });
   for (rank_type r = 0; r + 1 != n; ++r) {

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/tcp/frame.hpp>
+
+#include <bit>
+#include <new>
+#include <utility>
+
+namespace tutti::detail::net {
+
+/// A piece of an unexpected message (MPI's term: no receive was waiting for it), or the rest of one. Its bytes follow
+/// it.
+struct alignas(64) fragment {
+  frame head;
+  fragment* next = nullptr;
+  std::size_t capacity = 0;
+  std::size_t size = 0;
+  std::size_t filled = 0;  ///< so much has arrived
+  std::size_t taken = 0;   ///< so much has been released
+
+  [[nodiscard]] std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+};
+
+/// The queue of unexpected messages of a lane: fragments in order of arrival. Owns nothing.
+struct fragment_queue {
+  fragment* first = nullptr;
+  fragment* last = nullptr;
+
+  void push(fragment& p) noexcept {
+    (last != nullptr ? last->next : first) = &p;
+    last = &p;
+  }
+  fragment& pop() noexcept {
+    fragment& p = *first;
+    first = p.next;
+    if (first == nullptr) {
+      last = nullptr;
+    }
+    p.next = nullptr;
+    return p;
+  }
+};
+
+/// Recycles fragments, one list for each power of two. After warming up it allocates nothing.
+class fragment_pool {
+ public:
+  fragment_pool() noexcept = default;
+  fragment_pool(fragment_pool const&) = delete;
+  fragment_pool& operator=(fragment_pool const&) = delete;
+  ~fragment_pool() {
+    for (fragment*& list : free_) {
+      while (list != nullptr) {
+        ::operator delete(std::exchange(list, list->next), std::align_val_t{alignof(fragment)});
+      }
+    }
+  }
+
+  [[nodiscard]] fragment& take(frame const& head, std::size_t bytes) {
+    std::size_t const capacity = std::bit_ceil(bytes < smallest ? smallest : bytes);
+    fragment*& list = free_[static_cast<std::size_t>(std::countr_zero(capacity))];
+    void* memory = nullptr;
+    if (list != nullptr) {
+      memory = std::exchange(list, list->next);
+    } else {
+      memory = ::operator new(sizeof(fragment) + capacity, std::align_val_t{alignof(fragment)});
+    }
+    fragment& p = *::new (memory) fragment;
+    p.head = head;
+    p.capacity = capacity;
+    p.size = bytes;
+    return p;
+  }
+
+  void give(fragment& p) noexcept {
+    fragment*& list = free_[static_cast<std::size_t>(std::countr_zero(p.capacity))];
+    p.next = list;
+    list = &p;
+  }
+  void give(fragment_queue& all) noexcept {
+    while (all.first != nullptr) {
+      give(all.pop());
+    }
+  }
+
+ private:
+  static constexpr std::size_t smallest = 64;
+  fragment* free_[64] = {};
+};
+
+}  // namespace tutti::detail::net
