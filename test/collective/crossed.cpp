@@ -10,7 +10,7 @@
 #include <tutti/transport/shared_memory.hpp>
 #include <tutti/transport/tcp.hpp>
 
-#include <atomic>
+#include <latch>
 
 namespace {
 
@@ -43,22 +43,29 @@ BOOST_AUTO_TEST_CASE(a_wait_in_virtual_time_serves_what_its_own_rank_started) {
   }
 }
 
-// An operation that fails while its rank waits elsewhere fails alone.
+// An operation that fails while its rank waits elsewhere fails alone. Rank 0 does not move it on while rank 1 has it
+// under way: so it cannot end before it is given up.
 BOOST_AUTO_TEST_CASE(a_fault_belongs_to_the_operations_of_its_communicator) {
-  support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
+  std::latch started(1);
+  std::latch given_up(1);
+  support::agree<tutti::loopback>(2, [&](auto& world) -> std::string {
     auto a = tutti::split(world, 0);
     tutti::allreduce sum_a{a, tutti::ring{}, tutti::sum<int>{}};
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
     std::vector<int> x(large, 1);
     std::vector<int> y(large, 1);
     if (world.rank() == 1) {
+      started.wait();
       {
-        auto given_up = sum_a.start(x);
+        auto mine = sum_a.start(x);
       }
+      given_up.count_down();
       sum(y);
       return y.back() == 2 ? "" : "another sum";
     }
     auto pending = sum_a.start(x);
+    started.count_down();
+    given_up.wait();
     sum(y);
     if (y.back() != 2) {
       return "another sum";

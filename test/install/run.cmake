@@ -22,9 +22,9 @@ function(run expected)
   endif()
 endfunction()
 
-string(REPLACE ";" "\\;" LAUNCHER "${LAUNCHER}")
+set(ENV{CMAKE_CXX_COMPILER_LAUNCHER} "${LAUNCHER}")  # a list: as an argument it would fall apart
 set(configure ${CMAKE_COMMAND} -S ${consumer} -B ${FOLDER}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER}
-              -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DTUTTI_SOURCE=${TUTTI_SOURCE} -DCMAKE_PREFIX_PATH=${prefix})
+              -DTUTTI_SOURCE=${TUTTI_SOURCE} -DCMAKE_PREFIX_PATH=${prefix})
 
 if(WAY MATCHES "find_package|no_such_component|missing_library")
   run("" ${CMAKE_COMMAND} --install ${TUTTI_BINARY} --prefix ${prefix})
