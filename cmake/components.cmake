@@ -9,11 +9,11 @@ include(${CMAKE_CURRENT_LIST_DIR}/dependencies.cmake)
 
 # Which headers belong to which component. What is not named here belongs to `tutti`.
 set(tutti_headers_of_asio "^tutti/asio\\.hpp$")
-set(tutti_headers_of_tcp "^tutti/transport/tcp[._]|^tutti/detail/tcp/")
+set(tutti_headers_of_tcp "^tutti/transport/tcp[._]|^tutti/detail/(impl/)?tcp/")
 set(tutti_headers_of_nn "^tutti/nn/")
 
 file(GLOB_RECURSE tutti_headers RELATIVE ${PROJECT_SOURCE_DIR}/include CONFIGURE_DEPENDS
-     ${PROJECT_SOURCE_DIR}/include/tutti/*.hpp)
+     ${PROJECT_SOURCE_DIR}/include/tutti/*.hpp ${PROJECT_SOURCE_DIR}/include/tutti/*.ipp)
 
 set(tutti_left ${tutti_headers})
 foreach(component IN ITEMS asio tcp nn)

@@ -9,4 +9,4 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 cd "${1:?usage: include_table.sh <include folder>}" || exit 2
 
-find tutti -name '*.hpp' -o -name '*.cuh' | sort | xargs awk -f "$here/include_table.awk"
+find tutti -name '*.[hi]pp' -o -name '*.cuh' | sort | xargs awk -f "$here/include_table.awk"
