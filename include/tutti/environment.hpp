@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/bootstrap/hosts.hpp>
-#include <tutti/detail/bootstrap/node_list.hpp>
-#include <tutti/detail/bootstrap/roll_call.hpp>
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/net/address.hpp>
+#include <tutti/rendezvous.hpp>
+#include <tutti/types.hpp>
 
-#include <cstdlib>
-#include <optional>
 #include <string>
-#include <string_view>
 
 namespace tutti {
 
@@ -28,278 +26,25 @@ struct environment {
   duration patience = join_timeout;
 };
 
-/// Reads an environment through a lookup function: name of a variable to its value, or null.
+/// What the environment of this process says.
 ///
 /// TUTTI_RANK, TUTTI_SIZE, TUTTI_LOCAL_RANK, TUTTI_LOCAL_SIZE, TUTTI_MASTER_ADDR, TUTTI_MASTER_PORT,
 /// TUTTI_STORE (tcp or file:PATH), TUTTI_HOSTS (a list, or file:PATH), TUTTI_JOB, TUTTI_INTERFACE,
-/// TUTTI_NODE and TUTTI_TIMEOUT (seconds) win over all else. Ranks and sizes come from the first of torchrun, Open
-/// MPI, MPICH and Slurm that gives both.
-template <class Lookup>
-class environment_reader {
- public:
-  /// `parent` stands for the job's number where a launcher gives none: its processes are its children.
-  explicit environment_reader(Lookup lookup, long parent = ::getppid()) : lookup_(lookup), parent_(parent) {}
-
-  /// @throws error(failure::join) that names the variable that is wrong or lacks
-  [[nodiscard]] environment read() {
-    environment e;
-    find_ranks(e);
-    find_job(e);
-    auto const seconds = get("TUTTI_TIMEOUT");
-    if (seconds) {
-      e.patience = std::chrono::milliseconds(milliseconds("TUTTI_TIMEOUT", *seconds));
-    }
-    e.interface = get("TUTTI_INTERFACE").value_or("");
-    e.node = get("TUTTI_NODE").value_or("");
-    find_place(e);
-    return e;
-  }
-
- private:
-  struct launcher {
-    char const* name;
-    char const* rank;
-    char const* size;
-    char const* size_too;  ///< an older name, or null
-    char const* local_rank;
-    char const* local_size;
-  };
-  static constexpr launcher launchers[] = {
-      {"TUTTI_*", "TUTTI_RANK", "TUTTI_SIZE", nullptr, "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_SIZE"},
-      {"torchrun", "RANK", "WORLD_SIZE", nullptr, "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
-      {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", nullptr, "OMPI_COMM_WORLD_LOCAL_RANK",
-       "OMPI_COMM_WORLD_LOCAL_SIZE"},
-      {"MPICH", "PMI_RANK", "PMI_SIZE", nullptr, "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
-      {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_LOCALID", nullptr},
-  };
-
-  void find_ranks(environment& e) {
-    std::string incomplete;
-    auto const hosts = get("TUTTI_HOSTS");
-    for (launcher const& l : launchers) {
-      bool const ours = &l == launchers;
-      // A batch script has Slurm's variables too, but is no rank: only a step is.
-      if (l.name == std::string_view("Slurm") && !get("SLURM_STEP_ID") && !get("SLURM_STEPID")) {
-        continue;
-      }
-      char const* const size_name = l.size_too != nullptr && !get(l.size) ? l.size_too : l.size;
-      auto const rank = get(l.rank);
-      auto const size = get(size_name);
-      if (ours && hosts) {
-        e.launcher = l.name;
-        use_hosts(e, *hosts, rank, size);
-      } else if (!rank && !size) {
-        continue;
-      } else if (!rank || !size) {
-        std::string const text = std::string(rank ? l.rank : size_name) + "=" + *(rank ? rank : size) +
-                                 " is set, but " + (rank ? size_name : l.rank) + " is not";
-        if (ours) {
-          fail(text + "; set both");
-        }
-        incomplete = incomplete.empty() ? text : incomplete;  // such names may be there for other reasons
-        continue;
-      } else {
-        e.launcher = l.name;
-        e.size = number(size_name, *size);
-        e.rank = number(l.rank, *rank);
-        if (e.size == 0) {
-          fail(std::string(size_name) + "=0: a world has at least one rank");
-        }
-        if (e.rank >= e.size) {
-          fail(std::string(l.rank) + "=" + *rank + " is not below " + size_name + "=" + *size);
-        }
-      }
-      find_local(e, l);
-      return;
-    }
-    if (!incomplete.empty()) {
-      fail(incomplete + "; set both, or TUTTI_RANK and TUTTI_SIZE");
-    }
-  }
-
-  void find_local(environment& e, launcher const& l) {
-    if (auto const local = get(l.local_rank)) {
-      e.local_rank = number(l.local_rank, *local);
-    }
-    if (auto const local = l.local_size != nullptr ? get(l.local_size) : std::nullopt) {
-      e.local_size = number(l.local_size, *local);
-    } else if (get("SLURM_STEP_NUM_NODES") == "1" && l.local_size == nullptr) {
-      e.local_size = e.size;
-    }
-    if (e.local_size > e.size) {
-      fail(std::string(l.local_size) + "=" + std::to_string(e.local_size) + " is more than the whole world, " +
-           std::to_string(e.size));
-    }
-    if (e.local_rank != no_rank && e.local_rank >= (e.local_size != 0 ? e.local_size : e.size)) {
-      fail(std::string(l.local_rank) + "=" + std::to_string(e.local_rank) + " is not below the number of ranks here, " +
-           std::to_string(e.local_size != 0 ? e.local_size : e.size));
-    }
-  }
-
-  void use_hosts(environment& e, std::string const& text, std::optional<std::string> const& rank,
-                 std::optional<std::string> const& size) {
-    constexpr std::string_view file = "file:";
-    detail::host_list const hosts =
-        text.starts_with(file) ? detail::read_hosts(text.substr(file.size())) : detail::host_list(text, "TUTTI_HOSTS");
-    e.size = hosts.size();
-    if (size && number("TUTTI_SIZE", *size) != e.size) {
-      fail("TUTTI_SIZE=" + *size + ", but TUTTI_HOSTS names " + std::to_string(e.size));
-    }
-    e.rank = rank ? number("TUTTI_RANK", *rank) : hosts.find_self();
-    if (e.rank >= e.size) {
-      fail("TUTTI_RANK=" + *rank + " is not below the " + std::to_string(e.size) + " that TUTTI_HOSTS names");
-    }
-    e.role = hosts[e.rank].role;
-    e.master = hosts.master();
-  }
-
-  void find_job(environment& e) {
-    if (auto const job = get("TUTTI_JOB")) {
-      e.job = *job;
-    } else if (e.launcher == "torchrun") {
-      // Restarted workers are another world; the agent numbers the attempts.
-      e.job = get("TORCHELASTIC_RUN_ID").value_or("");
-      if (auto const attempt = get("TORCHELASTIC_RESTART_COUNT"); attempt && !e.job.empty()) {
-        e.job += "." + *attempt;
-      }
-    } else if (e.launcher == "Open MPI") {
-      auto const name = get("PMIX_NAMESPACE");
-      e.job = name ? *name : get("OMPI_MCA_ess_base_jobid").value_or("");
-    } else if (e.launcher == "Slurm") {
-      auto const step = get("SLURM_STEP_ID");
-      e.job = get("SLURM_JOB_ID").value_or("") + "." + (step ? *step : get("SLURM_STEPID").value_or(""));
-    }
-  }
-
-  /// Where they meet: as told, else what the launcher knows, else files if all are on this host.
-  void find_place(environment& e) {
-    auto const store = get("TUTTI_STORE");
-    if (store && store->starts_with("file:") && store->size() > 5) {
-      e.directory = store->substr(5);
-      e.master = {};
-      return;
-    }
-    if (store && *store != "tcp") {
-      fail("TUTTI_STORE=" + *store + " is neither tcp nor file:PATH");
-    }
-    auto const own = get("TUTTI_MASTER_ADDR");
-    auto const torch = e.launcher == "torchrun" ? get("MASTER_ADDR") : std::nullopt;
-    if (own || torch) {
-      e.master.host = own ? host("TUTTI_MASTER_ADDR", *own) : host("MASTER_ADDR", *torch);
-    }
-    find_port(e);
-    if (!e.master.host.empty() || e.size == 1) {
-      return;
-    }
-    if (e.local_size == e.size && !store) {
-      // The parent's number is no name for a job that spans hosts, but within one it is.
-      std::string const name = e.job.empty() ? "parent-" + std::to_string(parent_) : e.job;
-      e.directory = get("TMPDIR").value_or("/tmp") + "/tutti-" + std::to_string(::geteuid()) + "-" + file_name(name);
-      return;
-    }
-    find_slurm_node(e);
-    if (e.master.host.empty()) {
-      fail("no address of rank 0 is known (" + e.launcher +
-           " gives none): set TUTTI_MASTER_ADDR to the name of its host");
-    }
-  }
-
-  void find_port(environment& e) {
-    if (auto const port = get("TUTTI_MASTER_PORT")) {
-      e.master.port = port_number("TUTTI_MASTER_PORT", *port);
-    } else if (auto const torch = get("MASTER_PORT"); torch && e.launcher == "torchrun") {
-      e.master.port = port_number("MASTER_PORT", *torch);
-      if (get("TORCHELASTIC_USE_AGENT_STORE") == "True") {
-        if (e.master.port == 65535) {
-          fail("MASTER_PORT=65535 is served by torchrun itself and there is no next one: set TUTTI_MASTER_PORT");
-        }
-        ++e.master.port;  // the agent itself listens at MASTER_PORT
-      }
-    } else if (e.master.port == 0) {
-      // Below the ports that systems lend to connections, and likely another one for another job.
-      e.master.port = e.job.empty() ? std::uint16_t{29500} : static_cast<std::uint16_t>(12000 + hash(e.job) % 17000);
-    }
-  }
-
-  void find_slurm_node(environment& e) {
-    for (char const* const name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
-      if (auto const list = get(name)) {
-        std::vector<std::string> nodes;
-        if (!detail::parse_node_list(*list, nodes)) {
-          fail(std::string(name) + "=" + *list + " is no list of nodes: set TUTTI_MASTER_ADDR");
-        }
-        e.master.host = nodes.front();
-        return;
-      }
-    }
-  }
-
-  [[nodiscard]] std::optional<std::string> get(char const* name) const {
-    char const* const value = lookup_(name);
-    return value != nullptr && *value != 0 ? std::optional<std::string>(value) : std::nullopt;
-  }
-
-  [[noreturn]] static void fail(std::string const& what) { throw error(failure::join, "the environment: " + what); }
-
-  [[nodiscard]] static rank_type number(char const* name, std::string const& text) {
-    if (text.size() <= 8 && text.find_first_not_of("0123456789") == text.npos) {
-      if (auto const value = static_cast<rank_type>(std::atol(text.c_str())); value < 0xffffffU) {
-        return value;
-      }
-    }
-    fail(std::string(name) + "=" + text + " is not a number from 0 to 16777214");
-  }
-
-  /// A name or a number of a host; one in brackets is meant without them.
-  [[nodiscard]] static std::string host(char const* name, std::string const& text) {
-    if (detail::net::host_port both; detail::net::parse(text, both)) {
-      fail(std::string(name) + "=" + text + " has a port in it: set TUTTI_MASTER_PORT to that");
-    }
-    bool const bracketed = text.size() > 2 && text.front() == '[' && text.back() == ']';
-    return bracketed ? text.substr(1, text.size() - 2) : text;
-  }
-
-  [[nodiscard]] static std::uint16_t port_number(char const* name, std::string const& text) {
-    std::uint16_t port = 0;
-    if (!detail::net::parse_port(text, port) || port == 0) {
-      fail(std::string(name) + "=" + text + " is not a port from 1 to 65535");
-    }
-    return port;
-  }
-
-  /// "30", "0.5", ".25": up to seven digits of seconds, of the rest the first three.
-  [[nodiscard]] static std::int64_t milliseconds(char const* name, std::string const& text) {
-    auto const point = text.find('.');
-    std::string const whole = text.substr(0, point);
-    std::string rest = point == text.npos ? "" : text.substr(point + 1);
-    if (text.find_first_not_of("0123456789", point == text.npos ? 0 : point + 1) == text.npos && whole.size() <= 7 &&
-        whole.find_first_not_of("0123456789") == whole.npos) {
-      rest.resize(3, '0');
-      if (auto const ms = std::atoll((whole + rest).c_str()); ms > 0) {
-        return ms;
-      }
-    }
-    fail(std::string(name) + "=" + text + " is not a number of seconds, from 0.001 to 9999999");
-  }
-
-  [[nodiscard]] static std::string file_name(std::string text) {
-    for (char& c : text) {
-      bool const plain =
-          (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-      c = plain ? c : '_';
-    }
-    return text;
-  }
-
-  Lookup lookup_;
-  long parent_;
-};
-
-/// The environment of this process.
+/// TUTTI_NODE and TUTTI_TIMEOUT (seconds) take precedence over all else. Ranks and sizes come from the first of
+/// torchrun, Open MPI, MPICH and Slurm that gives both.
 /// @throws error(failure::join) that names the variable that is wrong or lacks
-template <class = void>
-[[nodiscard]] environment read_environment() {
-  return environment_reader([](char const* name) { return static_cast<char const*>(std::getenv(name)); }).read();
-}
+[[nodiscard]] TUTTI_DECL environment read_environment();
+
+namespace detail {
+
+/// The same from other variables: "NAME=value" each, null at the end, as in `environ`. `parent` stands for the job's
+/// number where a launcher gives none: its processes are its children.
+[[nodiscard]] TUTTI_DECL environment read_environment(char const* const* variables, long parent);
+
+}  // namespace detail
 
 }  // namespace tutti
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/bootstrap/environment.ipp>
+#endif

@@ -9,27 +9,26 @@
 namespace tutti {
 
 /// Whether a launcher has started this process as one of several.
-template <class = void>
-[[nodiscard]] bool launched() {
+[[nodiscard]] inline bool launched() {
   return read_environment().launcher != "none";
 }
 
 /// Joins the world that this process was launched into, as the launcher's environment says: see
-/// environment.hpp for the variables. A process that nobody launched is a world of one.
+/// environment.hpp for the variables. A process without a launcher is a world of one.
 ///
 ///     auto world = tutti::join<tutti::tcp>();
 ///
 /// Collective over the processes of the world.
 /// @throws error (failure::join) naming the ranks that are missing, that are there twice or that
 ///         disagree, or the variable that is wrong
-template <class Transport, rank_type N = dynamic, class Trace = no_trace, class Meet = detail::launched_rendezvous>
+template <class Transport, rank_type N = dynamic, class Trace = no_trace>
   requires(!in_process<Transport>)
 [[nodiscard]] communicator<Transport, N, Trace> join(world_options<Transport> options = {}, Trace trace = {}) {
   environment const where = read_environment();
   if (options.role.empty()) {
     options.role = where.role;
   }
-  Meet meet(where);
+  detail::launched_rendezvous meet(where);
   return communicator<Transport, N, Trace>(meet, options, std::move(trace));
 }
 
@@ -40,14 +39,14 @@ template <class Transport, rank_type N = dynamic, class Trace = no_trace, class 
 ///
 /// Returns what the threads of this process returned, in the order of their ranks, or why they failed.
 /// @throws error (failure::join) as above
-template <class Transport, class Meet = detail::launched_rendezvous, class F>
+template <class Transport, class F>
   requires in_process<Transport>
 [[nodiscard]] auto join(rank_type threads, F&& f, world_options<Transport> options = {}) {
   environment const where = read_environment();
   if (options.role.empty()) {
     options.role = where.role;
   }
-  Meet processes(where);
+  detail::launched_rendezvous processes(where);
   return detail::run_threads(threads, [&](detail::thread_rendezvous& seat) {
     detail::team_rendezvous meet(seat, processes);
     communicator<Transport> world(meet, options);

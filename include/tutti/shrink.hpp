@@ -3,9 +3,8 @@
 
 #include <tutti/collective/group_rendezvous.hpp>
 #include <tutti/communicator.hpp>
-#include <tutti/detail/bootstrap/directory.hpp>
-#include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/bootstrap/shrink_meeting.hpp>
+#include <tutti/detail/core/deadline.hpp>
 
 #include <string>
 #include <utility>
@@ -45,7 +44,7 @@ class failure_detector {
         meeting_(meet(world)) {}
 
   /// Collective over those that are left; they are numbered anew, in the order that they had. They are called
-  /// "world+1" and so on, and `parent_rank` says who they were in the world that failed.
+  /// "world+1" and so on, and `parent_rank` says their ranks in the world that failed.
   ///
   /// Takes as long as the last one takes to come, and at most `patience` for that and for each further fault.
   /// @throws error (failure::join) if so many members neither come nor are gone that they may have gone on without
@@ -65,7 +64,7 @@ class failure_detector {
     }
   }
 
-  /// Who is still in, by the ranks of the first world.
+  /// Which members are still in, by the ranks of the first world.
   [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return meeting_.members(); }
 
  private:
@@ -79,26 +78,13 @@ class failure_detector {
 
   template <class World>
   detail::shrink_meeting meet(World& world) const {
-    detail::net::address const own = detail::net::resolve(host_, 0).front();
-    detail::descriptor listener = detail::net::listen(own);
-    std::vector<rank_type> everybody;
+    detail::shrink_listener mine(host_);
+    std::vector<rank_type> all(world.size());
     for (rank_type r = 0; r < world.size(); ++r) {
-      everybody.push_back(r);
+      all[r] = r;
     }
-    group_rendezvous<World> all(world, std::move(everybody), world.rank());
-    packer mine;
-    mine.text(own.through(0).host())
-        .number(detail::net::local_address(listener.get()).port())
-        .text(detail::draw_nonce());
-    std::vector<detail::net::address> places;
-    std::string name;
-    for (std::string const& text : all.exchange(mine.take())) {
-      unpacker u(text);
-      std::string const host(u.text());
-      places.push_back(detail::net::resolve(host, u.number_as<std::uint16_t>()).front().through(own.link()));
-      name = name.empty() ? std::string(u.text()) : name;  // rank 0's
-    }
-    return {world.rank(), std::move(listener), std::move(places), std::move(name)};
+    return mine.meeting(world.rank(),
+                        group_rendezvous<World>(world, std::move(all), world.rank()).exchange(mine.card()));
   }
 
   typename communicator_type::options settings_;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
 #define BOOST_TEST_MODULE bootstrap_environment
+#include <tutti/detail/bootstrap/node_list.hpp>
 #include <tutti/environment.hpp>
+#include <tutti/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <map>
 #include <string>
+#include <vector>
 
 using namespace std::chrono_literals;
 
@@ -15,11 +18,16 @@ namespace {
 using variables = std::map<std::string, std::string>;
 
 tutti::environment read(variables const& set) {
-  auto const lookup = [&](char const* name) -> char const* {
-    auto const found = set.find(name);
-    return found == set.end() ? nullptr : found->second.c_str();
-  };
-  return tutti::environment_reader(lookup, 4242).read();
+  std::vector<std::string> texts;
+  for (auto const& [name, value] : set) {
+    texts.push_back(name + "=" + value);
+  }
+  std::vector<char const*> all;
+  for (std::string const& text : texts) {
+    all.push_back(text.c_str());
+  }
+  all.push_back(nullptr);
+  return tutti::detail::read_environment(all.data(), 4242);
 }
 
 variables with(variables base, variables const& more) {

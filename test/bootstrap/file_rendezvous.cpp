@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #define BOOST_TEST_MODULE bootstrap_file_rendezvous
+#include <tutti/detail/bootstrap/directory.hpp>
 #include <tutti/detail/bootstrap/file_rendezvous.hpp>
 #include <tutti/detail/bootstrap/processes.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
@@ -8,8 +9,11 @@
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <string>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 using namespace std::chrono_literals;
 using tutti::rank_type;
@@ -185,7 +189,7 @@ BOOST_AUTO_TEST_CASE(other_sizes_and_jobs_are_refused_by_name) {
   membership const of_b{.rank = 1, .size = 2, .job = "b", .patience = 20s};
   membership const of_three{.rank = 1, .size = 3, .job = "a", .patience = 20s};
   for (auto const& [other_job, why] : {std::pair(of_b, "belongs to job 'b', this is 'a'"),
-                                       std::pair(of_three, "believes in a world of 3 ranks, rank 0 in 2")}) {
+                                       std::pair(of_three, "has a world of 3 ranks, rank 0 one of 2")}) {
     scratch s;
     auto const ends = join_all(s, {of_a, other_job});
     check_fails(ends[0], {"rank 1 of 2 did not join", "refused: rank 1 (", why}, {1});
@@ -213,7 +217,7 @@ BOOST_AUTO_TEST_CASE(a_world_comes_together_whatever_others_leave_there) {
   BOOST_TEST(ends[0].value() == "<0><1> 2");
   BOOST_TEST(ends[3].value() == "<0><1> 0");
   check_fails(ends[1], {"belongs to job 'b', this is ''"}, {1});
-  check_fails(ends[2], {"believes in a world of 3 ranks"}, {1});
+  check_fails(ends[2], {"has a world of 3 ranks"}, {1});
   BOOST_TEST(!exists(s.path));
 }
 

@@ -2,7 +2,9 @@
 // test: address (one thread)
 #define BOOST_TEST_MODULE bootstrap_hosts
 #include <tutti/detail/bootstrap/hosts.hpp>
-#include <tutti/detail/bootstrap/roll_call.hpp>
+#include <tutti/detail/bootstrap/membership.hpp>
+#include <tutti/detail/core/descriptor.hpp>
+#include <tutti/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,6 +3,7 @@
 #define BOOST_TEST_MODULE bootstrap_launched_rendezvous
 #include <tutti/detail/bootstrap/launched_rendezvous.hpp>
 #include <tutti/detail/bootstrap/processes.hpp>
+#include <tutti/detail/net/socket.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -6,8 +6,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
 
 using namespace std::chrono_literals;

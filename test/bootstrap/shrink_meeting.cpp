@@ -3,12 +3,16 @@
 #define BOOST_TEST_MODULE bootstrap_shrink_meeting
 #include <support/process_ranks.hpp>
 #include <tutti/detail/bootstrap/shrink_meeting.hpp>
+#include <tutti/detail/net/socket.hpp>
+#include <tutti/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <thread>
@@ -68,6 +72,22 @@ void turn_one_away(int listener) {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(messages_travel_and_nothing_else_is_one) {
+  shrink_message const sent{"a world", 3, {0, 3, 70'000}};
+  std::string const text = sent.text();
+  shrink_message got;
+  BOOST_REQUIRE(got.parse(text));
+  BOOST_TEST(got.world == sent.world);
+  BOOST_TEST(got.rank == sent.rank);
+  BOOST_TEST(got.members == sent.members);
+  BOOST_TEST(got.counts(70'000));
+  BOOST_TEST(!got.counts(1));
+  for (std::size_t less = 0; less != text.size(); ++less) {
+    BOOST_TEST(!got.parse(std::string_view(text).substr(0, less)));
+  }
+  BOOST_TEST(!got.parse(text + "x"));
+}
 
 /// Connections that say nothing lie before a member at the host's listener: more than it hears at a time, and more than
 /// it has descriptors for.

@@ -3,6 +3,7 @@
 #define BOOST_TEST_MODULE bootstrap_tcp_rendezvous
 #include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
+#include <tutti/detail/net/socket.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -190,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_rank_of_another_world_size_is_refused_and_named_if_its_se
     BOOST_TEST(has(text, "rank 2 of 3 did not join at"), text);
     BOOST_TEST(has(text, "; refused: 127.0.0.1:"), text);
     BOOST_TEST(has(text, ": rank 2 (" + tutti::host_name()), text);
-    BOOST_TEST(has(text, "believes in a world of 4 ranks"), text);
+    BOOST_TEST(has(text, "has a world of 4 ranks, rank 0 one of 3"), text);
   }
   std::string const& told = ends[2].failure().text;
   BOOST_TEST(has(told, "refuses rank 2 of 4: it serves another job (TUTTI_JOB), or"), told);

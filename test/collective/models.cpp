@@ -2,7 +2,9 @@
 // test: plain (nothing of it runs)
 #define BOOST_TEST_MODULE collective_models
 #include <tutti/automatic.hpp>
+#include <tutti/detail/bootstrap/file_rendezvous.hpp>
 #include <tutti/detail/bootstrap/launched_rendezvous.hpp>
+#include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
 #include <tutti/detail/bootstrap/team_rendezvous.hpp>
 #include <tutti/simulate.hpp>
 #include <tutti/trace/memory_trace.hpp>

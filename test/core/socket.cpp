@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #define BOOST_TEST_MODULE core_socket
+#include <tutti/detail/net/nonce.hpp>
 #include <tutti/detail/net/socket.hpp>
+#include <tutti/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string>
 #include <sys/resource.h>
 #include <thread>
 #include <vector>
@@ -223,4 +229,15 @@ BOOST_AUTO_TEST_CASE(a_descriptor_owns_exactly_one) {
   BOOST_TEST(::fcntl(ends[0], F_GETFD) != -1);
   { tutti::detail::descriptor const c(std::move(b)); }
   BOOST_TEST(::fcntl(ends[0], F_GETFD) == -1);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_drawn_is_drawn_once) {
+  std::vector<std::string> drawn;
+  for (int i = 0; i != 1000; ++i) {
+    drawn.push_back(net::draw_nonce());
+    BOOST_TEST(drawn.back().size() == 16U);
+    BOOST_TEST(drawn.back().find_first_not_of("0123456789abcdef") == std::string::npos);
+  }
+  std::sort(drawn.begin(), drawn.end());
+  BOOST_TEST((std::adjacent_find(drawn.begin(), drawn.end()) == drawn.end()));
 }

@@ -97,8 +97,9 @@ BOOST_AUTO_TEST_CASE(unknown_peers_are_refused_while_messages_travel) {
   all.clear();
   all.emplace_back(world[0]).say("tutti");
 
-  BOOST_TEST(world.until([&] { return tells(world[0], "did not say who it is") && tells(world[0], "closed early"); }) ==
-             "");
+  BOOST_TEST(world.until([&] {
+    return tells(world[0], "did not say which rank it is") && tells(world[0], "closed early");
+  }) == "");
   for (char const* const reason :
        {"not the protocol", "another world", "nonsense", "another version", "another byte order"}) {
     BOOST_TEST(tells(world[1], reason), reason);

@@ -2,11 +2,14 @@
 // test: address (one thread)
 #define BOOST_TEST_MODULE transport_tcp_tuning
 #include <tutti/detail/net/socket.hpp>
+#include <tutti/detail/tcp/tuning.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/transport/tcp.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string_view>
 
 namespace {

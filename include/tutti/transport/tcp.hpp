@@ -33,12 +33,8 @@ class tcp {
   ///         cannot reach it
   template <locates_hosts M>
   explicit tcp(M& meet, options const& o = {}) : mesh_(o, detail::net::own_address(meet, o), meet.rank(), meet.size()) {
-    detail::net::card const mine{mesh_.where(), detail::net::make_world(o), detail::node_identity()};
-    std::vector<detail::net::card> cards;
-    for (std::string const& text : meet.exchange(mine.text())) {
-      cards.push_back(detail::net::card::parse(text));
-    }
-    mesh_.meet(detail::net::addresses_of(cards, mesh_.where()), cards.front().world);
+    std::vector<std::string> const cards = meet.exchange(detail::net::card::mine(mesh_.where(), o).text());
+    mesh_.meet(detail::net::directions_of(cards, mesh_.where()));
   }
 
   [[nodiscard]] rank_type rank() const noexcept { return mesh_.rank(); }

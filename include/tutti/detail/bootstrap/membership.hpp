@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/deadline.hpp>
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/member.hpp>
 #include <tutti/rendezvous.hpp>
 #include <tutti/time.hpp>
 #include <tutti/types.hpp>
@@ -20,31 +21,54 @@ struct membership {
   duration patience = join_timeout;
 };
 
-[[nodiscard]] inline membership with_finite_patience(membership me) {
-  me.patience = finite_patience(me.patience);
-  return me;
-}
+/// The same with a patience that may be added to a time.
+/// @throws precondition_error if it is negative
+[[nodiscard]] TUTTI_DECL membership with_finite_patience(membership me);
 
 /// "30 s", "0.25 s"
-[[nodiscard]] inline std::string seconds_text(duration d) {
-  std::string text = std::to_string(static_cast<double>(d.count()) * 1e-9);  // always six places
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') {
-    text.pop_back();
-  }
-  return text + " s";
-}
+[[nodiscard]] TUTTI_DECL std::string seconds_text(duration d);
 
 /// "rank 2", "ranks 2 and 5", "ranks 0, 1, 2 and 61 more"
-[[nodiscard]] inline std::string list_ranks(std::vector<rank_type> const& ranks) {
-  constexpr std::size_t most = 16;
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  std::size_t const shown = ranks.size() <= most ? ranks.size() : most;
-  for (std::size_t i = 0; i < shown; ++i) {
-    text += i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ";
-    text += std::to_string(ranks[i]);
-  }
-  return shown == ranks.size() ? text : text + " and " + std::to_string(ranks.size() - shown) + " more";
-}
+[[nodiscard]] TUTTI_DECL std::string list_ranks(std::vector<rank_type> const& ranks);
+
+/// Which members of a world have come, which have not, and what is wrong about it.
+class roll_call {
+ public:
+  /// `place` is where they meet: "node0:29500".
+  roll_call(rank_type size, std::string place);
+
+  /// Notes that `who` has come as `rank`.
+  /// @pre rank < size
+  /// @throws error(failure::join) that names both if another process has
+  void note(rank_type rank, member const& who);
+
+  /// Notes that a rank has gone again: another process may come as it.
+  void strike_off(rank_type rank) noexcept;
+
+  [[nodiscard]] bool complete() const noexcept { return present_ == seats_.size(); }
+
+  /// "rank 2 (node7, pid 4242)", or "rank 2" as long as it is unknown.
+  [[nodiscard]] std::string known(rank_type rank) const;
+
+  /// "ranks 2 and 5 of 8 did not join at node0:29500 within 30 s; joined: 0 (node0, pid 7), ...; refused: ..."
+  [[noreturn]] void fail_missing(duration waited, std::string const& refused = {}) const;
+
+  /// @throws error(failure::join)
+  [[noreturn]] void fail(std::string const& what, std::vector<rank_type> at_fault) const;
+
+ private:
+  struct seat {
+    bool taken = false;
+    member who;
+  };
+
+  std::string place_;
+  std::vector<seat> seats_;
+  rank_type present_ = 0;
+};
 
 }  // namespace tutti::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/bootstrap/membership.ipp>
+#endif

@@ -1,59 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/core/joined_threads.hpp>
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/core/monitor.hpp>
 #include <tutti/expects.hpp>
 #include <tutti/outcome.hpp>
 #include <tutti/rendezvous.hpp>
 
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace tutti::detail {
 
 /// Where the threads of one world meet. Thread-safe.
-template <class Monitor>
-class basic_thread_meeting {
+class thread_meeting {
  public:
-  basic_thread_meeting(rank_type size, duration patience) : patience_(finite_patience(patience)), seats_(size) {}
+  thread_meeting(rank_type size, duration patience);
 
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(seats_.size()); }
 
-  std::vector<std::string> exchange(rank_type me, std::string_view mine) {
-    held const lock(monitor_);
-    std::uint64_t const round = round_;
-    seats_[me].text = mine;
-    seats_[me].here = true;
-    if (++present_ == size() && !broken()) {
-      complete();
-      return complete_;
-    }
-    check_gone();
-    time_point const until = steady_now() + patience_;
-    while (round_ == round && !broken()) {
-      if (steady_now() < until) {
-        monitor_.wait_until(until);
-      } else {
-        give_up();
-      }
-    }
-    if (round_ != round) {
-      return complete_;  // overwritten only when every rank has come again
-    }
-    throw error(broken_.kind, broken_.text).between(me, broken_.at_fault);
-  }
+  std::vector<std::string> exchange(rank_type me, std::string_view mine);
 
-  /// Rank `me` has ended and will never come again. Whoever waits for it, or will, is told.
-  void leave(rank_type me, std::string_view why) {
-    held const lock(monitor_);
-    std::string& gone = seats_[me].gone;
-    gone = "rank " + std::to_string(me) + (why.empty() ? " has ended without it" : " failed before: ");
-    gone.append(why);
-    if (present_ > 0) {
-      check_gone();
-    }
-  }
+  /// Rank `me` has ended and will never come again. The ranks that wait for it, or will, are told.
+  void leave(rank_type me, std::string_view why);
 
  private:
   struct seat {
@@ -63,42 +36,12 @@ class basic_thread_meeting {
   };
 
   [[nodiscard]] bool broken() const noexcept { return broken_.kind != failure::none; }
+  void complete();
+  void check_gone();
+  void give_up();
+  void break_up(std::string const& why, std::vector<rank_type> at_fault);
 
-  void complete() {
-    complete_.resize(size());
-    for (rank_type r = 0; r < size(); ++r) {
-      complete_[r] = std::move(seats_[r].text);
-      seats_[r].here = false;
-    }
-    present_ = 0;
-    ++round_;
-    monitor_.notify_all();
-  }
-  void check_gone() {
-    for (rank_type r = 0; r < size(); ++r) {
-      if (!seats_[r].gone.empty()) {
-        return break_up(seats_[r].gone, {r});
-      }
-    }
-  }
-  void give_up() {
-    std::vector<rank_type> absent;
-    for (rank_type r = 0; r < size(); ++r) {
-      if (!seats_[r].here) {
-        absent.push_back(r);
-      }
-    }
-    break_up(list_ranks(absent) + " of " + std::to_string(size()) + " did not come within " + seconds_text(patience_),
-             absent);
-  }
-  void break_up(std::string const& why, std::vector<rank_type> at_fault) {
-    if (!broken()) {
-      broken_ = {"exchange among the threads of this process: " + why, failure::join, std::move(at_fault)};
-      monitor_.notify_all();
-    }
-  }
-
-  Monitor monitor_;
+  monitor monitor_;
   duration patience_;
   std::uint64_t round_ = 0;
   rank_type present_ = 0;
@@ -107,26 +50,21 @@ class basic_thread_meeting {
   rank_failure broken_;  ///< why no exchange can succeed any more
 };
 
-using thread_meeting = basic_thread_meeting<monitor>;
-
 /// The rendezvous of a rank that is a thread. Used by that thread alone.
-template <class Meeting>
-class basic_thread_rendezvous {
+class thread_rendezvous {
  public:
   static constexpr bool one_host = true;
 
-  basic_thread_rendezvous(Meeting& meeting, rank_type rank) noexcept : meeting_(&meeting), rank_(rank) {}
+  thread_rendezvous(thread_meeting& meeting, rank_type rank) noexcept : meeting_(&meeting), rank_(rank) {}
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return meeting_->size(); }
   std::vector<std::string> exchange(std::string_view mine) { return meeting_->exchange(rank_, mine); }
 
  private:
-  Meeting* meeting_;
+  thread_meeting* meeting_;
   rank_type rank_;
 };
-
-using thread_rendezvous = basic_thread_rendezvous<thread_meeting>;
 
 /// Runs f(thread_rendezvous&) as n ranks, each a thread of this process, and waits for all of them.
 /// Returns in rank order what each returned or threw. `f` is shared: it is called n times at once.
@@ -140,7 +78,7 @@ template <class F>
 [[nodiscard]] auto run_threads(rank_type n, F&& f, duration patience = join_timeout)
     -> std::vector<outcome<std::invoke_result_t<F&, thread_rendezvous&>>> {
   using result = std::invoke_result_t<F&, thread_rendezvous&>;
-  expects(n >= 1, "run_threads: a world has at least one rank");
+  expects(n >= 1, "spawn: a world has at least one rank, not 0");
   thread_meeting meeting(n, patience);
   std::vector<outcome<result>> ends;  // each rank writes its own
   ends.reserve(n);
@@ -176,3 +114,7 @@ template <class F>
 }
 
 }  // namespace tutti::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/bootstrap/threads.ipp>
+#endif

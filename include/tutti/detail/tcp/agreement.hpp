@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/mismatch.hpp>
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/tcp/frame.hpp>
 
-#include <string>
+#include <cstddef>
 #include <utility>
 
 namespace tutti::detail::net {
@@ -16,15 +16,9 @@ class agreement {
 
   /// @throws error (failure::mismatch) unless the peer's message belongs to this call and has this size
   void check(frame const& theirs, stream s, call const& mine, std::size_t bytes) const {
-    if (theirs.number != s.number || theirs.what.fingerprint() != mine.fingerprint()) {
-      if (s.lane == transfer_lane) {  // where the number is a check of type and length
-        throw messages_differ(me_, peer_);
-      }
-      throw calls_differ(me_, text(mine, s.number), peer_, text(theirs.what, theirs.number));
-    }
-    if (theirs.bytes != bytes) {
-      throw calls_differ(me_, text(mine, s.number) + ", with a message of " + std::to_string(bytes) + " bytes", peer_,
-                         text(theirs.what, theirs.number) + ", with one of " + std::to_string(theirs.bytes));
+    if (theirs.number != s.number || theirs.what.fingerprint() != mine.fingerprint() || theirs.bytes != bytes)
+        [[unlikely]] {
+      differ(theirs, s, mine, bytes);
     }
   }
 
@@ -38,7 +32,7 @@ class agreement {
   void check_answer(stream s, call const& mine) const {
     frame const& a = answers_[s.lane];
     if (a.bytes != 0 && a.number == s.number && a.what.fingerprint() != mine.fingerprint()) {
-      throw calls_differ(me_, text(mine, s.number), peer_, text(a.what, a.number));
+      differ(a, s, mine);
     }
   }
 
@@ -55,9 +49,8 @@ class agreement {
   [[nodiscard]] std::uint32_t take_questions() noexcept { return std::exchange(asked_, 0U); }
 
  private:
-  static std::string text(call const& c, std::uint32_t number) {
-    return describe(c) + " in stream " + std::to_string(number);
-  }
+  [[noreturn]] void differ(frame const& theirs, stream s, call const& mine) const;
+  [[noreturn]] void differ(frame const& theirs, stream s, call const& mine, std::size_t bytes) const;
 
   rank_type me_;
   rank_type peer_;
@@ -67,3 +60,7 @@ class agreement {
 };
 
 }  // namespace tutti::detail::net
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/tcp/agreement.ipp>
+#endif

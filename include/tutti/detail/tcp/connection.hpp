@@ -58,9 +58,9 @@ struct connection {
   }
 
   /// Whether everything that was accepted is in the hands of the peer's system.
-  [[nodiscard]] bool delivered() const noexcept { return out.broken() || (out.empty() && queued(fd(), SIOCOUTQ) == 0); }
+  [[nodiscard]] bool delivered() const noexcept { return out.broken() || (out.empty() && unacknowledged(fd()) == 0); }
   /// Whether everything that was accepted is on its way: the peer's system has room for it.
-  [[nodiscard]] bool on_the_way() const noexcept { return out.empty() && queued(fd(), SIOCOUTQNSD) == 0; }
+  [[nodiscard]] bool on_the_way() const noexcept { return out.empty() && unsent(fd()) == 0; }
 
   /// Whether the peer's host has answered nothing for `limit`.
   [[nodiscard]] bool silent(duration limit) const noexcept { return net::silent(fd(), limit); }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/tcp/address.hpp>
 #include <tutti/detail/tcp/connect_attempt.hpp>
 #include <tutti/detail/tcp/listener.hpp>
-#include <tutti/detail/tcp/tuning.hpp>
+#include <tutti/error.hpp>
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tutti::detail::net {
@@ -15,20 +18,27 @@ namespace tutti::detail::net {
 ///
 /// If both do at the same time, the connection of the lower rank stays: the higher one gives its own up when the
 /// other's arrives; the lower one answers that they crossed.
-///
-/// What comes of it is told to an owner, which is handed to every function that may find something out:
-///
-///     owner.established(peer, socket, hello)   there is a connection; it is prepared for use
-///     owner.connected(peer)                       is there one already?
-///     owner.lose(peer)                         the peer is gone
-///     owner.hear(fault)                        the peer tells of a fault
-///     owner.fault()                            the fault that is known here, which greetings tell
-class connector {
+class connector : private listener::visitor {
  public:
-  connector(tcp_options const& o, address const& at, rank_type rank, rank_type size, waiter& w)
-      : options_(o), rank_(rank), waiter_(w), listener_(at, w, o.handshake), attempts_(size) {
-    size_buffers(listener_.fd(), o);
-  }
+  /// Is told what comes of it.
+  class owner {
+   public:
+    /// There is a connection; it is prepared for use.
+    virtual void established(rank_type peer, descriptor socket, hello const& theirs) = 0;
+    /// Whether there is one already.
+    [[nodiscard]] virtual bool connected(rank_type peer) const noexcept = 0;
+    /// The peer is gone.
+    virtual void lose(rank_type peer) = 0;
+    /// A peer tells of a fault.
+    virtual void hear(tutti::fault const& why) = 0;
+    /// The fault that is known here, which greetings tell.
+    [[nodiscard]] virtual tutti::fault const& fault() const noexcept = 0;
+
+   protected:
+    ~owner() = default;
+  };
+
+  connector(tcp_options const& o, address const& at, rank_type rank, rank_type size, waiter& w, owner& to);
   connector(connector const&) = delete;
   connector& operator=(connector const&) = delete;
 
@@ -36,165 +46,64 @@ class connector {
   [[nodiscard]] address where() const noexcept { return listener_.where(); }
   [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return incidents_; }
 
-  /// Where the others are, and what tells this world from all others. Before the first connection.
-  void meet(std::vector<address> addresses, world_id const& world) {
-    addresses_ = std::move(addresses);
-    world_ = world;
-  }
-  [[nodiscard]] address const& of(rank_type peer) const noexcept { return addresses_[peer]; }
+  /// Before the first connection.
+  void meet(directions d) { directions_ = std::move(d); }
+  [[nodiscard]] address const& of(rank_type peer) const noexcept { return directions_.addresses[peer]; }
 
   /// What this rank says to another one.
-  [[nodiscard]] hello greet(greeting kind, rank_type to, tutti::fault const& known) const noexcept {
-    hello h;
-    h.world = world_;
-    h.kind = kind;
-    h.from = rank_;
-    h.to = to;
-    h.fault = known.pack();
-    h.window = options_.window;
-    return h;
-  }
+  [[nodiscard]] hello greet(greeting kind, rank_type to) const noexcept;
 
-  void note(std::string text) {
-    if (incidents_.size() < most_incidents) {
-      incidents_.push_back(std::move(text));
-    }
-  }
+  void note(std::string text);
 
   /// Begins or goes on to make a connection.
-  template <class Owner>
-  void call_up(rank_type peer, Owner& owner) {
-    if (attempts_[peer] == nullptr) {
-      attempts_[peer] = std::make_unique<connect_attempt>(
-          waiter_, addresses_[peer], greet(greeting::hello, peer, owner.fault()), options_, time_for_broadcast);
-      calling_.push_back(peer);
-    }
-    connect_attempt& d = *attempts_[peer];
-    d.advance();
-    if (visitor<Owner> v{*this, owner}; d.starved() != 0 && listener_.clear(v)) {
-      d.advance();
-    }
-    starved_ = d.starved();
-    if (d.now() == connect_attempt::state::lost) {
-      return owner.lose(peer);
-    }
-    if (d.now() != connect_attempt::state::answered) {
-      return;
-    }
-    hello const answer = d.answer();
-    char const* const objection = answer.from == peer ? answer.objection(world_, rank_, size()) : "another rank";
-    if (objection != nullptr) {
-      note("where rank " + std::to_string(peer) + " listened, somebody else answers: " + objection);
-      owner.lose(peer);
-    } else if (answer.kind == greeting::welcome) {
-      establish(peer, d.take(), answer, owner);
-    } else if (answer.kind == greeting::revoke) {
-      d.wait_for_peer();
-      owner.hear(tutti::fault::unpack(answer.fault));
-    } else {
-      d.wait_for_peer();
-    }
-  }
+  void call_up(rank_type peer);
 
   /// Whether a connection to the peer is being made.
   [[nodiscard]] bool calls(rank_type peer) const noexcept { return attempts_[peer] != nullptr; }
 
   /// Goes on with all calls, or with those whose time for another attempt has come.
-  template <class Owner>
-  void keep_calling(bool all, Owner& owner) {
+  void keep_calling(bool all) {
     for (std::size_t i = 0; i < calling_.size(); ++i) {
       rank_type const peer = calling_[i];
       if (all || attempts_[peer]->now() == connect_attempt::state::idle) {
-        call_up(peer, owner);
+        call_up(peer);
       }
     }
   }
 
   /// Answers those that call, as many as may be now.
-  template <class Owner>
-  void accept_connections(Owner& owner) {
-    visitor<Owner> v{*this, owner};
-    listener_.answer(v);
-  }
+  void accept_connections() { listener_.answer(*this); }
   /// Answers all that have called until now.
-  template <class Owner>
-  void accept_all_connections(Owner& owner) {
-    visitor<Owner> v{*this, owner};
-    listener_.answer_all(v);
-  }
+  void accept_all_connections() { listener_.answer_all(*this); }
   /// Hears a pending connection whose greeting was not complete.
-  template <class Owner>
-  void hear_pending(rank_type descriptor_number, Owner& owner) {
-    visitor<Owner> v{*this, owner};
-    listener_.hear(static_cast<int>(descriptor_number), v);
-  }
+  void hear_pending(rank_type descriptor_number) { listener_.hear(static_cast<int>(descriptor_number), *this); }
 
   /// Why no connection can be made: an errno of want of descriptors or memory, 0 if there is none.
   [[nodiscard]] int starved() const noexcept { return starved_ != 0 ? starved_ : listener_.starved(); }
 
  private:
   static constexpr std::size_t most_incidents = 64;
-  /// Why a peer has left is told before it leaves, but perhaps by a rank that has to wait for a processor.
-  static constexpr duration time_for_broadcast = std::chrono::milliseconds(100);
 
-  /// Hears of the connections that the listener accepts.
-  template <class Owner>
-  struct visitor {
-    connector& self;
-    Owner& owner;
+  // What the listener tells.
+  void arrive(descriptor socket, hello const& says) override;
+  void refuse(descriptor const& socket, char const* why) override;
 
-    void arrive(descriptor socket, hello const& h) { self.welcome(std::move(socket), h, owner); }
-    void refuse(descriptor const& socket, char const* why) { self.refuse(socket.get(), why); }
-  };
-
-  void refuse(int fd, char const* why) {
-    if (incidents_.size() < most_incidents) {
-      note("refused a connection from " + peer_address(fd).text() + ": " + why);
-    }
-  }
-
-  /// A pending connection has said which rank it is from.
-  template <class Owner>
-  void welcome(descriptor socket, hello const& h, Owner& owner) {
-    char const* const objection = h.objection(world_, rank_, size());
-    if (objection != nullptr || (h.kind != greeting::hello && h.kind != greeting::revoke)) {
-      return refuse(socket.get(), objection != nullptr ? objection : "nonsense");
-    }
-    if (h.kind == greeting::revoke) {
-      owner.hear(tutti::fault::unpack(h.fault));
-    }
-    connect_attempt const* const own = attempts_[h.from].get();
-    bool const crossed = owner.connected(h.from) || (own != nullptr && own->said() && rank_ < h.from);
-    greeting const kind = owner.fault() ? greeting::revoke : crossed ? greeting::crossed : greeting::welcome;
-    hello const answer = greet(kind, h.from, owner.fault());
-    moved const m = write_some(socket.get(), std::as_bytes(std::span(&answer, 1)));
-    if (m.state == io::done && kind == greeting::welcome) {
-      establish(h.from, std::move(socket), h, owner);
-    }
-  }
-
-  template <class Owner>
-  void establish(rank_type peer, descriptor socket, hello const& theirs, Owner& owner) {
-    attempts_[peer].reset();
-    std::erase(calling_, peer);
-    keep_alive(socket.get(), options_.silence);
-    size_buffers(socket.get(), options_);
-    if (local_address(socket.get()).host() == peer_address(socket.get()).host()) {
-      suit_one_host(socket.get(), options_);
-    }
-    owner.established(peer, std::move(socket), theirs);
-  }
+  void establish(rank_type peer, descriptor socket, hello const& theirs);
 
   tcp_options const& options_;
   rank_type rank_;
   waiter& waiter_;
-  world_id world_{};
-  std::vector<address> addresses_;
+  owner& owner_;
+  directions directions_;
   listener listener_;
   int starved_ = 0;
   std::vector<std::unique_ptr<connect_attempt>> attempts_;
-  std::vector<rank_type> calling_;  ///< to whom a connection is being made
+  std::vector<rank_type> calling_;  ///< the peers to which a connection is being made
   std::vector<std::string> incidents_;
 };
 
 }  // namespace tutti::detail::net
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/tcp/connector.ipp>
+#endif

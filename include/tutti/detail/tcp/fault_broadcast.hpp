@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/tcp/connect_attempt.hpp>
 #include <tutti/detail/tcp/connection.hpp>
 #include <tutti/error.hpp>
@@ -17,56 +18,35 @@ class fault_broadcast {
   [[nodiscard]] tutti::fault const& fault() const noexcept { return fault_; }
 
   /// The first fault takes precedence; true if this is it.
-  bool adopt(tutti::fault const& why) noexcept {
-    if (fault_ || !why) {
-      return false;
-    }
-    fault_ = why;
-    return true;
-  }
+  bool adopt(tutti::fault const& why) noexcept;
 
   /// What a peer tells, which may be anything, as a fault among `size` ranks.
-  [[nodiscard]] static tutti::fault heard(tutti::fault f, rank_type size) noexcept {
-    if (f.kind == failure::none || f.kind > failure::join) {
-      f.kind = failure::protocol;
-    }
-    f.culprit = f.culprit < size ? f.culprit : no_rank;
-    f.reporter = f.reporter < size ? f.reporter : no_rank;
-    f.circle &= fault::bit_of(size) != 0 ? fault::bit_of(size) - 1 : f.circle;
-    return f;
-  }
+  [[nodiscard]] static tutti::fault heard(tutti::fault f, rank_type size) noexcept;
 
   /// Tells a peer over its connection. False if the peer may never get to read that, for it takes no more, or
   /// the connection is in the middle of a piece that will never be complete: then it takes a broadcast
   /// connection. The system throws away what it has not sent when a connection is closed that has unread bytes.
-  [[nodiscard]] bool tell(connection& l) const {
-    if (l.over || l.in.bye()) {
-      return true;
-    }
-    if (!l.out.torn()) {
-      l.out.tell({.kind = frame_kind::revoke, .bytes = fault_.pack()});
-      l.flush();
-    }
-    return l.on_the_way() && !l.out.torn();
-  }
+  [[nodiscard]] bool tell(connection& l) const;
 
   /// Makes a broadcast connection: `greeting` tells the fault to what listens at the address.
-  void connect(waiter& w, address const& to, hello const& greeting, tcp_options const& o) {
-    connections_.push_back(std::make_unique<connect_attempt>(w, to, greeting, o, duration::zero()));
-    connections_.back()->advance();
-  }
+  void connect(waiter& w, address const& to, hello const& greeting, tcp_options const& o);
   /// Moves broadcast connections on; those whose greeting has arrived, or cannot, are gone afterwards.
   void advance() {
-    std::erase_if(connections_, [](auto const& m) {
-      m->advance();
-      return m->delivered() || m->now() == connect_attempt::state::lost;
-    });
+    if (!connections_.empty()) [[unlikely]] {
+      advance_all();
+    }
   }
   [[nodiscard]] bool spread() const noexcept { return connections_.empty(); }
 
  private:
+  void advance_all();
+
   tutti::fault fault_;
   std::vector<std::unique_ptr<connect_attempt>> connections_;
 };
 
 }  // namespace tutti::detail::net
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/tcp/fault_broadcast.ipp>
+#endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/types.hpp>
 
 #include <array>
-#include <cstring>
-#include <string>
+#include <cstdint>
 #include <type_traits>
 
 namespace tutti::detail::net {
@@ -13,7 +13,7 @@ namespace tutti::detail::net {
 /// 128 random bits.
 using world_id = std::array<std::uint64_t, 2>;
 
-/// Why somebody connects, or what the answer is.
+/// Why a rank connects, or what the answer is.
 enum class greeting : std::uint32_t {
   hello = 1,  ///< be my peer
   welcome,    ///< the answer: you are connected
@@ -39,25 +39,12 @@ struct hello {
   std::uint64_t window = 0;  ///< how much `from` keeps that it has not asked for, per lane
 
   /// Why this is not from a member `from` of this world to member `me`; null: it is.
-  [[nodiscard]] char const* objection(world_id const& id, rank_type me, rank_type size) const noexcept {
-    if (std::memcmp(magic, expected_magic, sizeof magic) != 0) {
-      return "not the protocol of tutti";
-    }
-    if (order != expected_order) {
-      return "another byte order";
-    }
-    if (version != expected_version) {
-      return "another version of the protocol";
-    }
-    if (world != id) {
-      return "another world";
-    }
-    if (to != me || from >= size || from == me || kind < greeting::hello || kind > greeting::revoke) {
-      return "nonsense";
-    }
-    return nullptr;
-  }
+  [[nodiscard]] char const* objection(world_id const& id, rank_type me, rank_type size) const noexcept;
 };
 static_assert(sizeof(hello) == 64 && std::is_trivially_copyable_v<hello>);
 
 }  // namespace tutti::detail::net
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/tcp/hello.ipp>
+#endif

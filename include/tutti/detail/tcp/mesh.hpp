@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/tcp/connection.hpp>
 #include <tutti/detail/tcp/connector.hpp>
 #include <tutti/detail/tcp/fault_broadcast.hpp>
@@ -12,14 +13,14 @@
 
 namespace tutti::detail::net {
 
-/// The connections of one rank: made when they are first needed, by whoever needs them, one for each pair of
+/// The connections of one rank: made when they are first needed, by the rank that needs them, one for each pair of
 /// ranks; watched, and told of faults.
-class mesh {
+class mesh final : private connector::owner {
  public:
   mesh(tcp_options const& o, address const& at, rank_type rank, rank_type size)
       : options_(with_finite_times(o)),
         rank_(rank),
-        connector_(options_, at, rank, size, waiter_),
+        connector_(options_, at, rank, size, waiter_, *this),
         connections_(size) {}
   mesh(mesh const&) = delete;
   mesh& operator=(mesh const&) = delete;
@@ -28,8 +29,8 @@ class mesh {
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(connections_.size()); }
   [[nodiscard]] address where() const noexcept { return connector_.where(); }
-  /// Where the others are, and what tells this world from all others. Before the first connection.
-  void meet(std::vector<address> addresses, world_id const& world) { connector_.meet(std::move(addresses), world); }
+  /// Before the first connection.
+  void meet(directions d) { connector_.meet(std::move(d)); }
 
   /// In which call this rank is, by lanes.
   struct current {
@@ -41,17 +42,17 @@ class mesh {
 
   [[nodiscard]] std::size_t connections() const noexcept { return up_.size(); }  ///< how many there are
   [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return connector_.incidents(); }
-  [[nodiscard]] tutti::fault const& fault() const noexcept { return broadcast_.fault(); }
+  [[nodiscard]] tutti::fault const& fault() const noexcept override { return broadcast_.fault(); }
 
   /// The connection to a peer; null while there is none yet, and then it is being made.
   /// @throws error(failure::join) if there are no descriptors left for it
   [[nodiscard]] connection* reach(rank_type peer) {
     if (connections_[peer] == nullptr) [[unlikely]] {
       if (!fault()) {
-        connector_.accept_connections(*this);
+        connector_.accept_connections();
       }
       if (!fault() && connections_[peer] == nullptr) {
-        connector_.call_up(peer, *this);
+        connector_.call_up(peer);
       }
       if (connections_[peer] == nullptr && connector_.starved() != 0) {
         starve(peer);
@@ -146,9 +147,9 @@ class mesh {
     waiter_.poll([&](waiter::what what, rank_type rank) {
       switch (what) {
         case waiter::what::listener:
-          return connector_.accept_connections(*this);
+          return connector_.accept_connections();
         case waiter::what::pending_connection:
-          return connector_.hear_pending(rank, *this);
+          return connector_.hear_pending(rank);
         case waiter::what::connect_attempt:
           return keep_calling(true);
         case waiter::what::connection:
@@ -162,27 +163,14 @@ class mesh {
           if (steady_now() >= next_question()) {
             return look();
           }
-          connector_.accept_connections(*this);
+          connector_.accept_connections();
           return keep_calling(true);
       }
     });
   }
 
   /// Like poll, and asks also those that say nothing.
-  void look() {
-    connector_.accept_connections(*this);
-    keep_calling(true);
-    time_point const now = steady_now();
-    bool const ask = now >= next_question();
-    last_asked_ = ask ? now : last_asked_;
-    for (std::size_t i = 0; i < up_.size(); ++i) {
-      rank_type const peer = up_[i];
-      service(peer);
-      if (ask && !connections_[peer]->over && connections_[peer]->silent(options_.silence)) {
-        lose(peer);
-      }
-    }
-  }
+  void look();
 
   [[nodiscard]] int arm() {
     armed_ = true;
@@ -218,70 +206,21 @@ class mesh {
 
   /// A peer is gone. The reason may be a fault that another one tells of: that comes first, wherever it lies. A rank
   /// that leaves because of a fault has told all of its peers before, so if nothing is found, this peer is at fault.
-  void lose(rank_type peer) {
-    if (asking_around_) {
-      return;  // whether a fault is being told is not known before all have been heard
-    }
-    if (!fault()) {
-      asking_around_ = true;
-      connector_.accept_all_connections(*this);
-      for (std::size_t i = 0; i < up_.size(); ++i) {
-        if (connection& l = *connections_[up_[i]]; !l.over) {
-          l.dig();
-          attend(up_[i]);
-        }
-      }
-      asking_around_ = false;
-    }
-    revoke({failure::peer_lost, peer, rank_});
-  }
+  void lose(rank_type peer) override;
 
  private:
-  friend class connector;
-
   /// The first fault is told to those that are connected to this rank, or are about to be, for it may leave
   /// and be missed by them; or to all.
-  void adopt(tutti::fault const& why, bool to_all) {
-    if (!broadcast_.adopt(why)) {
-      return;
-    }
-    for (rank_type r = 0; r < size(); ++r) {
-      bool const gone = why.kind == failure::peer_lost && why.culprit == r;
-      if (connections_[r] != nullptr) {
-        spread(r);
-      } else if (r != rank_ && !gone && (to_all || connector_.calls(r))) {
-        open_broadcast_connection(r);
-      }
-    }
-  }
+  void adopt(tutti::fault const& why, bool to_all);
 
   // What the connector finds out, besides lose and fault.
-  [[nodiscard]] bool connected(rank_type peer) const noexcept { return connections_[peer] != nullptr; }
-  void hear(tutti::fault const& why) { adopt(fault_broadcast::heard(why, size()), false); }
-  void established(rank_type peer, descriptor socket, hello const& theirs) {
-    waiter_.add(socket.get(), waiter::what::connection, peer, false);
-    connections_[peer] = std::make_unique<connection>(std::move(socket), theirs, options_, pool_);
-    up_.push_back(peer);
-    if (fault()) {
-      spread(peer);
-    }
-  }
+  [[nodiscard]] bool connected(rank_type peer) const noexcept override { return connections_[peer] != nullptr; }
+  void hear(tutti::fault const& why) override { adopt(fault_broadcast::heard(why, size()), false); }
+  void established(rank_type peer, descriptor socket, hello const& theirs) override;
 
-  [[noreturn]] void starve(rank_type peer) {
-    int const code = connector_.starved();
-    revoke({failure::cancelled, rank_, rank_});
-    throw error(failure::join, "no connection to rank " + std::to_string(peer) +
-                                   " can be made: " + describe_errno(code) +
-                                   "; a rank has a descriptor for each peer (ulimit -n), and has " +
-                                   std::to_string(connections()) + " of " + std::to_string(size() - 1))
-        .between(rank_, {rank_});
-  }
+  [[noreturn]] void starve(rank_type peer);
 
-  void close(connection& l) noexcept {
-    l.over = true;
-    l.watched = false;
-    waiter_.remove(l.fd());
-  }
+  void close(connection& l) noexcept;
 
   /// When those that say nothing are asked again.
   [[nodiscard]] time_point next_question() const noexcept { return last_asked_ + options_.silence / 8; }
@@ -296,64 +235,15 @@ class mesh {
   }
 
   void keep_calling(bool all) {
-    connector_.keep_calling(all, *this);
+    connector_.keep_calling(all);
     broadcast_.advance();
   }
-  void spread(rank_type peer) {
-    if (!broadcast_.tell(*connections_[peer])) {
-      relay(peer);
-    }
-  }
-  void relay(rank_type peer) {
-    connections_[peer]->relayed = true;
-    open_broadcast_connection(peer);
-  }
-  void open_broadcast_connection(rank_type peer) {
-    broadcast_.connect(waiter_, connector_.of(peer), connector_.greet(greeting::revoke, peer, fault()), options_);
-  }
+  void spread(rank_type peer);
+  void relay(rank_type peer);
+  void open_broadcast_connection(rank_type peer);
 
   /// Says goodbye, and stays until what was accepted has been handed over.
-  void leave() {
-    leaving_ = true;
-    if (!fault()) {
-      for (rank_type const peer : up_) {
-        if (!connections_[peer]->out.torn()) {
-          connections_[peer]->out.tell({.kind = frame_kind::bye});
-        }
-      }
-    }
-    // After a fault nobody waits for data, only for the fault: what is still in the way of it soon will be for longer,
-    // so a broadcast connection takes it.
-    duration const patience = fault() ? std::min<duration>(options_.linger, std::chrono::seconds(1)) : options_.linger;
-    time_point const begin = steady_now();
-    for (;;) {
-      duration const waited = steady_now() - begin;
-      keep_calling(true);
-      if (fault()) {
-        connector_.accept_connections(*this);
-      }
-      bool delivered = true;
-      for (std::size_t i = 0; i < up_.size(); ++i) {  // there may come to be more
-        rank_type const peer = up_[i];
-        service(peer);
-        connection const& l = *connections_[peer];
-        bool const done = l.over || l.relayed || l.delivered() || (!fault() && l.out.torn());
-        if (!done && fault() && waited > moment) {
-          relay(peer);
-        }
-        delivered = delivered && done;
-      }
-      if ((delivered && broadcast_.spread()) || waited > patience) {
-        return;
-      }
-      pollfd handle{arm(), POLLIN, 0};
-      ::poll(&handle, 1, 1);
-      disarm();
-    }
-  }
-
-  /// What telling the fault takes if nothing is in the way.
-  static constexpr duration moment = std::chrono::milliseconds(20);
+  void leave();
 
   tcp_options options_;
   rank_type rank_;
@@ -371,3 +261,7 @@ class mesh {
 };
 
 }  // namespace tutti::detail::net
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/tcp/mesh.ipp>
+#endif

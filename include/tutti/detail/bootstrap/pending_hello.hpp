@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/bootstrap/channel.hpp>
+#include <tutti/detail/net/greeter.hpp>
+
+#include <string>
+
+namespace tutti::detail {
+
+/// A connection that was accepted and is to present itself by a frame of kind `hello`.
+struct pending_hello {
+  channel line;
+  std::string from = {};  ///< its address, for reports
+  frame said = {};
+
+  [[nodiscard]] int fd() const noexcept { return line.fd(); }
+
+  /// Reads on. A hello longer than `limit` is refused before it is stored.
+  [[nodiscard]] net::heard hear(std::uint64_t limit) {
+    bool const open = line.fill(static_cast<std::size_t>(limit) + 64) != io::closed;
+    channel::found const found = line.next(said, limit);
+    if (found == channel::found::nothing) {
+      return {.complete = false, .objection = open ? nullptr : "it closed before it had said hello"};
+    }
+    if (found == channel::found::too_long) {
+      return {.complete = false, .objection = "a frame too long to be a hello"};
+    }
+    bool const good = found == channel::found::frame && said.kind == bootstrap_frame_kind::hello;
+    return {.complete = good, .objection = good ? nullptr : "not a hello of tutti"};
+  }
+};
+
+}  // namespace tutti::detail

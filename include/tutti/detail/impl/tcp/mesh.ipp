@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/tcp/mesh.hpp>
+
+#include <algorithm>
+#include <poll.h>
+#include <string>
+#include <utility>
+
+namespace tutti::detail::net {
+
+TUTTI_DECL void mesh::look() {
+  connector_.accept_connections();
+  keep_calling(true);
+  time_point const now = steady_now();
+  bool const ask = now >= next_question();
+  last_asked_ = ask ? now : last_asked_;
+  for (std::size_t i = 0; i < up_.size(); ++i) {
+    rank_type const peer = up_[i];
+    service(peer);
+    if (ask && !connections_[peer]->over && connections_[peer]->silent(options_.silence)) {
+      lose(peer);
+    }
+  }
+}
+
+TUTTI_DECL void mesh::lose(rank_type peer) {
+  if (asking_around_) {
+    return;  // whether a fault is being told is not known before all have been heard
+  }
+  if (!fault()) {
+    asking_around_ = true;
+    connector_.accept_all_connections();
+    for (std::size_t i = 0; i < up_.size(); ++i) {
+      if (connection& l = *connections_[up_[i]]; !l.over) {
+        l.dig();
+        attend(up_[i]);
+      }
+    }
+    asking_around_ = false;
+  }
+  revoke({failure::peer_lost, peer, rank_});
+}
+
+TUTTI_DECL void mesh::adopt(tutti::fault const& why, bool to_all) {
+  if (!broadcast_.adopt(why)) {
+    return;
+  }
+  for (rank_type r = 0; r < size(); ++r) {
+    bool const gone = why.kind == failure::peer_lost && why.culprit == r;
+    if (connections_[r] != nullptr) {
+      spread(r);
+    } else if (r != rank_ && !gone && (to_all || connector_.calls(r))) {
+      open_broadcast_connection(r);
+    }
+  }
+}
+
+TUTTI_DECL void mesh::established(rank_type peer, descriptor socket, hello const& theirs) {
+  waiter_.add(socket.get(), waiter::what::connection, peer, false);
+  connections_[peer] = std::make_unique<connection>(std::move(socket), theirs, options_, pool_);
+  up_.push_back(peer);
+  if (fault()) {
+    spread(peer);
+  }
+}
+
+TUTTI_DECL void mesh::starve(rank_type peer) {
+  int const code = connector_.starved();
+  revoke({failure::cancelled, rank_, rank_});
+  throw error(failure::join, "no connection to rank " + std::to_string(peer) + " can be made: " + describe_errno(code) +
+                                 "; allow a rank a descriptor for each peer (ulimit -n): it has " +
+                                 std::to_string(connections()) + " of " + std::to_string(size() - 1))
+      .between(rank_, {rank_});
+}
+
+TUTTI_DECL void mesh::close(connection& l) noexcept {
+  l.over = true;
+  l.watched = false;
+  waiter_.remove(l.fd());
+}
+
+TUTTI_DECL void mesh::spread(rank_type peer) {
+  if (!broadcast_.tell(*connections_[peer])) {
+    relay(peer);
+  }
+}
+
+TUTTI_DECL void mesh::relay(rank_type peer) {
+  connections_[peer]->relayed = true;
+  open_broadcast_connection(peer);
+}
+
+TUTTI_DECL void mesh::open_broadcast_connection(rank_type peer) {
+  broadcast_.connect(waiter_, connector_.of(peer), connector_.greet(greeting::revoke, peer), options_);
+}
+
+TUTTI_DECL void mesh::leave() {
+  constexpr duration moment = std::chrono::milliseconds(20);  // telling the fault takes that if nothing is in the way
+  leaving_ = true;
+  if (!fault()) {
+    for (rank_type const peer : up_) {
+      if (!connections_[peer]->out.torn()) {
+        connections_[peer]->out.tell({.kind = frame_kind::bye});
+      }
+    }
+  }
+  // After a fault no rank waits for data, only for the fault: what is still in the way of it soon will be for longer,
+  // so a broadcast connection takes it.
+  duration const patience = fault() ? std::min<duration>(options_.linger, std::chrono::seconds(1)) : options_.linger;
+  time_point const begin = steady_now();
+  for (;;) {
+    duration const waited = steady_now() - begin;
+    keep_calling(true);
+    if (fault()) {
+      connector_.accept_connections();
+    }
+    bool delivered = true;
+    for (std::size_t i = 0; i < up_.size(); ++i) {  // there may come to be more
+      rank_type const peer = up_[i];
+      service(peer);
+      connection const& l = *connections_[peer];
+      bool const done = l.over || l.relayed || l.delivered() || (!fault() && l.out.torn());
+      if (!done && fault() && waited > moment) {
+        relay(peer);
+      }
+      delivered = delivered && done;
+    }
+    if ((delivered && broadcast_.spread()) || waited > patience) {
+      return;
+    }
+    pollfd handle{arm(), POLLIN, 0};
+    ::poll(&handle, 1, 1);
+    disarm();
+  }
+}
+
+}  // namespace tutti::detail::net

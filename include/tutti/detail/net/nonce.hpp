@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/linkage.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace tutti::detail::net {
+
+/// 64 random bits, which no other process can guess.
+/// @throws error(failure::join) if the system has none
+[[nodiscard]] TUTTI_DECL std::uint64_t draw_number();
+
+/// The same as sixteen hexadecimal digits.
+[[nodiscard]] TUTTI_DECL std::string draw_nonce();
+
+}  // namespace tutti::detail::net
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/net/nonce.ipp>
+#endif
