@@ -5,8 +5,9 @@
 // One thread. Each round runs both, so that what slows the machine down slows both; figures are medians of the
 // rounds, in operations per nanosecond of processor time, beside a product of two large matrices.
 #include "common/clock.hpp"
-#include <tutti/nn/convolution/blas.hpp>
-#include <tutti/nn/convolution/onednn.hpp>
+#include <tutti/nn/detail/convolution/blas.hpp>
+#include <tutti/nn/detail/convolution/onednn.hpp>
+#include <tutti/nn/detail/product/product.hpp>
 #include <tutti/nn/random.hpp>
 #include <tutti/nn/tensor.hpp>
 #include <tutti/nn/threads.hpp>
@@ -58,15 +59,15 @@ std::array<double, sizeof...(Tasks)> rates(double operations, Tasks const&... ta
 }
 
 void measure(layer const& l) {
-  nn::convolution_geometry const g(l.image, l.what);
+  nn::detail::convolution_geometry const g(l.image, l.what);
   auto const x = numbers(l.batch * g.input.size());
   auto const dy = numbers(l.batch * g.output.size());
   auto const weights = numbers(g.weights());
   std::vector<float> y(dy.size());
   std::vector<float> dx(x.size());
   std::vector<float> dw(weights.size());
-  nn::onednn_convolution direct(g);
-  nn::blas_convolution<float> products(g);
+  nn::detail::onednn_convolution direct(g);
+  nn::detail::blas_convolution<float> products(g);
   products.reserve(l.batch);
   auto const forward = [&](auto& by) { return [&] { by.forward(l.batch, x.data(), weights.data(), y.data()); }; };
   auto const input = [&](auto& by) {
@@ -88,8 +89,8 @@ double large_product() {
   std::vector<float> c(side * side);
   auto result = nn::view<float>(c.data(), side, side);
   return rates(2.0 * side * side * side, [&] {
-    nn::product<float>(nn::view<float const>(a.data(), side, side), nn::operand::as_is,
-                       nn::view<float const>(b.data(), side, side), nn::operand::as_is, result);
+    nn::detail::product<float>(nn::view<float const>(a.data(), side, side), nn::detail::operand::as_is,
+                               nn::view<float const>(b.data(), side, side), nn::detail::operand::as_is, result);
   })[0];
 }
 

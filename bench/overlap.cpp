@@ -10,6 +10,7 @@
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/strategy/alone.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
@@ -120,8 +121,8 @@ double step(nn::model<float>& model, nn::matrix_view<float const> const& x, Stra
   strategy.begin(model.message());
   auto const y = model.forward(x, {.training = true});
   std::copy_n(y.data(), y.size(), model.derivatives().data());
-  listener<Strategy> told{strategy, model.message()};
-  model.backward(x, nn::completion<float>(told));
+  listener<Strategy> timed{strategy, model.message()};
+  model.backward(x, nn::completion<float>(timed));
   strategy.finish();
   return static_cast<double>(bench::now() - begin) * 1e-9;
 }

@@ -7,6 +7,7 @@
 #include <tutti/nn/data/read_folder.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/simulate.hpp>
 
@@ -56,11 +57,11 @@ struct row {
 
 result measure(nn::data_pair const& data, row const& how, std::uint64_t seed) {
   double const factor = how.factor;
-  nn::settings asked;
-  asked.seed = seed;
-  asked.epochs = 4;
-  asked.rate = 0.03F;
-  asked.last_rate = 0.01F;
+  nn::settings settings;
+  settings.seed = seed;
+  settings.epochs = 4;
+  settings.rate = 0.03F;
+  settings.last_rate = 0.01F;
   result found;
   tutti::simulation_options options;
   options.stack_bytes = std::size_t{4} << 20;
@@ -69,10 +70,10 @@ result measure(nn::data_pair const& data, row const& how, std::uint64_t seed) {
   (void)tutti::simulate(
       net, workers + 1,
       [&](auto& world) {
-        ps::roles const who(workers + 1, 1);
+        ps::roles const roles(workers + 1, 1);
         nn::replica model(
             nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
-            data.training, data.test, asked, who.serves(world.rank()) ? 0 : who.worker(world.rank()), workers);
+            data.training, data.test, settings, roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), workers);
         auto const pace = [&](tutti::rank_type worker, tutti::duration) {
           if (found.seconds > 0) {
             throw enough();
@@ -83,11 +84,11 @@ result measure(nn::data_pair const& data, row const& how, std::uint64_t seed) {
             throw enough();
           }
           ++found.steps[worker];
-          double const images = static_cast<double>(asked.batch) / workers;
+          double const images = static_cast<double>(settings.batch) / workers;
           double const microseconds = 25 * images * (worker + 1 == workers ? factor : 1);
           world.transport().spend(tutti::picoseconds(static_cast<std::int64_t>(microseconds * 1e6)));
         };
-        (void)ps::train(world, who, model, {.staleness = how.staleness}, {}, pace);
+        (void)ps::train(world, roles, model, {.staleness = how.staleness}, {}, pace);
       },
       options);
   return found;

@@ -10,8 +10,8 @@
 // server's and the ring's. Workers compute, then exchange: nothing is hidden behind computing. The server (star) is a
 // host of its own, with the same link as the others and as much time to add up.
 #include "common/known_settings.hpp"
+#include <tutti/nn/detail/report/plot_panel.hpp>
 #include <tutti/nn/gradient_sizes.hpp>
-#include <tutti/nn/report/plot_panel.hpp>
 #include <tutti/nn/zoo/alexnet.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
 #include <tutti/nn/zoo/vgg.hpp>
@@ -85,8 +85,9 @@ double exchange(Topology topology, tutti::rank_type ranks, std::size_t numbers) 
 
 /// Prints a line of the table. @returns images per second over workers
 template <class Topology>
-std::vector<tutti::nn::plot_point> row(Topology topology, char const* how, workload const& work, bool has_server) {
-  std::vector<tutti::nn::plot_point> points;
+std::vector<tutti::nn::detail::plot_point> row(Topology topology, char const* how, workload const& work,
+                                               bool has_server) {
+  std::vector<tutti::nn::detail::plot_point> points;
   std::printf("%-11s %-10s", work.name, how);
   for (std::size_t const one : bench::wholes("workers", settings.text("workers", ""), 1)) {
     auto const workers = static_cast<tutti::rank_type>(one);
@@ -103,8 +104,9 @@ std::vector<tutti::nn::plot_point> row(Topology topology, char const* how, workl
 
 /// Panel number i of two columns: what the server's and the ring's workers do, and what so many would do if they had
 /// nothing to exchange.
-tutti::nn::plot_panel panel(std::size_t i, workload const& work, std::vector<tutti::nn::plot_point> server,
-                            std::vector<tutti::nn::plot_point> ring) {
+tutti::nn::detail::plot_panel panel(std::size_t i, workload const& work,
+                                    std::vector<tutti::nn::detail::plot_point> server,
+                                    std::vector<tutti::nn::detail::plot_point> ring) {
   namespace nn = tutti::nn;
   double const most = ring.back().x;
   std::vector<double> ticks;
@@ -118,16 +120,17 @@ tutti::nn::plot_panel panel(std::size_t i, workload const& work, std::vector<tut
     ticks.push_back(one.x);
   }
   auto const row = static_cast<double>(i / 2);
-  nn::plot_panel result(work.name, {70 + 430 * static_cast<double>(i % 2), 70 + 220 * row, 340, 160},
-                        {.right = most, .low = 0, .high = 1.08 * high, .x_labels = "%g", .x_ticks = std::move(ticks)});
+  nn::detail::plot_panel result(
+      work.name, {70 + 430 * static_cast<double>(i % 2), 70 + 220 * row, 340, 160},
+      {.right = most, .low = 0, .high = 1.08 * high, .x_labels = "%g", .x_ticks = std::move(ticks)});
   return result.add({"ideal", "#a0a0a0", {{0, 0}, {most, most * work.images_per_second}}, false, true})
       .add({"server", "#c0392b", std::move(server), true})
       .add({"ring", "#2f6fb3", std::move(ring), true});
 }
 
-void write(std::string const& path, std::vector<tutti::nn::plot_panel> const& panels) {
+void write(std::string const& path, std::vector<tutti::nn::detail::plot_panel> const& panels) {
   std::ofstream file(path, std::ios::binary);
-  file << tutti::nn::svg_picture(900, 730, "images per second over workers, " + rate_in_words(), "", panels);
+  file << tutti::nn::detail::svg_picture(900, 730, "images per second over workers, " + rate_in_words(), "", panels);
   file.close();
   if (!file) {
     throw std::runtime_error("cannot write " + path);
@@ -141,7 +144,7 @@ int main(int argc, char** argv) try {
     return 2;
   }
   std::printf("images/s at %s, workers: %s\n", rate_in_words().c_str(), settings.text("workers", "").c_str());
-  std::vector<tutti::nn::plot_panel> panels;
+  std::vector<tutti::nn::detail::plot_panel> panels;
   for (workload const& work : workloads()) {
     auto server = row(tutti::star{}, "server", work, true);
     auto ring = row(tutti::ring{}, "ring", work, false);

@@ -7,6 +7,7 @@
 #include <tutti/nn/random.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
@@ -123,17 +124,17 @@ std::string to_json(answer const& a) {
 template <class Communicator>
 int serve(Communicator& world, bench::settings const& s, nn::dataset const& images) {
   auto const hidden = sizes(s.text("hidden", ""));
-  nn::settings asked;
-  asked.epochs = s.number("epochs", 2);
-  asked.batch = s.number("batch", 128);
-  asked.rate = 0.01F;
-  asked.schedule = nn::schedule_kind::constant;
+  nn::settings settings;
+  settings.epochs = s.number("epochs", 2);
+  settings.batch = s.number("batch", 128);
+  settings.rate = 0.01F;
+  settings.schedule = nn::schedule_kind::constant;
   nn::dataset test{images.shape, images.classes, {}, {}};
   test.pixels.assign(images.pixels.begin(), images.pixels.begin() + static_cast<std::ptrdiff_t>(images.features()));
   test.labels.assign(1, images.labels.front());
   auto const model = s.one_of("model", {"mlp", "lenet5", "resnet"});
-  nn::replica mine(nn::model<float>(network(model, hidden, images), nn::replica::attached), images, test, asked,
-                   world.rank(), world.size());
+  nn::replica replica(nn::model<float>(network(model, hidden, images), nn::replica::attached), images, test, settings,
+                      world.rank(), world.size());
   nn::synchronous ranks(world, tutti::doubling{});
 
   bench::command_line commands(s.text("control", ""));
@@ -145,8 +146,8 @@ int serve(Communicator& world, bench::settings const& s, nn::dataset const& imag
       commands.tell(to_json(multiply(sizes(now.text("shapes", "")), now.number("times", 1))));
     } else {
       stopwatch watch;
-      mine.place({});  // from the first epoch on again
-      nn::train(mine, ranks, watch);
+      replica.place({});  // from the first epoch on again
+      nn::train(replica, ranks, watch);
       commands.tell(to_json(watch.result()));
     }
   }

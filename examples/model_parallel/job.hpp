@@ -28,7 +28,7 @@ struct options {
 };
 
 struct job {
-  options asked;
+  struct options options;
   tutti::nn::data_pair data;
 };
 

@@ -34,7 +34,7 @@ options read_options(int argc, char** argv) {
   app.add_option("--memory", o.memory, "MiB that each may take for its part; 0: no limit");
   app.add_option("--data", o.data, "builtin, or a folder with the files of MNIST");
   app.add_option("--samples", o.samples, "Training images, if built in")->check(at_least_one);
-  app.add_option("--epochs", o.epochs, "How often each image is seen")->check(at_least_one);
+  app.add_option("--epochs", o.epochs, "How often each image is trained on")->check(at_least_one);
   app.add_option("--batch", o.batch, "Images of a step, of all ranks")->check(at_least_one);
   app.add_option("--lr", o.rate, "Learning rate at the beginning; it falls to nothing")->check(CLI::Range(0.0, 10.0));
   app.add_option("--width", o.width, "Units of a hidden layer (tensor, pipeline)")->check(at_least_one);
@@ -70,10 +70,10 @@ tutti::nn::data_pair load(options const& o) {
 }
 
 reports train(job const& work) {
-  if (work.asked.how == "pipeline") {
+  if (work.options.how == "pipeline") {
     return train_pipeline(work);
   }
-  return work.asked.how == "tensor" ? train_tensor_parallel(work) : train_spatial(work);
+  return work.options.how == "tensor" ? train_tensor_parallel(work) : train_spatial(work);
 }
 
 /// Why ranks failed: those that began it, not those that missed them.
@@ -113,24 +113,24 @@ void show(options const& o, reports& ranks) {
 
 int main(int argc, char** argv) {
   job work{read_options(argc, argv), {}};
-  auto const& asked = work.asked;
+  auto const& options = work.options;
   try {
     have_one_blas_thread(argv);
-    work.data = load(asked);
+    work.data = load(options);
     auto const fewest = std::min(work.data.training.size(), work.data.test.size());
-    tutti::expects(asked.batch <= fewest && work.data.training.shape.channels == 1,
+    tutti::expects(options.batch <= fewest && work.data.training.shape.channels == 1,
                    "--batch is more images than there are, or the images are not grey");
-    std::printf("%s, %u ranks, ", asked.how.c_str(), asked.ranks);
-    if (asked.memory != 0) {
-      std::printf("%zu MiB each, ", asked.memory);
+    std::printf("%s, %u ranks, ", options.how.c_str(), options.ranks);
+    if (options.memory != 0) {
+      std::printf("%zu MiB each, ", options.memory);
     }
-    std::printf("batch %zu of %zu images\n", asked.batch, work.data.training.size());
+    std::printf("batch %zu of %zu images\n", options.batch, work.data.training.size());
     std::fflush(stdout);  // or every forked rank inherits what is still unwritten
     auto ranks = train(work);
     if (report_failures(ranks)) {
       return EXIT_FAILURE;
     }
-    show(asked, ranks);
+    show(options, ranks);
     return EXIT_SUCCESS;
   } catch (std::exception const& e) {
     std::fprintf(stderr, "model_parallel: %s\n", e.what());

@@ -13,13 +13,13 @@ namespace {
 
 template <class Schedule>
 reports train_with(job const& work) {
-  std::vector<std::size_t> const hidden(work.asked.depth, work.asked.width);
+  std::vector<std::size_t> const hidden(work.options.depth, work.options.width);
   auto const& data = work.data.training;
   auto const layers = nn::mlp<float>(data.features(), hidden, data.classes, nn::hidden_activation::relu);
-  return tutti::spawn<tutti::shared_memory>(work.asked.ranks, [&]<class World>(World& world) {
+  return tutti::spawn<tutti::shared_memory>(work.options.ranks, [&]<class World>(World& world) {
     using model = nn::pipeline<float, World, Schedule>;
     return train_part(world, work, [&] {
-      return std::make_unique<model>(world, layers, work.asked.batch, work.asked.micro_batches);
+      return std::make_unique<model>(world, layers, work.options.batch, work.options.micro_batches);
     });
   });
 }
@@ -27,5 +27,6 @@ reports train_with(job const& work) {
 }  // namespace
 
 reports train_pipeline(job const& work) {
-  return work.asked.schedule == "gpipe" ? train_with<nn::gpipe>(work) : train_with<nn::one_forward_one_backward>(work);
+  return work.options.schedule == "gpipe" ? train_with<nn::gpipe>(work)
+                                          : train_with<nn::one_forward_one_backward>(work);
 }

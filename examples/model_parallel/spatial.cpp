@@ -8,11 +8,11 @@
 
 reports train_spatial(job const& work) {
   auto const& data = work.data.training;
-  return tutti::spawn<tutti::shared_memory>(work.asked.ranks, [&]<class World>(World& world) {
+  return tutti::spawn<tutti::shared_memory>(work.options.ranks, [&]<class World>(World& world) {
     using model = tutti::nn::spatial_cnn<float, World, tutti::ring>;
     constexpr std::array<std::size_t, 2> channels{32, 64};
     return train_part(world, work, [&] {
-      return std::make_unique<model>(world, tutti::ring{}, data.shape, channels, data.classes, work.asked.batch);
+      return std::make_unique<model>(world, tutti::ring{}, data.shape, channels, data.classes, work.options.batch);
     });
   });
 }

@@ -6,8 +6,10 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/nn/data/normalisation.hpp>
 #include <tutti/nn/data/sampler.hpp>
+#include <tutti/nn/detail/product/product.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 #include <tutti/nn/parallel/concept.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/time.hpp>
 #include <tutti/topology/ring.hpp>
@@ -86,7 +88,7 @@ inline void warm_up() {
   auto b = a;
   auto const all = tutti::nn::read_only<float>(tutti::nn::first_rows(a, 128));
   auto to = tutti::nn::first_rows(b, 128);
-  tutti::nn::product<float>(all, tutti::nn::operand::as_is, all, tutti::nn::operand::as_is, to);
+  tutti::nn::detail::product<float>(all, tutti::nn::detail::operand::as_is, all, tutti::nn::detail::operand::as_is, to);
 }
 
 /// Makes this rank's part within its memory.
@@ -130,40 +132,41 @@ double waited(Model const& model) {
 template <class World, class Make>
 part_report train_part(World& world, job const& work, Make const& make) {
   using model_type = typename std::invoke_result_t<Make const&>::element_type;
-  auto const& asked = work.asked;
+  auto const& options = work.options;
   warm_up();
   tutti::allreduce add_up{world, tutti::ring{}, tutti::sum<double>{}};
-  tutti::nn::sampler order(work.data.training.size(), asked.batch, asked.seed);
+  tutti::nn::sampler order(work.data.training.size(), options.batch, options.seed);
   std::vector<std::uint32_t> tested(work.data.test.size());
   std::iota(tested.begin(), tested.end(), 0U);
-  std::size_t const batches = work.data.training.size() / asked.batch;  // whole ones
-  std::size_t const tests = work.data.test.size() / asked.batch;
+  std::size_t const batches = work.data.training.size() / options.batch;  // whole ones
+  std::size_t const tests = work.data.test.size() / options.batch;
 
-  memory_limit const limit(asked.memory << 20U);
-  auto const mine = make_within<model_type>(limit, asked.memory, make);
-  mine->model().initialise(asked.seed);
-  part_report report{mine->model().parameters().size(), 0, 0, 0, 0};
-  for (std::size_t epoch = 0; epoch != asked.epochs; ++epoch) {
+  memory_limit const limit(options.memory << 20U);
+  auto const own = make_within<model_type>(limit, options.memory, make);
+  own->model().initialise(options.seed);
+  part_report report{own->model().parameters().size(), 0, 0, 0, 0};
+  for (std::size_t epoch = 0; epoch != options.epochs; ++epoch) {
     order.start(epoch);
     std::array<double, 2> sums{};  // loss, test images told right
-    double const waited_before = waited(mine->model());
+    double const waited_before = waited(own->model());
     auto const begin = tutti::steady_now();
     for (std::size_t b = 0; b != batches; ++b) {
-      double const done = static_cast<double>(epoch * batches + b) / static_cast<double>(asked.epochs * batches);
-      sums[0] += double{mine->step(work.data.training, order.batch(b), asked.rate * static_cast<float>(1 - done)).loss};
+      double const done = static_cast<double>(epoch * batches + b) / static_cast<double>(options.epochs * batches);
+      sums[0] +=
+          double{own->step(work.data.training, order.batch(b), options.rate * static_cast<float>(1 - done)).loss};
     }
     double const seconds = static_cast<double>((tutti::steady_now() - begin).count()) * 1e-9;
     report.seconds += seconds;
-    report.waited += waited(mine->model()) - waited_before;
+    report.waited += waited(own->model()) - waited_before;
     for (std::size_t b = 0; b != tests; ++b) {
-      sums[1] += double{mine->test(work.data.test, std::span(tested).subspan(b * asked.batch, asked.batch)).correct};
+      sums[1] += double{own->test(work.data.test, std::span(tested).subspan(b * options.batch, options.batch)).correct};
     }
     add_up(sums);
-    report.accuracy = sums[1] / static_cast<double>(tests * asked.batch);
+    report.accuracy = sums[1] / static_cast<double>(tests * options.batch);
     if (world.rank() == 0) {
       std::printf("epoch %zu/%zu: loss %.4f, test accuracy %.2f %%, %.0f images/s, %.1f ms a step\n", epoch + 1,
-                  asked.epochs, sums[0] / static_cast<double>(batches * asked.batch), 100 * report.accuracy,
-                  static_cast<double>(batches * asked.batch) / seconds, 1e3 * seconds / static_cast<double>(batches));
+                  options.epochs, sums[0] / static_cast<double>(batches * options.batch), 100 * report.accuracy,
+                  static_cast<double>(batches * options.batch) / seconds, 1e3 * seconds / static_cast<double>(batches));
       std::fflush(stdout);
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "fault_options.hpp"
+#include "options.hpp"
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/metrics.hpp>
 
@@ -11,13 +11,13 @@
 #include <string>
 #include <unistd.h>
 
-/// An observer that ends its rank behind a step, without a word to the others, if that is asked for.
+/// An observer that ends its rank behind a step, without a message to the others, if the options say so.
 class fate {
  public:
   /// @throws std::runtime_error if one is to die that is no rank
-  fate(fault_options const& asked, std::uint32_t rank, std::uint32_t ranks, bool is_a_process)
+  fate(fault_options const& options, std::uint32_t rank, std::uint32_t ranks, bool is_a_process)
       : is_a_process_(is_a_process) {
-    for (auto const& one : asked.deaths) {
+    for (auto const& one : options.deaths) {
       if (one.rank >= ranks) {
         throw std::runtime_error("--die names rank " + std::to_string(one.rank) + ", and there are only ranks 0 to " +
                                  std::to_string(ranks - 1));

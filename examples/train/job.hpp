@@ -10,7 +10,7 @@
 
 /// All that a rank needs to know, whatever carries its messages.
 struct job {
-  options asked;
+  struct options options;
   tutti::nn::data_pair data;
   bool launched = false;  ///< join the launcher's world instead of starting ranks
 };

@@ -30,7 +30,7 @@ void expect_writable(std::string const& path) {
 }
 
 outcomes train(job const& work) {
-  auto const& transport = work.asked.transport;
+  auto const& transport = work.options.transport;
   if (transport == "loopback") {
     return train_over_loopback(work);
   }
@@ -62,28 +62,28 @@ std::size_t report_failures(outcomes const& ranks) {
 
 int main(int argc, char** argv) {
   job work{read_options(argc, argv), {}, false};
-  auto& asked = work.asked;
+  auto& options = work.options;
   try {
     auto const place = tutti::read_environment();
     work.launched = place.launcher != "none";
-    if (asked.transport.empty()) {
-      asked.transport = work.launched ? "tcp" : "loopback";
+    if (options.transport.empty()) {
+      options.transport = work.launched ? "tcp" : "loopback";
     }
-    if (work.launched && asked.transport == "loopback") {
+    if (work.launched && options.transport == "loopback") {
       throw std::runtime_error("loopback joins the threads of one process, but a launcher (" + place.launcher +
                                ") started several: use --transport tcp or shared_memory");
     }
     if (place.rank == 0) {
-      expect_writable(asked.plot);
-      expect_writable(asked.report);
-      expect_writable(asked.metrics);
-      expect_writable(asked.trace);
+      expect_writable(options.plot);
+      expect_writable(options.report);
+      expect_writable(options.metrics);
+      expect_writable(options.trace);
     }
-    work.data = load(asked);
+    work.data = load(options);
     std::fflush(stdout);  // or every forked rank inherits what is still unwritten
     auto const ends = train(work);
     auto const failed = report_failures(ends);
-    return failed == 0 || (asked.faults.go_on && failed < ends.size()) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return failed == 0 || (options.faults.go_on && failed < ends.size()) ? EXIT_SUCCESS : EXIT_FAILURE;
   } catch (std::exception const& e) {
     std::fprintf(stderr, "train: %s\n", e.what());
     return EXIT_FAILURE;

@@ -8,29 +8,29 @@
 
 namespace nn = tutti::nn;
 
-std::vector<nn::any_layer<float>> network_for(options const& asked, nn::dataset const& images) {
-  if (asked.model == "lenet5") {
+std::vector<nn::any_layer<float>> network_for(options const& options, nn::dataset const& images) {
+  if (options.model == "lenet5") {
     return nn::lenet5<float>(images.shape, images.classes);
   }
-  if (asked.model == "cnn") {
+  if (options.model == "cnn") {
     return nn::cnn<float>(images.shape, images.classes);
   }
-  if (asked.model == "resnet20") {
+  if (options.model == "resnet20") {
     return nn::small_resnet<float>(20, images.shape, images.classes);
   }
-  auto const activation = asked.activation == "tanh"      ? nn::hidden_activation::tanh
-                          : asked.activation == "sigmoid" ? nn::hidden_activation::sigmoid
-                                                          : nn::hidden_activation::relu;
-  return nn::mlp<float>(images.features(), asked.hidden, images.classes, activation);
+  auto const activation = options.activation == "tanh"      ? nn::hidden_activation::tanh
+                          : options.activation == "sigmoid" ? nn::hidden_activation::sigmoid
+                                                            : nn::hidden_activation::relu;
+  return nn::mlp<float>(images.features(), options.hidden, images.classes, activation);
 }
 
-std::string describe_network(options const& asked, nn::dataset const& images) {
-  if (asked.model != "mlp") {
-    return asked.model;
+std::string describe_network(options const& options, nn::dataset const& images) {
+  if (options.model != "mlp") {
+    return options.model;
   }
   std::string text = std::to_string(images.features());
-  for (auto const size : asked.hidden) {
+  for (auto const size : options.hidden) {
     text.append("-").append(std::to_string(size));
   }
-  return text.append("-").append(std::to_string(images.classes)).append(", ").append(asked.activation);
+  return text.append("-").append(std::to_string(images.classes)).append(", ").append(options.activation);
 }

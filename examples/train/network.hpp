@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-/// The layers of the model that is asked for, for these images.
-std::vector<tutti::nn::any_layer<float>> network_for(options const& asked, tutti::nn::dataset const& images);
+/// The layers of the model that the options name, for these images.
+std::vector<tutti::nn::any_layer<float>> network_for(options const& options, tutti::nn::dataset const& images);
 
 /// In words, such as "784-256-128-10, relu".
-std::string describe_network(options const& asked, tutti::nn::dataset const& images);
+std::string describe_network(options const& options, tutti::nn::dataset const& images);

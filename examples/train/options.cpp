@@ -1,22 +1,408 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
-#include "averaging_options.hpp"
-#include "checkpoint_options.hpp"
-#include "compression_options.hpp"
-#include "report_options.hpp"
-#include "strategy_options.hpp"
-#include "training_options.hpp"
-
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace {
+
+/// The options that say how weights follow gradients and how images are made ready; all have defaults that
+/// do nothing special.
+class training_options {
+ public:
+  training_options(CLI::App& app, tutti::nn::settings& s) : settings_(s) {
+    app.add_option("--optimizer", optimizer_, "How weights follow gradients; lars: each layer at a rate of its own")
+        ->check(CLI::IsMember({"sgd", "nesterov", "lars"}));
+    app.add_option("--weight-decay", s.weight_decay, "Pulls all weights towards zero")->check(within(0, 1));
+    trust_ = app.add_option("--trust", s.trust, "Of lars: a step as a share of a layer's weights, at rate 1")
+                 ->check(within(1e-9, 1));
+    app.add_option("--schedule", schedule_,
+                   "The rate: constant, along a line or half a wave to --lr-end, or divided at --change-at; or the "
+                   "batch grows there instead")
+        ->check(CLI::IsMember({"constant", "linear", "cosine", "step", "growing_batch"}));
+    app.add_option("--change-at", s.changes.epochs, "After so many epochs, such as 30,60,80: rate or batch change")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}))
+        ->default_str("");
+    app.add_option("--change-by", s.changes.factor, "The factor of each change")->check(within(1, 1e6));
+    app.add_option("--warmup", s.warm_up, "Epochs in which the rate rises: from nothing, or with --lr-for from --lr")
+        ->check(within(0, 1e5));
+    app.add_option("--lr-for", s.rate_is_for,
+                   "The batch that --lr and --lr-end are meant for: they are multiplied by --batch over this")
+        ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}))
+        ->default_str("");
+    app.add_option("--micro-batch", s.micro_batch,
+                   "Most images that a rank computes at a time; the gradients of the parts of a batch are added up")
+        ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}))
+        ->default_str("");
+    app.add_flag("--reproducible", s.reproducible,
+                 "The same weights, bit for bit, for any number of ranks; micro-batches are of 16 images if not given")
+        ->default_str("");
+    app.add_option("--augment", augment_,
+                   "Moves training images by up to 4 pixels (crop), turns every other one (flip)")
+        ->check(CLI::IsMember({"none", "crop", "flip", "crop_flip"}));
+    app.add_flag("--standardise", s.standardise, "Each channel with mean 0 and deviation 1 over the training set")
+        ->default_str("");
+    app.add_flag("--prefetch", s.prefetch, "A thread of each rank makes the next batch's images ready")
+        ->default_str("");
+  }
+
+  /// Puts what was read into the settings.
+  /// @throws CLI::ValidationError if the options do not go together
+  void finish() const {
+    using namespace tutti::nn;
+    for (auto const kind : {optimizer_kind::sgd, optimizer_kind::nesterov, optimizer_kind::lars}) {
+      settings_.optimizer = optimizer_ == name(kind) ? kind : settings_.optimizer;
+    }
+    for (auto const kind : {schedule_kind::constant, schedule_kind::linear, schedule_kind::cosine, schedule_kind::step,
+                            schedule_kind::growing_batch}) {
+      settings_.schedule = schedule_ == name(kind) ? kind : settings_.schedule;
+    }
+    if (augment_ != "none") {
+      settings_.augmentation = crop_and_flip{augment_ == "flip" ? 0U : 4U, augment_ != "crop"};
+    }
+    if (settings_.reproducible) {
+      settings_.micro_batch = settings_.micro_batch == 0 ? 16 : settings_.micro_batch;
+      if (settings_.synchronised_statistics) {
+        throw CLI::ValidationError("--reproducible",
+                                   "takes statistics of micro-batches, not --synchronised-statistics");
+      }
+    }
+    bool const changes = schedule_ == "step" || schedule_ == "growing_batch";
+    auto const& at = settings_.changes.epochs;
+    if (changes == at.empty()) {
+      throw CLI::ValidationError(
+          "--change-at", changes ? "is needed with --schedule " + schedule_ : "needs --schedule step or growing_batch");
+    }
+    for (std::size_t i = 0; i != at.size(); ++i) {
+      if (at[i] >= settings_.epochs || (i != 0 && at[i] <= at[i - 1])) {
+        throw CLI::ValidationError(
+            "--change-at", "takes growing numbers below --epochs, which is " + std::to_string(settings_.epochs));
+      }
+    }
+    if (settings_.warm_up >= static_cast<double>(settings_.epochs) && settings_.warm_up > 0) {
+      throw CLI::ValidationError("--warmup", "ends before the training does: after fewer than " +
+                                                 std::to_string(settings_.epochs) + " epochs");
+    }
+    if (trust_->count() != 0 && optimizer_ != "lars") {
+      throw CLI::ValidationError("--trust", "needs --optimizer lars");
+    }
+  }
+
+ private:
+  /// As CLI::Range, which takes a NaN for a number.
+  static CLI::Validator within(double low, double high) {
+    auto const range = CLI::Range(low, high);
+    return CLI::Validator(
+        [=](std::string& text) {
+          double number = 0;
+          bool const holds = CLI::detail::lexical_cast(text, number) && number >= low && number <= high;
+          return holds ? std::string() : "Value " + text + " not in range " + range.get_description();
+        },
+        range.get_description());
+  }
+
+  tutti::nn::settings& settings_;
+  std::string optimizer_ = "sgd";
+  std::string schedule_ = "linear";
+  std::string augment_ = "none";
+  CLI::Option* trust_ = nullptr;
+};
+
+/// The options of strategies.
+class strategy_options {
+ public:
+  strategy_options(CLI::App& app, strategy_choice& s) : chosen_(s) {
+    app.add_option("--strategy", s.name,
+                   "What ranks exchange: the sum of their gradients at every step (synchronous), or of their weights "
+                   "every so many (local_sgd), weights with neighbours (gossip), or after rounds in which some train "
+                   "(federated); or the first ranks hold the weights (parameter_server)")
+        ->check(CLI::IsMember({"synchronous", "local_sgd", "gossip", "federated", "parameter_server"}));
+    servers_ = app.add_option("--servers", s.servers, "Of parameter_server: how many ranks are servers")
+                   ->check(CLI::Range(1U, 1023U));
+    given_ =
+        app.add_option("--staleness", staleness_,
+                       "Of parameter_server: how many steps a worker may be ahead of the slowest, or unbounded; of "
+                       "gossip: how old a neighbour's weights may be");
+    sends_ = app.add_flag("--server-sends", s.server_sends,
+                          "Of parameter_server: servers send new weights without a request")
+                 ->default_str("");
+    l1_ = app.add_option("--l1", s.l1,
+                         "Of parameter_server: servers draw all weights to zero by this much, times the rate")
+              ->check(CLI::Range(0.0, 1.0));
+    slow_ = app.add_option("--slow", slow_text_,
+                           "Of parameter_server: RANK:FACTOR, such as 2:4; this worker takes so many times as long")
+                ->default_str("");
+  }
+
+  /// @throws CLI::ValidationError if the options do not go together
+  void finish() {
+    bool const servers = chosen_.name == "parameter_server";
+    for (auto const* const one : {servers_, sends_, l1_, slow_}) {
+      if (!servers && one->count() != 0) {
+        throw CLI::ValidationError("--" + one->get_lnames().front(), "needs --strategy parameter_server");
+      }
+    }
+    if (!servers && chosen_.name != "gossip" && given_->count() != 0) {
+      throw CLI::ValidationError("--staleness", "needs --strategy parameter_server or gossip");
+    }
+    if (staleness_ == "unbounded" && servers) {
+      chosen_.staleness = strategy_choice::unbounded;
+    } else if (!read(staleness_, chosen_.staleness)) {
+      throw CLI::ValidationError("--staleness", "takes a number of steps, or with parameter_server unbounded; \"" +
+                                                    staleness_ + "\" is something else");
+    } else if (chosen_.name == "gossip" && chosen_.staleness > 1000) {
+      throw CLI::ValidationError("--staleness", "is at most 1000 with gossip: every rank keeps so many weights");
+    }
+    if (slow_->count() != 0) {
+      auto const colon = slow_text_.find(':');
+      if (colon == std::string::npos || !read(slow_text_.substr(0, colon), chosen_.slow_rank) ||
+          !CLI::detail::lexical_cast(slow_text_.substr(colon + 1), chosen_.slow_factor) ||
+          !(chosen_.slow_factor >= 1 && chosen_.slow_factor <= 1000)) {
+        throw CLI::ValidationError("--slow", "takes RANK:FACTOR, such as 2:4, with a factor from 1 to 1000; \"" +
+                                                 slow_text_ + "\" is something else");
+      }
+    }
+  }
+
+ private:
+  template <class Number>
+  static bool read(std::string const& text, Number& number) {
+    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return problem == std::errc{} && end == text.data() + text.size();
+  }
+
+  strategy_choice& chosen_;
+  std::string staleness_ = "0";
+  std::string slow_text_;
+  CLI::Option* servers_ = nullptr;
+  CLI::Option* given_ = nullptr;
+  CLI::Option* sends_ = nullptr;
+  CLI::Option* l1_ = nullptr;
+  CLI::Option* slow_ = nullptr;
+};
+
+/// The options of strategies whose replicas differ between steps, and of the division of images among ranks.
+class averaging_options {
+ public:
+  averaging_options(CLI::App& app, averaging& chosen, tutti::nn::settings& s) : chosen_(chosen), settings_(s) {
+    constexpr auto most = std::size_t{1'000'000'000};
+    every_ = app.add_option("--every", chosen.every, "Of local_sgd: weights are averaged after so many steps")
+                 ->check(CLI::Range(std::size_t{1}, most))
+                 ->default_str("");
+    neighbours_ = app.add_option("--neighbours", graph_, "Of gossip: the pairs of ranks that exchange weights")
+                      ->check(CLI::IsMember({"ring", "exponential"}))
+                      ->default_str("");
+    participation_ = app.add_option("--participation", chosen.participation,
+                                    "Of federated: the share of the ranks that train in a round")
+                         ->check(CLI::Range(0.0, 1.0))
+                         ->default_str("");
+    local_epochs_ = app.add_option("--local-epochs", chosen.local_epochs, "Of federated: epochs in a round")
+                        ->check(CLI::Range(std::size_t{1}, most))
+                        ->default_str("");
+    app.add_option("--shards", images_,
+                   "How training images are divided: shared, dealt out in each batch; or each rank's own, of all "
+                   "classes alike (iid) or of few (labels)")
+        ->check(CLI::IsMember({"shared", "iid", "labels"}));
+  }
+
+  /// Puts what was read into place.
+  /// @throws CLI::ValidationError if the options do not go with the strategy
+  void finish(strategy_choice const& chosen) const {
+    using namespace tutti::nn;
+    auto const& strategy = chosen.name;
+    for (auto const kind : {ownership::shared, ownership::iid, ownership::labels}) {
+      settings_.images = images_ == name(kind) ? kind : settings_.images;
+    }
+    chosen_.graph = graph_ == "ring" ? neighbours::ring : neighbours::exponential;
+    for (auto const& [option, owner] :
+         {std::pair{every_, "local_sgd"}, std::pair{neighbours_, "gossip"}, std::pair{participation_, "federated"},
+          std::pair{local_epochs_, "federated"}}) {
+      if (option->count() != 0 && strategy != owner) {
+        throw CLI::ValidationError(option->get_name(), std::string("needs --strategy ") + owner);
+      }
+    }
+    if (strategy != "synchronous" && settings_.synchronised_statistics) {
+      throw CLI::ValidationError("--synchronised-statistics",
+                                 "means something only where all ranks have the same weights: --strategy synchronous");
+    }
+    if (strategy == "federated" && settings_.schedule == schedule_kind::growing_batch) {
+      throw CLI::ValidationError("--schedule",
+                                 "growing_batch changes the steps of an epoch, and so of a round of "
+                                 "--strategy federated, in the middle of it; choose another");
+    }
+  }
+
+ private:
+  averaging& chosen_;
+  tutti::nn::settings& settings_;
+  std::string graph_ = "ring";
+  std::string images_ = "shared";
+  CLI::Option* every_;
+  CLI::Option* neighbours_;
+  CLI::Option* participation_;
+  CLI::Option* local_epochs_;
+};
+
+/// The options that say in how few bytes gradients travel.
+class compression_options {
+ public:
+  compression_options(CLI::App& app, compression& c) : chosen_(c) {
+    app.add_option("--compress", c.kind,
+                   "Gradients travel as 16-bit numbers, as 8-bit ones with a scale for each block, or only some of "
+                   "them: the largest, or those that reach a threshold")
+        ->check(CLI::IsMember({"none", "fp16", "bf16", "int8", "top_k", "threshold"}));
+    keep_ = app.add_option("--keep", c.keep, "Of top_k: the share of the gradients that is sent in a step")
+                ->check(CLI::Range(1e-6, 1.0));
+    least_ = app.add_option("--threshold", c.threshold, "Of threshold: the least magnitude that is sent")
+                 ->check(CLI::Range(1e-30, 1e30));
+    warm_up_ = app.add_option("--sparsity-warmup", c.warm_up,
+                              "Of top_k: epochs in which the share falls, from a quarter to --keep")
+                   ->check(CLI::Range(0.0, 1e5));
+    app.add_flag(
+           "--momentum-correction", c.momentum_correction,
+           "Of top_k and threshold: the momentum is each rank's own and runs before the choice, not after the sum")
+        ->default_str("");
+    app.add_flag("--momentum-masking", c.momentum_masking,
+                 "Of --momentum-correction: the momentum of a number ends where it is sent")
+        ->default_str("");
+    clipping_ = app.add_option("--local-clipping", c.local_clipping,
+                               "Of top_k and threshold: each rank shrinks its gradients to this norm over the root of "
+                               "the number of ranks, before it adds them to what it owes")
+                    ->check(CLI::Range(1e-30, 1e30))
+                    ->default_str("");
+  }
+
+  /// Fits the rest of the options to what was read.
+  /// @throws CLI::ValidationError if the options do not go together
+  void finish(options& o, bool topology_given) const {
+    bool const sparse = chosen_.kind == "top_k" || chosen_.kind == "threshold";
+    auto const only_with = [&](CLI::Option const* option, std::string const& kind) {
+      if (option->count() != 0 && chosen_.kind != kind) {
+        throw CLI::ValidationError(option->get_name(), "needs --compress " + kind);
+      }
+    };
+    only_with(keep_, "top_k");
+    only_with(warm_up_, "top_k");
+    only_with(least_, "threshold");
+    if (clipping_->count() != 0 && !sparse) {
+      throw CLI::ValidationError("--local-clipping", "needs --compress top_k or threshold");
+    }
+    if (chosen_.momentum_correction && (!sparse || o.settings.optimizer == tutti::nn::optimizer_kind::lars)) {
+      throw CLI::ValidationError("--momentum-correction",
+                                 "needs --compress top_k or threshold, and --optimizer sgd or nesterov");
+    }
+    o.settings.momentum_corrected = chosen_.momentum_correction;
+    if (chosen_.momentum_masking && !chosen_.momentum_correction) {
+      throw CLI::ValidationError("--momentum-masking", "needs --momentum-correction");
+    }
+    if (chosen_.kind == "none") {
+      return;
+    }
+    if (!topology_given) {
+      o.topology = "direct";
+    }
+    bool const sixteen = chosen_.kind == "fp16" || chosen_.kind == "bf16";
+    if (o.topology != "direct" && !(sixteen && o.topology == "ring")) {
+      throw CLI::ValidationError("--topology", "is direct with --compress " + chosen_.kind +
+                                                   (sixteen ? ", or ring, which rounds at every hop" : ""));
+    }
+    if (!sixteen && o.bucket != 0) {
+      throw CLI::ValidationError("--bucket",
+                                 "goes with --compress none, fp16 or bf16: the others choose among, or "
+                                 "send, all gradients of a step at once");
+    }
+  }
+
+ private:
+  compression& chosen_;
+  CLI::Option* keep_;
+  CLI::Option* least_;
+  CLI::Option* warm_up_;
+  CLI::Option* clipping_;
+};
+
+/// The options that say what is kept of a training, and whether it goes on.
+void add_checkpoint_options(CLI::App& app, tutti::nn::checkpoint_options& o) {
+  auto* const folder = app.add_option("--checkpoint", o.folder, "Keep checkpoints in this folder, after each epoch");
+  app.add_option("--checkpoint-every", o.every, "Instead: after so many steps each, and after the last")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000'000}))
+      ->needs(folder)
+      ->default_str("");
+  app.add_option("--checkpoint-keep", o.keep, "The last so many stay")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
+      ->needs(folder);
+  app.add_flag(
+         "--sharded-checkpoints", o.sharded,
+         "Each rank writes its part, into a folder that all hosts see; or else rank 0 writes all. Always so where "
+         "ranks have weights of their own, or gradients that they owe")
+      ->needs(folder)
+      ->default_str("");
+  app.add_flag("--resume", o.resume, "Go on from the last good checkpoint; from the beginning if there is none")
+      ->needs(folder)
+      ->default_str("");
+}
+
+/// What becomes of a training when ranks fail.
+class fault_reader {
+ public:
+  fault_reader(CLI::App& app, fault_options& to) : to_(to) {
+    app.add_option("--on-fault", on_fault_, "When ranks are gone: the others stop, or go on and share the work")
+        ->check(CLI::IsMember({"stop", "continue"}));
+    app.add_option("--die", deaths_, "An experiment: RANK:STEP,... ends these ranks, as kill -9 would, after that step")
+        ->delimiter(',')
+        ->default_str("");
+  }
+
+  /// @throws CLI::ValidationError
+  void finish() const {
+    to_.go_on = on_fault_ == "continue";
+    for (auto const& text : deaths_) {
+      fault_options::death one;
+      auto const colon = text.find(':');
+      if (colon == text.npos || !CLI::detail::lexical_cast(text.substr(0, colon), one.rank) ||
+          !CLI::detail::lexical_cast(text.substr(colon + 1), one.step) || one.step == 0) {
+        throw CLI::ValidationError("--die", "takes RANK:STEP, such as 1:1170, not " + text);
+      }
+      to_.deaths.push_back(one);
+    }
+  }
+
+ private:
+  fault_options& to_;
+  std::string on_fault_ = "stop";
+  std::vector<std::string> deaths_;
+};
+
+/// The options of what is written besides the terminal.
+void add_report_options(CLI::App& app, options& o) {
+  app.add_option("--plot", o.plot, "Write loss, accuracy, images per second and bytes over time as a picture (SVG)");
+  app.add_option("--report", o.report, "Write everything that was measured as JSON");
+  app.add_option("--metrics", o.metrics, "Write a line of JSON for every step and epoch as they end");
+  app.add_option("--trace", o.trace,
+                 "Write when each rank computed, sent and waited, as JSON for ui.perfetto.dev, and show which rank "
+                 "waited for which");
+  app.add_option("--trace-events", o.trace_events, "Events that --trace keeps of each rank, the last ones")
+      ->check(CLI::Range(std::size_t{1000}, std::size_t{10'000'000}));
+}
+
+/// What does not go together.
+void check_report_options(options const& o) {
+  if (!o.trace.empty() && o.progress_thread) {
+    throw CLI::ValidationError("--trace", "follows the thread that computes: leave out --progress-thread");
+  }
+}
 
 /// "256,128" as numbers; "none" as no hidden layer.
 std::vector<std::size_t> read_hidden(std::string const& text) {
@@ -45,8 +431,8 @@ std::vector<std::size_t> read_hidden(std::string const& text) {
 
 /// @throws CLI::ValidationError for what only replicas that stay equal can do
 void check_combinations(options const& o) {
-  auto const synchronous_only = [&](bool asked, char const* option) {
-    if (asked && o.strategy.name != "synchronous") {
+  auto const synchronous_only = [&](bool given, char const* option) {
+    if (given && o.strategy.name != "synchronous") {
       throw CLI::ValidationError(option, "goes with --strategy synchronous, not with " + o.strategy.name);
     }
   };
@@ -54,8 +440,8 @@ void check_combinations(options const& o) {
   synchronous_only(o.bucket != 0, "--bucket");
   synchronous_only(o.settings.reproducible, "--reproducible");
   synchronous_only(o.faults.go_on, "--on-fault continue");
-  auto const without_servers = [&](bool asked, char const* option) {
-    if (asked && o.strategy.name == "parameter_server") {
+  auto const without_servers = [&](bool given, char const* option) {
+    if (given && o.strategy.name == "parameter_server") {
       throw CLI::ValidationError(option, "goes with every --strategy but parameter_server");
     }
   };
@@ -117,10 +503,10 @@ options read_options(int argc, char** argv) {
                  "How they talk: loopback (threads), shared_memory or tcp (processes); "
                  "loopback unless a launcher started this process, then tcp")
       ->check(CLI::IsMember({"loopback", "shared_memory", "tcp"}));
-  auto* const topology =
-      app.add_option("--topology", o.topology, "Who talks to whom, and when; automatic measures, tries and picks")
-          ->check(CLI::IsMember(
-              {"ring", "chain", "binary_tree", "double_tree", "doubling", "butterfly", "star", "direct", "automatic"}));
+  auto* const topology = app.add_option("--topology", o.topology,
+                                        "Which ranks exchange messages, and when; automatic measures, tries and picks")
+                             ->check(CLI::IsMember({"ring", "chain", "binary_tree", "double_tree", "doubling",
+                                                    "butterfly", "star", "direct", "automatic"}));
 
   app.add_option("--data", o.data,
                  "A folder with MNIST's four files or batches of CIFAR-10, plain or .gz; or builtin, drawn digits");

@@ -1,17 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "averaging.hpp"
-#include "fault_options.hpp"
-#include "strategy_choice.hpp"
 #include <tutti/nn/checkpoint/options.hpp>
 #include <tutti/nn/settings.hpp>
+#include <tutti/nn/strategy/neighbours.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
+
+/// How ranks work together: the strategy, with its settings.
+struct strategy_choice {
+  static constexpr std::uint64_t unbounded = UINT64_MAX;
+
+  std::string name = "synchronous";
+  std::uint64_t staleness = 0;  ///< in steps; of parameter_server and gossip
+
+  // Of parameter_server:
+  std::uint32_t servers = 1;
+  bool server_sends = false;
+  float l1 = 0;
+  std::uint32_t slow_rank = 0;
+  double slow_factor = 1;  ///< 1: as fast as the others
+
+  /// Whether ranks have weights of their own between steps.
+  [[nodiscard]] bool replicas_differ() const { return name == "local_sgd" || name == "gossip" || name == "federated"; }
+};
+
+/// Of the strategies whose replicas differ between steps.
+struct averaging {
+  std::size_t every = 8;  ///< steps, of local_sgd
+  tutti::nn::neighbours graph = tutti::nn::neighbours::ring;
+  double participation = 1;
+  std::size_t local_epochs = 1;
+};
 
 /// In how few bytes gradients travel.
 struct compression {
@@ -24,7 +48,18 @@ struct compression {
   float local_clipping = std::numeric_limits<float>::infinity();
 };
 
-/// What the command line asks for.
+/// What becomes of a training when ranks fail, and the ranks that are made to fail.
+struct fault_options {
+  struct death {
+    std::uint32_t rank = 0;
+    std::size_t step = 0;
+  };
+
+  bool go_on = false;
+  std::vector<death> deaths;
+};
+
+/// What the command line says.
 struct options {
   std::uint32_t ranks = 4;
   bool ranks_given = false;
@@ -50,7 +85,7 @@ struct options {
   strategy_choice strategy;
   struct averaging averaging;
   tutti::nn::settings settings;
-  std::string in_common;  ///< what all ranks must have been asked for alike, a line for each option
+  std::string in_common;  ///< what must be the same on all ranks, a line for each option
 };
 
 /// Reads the command line. Exits the program after --help, and with a message after a mistake.

@@ -15,18 +15,18 @@
 #include <thread>
 #include <vector>
 
-/// Who does what with --strategy parameter_server.
+/// The role of each rank with --strategy parameter_server.
 inline tutti::nn::parameter_server::roles roles_for(job const& work, tutti::rank_type ranks) {
-  auto const& asked = work.asked.strategy;
-  if (asked.servers >= ranks) {
-    throw std::runtime_error(std::to_string(ranks) + " ranks, " + std::to_string(asked.servers) +
+  auto const& strategy = work.options.strategy;
+  if (strategy.servers >= ranks) {
+    throw std::runtime_error(std::to_string(ranks) + " ranks, " + std::to_string(strategy.servers) +
                              " of them servers, leave no worker: start more ranks, or ask for fewer --servers");
   }
-  if (asked.slow_factor > 1 && (asked.slow_rank < asked.servers || asked.slow_rank >= ranks)) {
-    throw std::runtime_error("--slow names rank " + std::to_string(asked.slow_rank) + ", but workers are ranks " +
-                             std::to_string(asked.servers) + " to " + std::to_string(ranks - 1));
+  if (strategy.slow_factor > 1 && (strategy.slow_rank < strategy.servers || strategy.slow_rank >= ranks)) {
+    throw std::runtime_error("--slow names rank " + std::to_string(strategy.slow_rank) + ", but workers are ranks " +
+                             std::to_string(strategy.servers) + " to " + std::to_string(ranks - 1));
   }
-  return {ranks, asked.servers};
+  return {ranks, strategy.servers};
 }
 
 /// Lets one worker take longer, asleep, as on a slower machine.
@@ -34,30 +34,30 @@ struct slowed_down {
   tutti::rank_type worker = 0;
   double factor = 1;
 
-  void operator()(tutti::rank_type who, tutti::duration last) const {
-    if (who == worker && factor > 1) {
+  void operator()(tutti::rank_type rank, tutti::duration last) const {
+    if (rank == worker && factor > 1) {
       std::this_thread::sleep_for(
           std::chrono::duration<double, std::nano>((factor - 1) * static_cast<double>(last.count())));
     }
   }
 };
 
-/// What server 0 says in the end: who did and moved how much, and how stale what was read and pushed was.
-void show(tutti::nn::parameter_server::summary const& all, tutti::nn::parameter_server::roles const& who,
+/// What server 0 prints in the end: how much each rank did and moved, and how stale what was read and pushed was.
+void show(tutti::nn::parameter_server::summary const& all, tutti::nn::parameter_server::roles const& roles,
           std::vector<std::string> const& names);
 
-/// An observer that keeps what servers hold, if that is asked for, and says at once when it cannot.
+/// An observer that keeps what servers hold, if that is set, and says at once when it cannot.
 class server_saving {
  public:
   template <class Communicator>
-  server_saving(Communicator& world, session& mine, tutti::nn::checkpoint_options const& asked) {
-    if (!asked.folder.empty()) {
-      saver_.emplace(world, mine.model(), mine.seen(), mine.fingerprint(), asked);
+  server_saving(Communicator& world, session& session, tutti::nn::checkpoint_options const& options) {
+    if (!options.folder.empty()) {
+      saver_.emplace(world, session.model(), session.history(), session.fingerprint(), options);
       for (auto const& note : saver_->notes()) {
         std::fprintf(stderr, "train: %s; the checkpoint before it is used\n", note.c_str());
       }
       if (saver_->resumed()) {
-        mine.resume(*saver_->resumed());
+        session.resume(*saver_->resumed());
       }
     }
   }
@@ -86,16 +86,16 @@ class server_saving {
 
 /// What was traced of servers and workers, which the world gathers: not if one of its ranks was lost.
 template <class Communicator>
-void show_trace(Communicator& world, tutti::nn::parameter_server::roles const& who, session const& mine) {
+void show_trace(Communicator& world, tutti::nn::parameter_server::roles const& roles, session const& session) {
   std::vector<std::string> parts;
-  for (tutti::rank_type r = 0; r != who.size(); ++r) {
-    parts.push_back(who.name(r));
+  for (tutti::rank_type r = 0; r != roles.size(); ++r) {
+    parts.push_back(roles.name(r));
   }
   try {
-    mine.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace().second())), parts);
+    session.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace().second())), parts);
   } catch (tutti::error const& e) {
     if (world.rank() == 0) {
-      std::fprintf(stderr, "train: there is no trace, as not all ranks are left to tell theirs: %s\n", e.what());
+      std::fprintf(stderr, "train: there is no trace, as not all ranks are left to send theirs: %s\n", e.what());
     }
   }
 }
@@ -104,31 +104,31 @@ void show_trace(Communicator& world, tutti::nn::parameter_server::roles const& w
 template <class Communicator>
 int train_with_servers(Communicator& world, job const& work, std::vector<std::string> names) {
   namespace ps = tutti::nn::parameter_server;
-  auto const& asked = work.asked.strategy;
-  auto const who = roles_for(work, world.size());
-  bool const serves = who.serves(world.rank());
-  session mine(work, Communicator::transport_type::name, world.rank(), names, serves ? 0 : who.worker(world.rank()),
-               who.workers());
-  server_saving saver(world, mine, work.asked.checkpoints);
-  mine.count(world.trace().first());
-  slowed_down const pace{asked.slow_rank - who.servers(), asked.slow_factor};
-  auto const all = ps::train(world, who, mine.model(), {asked.staleness, asked.server_sends, saver.keeps()},
-                             ps::regulariser{asked.l1}, pace, mine, saver);
+  auto const& strategy = work.options.strategy;
+  auto const roles = roles_for(work, world.size());
+  bool const serves = roles.serves(world.rank());
+  session session(work, Communicator::transport_type::name, world.rank(), names,
+                  serves ? 0 : roles.worker(world.rank()), roles.workers());
+  server_saving saver(world, session, work.options.checkpoints);
+  session.count(world.trace().first());
+  slowed_down const pace{strategy.slow_rank - roles.servers(), strategy.slow_factor};
+  auto const all = ps::train(world, roles, session.model(), {strategy.staleness, strategy.server_sends, saver.keeps()},
+                             ps::regulariser{strategy.l1}, pace, session, saver);
   std::vector<std::optional<rank_traffic>> traffic;
   for (auto const& one : all.ranks) {
     traffic.push_back(rank_traffic{static_cast<double>(one.moved.bytes_sent),
                                    static_cast<double>(one.moved.bytes_received), one.busy, one.waited});
   }
   for (std::size_t i = 0; i != all.lost.size(); ++i) {
-    traffic[who.rank_of_worker(all.lost[i].worker)].reset();
-    mine.fault(all.lost[i].seconds, world.size() - i, world.size() - i - 1);
+    traffic[roles.rank_of_worker(all.lost[i].worker)].reset();
+    session.fault(all.lost[i].seconds, world.size() - i, world.size() - i - 1);
   }
-  mine.finish(std::move(traffic));
+  session.finish(std::move(traffic));
   if (world.rank() == 0) {
-    show(all, who, names);
+    show(all, roles, names);
   }
-  if (!work.asked.trace.empty()) {
-    show_trace(world, who, mine);
+  if (!work.options.trace.empty()) {
+    show_trace(world, roles, session);
   }
   saver.finish();
   return 0;

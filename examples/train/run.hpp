@@ -7,7 +7,6 @@
 #include "saving.hpp"
 #include "session.hpp"
 #include "strategies.hpp"
-#include "with_strategy.hpp"
 #include <tutti/automatic.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/gather_timelines.hpp>
@@ -84,41 +83,41 @@ std::vector<std::optional<rank_traffic>> traffic_of(Communicator& world, tutti::
 /// What one rank does in one world, once the strategy is known.
 /// @param again whether the training has begun in a world before this one
 template <class Communicator>
-void train_by(Communicator& world, tutti::nn::any_strategy strategy, job const& work, session& mine, fate& end,
+void train_by(Communicator& world, tutti::nn::any_strategy strategy, job const& work, session& session, fate& end,
               bool again) {
   auto const before = world.trace().first();
-  saving saver(world, mine, strategy, work.asked.checkpoints, again);
-  mine.count(world.trace().first());
-  tutti::nn::train(mine.model(), strategy, mine, saver, end);
-  mine.finish(traffic_of(world, strategy, before));
+  saving saver(world, session, strategy, work.options.checkpoints, again);
+  session.count(world.trace().first());
+  tutti::nn::train(session.model(), strategy, session, saver, end);
+  session.finish(traffic_of(world, strategy, before));
   saver.finish();
-  if (!work.asked.trace.empty()) {
-    mine.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace().second())));
+  if (!work.options.trace.empty()) {
+    session.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace().second())));
   }
 }
 
 /// What one rank does in one world.
 template <class Communicator>
-void train_in(Communicator& world, job const& work, session& mine, fate& end, bool again) {
+void train_in(Communicator& world, job const& work, session& session, fate& end, bool again) {
   auto const by = [&](auto&& strategy) {
-    tutti::nn::traced told(world, strategy);
-    train_by(world, tutti::nn::any_strategy(told), work, mine, end, again);
+    tutti::nn::traced traced(world, strategy);
+    train_by(world, tutti::nn::any_strategy(traced), work, session, end, again);
   };
-  if (work.asked.compress.kind != "none") {
-    with_compressed(world, work.asked, mine.sparsity_warm_up(), by);
+  if (work.options.compress.kind != "none") {
+    with_compressed(world, work.options, session.sparsity_warm_up(), by);
     return;
   }
-  with_topology(world, work.asked.topology, [&]<class Topology>(Topology topology) {
+  with_topology(world, work.options.topology, [&]<class Topology>(Topology topology) {
     if constexpr (std::same_as<Topology, tutti::automatic>) {
-      std::size_t const numbers = mine.model().message().size();
-      std::vector<float> like_a_message(work.asked.bucket == 0 ? numbers
-                                                               : std::min(numbers, work.asked.bucket / sizeof(float)));
+      std::size_t const numbers = session.model().message().size();
+      std::vector<float> like_a_message(
+          work.options.bucket == 0 ? numbers : std::min(numbers, work.options.bucket / sizeof(float)));
       topology.autotune(world, tutti::op::allreduce{}, like_a_message);
     }
-    if (work.asked.settings.reproducible) {
-      by(tutti::nn::reproducible(world, topology, mine.model().sums(), work.asked.bucket));
+    if (work.options.settings.reproducible) {
+      by(tutti::nn::reproducible(world, topology, session.model().sums(), work.options.bucket));
     } else {
-      with_strategy(world, topology, work.asked, mine.model(), by);
+      with_strategy(world, topology, work.options, session.model(), by);
     }
   });
 }
@@ -127,48 +126,48 @@ void train_in(Communicator& world, job const& work, session& mine, fate& end, bo
 template <class Communicator>
 int train_as_member(Communicator& world, job const& work) {
   using transport = typename Communicator::transport_type;
-  if (work.asked.strategy.name == "parameter_server") {
+  if (work.options.strategy.name == "parameter_server") {
     return train_with_servers(world, work, names_in(world));
   }
-  session mine(work, transport::name, world.rank(), names_in(world));
-  fate end(work.asked.faults, world.rank(), world.size(), !tutti::in_process<transport>);
-  if (!work.asked.faults.go_on) {
-    train_in(world, work, mine, end, false);
+  session session(work, transport::name, world.rank(), names_in(world));
+  fate end(work.options.faults, world.rank(), world.size(), !tutti::in_process<transport>);
+  if (!work.options.faults.go_on) {
+    train_in(world, work, session, end, false);
     return 0;
   }
   bool again = false;
   tutti::nn::survive(
-      world, tutti::join_timeout, [&](auto& now) { train_in(now, work, mine, end, again); },
+      world, tutti::join_timeout, [&](auto& now) { train_in(now, work, session, end, again); },
       [&](auto& smaller, tutti::error const& why) {
         again = true;
-        auto const state = tutti::nn::latest_state(smaller, mine.model(), mine.seen());
-        mine.shrink(state, smaller.rank(), names_in(smaller), why.what());
+        auto const state = tutti::nn::latest_state(smaller, session.model(), session.history());
+        session.shrink(state, smaller.rank(), names_in(smaller), why.what());
       });
   return 0;
 }
 
-/// Bytes are always counted; events are kept if a trace is asked for.
+/// Bytes are always counted; events are kept with --trace.
 using training_trace = tutti::trace_pair<tutti::traffic_count, tutti::switched_trace>;
 
 inline training_trace trace_for(job const& work) {
-  return {{}, work.asked.trace.empty() ? tutti::switched_trace() : tutti::switched_trace(work.asked.trace_events)};
+  return {{}, work.options.trace.empty() ? tutti::switched_trace() : tutti::switched_trace(work.options.trace_events)};
 }
 
 template <class Transport>
 outcomes train_over(job const& work) {
   return tutti::spawn<Transport>(
-      work.asked.ranks, [&](auto& world) { return train_as_member(world, work); }, {}, trace_for(work));
+      work.options.ranks, [&](auto& world) { return train_as_member(world, work); }, {}, trace_for(work));
 }
 
 /// As one process of a launcher's world.
 template <class Transport>
 outcomes train_in_launched_world(job const& work) {
   auto world = tutti::join<Transport>({}, trace_for(work));
-  if (work.asked.ranks_given && work.asked.ranks != world.size()) {
-    throw std::runtime_error("--ranks says " + std::to_string(work.asked.ranks) + ", but the launcher started " +
+  if (work.options.ranks_given && work.options.ranks != world.size()) {
+    throw std::runtime_error("--ranks says " + std::to_string(work.options.ranks) + ", but the launcher started " +
                              std::to_string(world.size()) + "; leave the option out under a launcher");
   }
-  expect_same_options(world, work.asked.in_common);
+  expect_same_options(world, work.options.in_common);
   train_as_member(world, work);
   return {};
 }

@@ -14,12 +14,12 @@
 /// they compute together is neither. Collective; `mine` is a line for each option.
 /// @throws std::runtime_error on all ranks that names two of them and the first line that differs
 template <class Communicator>
-void expect_same_options(Communicator& world, std::string const& mine) {
-  std::vector<tutti::rank_type> everybody(world.size());
+void expect_same_options(Communicator& world, std::string const& own) {
+  std::vector<tutti::rank_type> all_ranks(world.size());
   for (tutti::rank_type r = 0; r != world.size(); ++r) {
-    everybody[r] = r;
+    all_ranks[r] = r;
   }
-  auto const all = tutti::group_rendezvous(world, everybody, world.rank()).exchange(mine);
+  auto const all = tutti::group_rendezvous(world, all_ranks, world.rank()).exchange(own);
   for (tutti::rank_type r = 1; r != world.size(); ++r) {
     if (all[r] == all[0]) {
       continue;

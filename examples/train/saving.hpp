@@ -11,21 +11,21 @@
 #include <string>
 #include <utility>
 
-/// An observer that keeps checkpoints if they are asked for, and says at once when it cannot.
+/// An observer that keeps checkpoints if the options say so, and says at once when it cannot.
 template <class Communicator>
 class saving {
  public:
   /// @param again whether the training has begun in a world before this one
-  saving(Communicator& world, session& mine, tutti::nn::any_strategy& strategy, tutti::nn::checkpoint_options asked,
-         bool again) {
-    if (!asked.folder.empty()) {
-      saver_.emplace(world, mine.model(), strategy, mine.seen(), mine.fingerprint(), std::move(asked),
+  saving(Communicator& world, session& session, tutti::nn::any_strategy& strategy,
+         tutti::nn::checkpoint_options options, bool again) {
+    if (!options.folder.empty()) {
+      saver_.emplace(world, session.model(), strategy, session.history(), session.fingerprint(), std::move(options),
                      again ? tutti::nn::checkpoint_start::going_on : tutti::nn::checkpoint_start::beginning);
       for (auto const& note : saver_->notes()) {
         std::fprintf(stderr, "train: %s; the checkpoint before it is used\n", note.c_str());
       }
       if (saver_->resumed()) {
-        mine.resume(*saver_->resumed());
+        session.resume(*saver_->resumed());
       }
     }
   }

@@ -7,6 +7,7 @@
 #include <tutti/nn/report/hash.hpp>
 #include <tutti/nn/report/json.hpp>
 #include <tutti/nn/report/svg.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/trace/chrome_trace.hpp>
 #include <tutti/trace/straggler_report.hpp>
 
@@ -26,9 +27,9 @@ namespace nn = tutti::nn;
 namespace {
 
 nn::settings settings_for(job const& work, std::size_t ranks) {
-  auto result = work.asked.settings;
-  if (work.asked.batch_per_rank != 0) {
-    result.batch = work.asked.batch_per_rank * ranks;
+  auto result = work.options.settings;
+  if (work.options.batch_per_rank != 0) {
+    result.batch = work.options.batch_per_rank * ranks;
   }
   if (result.batch > work.data.training.size()) {
     throw std::runtime_error("a batch of " + std::to_string(result.batch) + " images is more than the " +
@@ -38,7 +39,7 @@ nn::settings settings_for(job const& work, std::size_t ranks) {
 }
 
 nn::model<float> model_for(job const& work) {
-  return nn::model<float>(network_for(work.asked, work.data.training), nn::replica::attached);
+  return nn::model<float>(network_for(work.options, work.data.training), nn::replica::attached);
 }
 
 /// "32", or "32 or 33" where the ranks do not divide the batch.
@@ -48,12 +49,12 @@ std::string shard_sizes(std::size_t batch, std::size_t ranks) {
 }
 
 /// What becomes of gradients that travel in fewer bytes.
-std::string describe(options const& asked) {
-  auto const& how = asked.compress;
+std::string describe(options const& options) {
+  auto const& how = options.compress;
   std::string text = how.kind;
   char number[32];
   if (how.kind == "fp16" || how.kind == "bf16") {
-    text += asked.topology == "direct" ? ", added up in float and rounded once" : ", rounded at every hop";
+    text += options.topology == "direct" ? ", added up in float and rounded once" : ", rounded at every hop";
   } else if (how.kind == "int8") {
     text += ", the error later";
   } else {
@@ -70,25 +71,25 @@ std::string describe(options const& asked) {
 }
 
 /// The strategy with all that decides its numbers: for checkpoints.
-std::string strategy_in_full(options const& asked) {
-  auto const& how = asked.averaging;
-  std::string text = asked.strategy.name;
+std::string strategy_in_full(options const& options) {
+  auto const& how = options.averaging;
+  std::string text = options.strategy.name;
   char numbers[96] = "";
   if (text == "local_sgd") {
     std::snprintf(numbers, sizeof numbers, ", every %zu", how.every);
   } else if (text == "gossip") {
     std::snprintf(numbers, sizeof numbers, ", %s, staleness %" PRIu64,
-                  how.graph == nn::neighbours::ring ? "ring" : "exponential", asked.strategy.staleness);
+                  how.graph == nn::neighbours::ring ? "ring" : "exponential", options.strategy.staleness);
   } else if (text == "parameter_server") {
-    std::snprintf(numbers, sizeof numbers, ", staleness %" PRIu64 ", l1 %.9g", asked.strategy.staleness,
-                  double{asked.strategy.l1});
+    std::snprintf(numbers, sizeof numbers, ", staleness %" PRIu64 ", l1 %.9g", options.strategy.staleness,
+                  double{options.strategy.l1});
   } else if (text == "federated") {
     std::snprintf(numbers, sizeof numbers, ", participation %.17g, local epochs %zu", how.participation,
                   how.local_epochs);
   }
   text += numbers;
-  if (asked.compress.kind != "none") {
-    auto const& less = asked.compress;
+  if (options.compress.kind != "none") {
+    auto const& less = options.compress;
     text.append(", ").append(less.kind);
     if (less.kind == "top_k") {
       std::snprintf(numbers, sizeof numbers, " %.17g, %.17g epochs of warm-up", less.keep, less.warm_up);
@@ -107,13 +108,13 @@ std::string strategy_in_full(options const& asked) {
 }
 
 /// "ring", or the strategy where that says more.
-std::string how_ranks_work_together(options const& asked) {
-  auto const& how = asked.strategy;
+std::string how_ranks_work_together(options const& options) {
+  auto const& how = options.strategy;
   if (how.name == "synchronous") {
-    return asked.topology;
+    return options.topology;
   }
   if (how.name != "parameter_server") {
-    return how.name + ", " + asked.topology;
+    return how.name + ", " + options.topology;
   }
   return how.name + ", " + std::to_string(how.servers) + (how.servers == 1 ? " server" : " servers") + ", staleness " +
          (how.staleness == strategy_choice::unbounded ? "unbounded" : std::to_string(how.staleness)) +
@@ -121,12 +122,12 @@ std::string how_ranks_work_together(options const& asked) {
 }
 
 /// "4 ranks", or "4 ranks, 3 after a fault".
-std::string how_many_ranks(nn::history const& seen, std::size_t now) {
-  if (seen.faults.empty()) {
+std::string how_many_ranks(nn::history const& history, std::size_t now) {
+  if (history.faults.empty()) {
     return std::to_string(now) + (now == 1 ? " rank" : " ranks");
   }
-  return std::to_string(seen.faults.front().before) + " ranks, " + std::to_string(seen.faults.back().ranks) +
-         (seen.faults.size() == 1 ? " after a fault" : " after faults");
+  return std::to_string(history.faults.front().before) + " ranks, " + std::to_string(history.faults.back().ranks) +
+         (history.faults.size() == 1 ? " after a fault" : " after faults");
 }
 
 void write(std::string const& path, std::string const& text) {
@@ -151,7 +152,7 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
       names_(std::move(names)),
       parts_(parts),
       settings_(settings_for(work, parts)) {
-  nn::set_threads(work.asked.threads);
+  nn::set_threads(work.options.threads);
   make_model(part);
   if (rank == 0) {
     show(false);
@@ -165,29 +166,29 @@ void session::make_model(tutti::rank_type part) {
 
 void session::show(bool going_on) {
   shown_.emplace(stdout, settings_.epochs, work_.data.training.size());
-  if (!work_.asked.metrics.empty()) {
-    lines_.emplace(work_.asked.metrics, going_on || work_.asked.checkpoints.resume);
+  if (!work_.options.metrics.empty()) {
+    lines_.emplace(work_.options.metrics, going_on || work_.options.checkpoints.resume);
   }
 }
 
 nn::fingerprint session::fingerprint() const {
   nn::fingerprint result;
   if (rank_ == 0) {
-    result.add("model", describe_network(work_.asked, work_.data.training)).add(settings_);
-    result.add("strategy", strategy_in_full(work_.asked));
+    result.add("model", describe_network(work_.options, work_.data.training)).add(settings_);
+    result.add("strategy", strategy_in_full(work_.options));
     result.add("training", work_.data.training);
   }
   return result;
 }
 
 void session::resume(nn::resumed_from const& from) {
-  before_ = std::max(seen_.steps.empty() ? 0.0 : seen_.steps.back().seconds,
-                     seen_.epochs.empty() ? 0.0 : seen_.epochs.back().seconds);
+  before_ = std::max(history_.steps.empty() ? 0.0 : history_.steps.back().seconds,
+                     history_.epochs.empty() ? 0.0 : history_.epochs.back().seconds);
   began_ -= tutti::duration(static_cast<std::int64_t>(before_ * 1e9));
   if (shown_) {
     std::printf("resume after %zu epochs and %zu steps, %zu steps in all%s\n", from.place.epoch, from.place.batch,
                 steps_done(),
-                from.ranks == names_.size() || work_.asked.strategy.name == "parameter_server"
+                from.ranks == names_.size() || work_.options.strategy.name == "parameter_server"
                     ? ""
                     : "; on another number of ranks, which rounds sums otherwise");
     std::fflush(stdout);
@@ -197,19 +198,19 @@ void session::resume(nn::resumed_from const& from) {
 void session::shrink(nn::training_state const& from, tutti::rank_type rank, std::vector<std::string> names,
                      std::string const& why) {
   std::size_t const before = names_.size();
-  auto const own = seen_.steps;
+  auto const own = history_.steps;
   rank_ = rank;
   names_ = std::move(names);
   parts_ = static_cast<tutti::rank_type>(names_.size());
   make_model(rank_);
   nn::restore(from, *model_);
-  if (!nn::decode(from.history, seen_)) {
+  if (!nn::decode(from.history, history_)) {
     throw std::runtime_error("the history that another rank sent makes no sense");
   }
-  for (std::size_t i = 0; i != seen_.steps.size() && !own.empty(); ++i) {  // bytes stay those that this rank moved
-    auto const& mine = own[std::min(i, own.size() - 1)];
-    seen_.steps[i].sent = mine.sent;
-    seen_.steps[i].received = mine.received;
+  for (std::size_t i = 0; i != history_.steps.size() && !own.empty(); ++i) {  // bytes stay those that this rank moved
+    auto const& moved = own[std::min(i, own.size() - 1)];
+    history_.steps[i].sent = moved.sent;
+    history_.steps[i].received = moved.received;
   }
   before_ = static_cast<double>((tutti::steady_now() - began_).count()) * 1e-9;
   fault(0, before, names_.size());
@@ -224,7 +225,7 @@ void session::shrink(nn::training_state const& from, tutti::rank_type rank, std:
 }
 
 void session::fault(double seconds, std::size_t before, std::size_t ranks) {
-  seen_.faults.push_back({before_ + seconds, before, ranks});
+  history_.faults.push_back({before_ + seconds, before, ranks});
 }
 
 std::size_t session::steps_done() const {
@@ -234,7 +235,7 @@ std::size_t session::steps_done() const {
 void session::count(tutti::traffic_count const& bytes) {
   bytes_ = &bytes;
   steps_before_ = steps_done();
-  nn::step_result const last = seen_.steps.empty() ? nn::step_result{} : seen_.steps.back();
+  nn::step_result const last = history_.steps.empty() ? nn::step_result{} : history_.steps.back();
   sent_before_ = last.sent - static_cast<double>(bytes.sent().bytes);
   received_before_ = last.received - static_cast<double>(bytes.received().bytes);
 }
@@ -246,21 +247,21 @@ void session::step(nn::step_result const& done, nn::replica const& model) {
     shifted.sent = sent_before_ + static_cast<double>(bytes_->sent().bytes);
     shifted.received = received_before_ + static_cast<double>(bytes_->received().bytes);
   }
-  seen_.step(shifted, model);
+  history_.step(shifted, model);
   if (shown_) {
     shown_->step(shifted, model);
   }
   if (lines_) {
-    auto told = shifted;
-    told.seconds = done.seconds;
-    lines_->step(told, model);
+    auto line = shifted;
+    line.seconds = done.seconds;
+    lines_->step(line, model);
   }
 }
 
 void session::epoch(nn::epoch_result const& done) {
   auto shifted = done;
   shifted.seconds += before_;
-  seen_.epoch(shifted);
+  history_.epoch(shifted);
   if (shown_) {
     shown_->epoch(shifted);
   }
@@ -271,30 +272,30 @@ void session::epoch(nn::epoch_result const& done) {
 
 void session::introduce() const {
   auto const& [training, test] = work_.data;
-  auto const& asked = work_.asked;
+  auto const& options = work_.options;
   std::printf("data   %s: %zu training and %zu test images of %zu x %zu pixels\n",
-              asked.data == "builtin" ? "built-in digits" : asked.data.c_str(), training.size(), test.size(),
+              options.data == "builtin" ? "built-in digits" : options.data.c_str(), training.size(), test.size(),
               training.shape.rows, training.shape.columns);
-  std::printf("model  %s, %zu parameters\n", describe_network(asked, training).c_str(), model_->parameters().size());
+  std::printf("model  %s, %zu parameters\n", describe_network(options, training).c_str(), model_->parameters().size());
   std::printf("world  %zu %s, %s, %s\n", names_.size(), names_.size() == 1 ? "rank" : "ranks", transport_.c_str(),
-              how_ranks_work_together(asked).c_str());
+              how_ranks_work_together(options).c_str());
   std::printf("batch  %zu in all, %s per rank\n", settings_.batch, shard_sizes(settings_.batch, parts_).c_str());
-  if (asked.compress.kind != "none") {
-    std::printf("sends  %s\n", describe(asked).c_str());
+  if (options.compress.kind != "none") {
+    std::printf("sends  %s\n", describe(options).c_str());
   }
-  if (asked.strategy.replicas_differ()) {
+  if (options.strategy.replicas_differ()) {
     std::printf("loss   of a step is rank 0's where it is not that of all\n");
   }
-  if (asked.bucket != 0) {
-    std::printf("sums   in buckets of %zu bytes, while others are computed%s\n", asked.bucket,
-                asked.progress_thread ? ", moved on by a thread" : "");
+  if (options.bucket != 0) {
+    std::printf("sums   in buckets of %zu bytes, while others are computed%s\n", options.bucket,
+                options.progress_thread ? ", moved on by a thread" : "");
   }
   std::fflush(stdout);
 }
 
 std::size_t session::sparsity_warm_up() const {
   auto const& plan = model_->plan();
-  double const epochs = std::min(work_.asked.compress.warm_up, static_cast<double>(settings_.epochs));
+  double const epochs = std::min(work_.options.compress.warm_up, static_cast<double>(settings_.epochs));
   auto const whole = static_cast<std::size_t>(epochs);
   double const part = epochs - static_cast<double>(whole);
   return plan.steps_before(whole) +
@@ -303,10 +304,10 @@ std::size_t session::sparsity_warm_up() const {
 
 /// What the picture of a training says below its title.
 std::string session::how_it_was_trained() const {
-  auto const& asked = work_.asked;
-  std::string text = asked.data == "builtin" ? "built-in digits" : asked.data;
-  text += ", " + describe_network(asked, work_.data.training);
-  return text + (asked.compress.kind == "none" ? "" : ", sent as " + describe(asked));
+  auto const& options = work_.options;
+  std::string text = options.data == "builtin" ? "built-in digits" : options.data;
+  text += ", " + describe_network(options, work_.data.training);
+  return text + (options.compress.kind == "none" ? "" : ", sent as " + describe(options));
 }
 
 void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
@@ -314,13 +315,13 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
     return;
   }
   std::printf("\ntest accuracy %.2f %% after epoch %zu, %.0f images/s; batch %zu in all, %s per rank\n\n",
-              100 * seen_.epochs.back().test_accuracy, seen_.epochs.size(), seen_.images_per_second(), settings_.batch,
-              shard_sizes(settings_.batch, parts_).c_str());
+              100 * history_.epochs.back().test_accuracy, history_.epochs.size(), history_.images_per_second(),
+              settings_.batch, shard_sizes(settings_.batch, parts_).c_str());
   auto const weights = nn::hash_of(model_->parameters());
   if (settings_.reproducible) {
     std::printf("weights %016" PRIx64 ", for any number of ranks\n\n", weights);
   }
-  auto time = seen_.time();
+  auto time = history_.time();
   if (time.size() != names_.size()) {
     time.clear();  // of other ranks: what is resumed was complete
   }
@@ -337,7 +338,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
       traffic[r]->waiting = talking;
     }
   }
-  auto const& asked = work_.asked;
+  auto const& options = work_.options;
   double sent = 0;
   std::size_t known = 0;
   for (auto const& one : traffic) {
@@ -354,7 +355,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
     if (steps_before_ != 0) {
       std::printf(" in the last %zu of %zu steps", counted, model_->plan().steps());
     }
-    if (asked.compress.kind != "none" && counted != 0) {
+    if (options.compress.kind != "none" && counted != 0) {
       std::printf(", %.1f times less than the %.1f MiB that sums of float take", as_floats / sent,
                   as_floats / (1 << 20));
     }
@@ -362,51 +363,51 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
   }
   std::fflush(stdout);
 
-  if (!asked.plot.empty()) {
-    write(asked.plot,
-          nn::plot_svg(
-              seen_, {how_many_ranks(seen_, names_.size()) + ", " + transport_ + ", " + how_ranks_work_together(asked) +
-                          ", batch " + std::to_string(settings_.batch),
-                      how_it_was_trained(), asked.strategy.replicas_differ() ? "rank 0's images" : "all ranks' images",
-                      asked.strategy.name == "parameter_server" ? "server 0" : "rank 0"}));
+  if (!options.plot.empty()) {
+    write(options.plot,
+          nn::plot_svg(history_, {how_many_ranks(history_, names_.size()) + ", " + transport_ + ", " +
+                                      how_ranks_work_together(options) + ", batch " + std::to_string(settings_.batch),
+                                  how_it_was_trained(),
+                                  options.strategy.replicas_differ() ? "rank 0's images" : "all ranks' images",
+                                  options.strategy.name == "parameter_server" ? "server 0" : "rank 0"}));
   }
-  if (!asked.report.empty()) {
+  if (!options.report.empty()) {
     nlohmann::ordered_json report;
     report["run"] = {{"ranks", names_.size()},
                      {"transport", transport_},
-                     {"topology", asked.topology},
-                     {"strategy", how_ranks_work_together(asked)},
+                     {"topology", options.topology},
+                     {"strategy", how_ranks_work_together(options)},
                      {"averaging",
-                      {{"every", asked.averaging.every},
-                       {"neighbours", asked.averaging.graph == nn::neighbours::ring ? "ring" : "exponential"},
-                       {"participation", asked.averaging.participation},
-                       {"local_epochs", asked.averaging.local_epochs}}},
-                     {"data", asked.data},
+                      {{"every", options.averaging.every},
+                       {"neighbours", options.averaging.graph == nn::neighbours::ring ? "ring" : "exponential"},
+                       {"participation", options.averaging.participation},
+                       {"local_epochs", options.averaging.local_epochs}}},
+                     {"data", options.data},
                      {"training_images", work_.data.training.size()},
                      {"test_images", work_.data.test.size()},
-                     {"model", asked.model},
-                     {"hidden", asked.hidden},
-                     {"activation", asked.activation},
+                     {"model", options.model},
+                     {"hidden", options.hidden},
+                     {"activation", options.activation},
                      {"parameters", model_->parameters().size()},
                      {"batch", settings_.batch},
                      {"batch_per_rank", static_cast<double>(settings_.batch) / static_cast<double>(parts_)},
-                     {"threads_per_rank", asked.threads},
-                     {"bucket", asked.bucket},
-                     {"progress_thread", asked.progress_thread},
-                     {"compress", asked.compress.kind},
-                     {"keep", asked.compress.keep},
-                     {"threshold", asked.compress.threshold},
-                     {"sparsity_warm_up", asked.compress.warm_up},
-                     {"momentum_correction", asked.compress.momentum_correction},
-                     {"momentum_masking", asked.compress.momentum_masking},
-                     {"local_clipping", asked.compress.local_clipping},
+                     {"threads_per_rank", options.threads},
+                     {"bucket", options.bucket},
+                     {"progress_thread", options.progress_thread},
+                     {"compress", options.compress.kind},
+                     {"keep", options.compress.keep},
+                     {"threshold", options.compress.threshold},
+                     {"sparsity_warm_up", options.compress.warm_up},
+                     {"momentum_correction", options.compress.momentum_correction},
+                     {"momentum_masking", options.compress.momentum_masking},
+                     {"local_clipping", options.compress.local_clipping},
                      {"bytes_counted_from_step", steps_before_},
                      {"bytes_sent_per_rank", sent},
                      {"bytes_of_float_sums_per_rank", as_floats},
                      {"reproducible", settings_.reproducible},
                      {"weights", weights},
                      {"members", names_}};
-    report.update(nn::to_json(settings_, seen_));
+    report.update(nn::to_json(settings_, history_));
     for (auto const& one : traffic) {
       report["traffic"].push_back(one ? nlohmann::ordered_json{{"sent_bytes", one->sent},
                                                                {"received_bytes", one->received},
@@ -414,7 +415,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
                                                                {"waiting_s", one->waiting}}
                                       : nlohmann::ordered_json());
     }
-    write(asked.report, report.dump(1) + "\n");
+    write(options.report, report.dump(1) + "\n");
   }
 }
 
@@ -424,7 +425,7 @@ void session::show_trace(std::vector<tutti::timeline> ranks, std::vector<std::st
   }
   tutti::causality const all(std::move(ranks));
   std::printf("\n%s", tutti::straggler_report(tutti::blame(all), parts).c_str());
-  write(work_.asked.trace, tutti::chrome_trace::text(all, names_, parts));
-  std::printf("trace  %s: open it at ui.perfetto.dev\n", work_.asked.trace.c_str());
+  write(work_.options.trace, tutti::chrome_trace::text(all, names_, parts));
+  std::printf("trace  %s: open it at ui.perfetto.dev\n", work_.options.trace.c_str());
   std::fflush(stdout);
 }

@@ -38,7 +38,7 @@ class session {
           tutti::rank_type part, tutti::rank_type parts);
 
   [[nodiscard]] tutti::nn::replica& model() noexcept { return *model_; }
-  [[nodiscard]] tutti::nn::history& seen() noexcept { return seen_; }
+  [[nodiscard]] tutti::nn::history& history() noexcept { return history_; }
   /// Of which training this is; costs a pass over the images. Of rank 0.
   [[nodiscard]] tutti::nn::fingerprint fingerprint() const;
 
@@ -49,7 +49,7 @@ class session {
               std::string const& why);
 
   /// From now on steps say how many bytes have been sent and received, on top of those before; and what `finish` is
-  /// told was moved in the steps from now on.
+  /// given as moved in the steps from now on.
   /// @pre it counts until the last step
   void count(tutti::traffic_count const& bytes);
   /// Ranks were lost so many seconds after the training began, or was gone on with; of so many, so many went on.
@@ -62,10 +62,10 @@ class session {
   /// In how many steps more gradients are sent than later.
   [[nodiscard]] std::size_t sparsity_warm_up() const;
 
-  /// Shows where the time went and writes the files asked for.
+  /// Shows where the time went and writes the files that the options name.
   /// @param traffic of all ranks but those that were lost; times are left out where the history has them
   void finish(std::vector<std::optional<rank_traffic>> traffic) const;
-  /// Shows who waited for whom, and writes the trace.
+  /// Shows which rank waited for which, and writes the trace.
   /// @param parts that the ranks play, if they have names
   void show_trace(std::vector<tutti::timeline> ranks, std::vector<std::string> const& parts = {}) const;
 
@@ -83,7 +83,7 @@ class session {
   tutti::rank_type parts_;  // of each batch
   tutti::nn::settings settings_;
   std::optional<tutti::nn::replica> model_;  // made anew for a world of another size
-  tutti::nn::history seen_;
+  tutti::nn::history history_;
   std::optional<tutti::nn::progress> shown_;
   std::optional<tutti::nn::json_lines> lines_;
   tutti::time_point began_ = tutti::steady_now();

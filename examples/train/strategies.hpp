@@ -6,7 +6,10 @@
 #include <tutti/half.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/compressed.hpp>
+#include <tutti/nn/strategy/federated.hpp>
 #include <tutti/nn/strategy/gathered.hpp>
+#include <tutti/nn/strategy/gossip.hpp>
+#include <tutti/nn/strategy/local_sgd.hpp>
 #include <tutti/nn/strategy/quantised.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
@@ -15,40 +18,60 @@
 #include <tutti/topology/ring.hpp>
 
 #include <cstddef>
+#include <string>
 #include <type_traits>
+
+/// Calls f with the strategy that the options name, over this topology.
+template <class Communicator, class Topology, class F>
+void with_strategy(Communicator& world, Topology topology, options const& options, tutti::nn::replica const& model,
+                   F&& f) {
+  namespace nn = tutti::nn;
+  auto const& how = options.averaging;
+  if (options.strategy.name == "local_sgd") {
+    f(nn::local_sgd(world, topology, how.every));
+  } else if (options.strategy.name == "gossip") {
+    f(nn::gossip(world, topology, how.graph, static_cast<std::size_t>(options.strategy.staleness)));
+  } else if (options.strategy.name == "federated") {
+    std::size_t const round = how.local_epochs * model.plan().batches(0);
+    f(nn::federated(world, topology, {round, how.participation, options.settings.seed}));
+  } else {
+    f(nn::synchronous(world, topology, options.bucket,
+                      options.progress_thread ? nn::moved_on::by_thread : nn::moved_on::between_layers));
+  }
+}
 
 /// Calls f with the strategy of synchronous training over a topology, in numbers of that type: rounded once if the
 /// topology allows it, or else at every hop.
 template <class Number, class Communicator, class Topology, class F>
-void with_synchronous(Communicator& world, options const& asked, Topology topology, F&& f) {
+void with_synchronous(Communicator& world, options const& options, Topology topology, F&& f) {
   using namespace tutti;
   using in_sixteen_bits = typename std::conditional_t<Topology::sends_raw_contributions,
                                                       std::type_identity<accumulate_in<float, sum<Number>>>,
                                                       std::type_identity<sum<Number>>>::type;
-  nn::synchronous strategy(world, topology, asked.bucket,
-                           asked.progress_thread ? nn::moved_on::by_thread : nn::moved_on::between_layers,
+  nn::synchronous strategy(world, topology, options.bucket,
+                           options.progress_thread ? nn::moved_on::by_thread : nn::moved_on::between_layers,
                            in_sixteen_bits{}, nn::replica::attached);
   f(strategy);
 }
 
-/// Calls f with the strategy that sends fewer bytes in the way that was asked for.
+/// Calls f with the strategy that sends fewer bytes in the way that the options name.
 /// @param warm_up steps in which more is sent
 template <class Communicator, class F>
-void with_compressed(Communicator& world, options const& asked, std::size_t warm_up, F&& f) {
+void with_compressed(Communicator& world, options const& options, std::size_t warm_up, F&& f) {
   using namespace tutti;
-  auto const& how = asked.compress;
+  auto const& how = options.compress;
   auto const exchanging = [&](auto sum) {
     nn::compressed strategy(world, std::move(sum), nn::replica::attached);
     f(strategy);
   };
   auto const sixteen_bits = [&]<class Number>(std::type_identity<Number>) {
-    if (asked.topology == ring::name) {
-      with_synchronous<Number>(world, asked, ring{}, f);
+    if (options.topology == ring::name) {
+      with_synchronous<Number>(world, options, ring{}, f);
     } else {
-      with_synchronous<Number>(world, asked, direct{}, f);
+      with_synchronous<Number>(world, options, direct{}, f);
     }
   };
-  nn::feedback const debt(nn::correction_of(asked.settings, how.momentum_masking));
+  nn::feedback const debt(nn::correction_of(options.settings, how.momentum_masking));
   nn::local_clipping const clip(how.local_clipping);
   if (how.kind == "fp16") {
     sixteen_bits(std::type_identity<half>{});

@@ -14,7 +14,7 @@ found=$folder/api.txt
 
 # The headers without what they keep to themselves.
 cp -R include/tutti "$folder/tutti"
-rm -r "$folder/tutti/detail"
+rm -r "$folder/tutti/detail" "$folder/tutti/nn/detail"
 find "$folder/tutti" -name '*.hpp' -exec sed -i '/^namespace detail {/,/^}  \/\/ namespace detail/d' {} +
 
 # Of the tags: name, file, kind, scope, access. Concepts are unknown to ctags.

@@ -4,6 +4,7 @@
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/spawn.hpp>
@@ -36,16 +37,16 @@ template <class Topology>
 tally train(nn::data_pair const& data, tutti::rank_type ranks) {
   auto results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
     nn::set_threads(1);
-    nn::settings asked;
-    asked.epochs = 3;
+    nn::settings settings;
+    settings.epochs = 3;
     std::array<std::size_t, 2> const hidden{64, 32};
     nn::replica model(
         nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
-        data.training, data.test, asked, world.rank(), world.size());
+        data.training, data.test, settings, world.rank(), world.size());
     nn::synchronous strategy(world, Topology{});
-    nn::history seen;
-    nn::train(model, strategy, seen);
-    return tally{seen.epochs.back().test_accuracy, double{seen.steps.front().loss}};
+    nn::history history;
+    nn::train(model, strategy, history);
+    return tally{history.epochs.back().test_accuracy, double{history.steps.front().loss}};
   });
   return results.front().value();
 }

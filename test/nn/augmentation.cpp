@@ -78,19 +78,19 @@ BOOST_AUTO_TEST_CASE(every_move_by_at_most_the_padding_about_equally_often) {
             }
           }
         }
-        std::map<bytes, int> seen;
+        std::map<bytes, int> counts;
         nn::crop_and_flip const change{padding, flips};
         int const draws = 400 * ways;
         for (int draw = 0; draw != draws; ++draw) {
           bytes changed(image.size(), 77);
           change(image, shape, nn::random_sequence(3, static_cast<std::uint64_t>(draw)), changed);
           BOOST_REQUIRE(wanted.contains(changed));
-          ++seen[changed];
+          ++counts[changed];
         }
-        BOOST_TEST(seen.size() == wanted.size());
+        BOOST_TEST(counts.size() == wanted.size());
         for (auto const& [result, times] : wanted) {
           double const expected = 400.0 * times;
-          BOOST_TEST(std::abs(seen[result] - expected) < 6 * std::sqrt(expected));
+          BOOST_TEST(std::abs(counts[result] - expected) < 6 * std::sqrt(expected));
         }
       }
     }

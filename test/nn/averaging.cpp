@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #define BOOST_TEST_MODULE nn_averaging
-#include <nn/plain_turn.hpp>
+#include <nn/plain_step.hpp>
 #include <nn/synchronous_laws.hpp>
 #include <support/counted_new.hpp>
 #include <tutti/nn/strategy/federated.hpp>
 #include <tutti/nn/strategy/gossip.hpp>
 #include <tutti/nn/strategy/local_sgd.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
@@ -26,7 +27,7 @@
 #include <vector>
 
 namespace nn = tutti::nn;
-using support::plain_turn;
+using support::plain_step;
 using support::random_numbers;
 
 namespace {
@@ -53,14 +54,14 @@ std::vector<std::vector<float>> weights_after_steps(tutti::rank_type size, std::
     auto strategy = make(world);
     auto weights = random_numbers(numbers, 1, world.rank());  // share makes them equal
     strategy.share(weights);
-    std::vector<float> seen;
+    std::vector<float> result;
     for (std::size_t step = 0; step != steps; ++step) {
       std::size_t const own = strategy.takes_part() ? images(world.rank(), step) : 0;
-      plain_turn now{weights, random_numbers(numbers + 2, 2 + world.rank(), step), own, 0.1F};
-      strategy.step(now);
-      seen.insert(seen.end(), weights.begin(), weights.end());
+      plain_step taken{weights, random_numbers(numbers + 2, 2 + world.rank(), step), own, 0.1F};
+      strategy.step(taken);
+      result.insert(result.end(), weights.begin(), weights.end());
     }
-    return seen;
+    return result;
   });
 }
 
@@ -69,30 +70,30 @@ std::span<float const> after(std::vector<float> const& rank, std::size_t step) {
 }
 
 nn::settings plain_settings() {
-  auto asked = laws::training_settings();
-  asked.momentum = 0;
-  return asked;
+  auto settings = laws::training_settings();
+  settings.momentum = 0;
+  return settings;
 }
 
-nn::replica replica_of(tutti::rank_type rank, tutti::rank_type size, nn::settings const& asked) {
+nn::replica replica_of(tutti::rank_type rank, tutti::rank_type size, nn::settings const& settings) {
   nn::set_threads(1);
   auto const& data = laws::training_data();
   return nn::replica(
       nn::model<float>(nn::mlp<float>(784, laws::hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
-      data.training, data.test, asked, rank, size);
+      data.training, data.test, settings, rank, size);
 }
 
 /// The losses of all steps, then the weights.
 template <class MakeStrategy>
-std::vector<std::vector<float>> trainings(tutti::rank_type size, nn::settings const& asked, MakeStrategy make) {
+std::vector<std::vector<float>> trainings(tutti::rank_type size, nn::settings const& settings, MakeStrategy make) {
   (void)laws::training_data();
   return on_all(size, [&](auto& world) {
-    auto model = replica_of(world.rank(), world.size(), asked);
+    auto model = replica_of(world.rank(), world.size(), settings);
     auto strategy = make(world);
-    nn::history seen;
-    nn::train(model, strategy, seen);
+    nn::history history;
+    nn::train(model, strategy, history);
     std::vector<float> result;
-    for (auto const& step : seen.steps) {
+    for (auto const& step : history.steps) {
       result.push_back(step.loss);
     }
     result.insert(result.end(), model.parameters().begin(), model.parameters().end());
@@ -165,8 +166,8 @@ BOOST_AUTO_TEST_CASE(united_replicas_have_equal_bits_and_resume_with_their_own) 
     nn::local_sgd strategy(world, tutti::ring{}, 5);
     auto weights = random_numbers(numbers, 1, 0);
     strategy.share(weights);
-    plain_turn now{weights, random_numbers(numbers + 2, 2, world.rank())};
-    strategy.step(now);
+    plain_step taken{weights, random_numbers(numbers + 2, 2, world.rank())};
+    strategy.step(taken);
     auto const own = weights;
     strategy.unite(weights);
     auto united = weights;
@@ -185,10 +186,10 @@ BOOST_AUTO_TEST_CASE(training_ends_with_equal_weights_and_shows_the_loss_of_all_
     auto const all = on_all(3, [=](auto& world) {
       auto model = laws::training_replica(world.rank(), world.size());
       nn::local_sgd strategy(world, tutti::ring{}, every);
-      nn::history seen;
-      nn::train(model, strategy, seen);
+      nn::history history;
+      nn::train(model, strategy, history);
       std::vector<float> result(model.parameters().begin(), model.parameters().end());
-      for (auto const& epoch : seen.epochs) {
+      for (auto const& epoch : history.epochs) {
         result.push_back(static_cast<float>(epoch.images));
         result.push_back(static_cast<float>(epoch.training_loss));
       }
@@ -206,11 +207,11 @@ BOOST_AUTO_TEST_CASE(steps_do_not_allocate_in_the_steady_state) {
   auto const all = on_all(3, [](auto& world) {
     nn::local_sgd strategy(world, tutti::ring{}, 2);
     auto weights = random_numbers(numbers, 1, 0);
-    plain_turn now{weights, random_numbers(numbers + 2, 2, world.rank())};
+    plain_step taken{weights, random_numbers(numbers + 2, 2, world.rank())};
     long before = 0;
     for (int step = 0; step != 20; ++step) {
       before = step == 10 ? support::allocations_of_this_thread : before;
-      strategy.step(now);
+      strategy.step(taken);
     }
     return support::allocations_of_this_thread - before;
   });
@@ -226,10 +227,10 @@ template <class Strategy>
 struct spoiled : Strategy {
   using Strategy::Strategy;
 
-  nn::score_of step(nn::turn auto& now) {
-    auto const whose = Strategy::step(now);
+  nn::score_of step(nn::training_step auto& step) {
+    auto const whose = Strategy::step(step);
     if (++steps == 3 && this->rank() == 1) {
-      std::ranges::fill(now.parameters(), std::nanf(""));
+      std::ranges::fill(step.parameters(), std::nanf(""));
     }
     return whose;
   }
@@ -238,11 +239,11 @@ struct spoiled : Strategy {
 };
 
 template <class Strategy>
-std::vector<std::string> ends_of(auto... asked) {
+std::vector<std::string> ends_of(auto... settings) {
   (void)laws::training_data();
   return on_all(3, [=](auto& world) {
     auto model = laws::training_replica(world.rank(), world.size());
-    spoiled<Strategy> strategy(world, tutti::ring{}, asked...);
+    spoiled<Strategy> strategy(world, tutti::ring{}, settings...);
     try {
       nn::train(model, strategy);
     } catch (nn::diverged const& e) {
@@ -270,13 +271,13 @@ BOOST_AUTO_TEST_CASE(all_ranks_know_the_clients_of_a_round_and_all_are_clients_a
     nn::federated strategy(world, tutti::star{}, {2, 0.4, 7});
     auto weights = random_numbers(numbers, 1, 0);
     strategy.share(weights);
-    std::vector<tutti::rank_type> seen;
+    std::vector<tutti::rank_type> result;
     for (std::size_t step = 0; step != 40; ++step) {
-      seen.insert(seen.end(), strategy.clients().begin(), strategy.clients().end());
-      plain_turn now{weights, random_numbers(numbers + 2, 2, world.rank()), strategy.takes_part() ? 1U : 0U};
-      strategy.step(now);
+      result.insert(result.end(), strategy.clients().begin(), strategy.clients().end());
+      plain_step taken{weights, random_numbers(numbers + 2, 2, world.rank()), strategy.takes_part() ? 1U : 0U};
+      strategy.step(taken);
     }
-    return seen;
+    return result;
   });
   for (auto const& one : all) {
     BOOST_TEST(bool(one == all[0]));
@@ -298,13 +299,13 @@ BOOST_AUTO_TEST_CASE(only_clients_move_the_weights_and_all_have_them_after_the_r
   auto const rounds = on_all(4, [](auto& world) {  // who should have been
     nn::federated strategy(world, tutti::star{}, {1, 0.5, 7});
     auto weights = random_numbers(numbers, 1, 0);
-    std::vector<tutti::rank_type> seen;
+    std::vector<tutti::rank_type> result;
     for (std::size_t round = 0; round != 3; ++round) {
-      seen.insert(seen.end(), strategy.clients().begin(), strategy.clients().end());
-      plain_turn now{weights, random_numbers(numbers + 2, 2, world.rank()), 1};
-      strategy.step(now);
+      result.insert(result.end(), strategy.clients().begin(), strategy.clients().end());
+      plain_step taken{weights, random_numbers(numbers + 2, 2, world.rank()), 1};
+      strategy.step(taken);
     }
-    return seen;
+    return result;
   });
   for (std::size_t round = 0; round != 3; ++round) {
     auto const clients = std::span(rounds[0]).subspan(2 * round, 2);
@@ -343,14 +344,14 @@ BOOST_AUTO_TEST_CASE(a_round_of_one_step_with_everybody_is_one_step_with_a_large
 BOOST_AUTO_TEST_CASE(ranks_that_sit_out_compute_nothing_and_training_learns) {
   (void)laws::training_data();
   auto const all = on_all(4, [](auto& world) {
-    auto asked = laws::training_settings();
-    asked.epochs = 4;
-    auto model = replica_of(world.rank(), world.size(), asked);
+    auto settings = laws::training_settings();
+    settings.epochs = 4;
+    auto model = replica_of(world.rank(), world.size(), settings);
     nn::federated strategy(world, tutti::star{}, {7, 0.5, 3});  // a round is an epoch
-    nn::history seen;
-    nn::train(model, strategy, seen);
+    nn::history history;
+    nn::train(model, strategy, history);
     std::vector<float> result;
-    for (auto const& epoch : seen.epochs) {
+    for (auto const& epoch : history.epochs) {
       result.push_back(static_cast<float>(epoch.images));
       result.push_back(static_cast<float>(epoch.training_loss));
     }

@@ -58,15 +58,15 @@ BOOST_AUTO_TEST_CASE(synchronised_batch_norm_is_that_of_the_whole_batch) {
   laws::alone<double> parts[]{laws::alone<double>(make()), laws::alone<double>(make())};
   auto const run = [&](std::size_t me) {  // the first rank has two of the five rows
     two_ranks::rank rank(world, me);
-    auto& mine = parts[me];
-    mine.how.sum = nn::rank_sum<double>(rank);
+    auto& own = parts[me];
+    own.how.sum = nn::rank_sum<double>(rank);
     std::size_t const first = me * 2;
     std::size_t const count = 2 + me;
-    auto const x = nn::read_only<double>(part_of(mine.x, first, count));
-    mine.layer.forward(mine.how, x, part_of(mine.y, first, count));
-    auto dy = mine.weight;
-    mine.layer.backward(mine.how, x, part_of(mine.y, first, count), part_of(dy, first, count),
-                        part_of(mine.dx, first, count));
+    auto const x = nn::read_only<double>(part_of(own.x, first, count));
+    own.layer.forward(own.how, x, part_of(own.y, first, count));
+    auto dy = own.weight;
+    own.layer.backward(own.how, x, part_of(own.y, first, count), part_of(dy, first, count),
+                       part_of(own.dx, first, count));
   };
   std::thread other(run, 1);
   run(0);

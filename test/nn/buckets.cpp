@@ -87,10 +87,10 @@ void check_sums(tutti::rank_type size, std::size_t bucket, nn::moved_on how = nn
     std::vector<double> exact(numbers);
     std::vector<double> sizes(numbers);
     for (tutti::rank_type r = 0; r != size; ++r) {
-      auto const mine = own(r, step);
+      auto const contribution = own(r, step);
       for (std::size_t i = 0; i != numbers; ++i) {
-        exact[i] += double{mine[i]};
-        sizes[i] += std::abs(double{mine[i]});
+        exact[i] += double{contribution[i]};
+        sizes[i] += std::abs(double{contribution[i]});
       }
     }
     std::size_t wrong = 0;

@@ -15,6 +15,7 @@
 #include <tutti/nn/strategy/local_sgd.hpp>
 #include <tutti/nn/strategy/quantised.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/ring.hpp>
@@ -74,7 +75,7 @@ constexpr std::size_t epochs = 3;
 
 enum class how { synchronous, local_sgd, federated, gossip, late_gossip, top_k, threshold, int8 };
 
-nn::settings asked(how kind = how::synchronous) {
+nn::settings make_settings(how kind = how::synchronous) {
   nn::settings s;
   s.momentum_corrected = kind == how::top_k;
   s.epochs = epochs;
@@ -85,7 +86,7 @@ nn::settings asked(how kind = how::synchronous) {
 }
 
 /// With layers that remember, and that draw random numbers.
-nn::replica replica(tutti::rank_type rank, tutti::rank_type size, nn::settings const& s = asked()) {
+nn::replica replica(tutti::rank_type rank, tutti::rank_type size, nn::settings const& s = make_settings()) {
   nn::set_threads(1);
   std::vector<nn::any_layer<float>> layers;
   layers.emplace_back(nn::dense<float, nn::relu>(784, 12));
@@ -148,7 +149,7 @@ void with(how kind, Communicator& world, F f) {
                    kind == how::gossip ? 0 : 2));
       return;
     case how::top_k:
-      fewer_bytes(nn::gathered(world, nn::top_k(0.05, 7), nn::feedback(nn::correction_of(asked(kind), true))));
+      fewer_bytes(nn::gathered(world, nn::top_k(0.05, 7), nn::feedback(nn::correction_of(make_settings(kind), true))));
       return;
     case how::threshold:
       fewer_bytes(nn::gathered(world, nn::threshold(0.01F), nn::feedback()));
@@ -160,19 +161,19 @@ void with(how kind, Communicator& world, F f) {
 }
 
 run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_t stop_after = never,
-          nn::settings const& s = asked(), how kind = how::synchronous) {
+          nn::settings const& s = make_settings(), how kind = how::synchronous) {
   auto results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
     run result;
     auto model = replica(world.rank(), world.size(), s);
-    nn::history seen;
+    nn::history history;
     try {
       with(kind, world, [&](auto chosen) {
         nn::any_strategy strategy(chosen);
-        nn::checkpointer saver(world, model, strategy, seen, print_of(s), keep);
+        nn::checkpointer saver(world, model, strategy, history, print_of(s), keep);
         result.notes = saver.notes();
         result.first_step = model.plan().steps_before(model.place().epoch) + model.place().batch;
         breaker stop{stop_after};
-        nn::train(model, strategy, seen, saver, stop);
+        nn::train(model, strategy, history, saver, stop);
         result.failure = saver.problem();
       });
     } catch (interrupted const&) {
@@ -196,7 +197,7 @@ run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_
     for (float const w : model.statistics()) {
       note(w);
     }
-    for (auto const& one : seen.steps) {
+    for (auto const& one : history.steps) {
       if (world.rank() == 0) {  // the others have seen their own since they were resumed
         note(one.epoch);
         note(one.batch);
@@ -204,7 +205,7 @@ run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_
         note(one.accuracy);
       }
     }
-    for (auto const& one : seen.epochs) {
+    for (auto const& one : history.epochs) {
       note(one.test_loss);
       note(one.test_accuracy);
     }
@@ -223,7 +224,7 @@ run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_
 
 run train_anew(tutti::rank_type ranks, how kind = how::synchronous) {
   scratch const folder;
-  auto const result = train(ranks, {folder.path(), batches}, never, asked(kind), kind);
+  auto const result = train(ranks, {folder.path(), batches}, never, make_settings(kind), kind);
   BOOST_REQUIRE(result.failure.empty());
   BOOST_REQUIRE(!result.numbers.empty());
   return result;
@@ -295,9 +296,9 @@ BOOST_AUTO_TEST_CASE(ranks_with_weights_or_debts_of_their_own_go_on_as_if_they_h
       for (std::size_t const stop : {6U, 11U}) {
         scratch const folder;
         nn::checkpoint_options keep{folder.path(), every, 2, false, false};
-        (void)train(3, keep, stop, asked(kind), kind);
+        (void)train(3, keep, stop, make_settings(kind), kind);
         keep.resume = true;
-        auto const rest = train(3, keep, never, asked(kind), kind);
+        auto const rest = train(3, keep, never, make_settings(kind), kind);
         BOOST_TEST(rest.failure.empty(), rest.failure);
         // Ranks are interrupted where they are, some steps apart: the last checkpoints may have come to nothing.
         BOOST_TEST(rest.first_step <= stop);
@@ -313,17 +314,17 @@ BOOST_AUTO_TEST_CASE(ranks_with_weights_or_debts_of_their_own_go_on_as_if_they_h
 BOOST_AUTO_TEST_CASE(parts_of_ranks_own_have_to_be_all_there_and_theirs) {
   scratch const folder;
   nn::checkpoint_options keep{folder.path(), 2, 3, false, false};
-  (void)train(3, keep, 9, asked(), how::local_sgd);
+  (void)train(3, keep, 9, make_settings(), how::local_sgd);
   keep.resume = true;
-  auto const refused = train(2, keep, never, asked(), how::local_sgd);
+  auto const refused = train(2, keep, never, make_settings(), how::local_sgd);
   BOOST_TEST(contains(refused.failure, "each of 3 ranks remembers by itself: start as many, not 2"), refused.failure);
-  auto const other = train(3, keep, never, asked(), how::int8);
+  auto const other = train(3, keep, never, make_settings(), how::int8);
   BOOST_TEST(contains(other.failure, "is of another strategy"), other.failure);
 
   fs::remove(file_of(folder.path(), 8, ".1-of-3"));
   fs::copy_file(file_of(folder.path(), 4, ".2-of-3"), file_of(folder.path(), 6, ".2-of-3"),
                 fs::copy_options::overwrite_existing);
-  auto const rest = train(3, keep, never, asked(), how::local_sgd);
+  auto const rest = train(3, keep, never, make_settings(), how::local_sgd);
   BOOST_TEST(rest.first_step == 4U);
   BOOST_REQUIRE(rest.notes.size() == 2U);
   BOOST_TEST(contains(rest.notes[0], ".1-of-3 cannot be opened"), rest.notes[0]);
@@ -335,9 +336,9 @@ BOOST_AUTO_TEST_CASE(another_number_of_ranks_goes_on_from_the_same_weights) {
   scratch const folder;
   nn::checkpoint_options keep{folder.path(), 0, 2, true, false};
   BOOST_REQUIRE(train(3, keep, batches + 1).failure.empty());
-  nn::checkpoint_folder from(folder.path());
+  nn::detail::checkpoint_folder from(folder.path());
   auto probe = replica(0, 1);
-  auto const saved = from.load_last_good(nn::expected_of(probe, print_of(asked())));
+  auto const saved = from.load_last_good(nn::detail::expected_of(probe, print_of(make_settings())));
   BOOST_REQUIRE(saved.has_value());
   BOOST_TEST(saved->state.ranks == 3U);
   nn::restore(saved->state, probe);
@@ -398,12 +399,12 @@ BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_said_and_the_one_before_is_used) {
                      "does not belong to"});
     }
     auto probe = replica(0, 1);
-    auto const wanted = nn::expected_of(probe, print_of(asked()));
+    auto const wanted = nn::detail::expected_of(probe, print_of(make_settings()));
     for (auto const& one : all) {
       scratch const copy;
       fs::copy(made.path(), copy.path(), fs::copy_options::recursive);
       one.act(copy.path());
-      auto const found = nn::checkpoint_folder(copy.path()).load_last_good(wanted);
+      auto const found = nn::detail::checkpoint_folder(copy.path()).load_last_good(wanted);
       BOOST_REQUIRE(found.has_value());
       BOOST_TEST((found->state.place == nn::training_place{1, 1}));
       BOOST_REQUIRE(found->notes.size() == 1U);
@@ -446,33 +447,33 @@ BOOST_AUTO_TEST_CASE(lengths_are_not_believed) {
     auto const sum = nn::detail::checksum(std::as_bytes(std::span(bytes.data(), bytes.size())));
     bytes.append(reinterpret_cast<char const*>(&sum), sizeof sum).append("four");
     std::ofstream(name, std::ios::binary) << bytes;
-    BOOST_CHECK_THROW(nn::section_file const file(name), nn::damaged_checkpoint);
+    BOOST_CHECK_THROW(nn::detail::section_file const file(name), nn::damaged_checkpoint);
   }
   std::array<float, 2> const two{1, 2};
-  nn::section_bytes const part{nn::section::parameters, std::as_bytes(std::span(two))};
-  nn::write_sections(name, std::span(&part, 1));
-  nn::section_file const file(name);
+  nn::detail::section_bytes const part{nn::detail::section::parameters, std::as_bytes(std::span(two))};
+  nn::detail::write_sections(name, std::span(&part, 1));
+  nn::detail::section_file const file(name);
   std::array<float, 3> three{};
-  BOOST_CHECK_THROW(file.read(nn::section::parameters, std::span<float>(three)), nn::damaged_checkpoint);
-  BOOST_CHECK_THROW((void)file.read_text(nn::section::parameters, 7), nn::damaged_checkpoint);
-  BOOST_CHECK_THROW((void)file.read_text(nn::section::history, 7), nn::damaged_checkpoint);
+  BOOST_CHECK_THROW(file.read(nn::detail::section::parameters, std::span<float>(three)), nn::damaged_checkpoint);
+  BOOST_CHECK_THROW((void)file.read_text(nn::detail::section::parameters, 7), nn::damaged_checkpoint);
+  BOOST_CHECK_THROW((void)file.read_text(nn::detail::section::history, 7), nn::damaged_checkpoint);
 }
 
 BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_training_is_refused_by_what_differs) {
   scratch const folder;
   BOOST_REQUIRE(train(1, {folder.path(), 1}, 3).failure.empty());
-  auto other = asked();
+  auto other = make_settings();
   other.rate = 0.25F;
   auto const refused = train(1, {folder.path(), 1, 2, false, true}, never, other);
   BOOST_TEST(contains(refused.failure, "of another training: rate = 0.1"), refused.failure);
   BOOST_TEST(contains(refused.failure, "there, 0.25 here"), refused.failure);
 
-  other = asked();
+  other = make_settings();
   other.changes.epochs = {2};
   BOOST_TEST(contains(train(1, {folder.path(), 1, 2, false, true}, never, other).failure, "change at = 2 here"));
 
   // Its weights would be called those of any number of ranks.
-  other = asked();
+  other = make_settings();
   other.micro_batch = 4;
   other.reproducible = true;
   auto const exact = train(1, {folder.path(), 1, 2, false, true}, never, other);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #define BOOST_TEST_MODULE nn_checkpoint_parts
-#include <tutti/nn/checkpoint/atomic_file.hpp>
 #include <tutti/nn/checkpoint/history_text.hpp>
+#include <tutti/nn/detail/checkpoint/atomic_file.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -34,7 +34,7 @@ struct folder {
   std::filesystem::path path;
 };
 
-void write(nn::atomic_file& to, std::string const& text) {
+void write(nn::detail::atomic_file& to, std::string const& text) {
   to.write(std::as_bytes(std::span(text)));
 }
 std::string contents(std::filesystem::path const& name) {
@@ -48,24 +48,24 @@ BOOST_AUTO_TEST_CASE(a_file_is_there_as_a_whole_or_not_at_all) {
   folder const where;
   auto const name = where.path / "kept";
   {
-    nn::atomic_file file(name);
+    nn::detail::atomic_file file(name);
     write(file, "first");
     BOOST_TEST(!std::filesystem::exists(name));
     file.commit();
   }
   BOOST_TEST(contents(name) == "first");
   {
-    nn::atomic_file file(name);
+    nn::detail::atomic_file file(name);
     write(file, "second, given up");
   }
   BOOST_TEST(contents(name) == "first");
   BOOST_TEST(where.files() == 1);
-  BOOST_CHECK_THROW(nn::atomic_file(where.path / "nowhere" / "kept"), nn::checkpoint_error);
+  BOOST_CHECK_THROW(nn::detail::atomic_file(where.path / "nowhere" / "kept"), nn::checkpoint_error);
 }
 
 BOOST_AUTO_TEST_CASE(a_history_travels_with_every_number) {
-  nn::history seen;
-  seen.steps.push_back({1, 2, 3, 0.1F, 0.2F, 0.3, 0.4F, 0.5, 0.6});
+  nn::history history;
+  history.steps.push_back({1, 2, 3, 0.1F, 0.2F, 0.3, 0.4F, 0.5, 0.6});
   nn::epoch_result epoch;
   epoch.epoch = 5;
   epoch.images = 6;
@@ -76,9 +76,9 @@ BOOST_AUTO_TEST_CASE(a_history_travels_with_every_number) {
   epoch.seconds = 1.2;
   epoch.training_loss = 1.3;
   epoch.ranks = {{1.4, 1.5, 1.6, 1.7}, {1.8, 1.9, 2.1, 2.2}};
-  seen.epochs.push_back(epoch);
-  seen.faults.push_back({2.3, 5, 3});
-  std::string const bytes = nn::encode(seen);
+  history.epochs.push_back(epoch);
+  history.faults.push_back({2.3, 5, 3});
+  std::string const bytes = nn::encode(history);
   nn::history back;
   BOOST_REQUIRE(nn::decode(bytes, back));
   BOOST_TEST(back.steps[0].rate == 0.4F);

@@ -253,8 +253,8 @@ BOOST_AUTO_TEST_CASE(ranks_send_as_many_bytes_as_is_said) {
     BOOST_TEST(sent[0] <= 2 * 3 * (length / 4 + 1) * 4U);
     BOOST_TEST(sent[1] <= 2 * 3 * (length / 4) * 2U + most_attached);
     BOOST_TEST(sent[1] >= 2 * 3 * (length / 4) * 2U);
-    BOOST_TEST(sent[2] >= 2 * 3 * 4 * nn::int8_message::words(length / 4));
-    BOOST_TEST(sent[2] <= 2 * 3 * 4 * nn::int8_message::words(length / 4) + most_attached);
+    BOOST_TEST(sent[2] >= 2 * 3 * 4 * nn::detail::int8_message::words(length / 4));
+    BOOST_TEST(sent[2] <= 2 * 3 * 4 * nn::detail::int8_message::words(length / 4) + most_attached);
     BOOST_TEST(sent[3] >= 3 * 4 * (1 + 2 * 410U));
     BOOST_TEST(sent[3] <= 3 * 4 * (1 + 2 * 410U) + most_attached);
   }

@@ -6,13 +6,13 @@
 #include <tutti/bfloat16.hpp>
 #include <tutti/error.hpp>
 #include <tutti/half.hpp>
-#include <tutti/nn/compression/conversion.hpp>
 #include <tutti/nn/compression/feedback.hpp>
-#include <tutti/nn/compression/int8_message.hpp>
 #include <tutti/nn/compression/local_clipping.hpp>
 #include <tutti/nn/compression/selection.hpp>
-#include <tutti/nn/compression/sparse_message.hpp>
-#include <tutti/nn/norm.hpp>
+#include <tutti/nn/detail/compression/conversion.hpp>
+#include <tutti/nn/detail/compression/int8_message.hpp>
+#include <tutti/nn/detail/compression/sparse_message.hpp>
+#include <tutti/nn/detail/norm.hpp>
 #include <tutti/nn/random.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -30,8 +30,8 @@
 #include <vector>
 
 namespace nn = tutti::nn;
-namespace int8 = tutti::nn::int8_message;
-namespace sparse = tutti::nn::sparse_message;
+namespace int8 = tutti::nn::detail::int8_message;
+namespace sparse = tutti::nn::detail::sparse_message;
 
 namespace {
 
@@ -87,8 +87,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(conversions_of_spans_are_those_of_numbers, T, form
     }
     std::vector<T> narrow(n);
     std::vector<float> wide(n);
-    nn::narrow<T>(from, narrow);
-    nn::widen<T>(narrow, wide);
+    nn::detail::narrow<T>(from, narrow);
+    nn::detail::widen<T>(narrow, wide);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i != n; ++i) {
       wrong += narrow[i].bits() == T(from[i]).bits() && wide[i] == static_cast<float>(T(from[i])) ? 0U : 1U;
@@ -119,8 +119,8 @@ BOOST_AUTO_TEST_CASE(eight_bits_change_a_number_by_half_a_scale_at_most_and_leav
         }
         float const bound = std::max(most / 254 * (1 + 1e-4F), 127 * limits::min());
         bool const near = std::abs(double{before[i]} - double{after[i]}) <= double{bound};
-        bool const told = missed[i] == before[i] - after[i];
-        wrong += near && told && std::isfinite(after[i]) ? 0U : 1U;
+        bool const balanced = missed[i] == before[i] - after[i];
+        wrong += near && balanced && std::isfinite(after[i]) ? 0U : 1U;
       }
       BOOST_TEST(wrong == 0U, wrong << " of " << n << " numbers up to " << size);
     }
@@ -268,13 +268,14 @@ BOOST_AUTO_TEST_CASE(a_corrected_momentum_goes_on_where_a_number_is_sent_unless_
 
 BOOST_AUTO_TEST_CASE(local_gradients_are_clipped_to_a_norm_over_the_root_of_the_ranks) {
   auto const all = numbers(1021, 5);
-  double const length = nn::norm<float>(all);
+  double const length = nn::detail::norm<float>(all);
   for (tutti::rank_type const ranks : {1U, 4U, 9U}) {
     for (double const limit : {length * 0.5, length * std::sqrt(ranks) * 0.5, length * std::sqrt(ranks) * 1.01}) {
       auto clipped = all;
       nn::local_clipping(static_cast<float>(limit))(clipped, ranks);
       double const most = limit / std::sqrt(ranks);
-      BOOST_TEST(std::abs(nn::norm<float>(clipped) - std::min(length, most)) < 1e-5 * length, limit << ", " << ranks);
+      BOOST_TEST(std::abs(nn::detail::norm<float>(clipped) - std::min(length, most)) < 1e-5 * length,
+                 limit << ", " << ranks);
       bool const alike = std::ranges::equal(all, clipped, [&](float before, float after) {
         return std::abs(double{before} * std::min(1.0, most / length) - double{after}) < 1e-6 * length;
       });

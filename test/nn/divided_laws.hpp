@@ -5,6 +5,7 @@
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 #include <tutti/nn/parallel/concept.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/transport/loopback.hpp>
 
@@ -66,7 +67,7 @@ inline void make_step(nn::sgd<double>& optimizer, std::span<double> weights, std
 /// The losses of all steps, and of a test after the last; then the weights.
 template <nn::divided_model Model>
 std::vector<double> train_part(Model& model, random_batches const& data) {
-  std::vector<double> seen;
+  std::vector<double> numbers;
   model.initialise(weights_seed);
   nn::sgd<double> optimizer(model.parameters().size(), 0.9);
   auto const part = model.images();
@@ -75,19 +76,19 @@ std::vector<double> train_part(Model& model, random_batches const& data) {
   };
   for (std::size_t step = 0; step != steps; ++step) {
     auto const images = data.images(step, part);
-    seen.push_back(model.gradient(matrix_of(images), data.labels(step, model.scored())).loss);
+    numbers.push_back(model.gradient(matrix_of(images), data.labels(step, model.scored())).loss);
     make_step(optimizer, model.parameters(), model.gradients());
   }
   auto const images = data.images(0, part);
-  seen.push_back(model.test(matrix_of(images), data.labels(0, model.scored())).loss);
-  seen.insert(seen.end(), model.parameters().begin(), model.parameters().end());
-  return seen;
+  numbers.push_back(model.test(matrix_of(images), data.labels(0, model.scored())).loss);
+  numbers.insert(numbers.end(), model.parameters().begin(), model.parameters().end());
+  return numbers;
 }
 
 /// The same of the model in one piece, its batches in `pieces`, whose gradients are added up.
 inline std::vector<double> train_whole(std::vector<nn::any_layer<double>> layers, random_batches const& data,
                                        std::size_t pieces = 1) {
-  std::vector<double> seen;
+  std::vector<double> numbers;
   nn::model<double> model(std::move(layers));
   model.initialise(weights_seed);
   nn::sgd<double> optimizer(model.parameters().size(), 0.9);
@@ -100,7 +101,7 @@ inline std::vector<double> train_whole(std::vector<nn::any_layer<double>> layers
       auto const y = model.forward(x, {.training = training, .first_row = p * rows});
       loss += f(x, y, data.labels(step, {p * rows, rows}));
     }
-    seen.push_back(loss);
+    numbers.push_back(loss);
   };
   for (std::size_t step = 0; step != steps; ++step) {
     std::vector<double> sum(model.parameters().size());
@@ -116,8 +117,8 @@ inline std::vector<double> train_whole(std::vector<nn::any_layer<double>> layers
   visit(0, false, [](auto const&, auto const& y, auto const& labels) {
     return nn::softmax_cross_entropy::measure<double>(y, labels).loss;
   });
-  seen.insert(seen.end(), model.parameters().begin(), model.parameters().end());
-  return seen;
+  numbers.insert(numbers.end(), model.parameters().begin(), model.parameters().end());
+  return numbers;
 }
 
 /// What all ranks saw, rank by rank. `make(world)` gives the rank's part of the model.
@@ -128,11 +129,11 @@ std::vector<std::vector<double>> train_parts(tutti::rank_type ranks, random_batc
     auto model = make(world);
     return train_part(*model, data);
   });
-  std::vector<std::vector<double>> seen;
+  std::vector<std::vector<double>> numbers;
   for (auto const& result : results) {
-    seen.push_back(result.value());
+    numbers.push_back(result.value());
   }
-  return seen;
+  return numbers;
 }
 
 /// The scores of the parts add up to those of the whole, and the steps have changed them.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: thread
 #define BOOST_TEST_MODULE nn_gossip
-#include <nn/plain_turn.hpp>
+#include <nn/plain_step.hpp>
 #include <nn/synchronous_laws.hpp>
 #include <support/counted_new.hpp>
 #include <tutti/nn/strategy/gossip.hpp>
@@ -19,7 +19,7 @@
 #include <vector>
 
 namespace nn = tutti::nn;
-using support::plain_turn;
+using support::plain_step;
 using support::random_numbers;
 
 namespace {
@@ -63,8 +63,8 @@ std::vector<std::vector<float>> on_all(world const& w, F f) {
 auto steps_of(std::size_t count, float rate) {
   return [=](auto& strategy, std::vector<float>& weights) {
     for (std::size_t step = 0; step != count; ++step) {
-      plain_turn now{weights, gradient_of(strategy.rank(), step), 1, rate};
-      strategy.step(now);
+      plain_step taken{weights, gradient_of(strategy.rank(), step), 1, rate};
+      strategy.step(taken);
     }
     strategy.unite(weights);
     strategy.resume(weights);
@@ -193,8 +193,8 @@ BOOST_AUTO_TEST_CASE(a_rank_goes_ahead_of_its_neighbours_by_what_staleness_allow
           }
         }
         for (std::size_t step = 0; step != 12; ++step) {
-          plain_turn now{weights, gradient_of(me, step), 1, 0.1F};
-          strategy.step(now);
+          plain_step taken{weights, gradient_of(me, step), 1, 0.1F};
+          strategy.step(taken);
           ++steps[me];
           // A step may be made, and not yet counted.
           bool const left_behind = steps[0] + staleness + 2 < steps[me];
@@ -211,8 +211,8 @@ BOOST_AUTO_TEST_CASE(united_replicas_have_equal_bits_and_resume_with_their_own) 
   auto results = tutti::spawn<tutti::loopback>(3, [](auto& members) {
     nn::gossip strategy(members, tutti::ring{}, ring, 1);
     auto weights = start_of(members.rank());
-    plain_turn now{weights, gradient_of(members.rank(), 0)};
-    strategy.step(now);
+    plain_step taken{weights, gradient_of(members.rank(), 0)};
+    strategy.step(taken);
     strategy.unite(weights);
     auto united = weights;
     strategy.resume(weights);
@@ -232,11 +232,11 @@ BOOST_AUTO_TEST_CASE(steps_do_not_allocate_in_the_steady_state) {
     // With staleness, how many are under way at most is a matter of chance, and may first be reached late.
     nn::gossip strategy(members, tutti::ring{}, ring, 0);
     auto weights = start_of(members.rank());
-    plain_turn now{weights, gradient_of(members.rank(), 0), 1, 0.01F};
+    plain_step taken{weights, gradient_of(members.rank(), 0), 1, 0.01F};
     long before = 0;
     for (int step = 0; step != 60; ++step) {
       before = step == 30 ? support::allocations_of_this_thread : before;
-      strategy.step(now);
+      strategy.step(taken);
     }
     long const made = support::allocations_of_this_thread - before;
     strategy.unite(weights);
@@ -254,8 +254,8 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_named_by_its_neighbours) {
     auto weights = start_of(members.rank());
     try {
       for (std::size_t step = 0; members.rank() != 1 || step != 3; ++step) {
-        plain_turn now{weights, gradient_of(members.rank(), step)};
-        strategy.step(now);
+        plain_step taken{weights, gradient_of(members.rank(), step)};
+        strategy.step(taken);
       }
     } catch (tutti::error const& e) {
       return e.at_fault() == std::vector<tutti::rank_type>{1} ? std::string("named") : std::string(e.what());
@@ -274,12 +274,12 @@ BOOST_AUTO_TEST_CASE(training_learns_and_ends_with_equal_weights) {
     auto results = tutti::spawn<tutti::loopback>(3, [=](auto& members) {
       auto model = laws::training_replica(members.rank(), members.size());
       nn::gossip strategy(members, tutti::ring{}, ring, staleness);
-      nn::history seen;
-      nn::train(model, strategy, seen);
+      nn::history history;
+      nn::train(model, strategy, history);
       std::vector<float> result(model.parameters().begin(), model.parameters().end());
-      result.push_back(static_cast<float>(seen.epochs[0].training_loss));
-      result.push_back(static_cast<float>(seen.epochs[1].training_loss));
-      result.push_back(static_cast<float>(seen.epochs[1].images));
+      result.push_back(static_cast<float>(history.epochs[0].training_loss));
+      result.push_back(static_cast<float>(history.epochs[1].training_loss));
+      result.push_back(static_cast<float>(history.epochs[1].images));
       return result;
     });
     for (auto& one : results) {

@@ -4,6 +4,7 @@
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 
@@ -17,15 +18,15 @@ namespace {
 
 double accuracy(nn::data_pair const& data, std::vector<std::size_t> const& hidden) {
   nn::set_threads(1);
-  nn::settings const asked;
+  nn::settings const settings;
   nn::replica model(nn::model<float>(nn::mlp<float>(data.training.features(), hidden, data.training.classes,
                                                     nn::hidden_activation::relu),
                                      nn::replica::attached),
-                    data.training, data.test, asked, 0, 1);
+                    data.training, data.test, settings, 0, 1);
   nn::alone one;
-  nn::history seen;
-  nn::train(model, one, seen);
-  return seen.epochs.back().test_accuracy;
+  nn::history history;
+  nn::train(model, one, history);
+  return history.epochs.back().test_accuracy;
 }
 
 }  // namespace

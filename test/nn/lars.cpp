@@ -109,9 +109,9 @@ BOOST_AUTO_TEST_CASE(a_layer_does_not_depend_on_its_place) {
 }
 
 BOOST_AUTO_TEST_CASE(mistakes_are_refused) {
-  using numbers = nn::lars<float>::numbers;
-  auto const refused = [](std::vector<nn::parameter_range> layers, numbers asked) {
-    BOOST_CHECK_THROW(nn::lars<float>(std::move(layers), asked), tutti::precondition_error);
+  using coefficients = nn::lars<float>::coefficients;
+  auto const refused = [](std::vector<nn::parameter_range> layers, coefficients given) {
+    BOOST_CHECK_THROW(nn::lars<float>(std::move(layers), given), tutti::precondition_error);
   };
   refused({{0, 2}, {3, 1}}, {});  // a gap
   refused({{0, 2}, {1, 1}}, {});

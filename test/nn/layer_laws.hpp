@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/nn/any_layer.hpp>
+#include <tutti/nn/threads.hpp>
 
 #include <boost/test/unit_test.hpp>
 

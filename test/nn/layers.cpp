@@ -3,7 +3,7 @@
 #define BOOST_TEST_MODULE nn_layers
 #include <nn/layer_laws.hpp>
 #include <tutti/detail/reduction/instructions.hpp>
-#include <tutti/nn/elementwise.hpp>
+#include <tutti/nn/detail/loops.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 #include <tutti/nn/threads.hpp>
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_loop_is_shared_out_without_gaps) {
     for (std::size_t const count : std::initializer_list<std::size_t>{0, 1, 7, 8, 1000}) {
       std::vector<int> done(count);
       std::atomic<int> parts = 0;
-      nn::parallel_for(count, 4, [&](std::size_t first, std::size_t last) {
+      nn::detail::parallel_for(count, 4, [&](std::size_t first, std::size_t last) {
         parts += 1;
         std::for_each(done.begin() + static_cast<std::ptrdiff_t>(first),
                       done.begin() + static_cast<std::ptrdiff_t>(last), [](int& d) { ++d; });
@@ -100,9 +100,10 @@ BOOST_AUTO_TEST_CASE(a_loop_is_shared_out_without_gaps) {
 BOOST_AUTO_TEST_CASE(each_element_is_computed_once) {
   for (int const threads : {1, 2, 3}) {
     nn::set_threads(threads);
-    for (std::size_t const count : {std::size_t{0}, std::size_t{1}, 3 * nn::numbers_for_a_thread + 5}) {
+    for (std::size_t const count : {std::size_t{0}, std::size_t{1}, 3 * nn::detail::numbers_for_a_thread + 5}) {
       std::vector<std::uint32_t> numbers(count + 1);
-      nn::elementwise(count, [to = numbers.data()](std::size_t i) { to[i] += static_cast<std::uint32_t>(i) + 1; });
+      nn::detail::elementwise(count,
+                              [to = numbers.data()](std::size_t i) { to[i] += static_cast<std::uint32_t>(i) + 1; });
       std::size_t wrong = 0;
       for (std::size_t i = 0; i != count; ++i) {
         wrong += static_cast<std::size_t>(numbers[i] != i + 1);

@@ -5,6 +5,7 @@
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/cnn.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
@@ -105,10 +106,10 @@ BOOST_AUTO_TEST_CASE(a_step_does_not_allocate) {
   all.micro_batch = 10;
   all.augmentation = nn::crop_and_flip{};
   all.prefetch = true;
-  for (auto const& asked : {plain, all}) {
+  for (auto const& settings : {plain, all}) {
     nn::replica replica(
         nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::tanh), nn::replica::attached), data,
-        test, asked, 0, 1);
+        test, settings, 0, 1);
     long before = 0;
     for (std::size_t epoch = 0; epoch != 3; ++epoch) {
       before = epoch == 1 ? support::allocations.load() : before;  // oneDNN makes its kernels at their first calls

@@ -2,7 +2,7 @@
 // test: plain
 #define BOOST_TEST_MODULE nn_momentum_correction
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/norm.hpp>
+#include <tutti/nn/detail/norm.hpp>
 #include <tutti/nn/optimizer/any_optimizer.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/strategy/any_strategy.hpp>
@@ -10,6 +10,7 @@
 #include <tutti/nn/strategy/gathered.hpp>
 #include <tutti/nn/strategy/quantised.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/spawn.hpp>
@@ -40,7 +41,7 @@ nn::data_pair const& images() {
   return data;
 }
 
-nn::settings asked(nn::optimizer_kind kind, float decay) {
+nn::settings make_settings(nn::optimizer_kind kind, float decay) {
   nn::settings s;
   s.epochs = 3;
   s.batch = 16;
@@ -68,9 +69,9 @@ end trained(nn::settings const& s, Make make) {
   auto const results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
     auto model = replica(world, s);
     auto strategy = make(world);
-    nn::history seen;
-    nn::train(model, strategy, seen);
-    return end{{model.parameters().begin(), model.parameters().end()}, seen.epochs.back().test_loss};
+    nn::history history;
+    nn::train(model, strategy, history);
+    return end{{model.parameters().begin(), model.parameters().end()}, history.epochs.back().test_loss};
   });
   for (auto const& one : results) {
     BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
@@ -107,7 +108,7 @@ double apart(end const& a, end const& b) {
 BOOST_AUTO_TEST_CASE(to_send_all_unmasked_is_training_without_compression) {
   for (auto const kind : {nn::optimizer_kind::sgd, nn::optimizer_kind::nesterov}) {
     for (float const decay : {0.0F, 0.01F}) {
-      auto const s = asked(kind, decay);
+      auto const s = make_settings(kind, decay);
       auto const right = dense(s);
       auto const same = corrected(s, 1, false);
       BOOST_TEST(apart(right, same) < 1e-4, name(kind) << ", weight decay " << decay);
@@ -115,27 +116,28 @@ BOOST_AUTO_TEST_CASE(to_send_all_unmasked_is_training_without_compression) {
       // And the law can tell: without the momentum of what is sent, or of the decay, weights are elsewhere.
       BOOST_TEST(apart(right, corrected(s, 1, true)) > 0.05);
     }
-    BOOST_TEST(apart(dense(asked(kind, 0)), dense(asked(kind, 0.01F))) > 0.05);
+    BOOST_TEST(apart(dense(make_settings(kind, 0)), dense(make_settings(kind, 0.01F))) > 0.05);
   }
 }
 
 BOOST_AUTO_TEST_CASE(of_one_gradient_in_twenty_weight_decay_is_still_whole) {
-  auto const s = asked(nn::optimizer_kind::sgd, 0.01F);
-  auto const norm_of = [](end const& one) { return nn::norm<float>(one.weights); };
-  double const with = norm_of(corrected(s, 0.05, false)) / norm_of(corrected(asked(s.optimizer, 0), 0.05, false));
-  double const right = norm_of(dense(s)) / norm_of(dense(asked(s.optimizer, 0)));
+  auto const s = make_settings(nn::optimizer_kind::sgd, 0.01F);
+  auto const norm_of = [](end const& one) { return nn::detail::norm<float>(one.weights); };
+  double const with =
+      norm_of(corrected(s, 0.05, false)) / norm_of(corrected(make_settings(s.optimizer, 0), 0.05, false));
+  double const right = norm_of(dense(s)) / norm_of(dense(make_settings(s.optimizer, 0)));
   BOOST_TEST(std::abs(with - right) < 0.25 * (1 - right), with << " where dense training has " << right);
 }
 
 BOOST_AUTO_TEST_CASE(clipping_reaches_what_is_owed_and_only_large_gradients) {
-  auto const s = asked(nn::optimizer_kind::sgd, 0);
+  auto const s = make_settings(nn::optimizer_kind::sgd, 0);
   auto const free = corrected(s, 0.05, false);
   BOOST_TEST(apart(free, corrected(s, 0.05, false, 1e6F)) == 0);
   BOOST_TEST(apart(free, corrected(s, 0.05, false, 0.01F)) > 0.01);
 }
 
 BOOST_AUTO_TEST_CASE(a_momentum_that_is_not_kept_once_is_refused) {
-  auto s = asked(nn::optimizer_kind::sgd, 0);
+  auto s = make_settings(nn::optimizer_kind::sgd, 0);
   BOOST_TEST(nn::correction_of(s).momentum == 0);  // the optimizer has it
   auto const refused = [&](auto make) {
     auto const results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
@@ -145,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_momentum_that_is_not_kept_once_is_refused) {
       nn::train(model, any);
     });
     return std::ranges::all_of(results, [](auto const& one) {
-      return !one.has_value() && one.failure().text.find("takes a strategy that keeps the same") != std::string::npos;
+      return !one.has_value() && one.failure().text.find("the strategy keeps a momentum of") != std::string::npos;
     });
   };
   auto const owing = [](nn::momentum_correction corrected) {
@@ -163,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_momentum_that_is_not_kept_once_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(layers_at_rates_of_their_own_need_plain_sums) {
-  auto s = asked(nn::optimizer_kind::lars, 0);
+  auto s = make_settings(nn::optimizer_kind::lars, 0);
   s.momentum_corrected = true;
   BOOST_CHECK_THROW(nn::any_optimizer(s, {{0, 4}}), tutti::precondition_error);
 }

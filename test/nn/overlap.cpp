@@ -2,6 +2,7 @@
 // test: plain
 #define BOOST_TEST_MODULE nn_overlap
 #include <nn/synchronous_laws.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/cnn.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
 #include <tutti/topology/ring.hpp>
@@ -29,19 +30,19 @@ class keeper {
     for (; end_ > first; --end_) {
       kept_[end_ - 1] = numbers_[end_ - 1];
     }
-    told_.insert(first);
+    positions_.insert(first);
   }
   void completed(T const* first) { completed(static_cast<std::size_t>(first - numbers_.data())); }
 
   /// Nothing has changed after it was said to be final, and all was.
   [[nodiscard]] bool was_final() const { return end_ == 0 && std::ranges::equal(kept_, numbers_); }
-  [[nodiscard]] std::set<std::size_t> const& told() const { return told_; }
+  [[nodiscard]] std::set<std::size_t> const& positions() const { return positions_; }
 
  private:
   std::span<T> numbers_;
   std::vector<T> kept_;
   std::size_t end_;
-  std::set<std::size_t> told_;
+  std::set<std::size_t> positions_;
 };
 
 }  // namespace
@@ -81,7 +82,7 @@ BOOST_AUTO_TEST_CASE(every_layer_is_told_of_once_its_gradients_are_final) {
       model.backward(in, nn::completion<double>(kept));
       BOOST_TEST(kept.was_final());
       for (auto const& layer : model.ranges()) {
-        BOOST_TEST(kept.told().contains(layer.offset), "the layer at " << layer.offset);
+        BOOST_TEST(kept.positions().contains(layer.offset), "the layer at " << layer.offset);
       }
     }
   }
@@ -91,11 +92,11 @@ BOOST_AUTO_TEST_CASE(a_batch_in_pieces_is_final_when_its_last_piece_is) {
   auto const& data = laws::training_data();
   for (tutti::rank_type const size : {1U, 3U, 50U}) {  // the last 11 images leave nothing for most of 50
     for (std::size_t const piece : {0U, 1U, 5U}) {
-      auto asked = laws::training_settings();
-      asked.micro_batch = piece;
+      auto settings = laws::training_settings();
+      settings.micro_batch = piece;
       nn::replica one(
           nn::model<float>(nn::mlp<float>(784, laws::hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
-          data.training, data.test, asked, size - 1, size);
+          data.training, data.test, settings, size - 1, size);
       one.start(0);
       for (std::size_t b = 0; b != one.batches(); ++b) {
         keeper kept(one.message());

@@ -2,9 +2,10 @@
 // test: address optimised
 #define BOOST_TEST_MODULE nn_own_batches
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/data/own_batches.hpp>
+#include <tutti/nn/detail/data/own_batches.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -39,27 +40,27 @@ BOOST_AUTO_TEST_CASE(every_sample_is_in_one_part_of_one_batch_of_an_epoch) {
       auto const labels = labels_of(samples);
       for (tutti::rank_type const ranks : {1U, 2U, 3U, 11U}) {
         for (std::size_t const batch : {1U, 32U, 1000U}) {
-          nn::settings asked;
-          asked.batch = std::min(batch, samples);
-          asked.images = kind;
-          nn::batch_plan const plan(asked, samples);
-          std::multiset<std::uint32_t> seen;
+          nn::settings settings;
+          settings.batch = std::min(batch, samples);
+          settings.images = kind;
+          nn::batch_plan const plan(settings, samples);
+          std::multiset<std::uint32_t> found;
           std::vector<std::size_t> sizes(plan.batches(0));
           for (tutti::rank_type r = 0; r != ranks; ++r) {
-            nn::own_batches mine(labels, asked, r, ranks);
-            mine.start(1, plan.size(0));
-            BOOST_REQUIRE(mine.batches() == sizes.size());
+            nn::detail::own_batches own(labels, settings, r, ranks);
+            own.start(1, plan.size(0));
+            BOOST_REQUIRE(own.batches() == sizes.size());
             for (std::size_t b = 0; b != sizes.size(); ++b) {
-              BOOST_REQUIRE(mine.before(b) == sizes[b]);
-              BOOST_REQUIRE(mine.own(b).size() <= mine.most(plan));
-              BOOST_REQUIRE((!mine.all_ranks_always(plan) || !mine.own(b).empty()));
-              sizes[b] += mine.own(b).size();
-              seen.insert(mine.own(b).begin(), mine.own(b).end());
-              BOOST_REQUIRE((r + 1 != ranks || mine.size(b) == sizes[b]));
+              BOOST_REQUIRE(own.before(b) == sizes[b]);
+              BOOST_REQUIRE(own.own(b).size() <= own.most(plan));
+              BOOST_REQUIRE((!own.all_ranks_always(plan) || !own.own(b).empty()));
+              sizes[b] += own.own(b).size();
+              found.insert(own.own(b).begin(), own.own(b).end());
+              BOOST_REQUIRE((r + 1 != ranks || own.size(b) == sizes[b]));
             }
           }
-          BOOST_TEST(seen.size() == samples);
-          BOOST_TEST(std::set(seen.begin(), seen.end()).size() == samples);
+          BOOST_TEST(found.size() == samples);
+          BOOST_TEST(std::set(found.begin(), found.end()).size() == samples);
         }
       }
     }
@@ -69,20 +70,20 @@ BOOST_AUTO_TEST_CASE(every_sample_is_in_one_part_of_one_batch_of_an_epoch) {
 BOOST_AUTO_TEST_CASE(images_of_its_own_stay_a_ranks_own_in_another_order) {
   auto const labels = labels_of(200);
   for (auto const kind : {nn::ownership::iid, nn::ownership::labels}) {
-    nn::settings asked;
-    asked.batch = 200;
-    asked.images = kind;
-    nn::own_batches mine(labels, asked, 1, 3);
-    mine.start(0, 200);
-    std::vector const first(mine.own(0).begin(), mine.own(0).end());
-    mine.start(1, 200);
-    std::vector const second(mine.own(0).begin(), mine.own(0).end());
+    nn::settings settings;
+    settings.batch = 200;
+    settings.images = kind;
+    nn::detail::own_batches own(labels, settings, 1, 3);
+    own.start(0, 200);
+    std::vector const first(own.own(0).begin(), own.own(0).end());
+    own.start(1, 200);
+    std::vector const second(own.own(0).begin(), own.own(0).end());
     BOOST_TEST(bool(first != second));
     BOOST_TEST(bool(std::set(first.begin(), first.end()) == std::set(second.begin(), second.end())));
-    mine.start(0, 200);
-    BOOST_TEST(std::ranges::equal(mine.own(0), first));
-    asked.seed = 2;
-    nn::own_batches other(labels, asked, 1, 3);
+    own.start(0, 200);
+    BOOST_TEST(std::ranges::equal(own.own(0), first));
+    settings.seed = 2;
+    nn::detail::own_batches other(labels, settings, 1, 3);
     other.start(0, 200);
     BOOST_TEST(bool(std::set(first.begin(), first.end()) != std::set(other.own(0).begin(), other.own(0).end())));
   }
@@ -92,11 +93,11 @@ BOOST_AUTO_TEST_CASE(by_labels_a_rank_has_few_classes) {
   auto const labels = labels_of(10'000);
   auto const classes = [&](nn::ownership kind) {
     std::vector<std::size_t> result;
-    for (auto const& part : nn::partition(labels, kind, 10, 1)) {
+    for (auto const& part : nn::detail::partition(labels, kind, 10, 1)) {
       BOOST_TEST(part.size() == 1000U);
-      std::set<std::uint8_t> seen;
-      std::ranges::transform(part, std::inserter(seen, seen.end()), [&](std::uint32_t i) { return labels[i]; });
-      result.push_back(seen.size());
+      std::set<std::uint8_t> found;
+      std::ranges::transform(part, std::inserter(found, found.end()), [&](std::uint32_t i) { return labels[i]; });
+      result.push_back(found.size());
     }
     return result;
   };
@@ -109,16 +110,16 @@ BOOST_AUTO_TEST_CASE(gradients_of_ranks_with_images_of_their_own_add_up_to_that_
   auto const training = nn::digits(150, 1);
   auto const test = nn::digits(10, 1, 1000);
   constexpr std::array<std::size_t, 1> hidden{8};
-  nn::settings asked;
-  asked.batch = 150;
+  nn::settings settings;
+  settings.batch = 150;
   std::vector<double> whole;
   for (auto const kind : kinds) {
-    asked.images = kind;
+    settings.images = kind;
     std::vector<double> sum;
     for (tutti::rank_type r = 0; r != 4; ++r) {
       nn::replica one(
           nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
-          training, test, asked, r, 4);
+          training, test, settings, r, 4);
       one.start(0);
       auto const message = one.gradient(0);
       sum.resize(message.size());

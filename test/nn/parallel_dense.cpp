@@ -4,6 +4,7 @@
 #include <nn/divided_laws.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/nn/parallel/tensor_parallel_mlp.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/ring.hpp>
@@ -92,21 +93,21 @@ class pair_alone {
     add_(std::span(&count, 1));
     double result = 0;
     for (std::size_t i = 0; i != static_cast<std::size_t>(count); ++i) {
-      bool const mine = ranks_.rank() == owner || i >= static_cast<std::size_t>(count) - shared;
+      bool const is_own = ranks_.rank() == owner || i >= static_cast<std::size_t>(count) - shared;
       std::size_t const place = ranks_.rank() == owner ? i : at.size() - static_cast<std::size_t>(count) + i;
       auto const moved = [&](double by) {
-        double const before = mine ? at[place] : 0;
-        if (mine) {
+        double const before = is_own ? at[place] : 0;
+        if (is_own) {
           at[place] += by;
         }
         double const value = loss();
-        if (mine) {
+        if (is_own) {
           at[place] = before;
         }
         return value;
       };
       double const difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
-      if (mine) {
+      if (is_own) {
         result = std::max(result, std::abs(difference - found[place]));
       }
     }

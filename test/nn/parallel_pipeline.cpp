@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(schedules_obey_their_laws) {
 
 BOOST_AUTO_TEST_CASE(layers_are_cut_where_the_dearest_stage_is_cheapest) {
   auto const cut = [](std::vector<std::size_t> const& costs, std::size_t stages) {
-    return nn::cut_layers(costs, stages);
+    return nn::detail::cut_layers(costs, stages);
   };
   using cuts = std::vector<std::size_t>;
   BOOST_TEST(cut({5, 1, 1, 1, 4}, 2) == (cuts{0, 2, 5}), boost::test_tools::per_element());

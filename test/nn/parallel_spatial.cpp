@@ -105,8 +105,8 @@ BOOST_AUTO_TEST_CASE(a_convolution_cut_over_ranks_is_the_convolution) {
                              tutti::block_size(picture.rows, ranks, world.rank())};
         nn::spatial_conv2d<double, nn::tanh, World> part(world, picture, rows, wide, samples);
         pass_through(part, band(x, rows), band(dy, rows));  // leaves nothing behind that the next one sees
-        auto mine = pass_through(part, band(x, rows), band(dy, rows));
-        return std::vector{std::move(mine.y), std::move(mine.dx), std::move(mine.gradients)};
+        auto own = pass_through(part, band(x, rows), band(dy, rows));
+        return std::vector{std::move(own.y), std::move(own.dx), std::move(own.gradients)};
       });
       std::vector<double> sum(expected.gradients.size());
       for (tutti::rank_type r = 0; r != ranks; ++r) {

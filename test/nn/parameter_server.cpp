@@ -8,6 +8,7 @@
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
 #include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/spawn.hpp>
@@ -39,7 +40,7 @@ namespace {
 // 203 images: the last batch of an epoch is short, 11 images.
 constexpr std::array<std::size_t, 2> hidden{12, 9};
 
-nn::settings asked() {
+nn::settings make_settings() {
   nn::settings s;
   s.epochs = 2;
   s.batch = 32;
@@ -60,8 +61,8 @@ nn::replica replica(rank_type rank, rank_type size, nn::settings const& s) {
 }
 
 /// What rank 0 saw of a training.
-struct seen {
-  nn::history told;
+struct outcome {
+  nn::history history;
   ps::summary sum;
 };
 
@@ -74,21 +75,21 @@ struct slow_worker {
   }
 };
 
-seen train_in_virtual_time(rank_type ranks, rank_type servers, ps::consistency how, nn::settings const& s = asked(),
-                           rank_type slow = tutti::no_rank) {
+outcome train_in_virtual_time(rank_type ranks, rank_type servers, ps::consistency how,
+                              nn::settings const& s = make_settings(), rank_type slow = tutti::no_rank) {
   (void)data();
-  seen all;
+  outcome all;
   tutti::simulation_options options;
   options.stack_bytes = std::size_t{4} << 20;
   auto const ended = tutti::simulate(
       support::busy_cluster(), ranks,
       [&](auto& world) {
-        ps::roles const who(ranks, servers);
-        auto model = replica(who.serves(world.rank()) ? 0 : who.worker(world.rank()), who.workers(), s);
-        nn::history told;
-        auto sum = ps::train(world, who, model, how, {}, slow_worker{&world.transport(), slow}, told);
+        ps::roles const roles(ranks, servers);
+        auto model = replica(roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), roles.workers(), s);
+        nn::history history;
+        auto sum = ps::train(world, roles, model, how, {}, slow_worker{&world.transport(), slow}, history);
         if (world.rank() == 0) {
-          all = {std::move(told), std::move(sum)};
+          all = {std::move(history), std::move(sum)};
         }
       },
       options);
@@ -101,31 +102,31 @@ seen train_in_virtual_time(rank_type ranks, rank_type servers, ps::consistency h
 nn::history train_alone(nn::settings const& s) {
   auto model = replica(0, 1, s);
   nn::alone one;
-  nn::history told;
-  nn::train(model, one, told);
-  return told;
+  nn::history history;
+  nn::train(model, one, history);
+  return history;
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(without_staleness_it_is_synchronous_training) {
   for (auto const kind : {nn::optimizer_kind::sgd, nn::optimizer_kind::lars}) {
-    auto s = asked();
+    auto s = make_settings();
     s.optimizer = kind;
     auto const expected = train_alone(s);
     for (rank_type const servers : {1U, 2U, 3U}) {
       for (bool const sends : {false, true}) {
         auto const got = train_in_virtual_time(servers + 3, servers, {.staleness = 0, .server_sends = sends}, s);
-        BOOST_REQUIRE(got.told.steps.size() == expected.steps.size());
+        BOOST_REQUIRE(got.history.steps.size() == expected.steps.size());
         for (std::size_t i = 0; i != expected.steps.size(); ++i) {
-          BOOST_TEST(std::abs(got.told.steps[i].loss - expected.steps[i].loss) < 1e-4F,
+          BOOST_TEST(std::abs(got.history.steps[i].loss - expected.steps[i].loss) < 1e-4F,
                      servers << " servers, step " << i);
-          BOOST_TEST(std::abs(got.told.steps[i].accuracy - expected.steps[i].accuracy) < 1e-5F);
-          BOOST_TEST(got.told.steps[i].images == expected.steps[i].images);
+          BOOST_TEST(std::abs(got.history.steps[i].accuracy - expected.steps[i].accuracy) < 1e-5F);
+          BOOST_TEST(got.history.steps[i].images == expected.steps[i].images);
         }
-        BOOST_REQUIRE(got.told.epochs.size() == 2U);
+        BOOST_REQUIRE(got.history.epochs.size() == 2U);
         for (std::size_t e = 0; e != 2; ++e) {
-          BOOST_TEST(std::abs(got.told.epochs[e].test_loss - expected.epochs[e].test_loss) < 1e-4);
+          BOOST_TEST(std::abs(got.history.epochs[e].test_loss - expected.epochs[e].test_loss) < 1e-4);
         }
         BOOST_TEST(got.sum.missed().largest() == 0U);
       }
@@ -135,28 +136,29 @@ BOOST_AUTO_TEST_CASE(without_staleness_it_is_synchronous_training) {
 
 BOOST_AUTO_TEST_CASE(without_staleness_the_bits_do_not_depend_on_who_is_slow) {
   auto const first = train_in_virtual_time(5, 2, {.staleness = 0});
-  auto const again = train_in_virtual_time(5, 2, {.staleness = 0, .server_sends = true}, asked(), 2);
-  for (std::size_t i = 0; i != first.told.steps.size(); ++i) {
-    auto const bits = [i](seen const& one) { return std::bit_cast<std::uint32_t>(one.told.steps[i].loss); };
+  auto const again = train_in_virtual_time(5, 2, {.staleness = 0, .server_sends = true}, make_settings(), 2);
+  for (std::size_t i = 0; i != first.history.steps.size(); ++i) {
+    auto const bits = [i](outcome const& one) { return std::bit_cast<std::uint32_t>(one.history.steps[i].loss); };
     BOOST_TEST(bits(first) == bits(again), "step " << i);
   }
 }
 
 BOOST_AUTO_TEST_CASE(nobody_reads_further_ahead_than_the_bound) {
   for (ps::clock_value const bound : {0U, 1U, 3U}) {
-    auto const got = train_in_virtual_time(5, 2, {.staleness = bound}, asked(), 1);
+    auto const got = train_in_virtual_time(5, 2, {.staleness = bound}, make_settings(), 1);
     auto const lead = got.sum.lead();
     BOOST_TEST(lead.largest() == bound);  // and the fast ones do come so far
     BOOST_TEST(lead.total() > 100U);
   }
-  auto const got = train_in_virtual_time(5, 2, {.staleness = ps::consistency::unbounded}, asked(), 1);
-  auto const in_step = train_in_virtual_time(5, 2, {.staleness = 0}, asked(), 1);
+  auto const got = train_in_virtual_time(5, 2, {.staleness = ps::consistency::unbounded}, make_settings(), 1);
+  auto const in_step = train_in_virtual_time(5, 2, {.staleness = 0}, make_settings(), 1);
   BOOST_TEST(got.sum.lead().largest() > 3U);
   // Of 3 workers one makes a step in 10 ms, the others in 1 ms; all together make as many as in synchronous training.
   BOOST_TEST(got.sum.ranks[2].steps > 5 * got.sum.ranks[3].steps);
-  BOOST_TEST(got.sum.ranks[2].steps + got.sum.ranks[3].steps + got.sum.ranks[4].steps == 3 * in_step.told.steps.size());
-  BOOST_TEST(got.told.epochs.size() == 2U);
-  BOOST_TEST(got.told.epochs.back().seconds < in_step.told.epochs.back().seconds / 4);
+  BOOST_TEST(got.sum.ranks[2].steps + got.sum.ranks[3].steps + got.sum.ranks[4].steps ==
+             3 * in_step.history.steps.size());
+  BOOST_TEST(got.history.epochs.size() == 2U);
+  BOOST_TEST(got.history.epochs.back().seconds < in_step.history.epochs.back().seconds / 4);
 }
 
 namespace {
@@ -183,10 +185,10 @@ tutti::causality trace_of(std::chrono::milliseconds server_takes, rank_type slow
   auto const ended = tutti::simulate<long_trace>(
       support::busy_cluster(), 4,
       [&](auto& world) {
-        ps::roles const who(4, 1);
-        auto model = replica(who.serves(world.rank()) ? 0 : who.worker(world.rank()), 3, asked());
+        ps::roles const roles(4, 1);
+        auto model = replica(roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), 3, make_settings());
         slow_reader reader{&world.transport(), server_takes};
-        (void)ps::train(world, who, model, {}, {}, slow_worker{&world.transport(), slow}, reader);
+        (void)ps::train(world, roles, model, {}, {}, slow_worker{&world.transport(), slow}, reader);
         all[world.rank()] = tutti::timeline::of(world.trace());
       },
       options);
@@ -247,7 +249,7 @@ struct breaker {
 
 /// What rank 0 saw, its weights in the end, and how many steps it was resumed after.
 struct kept_run {
-  nn::history told;
+  nn::history history;
   std::vector<float> weights;
   std::size_t resumed = 0;
 };
@@ -262,18 +264,19 @@ kept_run train_and_keep(rank_type ranks, rank_type servers, ps::consistency how,
   auto const ended = tutti::simulate(
       support::busy_cluster(), ranks,
       [&](auto& world) {
-        ps::roles const who(ranks, servers);
-        auto model = replica(who.serves(world.rank()) ? 0 : who.worker(world.rank()), who.workers(), asked());
-        nn::history told;
+        ps::roles const roles(ranks, servers);
+        auto model =
+            replica(roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), roles.workers(), make_settings());
+        nn::history history;
         nn::fingerprint print;
-        print.add(asked());
-        nn::server_checkpointer keeper(world, model, told, print, {folder, 0, 2, false, resume});
-        std::size_t const before = told.steps.size();
+        print.add(make_settings());
+        nn::server_checkpointer keeper(world, model, history, print, {folder, 0, 2, false, resume});
+        std::size_t const before = history.steps.size();
         breaker end{breaks};
-        (void)ps::train(world, who, model, how, {}, slow_worker{&world.transport(), 1}, told, keeper, end);
+        (void)ps::train(world, roles, model, how, {}, slow_worker{&world.transport(), 1}, history, keeper, end);
         if (world.rank() == 0) {
           BOOST_TEST(keeper.problem() == "");
-          result = {std::move(told), {model.parameters().begin(), model.parameters().end()}, before};
+          result = {std::move(history), {model.parameters().begin(), model.parameters().end()}, before};
         }
       },
       options);
@@ -290,11 +293,11 @@ BOOST_AUTO_TEST_CASE(what_servers_hold_is_kept_and_gone_on_from) {
   BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
   std::filesystem::path const root = name;
   auto const whole = train_and_keep(5, 2, {.staleness = 0}, root / "whole", false, false);
-  auto const never_rested = train_in_virtual_time(5, 2, {.staleness = 0}, asked(), 2);
-  std::size_t const steps = whole.told.steps.size();
-  BOOST_REQUIRE(never_rested.told.steps.size() == steps);
+  auto const never_rested = train_in_virtual_time(5, 2, {.staleness = 0}, make_settings(), 2);
+  std::size_t const steps = whole.history.steps.size();
+  BOOST_REQUIRE(never_rested.history.steps.size() == steps);
   for (std::size_t i = 0; i != steps; ++i) {
-    BOOST_TEST(whole.told.steps[i].loss == never_rested.told.steps[i].loss);  // bit for bit
+    BOOST_TEST(whole.history.steps[i].loss == never_rested.history.steps[i].loss);  // bit for bit
   }
   for (auto const bound : {ps::clock_value{0}, ps::clock_value{2}, ps::consistency::unbounded}) {
     auto const folder = root / std::to_string(bound);
@@ -302,19 +305,20 @@ BOOST_AUTO_TEST_CASE(what_servers_hold_is_kept_and_gone_on_from) {
     std::filesystem::copy(folder, folder.string() + "-more");
     auto const rest = train_and_keep(5, 2, {.staleness = bound}, folder, true, false);
     BOOST_TEST(rest.resumed == steps / 2);
-    BOOST_TEST(rest.told.steps.size() == steps);
-    BOOST_TEST(rest.told.epochs.size() == 2U);
+    BOOST_TEST(rest.history.steps.size() == steps);
+    BOOST_TEST(rest.history.epochs.size() == 2U);
     if (bound == 0) {
       BOOST_TEST((rest.weights == whole.weights));
       for (std::size_t i = 0; i != steps; ++i) {
-        BOOST_TEST(rest.told.steps[i].loss == whole.told.steps[i].loss);
+        BOOST_TEST(rest.history.steps[i].loss == whole.history.steps[i].loss);
       }
-      BOOST_TEST(rest.told.epochs[1].test_loss == whole.told.epochs[1].test_loss);
+      BOOST_TEST(rest.history.epochs[1].test_loss == whole.history.epochs[1].test_loss);
     }
     auto const more = train_and_keep(4, 1, {.staleness = bound}, folder.string() + "-more", true, false);
     BOOST_TEST(more.resumed == steps / 2);
-    BOOST_TEST(more.told.steps.size() == steps);
-    BOOST_TEST(std::abs(more.told.epochs[1].test_loss - whole.told.epochs[1].test_loss) < (bound == 0 ? 1e-3 : 0.5));
+    BOOST_TEST(more.history.steps.size() == steps);
+    BOOST_TEST(std::abs(more.history.epochs[1].test_loss - whole.history.epochs[1].test_loss) <
+               (bound == 0 ? 1e-3 : 0.5));
   }
   auto const done = train_and_keep(5, 2, {.staleness = 0}, root / "whole", true, false);
   BOOST_TEST(done.resumed == steps);
@@ -324,33 +328,33 @@ BOOST_AUTO_TEST_CASE(what_servers_hold_is_kept_and_gone_on_from) {
 
 /// Whoever takes over the test of a lost worker is waited for, too: servers' account of an epoch follows its test.
 BOOST_AUTO_TEST_CASE(workers_rest_when_the_test_is_done_whoever_makes_it) {
-  auto s = asked();
+  auto s = make_settings();
   s.batch = 4;
-  ps::scheduler tasks({.rests = true}, 3, nn::batch_plan(s, 4));
-  auto const told = [&](std::size_t worker) {
+  ps::detail::scheduler tasks({.rests = true}, 3, nn::batch_plan(s, 4));
+  auto const next_task = [&](std::size_t worker) {
     auto const next = tasks.next(worker);
     return next ? static_cast<int>(next->what) : -1;
   };
-  auto const is = [](ps::task_kind what) { return static_cast<int>(what); };
-  for (auto const what : {ps::task_kind::load_data, ps::task_kind::iterate}) {
+  auto const is = [](ps::detail::task_kind what) { return static_cast<int>(what); };
+  for (auto const what : {ps::detail::task_kind::load_data, ps::detail::task_kind::iterate}) {
     for (std::size_t const worker : {0U, 1U, 2U}) {
-      BOOST_TEST(told(worker) == is(what));
+      BOOST_TEST(next_task(worker) == is(what));
     }
   }
-  BOOST_TEST(told(0) == is(ps::task_kind::test));
+  BOOST_TEST(next_task(0) == is(ps::detail::task_kind::test));
   for (std::size_t const worker : {1U, 2U}) {
-    BOOST_TEST(told(worker) == is(ps::task_kind::hold));
-    BOOST_TEST(told(worker) == -1);
+    BOOST_TEST(next_task(worker) == is(ps::detail::task_kind::hold));
+    BOOST_TEST(next_task(worker) == -1);
   }
   tasks.drop(0);
-  BOOST_TEST(told(1) == is(ps::task_kind::test));
-  BOOST_TEST(told(2) == -1);
+  BOOST_TEST(next_task(1) == is(ps::detail::task_kind::test));
+  BOOST_TEST(next_task(2) == -1);
   tasks.take({.tested = 1});
-  BOOST_TEST(told(1) == is(ps::task_kind::rest));
-  BOOST_TEST(told(2) == -1);
+  BOOST_TEST(next_task(1) == is(ps::detail::task_kind::rest));
+  BOOST_TEST(next_task(2) == -1);
   tasks.rested();
   for (std::size_t const worker : {1U, 2U}) {
-    BOOST_TEST(told(worker) == is(ps::task_kind::iterate));
+    BOOST_TEST(next_task(worker) == is(ps::detail::task_kind::iterate));
   }
 }
 
@@ -364,13 +368,13 @@ BOOST_AUTO_TEST_CASE(shards_are_contiguous_and_pieces_are_parts_of_layers) {
   auto const at_border = [&](std::size_t key) {
     return std::ranges::any_of(ranges, [key](auto const& r) { return r.offset == key || r.offset + r.size == key; });
   };
-  for (auto const how : {ps::layers::divisible, ps::layers::whole}) {
+  for (auto const how : {ps::detail::layers::divisible, ps::detail::layers::whole}) {
     for (std::size_t const servers : {1U, 2U, 3U, 5U, 7U, 100U, 500U}) {
-      if (how == ps::layers::whole && servers > ranges.size()) {
-        BOOST_CHECK_THROW(ps::layout(ranges, servers, how), tutti::precondition_error);
+      if (how == ps::detail::layers::whole && servers > ranges.size()) {
+        BOOST_CHECK_THROW(ps::detail::layout(ranges, servers, how), tutti::precondition_error);
         continue;
       }
-      ps::layout const one(ranges, servers, how);
+      ps::detail::layout const one(ranges, servers, how);
       BOOST_TEST(one.servers() == servers);
       BOOST_TEST(one.keys() == keys);
       std::size_t next = 0;
@@ -387,7 +391,7 @@ BOOST_AUTO_TEST_CASE(shards_are_contiguous_and_pieces_are_parts_of_layers) {
               ranges, [&](auto const& r) { return r.offset <= piece.begin && piece.end <= r.offset + r.size; }));
         }
         BOOST_TEST(one.shard(k).end == next);
-        if (how == ps::layers::whole) {
+        if (how == ps::detail::layers::whole) {
           BOOST_TEST(at_border(next));
         } else {
           BOOST_TEST(one.shard(k).size() <= keys / servers + keys / servers / 4 + 1);
@@ -396,9 +400,9 @@ BOOST_AUTO_TEST_CASE(shards_are_contiguous_and_pieces_are_parts_of_layers) {
       BOOST_TEST(next == keys);
     }
   }
-  BOOST_TEST(at_border(ps::layout(ranges, 5).shard(1).begin));  // 100 is 100: a border
-  BOOST_CHECK_THROW(ps::layout(ranges, 0), tutti::precondition_error);
-  BOOST_CHECK_THROW(ps::layout(ranges, keys + 1), tutti::precondition_error);
+  BOOST_TEST(at_border(ps::detail::layout(ranges, 5).shard(1).begin));  // 100 is 100: a border
+  BOOST_CHECK_THROW(ps::detail::layout(ranges, 0), tutti::precondition_error);
+  BOOST_CHECK_THROW(ps::detail::layout(ranges, keys + 1), tutti::precondition_error);
   BOOST_CHECK_THROW(ps::roles(3, 0), tutti::precondition_error);
   BOOST_CHECK_THROW(ps::roles(3, 3), tutti::precondition_error);
 }
@@ -426,7 +430,7 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_
   // The same by one optimizer.
   std::vector<float> expected(few, 1.0F);
   nn::any_optimizer optimizer(s, ranges);
-  ps::rates const over_time(s, plan);
+  ps::detail::rates const over_time(s, plan);
   for (std::size_t step = 0; step != 3; ++step) {
     std::vector<float> sum(few);
     for (std::size_t key = 0; key != few; ++key) {
@@ -438,18 +442,19 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_
 
   auto const ended = tutti::simulate(support::busy_cluster(), 4, [&](auto& world) -> std::string {
     using world_type = std::remove_cvref_t<decltype(world)>;
-    ps::roles const who(4, 2);
-    ps::layout const where(ranges, 2);
-    auto channels = ps::detail::connect(world, who);
+    ps::roles const roles(4, 2);
+    ps::detail::layout const layout(ranges, 2);
+    auto channels = ps::detail::connect(world, roles);
     std::vector<float> weights(few, 1.0F);
     ps::consistency const how;
-    if (who.serves(world.rank())) {
-      ps::server<world_type> self(world, std::move(channels), world.rank(), where, how, s, plan, extra, weights);
+    if (roles.serves(world.rank())) {
+      ps::detail::shard shard(layout, world.rank(), how, s, plan, extra, roles.workers(), weights, {}, 0);
+      ps::detail::server<world_type> self(world, std::move(channels), std::move(shard));
       self.run(nullptr, [] {});
       return self.lost().empty() ? "" : self.lost().front().why;
     }
-    std::size_t const me = who.worker(world.rank());
-    ps::worker<world_type> servers(world, std::move(channels), where, how);
+    std::size_t const me = roles.worker(world.rank());
+    ps::detail::worker<world_type> servers(world, std::move(channels), layout, how);
     std::vector<float> gradients(few);
     for (std::size_t step = 0; step != 3; ++step) {
       for (std::size_t key = 0; key != few; ++key) {
@@ -464,11 +469,11 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_
     }
     // Three ranges, one of them on both servers.
     std::ranges::fill(weights, -1.0F);
-    std::array<ps::key_range, 3> const wanted{ps::key_range{2, 4}, {9, 13}, {19, 20}};
+    std::array<ps::detail::key_range, 3> const wanted{ps::detail::key_range{2, 4}, {9, 13}, {19, 20}};
     servers.pull(weights, wanted);
     for (std::size_t key = 0; key != few; ++key) {
-      bool const mine = std::ranges::any_of(wanted, [key](auto const& r) { return r.holds({key, key + 1}); });
-      if (weights[key] != (mine ? expected[key] : -1.0F)) {
+      bool const within = std::ranges::any_of(wanted, [key](auto const& r) { return r.holds({key, key + 1}); });
+      if (weights[key] != (within ? expected[key] : -1.0F)) {
         return "other keys, or other weights, than those of the working set";
       }
     }
@@ -487,30 +492,30 @@ auto train_with_a_loss(rank_type killed, ps::consistency how) {
   (void)data();
   return tutti::spawn<tutti::tcp>(5, [&](auto& world) -> std::string {
     world.deadline(std::chrono::seconds(20));
-    ps::roles const who(5, 2);
-    auto model = replica(who.serves(world.rank()) ? 0 : who.worker(world.rank()), who.workers(), asked());
-    nn::history told;
+    ps::roles const roles(5, 2);
+    auto model = replica(roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), roles.workers(), make_settings());
+    nn::history history;
     std::size_t steps = 0;
     auto const pace = [&](rank_type worker, tutti::duration) {
-      if (++steps == 4 && who.rank_of_worker(worker) == killed) {
+      if (++steps == 4 && roles.rank_of_worker(worker) == killed) {
         ::kill(::getpid(), SIGKILL);
       }
     };
-    auto const sum = ps::train(world, who, model, how, {}, pace, told);
+    auto const sum = ps::train(world, roles, model, how, {}, pace, history);
     if (world.rank() != 0) {
       return {};
     }
-    if (sum.lost.size() != 1 || sum.lost[0].worker != who.worker(killed) ||
+    if (sum.lost.size() != 1 || sum.lost[0].worker != roles.worker(killed) ||
         sum.lost[0].why.find("rank " + std::to_string(killed)) == std::string::npos) {
       return "the lost worker is not named";
     }
     if (sum.ranks[killed].steps != 3 || sum.lost[0].seconds <= 0) {
       return "of the lost worker the steps are missing that it made, or when it was lost";
     }
-    if (told.epochs.size() != 2 || told.steps.size() != 14) {
+    if (history.epochs.size() != 2 || history.steps.size() != 14) {
       return "steps or tests are missing";
     }
-    return told.steps.back().images == 11 ? "" : "the others have not taken over the images of the one that is lost";
+    return history.steps.back().images == 11 ? "" : "the others have not taken over the images of the one that is lost";
   });
 }
 
@@ -533,23 +538,24 @@ BOOST_AUTO_TEST_CASE(a_silent_worker_is_dropped_and_those_that_wait_for_it_are_n
   (void)data();
   tutti::simulation_options options;
   options.stack_bytes = std::size_t{4} << 20;
-  nn::history told;
+  nn::history history;
   ps::summary sum;
   auto const ended = tutti::simulate(
       support::busy_cluster(), 4,
       [&](auto& world) {
         world.deadline(std::chrono::seconds(1));
-        ps::roles const who(4, 1);
-        auto model = replica(who.serves(world.rank()) ? 0 : who.worker(world.rank()), who.workers(), asked());
+        ps::roles const roles(4, 1);
+        auto model =
+            replica(roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), roles.workers(), make_settings());
         nn::history own;
         auto const pace = [&, steps = 0](rank_type worker, tutti::duration) mutable {
           // Worker 0 speaks last, just before it is kept waiting for worker 1.
           bool const silent = worker == 1 && ++steps == 4;
           world.transport().spend(silent ? std::chrono::seconds(10) : std::chrono::milliseconds(worker == 0 ? 900 : 1));
         };
-        auto all = ps::train(world, who, model, {.staleness = 1}, {}, pace, own);
+        auto all = ps::train(world, roles, model, {.staleness = 1}, {}, pace, own);
         if (world.rank() == 0) {
-          told = std::move(own);
+          history = std::move(own);
           sum = std::move(all);
         }
       },
@@ -562,30 +568,31 @@ BOOST_AUTO_TEST_CASE(a_silent_worker_is_dropped_and_those_that_wait_for_it_are_n
   BOOST_TEST(sum.lost[0].worker == 1U);
   BOOST_TEST(sum.ranks[2].steps == 3U);
   BOOST_TEST(sum.lost[0].seconds > 1.0);  // the deadline
-  BOOST_TEST(sum.lost[0].why.find("has said nothing") != std::string::npos, sum.lost[0].why);
-  BOOST_TEST(told.steps.size() == 14U);
+  BOOST_TEST(sum.lost[0].why.find("has sent nothing") != std::string::npos, sum.lost[0].why);
+  BOOST_TEST(history.steps.size() == 14U);
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_dies_is_named_everywhere) {
   (void)data();
   auto const results = tutti::spawn<tutti::tcp>(4, [&](auto& world) {
     world.deadline(std::chrono::seconds(20));
-    ps::roles const who(4, 2);
-    auto model = replica(who.serves(world.rank()) ? 0 : who.worker(world.rank()), who.workers(), asked());
+    ps::roles const roles(4, 2);
+    auto model = replica(roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), roles.workers(), make_settings());
     if (world.rank() == 1) {  // as `train` does, up to the tenth message
       using world_type = std::remove_cvref_t<decltype(world)>;
-      auto channels = ps::detail::connect(world, who);
-      ps::peer_channel<world_type> const scheduler(world, 0, who.name(1), who.name(0));
-      ps::layout const where(model.ranges(), who.servers());
-      ps::server<world_type> self(world, std::move(channels), 1, where, {}, asked(), model.plan(), {},
-                                  model.parameters());
+      auto channels = ps::detail::connect(world, roles);
+      ps::detail::peer_channel<world_type> const scheduler(world, 0, roles.name(1), roles.name(0));
+      ps::detail::layout const layout(model.ranges(), roles.servers());
+      ps::detail::shard shard(layout, 1, {}, make_settings(), model.plan(), {}, roles.workers(), model.parameters(), {},
+                              0);
+      ps::detail::server<world_type> self(world, std::move(channels), std::move(shard));
       self.run(nullptr, [messages = 0]() mutable {
         if (++messages == 10) {
           ::kill(::getpid(), SIGKILL);
         }
       });
     }
-    (void)ps::train(world, who, model, {}, {}, ps::full_speed{});
+    (void)ps::train(world, roles, model, {}, {}, ps::full_speed{});
   });
   for (rank_type const worker : {2U, 3U}) {
     BOOST_TEST(results[worker].failure().text.find("server 1 (rank 1) is lost") == 0U, results[worker].failure().text);
@@ -595,7 +602,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_dies_is_named_everywhere) {
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_trained_is_refused) {
-  auto s = asked();
+  auto s = make_settings();
   s.synchronised_statistics = true;
   auto const ended = tutti::simulate(support::busy_cluster(), 2, [&](auto& world) {
     auto model = replica(0, 1, s);

@@ -5,6 +5,7 @@
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 
@@ -29,14 +30,14 @@ struct data {
   nn::dataset test = nn::digits(45, 1, 1000);
 };
 
-std::vector<nn::replica> world(data const& d, tutti::rank_type size, std::size_t batch, nn::settings asked = {}) {
+std::vector<nn::replica> world(data const& d, tutti::rank_type size, std::size_t batch, nn::settings settings = {}) {
   nn::set_threads(1);
-  asked.batch = batch;
+  settings.batch = batch;
   std::vector<nn::replica> result;
   for (tutti::rank_type r = 0; r != size; ++r) {
     result.emplace_back(
         nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
-        d.training, d.test, asked, r, size);
+        d.training, d.test, settings, r, size);
   }
   return result;
 }
@@ -87,14 +88,14 @@ BOOST_AUTO_TEST_CASE(pieces_of_any_size_add_up_to_the_whole_batch) {
   data const d;
   for (bool const prefetch : {false, true}) {
     for (tutti::rank_type const size : {1U, 3U}) {
-      nn::settings asked;
-      asked.augmentation = nn::crop_and_flip{};
-      asked.standardise = true;
-      auto whole = world(d, size, 64, asked);
+      nn::settings settings;
+      settings.augmentation = nn::crop_and_flip{};
+      settings.standardise = true;
+      auto whole = world(d, size, 64, settings);
       for (std::size_t const piece : {1U, 5U, 8U, 21U, 1000U}) {
-        asked.micro_batch = piece;
-        asked.prefetch = prefetch;
-        auto cut = world(d, size, 64, asked);
+        settings.micro_batch = piece;
+        settings.prefetch = prefetch;
+        auto cut = world(d, size, 64, settings);
         for (std::size_t epoch = 0; epoch != 2; ++epoch) {
           for (tutti::rank_type r = 0; r != size; ++r) {
             whole[r].start(epoch);
@@ -120,14 +121,14 @@ BOOST_AUTO_TEST_CASE(pieces_of_any_size_add_up_to_the_whole_batch) {
 
 BOOST_AUTO_TEST_CASE(prefetching_changes_no_bit) {
   data const d;
-  nn::settings asked;
-  asked.epochs = 3;
-  asked.augmentation = nn::crop_and_flip{};
-  asked.micro_batch = 13;
+  nn::settings settings;
+  settings.epochs = 3;
+  settings.augmentation = nn::crop_and_flip{};
+  settings.micro_batch = 13;
   std::vector<std::vector<float>> weights;
   for (bool const prefetch : {false, true}) {
-    asked.prefetch = prefetch;
-    auto one = world(d, 1, 32, asked);
+    settings.prefetch = prefetch;
+    auto one = world(d, 1, 32, settings);
     nn::alone strategy;
     nn::train(one[0], strategy);
     weights.push_back(weights_of(one[0]));
@@ -158,7 +159,7 @@ BOOST_AUTO_TEST_CASE(the_attached_numbers_are_loss_and_accuracy_of_the_batch) {
   auto one = world(d, 1, 150);
   one[0].start(0);
   auto const message = one[0].gradient(0);
-  auto const found = one[0].seen();
+  auto const found = one[0].batch_score();
   BOOST_TEST(found.loss == message[message.size() - 2]);
   BOOST_TEST(found.correct == message[message.size() - 1]);
   BOOST_TEST(std::abs(found.loss - std::log(10.0F)) < 1.0F);  // nothing learned yet
@@ -168,14 +169,14 @@ BOOST_AUTO_TEST_CASE(the_attached_numbers_are_loss_and_accuracy_of_the_batch) {
 BOOST_AUTO_TEST_CASE(training_is_reproducible_and_learns) {
   data const d;
   std::vector<float> weights;
-  for (int turn = 0; turn != 2; ++turn) {
+  for (int run = 0; run != 2; ++run) {
     auto one = world(d, 1, 32);
     nn::alone strategy;
-    nn::history seen;
-    nn::train(one[0], strategy, seen);
-    BOOST_TEST(seen.epochs.size() == 5U);
-    BOOST_TEST(seen.steps.size() == 25U);
-    BOOST_TEST(seen.steps.back().loss < 0.8F * seen.steps.front().loss);
+    nn::history history;
+    nn::train(one[0], strategy, history);
+    BOOST_TEST(history.epochs.size() == 5U);
+    BOOST_TEST(history.steps.size() == 25U);
+    BOOST_TEST(history.steps.back().loss < 0.8F * history.steps.front().loss);
     auto const now = weights_of(one[0]);
     BOOST_TEST((weights.empty() || std::memcmp(weights.data(), now.data(), now.size() * sizeof(float)) == 0));
     weights = now;
@@ -184,12 +185,12 @@ BOOST_AUTO_TEST_CASE(training_is_reproducible_and_learns) {
 
 BOOST_AUTO_TEST_CASE(batches_grow_at_milestones) {
   data const d;
-  nn::settings asked;
-  asked.epochs = 4;
-  asked.schedule = nn::schedule_kind::growing_batch;
-  asked.changes = {{1, 3}, 3};
-  auto many = world(d, 2, 32, asked);
-  auto one = world(d, 1, 32, asked);
+  nn::settings settings;
+  settings.epochs = 4;
+  settings.schedule = nn::schedule_kind::growing_batch;
+  settings.changes = {{1, 3}, 3};
+  auto many = world(d, 2, 32, settings);
+  auto one = world(d, 1, 32, settings);
   for (std::size_t epoch = 0; epoch != 4; ++epoch) {
     one[0].start(epoch);
     many[0].start(epoch);
@@ -204,46 +205,46 @@ BOOST_AUTO_TEST_CASE(batches_grow_at_milestones) {
       BOOST_REQUIRE(std::abs(whole[i] - parts[i]) < 2e-6);
     }
   }
-  auto fresh = world(d, 1, 32, asked);
+  auto fresh = world(d, 1, 32, settings);
   nn::alone strategy;
-  nn::history seen;
-  nn::train(fresh[0], strategy, seen);
-  BOOST_TEST(seen.steps.size() == 5 + 2 + 2 + 1U);
-  BOOST_TEST(seen.steps.back().images == 150U);
+  nn::history history;
+  nn::train(fresh[0], strategy, history);
+  BOOST_TEST(history.steps.size() == 5 + 2 + 2 + 1U);
+  BOOST_TEST(history.steps.back().images == 150U);
 }
 
 BOOST_AUTO_TEST_CASE(every_optimizer_learns) {
   data const d;
   for (auto const kind : {nn::optimizer_kind::sgd, nn::optimizer_kind::nesterov, nn::optimizer_kind::lars}) {
-    nn::settings asked;
-    asked.optimizer = kind;
-    asked.weight_decay = 1e-4F;
-    asked.trust = 0.05F;
-    asked.schedule = nn::schedule_kind::cosine;
-    asked.warm_up = 1;
-    auto one = world(d, 1, 32, asked);
+    nn::settings settings;
+    settings.optimizer = kind;
+    settings.weight_decay = 1e-4F;
+    settings.trust = 0.05F;
+    settings.schedule = nn::schedule_kind::cosine;
+    settings.warm_up = 1;
+    auto one = world(d, 1, 32, settings);
     nn::alone strategy;
-    nn::history seen;
-    nn::train(one[0], strategy, seen);
-    BOOST_TEST(seen.steps.back().loss < 0.9F * seen.steps.front().loss, nn::name(kind));
+    nn::history history;
+    nn::train(one[0], strategy, history);
+    BOOST_TEST(history.steps.back().loss < 0.9F * history.steps.front().loss, nn::name(kind));
   }
 }
 
 BOOST_AUTO_TEST_CASE(divergence_is_said) {
   data const d;
-  nn::settings asked;
-  asked.rate = 1e30F;
+  nn::settings settings;
+  settings.rate = 1e30F;
   nn::replica one(nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
-                  d.training, d.test, asked, 0, 1);
+                  d.training, d.test, settings, 0, 1);
   nn::alone strategy;
   BOOST_CHECK_THROW(nn::train(one, strategy), nn::diverged);
 }
 
 BOOST_AUTO_TEST_CASE(models_that_do_not_fit_are_refused) {
   data const d;
-  nn::settings const asked;
+  nn::settings const settings;
   auto const refused = [&](nn::model<float> model) {
-    BOOST_CHECK_THROW(nn::replica(std::move(model), d.training, d.test, asked, 0, 1), tutti::precondition_error);
+    BOOST_CHECK_THROW(nn::replica(std::move(model), d.training, d.test, settings, 0, 1), tutti::precondition_error);
   };
   refused(nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu)));
   refused(nn::model<float>(nn::mlp<float>(785, hidden, 10, nn::hidden_activation::relu), nn::replica::attached));

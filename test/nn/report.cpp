@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #define BOOST_TEST_MODULE nn_report
-#include <tutti/nn/report/epoch_message.hpp>
+#include <tutti/nn/detail/report/epoch_message.hpp>
 #include <tutti/nn/report/json.hpp>
 #include <tutti/nn/report/json_lines.hpp>
 #include <tutti/nn/report/metrics.hpp>
@@ -20,14 +20,14 @@ namespace nn = tutti::nn;
 namespace {
 
 nn::history made_up(std::size_t steps) {
-  nn::history seen;
+  nn::history history;
   for (std::size_t i = 0; i != steps; ++i) {
     auto const way = static_cast<float>(i);
-    seen.step({0, i, 10, 2.0F / (1 + way / 3), 0.1F + 0.001F * way, 0.01 * static_cast<double>(i)}, 0);
+    history.step({0, i, 10, 2.0F / (1 + way / 3), 0.1F + 0.001F * way, 0.01 * static_cast<double>(i)}, 0);
   }
-  seen.epoch({0, 10 * steps, 0.5, 0.9, 2.0, 0.25, 2.25, {{1.0, 0.5, 0.25}, {1.5, 0.5, 0.0}}});
-  seen.epoch({1, 10 * steps, 0.4, 0.95, 2.0, 0.25, 4.5, {{1.0, 0.5, 0.25}, {1.5, 0.5, 0.0}}});
-  return seen;
+  history.epoch({0, 10 * steps, 0.5, 0.9, 2.0, 0.25, 2.25, {{1.0, 0.5, 0.25}, {1.5, 0.5, 0.0}}});
+  history.epoch({1, 10 * steps, 0.4, 0.95, 2.0, 0.25, 4.5, {{1.0, 0.5, 0.25}, {1.5, 0.5, 0.0}}});
+  return history;
 }
 
 std::size_t count(std::string const& text, std::string const& part) {
@@ -41,20 +41,20 @@ std::size_t count(std::string const& text, std::string const& part) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(times_add_up_over_epochs) {
-  auto const seen = made_up(20);
-  auto const time = seen.time();
+  auto const history = made_up(20);
+  auto const time = history.time();
   BOOST_TEST(time.size() == 2U);
   BOOST_TEST(time[1].compute == 3.0);
   BOOST_TEST(time[0].transfer == 1.0);
   BOOST_TEST(time[0].waiting == 0.5);
-  BOOST_TEST(seen.images_per_second() == 100.0);
+  BOOST_TEST(history.images_per_second() == 100.0);
 }
 
 BOOST_AUTO_TEST_CASE(waiting_is_what_exceeds_the_shortest_call) {
-  nn::epoch_message sum(2, 0, 2);
+  nn::detail::epoch_message sum(2, 0, 2);
   sum.clear();
   for (tutti::rank_type rank = 0; rank != 2; ++rank) {  // two ranks that come late in turn
-    nn::epoch_message one(2, rank, 2);
+    nn::detail::epoch_message one(2, rank, 2);
     one.clear();
     one.add_compute(1.0 + rank);
     one.add_update(0.25);
@@ -79,10 +79,10 @@ BOOST_AUTO_TEST_CASE(waiting_is_what_exceeds_the_shortest_call) {
 }
 
 BOOST_AUTO_TEST_CASE(json_keeps_every_bit_of_a_loss) {
-  auto const seen = made_up(50);
-  auto const read = nlohmann::json::parse(nn::to_json(nn::settings{}, seen).dump());
+  auto const history = made_up(50);
+  auto const read = nlohmann::json::parse(nn::to_json(nn::settings{}, history).dump());
   for (std::size_t i = 0; i != 50; ++i) {
-    BOOST_TEST(read["steps"]["loss"][i].get<float>() == seen.steps[i].loss);
+    BOOST_TEST(read["steps"]["loss"][i].get<float>() == history.steps[i].loss);
   }
   BOOST_TEST(read["epochs"].size() == 2U);
   BOOST_TEST(read["test_accuracy"].get<double>() == 0.95);
@@ -90,21 +90,21 @@ BOOST_AUTO_TEST_CASE(json_keeps_every_bit_of_a_loss) {
 }
 
 BOOST_AUTO_TEST_CASE(a_line_of_json_for_every_step_and_epoch) {
-  auto const seen = made_up(20);
+  auto const history = made_up(20);
   std::string const path = "nn_report_lines.jsonl";
   {
     nn::json_lines lines(path);
-    for (auto const& step : seen.steps) {
+    for (auto const& step : history.steps) {
       lines.step(step, 0);
     }
-    lines.epoch(seen.epochs[0]);  // from here on all that was said is in the file
+    lines.epoch(history.epochs[0]);  // from here on all that was said is in the file
     std::ifstream file(path);
     std::size_t steps = 0;
     std::size_t epochs = 0;
     for (std::string line; std::getline(file, line);) {
       auto const read = nlohmann::json::parse(line);
       if (read["event"] == "step") {
-        BOOST_TEST(read["loss"].get<float>() == seen.steps[steps++].loss);
+        BOOST_TEST(read["loss"].get<float>() == history.steps[steps++].loss);
       } else {
         BOOST_TEST(read["ranks"][1]["waiting_s"].get<double>() == 0.0);
         ++epochs;
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_line_of_json_for_every_step_and_epoch) {
   BOOST_TEST(std::remove(path.c_str()) == 0);
   BOOST_CHECK_THROW(nn::json_lines("/nowhere/at/all.jsonl"), std::runtime_error);
   nn::json_lines full("/dev/full");
-  BOOST_CHECK_THROW(full.epoch(seen.epochs[0]), std::runtime_error);
+  BOOST_CHECK_THROW(full.epoch(history.epochs[0]), std::runtime_error);
 }
 
 BOOST_AUTO_TEST_CASE(throughput_leaves_out_what_lies_between_epochs) {
@@ -145,32 +145,32 @@ BOOST_AUTO_TEST_CASE(pictures_of_short_and_long_trainings) {
 }
 
 BOOST_AUTO_TEST_CASE(bytes_are_drawn_if_they_are_counted) {
-  auto seen = made_up(150);
-  for (std::size_t i = 0; i != seen.steps.size(); ++i) {
-    seen.steps[i].sent = 3e6 * static_cast<double>(i + 1);
-    seen.steps[i].received = 2e6 * static_cast<double>(i + 1);
+  auto history = made_up(150);
+  for (std::size_t i = 0; i != history.steps.size(); ++i) {
+    history.steps[i].sent = 3e6 * static_cast<double>(i + 1);
+    history.steps[i].received = 2e6 * static_cast<double>(i + 1);
   }
-  auto const svg = nn::plot_svg(seen, {.title = "a title", .images = "rank 0's images", .bytes = "server 0"});
+  auto const svg = nn::plot_svg(history, {.title = "a title", .images = "rank 0's images", .bytes = "server 0"});
   BOOST_TEST(count(svg, "<polyline") == 7U);
   BOOST_TEST(count(svg, "MiB of server 0 so far") == 1U);  // of 429 at most
   BOOST_TEST(count(svg, "of rank 0's images") == 2U);
   BOOST_TEST(count(svg, ">300<") == 1U);
   BOOST_TEST(count(svg, ">sent<") == 1U);
   BOOST_TEST(count(svg, ">received<") == 1U);
-  auto const read = nlohmann::json::parse(nn::to_json(nn::settings{}, seen).dump());
+  auto const read = nlohmann::json::parse(nn::to_json(nn::settings{}, history).dump());
   BOOST_TEST(read["steps"]["sent_bytes"][149].get<double>() == 450e6);
   BOOST_TEST(read["steps"]["received_bytes"][0].get<double>() == 2e6);
 }
 
 BOOST_AUTO_TEST_CASE(faults_are_drawn_where_they_were) {
-  auto seen = made_up(150);
-  auto const without = nn::plot_svg(seen, {});
-  seen.faults = {{1.5, 4, 3}, {4.5, 3, 2}};
-  auto const svg = nn::plot_svg(seen, {});
+  auto history = made_up(150);
+  auto const without = nn::plot_svg(history, {});
+  history.faults = {{1.5, 4, 3}, {4.5, 3, 2}};
+  auto const svg = nn::plot_svg(history, {});
   BOOST_TEST(count(svg, "<polyline") == count(without, "<polyline") + 2 * 3U);  // two in each panel
   BOOST_TEST(count(svg, ">fault<") == 1U);
   BOOST_TEST(count(svg, "points=\"297.3,") == 3U);  // after a third of the time, from 64 to 764
-  auto const read = nlohmann::json::parse(nn::to_json(nn::settings{}, seen).dump());
+  auto const read = nlohmann::json::parse(nn::to_json(nn::settings{}, history).dump());
   BOOST_TEST(read["faults"][1]["seconds"].get<double>() == 4.5);
   BOOST_TEST(read["faults"][1]["ranks"].get<int>() == 2);
 }
@@ -179,9 +179,9 @@ BOOST_AUTO_TEST_CASE(a_pipe_gets_a_line_per_epoch) {
   std::FILE* const file = std::tmpfile();
   BOOST_REQUIRE(file != nullptr);
   nn::progress shown(file, 2, 200);
-  auto const seen = made_up(20);
-  for (auto const& epoch : seen.epochs) {
-    for (auto const& step : seen.steps) {
+  auto const history = made_up(20);
+  for (auto const& epoch : history.epochs) {
+    for (auto const& step : history.steps) {
       shown.step(step, 0);
     }
     shown.epoch(epoch);

@@ -7,6 +7,7 @@
 #include <tutti/nn/strategy/alone.hpp>
 #include <tutti/nn/strategy/reproducible.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
@@ -102,16 +103,16 @@ history train(tutti::rank_type ranks, job const& what) {
   auto results = tutti::spawn<Transport>(ranks, [&what](auto& world) {
     using communicator = std::remove_reference_t<decltype(world)>;
     nn::set_threads(1);
-    nn::replica mine(model_for(what), data().training, data().test, settings_for(what), world.rank(), world.size());
-    record seen;
+    nn::replica own(model_for(what), data().training, data().test, settings_for(what), world.rank(), world.size());
+    record observed;
     if constexpr (std::same_as<Strategy<communicator, Topology>, nn::reproducible<communicator, Topology>>) {
-      nn::reproducible strategy(world, Topology{}, mine.sums(), what.bucket);
-      nn::train(mine, strategy, seen);
+      nn::reproducible strategy(world, Topology{}, own.sums(), what.bucket);
+      nn::train(own, strategy, observed);
     } else {
       nn::synchronous strategy(world, Topology{}, what.bucket);
-      nn::train(mine, strategy, seen);
+      nn::train(own, strategy, observed);
     }
-    return std::move(seen).words();
+    return std::move(observed).words();
   });
   for (auto const& one : results) {
     BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);

@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(every_sample_exactly_once_per_epoch_over_any_number_of_rank
       for (std::uint64_t epoch = 0; epoch != 3; ++epoch) {
         s.start(epoch);
         for (tutti::rank_type const ranks : {1U, 2U, 3U, 4U, 17U}) {
-          std::vector<int> seen(samples);
+          std::vector<int> times_drawn(samples);
           for (std::size_t b = 0; b != s.batches(); ++b) {
             auto at = s.batch(b).begin();
             std::size_t longest = 0;
@@ -29,13 +29,13 @@ BOOST_AUTO_TEST_CASE(every_sample_exactly_once_per_epoch_over_any_number_of_rank
               shortest = std::min(shortest, shard.size());
               for (auto const sample : shard) {
                 BOOST_REQUIRE(sample == *at++);  // in the order of the batch, whoever owns it
-                ++seen[sample];
+                ++times_drawn[sample];
               }
             }
             BOOST_REQUIRE(at == s.batch(b).end());
             BOOST_REQUIRE(longest - shortest <= 1);
           }
-          BOOST_TEST(std::ranges::all_of(seen, [](int times) { return times == 1; }));
+          BOOST_TEST(std::ranges::all_of(times_drawn, [](int times) { return times == 1; }));
         }
       }
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #define BOOST_TEST_MODULE nn_schedules
-#include <tutti/nn/schedule/any_schedule.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
+#include <tutti/nn/schedule/learning_rate.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -19,8 +19,8 @@ constexpr std::size_t per_epoch = 25;
 constexpr std::size_t epochs = 12;
 
 /// The rate of every step of 12 epochs of 25 steps.
-std::vector<double> rates(nn::settings const& asked) {
-  nn::any_schedule const schedule(asked);
+std::vector<double> rates(nn::settings const& settings) {
+  nn::any_schedule const schedule(settings);
   std::vector<double> result;
   for (std::size_t step = 0; step != epochs * per_epoch; ++step) {
     nn::moment const now{step, epochs * per_epoch, static_cast<double>(step) / per_epoch};
@@ -30,25 +30,25 @@ std::vector<double> rates(nn::settings const& asked) {
 }
 
 nn::settings ask(schedule_kind kind) {
-  nn::settings asked;
-  asked.schedule = kind;
-  asked.rate = 0.5F;
-  asked.last_rate = 0.125F;
-  asked.batch = 128;
-  return asked;
+  nn::settings settings;
+  settings.schedule = kind;
+  settings.rate = 0.5F;
+  settings.last_rate = 0.125F;
+  settings.batch = 128;
+  return settings;
 }
 
 /// Every rate is what the formula says of the step and of the way from the first step to the last one.
 template <class Formula>
-void check(nn::settings const& asked, Formula formula) {
-  auto const found = rates(asked);
+void check(nn::settings const& settings, Formula formula) {
+  auto const found = rates(settings);
   double worst = 0;
   for (std::size_t step = 0; step != found.size(); ++step) {
     double const way = static_cast<double>(step) / static_cast<double>(found.size() - 1);
     double const right = formula(step, way);
     worst = std::max(worst, std::abs(found[step] - right) / right);
   }
-  BOOST_TEST(worst < 1e-6, nn::name(asked.schedule));
+  BOOST_TEST(worst < 1e-6, nn::name(settings.schedule));
 }
 
 }  // namespace
@@ -75,10 +75,10 @@ BOOST_AUTO_TEST_CASE(curves_reach_their_last_rate_at_the_last_step) {
 
 BOOST_AUTO_TEST_CASE(rates_grow_with_the_batch) {
   for (auto const kind : {schedule_kind::constant, schedule_kind::linear, schedule_kind::cosine}) {
-    auto asked = ask(kind);
-    auto const small = rates(asked);
-    asked.rate_is_for = 32;
-    auto const large = rates(asked);
+    auto settings = ask(kind);
+    auto const small = rates(settings);
+    settings.rate_is_for = 32;
+    auto const large = rates(settings);
     for (std::size_t step = 0; step != small.size(); ++step) {
       BOOST_TEST(large[step] == 4 * small[step]);
     }
@@ -86,10 +86,10 @@ BOOST_AUTO_TEST_CASE(rates_grow_with_the_batch) {
 }
 
 BOOST_AUTO_TEST_CASE(a_warm_up_goes_from_the_small_batchs_rate_to_the_large_ones) {
-  auto asked = ask(schedule_kind::constant);
-  asked.rate_is_for = 16;  // k = 8
-  asked.warm_up = 5;
-  auto const found = rates(asked);
+  auto settings = ask(schedule_kind::constant);
+  settings.rate_is_for = 16;  // k = 8
+  settings.warm_up = 5;
+  auto const found = rates(settings);
   BOOST_TEST(found[0] == 0.5);
   for (std::size_t step = 1; step != 5 * per_epoch; ++step) {  // by the same amount at each step
     BOOST_TEST(std::abs(found[step] - found[step - 1] - 3.5 / (5 * per_epoch)) < 1e-6);
@@ -97,20 +97,20 @@ BOOST_AUTO_TEST_CASE(a_warm_up_goes_from_the_small_batchs_rate_to_the_large_ones
   for (std::size_t step = 5 * per_epoch; step != found.size(); ++step) {
     BOOST_TEST(found[step] == 4.0);
   }
-  asked.rate_is_for = 0;  // nothing is known of a small batch: from nothing
-  BOOST_TEST(rates(asked)[0] == 0.0);
-  BOOST_TEST(rates(asked)[5 * per_epoch] == 0.5);
-  asked.rate_is_for = 256;  // this is the small batch: there is nothing to warm up to
-  BOOST_TEST(rates(asked)[0] == 0.25);
+  settings.rate_is_for = 0;  // nothing is known of a small batch: from nothing
+  BOOST_TEST(rates(settings)[0] == 0.0);
+  BOOST_TEST(rates(settings)[5 * per_epoch] == 0.5);
+  settings.rate_is_for = 256;  // this is the small batch: there is nothing to warm up to
+  BOOST_TEST(rates(settings)[0] == 0.25);
 }
 
 BOOST_AUTO_TEST_CASE(after_a_warm_up_everything_is_as_without) {
   for (auto const kind : {schedule_kind::linear, schedule_kind::cosine, schedule_kind::step}) {
-    auto asked = ask(kind);
-    asked.changes = {{2, 7}, 10};
-    auto const cold = rates(asked);
-    asked.warm_up = 1.5;
-    auto const warm = rates(asked);
+    auto settings = ask(kind);
+    settings.changes = {{2, 7}, 10};
+    auto const cold = rates(settings);
+    settings.warm_up = 1.5;
+    auto const warm = rates(settings);
     for (std::size_t step = 0; step != cold.size(); ++step) {
       double const now = static_cast<double>(step) / per_epoch;
       BOOST_TEST((now < 1.5 ? warm[step] < cold[step] : warm[step] == cold[step]));
@@ -119,10 +119,10 @@ BOOST_AUTO_TEST_CASE(after_a_warm_up_everything_is_as_without) {
 }
 
 BOOST_AUTO_TEST_CASE(batches_grow_where_rates_would_fall) {
-  auto asked = ask(schedule_kind::growing_batch);
-  asked.epochs = epochs;
-  asked.changes = {{3, 6, 9}, 4};
-  nn::batch_plan const plan(asked, 5000);
+  auto settings = ask(schedule_kind::growing_batch);
+  settings.epochs = epochs;
+  settings.changes = {{3, 6, 9}, 4};
+  nn::batch_plan const plan(settings, 5000);
   std::size_t steps = 0;
   for (std::size_t epoch = 0; epoch != epochs; ++epoch) {
     std::size_t const size = epoch < 3 ? 128 : epoch < 6 ? 512 : epoch < 9 ? 2048 : 5000;  // all there are
@@ -132,18 +132,18 @@ BOOST_AUTO_TEST_CASE(batches_grow_where_rates_would_fall) {
   }
   BOOST_TEST(plan.steps() == steps);
   BOOST_TEST(plan.largest() == 5000U);
-  asked.epochs = 6;  // milestones that do not come do not count
-  BOOST_TEST(nn::batch_plan(asked, 5000).largest() == 512U);
+  settings.epochs = 6;  // milestones that do not come do not count
+  BOOST_TEST(nn::batch_plan(settings, 5000).largest() == 512U);
   for (auto const kind : {schedule_kind::linear, schedule_kind::step}) {
-    asked.schedule = kind;
-    BOOST_TEST(nn::batch_plan(asked, 5000).largest() == 128U);
-    BOOST_TEST(nn::batch_plan(asked, 5000).steps() == 6 * 40U);
+    settings.schedule = kind;
+    BOOST_TEST(nn::batch_plan(settings, 5000).largest() == 128U);
+    BOOST_TEST(nn::batch_plan(settings, 5000).steps() == 6 * 40U);
   }
-  BOOST_TEST(nn::batch_plan(asked, 100).size(0) == 100U);
+  BOOST_TEST(nn::batch_plan(settings, 100).size(0) == 100U);
 }
 
 BOOST_AUTO_TEST_CASE(batches_do_not_shrink) {
-  auto asked = ask(schedule_kind::growing_batch);
-  asked.changes = {{1}, 0.5};
-  BOOST_CHECK_THROW(nn::batch_plan(asked, 100), tutti::precondition_error);
+  auto settings = ask(schedule_kind::growing_batch);
+  settings.changes = {{1}, 0.5};
+  BOOST_CHECK_THROW(nn::batch_plan(settings, 100), tutti::precondition_error);
 }

@@ -8,6 +8,7 @@
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/nn/survive.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/ring.hpp>
@@ -41,7 +42,7 @@ nn::data_pair const& images() {
   return data;
 }
 
-nn::settings asked() {
+nn::settings make_settings() {
   nn::settings s;
   s.epochs = 3;
   s.batch = 16;  // five batches in an epoch
@@ -83,25 +84,25 @@ class trainee {
   template <class World>
   void rejoin(World& world) {
     rank_type const old_size = model_->size();
-    auto const state = nn::latest_state(world, *model_, seen_);
+    auto const state = nn::latest_state(world, *model_, history_);
     std::vector<float> const own(model_->statistics().begin(), model_->statistics().end());
     make(world.rank(), world.size());
     nn::restore(state, *model_);
     kept_own_ = kept_own_ && std::ranges::equal(own, model_->statistics());
-    if (!nn::decode(state.history, seen_) || world.size() >= old_size) {
+    if (!nn::decode(state.history, history_) || world.size() >= old_size) {
       throw std::logic_error("rejoin");
     }
-    words_.resize(std::min(words_.size(), 3 * seen_.steps.size()));
-    if (words_.size() < 3 * seen_.steps.size()) {  // another rank was a step ahead
+    words_.resize(std::min(words_.size(), 3 * history_.steps.size()));
+    if (words_.size() < 3 * history_.steps.size()) {  // another rank was a step ahead
       note();
     }
   }
 
   void step(nn::step_result const& done, nn::replica const& model) {
-    seen_.step(done, model);
+    history_.step(done, model);
     note();
     for (auto const& [rank, step] : deaths_) {
-      if (rank == first_rank_ && seen_.steps.size() >= step) {  // later if others' deaths had it repeat one
+      if (rank == first_rank_ && history_.steps.size() >= step) {  // later if others' deaths had it repeat one
         if constexpr (!tutti::in_process<Transport>) {
           ::kill(::getpid(), SIGKILL);
         }
@@ -109,12 +110,12 @@ class trainee {
       }
     }
   }
-  void epoch(nn::epoch_result const& done) { seen_.epoch(done); }
+  void epoch(nn::epoch_result const& done) { history_.epoch(done); }
 
   /// Of each step the loss and a hash of the weights, then the test results.
   [[nodiscard]] std::vector<std::uint32_t> words() const {
     auto result = words_;
-    for (auto const& one : seen_.epochs) {
+    for (auto const& one : history_.epochs) {
       result.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(one.test_loss)));
     }
     result.push_back(kept_own_ ? 1 : 0);
@@ -124,14 +125,14 @@ class trainee {
  private:
   void make(rank_type rank, rank_type size) {
     model_.emplace(nn::model<float>(layers(remembers_), nn::replica::attached), images().training, images().test,
-                   asked(), rank, size);
+                   make_settings(), rank, size);
   }
   void note() {
     std::uint64_t hash = 14695981039346656037U;
     for (float const w : std::as_const(*model_).parameters()) {
       hash = (hash ^ std::bit_cast<std::uint32_t>(w)) * 1099511628211U;
     }
-    words_.push_back(std::bit_cast<std::uint32_t>(seen_.steps.back().loss));
+    words_.push_back(std::bit_cast<std::uint32_t>(history_.steps.back().loss));
     words_.push_back(static_cast<std::uint32_t>(hash));
     words_.push_back(static_cast<std::uint32_t>(hash >> 32));
   }
@@ -140,7 +141,7 @@ class trainee {
   rank_type first_rank_;
   std::vector<death> deaths_;
   std::optional<nn::replica> model_;
-  nn::history seen_;
+  nn::history history_;
   std::vector<std::uint32_t> words_;
   bool kept_own_ = true;
 };

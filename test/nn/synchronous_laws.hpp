@@ -7,6 +7,7 @@
 #include <tutti/nn/strategy/alone.hpp>
 #include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/spawn.hpp>
@@ -85,7 +86,7 @@ class witness {
     noted_ = std::min(first, noted_);
     strategy_.completed(first);
   }
-  nn::score_of step(nn::turn auto& now) {
+  nn::score_of step(nn::training_step auto& now) {
     auto const whose = strategy_.step(now);
     note(own_);
     note(message_);
@@ -220,12 +221,12 @@ inline void check_sums_are_exact(std::vector<transcript> const& ranks) {
 inline void check_equals_one_rank(std::vector<transcript> const& ranks) {
   auto model = training_replica(0, 1);
   nn::alone one;
-  nn::history seen;
-  nn::train(model, one, seen);
-  for (std::size_t s = 0; s != seen.steps.size(); ++s) {
-    BOOST_TEST(std::abs(number(ranks[0][s].loss) - seen.steps[s].loss) < 1e-4F, "step " << s);
+  nn::history history;
+  nn::train(model, one, history);
+  for (std::size_t s = 0; s != history.steps.size(); ++s) {
+    BOOST_TEST(std::abs(number(ranks[0][s].loss) - history.steps[s].loss) < 1e-4F, "step " << s);
   }
-  BOOST_TEST(seen.steps.back().loss < 0.97F * seen.steps.front().loss);
+  BOOST_TEST(history.steps.back().loss < 0.97F * history.steps.front().loss);
 }
 
 template <class Transport, class Topology>

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(models_have_as_many_parameters_as_published) {
     BOOST_TEST(nn::count_parameters(model) == parameters, name);
     BOOST_TEST(model.front().inputs() == image.size(), name);
     BOOST_TEST(model.back().outputs() == classes, name);
-    BOOST_CHECK_NO_THROW(nn::sequence<float>{model});  // each layer takes what the one before gives
+    BOOST_CHECK_NO_THROW(nn::detail::sequence<float>{model});  // each layer takes what the one before gives
   }
 }
 

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/layer/average_pool.hpp>
+#include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/channels_last.hpp>
 #include <tutti/nn/layer/concept.hpp>
 #include <tutti/nn/layer/conv2d.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/layer/dropout.hpp>
-#include <tutti/nn/layer/identity.hpp>
-#include <tutti/nn/layer/max_pool.hpp>
-#include <tutti/nn/layer/relu.hpp>
+#include <tutti/nn/layer/pooling.hpp>
 #include <tutti/nn/layer/residual.hpp>
-#include <tutti/nn/layer/sigmoid.hpp>
-#include <tutti/nn/layer/tanh.hpp>
 #include <tutti/nn/layer/weight_norm.hpp>
 
 #include <concepts>

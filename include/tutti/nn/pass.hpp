@@ -30,15 +30,15 @@ class rank_sum {
   void (*sum_)(void*, std::span<T>) = nullptr;
 };
 
-/// Tells somebody during backward how much of the vector of all gradients is final already. The default
-/// tells nobody.
+/// Called during backward with how much of the vector of all gradients is final already. The default
+/// does nothing.
 template <class T>
 class completion {
  public:
   constexpr completion() noexcept = default;
 
   /// @param listener has `completed(T const* first)`, and outlives this: all gradients from that one to the
-  ///        last are final. It is told again and again, not always of more.
+  ///        last are final. It is called again and again, not always with more.
   template <class Listener>
   constexpr explicit completion(Listener& listener) noexcept
       : listener_(&listener), tell_([](void* at, T const* first) { static_cast<Listener*>(at)->completed(first); }) {}
@@ -57,7 +57,7 @@ class completion {
 /// What a model's layers are to know about a batch besides its numbers.
 template <class T>
 struct pass {
-  bool training = false;         ///< not so: dropout drops nothing, batch normalisation uses what it has seen
+  bool training = false;         ///< if not, dropout drops nothing, batch normalisation uses its running statistics
   std::uint64_t step = 0;        ///< of the training: random masks differ from step to step
   std::size_t first_row = 0;     ///< place of the batch's first row in the batch of all ranks
   rank_sum<T> sum = {};          ///< for statistics over the batch of all ranks

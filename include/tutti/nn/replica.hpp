@@ -3,12 +3,13 @@
 
 #include <tutti/detail/reduction/deposit.hpp>
 #include <tutti/expects.hpp>
-#include <tutti/nn/accumulator.hpp>
-#include <tutti/nn/data/batch_loader.hpp>
 #include <tutti/nn/data/dataset.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/data/normalisation.hpp>
-#include <tutti/nn/data/own_batches.hpp>
+#include <tutti/nn/detail/accumulator.hpp>
+#include <tutti/nn/detail/data/batch_loader.hpp>
+#include <tutti/nn/detail/data/own_batches.hpp>
+#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/any_optimizer.hpp>
@@ -42,8 +43,8 @@ struct training_place {
 /// nothing of how ranks talk: between `gradient` and `update` the message is to be added up over all
 /// ranks, or made the mean over this rank's own images by `keep_own`.
 ///
-/// Memory: the model's values and the images of one piece of a batch, `micro_batch` samples if that is
-/// asked for, else a rank's part of a batch; twice the images if they are prefetched; 16 bytes a parameter if it is to
+/// Memory: the model's values and the images of one piece of a batch, `micro_batch` samples if it is
+/// set, else a rank's part of a batch; twice the images if they are prefetched; 16 bytes a parameter if it is to
 /// be reproducible.
 ///
 /// A reproducible replica computes whole micro-batches, which are the same whatever the ranks, and keeps the sums of
@@ -55,44 +56,56 @@ class replica {
   static constexpr std::size_t attached = 2;
 
   /// @pre the model was made with that many attached numbers and fits the data, which outlive this
-  replica(model<float> m, dataset const& training, dataset const& test, settings const& asked, rank_type rank,
+  replica(model<float> m, dataset const& training, dataset const& test, nn::settings const& settings, rank_type rank,
           rank_type size)
       : model_(std::move(m)),
-        asked_(asked),
+        settings_(settings),
         rank_(rank),
         size_(size),
-        optimizer_(asked, model_.ranges()),
-        plan_(asked, training.size()),
-        batches_(training.labels, asked, rank, size),
+        optimizer_(settings, model_.ranges()),
+        plan_(settings, training.size()),
+        batches_(training.labels, settings, rank, size),
         shard_(batches_.most(plan_)),
-        piece_(asked.micro_batch == 0 ? shard_ : std::min(asked.micro_batch, shard_)),
-        test_piece_(asked.micro_batch == 0 ? 256 : std::min<std::size_t>(256, asked.micro_batch)),
-        pieces_(piece_ == shard_ || asked.reproducible ? 0 : model_.message().size()),
-        sums_(asked.reproducible ? model_.message().size() : 0),
-        training_(image_source(training, numbers_for(training), asked.augmentation, asked.seed), piece_,
-                  asked.prefetch ? loading::ahead : loading::when_asked),
-        test_(image_source(test, numbers_for(training)), test_piece_, loading::when_asked) {
-    expects(model_.attached().size() == attached, "replica: the model leaves room for the attached numbers");
-    expects(model_.inputs() == training.features() && model_.inputs() == test.features() &&
-                model_.outputs() == training.classes,
-            "replica: the model takes an image of the data and gives a number for each of its classes");
-    expects(test.size() > 0, "replica: at least one test image");
+        piece_(settings.micro_batch == 0 ? shard_ : std::min(settings.micro_batch, shard_)),
+        test_piece_(settings.micro_batch == 0 ? 256 : std::min<std::size_t>(256, settings.micro_batch)),
+        pieces_(piece_ == shard_ || settings.reproducible ? 0 : model_.message().size()),
+        sums_(settings.reproducible ? model_.message().size() : 0),
+        training_(image_source(training, numbers_for(training), settings.augmentation, settings.seed), piece_,
+                  settings.prefetch ? detail::loading::ahead : detail::loading::when_asked),
+        test_(image_source(test, numbers_for(training)), test_piece_, detail::loading::when_asked) {
+    detail::require(model_.attached().size() == attached, "replica: the model must be made with ", attached,
+                    " attached numbers, not ", model_.attached().size(), "; pass replica::attached to its constructor");
+    detail::require(model_.inputs() == training.features() && model_.inputs() == test.features() &&
+                        model_.outputs() == training.classes,
+                    "replica: the model takes ", model_.inputs(), " numbers and gives ", model_.outputs(),
+                    "; the training images have ", training.features(), ", the test images ", test.features(),
+                    ", and there are ", training.classes, " classes");
+    expects(test.size() > 0, "replica: there must be at least one test image");
     model_.reserve(std::max(piece_, test_piece_));
-    expects(!asked.synchronised_statistics || (piece_ == shard_ && batches_.all_ranks_always(plan_)),
-            "replica: statistics of all ranks need an image of every batch, the last one too, on every rank, and no "
-            "micro-batches");
-    expects(!asked.reproducible || (asked.micro_batch != 0 && !asked.synchronised_statistics &&
-                                    (plan_.largest() - 1) / asked.micro_batch < binned::most &&
-                                    (test.size() - 1) / test_piece_ < binned::most),
-            "replica: to be reproducible takes micro-batches, at most 8191 in a batch, and no statistics of all ranks");
-    model_.initialise(asked.seed);
+    detail::require(
+        !settings.synchronised_statistics || (piece_ == shard_ && batches_.all_ranks_always(plan_)),
+        "replica: statistics of all ranks need an image of every batch on every rank, and no micro-batches; with ",
+        size, " ranks the smallest batch has ", plan_.smallest(), " images, and a rank computes ", piece_,
+        " of at most ", shard_, " at a time");
+    detail::require(!settings.reproducible || (settings.micro_batch != 0 && !settings.synchronised_statistics),
+                    "replica: to be reproducible takes micro-batches and no statistics of all ranks; set micro_batch, "
+                    "which is ",
+                    settings.micro_batch, ", to 1 or more, and synchronised_statistics to false");
+    detail::require(!settings.reproducible || ((plan_.largest() - 1) / settings.micro_batch < binned::most &&
+                                               (test.size() - 1) / test_piece_ < binned::most),
+                    "replica: to be reproducible takes at most ", binned::most,
+                    " micro-batches in a batch and in the "
+                    "test; ",
+                    plan_.largest(), " images of a batch and ", test.size(), " of the test are too many for ",
+                    settings.micro_batch, " images at a time: set a larger micro_batch");
+    model_.initialise(settings.seed);
   }
 
   // A thread may read the order of the samples, which keeps its place in a move.
   replica(replica&&) noexcept = default;
   replica& operator=(replica&&) = delete;
 
-  [[nodiscard]] settings const& asked() const noexcept { return asked_; }
+  [[nodiscard]] nn::settings const& settings() const noexcept { return settings_; }
   [[nodiscard]] std::span<float> parameters() noexcept { return model_.parameters(); }
   /// The gradients, and behind them what is attached: where `gradient` writes.
   [[nodiscard]] std::span<float> message() noexcept { return model_.message(); }
@@ -102,7 +115,7 @@ class replica {
   /// Of a reproducible replica: the sums over its micro-batches of what the message holds. Numbers of the message that
   /// are complete are complete here.
   [[nodiscard]] std::span<binned const> sums() const noexcept { return sums_; }
-  /// What layers remember of the batches that this rank saw.
+  /// What layers remember of the batches of this rank.
   [[nodiscard]] std::span<float> statistics() noexcept { return model_.statistics(); }
   /// What the optimizer remembers.
   [[nodiscard]] std::span<float> optimizer_state() { return optimizer_.state(); }
@@ -116,15 +129,15 @@ class replica {
   [[nodiscard]] std::size_t training_size() const noexcept { return training_.set().size(); }
   [[nodiscard]] std::size_t test_size() const noexcept { return test_.set().size(); }
 
-  /// From now on this is another rank, or one of another number. A part of a batch that is larger than what there is
-  /// room for is computed in pieces.
-  void take_part(rank_type rank, rank_type size) {
-    expects(rank < size, "replica: a rank is less than the number of ranks");
+  /// Makes this the replica of another rank, or among another number of ranks. A part of a batch that is larger than
+  /// what there is room for is computed in pieces.
+  void set_rank(rank_type rank, rank_type size) {
+    detail::require(rank < size, "replica: the rank must be less than the number of ranks, ", size, ", not ", rank);
     rank_ = rank;
     size_ = size;
-    batches_.take_part(rank, size);
+    batches_.set_rank(rank, size);
     if (piece_ == shard_ && batches_.most(plan_) > shard_) {
-      pieces_ = accumulator(model_.message().size());
+      pieces_ = detail::accumulator(model_.message().size());
     }
   }
 
@@ -139,8 +152,9 @@ class replica {
   /// Goes on from there, with the numbers that parameters, optimizer and statistics now hold.
   /// @pre there is such a place in the training
   void place(training_place const& next) {
-    expects(next.epoch < asked_.epochs ? next.batch <= plan_.batches(next.epoch) : next.batch == 0,
-            "replica: a place is a batch of the training, or an epoch's end");
+    detail::require(next.epoch < settings_.epochs ? next.batch <= plan_.batches(next.epoch) : next.batch == 0,
+                    "replica: batch ", next.batch, " of epoch ", next.epoch, " is no place in a training of ",
+                    settings_.epochs, " epochs");
     place_ = next;
   }
   /// The weights have followed the batch, or need not.
@@ -158,7 +172,7 @@ class replica {
 
   /// This rank's share of global batch b: of the gradients of the mean loss, of the mean loss, of the
   /// accuracy. The sum over ranks is the whole; a rank without samples contributes zeros.
-  /// @param listener has `completed(first)`: the message's numbers from that one on are final. It is told while
+  /// @param listener has `completed(first)`: the message's numbers from that one on are final. It is called while
   ///        the gradients of this rank's last piece are computed, of ever more, again and again, at last of all.
   /// @returns the message, to be added up in place
   template <class Listener>
@@ -187,19 +201,19 @@ class replica {
         model_.backward(x);
         keep(model_.message());
       } else {
-        last_piece<Listener> told{*this, model_.message(), model_.message().size(), listener};
-        model_.backward(x, completion<float>(told));
+        last_piece<Listener> last{*this, model_.message(), model_.message().size(), listener};
+        model_.backward(x, completion<float>(last));
       }
     }
     return model_.message();
   }
 
-  /// The same, telling nobody.
+  /// The same, without a listener.
   std::span<float> gradient(std::size_t b) {
     struct {
       void completed(std::size_t) const noexcept {}
-    } nobody;
-    return gradient(b, nobody);
+    } none;
+    return gradient(b, none);
   }
 
   /// Makes the message, a share of the means over global batch b, the means over this rank's own images.
@@ -213,7 +227,7 @@ class replica {
   void update(float rate) { optimizer_.step(model_.parameters(), model_.gradients(), rate); }
 
   /// Loss and accuracy as the message now holds them.
-  [[nodiscard]] score<float> seen() noexcept { return {model_.attached()[0], model_.attached()[1]}; }
+  [[nodiscard]] score<float> batch_score() noexcept { return {model_.attached()[0], model_.attached()[1]}; }
 
   /// Loss and number of correct answers, summed over this rank's part of the test images.
   score<float> test() { return test(rank_, size_); }
@@ -221,7 +235,7 @@ class replica {
   /// The same over one of so many parts.
   score<float> test(std::size_t which, std::size_t parts) {
     portion const own(test_size(), static_cast<rank_type>(which), static_cast<rank_type>(parts),
-                      asked_.reproducible ? test_piece_ : 1);
+                      settings_.reproducible ? test_piece_ : 1);
     std::size_t next = own.first;
     std::size_t const end = next + own.length;
     score<float> sum;
@@ -233,7 +247,7 @@ class replica {
       auto const more = softmax_cross_entropy::measure<float>(model_.forward(rows_of(batch)), batch.labels);
       sum.loss += more.loss;
       sum.correct += more.correct;
-      if (asked_.reproducible) {
+      if (settings_.reproducible) {
         float const numbers[] = {more.loss, more.correct};
         tutti::detail::deposit(std::span(numbers), test_sums_);
       }
@@ -264,7 +278,7 @@ class replica {
 
   /// Keeps the message of a piece that is not the last.
   void keep(std::span<float const> message) {
-    if (asked_.reproducible) {
+    if (settings_.reproducible) {
       tutti::detail::deposit(message, sums_);
     } else {
       pieces_.add(message);
@@ -273,7 +287,7 @@ class replica {
   /// Adds what was kept to the last piece's message, in a part of it that begins with its number `first`; or that part
   /// to what was kept.
   void complete(std::span<float> part, std::size_t first) {
-    if (asked_.reproducible) {
+    if (settings_.reproducible) {
       tutti::detail::deposit(part, std::span(sums_).subspan(first, part.size()));
     } else {
       pieces_.add_to(part, first);
@@ -281,10 +295,10 @@ class replica {
   }
 
   [[nodiscard]] normalisation numbers_for(dataset const& training) const {
-    return asked_.standardise ? to_standard_scores(training) : to_unit_interval(training.shape.channels);
+    return settings_.standardise ? to_standard_scores(training) : to_unit_interval(training.shape.channels);
   }
 
-  [[nodiscard]] matrix_view<float const> rows_of(batch_loader::batch const& batch) const {
+  [[nodiscard]] matrix_view<float const> rows_of(detail::batch_loader::batch const& batch) const {
     return view<float const>(batch.numbers.data(), batch.labels.size(), model_.inputs());
   }
 
@@ -306,20 +320,20 @@ class replica {
   }
 
   model<float> model_;
-  settings asked_;
+  nn::settings settings_;
   rank_type rank_;
   rank_type size_;
   any_optimizer optimizer_;
   batch_plan plan_;
-  own_batches batches_;
+  detail::own_batches batches_;
   std::size_t shard_;  // most samples of this rank in a batch
   std::size_t piece_;  // most samples computed at a time
   std::size_t test_piece_;
-  accumulator pieces_;
+  detail::accumulator pieces_;
   std::vector<binned> sums_;
   std::array<binned, 2> test_sums_{};
-  batch_loader training_;
-  batch_loader test_;
+  detail::batch_loader training_;
+  detail::batch_loader test_;
   std::vector<std::uint32_t> test_order_ = std::vector<std::uint32_t>(test_piece_);
   std::size_t epoch_ = 0;
   training_place place_;

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <tutti/nn/data/augmentation.hpp>
-#include <tutti/nn/schedule/milestones.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace tutti::nn {
 
@@ -26,9 +26,9 @@ enum class schedule_kind { constant, linear, cosine, step, growing_batch };
   return names[static_cast<std::size_t>(kind)];
 }
 
-/// Whose the training images are.
+/// How the training images are divided among the ranks.
 enum class ownership {
-  shared,  ///< nobody's: every batch is dealt out among all ranks
+  shared,  ///< every batch is dealt out among all ranks
   iid,     ///< each rank has a part for good, of all classes alike
   labels   ///< each rank has a part for good, of few classes
 };
@@ -38,7 +38,23 @@ enum class ownership {
   return names[static_cast<std::size_t>(kind)];
 }
 
-/// What a training is asked to do.
+/// Epochs at whose beginning something changes by a factor: the learning rate shrinks, or the batch grows.
+struct milestones {
+  std::vector<std::size_t> epochs;
+  double factor = 10;
+
+  /// The factor to the power of how many milestones were reached. No power function, whose last bit is
+  /// the library's choice.
+  [[nodiscard]] double scale(double epoch) const noexcept {
+    double result = 1;
+    for (std::size_t const one : epochs) {
+      result *= epoch >= static_cast<double>(one) ? factor : 1.0;
+    }
+    return result;
+  }
+};
+
+/// What a training does.
 struct settings {
   std::size_t epochs = 5;
   std::size_t batch = 128;   ///< samples in one step, all ranks together

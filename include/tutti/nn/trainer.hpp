@@ -2,11 +2,12 @@
 #pragma once
 
 #include <tutti/expects.hpp>
+#include <tutti/nn/detail/replica_step.hpp>
+#include <tutti/nn/detail/report/epoch_message.hpp>
+#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/replica_turn.hpp>
-#include <tutti/nn/report/epoch_message.hpp>
 #include <tutti/nn/report/metrics.hpp>
-#include <tutti/nn/schedule/any_schedule.hpp>
+#include <tutti/nn/schedule/learning_rate.hpp>
 #include <tutti/nn/strategy/concept.hpp>
 #include <tutti/time.hpp>
 
@@ -23,8 +24,8 @@
 namespace tutti::nn {
 
 /// Watches a training. `step` is called after every step in which this rank took part with images, or whose loss
-/// is that of all ranks; `epoch` after every test. One that has `stepped(model)` is also told, on every rank, after
-/// every step of all, whoever took part: there all ranks can do something together.
+/// is that of all ranks; `epoch` after every test. `stepped(model)`, if there is one, is called on every rank after
+/// every step, whether the rank took part or not: there all ranks can do something together.
 template <class O>
 concept observer = requires(O& o, step_result const& step, epoch_result const& epoch, replica const& model) {
   o.step(step, model);
@@ -57,7 +58,7 @@ template <class Strategy>
 [[nodiscard]] score<float> tested(replica& model, Strategy& ranks) {
   auto result = model.test();
   if constexpr (adds_accumulators<Strategy>) {
-    if (model.asked().reproducible) {
+    if (model.settings().reproducible) {
       std::array<float, 2> numbers;
       ranks.sum(model.test_sums(), numbers);
       result = ranks.rank() == 0 ? score<float>{numbers[0], numbers[1]} : score<float>{};
@@ -76,7 +77,7 @@ void tell_of_step(Observer& to, step_result const& step, replica const& model, b
   }
 }
 
-/// Passes on what is complete, and knows how long the strategy took to hear it.
+/// Passes on what is complete, and measures how long the strategy takes.
 template <class Strategy>
 struct timed_listener {
   void completed(std::size_t first) {
@@ -111,28 +112,31 @@ struct timed_listener {
 /// @throws diverged when the loss is not finite; what the strategy throws
 template <strategy Strategy, observer... Observers>
 void train(replica& model, Strategy& ranks, Observers&... observers) {
-  settings const& asked = model.asked();
-  expects(!asked.reproducible || adds_accumulators<Strategy>,
-          "train: a reproducible replica takes a strategy that adds accumulators");
-  expects(momentum_of(ranks) == (asked.momentum_corrected ? asked.momentum : 0),
-          "train: a momentum that runs before gradients are summed takes a strategy that keeps the same one, such as "
-          "compressed(gathered) with feedback(correction_of(settings)); with others leave momentum_corrected false");
-  any_schedule const rates(asked);
+  settings const& settings = model.settings();
+  expects(!settings.reproducible || adds_accumulators<Strategy>,
+          "train: a reproducible replica needs a strategy that adds accumulators; use the strategy reproducible, or "
+          "set settings::reproducible to false");
+  detail::require(momentum_of(ranks) == (settings.momentum_corrected ? settings.momentum : 0),
+                  "train: the strategy keeps a momentum of ", momentum_of(ranks), ", and the settings ask for one of ",
+                  settings.momentum_corrected ? settings.momentum : 0,
+                  " before gradients are summed; give feedback(correction_of(settings)) to compressed(gathered), or "
+                  "with another strategy set momentum_corrected to false");
+  any_schedule const rates(settings);
   moment now;
   now.steps = model.plan().steps();
-  epoch_message figures(model.plan().batches(0), ranks.rank(), ranks.size());  // no epoch has more
-  expects(ranks.equal() || !asked.synchronised_statistics,
-          "train: statistics of all ranks mean something only where all ranks have the same weights; choose a "
-          "synchronous strategy, or statistics of each rank");
+  detail::epoch_message figures(model.plan().batches(0), ranks.rank(), ranks.size());  // no epoch has more
+  expects(ranks.equal() || !settings.synchronised_statistics,
+          "train: statistics of all ranks need the same weights on all ranks; choose a synchronous strategy, or set "
+          "synchronised_statistics to false");
   if (model.place() == training_place{}) {
     ranks.share(model.parameters());
   }
-  if (asked.synchronised_statistics) {
+  if (settings.synchronised_statistics) {
     model.synchronise(rank_sum<float>(ranks));
   }
 
   time_point const begin = steady_now();
-  for (std::size_t epoch = model.place().epoch; epoch != asked.epochs; ++epoch) {
+  for (std::size_t epoch = model.place().epoch; epoch != settings.epochs; ++epoch) {
     time_point const epoch_begin = steady_now();
     figures.clear();
     model.start(epoch);
@@ -151,17 +155,17 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
       time_point const ready = steady_now();
       now.epoch = static_cast<double>(epoch) + static_cast<double>(b) / static_cast<double>(batches);
       float const rate = rates.rate(now);
-      replica_turn turn(model, b, own, rate);
-      score_of const whose = ranks.step(turn);
+      detail::replica_step step(model, b, own, rate);
+      score_of const scope = ranks.step(step);
       model.end_step();
       time_point const done = steady_now();
       figures.add_compute(detail::seconds((ready - since) - listener.spent));
-      figures.add_update(detail::seconds(turn.spent()));
-      figures.set_exchange(b, detail::seconds(listener.spent + (done - ready) - turn.spent()));
-      auto const batch = model.seen();
-      bool const scored = own != 0 || whose == score_of::all_ranks;
+      figures.add_update(detail::seconds(step.spent()));
+      figures.set_exchange(b, detail::seconds(listener.spent + (done - ready) - step.spent()));
+      auto const batch = model.batch_score();
+      bool const scored = own != 0 || scope == score_of::all_ranks;
       if (scored) {
-        if (whose == score_of::all_ranks) {
+        if (scope == score_of::all_ranks) {
           detail::expect_finite(batch.loss, "step", now.step);
         }
         images += own;
@@ -172,10 +176,11 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
       (detail::tell_of_step(observers, result, std::as_const(model), scored), ...);
       since = steady_now();
     }
-    if (auto const seen = model.statistics(); !seen.empty()) {
-      std::vector<float> sums(seen.begin(), seen.end());  // a sum that fails must not spoil them
-      ranks.sum(sums);                                    // all ranks test, and go on, with the mean of what each saw
-      std::ranges::transform(sums, seen.begin(), [&](float sum) { return sum / static_cast<float>(ranks.size()); });
+    if (auto const statistics = model.statistics(); !statistics.empty()) {
+      std::vector<float> sums(statistics.begin(), statistics.end());  // a sum that fails must not spoil them
+      ranks.sum(sums);  // all ranks test, and go on, with the mean of what each saw
+      std::ranges::transform(sums, statistics.begin(),
+                             [&](float sum) { return sum / static_cast<float>(ranks.size()); });
     }
     ranks.unite(model.parameters());  // a rank that had little to do waits here for those that had more
     time_point const trained = steady_now();
@@ -197,7 +202,7 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
         detail::seconds(tested - begin),
         figures.split(),
         double{figures.loss()} / static_cast<double>(std::max<std::size_t>(figures.images(), 1))};
-    if (epoch + 1 != asked.epochs) {
+    if (epoch + 1 != settings.epochs) {
       ranks.resume(model.parameters());
     }
     (observers.epoch(result), ...);

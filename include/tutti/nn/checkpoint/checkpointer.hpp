@@ -2,11 +2,11 @@
 #pragma once
 
 #include <tutti/collective/gather.hpp>
-#include <tutti/nn/checkpoint/folder.hpp>
 #include <tutti/nn/checkpoint/history_text.hpp>
 #include <tutti/nn/checkpoint/options.hpp>
-#include <tutti/nn/checkpoint/share.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
+#include <tutti/nn/detail/checkpoint/folder.hpp>
+#include <tutti/nn/detail/checkpoint/share.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/strategy/any_strategy.hpp>
@@ -45,23 +45,23 @@ enum class checkpoint_start { beginning, going_on };
 template <group Communicator>
 class checkpointer {
  public:
-  /// Collective. With `resume` the model, its strategy, and what was seen, become what they were.
+  /// Collective. With `resume` the model, its strategy, and the history, become what they were.
   /// @pre the strategy outlives this, and has made no step
   /// @throws checkpoint_error, on all ranks: the folder cannot be used, its checkpoints are all damaged or of
   ///         another training, or it has some and is not to be resumed from
   template <strategy Strategy>
-  checkpointer(Communicator& world, replica& model, Strategy& ranks, history& seen, fingerprint training,
-               checkpoint_options asked, checkpoint_start how = checkpoint_start::beginning)
+  checkpointer(Communicator& world, replica& model, Strategy& ranks, history& history, fingerprint training,
+               checkpoint_options options, checkpoint_start how = checkpoint_start::beginning)
       : world_(world.alias()),
         model_(model),
         strategy_(ranks),
-        seen_(seen),
-        asked_(std::move(asked)),
-        in_parts_(asked_.sharded || ranks.remembers() != rank_memory::none),
-        wanted_(expected_of(model, std::move(training), ranks.remembers())),
+        history_(history),
+        options_(std::move(options)),
+        in_parts_(options_.sharded || ranks.remembers() != rank_memory::none),
+        expected_(detail::expected_of(model, std::move(training), ranks.remembers())),
         collect_(world, doubling{}) {
     std::string failure;
-    checkpoint_folder::loaded last;
+    detail::checkpoint_folder::loaded last;
     bool resumed = false;
     if (world_.rank() == 0) {
       try {
@@ -70,24 +70,24 @@ class checkpointer {
         failure = e.what();
       }
     }
-    share(world_, failure, 0);
+    detail::share(world_, failure, 0);
     if (!failure.empty()) {
       throw checkpoint_error(failure);
     }
     std::array<std::uint64_t, 2> found{resumed ? 1U : 0U, last.step};
     tutti::broadcast{world_, doubling{}}(found, 0);
     if (found[0] != 0) {
-      share(world_, last.state, 0);
-      if (!decode(last.state.history, seen_)) {
-        throw checkpoint_error("the history in " + asked_.folder.string() + " makes no sense");
+      detail::share(world_, last.state, 0);
+      if (!decode(last.state.history, history_)) {
+        throw checkpoint_error("the history in " + options_.folder.string() + " makes no sense");
       }
       from_ = resumed_from{last.state.place, last.state.ranks};
-      if (wanted_.memory != rank_memory::replica) {
+      if (expected_.memory != rank_memory::replica) {
         restore(last.state, model_);
       }
     }
     if (in_parts_) {
-      take_part(found[0] != 0, found[1], std::move(last.parts));
+      open_part(found[0] != 0, found[1], std::move(last.parts));
     }
   }
   checkpointer(checkpointer const&) = delete;
@@ -102,12 +102,12 @@ class checkpointer {
 
   void step(step_result const&, replica const&) const noexcept {}
   void stepped(replica const&) {
-    if (asked_.every != 0 && step_number() % asked_.every == 0) {
+    if (options_.every != 0 && step_number() % options_.every == 0) {
       save();
     }
   }
   void epoch(epoch_result const&) {
-    if (asked_.every == 0 || model_.place().epoch == model_.asked().epochs) {
+    if (options_.every == 0 || model_.place().epoch == model_.settings().epochs) {
       save();
     }
   }
@@ -128,7 +128,7 @@ class checkpointer {
  private:
   /// What one rank says of its part.
   struct receipt {
-    file_identity file;
+    detail::file_identity file;
     std::array<char, 240> problem{};  // empty: there is none
 
     void say(checkpoint_error const& e) {
@@ -141,12 +141,12 @@ class checkpointer {
     return model_.plan().steps_before(model_.place().epoch) + model_.place().batch;
   }
 
-  bool open(checkpoint_folder::loaded& last, checkpoint_start how) {
-    folder_.emplace(asked_.folder, asked_.keep);
+  bool open(detail::checkpoint_folder::loaded& last, checkpoint_start how) {
+    folder_.emplace(options_.folder, options_.keep);
     if (how == checkpoint_start::going_on) {
       return false;
     }
-    auto found = folder_->begin(asked_.resume, wanted_);
+    auto found = folder_->begin(options_.resume, expected_);
     if (!found) {
       return false;
     }
@@ -157,40 +157,40 @@ class checkpointer {
 
   /// Opens the folder on this rank, and makes it what its part says.
   /// @throws checkpoint_error, on all ranks, if any cannot
-  void take_part(bool resumes, std::uint64_t step, std::vector<file_identity> parts) {
-    bool const own = resumes && wanted_.memory != rank_memory::none;
+  void open_part(bool resumes, std::uint64_t step, std::vector<detail::file_identity> parts) {
+    bool const own = resumes && expected_.memory != rank_memory::none;
     if (own) {
       parts.resize(world_.size());
       tutti::broadcast{world_, doubling{}}(parts, 0);
     }
-    receipt mine;
+    receipt result;
     try {
       if (world_.rank() != 0) {
-        folder_.emplace(asked_.folder, asked_.keep);
+        folder_.emplace(options_.folder, options_.keep);
       }
       if (own) {
-        restore_own(folder_->read_shard(step, world_.rank(), world_.size(), parts[world_.rank()], wanted_));
+        restore_own(folder_->read_shard(step, world_.rank(), world_.size(), parts[world_.rank()], expected_));
       }
     } catch (checkpoint_error const& e) {
-      mine.say(e);
+      result.say(e);
     }
     std::string failure;
-    for (auto const& one : at_rank_0(mine)) {
+    for (auto const& one : at_rank_0(result)) {
       failure = failure.empty() ? one.problem.data() : failure;
     }
-    share(world_, failure, 0);
+    detail::share(world_, failure, 0);
     if (!failure.empty()) {
       throw checkpoint_error(failure);
     }
   }
 
-  void restore_own(training_part const& part) {
+  void restore_own(detail::training_part const& part) {
     unpacker from(part.strategy);
-    if (!strategy_.load(from, wanted_.parameters) || !from.done()) {
+    if (!strategy_.load(from, expected_.parameters) || !from.done()) {
       throw checkpoint_error("what the strategy of rank " + std::to_string(world_.rank()) + " remembers in " +
-                             asked_.folder.string() + " makes no sense");
+                             options_.folder.string() + " makes no sense");
     }
-    if (wanted_.memory == rank_memory::replica) {
+    if (expected_.memory == rank_memory::replica) {
       std::ranges::copy(part.parameters, model_.parameters().begin());
       std::ranges::copy(part.optimizer, model_.optimizer_state().begin());
       std::ranges::copy(part.statistics, model_.statistics().begin());
@@ -198,9 +198,9 @@ class checkpointer {
     }
   }
 
-  [[nodiscard]] std::vector<receipt> at_rank_0(receipt const& mine) {
+  [[nodiscard]] std::vector<receipt> at_rank_0(receipt const& result) {
     std::vector<receipt> all(world_.rank() == 0 ? world_.size() : 0);
-    collect_(std::span(&mine, 1), all, 0);
+    collect_(std::span(&result, 1), all, 0);
     return all;
   }
 
@@ -213,11 +213,11 @@ class checkpointer {
       collect_(own, statistics_, 0);
     }
     if (world_.rank() == 0) {
-      auto const history = encode(seen_);
+      auto const history = encode(history_);
       folder_->write(
           step_number(),
           {model_.place(), world_.size(), model_.parameters(), model_.optimizer_state(), statistics_, history},
-          wanted_.training.text());
+          expected_.training.text());
       problem_.clear();
     }
   }
@@ -226,25 +226,25 @@ class checkpointer {
     packer own;
     strategy_.save(own);
     std::string const remembered = own.take();
-    receipt mine;
+    receipt result;
     try {
-      mine.file = folder_->write_shard(step_number(), world_.rank(), world_.size(),
-                                       {model_.parameters(), model_.optimizer_state(), model_.statistics(), remembered},
-                                       wanted_.memory);
+      result.file = folder_->write_shard(
+          step_number(), world_.rank(), world_.size(),
+          {model_.parameters(), model_.optimizer_state(), model_.statistics(), remembered}, expected_.memory);
     } catch (checkpoint_error const& e) {
-      mine.say(e);
+      result.say(e);
     }
-    auto const all = at_rank_0(mine);  // all parts are on the disk before that ends on rank 0
+    auto const all = at_rank_0(result);  // all parts are on the disk before that ends on rank 0
     if (world_.rank() == 0) {
-      std::vector<file_identity> shards;
+      std::vector<detail::file_identity> shards;
       for (auto const& one : all) {
         if (one.problem[0] != 0) {
           throw checkpoint_error(one.problem.data());
         }
         shards.push_back(one.file);
       }
-      folder_->write_manifest(step_number(), model_.place(), encode(seen_), shards, wanted_.training.text(),
-                              wanted_.memory);
+      folder_->write_manifest(step_number(), model_.place(), encode(history_), shards, expected_.training.text(),
+                              expected_.memory);
       problem_.clear();
     }
   }
@@ -252,13 +252,13 @@ class checkpointer {
   Communicator world_;
   replica& model_;
   any_strategy strategy_;
-  history& seen_;
-  checkpoint_options asked_;
+  history& history_;
+  checkpoint_options options_;
   bool in_parts_;  // each rank writes one
-  expected_state wanted_;
+  detail::expected_state expected_;
   tutti::gather<Communicator, doubling> collect_;
-  std::optional<checkpoint_folder> folder_;  // where this rank writes
-  std::vector<float> statistics_;            // of all ranks, on rank 0
+  std::optional<detail::checkpoint_folder> folder_;  // where this rank writes
+  std::vector<float> statistics_;                    // of all ranks, on rank 0
   std::vector<std::string> notes_;
   std::string problem_;
   std::optional<resumed_from> from_;

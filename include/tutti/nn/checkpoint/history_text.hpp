@@ -13,11 +13,11 @@
 namespace tutti::nn {
 
 /// What a training has shown so far, as bytes; numbers keep all of their bits.
-[[nodiscard]] inline std::string encode(history const& seen) {
+[[nodiscard]] inline std::string encode(history const& history) {
   packer p;
   auto const real = [&](double number) { p.number(std::bit_cast<std::uint64_t>(number)); };
-  p.number(seen.steps.size());
-  for (auto const& one : seen.steps) {
+  p.number(history.steps.size());
+  for (auto const& one : history.steps) {
     p.number(one.epoch).number(one.batch).number(one.images);
     real(double{one.loss});
     real(double{one.accuracy});
@@ -26,8 +26,8 @@ namespace tutti::nn {
     real(one.sent);
     real(one.received);
   }
-  p.number(seen.epochs.size());
-  for (auto const& one : seen.epochs) {
+  p.number(history.epochs.size());
+  for (auto const& one : history.epochs) {
     p.number(one.epoch).number(one.images);
     real(one.test_loss);
     real(one.test_accuracy);
@@ -43,8 +43,8 @@ namespace tutti::nn {
       real(rank.update);
     }
   }
-  p.number(seen.faults.size());
-  for (auto const& one : seen.faults) {
+  p.number(history.faults.size());
+  for (auto const& one : history.faults) {
     real(one.seconds);
     p.number(one.before).number(one.ranks);
   }

@@ -3,8 +3,8 @@
 
 #include <tutti/collective/allgather.hpp>
 #include <tutti/nn/checkpoint/history_text.hpp>
-#include <tutti/nn/checkpoint/share.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
+#include <tutti/nn/detail/checkpoint/share.hpp>
 #include <tutti/topology/doubling.hpp>
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 namespace tutti::nn {
 
 /// What the survivors of a fault go on from: the state of the one that is furthest. They are a step apart at most, as
-/// nobody ends a step that somebody has not begun, and whoever has done it holds the weights that all would have.
+/// no rank ends a step that another has not begun, and a rank that has ended it holds the weights that all would have.
 /// What layers remember stays each rank's own.
 ///
 /// Collective over the survivors. Cost: two allgathers of a few numbers, one broadcast of all numbers of a training.
 template <group Communicator>
-[[nodiscard]] training_state latest_state(Communicator& world, replica& model, history const& seen) {
+[[nodiscard]] training_state latest_state(Communicator& world, replica& model, history const& history) {
   tutti::allgather collect{world, doubling{}};
   std::vector<training_place> places(world.size());
   training_place const own = model.place();
@@ -30,9 +30,9 @@ template <group Communicator>
     state.place = own;
     state.parameters.assign(model.parameters().begin(), model.parameters().end());
     state.optimizer.assign(model.optimizer_state().begin(), model.optimizer_state().end());
-    state.history = encode(seen);
+    state.history = encode(history);
   }
-  share(world, state, furthest);
+  detail::share(world, state, furthest);
   state.ranks = world.size();
   state.statistics.resize(model.statistics().size() * world.size());
   if (!model.statistics().empty()) {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <tutti/collective/broadcast.hpp>
-#include <tutti/nn/checkpoint/folder.hpp>
 #include <tutti/nn/checkpoint/history_text.hpp>
 #include <tutti/nn/checkpoint/options.hpp>
-#include <tutti/nn/checkpoint/share.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
+#include <tutti/nn/detail/checkpoint/folder.hpp>
+#include <tutti/nn/detail/checkpoint/share.hpp>
 #include <tutti/topology/doubling.hpp>
 
 #include <array>
@@ -22,26 +22,26 @@ namespace tutti::nn {
 /// optimizers and place, all that servers hold. It goes on with any number of servers and workers.
 ///
 /// Law: with staleness 0, and as many workers, a training that is resumed has the losses and weights of one that never
-/// stopped, bit for bit. What is not kept: how far apart workers were, who all begin at the same step; what the layers
-/// of each worker remembered, of which all get one worker's.
+/// stopped, bit for bit. What is not kept: how far apart workers were, which all begin at the same step; what the
+/// layers of each worker remembered, of which all get one worker's.
 ///
 /// The training has to rest (`consistency::rests`). Cost of a checkpoint: the slowest worker's last step; what servers
 /// hold travels to a worker, and once more to rank 0; a write of twice the parameters.
 class server_checkpointer {
  public:
-  /// Collective. With `resume` the replicas of all ranks, and what rank 0 has seen, become what they were.
+  /// Collective. With `resume` the replicas of all ranks, and the history of rank 0, become what they were.
   /// @throws checkpoint_error, on all ranks, as `checkpointer`
   template <group Communicator>
-  server_checkpointer(Communicator& world, replica& model, history& seen, fingerprint training,
-                      checkpoint_options asked)
-      : seen_(seen), wanted_(expected_of(model, std::move(training))) {
+  server_checkpointer(Communicator& world, replica& model, history& history, fingerprint training,
+                      checkpoint_options options)
+      : history_(history), expected_(detail::expected_of(model, std::move(training))) {
     std::string failure;
-    checkpoint_folder::loaded last;
+    detail::checkpoint_folder::loaded last;
     bool resumed = false;
     if (world.rank() == 0) {
       try {
-        folder_.emplace(asked.folder, asked.keep);
-        if (auto found = folder_->begin(asked.resume, wanted_)) {
+        folder_.emplace(options.folder, options.keep);
+        if (auto found = folder_->begin(options.resume, expected_)) {
           last = std::move(*found);
           notes_ = std::move(last.notes);
           resumed = true;
@@ -50,17 +50,17 @@ class server_checkpointer {
         failure = e.what();
       }
     }
-    share(world, failure, 0);
+    detail::share(world, failure, 0);
     if (!failure.empty()) {
       throw checkpoint_error(failure);
     }
     std::array<std::uint64_t, 1> found{resumed ? 1U : 0U};
     tutti::broadcast{world, doubling{}}(found, 0);
     if (found[0] != 0) {
-      share(world, last.state, 0);
+      detail::share(world, last.state, 0);
       restore(last.state, model);
-      if (!decode(last.state.history, seen_)) {
-        throw checkpoint_error("the history in " + asked.folder.string() + " makes no sense");
+      if (!decode(last.state.history, history_)) {
+        throw checkpoint_error("the history in " + options.folder.string() + " makes no sense");
       }
       from_ = resumed_from{last.state.place, last.state.ranks};
     }
@@ -76,10 +76,10 @@ class server_checkpointer {
   void epoch(epoch_result const&) const noexcept {}
   void at_rest(replica& model) {
     try {
-      auto const history = encode(seen_);
+      auto const history = encode(history_);
       folder_->write(model.plan().steps_before(model.place().epoch),
                      {model.place(), 1, model.parameters(), model.optimizer_state(), model.statistics(), history},
-                     wanted_.training.text());
+                     expected_.training.text());
       problem_.clear();
     } catch (checkpoint_error const& e) {
       problem_ = e.what();
@@ -87,9 +87,9 @@ class server_checkpointer {
   }
 
  private:
-  history& seen_;
-  expected_state wanted_;
-  std::optional<checkpoint_folder> folder_;  // on rank 0
+  history& history_;
+  detail::expected_state expected_;
+  std::optional<detail::checkpoint_folder> folder_;  // on rank 0
   std::vector<std::string> notes_;
   std::string problem_;
   std::optional<resumed_from> from_;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/strategy/memory.hpp>
 #include <tutti/types.hpp>
 
 #include <algorithm>
@@ -24,35 +23,10 @@ struct training_state {
   std::string history;            ///< the steps and epochs so far, encoded
 };
 
-/// What one rank writes where each writes its part.
-struct part_view {
-  std::span<float const> parameters;
-  std::span<float const> optimizer;
-  std::span<float const> statistics;
-  std::string const& strategy;
-};
-/// The same, read.
-struct training_part {
-  std::vector<float> parameters;
-  std::vector<float> optimizer;
-  std::vector<float> statistics;
-  std::string strategy;  ///< what the rank's strategy remembers
-};
-
 /// Where a resumed training goes on.
 struct resumed_from {
   training_place place;
   rank_type ranks = 0;  ///< that it ran on
-};
-
-/// The same where it lies, to be written.
-struct state_view {
-  training_place place;
-  rank_type ranks;
-  std::span<float const> parameters;
-  std::span<float const> optimizer;
-  std::span<float const> statistics;
-  std::string const& history;
 };
 
 /// Makes a replica what it was on the same rank. Among another number of ranks, layers get the mean of
@@ -60,9 +34,13 @@ struct state_view {
 /// @pre the state is of a training like the replica's
 inline void restore(training_state const& from, replica& to) {
   auto const own = to.statistics();
-  expects(from.parameters.size() == to.parameters().size() && from.optimizer.size() == to.optimizer_state().size() &&
-              from.statistics.size() == own.size() * from.ranks,
-          "restore: the state is of another model");
+  detail::require(from.parameters.size() == to.parameters().size() &&
+                      from.optimizer.size() == to.optimizer_state().size() &&
+                      from.statistics.size() == own.size() * from.ranks,
+                  "restore: the state has ", from.parameters.size(), " parameters, ", from.optimizer.size(),
+                  " numbers of the optimizer and ", from.statistics.size(), " statistics of ", from.ranks,
+                  " ranks; the replica has ", to.parameters().size(), ", ", to.optimizer_state().size(), " and ",
+                  own.size(), " on each rank");
   std::ranges::copy(from.parameters, to.parameters().begin());
   std::ranges::copy(from.optimizer, to.optimizer_state().begin());
   if (from.ranks == to.size()) {

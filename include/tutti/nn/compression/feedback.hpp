@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/elementwise.hpp>
+#include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/detail/strategy/packing.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 #include <tutti/nn/settings.hpp>
-#include <tutti/nn/strategy/memory.hpp>
 
 #include <cstddef>
 #include <span>
@@ -20,8 +20,8 @@ struct momentum_correction {
 };
 
 /// As settings ask for it, so that it fits the optimizer that they make.
-[[nodiscard]] inline momentum_correction correction_of(settings const& asked, bool masking = false) noexcept {
-  return {asked.momentum_corrected ? asked.momentum : 0, asked.optimizer == optimizer_kind::nesterov, masking};
+[[nodiscard]] inline momentum_correction correction_of(settings const& settings, bool masking = false) noexcept {
+  return {settings.momentum_corrected ? settings.momentum : 0, settings.optimizer == optimizer_kind::nesterov, masking};
 }
 
 /// What a rank owes: gradients that it has not sent yet, kept and sent later (error feedback: Seide et al., "1-bit
@@ -41,11 +41,12 @@ class feedback {
   explicit feedback(momentum_correction corrected = {}) : corrected_(corrected) {}
 
   /// Adds the gradients of a step.
-  /// @returns what is now owed; whoever sends a part of it takes it off: what is left is owed at the next step
+  /// @returns what is now owed; the sender of a part takes it off: what is left is owed at the next step
   std::span<float> add(std::span<float const> gradients) {
     owed_.resize(gradients.size());
     if (corrected_.momentum == 0) {
-      elementwise(owed_.size(), [owed = owed_.data(), g = gradients.data()](std::size_t i) { owed[i] += g[i]; });
+      detail::elementwise(owed_.size(),
+                          [owed = owed_.data(), g = gradients.data()](std::size_t i) { owed[i] += g[i]; });
     } else {
       velocity_.resize(gradients.size());
       corrected_.nesterov ? add_steps<tutti::nn::nesterov>(gradients) : add_steps<heavy_ball>(gradients);
@@ -62,11 +63,11 @@ class feedback {
   }
 
   void save(packer& to) const {
-    pack_if_any(to, owed_);
-    pack_if_any(to, velocity_);
+    detail::pack_if_any(to, owed_);
+    detail::pack_if_any(to, velocity_);
   }
   [[nodiscard]] bool load(unpacker& from, std::size_t gradients) {
-    return unpack_if_any(from, owed_, gradients) && unpack_if_any(from, velocity_, gradients);
+    return detail::unpack_if_any(from, owed_, gradients) && detail::unpack_if_any(from, velocity_, gradients);
   }
 
   /// The momentum that runs here; 0: there is none.
@@ -76,8 +77,8 @@ class feedback {
  private:
   template <class Momentum>
   void add_steps(std::span<float const> gradients) {
-    elementwise(owed_.size(), [owed = owed_.data(), v = velocity_.data(), g = gradients.data(),
-                               momentum = corrected_.momentum](std::size_t i) {
+    detail::elementwise(owed_.size(), [owed = owed_.data(), v = velocity_.data(), g = gradients.data(),
+                                       momentum = corrected_.momentum](std::size_t i) {
       v[i] = momentum * v[i] + g[i];
       owed[i] += Momentum::direction(g[i], v[i], momentum);
     });

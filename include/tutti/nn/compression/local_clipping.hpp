@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
-#include <tutti/nn/norm.hpp>
+#include <tutti/nn/detail/norm.hpp>
+#include <tutti/nn/detail/require.hpp>
 #include <tutti/types.hpp>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class local_clipping {
  public:
   /// @pre limit > 0; infinite: no gradient is clipped
   explicit local_clipping(float limit = std::numeric_limits<float>::infinity()) : limit_(limit) {
-    expects(limit > 0, "local_clipping: clip to a norm above 0");
+    detail::require(limit > 0, "local_clipping: the norm to clip to must be above 0, not ", limit);
   }
 
   /// Numbers whose norm is NaN stay as they are; an infinite one makes NaN of infinite numbers.
@@ -29,7 +29,7 @@ class local_clipping {
       return;
     }
     double const most = double{limit_} / std::sqrt(static_cast<double>(ranks));
-    double const length = norm<float>(gradients);
+    double const length = detail::norm<float>(gradients);
     if (length > most) {
       auto const factor = static_cast<float>(most / length);
       std::ranges::for_each(gradients, [factor](float& one) { one *= factor; });

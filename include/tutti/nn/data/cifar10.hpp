@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/nn/data/dataset.hpp>
-#include <tutti/nn/data/gz_file.hpp>
+#include <tutti/nn/detail/data/gz_file.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -26,7 +26,7 @@ inline constexpr image_shape shape{3, 32, 32};
 inline constexpr std::size_t classes = 10;
 inline constexpr std::size_t record = 1 + shape.size();  ///< bytes
 
-/// What the bytes look like, if not like images and labels; empty if nobody knows.
+/// What the bytes look like, if not like images and labels; empty if unknown.
 [[nodiscard]] inline std::string_view looks_like(std::span<std::uint8_t const> bytes) {
   auto const has = [&](std::size_t at, std::string_view sign) {
     return bytes.size() >= at + sign.size() && std::ranges::equal(bytes.subspan(at, sign.size()), sign, {}, {},
@@ -59,7 +59,7 @@ inline constexpr std::size_t record = 1 + shape.size();  ///< bytes
 
 /// Appends the images of one file.
 inline void append(dataset& to, std::filesystem::path const& path) {
-  gz_file file(path);
+  detail::gz_file file(path);
   std::vector<std::uint8_t> bytes;
   file.append(bytes, SIZE_MAX);
   std::size_t const images = bytes.size() / record;

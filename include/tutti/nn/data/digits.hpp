@@ -2,183 +2,20 @@
 #pragma once
 
 #include <tutti/nn/data/dataset.hpp>
-#include <tutti/nn/data/strokes.hpp>
+#include <tutti/nn/detail/data/digit_painter.hpp>
 #include <tutti/nn/random.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 namespace tutti::nn {
 
-/// Draws images of 28 x 28 pixels that look like handwritten digits. All arithmetic is on whole
-/// numbers, and no two random numbers are arguments of one call, whose order is the compiler's: an
-/// image is the same on every platform.
-///
-/// A digit is written in one of several ways, its points moved a little, then sheared, scaled, turned
-/// and shifted as a whole, and bent by a smooth field (Simard, Steinkraus, Platt, "Best practices for
-/// convolutional neural networks", ICDAR 2003). Pen width and ink vary; strokes break; a neighbouring
-/// digit reaches into the picture; the paper is noisy.
-class digit_painter {
- public:
-  static constexpr std::int32_t side = 28;
-  static constexpr std::int32_t unit = 256;  ///< of coordinates: so many to a pixel
-
-  explicit digit_painter(random_sequence random) noexcept : random_(random) {
-    for (auto& row : field_) {
-      for (auto& node : row) {
-        node = {random_.between(-350, 350), random_.between(-350, 350)};
-      }
-    }
-  }
-
-  /// Draws the digit, and what disturbs it.
-  /// @pre digit < 10, `image` has side * side pixels, all zero
-  void paint(std::uint32_t digit, std::span<std::uint8_t> image) noexcept {
-    image_ = image;
-    ink_ = random_.between(150, 255);
-    pen_ = random_.between(170, 420);
-    write(digit, {random_.between(-2 * unit, 2 * unit), random_.between(-2 * unit, 2 * unit)});
-    if (random_.chance(50)) {
-      smudge();
-    }
-    if (random_.chance(60)) {  // the digit beside it, of which only an edge can be seen
-      std::uint32_t const neighbour = random_.below(10);
-      std::int32_t const side_of_it = random_.chance(50) ? 1 : -1;
-      write(neighbour, {side_of_it * random_.between(17 * unit, 21 * unit), random_.between(-3 * unit, 3 * unit)});
-    }
-    add_noise();
-  }
-
- private:
-  using point = strokes::point;
-
-  /// Grid 0..100 to coordinates around the centre, as one random linear map.
-  struct linear_map {
-    std::int32_t xx, xy, yx, yy;
-  };
-
-  void write(std::uint32_t digit, point moved) noexcept {
-    auto const ways = strokes::digits[digit];
-    auto const& way = ways[random_.below(static_cast<std::uint32_t>(ways.size()))];
-    std::int32_t const turn = random_.between(-16, 16);  // 51 coordinates to a grid step: 20 pixels high
-    linear_map const map{random_.between(32, 58), turn + random_.between(-16, 10), -turn, random_.between(38, 56)};
-    for (auto const curve : way.curves) {
-      if (!curve.empty()) {
-        follow(curve, map, moved);
-      }
-    }
-  }
-
-  /// Draws a Catmull-Rom spline through the points.
-  void follow(std::span<point const> curve, linear_map const& map, point moved) noexcept {
-    std::array<point, 16> at;
-    std::size_t const count = std::min(curve.size(), at.size());
-    for (std::size_t i = 0; i != count; ++i) {
-      std::int32_t const x = curve[i].x - 50 + random_.between(-4, 4);
-      std::int32_t const y = curve[i].y - 50 + random_.between(-4, 4);
-      at[i] = {side * unit / 2 + moved.x + map.xx * x + map.xy * y,
-               side * unit / 2 + moved.y + map.yx * x + map.yy * y};
-    }
-    for (std::size_t i = 0; i + 1 < count; ++i) {
-      point const a = at[i == 0 ? 0 : i - 1];
-      point const b = at[i];
-      point const c = at[i + 1];
-      point const d = at[i + 2 == count ? i + 1 : i + 2];
-      constexpr std::int32_t steps = 16;
-      for (std::int32_t s = 0; s != steps; ++s) {
-        dot(bend({between(a.x, b.x, c.x, d.x, s), between(a.y, b.y, c.y, d.y, s)}));
-      }
-    }
-  }
-
-  /// The spline at s / 16 of the way from b to c.
-  static std::int32_t between(std::int32_t a, std::int32_t b, std::int32_t c, std::int32_t d, std::int32_t s) noexcept {
-    std::int32_t const first = 2 * b * 4096 + (c - a) * s * 256;
-    std::int32_t const second = (2 * a - 5 * b + 4 * c - d) * s * s * 16;
-    std::int32_t const third = (3 * b - a - 3 * c + d) * s * s * s;
-    return (first + second + third) / 8192;
-  }
-
-  /// Moves a point by the field, which is known at 5 x 5 nodes and interpolated linearly.
-  [[nodiscard]] point bend(point p) const noexcept {
-    constexpr std::int32_t cell = 7 * unit;
-    std::int32_t const x = std::clamp(p.x, 0, 4 * cell - 1);
-    std::int32_t const y = std::clamp(p.y, 0, 4 * cell - 1);
-    auto const column = static_cast<std::size_t>(x / cell);
-    auto const row = static_cast<std::size_t>(y / cell);
-    std::int32_t const fx = x % cell * 64 / cell;
-    std::int32_t const fy = y % cell * 64 / cell;
-    auto const mix = [&](std::int32_t point::*axis) {
-      std::int32_t const above = field_[row][column].*axis * (64 - fx) + field_[row][column + 1].*axis * fx;
-      std::int32_t const below = field_[row + 1][column].*axis * (64 - fx) + field_[row + 1][column + 1].*axis * fx;
-      return (above * (64 - fy) + below * fy) / 4096;
-    };
-    return {p.x + mix(&point::x), p.y + mix(&point::y)};
-  }
-
-  /// A round dot of the pen's radius with a soft edge one pixel wide.
-  void dot(point p) noexcept {
-    std::int32_t const outer = pen_ + unit / 2;
-    std::int32_t const inner = std::max(pen_ - unit / 2, 0);
-    std::int32_t const edge = outer * outer - inner * inner;
-    over_disc(p, outer, [&](std::uint8_t& pixel, std::int32_t squared) {
-      std::int32_t const cover = std::clamp((outer * outer - squared) * 64 / edge, 0, 64);
-      pixel = static_cast<std::uint8_t>(std::max<std::int32_t>(pixel, ink_ * cover / 64));
-    });
-  }
-
-  /// Wipes a small disc somewhere, which may break a stroke.
-  void smudge() noexcept {
-    point const p{random_.between(8 * unit, 20 * unit), random_.between(6 * unit, 22 * unit)};
-    std::int32_t const radius = random_.between(unit, 5 * unit / 2);
-    over_disc(p, radius, [](std::uint8_t& pixel, std::int32_t) { pixel = static_cast<std::uint8_t>(pixel / 4); });
-  }
-
-  /// Calls f(pixel, squared distance) for the pixels whose centres lie within the radius.
-  template <class F>
-  void over_disc(point p, std::int32_t radius, F f) noexcept {
-    std::int32_t const left = std::max((p.x - radius) / unit, 0);
-    std::int32_t const right = std::min((p.x + radius) / unit, side - 1);
-    std::int32_t const top = std::max((p.y - radius) / unit, 0);
-    std::int32_t const bottom = std::min((p.y + radius) / unit, side - 1);
-    for (std::int32_t y = top; y <= bottom; ++y) {
-      for (std::int32_t x = left; x <= right; ++x) {
-        std::int32_t const dx = x * unit + unit / 2 - p.x;
-        std::int32_t const dy = y * unit + unit / 2 - p.y;
-        if (dx * dx + dy * dy <= radius * radius) {
-          f(image_[static_cast<std::size_t>(y * side + x)], dx * dx + dy * dy);
-        }
-      }
-    }
-  }
-
-  /// Adds to each pixel the sum of two dice less its mean.
-  void add_noise() noexcept {
-    std::int32_t const strength = random_.between(8, 40);
-    for (std::size_t i = 0; i < image_.size(); i += 8) {
-      std::uint64_t bits = random_();
-      for (std::size_t j = i; j != std::min(i + 8, image_.size()); ++j, bits >>= 8) {
-        std::int32_t const dice = static_cast<std::int32_t>(bits & 15U) + static_cast<std::int32_t>(bits >> 4 & 15U);
-        image_[j] = static_cast<std::uint8_t>(std::clamp(image_[j] + (dice - 15) * strength / 8, 0, 255));
-      }
-    }
-  }
-
-  random_sequence random_;
-  std::span<std::uint8_t> image_;
-  std::int32_t ink_ = 0;
-  std::int32_t pen_ = 0;
-  std::array<std::array<point, 5>, 5> field_{};
-};
-
 /// `count` images, image i a function of the seed and `first + i` alone, with random labels. Parts of
 /// one stream that do not overlap serve as training and test sets.
 [[nodiscard]] inline dataset digits(std::size_t count, std::uint64_t seed, std::uint64_t first = 0) {
   dataset result;
-  constexpr auto side = static_cast<std::size_t>(digit_painter::side);
+  constexpr auto side = static_cast<std::size_t>(detail::digit_painter::side);
   result.shape = {1, side, side};
   result.pixels.resize(count * result.features());
   result.labels.resize(count);
@@ -186,7 +23,8 @@ class digit_painter {
     random_sequence random(seed, first + i);
     std::uint32_t const digit = random.below(10);
     result.labels[i] = static_cast<std::uint8_t>(digit);
-    digit_painter(random).paint(digit, std::span(result.pixels).subspan(i * result.features(), result.features()));
+    detail::digit_painter(random).paint(digit,
+                                        std::span(result.pixels).subspan(i * result.features(), result.features()));
   }
   return result;
 }

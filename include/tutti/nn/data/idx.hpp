@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/nn/data/dataset.hpp>
-#include <tutti/nn/data/gz_file.hpp>
+#include <tutti/nn/detail/data/gz_file.hpp>
 
 #include <array>
 #include <cstddef>
@@ -25,7 +25,7 @@ inline constexpr std::uint32_t images_magic = 0x0803;  ///< bytes, three dimensi
 inline constexpr std::uint32_t labels_magic = 0x0801;  ///< bytes, one dimension
 
 /// The next 32 bits of a header.
-inline std::uint32_t word(gz_file& file, std::string const& what) {
+inline std::uint32_t word(detail::gz_file& file, std::string const& what) {
   std::array<std::uint8_t, 4> bytes{};
   std::size_t const got = file.read(bytes);
   if (got != bytes.size()) {
@@ -35,7 +35,7 @@ inline std::uint32_t word(gz_file& file, std::string const& what) {
 }
 
 /// The rest of the file, which is `count` bytes.
-inline void elements(gz_file& file, std::vector<std::uint8_t>& to, std::size_t count, std::string const& what) {
+inline void elements(detail::gz_file& file, std::vector<std::uint8_t>& to, std::size_t count, std::string const& what) {
   if (std::size_t const got = file.append(to, count); got != count) {
     file.fail("is truncated: expected " + std::to_string(count) + " bytes of " + what + ", found " +
               std::to_string(got));
@@ -53,7 +53,7 @@ inline std::string in_hex(std::uint32_t word) {
   return text;
 }
 
-inline void expect_magic(gz_file& file, std::uint32_t expected) {
+inline void expect_magic(detail::gz_file& file, std::uint32_t expected) {
   auto const meaning = [](std::uint32_t magic) {
     return std::string(magic == images_magic ? " (idx images)" : magic == labels_magic ? " (idx labels)" : "");
   };
@@ -95,7 +95,7 @@ inline std::array<std::filesystem::path, 4> files(std::filesystem::path const& f
                                       std::size_t classes = 10) {
   dataset result;
   result.classes = classes;
-  gz_file pictures(images);
+  detail::gz_file pictures(images);
   idx::expect_magic(pictures, idx::images_magic);
   std::size_t const count = idx::word(pictures, "the number of images");
   image_shape& shape = result.shape;
@@ -106,7 +106,7 @@ inline std::array<std::filesystem::path, 4> files(std::filesystem::path const& f
                   std::to_string(count) + " of " + std::to_string(shape.rows) + " x " + std::to_string(shape.columns));
   }
 
-  gz_file names(labels);
+  detail::gz_file names(labels);
   idx::expect_magic(names, idx::labels_magic);
   std::size_t const named = idx::word(names, "the number of labels");
   if (named != count) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
 #include <tutti/nn/data/dataset.hpp>
-#include <tutti/nn/vectorised.hpp>
+#include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/detail/require.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -30,12 +30,13 @@ class normalisation {
   /// @pre as many bytes and numbers, in as many channels as this is for
   void apply(std::span<std::uint8_t const> image, std::span<float> numbers) const {
     std::size_t const plane = image.size() / channels_.size();
-    expects(image.size() == numbers.size() && plane * channels_.size() == image.size(),
-            "normalisation: an image of these channels, and a number per byte");
+    detail::require(image.size() == numbers.size() && plane * channels_.size() == image.size(),
+                    "normalisation: an image of ", image.size(), " bytes in ", channels_.size(),
+                    " channels does not make ", numbers.size(), " numbers");
     std::uint8_t const* byte = image.data();
     float* number = numbers.data();
     for (auto const [factor, offset] : channels_) {
-      vectorised([=, factor = factor, offset = offset] {
+      detail::vectorised([=, factor = factor, offset = offset] {
         for (std::size_t i = 0; i != plane; ++i) {
           number[i] = static_cast<float>(byte[i]) * factor + offset;
         }
@@ -62,7 +63,9 @@ class normalisation {
 [[nodiscard]] inline normalisation to_standard_scores(dataset const& set) {
   std::size_t const channels = set.shape.channels;
   std::size_t const plane = set.shape.rows * set.shape.columns;
-  expects(set.size() > 0 && plane > 0, "to_standard_scores: at least one image");
+  detail::require(set.size() > 0 && plane > 0,
+                  "to_standard_scores: the set must have at least one image of at least one pixel; it has ", set.size(),
+                  " images of ", plane, " pixels");
   std::vector<std::uint64_t> sums(channels);
   std::vector<std::uint64_t> squares(channels);
   for (std::size_t at = 0; at != set.size() * channels; ++at) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/expects.hpp>
+#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/random.hpp>
 #include <tutti/types.hpp>
 
@@ -33,13 +34,14 @@ struct portion {
 class sampler {
  public:
   sampler(std::size_t samples, std::size_t batch, std::uint64_t seed) : order_(samples), batch_(batch), seed_(seed) {
-    expects(samples > 0 && samples <= UINT32_MAX, "sampler: between 1 and 2^32 - 1 samples");
-    expects(batch > 0, "sampler: a batch has at least one sample");
+    detail::require(samples > 0 && samples <= UINT32_MAX,
+                    "sampler: the number of samples must be from 1 to 2^32 - 1, not ", samples);
+    expects(batch > 0, "sampler: a batch must have at least 1 sample, not 0");
   }
 
   /// As start(epoch), with batches of another size from now on.
   void start(std::uint64_t epoch, std::size_t batch) {
-    expects(batch > 0, "sampler: a batch has at least one sample");
+    expects(batch > 0, "sampler: a batch must have at least 1 sample, not 0");
     batch_ = batch;
     start(epoch);
   }

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <tutti/expects.hpp>
+#include <tutti/nn/detail/layer/line.hpp>
+#include <tutti/nn/detail/require.hpp>
+#include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/concept.hpp>
-#include <tutti/nn/layer/identity.hpp>
-#include <tutti/nn/layer/line.hpp>
 #include <tutti/nn/shape.hpp>
 
 #include <algorithm>
@@ -33,7 +34,8 @@ class batch_norm {
   static constexpr T momentum = static_cast<T>(0.1);  ///< share of the newest batch in the running statistics
 
   explicit batch_norm(image_shape const& image) : image_(image) {
-    expects(image.size() > 0, "batch_norm: an image of at least one number");
+    detail::require(image.size() > 0, "batch_norm: an image must have at least one number, not ", image.channels, " x ",
+                    image.rows, " x ", image.columns);
   }
 
   [[nodiscard]] std::size_t inputs() const noexcept { return image_.size(); }
@@ -45,9 +47,11 @@ class batch_norm {
 
   /// The parameters hold gamma, then beta; the statistics the running mean, then the variance.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
-    expects(parameters.size() == this->parameters() && gradients.size() == this->parameters() &&
-                statistics.size() == this->statistics(),
-            "batch_norm: bind takes exactly parameters() and statistics() numbers");
+    detail::require(parameters.size() == this->parameters() && gradients.size() == this->parameters() &&
+                        statistics.size() == this->statistics(),
+                    "batch_norm: bind takes ", this->parameters(), " parameters, as many gradients and ",
+                    this->statistics(), " statistics, not ", parameters.size(), ", ", gradients.size(), " and ",
+                    statistics.size());
     parameters_ = parameters;
     gradients_ = gradients;
     statistics_ = statistics;
@@ -98,7 +102,7 @@ class batch_norm {
 
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) {
-    expects(how.training, "batch_norm: backward follows a forward in training");
+    expects(how.training, "batch_norm: call backward only after a forward in training, with pass::training set");
     std::size_t const channels = image_.channels;
     // Sums of the derivatives by the normalised numbers, and of their products with x - mean.
     auto const sums = std::span(sums_).first(2 * channels);
@@ -124,7 +128,7 @@ class batch_norm {
       gradients_[channels + c] = slopes[c];
     }
     if (dx.shape(1) == 0) {
-      // The layer is the first of its model on every rank: nobody waits for the sum.
+      // The layer is the first of its model on every rank: no rank waits for the sum.
       return;
     }
     how.sum(sums);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/layer/stateless.hpp>
+#include <tutti/nn/detail/layer/stateless.hpp>
 #include <tutti/nn/shape.hpp>
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace tutti::nn {
 /// Images as data sets hold them, channel after channel, in the order that layers take: pixel after
 /// pixel, its channels beside each other. Images of one channel do not need it.
 template <class T>
-class channels_last : public stateless<T> {
+class channels_last : public detail::stateless<T> {
  public:
   explicit channels_last(image_shape const& image) : image_(image) {}
 

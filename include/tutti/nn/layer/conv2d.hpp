@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
-#include <tutti/nn/convolution/blas.hpp>
-#include <tutti/nn/convolution/onednn.hpp>
-#include <tutti/nn/elementwise.hpp>
-#include <tutti/nn/layer/bias.hpp>
+#include <tutti/nn/convolution.hpp>
+#include <tutti/nn/detail/convolution/blas.hpp>
+#include <tutti/nn/detail/convolution/onednn.hpp>
+#include <tutti/nn/detail/layer/bias.hpp>
+#include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/detail/require.hpp>
+#include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/concept.hpp>
-#include <tutti/nn/layer/identity.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -17,9 +18,13 @@
 
 namespace tutti::nn {
 
+namespace detail {
+
 /// What computes convolutions of numbers T: oneDNN, which is fastest, knows no double.
 template <class T>
 using convolution_kernel = std::conditional_t<std::is_same_v<T, float>, onednn_convolution, blas_convolution<T>>;
+
+}  // namespace detail
 
 /// y = activation(x * W + b): at each place of a window, each channel of the output is the sum of what
 /// is under the window, each number times a weight of its own, and of the channel's bias.
@@ -44,8 +49,9 @@ class conv2d {
 
   /// The vectors hold the weights, a matrix for each group, then the biases.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T>) {
-    expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
-            "conv2d: bind takes exactly parameters() numbers");
+    detail::require(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
+                    "conv2d: bind takes ", this->parameters(), " parameters and as many gradients, not ",
+                    parameters.size(), " and ", gradients.size());
     parameters_ = parameters;
     gradients_ = gradients;
   }
@@ -65,7 +71,7 @@ class conv2d {
     if (bias_ != 0) {
       detail::add_bias<Activation>(y.data(), x.shape(0) * of_.pixels(), bias_, parameters_.data() + of_.weights());
     } else if constexpr (!std::is_same_v<Activation, identity>) {
-      elementwise(y.size(), [to = y.data()](std::size_t i) { to[i] = Activation::value(to[i]); });
+      detail::elementwise(y.size(), [to = y.data()](std::size_t i) { to[i] = Activation::value(to[i]); });
     }
   }
 
@@ -75,7 +81,7 @@ class conv2d {
       detail::differentiate_bias<Activation>(y.data(), dy.data(), x.shape(0) * of_.pixels(), bias_,
                                              gradients_.data() + of_.weights());
     } else if constexpr (!std::is_same_v<Activation, identity>) {
-      elementwise(y.size(), [values = y.data(), slopes = dy.data()](std::size_t i) {
+      detail::elementwise(y.size(), [values = y.data(), slopes = dy.data()](std::size_t i) {
         slopes[i] *= Activation::slope(values[i]);
       });
     }
@@ -87,9 +93,9 @@ class conv2d {
   }
 
  private:
-  convolution_geometry of_;
+  detail::convolution_geometry of_;
   std::size_t bias_;  // how many
-  convolution_kernel<T> kernel_;
+  detail::convolution_kernel<T> kernel_;
   std::span<T> parameters_;
   std::span<T> gradients_;
 };

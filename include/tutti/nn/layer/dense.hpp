@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
-#include <tutti/nn/layer/bias.hpp>
+#include <tutti/nn/detail/layer/bias.hpp>
+#include <tutti/nn/detail/product/product.hpp>
+#include <tutti/nn/detail/require.hpp>
+#include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/concept.hpp>
-#include <tutti/nn/layer/identity.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +25,8 @@ class dense {
   using value_type = T;
 
   dense(std::size_t inputs, std::size_t outputs) : inputs_(inputs), outputs_(outputs) {
-    expects(inputs > 0 && outputs > 0, "dense: a layer needs at least one input and one output");
+    detail::require(inputs > 0 && outputs > 0, "dense: a layer must have at least one input and one output, not ",
+                    inputs, " and ", outputs);
   }
 
   [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }
@@ -35,8 +37,9 @@ class dense {
 
   /// The vectors hold W, then b.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T>) {
-    expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
-            "dense: bind takes exactly parameters() numbers");
+    detail::require(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
+                    "dense: bind takes ", this->parameters(), " parameters and as many gradients, not ",
+                    parameters.size(), " and ", gradients.size());
     parameters_ = parameters;
     gradients_ = gradients;
   }
@@ -52,7 +55,7 @@ class dense {
   static constexpr void reserve(std::size_t) noexcept {}
 
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) const {
-    product<T>(x, operand::as_is, matrix_of_weights(), operand::as_is, y);
+    detail::product<T>(x, detail::operand::as_is, matrix_of_weights(), detail::operand::as_is, y);
     detail::add_bias<Activation>(y.data(), y.shape(0), outputs_, parameters_.data() + inputs_ * outputs_);
   }
 
@@ -61,10 +64,11 @@ class dense {
     detail::differentiate_bias<Activation>(y.data(), dy.data(), dy.shape(0), outputs_,
                                            gradients_.data() + inputs_ * outputs_);
     auto slopes = view<T>(gradients_.data(), inputs_, outputs_);
-    product<T>(x, operand::transposed, read_only<T>(dy), operand::as_is, slopes);
+    detail::product<T>(x, detail::operand::transposed, read_only<T>(dy), detail::operand::as_is, slopes);
     how.completed(gradients_.data());
     if (dx.shape(1) != 0) {
-      product<T>(read_only<T>(dy), operand::as_is, matrix_of_weights(), operand::transposed, dx);
+      detail::product<T>(read_only<T>(dy), detail::operand::as_is, matrix_of_weights(), detail::operand::transposed,
+                         dx);
     }
   }
 

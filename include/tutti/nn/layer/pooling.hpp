@@ -1,47 +1,147 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/layer/places.hpp>
-#include <tutti/nn/layer/stateless.hpp>
-#include <tutti/nn/threads.hpp>
-#include <tutti/nn/vectorised.hpp>
-#include <tutti/nn/window.hpp>
+#include <tutti/nn/detail/layer/pooling.hpp>
+#include <tutti/nn/layer/concept.hpp>
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::nn {
 
-/// What all layers are that make one pixel of those under each place of a window.
+/// The mean of the pixels under each place of a window, channel by channel. Pixels beyond the edge do
+/// not count.
 template <class T>
-class pooling : public stateless<T> {
+class average_pool : public detail::pooling<T> {
  public:
-  /// @pre the window fits into the padded image
-  pooling(image_shape const& image, window const& over)
-      : input_(image), output_(over.over(image, image.channels)), down_(over), across_(over) {}
-  /// One place, of the whole image, square or not.
-  explicit pooling(image_shape const& image)
-      : input_(image), output_{image.channels, 1, 1}, down_{image.rows}, across_{image.columns} {}
+  using detail::pooling<T>::pooling;
 
-  [[nodiscard]] std::size_t inputs() const noexcept { return input_.size(); }
-  [[nodiscard]] std::size_t outputs() const noexcept { return output_.size(); }
-  [[nodiscard]] image_shape output_shape() const noexcept { return output_; }
+  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) const {
+    this->for_each_place(x.shape(0), [&](detail::place const& p) {
+      T* const mean = y.data() + p.output;
+      T const share = T{1} / static_cast<T>(p.pixels());
+      std::fill_n(mean, this->input().channels, T{0});
+      p.for_each_pixel(this->input(), [&](std::size_t from) {
+        T const* const pixel = x.data() + from;
+        for (std::size_t c = 0; c != this->input().channels; ++c) {
+          mean[c] += pixel[c] * share;
+        }
+      });
+    });
+  }
 
- protected:
-  [[nodiscard]] image_shape const& input() const noexcept { return input_; }
+  void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
+                matrix_view<T> dx) const {
+    if (dx.shape(1) == 0) {
+      return;
+    }
+    std::fill_n(dx.data(), dx.size(), T{0});
+    this->for_each_place(dy.shape(0), [&](detail::place const& p) {
+      T const* const slope = dy.data() + p.output;
+      T const share = T{1} / static_cast<T>(p.pixels());
+      p.for_each_pixel(this->input(), [&](std::size_t from) {
+        T* const pixel = dx.data() + from;
+        for (std::size_t c = 0; c != this->input().channels; ++c) {
+          pixel[c] += slope[c] * share;
+        }
+      });
+    });
+  }
+};
 
-  /// Calls f for each place in each image. Several threads do, each for its images; f is compiled for AVX2, too.
-  template <class F>
-  void for_each_place(std::size_t images, F const& f) const {
-    parallel_for(images, numbers_for_a_thread / input_.size() + 1, [&](std::size_t first, std::size_t last) {
-      vectorised([&] { detail::for_each_place(input_, output_, down_, across_, first, last, f); });
+static_assert(layer<average_pool<float>>);
+
+/// The largest number under each place of a window, channel by channel. Pixels beyond the edge do not
+/// count. Of equal ones the first is it; a NaN is larger than all else, so that it shows.
+///
+/// Numbers are compared as integers in the same order, of several channels at a time: which one is the largest is
+/// nothing that a processor could foresee.
+template <class T>
+class max_pool : public detail::pooling<T> {
+ public:
+  using detail::pooling<T>::pooling;
+
+  void reserve(std::size_t rows) { chosen_.resize(std::max(chosen_.size(), rows * this->outputs())); }
+
+  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) {
+    auto const& in = this->input();
+    this->for_each_place(x.shape(0), [in, from = x.data(), to = y.data(), at = chosen_.data()](detail::place const& p) {
+      T const* const image = from + p.image;
+      std::size_t const rest = in.size() - ((p.bottom - 1) * in.columns + p.right - 1) * in.channels;
+      for (std::size_t c = 0; c < in.channels; c += lanes) {
+        // What lies beyond the last channel are the first ones of the next place, which comes later, and writes them.
+        if (c + lanes <= rest && p.output + c + lanes <= p.end) {
+          choose(in, p, image + c, to + p.output + c, at + p.output + c, lanes);
+        } else {
+          choose(in, p, image + c, to + p.output + c, at + p.output + c, std::min(lanes, in.channels - c));
+        }
+      }
+    });
+  }
+
+  void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
+                matrix_view<T> dx) const {
+    if (dx.shape(1) == 0) {
+      return;
+    }
+    std::fill_n(dx.data(), dx.size(), T{0});
+    this->for_each_place(dy.shape(0), [&](detail::place const& p) {
+      T const* const slope = dy.data() + p.output;
+      std::uint32_t const* const at = chosen_.data() + p.output;
+      T* const to = dx.data() + p.image;
+      for (std::size_t c = 0; c != this->input().channels; ++c) {
+        to[at[c] + c] += slope[c];
+      }
     });
   }
 
  private:
-  image_shape input_;
-  image_shape output_;
-  window down_;  // as it moves along the rows
-  window across_;
+  using key = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  static constexpr key all_but_the_sign = std::numeric_limits<key>::max();
+
+  static constexpr std::size_t lanes = 8;
+  using keys [[gnu::vector_size(lanes * sizeof(key))]] = key;
+
+  /// The bits of numbers become keys, and keys bits; except that the key of a NaN, whatever its sign, is the largest.
+  static void exchange(keys& k) noexcept { k ^= (k >> (8 * sizeof(key) - 1)) & all_but_the_sign; }
+  static void order(keys& k) noexcept {
+    keys const nan = (k & all_but_the_sign) > std::bit_cast<key>(std::numeric_limits<T>::infinity());
+    exchange(k);
+    k ^= (k ^ all_but_the_sign) & nan;
+  }
+
+  /// Of so many channels the largest under the window, and where its pixel begins in the image.
+  [[gnu::always_inline]] static void choose(image_shape const& input, detail::place const& p, T const* image, T* to,
+                                            std::uint32_t* at, std::size_t channels) noexcept {
+    keys best = keys{} + std::numeric_limits<key>::min();  // less than the key of any number
+    keys chosen{};
+    for (std::size_t i = p.top; i != p.bottom; ++i) {
+      for (std::size_t j = p.left; j != p.right; ++j) {
+        std::size_t const pixel = (i * input.columns + j) * input.channels;
+        keys k{};
+        std::memcpy(&k, image + pixel, channels * sizeof(T));
+        order(k);
+        keys const better = k > best;
+        best ^= (best ^ k) & better;
+        chosen ^= (chosen ^ static_cast<key>(pixel)) & better;
+      }
+    }
+    exchange(best);
+    std::memcpy(to, &best, channels * sizeof(T));
+    for (std::size_t c = 0; c != channels; ++c) {
+      at[c] = static_cast<std::uint32_t>(chosen[c]);
+    }
+  }
+
+  std::vector<std::uint32_t> chosen_;  // for each number of the output, where the pixel begins that it is from
 };
 
-}  // namespace tutti::nn::detail
+static_assert(layer<max_pool<float>>);
+
+}  // namespace tutti::nn

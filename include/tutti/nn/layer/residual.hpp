@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
-#include <tutti/nn/elementwise.hpp>
+#include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/detail/require.hpp>
+#include <tutti/nn/detail/sequence.hpp>
+#include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/concept.hpp>
-#include <tutti/nn/layer/relu.hpp>
-#include <tutti/nn/sequence.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -29,9 +29,12 @@ class residual {
     if (!shortcut.empty()) {
       shortcut_.emplace(std::move(shortcut));
     }
-    expects((shortcut_ ? shortcut_->inputs() : body_.outputs()) == body_.inputs() &&
-                (shortcut_ ? shortcut_->outputs() : body_.inputs()) == body_.outputs(),
-            "residual: body and shortcut take the same numbers and give as many");
+    detail::require((shortcut_ ? shortcut_->inputs() : body_.outputs()) == body_.inputs() &&
+                        (shortcut_ ? shortcut_->outputs() : body_.inputs()) == body_.outputs(),
+                    "residual: body and shortcut must take as many numbers and give as many; the body takes ",
+                    body_.inputs(), " and gives ", body_.outputs(), ", the shortcut takes ",
+                    shortcut_ ? shortcut_->inputs() : body_.inputs(), " and gives ",
+                    shortcut_ ? shortcut_->outputs() : body_.inputs());
   }
 
   [[nodiscard]] std::size_t inputs() const { return body_.inputs(); }
@@ -44,16 +47,16 @@ class residual {
   }
   [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
 
-  [[nodiscard]] sequence<T> const& body() const noexcept { return body_; }
-  [[nodiscard]] std::optional<sequence<T>> const& shortcut() const noexcept { return shortcut_; }
+  [[nodiscard]] detail::sequence<T> const& body() const noexcept { return body_; }
+  [[nodiscard]] std::optional<detail::sequence<T>> const& shortcut() const noexcept { return shortcut_; }
 
   /// The vectors hold those of the body, then those of the shortcut.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
     std::size_t const learned = body_.parameters();
-    std::size_t const seen = body_.statistics();
-    body_.bind(parameters.first(learned), gradients.first(learned), statistics.first(seen));
+    std::size_t const remembered = body_.statistics();
+    body_.bind(parameters.first(learned), gradients.first(learned), statistics.first(remembered));
     if (shortcut_) {
-      shortcut_->bind(parameters.subspan(learned), gradients.subspan(learned), statistics.subspan(seen));
+      shortcut_->bind(parameters.subspan(learned), gradients.subspan(learned), statistics.subspan(remembered));
     }
   }
 
@@ -82,7 +85,7 @@ class residual {
       shortcut_->forward(how, x, first_rows(short_way_, rows));
     }
     T const* const other = shortcut_ ? short_way_.data() : x.data();
-    elementwise(y.size(), [=, body = long_way_.data(), to = y.data()](std::size_t i) {
+    detail::elementwise(y.size(), [=, body = long_way_.data(), to = y.data()](std::size_t i) {
       to[i] = relu::value(body[i] + other[i]);
     });
   }
@@ -91,7 +94,7 @@ class residual {
                 matrix_view<T> dx) {
     std::size_t const rows = x.shape(0);
     // The body may use its derivatives up; the shortcut wants them as well.
-    elementwise(y.size(), [values = y.data(), slopes = dy.data(), body = body_slopes_.data()](std::size_t i) {
+    detail::elementwise(y.size(), [values = y.data(), slopes = dy.data(), body = body_slopes_.data()](std::size_t i) {
       slopes[i] *= relu::slope(values[i]);
       body[i] = slopes[i];
     });
@@ -102,12 +105,12 @@ class residual {
       more = inputs_slopes_.data();
     }
     body_.backward(how, x, first_rows(long_way_, rows), first_rows(body_slopes_, rows), dx);
-    elementwise(dx.size(), [to = dx.data(), more](std::size_t i) { to[i] += more[i]; });
+    detail::elementwise(dx.size(), [to = dx.data(), more](std::size_t i) { to[i] += more[i]; });
   }
 
  private:
-  sequence<T> body_;
-  std::optional<sequence<T>> shortcut_;
+  detail::sequence<T> body_;
+  std::optional<detail::sequence<T>> shortcut_;
   matrix<T> long_way_;       // the body's values
   matrix<T> short_way_;      // the shortcut's
   matrix<T> body_slopes_;    // derivative by the body's values

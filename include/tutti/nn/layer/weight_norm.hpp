@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/expects.hpp>
+#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/layer/concept.hpp>
 
 #include <algorithm>
@@ -27,7 +28,8 @@ class weight_norm {
 
   /// @pre the layer has weights: a dense one or a convolution
   explicit weight_norm(any_layer<T> inner) {
-    expects(inner.weights().units != 0, "weight_norm: a layer with weights, dense or a convolution");
+    expects(inner.weights().units != 0,
+            "weight_norm: the layer must have weights; give a dense layer or a convolution");
     inner_.push_back(std::move(inner));
   }
 
@@ -42,8 +44,9 @@ class weight_norm {
 
   /// The vectors hold v, what else the layer learns, then g.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
-    expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
-            "weight_norm: bind takes exactly parameters() numbers");
+    detail::require(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
+                    "weight_norm: bind takes ", this->parameters(), " parameters and as many gradients, not ",
+                    parameters.size(), " and ", gradients.size());
     parameters_ = parameters;
     gradients_ = gradients;
     made_.resize(inner_.front().parameters());

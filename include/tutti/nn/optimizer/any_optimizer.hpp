@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/expects.hpp>
-#include <tutti/nn/optimizer/corrected_sgd.hpp>
+#include <tutti/nn/detail/optimizer/corrected_sgd.hpp>
 #include <tutti/nn/optimizer/lars.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 #include <tutti/nn/parameter_range.hpp>
@@ -21,8 +21,8 @@ class any_optimizer {
   using value_type = float;
 
   /// @param layers where each layer's parameters lie
-  any_optimizer(settings const& asked, std::vector<parameter_range> layers)
-      : chosen_(choose(asked, std::move(layers))) {}
+  any_optimizer(settings const& settings, std::vector<parameter_range> layers)
+      : chosen_(choose(settings, std::move(layers))) {}
 
   void step(std::span<float> weights, std::span<float const> gradients, float rate) {
     std::visit([&](auto& one) { one.step(weights, gradients, rate); }, chosen_);
@@ -33,25 +33,26 @@ class any_optimizer {
   }
 
  private:
-  using alternatives =
-      std::variant<sgd<float>, sgd<float, nesterov>, corrected_sgd<float>, corrected_sgd<float, nesterov>, lars<float>>;
+  using alternatives = std::variant<sgd<float>, sgd<float, nesterov>, detail::corrected_sgd<float>,
+                                    detail::corrected_sgd<float, nesterov>, lars<float>>;
 
-  static alternatives choose(settings const& asked, std::vector<parameter_range> layers) {
+  static alternatives choose(settings const& settings, std::vector<parameter_range> layers) {
     std::size_t const count = layers.empty() ? 0 : layers.back().offset + layers.back().size;
-    expects(!asked.momentum_corrected || asked.optimizer != optimizer_kind::lars,
-            "any_optimizer: momentum is corrected for sgd and nesterov; lars needs the sum of plain gradients");
+    expects(!settings.momentum_corrected || settings.optimizer != optimizer_kind::lars,
+            "any_optimizer: momentum correction goes with sgd and nesterov, not with lars, which needs the sum of "
+            "plain gradients; set momentum_corrected to false");
     auto const with = [&](auto momentum) -> alternatives {
       using kind = decltype(momentum);
-      if (asked.momentum_corrected) {
-        return corrected_sgd<float, kind>(count, asked.momentum, asked.weight_decay);
+      if (settings.momentum_corrected) {
+        return detail::corrected_sgd<float, kind>(count, settings.momentum, settings.weight_decay);
       }
-      return sgd<float, kind>(count, asked.momentum, asked.weight_decay);
+      return sgd<float, kind>(count, settings.momentum, settings.weight_decay);
     };
-    switch (asked.optimizer) {
+    switch (settings.optimizer) {
       case optimizer_kind::nesterov:
         return with(nesterov{});
       case optimizer_kind::lars:
-        return lars<float>(std::move(layers), {asked.momentum, asked.weight_decay, asked.trust});
+        return lars<float>(std::move(layers), {settings.momentum, settings.weight_decay, settings.trust});
       case optimizer_kind::sgd:
         break;
     }

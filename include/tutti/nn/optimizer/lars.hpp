@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
-#include <tutti/nn/norm.hpp>
+#include <tutti/nn/detail/norm.hpp>
+#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/optimizer/concept.hpp>
 #include <tutti/nn/parameter_range.hpp>
 
@@ -28,8 +28,8 @@ class lars {
  public:
   using value_type = T;
 
-  /// What the algorithm is told. The trust coefficient is the paper's for its own networks.
-  struct numbers {
+  /// What the algorithm is given. The trust coefficient is the paper's for its own networks.
+  struct coefficients {
     T momentum = T(0.9);
     T decay = 0;
     T trust = T(0.001);
@@ -37,26 +37,30 @@ class lars {
 
   /// @param layers where each layer's parameters lie, one after the other, without gaps
   /// @pre 0 <= momentum < 1, 0 <= decay, 0 < trust
-  lars(std::vector<parameter_range> layers, numbers asked) : layers_(std::move(layers)), asked_(asked) {
+  lars(std::vector<parameter_range> layers, coefficients given) : layers_(std::move(layers)), given_(given) {
     std::size_t count = 0;
     for (auto const& layer : layers_) {
-      expects(layer.offset == count, "lars: layers lie one after the other");
+      detail::require(layer.offset == count, "lars: layers must lie one after the other, without gaps: one begins at ",
+                      layer.offset, ", and the one before ends at ", count);
       count += layer.size;
     }
-    expects(asked.momentum >= T{0} && asked.momentum < T{1}, "lars: momentum lies in [0, 1)");
-    expects(asked.decay >= T{0}, "lars: weight decay is not negative");
-    expects(asked.trust > T{0}, "lars: the trust coefficient is positive");
+    detail::require(given.momentum >= T{0} && given.momentum < T{1}, "lars: momentum must be in [0, 1), not ",
+                    given.momentum);
+    detail::require(given.decay >= T{0}, "lars: weight decay must be 0 or more, not ", given.decay);
+    detail::require(given.trust > T{0}, "lars: the trust coefficient must be above 0, not ", given.trust);
     velocity_.resize(count);
   }
 
   /// One step. Cost: one pass over two vectors for the norms and one over three, no allocation.
   void step(std::span<T> weights, std::span<T const> gradients, T rate) {
-    expects(weights.size() == velocity_.size() && gradients.size() == velocity_.size(),
-            "lars: as many weights and gradients as the optimizer was made for");
+    detail::require(weights.size() == velocity_.size() && gradients.size() == velocity_.size(),
+                    "lars: the optimizer was made for ", velocity_.size(), " parameters, and a step has ",
+                    weights.size(), " weights and ", gradients.size(), " gradients");
     for (auto const [offset, size] : layers_) {
       auto const w = weights.subspan(offset, size);
       auto const g = gradients.subspan(offset, size);
-      move(w.data(), g.data(), velocity_.data() + offset, size, rate * local_rate(norm<T>(w), norm<T>(g)));
+      move(w.data(), g.data(), velocity_.data() + offset, size,
+           rate * local_rate(detail::norm<T>(w), detail::norm<T>(g)));
     }
   }
 
@@ -66,13 +70,13 @@ class lars {
  private:
   [[nodiscard]] T local_rate(double weights, double gradients) const noexcept {
     return weights > 0 && gradients > 0
-               ? static_cast<T>(double{asked_.trust} * weights / (gradients + double{asked_.decay} * weights))
+               ? static_cast<T>(double{given_.trust} * weights / (gradients + double{given_.decay} * weights))
                : T{1};
   }
 
   void move(T* w, T const* g, T* v, std::size_t count, T rate) const noexcept {
-    T const momentum = asked_.momentum;
-    T const decay = asked_.decay;
+    T const momentum = given_.momentum;
+    T const decay = given_.decay;
     for (std::size_t i = 0; i != count; ++i) {
       v[i] = momentum * v[i] + rate * (g[i] + decay * w[i]);
       w[i] -= v[i];
@@ -80,7 +84,7 @@ class lars {
   }
 
   std::vector<parameter_range> layers_;
-  numbers asked_;
+  coefficients given_;
   std::vector<T> velocity_;
 };
 

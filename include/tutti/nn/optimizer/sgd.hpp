@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
-#include <tutti/nn/elementwise.hpp>
+#include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/optimizer/concept.hpp>
 
 #include <cstddef>
@@ -47,14 +47,15 @@ class sgd {
   /// @pre 0 <= momentum < 1, 0 <= decay
   explicit sgd(std::size_t parameters, T momentum, T decay = 0)
       : velocity_(parameters), momentum_(momentum), decay_(decay) {
-    expects(momentum >= T{0} && momentum < T{1}, "sgd: momentum lies in [0, 1)");
-    expects(decay >= T{0}, "sgd: weight decay is not negative");
+    detail::require(momentum >= T{0} && momentum < T{1}, "sgd: momentum must be in [0, 1), not ", momentum);
+    detail::require(decay >= T{0}, "sgd: weight decay must be 0 or more, not ", decay);
   }
 
   /// One step. Cost: one pass over three vectors, no allocation.
   void step(std::span<T> weights, std::span<T const> gradients, T rate) {
-    expects(weights.size() == velocity_.size() && gradients.size() == velocity_.size(),
-            "sgd: as many weights and gradients as the optimizer was made for");
+    detail::require(weights.size() == velocity_.size() && gradients.size() == velocity_.size(),
+                    "sgd: the optimizer was made for ", velocity_.size(), " parameters, and a step has ",
+                    weights.size(), " weights and ", gradients.size(), " gradients");
     if (decay_ == T{0}) {
       run(weights.data(), gradients.data(), rate, [](T g, T) { return g; });
     } else {
@@ -68,7 +69,7 @@ class sgd {
  private:
   template <class Decayed>
   void run(T* w, T const* g, T rate, Decayed decayed) noexcept {
-    elementwise(velocity_.size(), [=, v = velocity_.data(), momentum = momentum_](std::size_t i) {
+    detail::elementwise(velocity_.size(), [=, v = velocity_.data(), momentum = momentum_](std::size_t i) {
       T const slope = decayed(g[i], w[i]);
       v[i] = momentum * v[i] + slope;
       w[i] -= rate * Momentum::direction(slope, v[i], momentum);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/nn/detail/parallel/initial_weights.hpp>
+#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/layer/dense.hpp>
-#include <tutti/nn/parallel/initial_weights.hpp>
 #include <tutti/types.hpp>
 
 #include <algorithm>
@@ -31,12 +31,12 @@ class column_parallel_dense {
   column_parallel_dense(Exchange& ranks, std::size_t inputs, std::size_t outputs)
       : ranks_(&ranks),
         outputs_(outputs),
-        mine_(share(outputs, ranks.rank(), ranks.size())),
-        part_(inputs, mine_.count) {}
+        own_(share(outputs, ranks.rank(), ranks.size())),
+        part_(inputs, own_.count) {}
 
   [[nodiscard]] std::size_t inputs() const noexcept { return part_.inputs(); }
   /// Which outputs are computed here.
-  [[nodiscard]] range mine() const noexcept { return mine_; }
+  [[nodiscard]] range own() const noexcept { return own_; }
   [[nodiscard]] std::size_t parameters() const noexcept { return part_.parameters(); }
 
   /// The vectors hold this rank's columns of W, then of b.
@@ -47,9 +47,9 @@ class column_parallel_dense {
 
   /// As the whole layer is initialised.
   void initialise(random_sequence& random) {
-    auto const weights = parameters_.first(inputs() * mine_.count);
-    draw_weights<Activation>(random, inputs(), outputs_, {0, inputs()}, mine_, weights);
-    std::ranges::fill(parameters_.last(mine_.count), T{0});
+    auto const weights = parameters_.first(inputs() * own_.count);
+    detail::draw_weights<Activation>(random, inputs(), outputs_, {0, inputs()}, own_, weights);
+    std::ranges::fill(parameters_.last(own_.count), T{0});
   }
 
   /// @param samples of all ranks
@@ -58,7 +58,7 @@ class column_parallel_dense {
     dx_.resize({input_wanted ? samples : 0, inputs()});
   }
 
-  /// @param x of this rank's samples; y of all samples, mine().count columns
+  /// @param x of this rank's samples; y of all samples, own().count columns
   void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
     ranks_->gather(x, first_rows(x_, y.shape(0)));
     part_.forward(how, read_only<T>(first_rows(x_, y.shape(0))), y);
@@ -77,13 +77,14 @@ class column_parallel_dense {
 
  private:
   static range share(std::size_t outputs, rank_type rank, rank_type size) {
-    expects(outputs >= size, "column_parallel_dense: at least one output for each rank");
+    detail::require(outputs >= size, "column_parallel_dense: ", outputs, " outputs are too few for ", size,
+                    " ranks; use fewer ranks");
     return {block_begin(outputs, size, rank), block_size(outputs, size, rank)};
   }
 
   Exchange* ranks_;
   std::size_t outputs_;  // of all ranks
-  range mine_;
+  range own_;
   dense<T, Activation> part_;
   std::span<T> parameters_;
   matrix<T> x_ = matrix<T>::from_shape({0, 0});   // of all samples

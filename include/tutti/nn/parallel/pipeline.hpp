@@ -3,12 +3,12 @@
 
 #include <tutti/collective/request.hpp>
 #include <tutti/collective/send_recv.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/nn/detail/parallel/cut_layers.hpp>
+#include <tutti/nn/detail/parallel/pipeline_stage.hpp>
+#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/parallel/concept.hpp>
-#include <tutti/nn/parallel/cut_layers.hpp>
 #include <tutti/nn/parallel/pipeline_schedule.hpp>
-#include <tutti/nn/parallel/pipeline_stage.hpp>
 #include <tutti/time.hpp>
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace tutti::nn {
 /// micro-batches, their values from rank to rank and the derivatives by them back. The first rank reads the images,
 /// the last one scores.
 ///
-/// What a stage will need is asked for one micro-batch ahead, and what it has made is on its way while it works on the
+/// What a stage will need is requested one micro-batch ahead, and what it has made is on its way while it works on the
 /// next one, as far as the transport carries messages without its ranks; it is moved on between layers backward.
 ///
 /// Cost per step: each rank sends every sample's values once to the next rank, and the derivatives by them once
@@ -80,15 +80,16 @@ class pipeline {
   void completed(T const*) { world_.poll(); }
 
  private:
-  static pipeline_stage<T> stage_of(Communicator& world, std::vector<any_layer<T>> const& layers, std::size_t batch,
-                                    std::size_t micro_batches) {
-    expects(micro_batches > 0 && batch > 0 && batch % micro_batches == 0,
-            "pipeline: the micro-batches of a batch have as many samples each");
+  static detail::pipeline_stage<T> stage_of(Communicator& world, std::vector<any_layer<T>> const& layers,
+                                            std::size_t batch, std::size_t micro_batches) {
+    detail::require(micro_batches > 0 && batch > 0 && batch % micro_batches == 0,
+                    "pipeline: the batch must be a multiple of the ", micro_batches,
+                    " micro-batches, of which there is at least one; not ", batch);
     std::vector<std::size_t> costs;
     for (auto const& layer : layers) {
       costs.push_back(layer.parameters());
     }
-    auto const cuts = cut_layers(costs, world.size());
+    auto const cuts = detail::cut_layers(costs, world.size());
     auto const begin = layers.begin() + static_cast<std::ptrdiff_t>(cuts[world.rank()]);
     auto const end = layers.begin() + static_cast<std::ptrdiff_t>(cuts[world.rank() + 1]);
     return {std::vector<any_layer<T>>(begin, end), cuts[world.rank()],
@@ -201,7 +202,7 @@ class pipeline {
   recv<Communicator> recv_;
   std::size_t batch_;
   std::size_t micro_batches_;
-  pipeline_stage<T> stage_;
+  detail::pipeline_stage<T> stage_;
   // Each ring is one longer than what is in use at a time, so that the next one can be on its way.
   std::vector<matrix<T>> inputs_;      // what the stage before made
   std::vector<matrix<T>> slopes_in_;   // derivatives by what this stage made

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
-#include <tutti/nn/layer/bias.hpp>
+#include <tutti/nn/detail/layer/bias.hpp>
+#include <tutti/nn/detail/parallel/initial_weights.hpp>
+#include <tutti/nn/detail/product/product.hpp>
+#include <tutti/nn/detail/require.hpp>
+#include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/concept.hpp>
-#include <tutti/nn/layer/identity.hpp>
-#include <tutti/nn/parallel/initial_weights.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -25,29 +26,32 @@ namespace tutti::nn {
 template <class T, activation<T> Activation, class Exchange>
 class row_parallel_dense {
  public:
-  /// @param inputs of the whole layer; mine: those of them that this rank has
+  /// @param inputs of the whole layer; own: those of them that this rank has
   /// @pre every input belongs to one rank; the exchange outlives this
-  row_parallel_dense(Exchange& ranks, std::size_t inputs, range mine, std::size_t outputs)
-      : ranks_(&ranks), inputs_(inputs), mine_(mine), outputs_(outputs) {
-    expects(mine.count > 0 && mine.first + mine.count <= inputs && outputs > 0,
-            "row_parallel_dense: at least one of the inputs for each rank, and one output");
+  row_parallel_dense(Exchange& ranks, std::size_t inputs, range own, std::size_t outputs)
+      : ranks_(&ranks), inputs_(inputs), own_(own), outputs_(outputs) {
+    detail::require(own.count > 0 && own.first + own.count <= inputs && outputs > 0,
+                    "row_parallel_dense: each rank needs at least one of the ", inputs,
+                    " inputs, and there must be an output; a rank has inputs ", own.first, " to ",
+                    own.first + own.count, ", and there are ", outputs, " outputs");
   }
 
   [[nodiscard]] std::size_t outputs() const noexcept { return outputs_; }
-  [[nodiscard]] std::size_t parameters() const noexcept { return (mine_.count + 1) * outputs_; }
+  [[nodiscard]] std::size_t parameters() const noexcept { return (own_.count + 1) * outputs_; }
 
   /// The vectors hold this rank's rows of W, then b.
   void bind(std::span<T> parameters, std::span<T> gradients) {
-    expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
-            "row_parallel_dense: bind takes exactly parameters() numbers");
+    detail::require(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
+                    "row_parallel_dense: bind takes ", this->parameters(), " parameters and as many gradients, not ",
+                    parameters.size(), " and ", gradients.size());
     parameters_ = parameters;
     gradients_ = gradients;
   }
 
   /// As the whole layer is initialised.
   void initialise(random_sequence& random) {
-    auto const weights = parameters_.first(mine_.count * outputs_);
-    draw_weights<Activation>(random, inputs_, outputs_, mine_, {0, outputs_}, weights);
+    auto const weights = parameters_.first(own_.count * outputs_);
+    detail::draw_weights<Activation>(random, inputs_, outputs_, own_, {0, outputs_}, weights);
     std::ranges::fill(parameters_.last(outputs_), T{0});
   }
 
@@ -57,35 +61,33 @@ class row_parallel_dense {
   /// @param x of all samples, this rank's inputs; y of this rank's samples
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) {
     auto sums = first_rows(whole_, x.shape(0));
-    product<T>(x, operand::as_is, weights(), operand::as_is, sums);
+    detail::product<T>(x, detail::operand::as_is, weights(), detail::operand::as_is, sums);
     ranks_->add_up(sums, y);
-    detail::add_bias<Activation>(y.data(), y.shape(0), outputs_, parameters_.data() + mine_.count * outputs_);
+    detail::add_bias<Activation>(y.data(), y.shape(0), outputs_, parameters_.data() + own_.count * outputs_);
   }
 
   /// @param x, dx of all samples; y, dy of this rank's samples
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) {
-    T* const bias = gradients_.data() + mine_.count * outputs_;
+    T* const bias = gradients_.data() + own_.count * outputs_;
     detail::differentiate_bias<Activation>(y.data(), dy.data(), y.shape(0), outputs_, bias);
     auto whole = first_rows(whole_, x.shape(0));
     ranks_->gather(read_only<T>(dy), whole);
     detail::differentiate_bias<identity>(whole.data(), whole.data(), whole.shape(0), outputs_, bias);
-    auto slopes = view<T>(gradients_.data(), mine_.count, outputs_);
-    product<T>(x, operand::transposed, read_only<T>(whole), operand::as_is, slopes);
+    auto slopes = view<T>(gradients_.data(), own_.count, outputs_);
+    detail::product<T>(x, detail::operand::transposed, read_only<T>(whole), detail::operand::as_is, slopes);
     how.completed(gradients_.data());
     if (dx.shape(1) != 0) {
-      product<T>(read_only<T>(whole), operand::as_is, weights(), operand::transposed, dx);
+      detail::product<T>(read_only<T>(whole), detail::operand::as_is, weights(), detail::operand::transposed, dx);
     }
   }
 
  private:
-  [[nodiscard]] matrix_view<T const> weights() const {
-    return view<T const>(parameters_.data(), mine_.count, outputs_);
-  }
+  [[nodiscard]] matrix_view<T const> weights() const { return view<T const>(parameters_.data(), own_.count, outputs_); }
 
   Exchange* ranks_;
   std::size_t inputs_;  // of all ranks
-  range mine_;
+  range own_;
   std::size_t outputs_;
   std::span<T> parameters_;
   std::span<T> gradients_;

@@ -3,7 +3,7 @@
 
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/tensor.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 
@@ -31,18 +31,20 @@ class sample_exchange {
   [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
 
   /// Writes the samples of all ranks.
-  /// @pre `whole` has as many rows as all ranks' `mine`
-  void gather(matrix_view<T const> const& mine, matrix_view<T> whole) {
-    expects(whole.shape(0) == mine.shape(0) * size(), "sample_exchange: every rank brings as many samples");
-    gather_(std::span(mine.data(), mine.size()), std::span(whole.data(), whole.size()));
+  /// @pre `whole` has as many rows as all ranks' `own`
+  void gather(matrix_view<T const> const& own, matrix_view<T> whole) {
+    detail::require(whole.shape(0) == own.shape(0) * size(), "sample_exchange: ", size(), " ranks with ", own.shape(0),
+                    " samples each do not make ", whole.shape(0));
+    gather_(std::span(own.data(), own.size()), std::span(whole.data(), whole.size()));
   }
 
   /// Writes the sums of this rank's samples; uses up `whole`.
-  /// @pre `whole` has as many rows as all ranks' `mine`
-  void add_up(matrix_view<T> whole, matrix_view<T> mine) {
-    expects(whole.shape(0) == mine.shape(0) * size(), "sample_exchange: every rank takes as many samples");
+  /// @pre `whole` has as many rows as all ranks' `own`
+  void add_up(matrix_view<T> whole, matrix_view<T> own) {
+    detail::require(whole.shape(0) == own.shape(0) * size(), "sample_exchange: ", whole.shape(0), " samples are not ",
+                    own.shape(0), " for each of ", size(), " ranks");
     auto const sums = add_up_(std::span(whole.data(), whole.size()));
-    std::ranges::copy(sums, mine.data());
+    std::ranges::copy(sums, own.data());
   }
 
  private:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/nn/detail/parallel/halo_exchange.hpp>
+#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/layer/conv2d.hpp>
 #include <tutti/nn/parallel/concept.hpp>
-#include <tutti/nn/parallel/halo_exchange.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -30,18 +30,17 @@ namespace tutti::nn {
 /// channels numbers; a copy of the band, which moves while messages do.
 template <class T, activation<T> Activation, group Communicator>
 class spatial_conv2d {
-  using halos = halo_exchange<T, Communicator>;
+  using halos = detail::halo_exchange<T, Communicator>;
 
  public:
-  /// @param image the whole one; mine: this rank's rows of it
+  /// @param image the whole one; own: this rank's rows of it
   /// @param samples at most in a batch
   /// @pre an odd side and a padding of half of it; each rank has at least as many rows as the padding
-  spatial_conv2d(Communicator& world, image_shape const& image, range mine, convolution const& what,
-                 std::size_t samples)
-      : band_{image.channels, mine.count, image.columns},
+  spatial_conv2d(Communicator& world, image_shape const& image, range own, convolution const& what, std::size_t samples)
+      : band_{image.channels, own.count, image.columns},
         halo_(what.over.side / 2),
-        padded_{image.channels, mine.count + 2 * halo_, image.columns + 2 * halo_},
-        conv_(padded_, without_padding(what, mine)),
+        padded_{image.channels, own.count + 2 * halo_, image.columns + 2 * halo_},
+        conv_(padded_, without_padding(what, own)),
         exchange_(world, samples * edge()),
         x_(samples * padded_.size()),
         dx_(samples * padded_.size()) {
@@ -103,11 +102,14 @@ class spatial_conv2d {
 
  private:
   /// The halo takes the place of the padding, at the image's own edges with zeros.
-  static convolution without_padding(convolution what, range mine) {
-    expects(what.over.side % 2 == 1 && what.over.padding == what.over.side / 2 && what.over.stride == 1,
-            "spatial_conv2d: a window of odd side, stride 1 and a padding of half the side, which keeps the size");
-    expects(mine.count >= what.over.padding && mine.count > 0,
-            "spatial_conv2d: a rank has fewer rows than the window reaches over its edge; take fewer ranks");
+  static convolution without_padding(convolution what, range own) {
+    detail::require(what.over.side % 2 == 1 && what.over.padding == what.over.side / 2 && what.over.stride == 1,
+                    "spatial_conv2d: the window must keep the size of images, with an odd side, stride 1 and a padding "
+                    "of half the side; not side ",
+                    what.over.side, ", stride ", what.over.stride, " and padding ", what.over.padding);
+    detail::require(own.count >= what.over.padding && own.count > 0, "spatial_conv2d: a rank has ", own.count,
+                    " rows, fewer than the ", what.over.padding,
+                    " that the window reaches over its edge; use fewer ranks");
     what.over.padding = 0;
     return what;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/layer/identity.hpp>
-#include <tutti/nn/layer/relu.hpp>
+#include <tutti/nn/detail/require.hpp>
+#include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/parallel/column_parallel_dense.hpp>
 #include <tutti/nn/parallel/concept.hpp>
@@ -24,7 +24,7 @@ template <class T, activation<T> Last, class Exchange>
 class dense_pair {
  public:
   dense_pair(Exchange& ranks, std::size_t inputs, std::size_t hidden, std::size_t outputs)
-      : first_(ranks, inputs, hidden), second_(ranks, hidden, first_.mine(), outputs) {}
+      : first_(ranks, inputs, hidden), second_(ranks, hidden, first_.own(), outputs) {}
 
   [[nodiscard]] std::size_t inputs() const noexcept { return first_.inputs(); }
   [[nodiscard]] std::size_t outputs() const noexcept { return second_.outputs(); }
@@ -48,8 +48,8 @@ class dense_pair {
   void reserve(std::size_t samples, bool input_wanted) {
     first_.reserve(samples, input_wanted);
     second_.reserve(samples);
-    hidden_.resize({samples, first_.mine().count});
-    slopes_.resize({samples, first_.mine().count});
+    hidden_.resize({samples, first_.own().count});
+    slopes_.resize({samples, first_.own().count});
   }
 
   void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
@@ -89,8 +89,12 @@ class tensor_parallel_mlp {
   /// @pre the ranks divide the batch; the layers at odd places have a unit for each rank
   tensor_parallel_mlp(Communicator& world, Topology topology, std::span<std::size_t const> widths, std::size_t batch)
       : ranks_(world, topology), batch_(batch) {
-    expects(widths.size() >= 3 && widths.size() % 2 == 1, "tensor_parallel_mlp: layers come in pairs");
-    expects(batch > 0 && batch % world.size() == 0, "tensor_parallel_mlp: every rank has as many samples of a batch");
+    detail::require(
+        widths.size() >= 3 && widths.size() % 2 == 1,
+        "tensor_parallel_mlp: layers come in pairs, so there must be an odd number of widths, 3 or more; not ",
+        widths.size());
+    detail::require(batch > 0 && batch % world.size() == 0, "tensor_parallel_mlp: the batch must be a multiple of the ",
+                    world.size(), " ranks, not ", batch);
     std::size_t const last = widths.size() - 3;
     for (std::size_t i = 0; i != last; i += 2) {
       pairs_.emplace_back(ranks_, widths[i], widths[i + 1], widths[i + 2]);

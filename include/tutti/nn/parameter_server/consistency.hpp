@@ -8,7 +8,7 @@ namespace tutti::nn::parameter_server {
 /// A worker's clock: how many steps it has pushed.
 using clock_value = std::uint64_t;
 
-/// How far apart workers may be, and who sends weights.
+/// How far apart workers may be, and which side begins to send weights.
 ///
 /// A worker that has pushed c steps reads weights in which all steps of all others before c - staleness are: no worker
 /// is ever more than that many clocks ahead of the slowest when it reads (Ho et al., "More effective distributed ML via
@@ -20,7 +20,7 @@ struct consistency {
   static constexpr clock_value unbounded = UINT64_MAX;
 
   clock_value staleness = 0;
-  /// Servers send a piece's new weights to a worker without being asked, as soon as it may have them.
+  /// Servers send a piece's new weights to a worker without a request, as soon as it may have them.
   bool server_sends = false;
   /// After each epoch all workers rest until rank 0's replica is what the servers hold, and observers may keep it.
   bool rests = false;

@@ -33,7 +33,8 @@ struct figures {
   double busy = 0;          ///< seconds of computing, or of serving
   double waited = 0;        ///< seconds
   histogram lead;           ///< of a server: by how many clocks a worker that read was ahead of the slowest other one
-  histogram missed;         ///< of a server: how many updates a gradient that was pushed had not seen
+  histogram
+      missed;  ///< of a server: how many updates were made between the read of weights and the push of their gradient
 };
 
 /// A worker that was lost, and why.

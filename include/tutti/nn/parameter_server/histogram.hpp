@@ -7,7 +7,7 @@
 
 namespace tutti::nn::parameter_server {
 
-/// How often each small number was seen. It travels as it is.
+/// How often each small number was added. It travels as it is.
 class histogram {
  public:
   static constexpr std::size_t places = 33;  ///< the last one counts all numbers from there on
@@ -28,7 +28,7 @@ class histogram {
     }
     return sum;
   }
-  /// The largest number seen; 0 if there was none.
+  /// The largest number added; 0 if there was none.
   [[nodiscard]] std::size_t largest() const noexcept {
     std::size_t i = places - 1;
     while (i != 0 && counts_[i] == 0) {

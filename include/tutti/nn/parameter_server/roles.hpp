@@ -2,21 +2,22 @@
 #pragma once
 
 #include <tutti/expects.hpp>
+#include <tutti/nn/detail/require.hpp>
 #include <tutti/types.hpp>
 
 #include <string>
 
 namespace tutti::nn::parameter_server {
 
-/// Who is what: the first ranks are servers, all others workers. Server 0 is the scheduler besides, which is so
-/// little work that it takes no rank of its own; so rank 0 is the one that reports, as ever.
+/// The role of each rank: the first ranks are servers, all others workers. Server 0 is the scheduler besides, which is
+/// so little work that it takes no rank of its own; so rank 0 reports, as in other strategies.
 class roles {
  public:
   /// @pre at least one server and one worker
   roles(rank_type ranks, rank_type servers) : servers_(servers), workers_(ranks - servers) {
-    expects(servers >= 1, "parameter server: at least one rank is a server");
-    expects(servers < ranks,
-            "parameter server: no rank is left to be a worker; start more ranks or ask for fewer servers");
+    expects(servers >= 1, "parameter server: at least 1 rank must be a server, not 0");
+    nn::detail::require(servers < ranks, "parameter server: ", servers, " servers of ", ranks,
+                        " ranks leave no rank to be a worker; start more ranks or ask for fewer servers");
   }
 
   [[nodiscard]] rank_type servers() const noexcept { return servers_; }

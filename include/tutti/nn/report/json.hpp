@@ -10,9 +10,9 @@
 
 namespace tutti::nn {
 
-/// What was asked for and what came of it. Losses are written so that they are read back with the
+/// The settings of a training and its history. Losses are written so that they are read back with the
 /// same bits.
-[[nodiscard]] inline nlohmann::ordered_json to_json(settings const& asked, history const& seen) {
+[[nodiscard]] inline nlohmann::ordered_json to_json(settings const& settings, history const& history) {
   using json = nlohmann::ordered_json;
   auto const times = [](std::vector<rank_time> const& ranks) {
     json list = json::array();
@@ -25,27 +25,27 @@ namespace tutti::nn {
     return list;
   };
   json result;
-  result["settings"] = {{"epochs", asked.epochs},
-                        {"batch", asked.batch},
-                        {"rate", asked.rate},
-                        {"last_rate", asked.last_rate},
-                        {"momentum", asked.momentum},
-                        {"momentum_corrected", asked.momentum_corrected},
-                        {"seed", asked.seed},
-                        {"optimizer", name(asked.optimizer)},
-                        {"weight_decay", asked.weight_decay},
-                        {"trust", asked.trust},
-                        {"schedule", name(asked.schedule)},
-                        {"changes", {{"epochs", asked.changes.epochs}, {"factor", asked.changes.factor}}},
-                        {"warm_up", asked.warm_up},
-                        {"rate_is_for", asked.rate_is_for},
-                        {"images", name(asked.images)},
-                        {"micro_batch", asked.micro_batch},
-                        {"augmented", asked.augmentation.index() != 0},
-                        {"standardised", asked.standardise},
-                        {"prefetched", asked.prefetch}};
+  result["settings"] = {{"epochs", settings.epochs},
+                        {"batch", settings.batch},
+                        {"rate", settings.rate},
+                        {"last_rate", settings.last_rate},
+                        {"momentum", settings.momentum},
+                        {"momentum_corrected", settings.momentum_corrected},
+                        {"seed", settings.seed},
+                        {"optimizer", name(settings.optimizer)},
+                        {"weight_decay", settings.weight_decay},
+                        {"trust", settings.trust},
+                        {"schedule", name(settings.schedule)},
+                        {"changes", {{"epochs", settings.changes.epochs}, {"factor", settings.changes.factor}}},
+                        {"warm_up", settings.warm_up},
+                        {"rate_is_for", settings.rate_is_for},
+                        {"images", name(settings.images)},
+                        {"micro_batch", settings.micro_batch},
+                        {"augmented", settings.augmentation.index() != 0},
+                        {"standardised", settings.standardise},
+                        {"prefetched", settings.prefetch}};
   result["epochs"] = json::array();
-  for (auto const& one : seen.epochs) {
+  for (auto const& one : history.epochs) {
     result["epochs"].push_back({{"epoch", one.epoch + 1},
                                 {"images", one.images},
                                 {"training_loss", one.training_loss},
@@ -62,7 +62,7 @@ namespace tutti::nn {
   json seconds = json::array();
   json sent = json::array();
   json received = json::array();
-  for (auto const& one : seen.steps) {
+  for (auto const& one : history.steps) {
     loss.push_back(one.loss);
     accuracy.push_back(one.accuracy);
     seconds.push_back(one.seconds);
@@ -72,13 +72,13 @@ namespace tutti::nn {
   result["steps"] = {
       {"loss", loss}, {"accuracy", accuracy}, {"seconds", seconds}, {"sent_bytes", sent}, {"received_bytes", received}};
   result["faults"] = json::array();
-  for (auto const& one : seen.faults) {
+  for (auto const& one : history.faults) {
     result["faults"].push_back({{"seconds", one.seconds}, {"ranks_before", one.before}, {"ranks", one.ranks}});
   }
-  result["images_per_s"] = seen.images_per_second();
-  result["ranks"] = times(seen.time());
-  if (!seen.epochs.empty()) {
-    result["test_accuracy"] = seen.epochs.back().test_accuracy;
+  result["images_per_s"] = history.images_per_second();
+  result["ranks"] = times(history.time());
+  if (!history.epochs.empty()) {
+    result["test_accuracy"] = history.epochs.back().test_accuracy;
   }
   return result;
 }

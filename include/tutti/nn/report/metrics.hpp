@@ -25,7 +25,7 @@ struct step_result {
   float accuracy = 0;      ///< 0 to 1
   double seconds = 0;      ///< since training began
   float rate = 0;          ///< learning rate of the step
-  double sent = 0;         ///< bytes that this rank has sent since training began; 0 if nobody counts them
+  double sent = 0;         ///< bytes that this rank has sent since training began; 0 if they are not counted
   double received = 0;
 };
 

@@ -21,16 +21,16 @@ class progress {
 
   template <class Replica>
   void step(step_result const& done, Replica const&) {
-    if (done.batch == 0 || seen_ == 0) {
-      seen_ = 0;
+    if (done.batch == 0 || images_done_ == 0) {
+      images_done_ = 0;
       began_ = last_end_;
       loss_ = done.loss;
       accuracy_ = done.accuracy;
     }
-    seen_ += done.images;
+    images_done_ += done.images;
     loss_ += (done.loss - loss_) * 0.05F;  // means over the last 20 steps or so, not one batch's luck
     accuracy_ += (done.accuracy - accuracy_) * 0.05F;
-    if (moves_ && (done.seconds >= drawn_ + 0.1 || seen_ == images_)) {
+    if (moves_ && (done.seconds >= drawn_ + 0.1 || images_done_ == images_)) {
       drawn_ = done.seconds;
       draw(done);
     }
@@ -47,7 +47,7 @@ class progress {
  private:
   void draw(step_result const& done) {
     constexpr std::size_t width = 24;
-    double const share = static_cast<double>(seen_) / static_cast<double>(images_);
+    double const share = static_cast<double>(images_done_) / static_cast<double>(images_);
     double const whole = (static_cast<double>(done.epoch) + share) / static_cast<double>(epochs_);
     auto const filled = std::min(width, static_cast<std::size_t>(share * width));
     std::string const bar = std::string(filled, '=') + (filled < width ? ">" : "") +
@@ -55,8 +55,8 @@ class progress {
     std::fprintf(
         out_, "\r\x1b[Kepoch %zu/%zu [%s] %3.0f %%  %.0f images/s  loss %.4f  accuracy %.1f %%  rate %.2g  %.0f s left",
         done.epoch + 1, epochs_, bar.c_str(), 100 * share,
-        static_cast<double>(seen_) / std::max(done.seconds - began_, 1e-9), double{loss_}, 100 * double{accuracy_},
-        double{done.rate}, done.seconds / whole - done.seconds);
+        static_cast<double>(images_done_) / std::max(done.seconds - began_, 1e-9), double{loss_},
+        100 * double{accuracy_}, double{done.rate}, done.seconds / whole - done.seconds);
     std::fflush(out_);
   }
 
@@ -64,7 +64,7 @@ class progress {
   bool moves_;
   std::size_t epochs_;
   std::size_t images_;
-  std::size_t seen_ = 0;  // images of this epoch
+  std::size_t images_done_ = 0;  // images of this epoch
   float loss_ = 0;
   float accuracy_ = 0;
   double began_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/detail/report/plot_panel.hpp>
 #include <tutti/nn/report/metrics.hpp>
-#include <tutti/nn/report/plot_panel.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -61,33 +61,33 @@ inline void divide(std::vector<plot_point>& points, double x, double y) {
 
 /// The curves of a training, over seconds.
 struct training_curves {
-  explicit training_curves(history const& seen) {
-    std::size_t const mean_of = std::max<std::size_t>(1, seen.steps.size() / 200);
-    for (std::size_t i = 0; i + mean_of <= seen.steps.size(); i += mean_of) {
-      auto const& middle = seen.steps[i + mean_of / 2];
+  explicit training_curves(history const& history) {
+    std::size_t const mean_of = std::max<std::size_t>(1, history.steps.size() / 200);
+    for (std::size_t i = 0; i + mean_of <= history.steps.size(); i += mean_of) {
+      auto const& middle = history.steps[i + mean_of / 2];
       plot_point losses{middle.seconds, 0};
       plot_point accuracies = losses;
       for (std::size_t j = i; j != i + mean_of; ++j) {
-        losses.y += double{seen.steps[j].loss} / static_cast<double>(mean_of);
-        accuracies.y += 100 * double{seen.steps[j].accuracy} / static_cast<double>(mean_of);
+        losses.y += double{history.steps[j].loss} / static_cast<double>(mean_of);
+        accuracies.y += 100 * double{history.steps[j].accuracy} / static_cast<double>(mean_of);
       }
       loss.push_back(losses);
       accuracy.push_back(accuracies);
-      auto const& last = seen.steps[i + mean_of - 1];
+      auto const& last = history.steps[i + mean_of - 1];
       sent.push_back({last.seconds, last.sent});
       received.push_back({last.seconds, last.received});
     }
     // Steps that exchange nothing are short: a mean over a part of the time says more than one over some steps.
-    double const part = seen.steps.empty() ? 0 : seen.steps.back().seconds / 60;
-    for (std::size_t i = 0, first = 0; i != seen.steps.size(); ++i) {
-      if (seen.steps[i].seconds - seen.steps[first == 0 ? 0 : first - 1].seconds >= part) {
-        if (auto const rate = images_per_second(seen.steps, first, i + 1); rate > 0) {
-          throughput.push_back({(seen.steps[first].seconds + seen.steps[i].seconds) / 2, rate});
+    double const part = history.steps.empty() ? 0 : history.steps.back().seconds / 60;
+    for (std::size_t i = 0, first = 0; i != history.steps.size(); ++i) {
+      if (history.steps[i].seconds - history.steps[first == 0 ? 0 : first - 1].seconds >= part) {
+        if (auto const rate = images_per_second(history.steps, first, i + 1); rate > 0) {
+          throughput.push_back({(history.steps[first].seconds + history.steps[i].seconds) / 2, rate});
         }
         first = i + 1;
       }
     }
-    for (auto const& one : seen.epochs) {
+    for (auto const& one : history.epochs) {
       test_loss.push_back({one.seconds, one.test_loss});
       test_accuracy.push_back({one.seconds, 100 * one.test_accuracy});
     }
@@ -109,17 +109,17 @@ struct plot_words {
   std::string title{};
   std::string below{};                       ///< the title, such as data and model
   std::string images = "all ranks' images";  ///< what loss and accuracy of the training are of
-  std::string bytes = "rank 0";              ///< whose they are
+  std::string bytes = "rank 0";              ///< the rank that sent and received them
 };
 
-/// A picture, as SVG, of loss, accuracy, images per second and, if somebody counted them, bytes over time: of the
+/// A picture, as SVG, of loss, accuracy, images per second and, if they were counted, bytes over time: of the
 /// training as means over neighbouring steps, of the test after each epoch; bytes since it began. Faults are
 /// upright lines.
 /// @pre at least one step was made, or one epoch
-[[nodiscard]] inline std::string plot_svg(history const& seen, plot_words const& words) {
-  detail::training_curves all(seen);
-  double const end = std::max(
-      {seen.epochs.empty() ? 0 : seen.epochs.back().seconds, seen.steps.empty() ? 0 : seen.steps.back().seconds, 1e-3});
+[[nodiscard]] inline std::string plot_svg(history const& history, plot_words const& words) {
+  detail::training_curves all(history);
+  double const end = std::max({history.epochs.empty() ? 0 : history.epochs.back().seconds,
+                               history.steps.empty() ? 0 : history.steps.back().seconds, 1e-3});
   auto const time = detail::unit_of_time(end);
   double const fastest = std::max(detail::highest(all.throughput), 1e-3);
   double const thousands = fastest >= 10'000 ? 1000 : 1;
@@ -138,14 +138,14 @@ struct plot_words {
   }
   worst = all.test_accuracy.empty() ? 0 : worst;
 
-  std::vector<plot_panel> panels;
+  std::vector<detail::plot_panel> panels;
   double top = 66;
   bool const counted = most_bytes > 0;
-  auto const panel = [&](std::string name, double low, double high, char const* labels = "%g") -> plot_panel& {
+  auto const panel = [&](std::string name, double low, double high, char const* labels = "%g") -> detail::plot_panel& {
     bool const last = panels.size() == (counted ? 3 : 2);
     panels.emplace_back(
-        std::move(name), plot_panel::area{64, top, 700, 170},
-        plot_panel::axes{
+        std::move(name), detail::plot_panel::area{64, top, 700, 170},
+        detail::plot_panel::axes{
             .right = end / time.size, .low = low, .high = high, .x_labels = last ? time.name : "", .y_labels = labels});
     top += 220;
     return panels.back();
@@ -172,13 +172,13 @@ struct plot_words {
         .add({"received", red, std::move(all.received), false, true});
   }
   std::string name = "fault";
-  for (auto const& fault : seen.faults) {
+  for (auto const& fault : history.faults) {
     double const x = fault.seconds / time.size;
     for (std::size_t i = 0; i != panels.size(); ++i) {
       panels[i].add({i == 0 ? std::exchange(name, {}) : "", "#707070", panels[i].upright(x), false, true});
     }
   }
-  return svg_picture(800, top - 22, words.title, words.below, panels);
+  return detail::svg_picture(800, top - 22, words.title, words.below, panels);
 }
 
 }  // namespace tutti::nn

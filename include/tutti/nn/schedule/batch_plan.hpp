@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
-#include <tutti/nn/schedule/milestones.hpp>
+#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/settings.hpp>
 
 #include <algorithm>
@@ -18,13 +17,16 @@ namespace tutti::nn {
 class batch_plan {
  public:
   /// @pre batches do not shrink
-  batch_plan(settings const& asked, std::size_t samples)
-      : first_(asked.batch),
+  batch_plan(settings const& settings, std::size_t samples)
+      : first_(settings.batch),
         samples_(samples),
-        epochs_(asked.epochs),
-        changes_(asked.schedule == schedule_kind::growing_batch ? asked.changes : milestones{}) {
-    expects(first_ > 0 && samples > 0, "batch_plan: a batch has at least one sample");
-    expects(changes_.factor >= 1, "batch_plan: batches grow by a factor of at least 1");
+        epochs_(settings.epochs),
+        changes_(settings.schedule == schedule_kind::growing_batch ? settings.changes : milestones{}) {
+    detail::require(first_ > 0 && samples > 0,
+                    "batch_plan: a batch must have at least one sample, and so must the data set; not ", first_,
+                    " and ", samples);
+    detail::require(changes_.factor >= 1, "batch_plan: batches must grow by a factor of 1 or more, not ",
+                    changes_.factor);
   }
 
   /// Samples of a batch.

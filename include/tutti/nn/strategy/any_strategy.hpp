@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tutti/expects.hpp>
-#include <tutti/nn/replica_turn.hpp>
 #include <tutti/nn/strategy/concept.hpp>
 
 #include <cstddef>
@@ -28,8 +27,8 @@ class any_strategy {
   void sum(std::span<binned const> sums, std::span<float> numbers) { held_->sum(sums, numbers); }
   void begin(std::span<float> message) { held_->begin(message); }
   void completed(std::size_t first) { held_->completed(first); }
-  score_of step(turn auto& now) {
-    turn_of<std::remove_reference_t<decltype(now)>> one(now);
+  score_of step(training_step auto& step) {
+    step_of<std::remove_reference_t<decltype(step)>> one(step);
     return held_->step(one);
   }
   void unite(std::span<float> parameters) { held_->unite(parameters); }
@@ -40,10 +39,10 @@ class any_strategy {
   [[nodiscard]] bool load(unpacker& from, std::size_t weights) { return held_->load(from, weights); }
 
  private:
-  struct any_turn {
-    any_turn() = default;
-    any_turn(any_turn const&) = delete;
-    any_turn& operator=(any_turn const&) = delete;
+  struct any_step {
+    any_step() = default;
+    any_step(any_step const&) = delete;
+    any_step& operator=(any_step const&) = delete;
     virtual std::span<float> parameters() = 0;
     virtual std::span<float> message() = 0;
     [[nodiscard]] virtual std::size_t samples() const = 0;
@@ -51,17 +50,17 @@ class any_strategy {
     virtual void update_alone() = 0;
 
    protected:
-    ~any_turn() = default;
+    ~any_step() = default;
   };
-  template <class Turn>
-  struct turn_of final : any_turn {
-    explicit turn_of(Turn& one) : inner(one) {}
+  template <class Step>
+  struct step_of final : any_step {
+    explicit step_of(Step& one) : inner(one) {}
     std::span<float> parameters() override { return inner.parameters(); }
     std::span<float> message() override { return inner.message(); }
     [[nodiscard]] std::size_t samples() const override { return inner.samples(); }
     void update() override { inner.update(); }
     void update_alone() override { inner.update_alone(); }
-    Turn& inner;
+    Step& inner;
   };
 
   struct holder {
@@ -78,7 +77,7 @@ class any_strategy {
     virtual void sum(std::span<binned const>, std::span<float>) = 0;
     virtual void begin(std::span<float>) = 0;
     virtual void completed(std::size_t) = 0;
-    virtual score_of step(any_turn&) = 0;
+    virtual score_of step(any_step&) = 0;
     virtual void unite(std::span<float>) = 0;
     virtual void resume(std::span<float>) = 0;
     [[nodiscard]] virtual rank_memory remembers() const = 0;
@@ -99,12 +98,14 @@ class any_strategy {
       if constexpr (adds_accumulators<Strategy>) {
         inner.sum(sums, numbers);
       } else {
-        expects(sums.empty(), "any_strategy: a reproducible replica needs the strategy reproducible");
+        expects(sums.empty(),
+                "any_strategy: a reproducible replica needs a strategy that adds accumulators; use the strategy "
+                "reproducible");
       }
     }
     void begin(std::span<float> message) override { inner.begin(message); }
     void completed(std::size_t first) override { inner.completed(first); }
-    score_of step(any_turn& now) override { return inner.step(now); }
+    score_of step(any_step& step) override { return inner.step(step); }
     void unite(std::span<float> parameters) override { inner.unite(parameters); }
     void resume(std::span<float> parameters) override { inner.resume(parameters); }
     [[nodiscard]] rank_memory remembers() const override { return inner.remembers(); }

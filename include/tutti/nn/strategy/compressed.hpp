@@ -3,9 +3,9 @@
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/nn/detail/require.hpp>
+#include <tutti/nn/detail/strategy/equal_replicas.hpp>
 #include <tutti/nn/strategy/concept.hpp>
-#include <tutti/nn/strategy/equal_replicas.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/direct.hpp>
@@ -31,7 +31,7 @@ concept lossy_sum =
 ///
 ///     nn::compressed strategy(world, nn::gathered(world, nn::top_k(0.01), nn::feedback()), nn::replica::attached);
 template <class Communicator, lossy_sum Sum>
-class compressed : public steps_by_sums<compressed<Communicator, Sum>> {
+class compressed : public detail::steps_by_sums<compressed<Communicator, Sum>> {
  public:
   /// @param attached how many numbers at a message's end are no gradients
   compressed(Communicator& world, Sum sum, std::size_t attached)
@@ -49,7 +49,8 @@ class compressed : public steps_by_sums<compressed<Communicator, Sum>> {
 
   /// @pre the message outlives `finish`
   void begin(std::span<float> message) {
-    expects(message.size() >= attached_, "compressed: a message holds what is attached to it");
+    detail::require(message.size() >= attached_, "compressed: a message of ", message.size(),
+                    " numbers is shorter than the ", attached_, " attached ones");
     message_ = message;
   }
   void completed(std::size_t) noexcept {}

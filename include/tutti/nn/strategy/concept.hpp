@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/strategy/memory.hpp>
+#include <tutti/packing.hpp>
 #include <tutti/reduction/binned.hpp>
 #include <tutti/types.hpp>
 
@@ -11,7 +11,14 @@
 
 namespace tutti::nn {
 
-/// Of whose images the numbers behind the gradients speak once a step is made.
+/// What of a training is a rank's own between steps, so that no other rank's can stand for it.
+enum class rank_memory {
+  none,      ///< nothing but what its layers remember: weights and optimizers of all ranks are alike
+  strategy,  ///< what its strategy remembers, such as gradients that it owes
+  replica    ///< and its weights and its optimizer
+};
+
+/// The ranks of whose images the numbers behind the gradients are, once a step is made.
 enum class score_of { all_ranks, this_rank };
 
 /// One step of a replica, from its gradient to its next weights, as a strategy sees it.
@@ -22,18 +29,18 @@ enum class score_of { all_ranks, this_rank };
 /// `update_alone()` makes the message the mean over this rank's own images first; without any it does nothing.
 /// Both are computing, and timed as such; what else a strategy does is exchange.
 template <class T>
-concept turn = requires(T& now, T const& seen) {
-  { now.parameters() } -> std::same_as<std::span<float>>;
-  { now.message() } -> std::same_as<std::span<float>>;
-  { seen.samples() } -> std::same_as<std::size_t>;
-  { now.update() } -> std::same_as<void>;
-  { now.update_alone() } -> std::same_as<void>;
+concept training_step = requires(T& step, T const& constant) {
+  { step.parameters() } -> std::same_as<std::span<float>>;
+  { step.message() } -> std::same_as<std::span<float>>;
+  { constant.samples() } -> std::same_as<std::size_t>;
+  { step.update() } -> std::same_as<void>;
+  { step.update_alone() } -> std::same_as<void>;
 };
 
 namespace detail {
 
-/// Stands for whatever turn a strategy is given.
-struct some_turn {
+/// Stands for any step that a strategy is given.
+struct some_step {
   static std::span<float> parameters() noexcept { return {}; }
   static std::span<float> message() noexcept { return {}; }
   static std::size_t samples() noexcept { return 0; }
@@ -41,7 +48,7 @@ struct some_turn {
   static void update_alone() noexcept {}
 };
 
-static_assert(turn<some_turn>);
+static_assert(training_step<some_step>);
 
 }  // namespace detail
 
@@ -51,8 +58,8 @@ static_assert(turn<some_turn>);
 /// `share` replaces the numbers on every rank by those of rank 0. `sum` replaces them by their sums over all
 /// ranks, with the same bits everywhere. Both are for all ranks together.
 ///
-/// A step: if `takes_part()`, `begin` says where the gradients will be, `completed(first)`, called as often as one
-/// likes, that those from `first` to the end are final and now the strategy's; it never waits. Then `step` makes
+/// A step: if `takes_part()`, `begin` says where the gradients will be, `completed(first)`, called any number of
+/// times, that those from `first` to the end are final and now the strategy's; it never waits. Then `step` makes
 /// the step, on every rank, whether it took part or not, and says whose loss and accuracy are then behind the
 /// gradients. If it says all ranks', every rank says so at that step, and has the same bits there.
 ///
@@ -67,7 +74,7 @@ static_assert(turn<some_turn>);
 /// that has made no step yet remember it again, of a model of so many weights, on the same rank of as many; false if
 /// these are the bytes of something else.
 template <class S>
-concept strategy = requires(S& s, S const& c, std::span<float> numbers, std::size_t first, detail::some_turn& now,
+concept strategy = requires(S& s, S const& c, std::span<float> numbers, std::size_t first, detail::some_step& step,
                             packer& to, unpacker& from) {
   { c.rank() } -> std::same_as<rank_type>;
   { c.size() } -> std::same_as<rank_type>;
@@ -77,7 +84,7 @@ concept strategy = requires(S& s, S const& c, std::span<float> numbers, std::siz
   { s.sum(numbers) } -> std::same_as<void>;
   { s.begin(numbers) } -> std::same_as<void>;
   { s.completed(first) } -> std::same_as<void>;
-  { s.step(now) } -> std::same_as<score_of>;
+  { s.step(step) } -> std::same_as<score_of>;
   { s.unite(numbers) } -> std::same_as<void>;
   { s.resume(numbers) } -> std::same_as<void>;
   { c.remembers() } -> std::same_as<rank_memory>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/random.hpp>
 #include <tutti/nn/strategy/concept.hpp>
 #include <tutti/nn/strategy/local_sgd.hpp>
@@ -22,13 +22,13 @@ namespace tutti::nn {
 /// Ramage, Hampson, Agüera y Arcas, "Communication-efficient learning of deep networks from decentralized data",
 /// AISTATS 2017, algorithm 1)
 ///
-/// The clients of a round are a function of the seed and the round, so all ranks know them without talking. Who
-/// is not one computes nothing; it passes on what the topology has it pass on, and has the new weights
+/// The clients of a round are a function of the seed and the round, so all ranks know them without talking. A
+/// rank that is not one computes nothing; it passes on what the topology has it pass on, and has the new weights
 /// after the round. With `star`, rank 0 is the server.
 ///
-/// A round is as long as its slowest client: nobody leaves before the mean is made. As in `local_sgd`, what an
+/// A round is as long as its slowest client: no rank leaves before the mean is made. As in `local_sgd`, what an
 /// optimizer remembers stays its rank's own, here over rounds in which it was no client; the paper's clients
-/// use none. Who has a step without images makes none.
+/// use none. A client without images in a step makes none.
 ///
 /// Memory: as `local_sgd`. Cost: one allreduce of the weights per round.
 template <class Communicator, offers<op::allreduce> Topology>
@@ -38,15 +38,15 @@ class federated {
   struct rounds {
     std::size_t steps = 1;       ///< for E local epochs, E times the steps of an epoch
     double participation = 1.0;  ///< share of the ranks that are clients; at least one is
-    std::uint64_t seed = 0;      ///< says who
+    std::uint64_t seed = 0;      ///< decides which
   };
 
   /// @pre 0 <= participation <= 1
-  federated(Communicator& world, Topology topology, rounds asked)
-      : local_(world, topology, asked.steps), seed_(asked.seed), order_(world.size()) {
-    expects(asked.participation >= 0 && asked.participation <= 1,
-            "federated: the share of ranks that take part in a round lies between 0 and 1");
-    auto const wanted = std::lround(asked.participation * static_cast<double>(world.size()));
+  federated(Communicator& world, Topology topology, rounds plan)
+      : local_(world, topology, plan.steps), seed_(plan.seed), order_(world.size()) {
+    detail::require(plan.participation >= 0 && plan.participation <= 1,
+                    "federated: the participation must be in [0, 1], not ", plan.participation);
+    auto const wanted = std::lround(plan.participation * static_cast<double>(world.size()));
     clients_ = std::max(static_cast<std::size_t>(wanted), std::size_t{1});
     choose();
   }
@@ -63,13 +63,13 @@ class federated {
   static constexpr void begin(std::span<float>) noexcept {}
   static constexpr void completed(std::size_t) noexcept {}
 
-  score_of step(turn auto& now) {
-    auto const whose = local_.step(now);
+  score_of step(training_step auto& step) {
+    auto const scope = local_.step(step);
     if (local_.steps_apart() == 0) {
       ++round_;
       choose();
     }
-    return whose;
+    return scope;
   }
   void unite(std::span<float> weights) { local_.unite(weights); }
   void resume(std::span<float> weights) { local_.resume(weights); }

@@ -5,7 +5,7 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/nn/compression/feedback.hpp>
 #include <tutti/nn/compression/local_clipping.hpp>
-#include <tutti/nn/compression/sparse_message.hpp>
+#include <tutti/nn/detail/compression/sparse_message.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/direct.hpp>
 
@@ -42,7 +42,7 @@ class gathered {
   /// @throws error as collectives do, and failure::protocol if what arrives is no message
   void sum(std::span<float> gradients) {
     clip_(gradients, world_.size());
-    sparse_message::encode(selection_.choose(debt_.add(gradients), step_++), debt_, message_);
+    detail::sparse_message::encode(selection_.choose(debt_.add(gradients), step_++), debt_, message_);
     std::uint64_t words = message_.size();
     if constexpr (!Selection::as_many_on_all_ranks) {
       longest_(std::span(&words, 1));
@@ -52,7 +52,7 @@ class gathered {
     gather_(all_);
     std::ranges::fill(gradients, 0.0F);
     for (rank_type r = 0; r != world_.size(); ++r) {
-      sparse_message::add(std::span(all_).subspan(words * r, words), gradients);
+      detail::sparse_message::add(std::span(all_).subspan(words * r, words), gradients);
     }
   }
 

@@ -3,9 +3,10 @@
 
 #include <tutti/collective/request.hpp>
 #include <tutti/collective/send_recv.hpp>
+#include <tutti/nn/detail/strategy/group_operations.hpp>
+#include <tutti/nn/detail/strategy/neighbourhood.hpp>
+#include <tutti/nn/detail/strategy/packing.hpp>
 #include <tutti/nn/strategy/concept.hpp>
-#include <tutti/nn/strategy/meeting.hpp>
-#include <tutti/nn/strategy/neighbourhood.hpp>
 
 #include <algorithm>
 #include <array>
@@ -17,7 +18,7 @@
 namespace tutti::nn {
 
 /// Decentralised training: every rank follows the mean gradient of its own images and moves its weights towards
-/// those of a few neighbours. Nobody waits for all.
+/// those of a few neighbours. No rank waits for all.
 ///
 /// After each step a rank begins an *exchange*: it sends its weights as they are, and receives those of its
 /// neighbours as they are after the same step. Both travel while the next gradient is computed. When an exchange is
@@ -28,9 +29,9 @@ namespace tutti::nn {
 /// With staleness 0 a rank waits, after each step, for the exchange begun before it: this is D-PSGD, x' = W x - rate
 /// g(x) with W doubly stochastic (Lian, Zhang, Zhang, Hsieh, Zhang, Liu, "Can decentralized algorithms outperform
 /// centralized algorithms?", NeurIPS 2017). With staleness s it settles what has arrived, and waits only for
-/// exchanges that are more than s steps old: a rank is at most s + 1 steps ahead of those it hears from. Averaging by
-/// pairs without waiting for the others is AD-PSGD's (Lian, Zhang, Zhang, Liu, "Asynchronous decentralized parallel
-/// stochastic gradient descent", ICML 2018), which bounds staleness in its proof where this waits.
+/// exchanges that are more than s steps old: a rank is at most s + 1 steps ahead of those that it receives from.
+/// Averaging by pairs without waiting for the others is AD-PSGD's (Lian, Zhang, Zhang, Liu, "Asynchronous decentralized
+/// parallel stochastic gradient descent", ICML 2018), which bounds staleness in its proof where this waits.
 ///
 /// What comes late overshoots, hence c is that of the graph divided by s + 1. A difference between ranks that each
 /// step changes by -l times what it was s steps before dies out only if l < 2 sin(pi / (4 s + 2)) (Levin, May, "A
@@ -68,9 +69,9 @@ class gossip {
   void completed(std::size_t) { all_.world().poll(); }
 
   /// @throws error if an exchange has failed
-  score_of step(turn auto& now) {
-    now.update_alone();
-    auto const weights = now.parameters();
+  score_of step(training_step auto& step) {
+    step.update_alone();
+    auto const weights = step.parameters();
     while (settled_ != begun_ && (begun_ - settled_ == exchanges_.size() || oldest().arrived())) {
       settle(weights);
     }
@@ -99,9 +100,9 @@ class gossip {
     for (std::uint64_t k = settled_; k != begun_; ++k) {
       auto& one = exchanges_[k % exchanges_.size()];
       one.wait();
-      pack(to, one.own);
+      detail::pack(to, one.own);
       for (std::size_t i = 0; i != around_.count(); ++i) {
-        pack(to, one.theirs[i]);
+        detail::pack(to, one.theirs[i]);
       }
     }
   }
@@ -111,9 +112,9 @@ class gossip {
     bool good = from.good() && settled_ <= begun_ && begun_ - settled_ <= exchanges_.size();
     for (std::uint64_t k = settled_; good && k != begun_; ++k) {
       auto& one = exchanges_[k % exchanges_.size()];
-      good = unpack(from, one.own, weights);
+      good = detail::unpack(from, one.own, weights);
       for (std::size_t i = 0; good && i != around_.count(); ++i) {
-        good = unpack(from, one.theirs[i], weights);
+        good = detail::unpack(from, one.theirs[i], weights);
       }
     }
     return good;
@@ -133,9 +134,9 @@ class gossip {
 
     // Requests end before what they read and write.
     std::vector<float> own;
-    std::array<std::vector<float>, neighbourhood::most> theirs;
-    std::array<request, neighbourhood::most> sending;
-    std::array<request, neighbourhood::most> receiving;
+    std::array<std::vector<float>, detail::neighbourhood::most> theirs;
+    std::array<request, detail::neighbourhood::most> sending;
+    std::array<request, detail::neighbourhood::most> receiving;
   };
 
   [[nodiscard]] exchange& oldest() noexcept { return exchanges_[settled_ % exchanges_.size()]; }
@@ -157,19 +158,19 @@ class gossip {
     one.wait();
     for (std::size_t i = 0; i != around_.count(); ++i) {
       float* const w = weights.data();
-      float const* const mine = one.own.data();
+      float const* const own = one.own.data();
       float const* const other = one.theirs[i].data();
       for (std::size_t k = 0; k != weights.size(); ++k) {
-        w[k] += pull_ * (other[k] - mine[k]);
+        w[k] += pull_ * (other[k] - own[k]);
       }
     }
     ++settled_;
   }
 
-  meeting<Communicator, Topology> all_;
+  detail::group_operations<Communicator, Topology> all_;
   tutti::send<Communicator> give_;
   tutti::recv<Communicator> take_;
-  neighbourhood around_;
+  detail::neighbourhood around_;
   std::vector<exchange> exchanges_;  // used in turn
   float pull_;                       // towards each neighbour
   std::uint64_t begun_ = 0;

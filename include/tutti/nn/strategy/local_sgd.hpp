@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/expects.hpp>
+#include <tutti/nn/detail/strategy/group_operations.hpp>
 #include <tutti/nn/strategy/concept.hpp>
-#include <tutti/nn/strategy/meeting.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace tutti::nn {
 /// Stich, "Local SGD converges fast and communicates little", ICLR 2019; Lin, Stich, Patel, Jaggi, "Don't use
 /// large mini-batches, use local SGD", ICLR 2020)
 ///
-/// In the mean a rank weighs as many images as it has seen since the last one, so unequal parts of a batch
+/// In the mean a rank weighs as many images as it has trained on since the last one, so unequal parts of a batch
 /// count as they do in synchronous training: with a mean after every step, and an optimizer without momentum,
 /// the two are the same up to rounding.
 ///
@@ -32,7 +32,7 @@ class local_sgd {
   /// @pre the communicator outlives the strategy
   explicit local_sgd(Communicator& world, Topology topology = {}, std::size_t every = 1)
       : all_(world, topology), every_(every) {
-    expects(every > 0, "local_sgd: weights are averaged after at least one step");
+    expects(every > 0, "local_sgd: weights must be averaged after 1 step or more, not 0");
   }
 
   [[nodiscard]] rank_type rank() const noexcept { return all_.rank(); }
@@ -51,14 +51,14 @@ class local_sgd {
   static constexpr void begin(std::span<float>) noexcept {}
   static constexpr void completed(std::size_t) noexcept {}
 
-  score_of step(turn auto& now) {
-    now.update_alone();
-    images_ += now.samples();
+  score_of step(training_step auto& step) {
+    step.update_alone();
+    images_ += step.samples();
     if (++steps_ != every_) {
       return score_of::this_rank;
     }
-    auto const weights = now.parameters();
-    bool const scored = average(weights, now.message().subspan(weights.size()), now.samples());
+    auto const weights = step.parameters();
+    bool const scored = average(weights, step.message().subspan(weights.size()), step.samples());
     steps_ = 0;
     images_ = 0;
     return scored ? score_of::all_ranks : score_of::this_rank;
@@ -117,7 +117,7 @@ class local_sgd {
     std::ranges::transform(sums, means.begin(), [weight](float sum) { return sum / weight; });
   }
 
-  meeting<Communicator, Topology> all_;
+  detail::group_operations<Communicator, Topology> all_;
   std::size_t every_;
   std::size_t steps_ = 0;    // since the last mean
   std::size_t images_ = 0;   // of this rank, since the last mean

@@ -3,8 +3,8 @@
 
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/alltoall.hpp>
-#include <tutti/nn/compression/int8_message.hpp>
-#include <tutti/nn/strategy/memory.hpp>
+#include <tutti/nn/detail/compression/int8_message.hpp>
+#include <tutti/nn/detail/strategy/packing.hpp>
 #include <tutti/topology/direct.hpp>
 
 #include <algorithm>
@@ -17,11 +17,11 @@ namespace tutti::nn {
 
 /// Sums gradients in 8 bits: each rank sends every other its shard of what it owes, adds up the shards that
 /// it is sent in float and in rank order, and sends their sum to all, in 8 bits again. Both times the error is owed by
-/// whoever made it, and sent at the next step (Tang et al., "DoubleSqueeze", ICML 2019). All ranks decode the same
-/// bytes.
+/// the rank that made it, and sent at the next step (Tang et al., "DoubleSqueeze", ICML 2019). All ranks decode the
+/// same bytes.
 ///
 /// Cost: each rank sends and receives 2 (n - 1) / n x 1.016 bytes a gradient, 3.94 times less than an allreduce of
-/// floats. To gather everybody's messages would take (n - 1) x 1.016: as much with two ranks, more with more.
+/// floats. To gather the messages of all ranks would take (n - 1) x 1.016: as much with two ranks, more with more.
 template <class Communicator>
 class quantised {
  public:
@@ -31,7 +31,7 @@ class quantised {
   void sum(std::span<float> gradients) {
     std::size_t const n = world_.size();
     std::size_t const length = (gradients.size() + n - 1) / n;
-    std::size_t const words = int8_message::words(length);
+    std::size_t const words = detail::int8_message::words(length);
     owed_.resize(length * n);  // the last shards may be shorter, and end with zeros
     for (std::size_t i = 0; i != gradients.size(); ++i) {
       owed_[i] += gradients[i];
@@ -39,22 +39,22 @@ class quantised {
     sent_.resize(words * n);
     all_.resize(words * n);
     for (std::size_t r = 0; r != n; ++r) {
-      int8_message::encode(std::span(owed_).subspan(length * r, length), part(sent_, words, r));
+      detail::int8_message::encode(std::span(owed_).subspan(length * r, length), part(sent_, words, r));
     }
     swap_(sent_, all_);
 
     owed_by_shard_.resize(length);
     shard_.resize(length);
     for (std::size_t r = 0; r != n; ++r) {
-      int8_message::decode(part(all_, words, r), shard_);
+      detail::int8_message::decode(part(all_, words, r), shard_);
       for (std::size_t i = 0; i != length; ++i) {
         owed_by_shard_[i] += shard_[i];
       }
     }
-    int8_message::encode(owed_by_shard_, part(all_, words, world_.rank()));
+    detail::int8_message::encode(owed_by_shard_, part(all_, words, world_.rank()));
     gather_(all_);
     for (std::size_t r = 0; r != n; ++r) {
-      int8_message::decode(part(all_, words, r), shard_);
+      detail::int8_message::decode(part(all_, words, r), shard_);
       std::size_t const first = std::min(length * r, gradients.size());
       std::copy_n(shard_.begin(), std::min(length, gradients.size() - first),
                   gradients.begin() + static_cast<std::ptrdiff_t>(first));
@@ -62,13 +62,13 @@ class quantised {
   }
 
   void save(packer& to) const {
-    pack_if_any(to, owed_);
-    pack_if_any(to, owed_by_shard_);
+    detail::pack_if_any(to, owed_);
+    detail::pack_if_any(to, owed_by_shard_);
   }
   [[nodiscard]] bool load(unpacker& from, std::size_t gradients) {
     std::size_t const n = world_.size();
     std::size_t const length = (gradients + n - 1) / n;
-    return unpack_if_any(from, owed_, length * n) && unpack_if_any(from, owed_by_shard_, length);
+    return detail::unpack_if_any(from, owed_, length * n) && detail::unpack_if_any(from, owed_by_shard_, length);
   }
 
   /// What this rank has not sent of its own gradients yet, and behind them zeros; and of the sums of its shard.

@@ -4,8 +4,9 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/request.hpp>
 #include <tutti/expects.hpp>
+#include <tutti/nn/detail/require.hpp>
+#include <tutti/nn/detail/strategy/equal_replicas.hpp>
 #include <tutti/nn/strategy/concept.hpp>
-#include <tutti/nn/strategy/equal_replicas.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 
@@ -18,13 +19,13 @@ namespace tutti::nn {
 
 /// Synchronous training with the same weights, bit for bit, for any number of ranks: what ranks add are the
 /// accumulators in which replicas keep the gradients of whole micro-batches, rounded once when all are added. So
-/// neither who computed which micro-batch nor the topology, the transport or the buckets can be seen in the sums.
+/// sums do not depend on which rank computed which micro-batch, on the topology, the transport or the buckets.
 ///
 /// Sums that are complete travel as floats: in a ring 20 bytes a number where plain sums take 8.
 ///
-/// For replicas that were asked to be reproducible.
+/// For replicas with settings::reproducible.
 template <class Communicator, offers<op::allreduce> Topology>
-class reproducible : public steps_by_sums<reproducible<Communicator, Topology>> {
+class reproducible : public detail::steps_by_sums<reproducible<Communicator, Topology>> {
  public:
   /// @param sums of the replica, one for each number of its message
   /// @param bucket most bytes of the numbers whose accumulators are one bucket, the same on all ranks; 0: all are one
@@ -35,7 +36,7 @@ class reproducible : public steps_by_sums<reproducible<Communicator, Topology>> 
         add_(world, topology, reproducible_sum<binned, float>{}),
         sums_(sums),
         most_(bucket == 0 ? sums.size() : std::max(bucket / sizeof(float), std::size_t{1})) {
-    expects(!sums.empty(), "reproducible: a replica that keeps accumulators, as settings::reproducible says");
+    expects(!sums.empty(), "reproducible: the replica keeps no accumulators; set settings::reproducible to true");
   }
 
   [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
@@ -49,7 +50,9 @@ class reproducible : public steps_by_sums<reproducible<Communicator, Topology>> 
 
   /// @pre the message is that of the replica, and outlives `finish`, or the strategy
   void begin(std::span<float> message) {
-    expects(message.size() == sums_.size(), "reproducible: the message of the replica whose accumulators were given");
+    detail::require(message.size() == sums_.size(), "reproducible: made for ", sums_.size(),
+                    " accumulators, and the message has ", message.size(),
+                    " numbers; give the message of the same replica");
     under_way_.clear();  // those of a step that failed
     message_ = message;
     waiting_ = message.size();

@@ -3,11 +3,11 @@
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/request.hpp>
-#include <tutti/expects.hpp>
-#include <tutti/nn/compression/conversion.hpp>
+#include <tutti/nn/detail/compression/conversion.hpp>
+#include <tutti/nn/detail/require.hpp>
+#include <tutti/nn/detail/strategy/equal_replicas.hpp>
+#include <tutti/nn/detail/strategy/group_operations.hpp>
 #include <tutti/nn/strategy/concept.hpp>
-#include <tutti/nn/strategy/equal_replicas.hpp>
-#include <tutti/nn/strategy/meeting.hpp>
 #include <tutti/progress_thread.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 
@@ -32,8 +32,8 @@ enum class moved_on { between_layers, by_thread };
 /// The gradients of a step may be cut into buckets, from the end on: backward completes them in that order,
 /// and each bucket is on its way as soon as it is complete, while the gradients before it are computed
 /// (Li et al., "PyTorch Distributed: Experiences on accelerating data parallel training", VLDB 2020, section
-/// 3.2). The first bucket is small, so that communication begins early. Unless
-/// a thread is asked for, buckets move on when `completed` is called. Cuts depend on nothing but the message's size and
+/// 3.2). The first bucket is small, so that communication begins early. Without
+/// a thread, buckets move on when `completed` is called. Cuts depend on nothing but the message's size and
 /// the bucket's, so all ranks start the same operations in the same order. Where the topology cuts
 /// vectors into blocks, buckets change the order in which terms are added, and so the last bits of the
 /// sums, alike on all ranks.
@@ -41,7 +41,7 @@ enum class moved_on { between_layers, by_thread };
 /// With a reduction of half or bfloat16 the gradients travel in 16 bits: rounded before the sum, and by the sum as
 /// the reduction says. The numbers behind the gradients stay floats.
 template <class Communicator, offers<op::allreduce> Topology, reduction Reduction = tutti::sum<float>>
-class synchronous : public steps_by_sums<synchronous<Communicator, Topology, Reduction>> {
+class synchronous : public detail::steps_by_sums<synchronous<Communicator, Topology, Reduction>> {
   using sent_type = typename Reduction::value_type;
   static constexpr bool narrows = !std::same_as<sent_type, float>;
 
@@ -84,7 +84,8 @@ class synchronous : public steps_by_sums<synchronous<Communicator, Topology, Red
   void begin(std::span<float> message) {
     take_world();
     under_way_.clear();  // those of a step that failed
-    expects(message.size() >= attached_, "synchronous: a message holds what is attached to it");
+    detail::require(message.size() >= attached_, "synchronous: a message of ", message.size(),
+                    " numbers is shorter than the ", attached_, " attached ones");
     message_ = message.first(message.size() - attached_);
     behind_ = message.last(attached_);
     waiting_ = message_.size();
@@ -124,28 +125,28 @@ class synchronous : public steps_by_sums<synchronous<Communicator, Topology, Red
     }
     under_way_.clear();
     if constexpr (narrows) {
-      widen<sent_type>(narrow_, message_);
+      detail::widen<sent_type>(narrow_, message_);
     }
   }
 
  private:
   /// A thread, and the communicator while it is not the thread's.
   struct helper {
-    explicit helper(Communicator& world) : thread(world), mine(thread.pause()) {}
+    explicit helper(Communicator& world) : thread(world), lock(thread.pause()) {}
 
     progress_thread<Communicator> thread;
-    std::unique_lock<std::mutex> mine;
+    std::unique_lock<std::mutex> lock;
   };
 
   void take_world() {
-    if (helper_ && !helper_->mine.owns_lock()) {
-      helper_->mine = helper_->thread.pause();
+    if (helper_ && !helper_->lock.owns_lock()) {
+      helper_->lock = helper_->thread.pause();
     }
   }
   /// If there is something to move on.
   void lend_world() {
     if (helper_ && !under_way_.empty()) {
-      helper_->mine.unlock();
+      helper_->lock.unlock();
     }
   }
 
@@ -153,7 +154,7 @@ class synchronous : public steps_by_sums<synchronous<Communicator, Topology, Red
   [[nodiscard]] std::span<sent_type> made_ready(std::size_t first, std::size_t n) {
     if constexpr (narrows) {
       auto const part = std::span(narrow_).subspan(first, n);
-      narrow<sent_type>(message_.subspan(first, n), part);
+      detail::narrow<sent_type>(message_.subspan(first, n), part);
       return part;
     } else {
       return message_.subspan(first, n);
@@ -176,7 +177,7 @@ class synchronous : public steps_by_sums<synchronous<Communicator, Topology, Red
     return waiting_ - std::min(waiting_, most);
   }
 
-  meeting<Communicator, Topology> all_;
+  detail::group_operations<Communicator, Topology> all_;
   allreduce<Communicator, Topology, Reduction> sum_gradients_;
   std::size_t bucket_;
   std::size_t attached_;

@@ -10,7 +10,7 @@
 
 namespace tutti::nn {
 
-/// A strategy that also tells its communicator's tracer when this rank computes: what it does between messages.
+/// A strategy that also records with its communicator's tracer when this rank computes: what it does between messages.
 /// It changes nothing else.
 template <class Communicator, strategy Strategy>
 class traced {
@@ -36,13 +36,13 @@ class traced {
     tell(event_kind::enter, gradient);
   }
   void completed(std::size_t first) { inner_.completed(first); }
-  template <turn Turn>
-  score_of step(Turn& now) {
+  template <training_step Step>
+  score_of step(Step& step) {
     if (inner_.takes_part()) {
       tell(event_kind::leave, gradient);
     }
-    told<Turn> seen{*this, now};
-    return inner_.step(seen);
+    traced_step<Step> recorded{*this, step};
+    return inner_.step(recorded);
   }
 
   void unite(std::span<float> parameters) { inner_.unite(parameters); }
@@ -56,8 +56,8 @@ class traced {
   static constexpr std::string_view gradient = "gradient";
   static constexpr std::string_view update = "update";
 
-  template <class Turn>
-  struct told {
+  template <class Step>
+  struct traced_step {
     [[nodiscard]] std::span<float> parameters() { return inner.parameters(); }
     [[nodiscard]] std::span<float> message() { return inner.message(); }
     [[nodiscard]] std::size_t samples() const { return inner.samples(); }
@@ -73,7 +73,7 @@ class traced {
     }
 
     traced& to;
-    Turn& inner;
+    Step& inner;
   };
 
   void tell(event_kind kind, std::string_view what) {

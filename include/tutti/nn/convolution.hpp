@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/window.hpp>
+
+#include <cstddef>
+
+namespace tutti::nn {
+
+/// What a convolution is made of. With g groups, the channels of input and output are cut into g parts
+/// of the same size, and each part of the output sees one part of the input.
+struct convolution {
+  std::size_t channels = 1;  ///< of the output
+  window over = {};
+  std::size_t groups = 1;
+  bool bias = true;  ///< a normalisation that follows would take it out again
+};
+
+}  // namespace tutti::nn

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/require.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn::detail {
+
+/// Adds up messages that are made one after the other in the same place, so that a large batch can be
+/// computed in pieces.
+class accumulator {
+ public:
+  /// @param numbers of a message; 0 if there will be only one
+  explicit accumulator(std::size_t numbers) : sum_(numbers) {}
+
+  void clear() noexcept { empty_ = true; }
+
+  /// Keeps what the message holds. Cost: one pass, no allocation.
+  void add(std::span<float const> message) {
+    require(message.size() == sum_.size(), "accumulator: made for messages of ", sum_.size(), " numbers, not of ",
+            message.size());
+    if (std::exchange(empty_, false)) {
+      std::ranges::copy(message, sum_.begin());
+      return;
+    }
+    for (std::size_t i = 0; i != sum_.size(); ++i) {
+      sum_[i] += message[i];
+    }
+  }
+
+  /// Adds what was kept to a part of the last message, the one that begins with its number `first`.
+  void add_to(std::span<float> part, std::size_t first) const {
+    if (empty_) {
+      return;
+    }
+    require(first <= sum_.size() && part.size() <= sum_.size() - first, "accumulator: numbers ", first, " to ",
+            first + part.size(), " are not part of a message of ", sum_.size());
+    for (std::size_t i = 0; i != part.size(); ++i) {
+      part[i] += sum_[first + i];
+    }
+  }
+
+ private:
+  std::vector<float> sum_;
+  bool empty_ = true;
+};
+
+}  // namespace tutti::nn::detail

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/nn/checkpoint/state.hpp>
+#include <tutti/topology/doubling.hpp>
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace tutti::nn::detail {
+
+/// Gives all ranks a text of the root's.
+template <group Communicator>
+void share(Communicator& world, std::string& text, rank_type root) {
+  tutti::broadcast give{world, doubling{}};
+  std::array<std::uint64_t, 1> length{text.size()};
+  give(length, root);
+  text.resize(static_cast<std::size_t>(length[0]));
+  give(text, root);
+}
+
+/// Gives all ranks a state of the root's. Cost: five broadcasts, one of them of all numbers of a training.
+template <group Communicator>
+void share(Communicator& world, training_state& state, rank_type root) {
+  tutti::broadcast give{world, doubling{}};
+  std::array<std::uint64_t, 6> head{state.place.epoch,       state.place.batch,      state.ranks,
+                                    state.parameters.size(), state.optimizer.size(), state.statistics.size()};
+  give(head, root);
+  state.place = {static_cast<std::size_t>(head[0]), static_cast<std::size_t>(head[1])};
+  state.ranks = static_cast<rank_type>(head[2]);
+  auto const numbers = [&](std::vector<float>& to, std::uint64_t count) {
+    to.resize(static_cast<std::size_t>(count));
+    give(to, root);
+  };
+  numbers(state.parameters, head[3]);
+  numbers(state.optimizer, head[4]);
+  numbers(state.statistics, head[5]);
+  share(world, state.history, root);
+}
+
+}  // namespace tutti::nn::detail

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/replica.hpp>
+#include <tutti/types.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tutti::nn::detail {
+
+/// What one rank writes where each writes its part.
+struct part_view {
+  std::span<float const> parameters;
+  std::span<float const> optimizer;
+  std::span<float const> statistics;
+  std::string const& strategy;
+};
+/// The same, read.
+struct training_part {
+  std::vector<float> parameters;
+  std::vector<float> optimizer;
+  std::vector<float> statistics;
+  std::string strategy;  ///< what the rank's strategy remembers
+};
+
+/// A state where it lies, to be written.
+struct state_view {
+  training_place place;
+  rank_type ranks;
+  std::span<float const> parameters;
+  std::span<float const> optimizer;
+  std::span<float const> statistics;
+  std::string const& history;
+};
+
+}  // namespace tutti::nn::detail

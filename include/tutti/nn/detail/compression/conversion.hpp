@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/reduction/instructions.hpp>
+#include <tutti/detail/reduction/kernel.hpp>
+#include <tutti/detail/reduction/number.hpp>
+#include <tutti/detail/reduction/short_block.hpp>
+#include <tutti/nn/detail/require.hpp>
+
+#include <cstddef>
+#include <span>
+
+namespace tutti::nn::detail {
+
+template <tutti::detail::narrow_number T>
+struct to_narrow {
+  static constexpr tutti::detail::instruction_set widest = tutti::detail::instruction_set::avx2;
+  T operator()(float x) const { return T(x); }
+  template <tutti::detail::instruction_set Set, std::size_t N>
+  [[gnu::always_inline]] void block(T* to, float const* from) const {
+    tutti::detail::narrow<Set, N>(from, to);
+  }
+};
+
+template <tutti::detail::narrow_number T>
+struct to_wide {
+  static constexpr tutti::detail::instruction_set widest = tutti::detail::instruction_set::avx2;
+  float operator()(T x) const { return x; }
+  template <tutti::detail::instruction_set Set, std::size_t N>
+  [[gnu::always_inline]] void block(float* to, T const* from) const {
+    tutti::detail::widen<Set, N>(from, to);
+  }
+};
+
+/// Rounds each number to the nearest of a 16-bit format: what is too large becomes infinity, NaN stays NaN.
+/// @pre as many of both
+template <tutti::detail::narrow_number T>
+void narrow(std::span<float const> from, std::span<T> to) {
+  require(from.size() == to.size(), "narrow: there are ", from.size(), " numbers, and room for ", to.size());
+  tutti::detail::run(to_narrow<T>{}, from.size(), to.data(), from.data());
+}
+
+/// And back, exactly.
+template <tutti::detail::narrow_number T>
+void widen(std::span<T const> from, std::span<float> to) {
+  require(from.size() == to.size(), "widen: there are ", from.size(), " numbers, and room for ", to.size());
+  tutti::detail::run(to_wide<T>{}, from.size(), to.data(), from.data());
+}
+
+}  // namespace tutti::nn::detail

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/error.hpp>
+#include <tutti/nn/compression/selection.hpp>
+#include <tutti/nn/detail/require.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+
+namespace tutti::nn::detail {
+
+/// Numbers in 8 bits each: whole multiples, from -127 to 127, of a scale that each block of 256 has for its own, the
+/// largest magnitude over 127 (Dettmers, "8-bit approximations for parallelism in deep learning", ICLR 2016; with
+/// scales for blocks, as in QSGD's buckets, Alistarh et al., NeurIPS 2017). Rounded to nearest: a number
+/// changes by at most half a scale, 1/254 of the largest in its block. Nearest has half the error of a random
+/// rounding; that it is biased is made good by sending the error later.
+///
+/// A block in which a number is infinite or NaN is all NaN. One whose numbers are all below 127 x 2^-126 is all zero.
+///
+/// A message is words of 32 bits: the scales of all blocks, then the numbers, four to a word.
+namespace int8_message {
+
+inline constexpr std::size_t block = 256;
+
+/// Words for n numbers: 1.016 bytes a number.
+[[nodiscard]] constexpr std::size_t words(std::size_t n) noexcept {
+  return (n + block - 1) / block + (n + 3) / 4;
+}
+
+/// Encodes up to a block of numbers, and leaves what they change by.
+/// @returns the scale
+template <class Count>
+float encode_block(Count count, float* numbers, std::int8_t* to) {
+  std::size_t const n = count;
+  std::uint32_t largest = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    std::uint32_t const m = magnitude(numbers[i]);
+    largest = largest < m ? m : largest;
+  }
+  float const most = std::bit_cast<float>(largest);
+  if (largest >= magnitude(std::numeric_limits<float>::infinity())) {
+    std::memset(to, 0, n);
+    return std::numeric_limits<float>::quiet_NaN();
+  }
+  if (most < 127 * std::numeric_limits<float>::min()) {
+    std::memset(to, 0, n);
+    return 0;
+  }
+  float const scale = most / 127;
+  float const per_unit = 127 / most;
+  // Added to this, a small number is rounded to a whole one, which stands in the last bits of the sum.
+  constexpr float whole = 0x1.8p23F;
+  constexpr auto zero = std::bit_cast<std::int32_t>(whole);
+  for (std::size_t i = 0; i < n; ++i) {
+    auto const q = std::bit_cast<std::int32_t>(numbers[i] * per_unit + whole) - zero;
+    to[i] = static_cast<std::int8_t>(q);
+    numbers[i] -= static_cast<float>(q) * scale;
+  }
+  return scale;
+}
+
+template <class Count>
+bool decode_block(Count count, float scale, std::int8_t const* from, float* numbers) {
+  std::size_t const n = count;
+  std::int8_t least = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    least = from[i] < least ? from[i] : least;
+    numbers[i] = static_cast<float>(from[i]) * scale;
+  }
+  return least >= -127 && (scale >= 0 || scale != scale);
+}
+
+using whole_block = std::integral_constant<std::size_t, block>;
+
+/// Encodes numbers, and leaves in their place what decoding will miss of them; of blocks with a NaN or an
+/// infinity, all.
+/// @pre the message has words(numbers.size()) words
+inline void encode(std::span<float> numbers, std::span<std::uint32_t> message) {
+  std::size_t const n = numbers.size();
+  require(message.size() == words(n), "int8_message: ", n, " numbers take ", words(n), " words, not ", message.size());
+  if (n == 0) {
+    return;
+  }
+  message.back() = 0;  // whose last bytes may belong to no number
+  auto* const values = reinterpret_cast<std::byte*>(message.data() + (n + block - 1) / block);
+  std::int8_t some[block];
+  for (std::size_t first = 0; first < n; first += block) {
+    std::size_t const count = std::min(block, n - first);
+    float const scale = count == block ? encode_block(whole_block{}, numbers.data() + first, some)
+                                       : encode_block(count, numbers.data() + first, some);
+    std::memcpy(values + first, some, count);
+    message[first / block] = std::bit_cast<std::uint32_t>(scale);
+  }
+}
+
+/// Decodes as many numbers as there is room for.
+/// @throws error (failure::protocol) if the words are no message of so many numbers
+inline void decode(std::span<std::uint32_t const> message, std::span<float> numbers) {
+  std::size_t const n = numbers.size();
+  if (message.size() != words(n)) {
+    throw error(failure::protocol, "no message of " + std::to_string(n) +
+                                       " numbers in 8 bits: " + std::to_string(message.size()) + " words, where " +
+                                       std::to_string(words(n)) + " were expected");
+  }
+  auto const* const values = reinterpret_cast<std::byte const*>(message.data() + (n + block - 1) / block);
+  std::int8_t some[block];
+  for (std::size_t first = 0; first < n; first += block) {
+    auto const scale = std::bit_cast<float>(message[first / block]);
+    std::size_t const count = std::min(block, n - first);
+    std::memcpy(some, values + first, count);
+    bool const right = count == block ? decode_block(whole_block{}, scale, some, numbers.data() + first)
+                                      : decode_block(count, scale, some, numbers.data() + first);
+    if (!right) {
+      throw error(failure::protocol,
+                  "no message of numbers in 8 bits: a negative scale, or a number of -128, in block " +
+                      std::to_string(first / block));
+    }
+  }
+}
+
+}  // namespace int8_message
+
+}  // namespace tutti::nn::detail

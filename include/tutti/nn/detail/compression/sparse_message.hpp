@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/error.hpp>
+#include <tutti/nn/compression/feedback.hpp>
+#include <tutti/nn/compression/selection.hpp>
+#include <tutti/nn/detail/require.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tutti::nn::detail {
+
+/// Some of a vector's numbers, in words of 32 bits: how many, the places of all, then the numbers; or where that
+/// would be longer, all numbers, with zeros in place of those that are not sent.
+///
+/// A message may be followed by words that mean nothing, so that all ranks' are of one length.
+namespace sparse_message {
+
+/// In place of the number of places: the message holds all numbers.
+inline constexpr std::uint32_t dense = 0xffffffffU;
+
+/// Words for k of n numbers.
+[[nodiscard]] constexpr std::size_t words(std::size_t k, std::size_t n) noexcept {
+  return 1 + (2 * k < n ? 2 * k : n);
+}
+
+/// Puts the chosen ones of what is owed in a message, and takes them off.
+/// @pre fewer than 2^32 - 1 numbers
+/// Cost: one pass over the numbers; no allocation once the message has been as long
+inline void encode(cut chosen, feedback& debt, std::vector<std::uint32_t>& message) {
+  auto const numbers = debt.owed();
+  require(numbers.size() < dense, "sparse_message: a message can be of fewer than 2^32 - 1 numbers, not of ",
+          numbers.size());
+  message.assign(1, 0);
+  auto const each = [&](auto send) {
+    std::size_t ties = chosen.ties;
+    for (std::size_t i = 0; i != numbers.size(); ++i) {
+      std::uint32_t const m = magnitude(numbers[i]);
+      if (m >= chosen.at && (m > chosen.at || ties != 0)) {
+        ties -= m == chosen.at ? 1U : 0U;
+        send(i);
+      }
+    }
+  };
+  each([&](std::size_t i) { message.push_back(static_cast<std::uint32_t>(i)); });
+  std::size_t const k = message.size() - 1;
+  if (2 * k < numbers.size()) {
+    message[0] = static_cast<std::uint32_t>(k);
+    for (std::size_t at = 1; at <= k; ++at) {
+      std::size_t const i = message[at];
+      message.push_back(std::bit_cast<std::uint32_t>(numbers[i]));
+      debt.settle(i);
+    }
+  } else {
+    message.assign(1 + numbers.size(), 0);
+    message[0] = dense;
+    each([&](std::size_t i) {
+      message[1 + i] = std::bit_cast<std::uint32_t>(numbers[i]);
+      debt.settle(i);
+    });
+  }
+}
+
+/// Adds what a message holds.
+/// @throws error (failure::protocol) if the words are no message for so many numbers; some may have been added then
+inline void add(std::span<std::uint32_t const> message, std::span<float> sum) {
+  auto const refuse = [](std::string const& why) { throw error(failure::protocol, "no sparse message: " + why); };
+  if (message.empty()) {
+    refuse("it has no words");
+  }
+  auto const body = message.subspan(1);
+  if (message[0] == dense) {
+    if (body.size() < sum.size()) {
+      refuse(std::to_string(body.size()) + " numbers of " + std::to_string(sum.size()));
+    }
+    for (std::size_t i = 0; i != sum.size(); ++i) {
+      sum[i] += std::bit_cast<float>(body[i]);
+    }
+    return;
+  }
+  std::size_t const k = message[0];
+  if (k > sum.size() || body.size() < 2 * k) {
+    refuse("it says that it holds " + std::to_string(k) + " of " + std::to_string(sum.size()) + " numbers, in " +
+           std::to_string(body.size()) + " words");
+  }
+  std::size_t least = 0;
+  for (std::size_t at = 0; at != k; ++at) {
+    std::size_t const i = body[at];
+    if (i < least || i >= sum.size()) {
+      refuse("place " + std::to_string(i) + ", where one from " + std::to_string(least) + " to below " +
+             std::to_string(sum.size()) + " was expected");
+    }
+    least = i + 1;
+    sum[i] += std::bit_cast<float>(body[k + at]);
+  }
+}
+
+}  // namespace sparse_message
+
+}  // namespace tutti::nn::detail

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/convolution/geometry.hpp>
+#include <tutti/nn/detail/product/product.hpp>
+#include <tutti/nn/tensor.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace tutti::nn::detail {
+
+/// Convolution as matrix products, for any number that a BLAS multiplies: what is under the window at
+/// each place becomes a row of a matrix. That matrix is made a piece at a time, small enough to
+/// stay in a core's cache between being written and being multiplied.
+///
+/// Chellapilla, Puri, Simard, "High performance convolutional neural networks for document
+/// processing", 2006.
+template <class T>
+class blas_convolution {
+ public:
+  explicit blas_convolution(convolution_geometry const& geometry) : of_(geometry) {}
+
+  /// Of one piece, whatever the batch.
+  void reserve(std::size_t) { piece_.resize(piece_rows() * of_.fan_in()); }
+
+  void forward(std::size_t images, T const* x, T const* weights, T* y) {
+    for_each_piece(images, [&](piece const& p) {
+      gather(x, p);
+      multiply(operand::as_is, operand::as_is, p.rows, of_.group_outputs(), of_.fan_in(), piece_.data(), of_.fan_in(),
+               weights + p.group * group_weights(), of_.group_outputs(), T{0}, y + output_at(p), of_.output.channels);
+    });
+  }
+
+  /// Overwrites the gradients of the weights.
+  void differentiate_weights(std::size_t images, T const* x, T const* dy, T* gradients) {
+    std::fill_n(gradients, of_.weights(), T{0});
+    for_each_piece(images, [&](piece const& p) {
+      gather(x, p);
+      multiply(operand::transposed, operand::as_is, of_.fan_in(), of_.group_outputs(), p.rows, piece_.data(),
+               of_.fan_in(), dy + output_at(p), of_.output.channels, T{1}, gradients + p.group * group_weights(),
+               of_.group_outputs());
+    });
+  }
+
+  /// Overwrites the derivative by the input.
+  void differentiate_input(std::size_t images, T const* dy, T const* weights, T* dx) {
+    std::fill_n(dx, images * of_.input.size(), T{0});
+    for_each_piece(images, [&](piece const& p) {
+      multiply(operand::as_is, operand::transposed, p.rows, of_.fan_in(), of_.group_outputs(), dy + output_at(p),
+               of_.output.channels, weights + p.group * group_weights(), of_.group_outputs(), T{0}, piece_.data(),
+               of_.fan_in());
+      scatter(dx, p);
+    });
+  }
+
+ private:
+  /// Some rows of the matrix of a group: `rows` places of the window from place `first` on, counted
+  /// through the images of the batch.
+  struct piece {
+    std::size_t group;
+    std::size_t first;
+    std::size_t rows;
+  };
+
+  static constexpr std::size_t piece_bytes = std::size_t{1} << 18U;
+
+  [[nodiscard]] std::size_t piece_rows() const noexcept {
+    return std::max<std::size_t>(piece_bytes / sizeof(T) / of_.fan_in(), 16);
+  }
+  [[nodiscard]] std::size_t group_weights() const noexcept { return of_.fan_in() * of_.group_outputs(); }
+  [[nodiscard]] std::size_t output_at(piece const& p) const noexcept {
+    return p.first * of_.output.channels + p.group * of_.group_outputs();
+  }
+
+  template <class F>
+  void for_each_piece(std::size_t images, F const& f) const {
+    std::size_t const places = images * of_.pixels();
+    for (std::size_t group = 0; group != of_.groups; ++group) {
+      for (std::size_t first = 0; first < places; first += piece_rows()) {
+        f(piece{group, first, std::min(piece_rows(), places - first)});
+      }
+    }
+  }
+
+  /// c = a b + keep c. Leading dimensions: parts of matrices, which the library's own views are not.
+  static void multiply(operand how_a, operand how_b, std::size_t rows, std::size_t columns, std::size_t inner,
+                       T const* a, std::size_t lead_a, T const* b, std::size_t lead_b, T keep, T* c,
+                       std::size_t lead_c) {
+    using index = xt::blas_index_t;
+    auto const transposed = [](operand how) {
+      return how == operand::transposed ? cxxblas::Transpose::Trans : cxxblas::Transpose::NoTrans;
+    };
+    cxxblas::gemm<index>(cxxblas::StorageOrder::RowMajor, transposed(how_a), transposed(how_b),
+                         static_cast<index>(rows), static_cast<index>(columns), static_cast<index>(inner), T{1}, a,
+                         static_cast<index>(lead_a), b, static_cast<index>(lead_b), keep, c,
+                         static_cast<index>(lead_c));
+  }
+
+  /// Calls f(pixel, run) for every pixel of the input that a place of the piece sees, with what belongs
+  /// to it in the piece's matrix, and f(nothing, run) for every pixel beyond the edge.
+  template <class Number, class F>
+  void walk(Number* image, piece const& p, F const& f) {
+    auto const& [side, stride, padding] = of_.over;
+    std::size_t const channels = of_.group_inputs();
+    T* run = piece_.data();
+    for (std::size_t place = p.first; place != p.first + p.rows; ++place) {
+      std::size_t const at = place % of_.pixels();
+      Number* const from = image + place / of_.pixels() * of_.input.size() + p.group * channels;
+      std::size_t const top = at / of_.output.columns * stride;
+      std::size_t const left = at % of_.output.columns * stride;
+      for (std::size_t i = top; i != top + side; ++i) {
+        for (std::size_t j = left; j != left + side; ++j, run += channels) {
+          // Beyond the first row or column the difference wraps around, and is too large as well.
+          bool const inside = i - padding < of_.input.rows && j - padding < of_.input.columns;
+          f(inside ? from + ((i - padding) * of_.input.columns + (j - padding)) * of_.input.channels : nullptr, run);
+        }
+      }
+    }
+  }
+
+  void gather(T const* x, piece const& p) {
+    walk(x, p, [count = of_.group_inputs()](T const* pixel, T* run) {
+      if (pixel == nullptr) {
+        std::fill_n(run, count, T{0});
+      } else {
+        std::copy_n(pixel, count, run);
+      }
+    });
+  }
+
+  void scatter(T* dx, piece const& p) {
+    walk(dx, p, [count = of_.group_inputs()](T* pixel, T const* run) {
+      for (std::size_t c = 0; pixel != nullptr && c != count; ++c) {
+        pixel[c] += run[c];
+      }
+    });
+  }
+
+  convolution_geometry of_;
+  std::vector<T> piece_;
+};
+
+}  // namespace tutti::nn::detail

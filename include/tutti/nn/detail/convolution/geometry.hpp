@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/convolution.hpp>
+#include <tutti/nn/detail/require.hpp>
+#include <tutti/nn/shape.hpp>
+
+#include <cstddef>
+
+namespace tutti::nn::detail {
+
+/// A convolution of images of a known shape, as its kernels see it. The weights are one matrix for
+/// each group: a row for each number under the window - row by row, pixel by pixel, channel by
+/// channel -, a column for each channel of the group's output.
+struct convolution_geometry {
+  /// @pre the groups divide the channels of input and output
+  constexpr convolution_geometry(image_shape const& image, convolution const& what)
+      : input(image), output(what.over.over(image, what.channels)), over(what.over), groups(what.groups) {
+    require(groups > 0 && what.channels > 0 && image.channels > 0 && image.channels % groups == 0 &&
+                what.channels % groups == 0,
+            "convolution: the number of groups must divide the channels of input and output; there are ", groups,
+            " groups, ", image.channels, " channels of the input and ", what.channels, " of the output");
+  }
+
+  image_shape input;
+  image_shape output;
+  window over;
+  std::size_t groups;
+
+  [[nodiscard]] constexpr std::size_t group_inputs() const noexcept { return input.channels / groups; }
+  [[nodiscard]] constexpr std::size_t group_outputs() const noexcept { return output.channels / groups; }
+  /// Rows of a group's matrix.
+  [[nodiscard]] constexpr std::size_t fan_in() const noexcept { return over.side * over.side * group_inputs(); }
+  /// Numbers in all groups' matrices.
+  [[nodiscard]] constexpr std::size_t weights() const noexcept { return groups * fan_in() * group_outputs(); }
+  [[nodiscard]] constexpr std::size_t pixels() const noexcept { return output.rows * output.columns; }
+};
+
+}  // namespace tutti::nn::detail

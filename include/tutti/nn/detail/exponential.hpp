@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace tutti::nn::detail {
+
+/// e to the x, within 2 units in the last place; x is taken to lie in [-87, 88], whose ends stand for
+/// everything beyond. No branch and no call, so that a loop over it vectorises - the standard
+/// library's does not - and the same bits wherever the compiler does not fuse multiplications.
+///
+/// e^x = 2^n e^r, |r| <= ln 2 / 2, with a polynomial for e^r (Cephes, expf).
+[[nodiscard]] inline float exponential(float x) noexcept {
+  x = x < -87.0F ? -87.0F : x;
+  x = x > 88.0F ? 88.0F : x;
+  constexpr float shift = 12582912.0F;  // 1.5 x 2^23: adding it rounds to the nearest integer
+  float const shifted = x * 1.44269504088896341F + shift;
+  float const n = shifted - shift;
+  float const r = (x - n * 0.693359375F) + n * 2.12194440e-4F;  // ln 2 in two parts; n times the first is exact
+  float p = 1.9875691500e-4F;
+  p = p * r + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  p = p * r * r + r + 1.0F;
+  std::uint32_t const exponent = std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(shift) + 127U;
+  return p * std::bit_cast<float>(exponent << 23);
+}
+
+/// The double that references are computed with.
+[[nodiscard]] inline double exponential(double x) noexcept {
+  return std::exp(x);
+}
+
+}  // namespace tutti::nn::detail

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/loops.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace tutti::nn::detail {
+
+/// Loops over the columns of a matrix with few of them are short, and short loops are slow. Its rows lie one after the
+/// other, so several are taken as one: this many numbers at a time, if a row has fewer.
+inline constexpr std::size_t line_numbers = 128;
+
+/// Numbers of as many rows of so many columns as are taken at a time.
+[[nodiscard]] constexpr std::size_t line_length(std::size_t columns) noexcept {
+  return columns >= line_numbers ? columns : line_numbers / columns * columns;
+}
+
+/// Calls f(at, count) for each line of a matrix of so many numbers: where it begins, and its length, which is less for
+/// the last one. Several threads do, each for its part of the lines, and f is compiled for AVX2, too.
+template <class F>
+void for_each_line(std::size_t numbers, std::size_t columns, F const& f) {
+  std::size_t const length = line_length(columns);
+  std::size_t const lines = (numbers + length - 1) / length;
+  parallel_for(lines, numbers_for_a_thread / length + 1, [=, &f](std::size_t first, std::size_t last) {
+    vectorised([=, &f] {
+      for (std::size_t at = first * length; at < std::min(last * length, numbers); at += length) {
+        f(at, std::min(length, numbers - at));
+      }
+    });
+  });
+}
+
+/// A number for each column, over and over as often as a line takes.
+template <class T>
+class repeated {
+ public:
+  repeated(T const* row, std::size_t columns) : data_(row) {
+    if (std::size_t const length = line_length(columns); length != columns) {
+      for (std::size_t at = 0; at != length; at += columns) {
+        std::copy_n(row, columns, line_.data() + at);
+      }
+      data_ = line_.data();
+    }
+  }
+  repeated(repeated const&) = delete;
+  repeated& operator=(repeated const&) = delete;
+
+  [[nodiscard]] T const* data() const noexcept { return data_; }
+
+ private:
+  T const* data_;
+  std::array<T, line_numbers> line_;
+};
+
+/// Adds to each column what a line has for it.
+template <class T>
+void fold_line(T const* line, std::size_t columns, T* row) {
+  for (std::size_t at = 0; at != line_length(columns); at += columns) {
+    for (std::size_t c = 0; c != columns; ++c) {
+      row[c] += line[at + c];
+    }
+  }
+}
+
+/// How many runs of so many lines there are in a matrix.
+[[nodiscard]] constexpr std::size_t runs_of_lines(std::size_t numbers, std::size_t columns, std::size_t run) noexcept {
+  std::size_t const length = run * line_length(columns);
+  return (numbers + length - 1) / length;
+}
+
+/// Writes `Sums` sums of each column of a matrix, those of the same kind beside each other. f(at, count, partial) adds
+/// those of the line at `at` to `partial`, a line for each kind. Runs of so many lines are added up by themselves, in
+/// `room`, which has `Sums` lines for each, and then one after another: so the last numbers are not lost in the sum,
+/// and it is the same for any number of threads.
+template <std::size_t Sums, class T, class F>
+void sum_lines(std::size_t numbers, std::size_t columns, std::size_t run, T* room, T* sums, F const& f) {
+  std::size_t const length = line_length(columns);
+  std::size_t const runs = runs_of_lines(numbers, columns, run);
+  parallel_for(runs, numbers_for_a_thread / (run * length) + 1, [=, &f](std::size_t first, std::size_t last) {
+    std::fill_n(room + first * Sums * length, (last - first) * Sums * length, T{0});
+    vectorised([=, &f] {
+      for (std::size_t at = first * run * length; at < std::min(last * run * length, numbers); at += length) {
+        f(at, std::min(length, numbers - at), room + at / (run * length) * Sums * length);
+      }
+    });
+  });
+  std::fill_n(sums, Sums * columns, T{0});
+  for (std::size_t i = 0; i != runs * Sums; ++i) {
+    fold_line(room + i * length, columns, sums + i % Sums * columns);
+  }
+}
+
+}  // namespace tutti::nn::detail

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/layer/stateless.hpp>
+#include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/window.hpp>
+
+#include <cstddef>
+
+namespace tutti::nn::detail {
+
+/// One place of a window over the images of a batch, cut to the image.
+struct place {
+  std::size_t image;   ///< where its image begins
+  std::size_t output;  ///< where the pixel of the output lies that it makes
+  std::size_t end;     ///< where the output of its image ends
+  std::size_t top, bottom, left, right;
+
+  [[nodiscard]] std::size_t pixels() const noexcept { return (bottom - top) * (right - left); }
+
+  /// Calls f with where each pixel under it lies.
+  template <class F>
+  void for_each_pixel(image_shape const& input, F const& f) const {
+    for (std::size_t i = top; i != bottom; ++i) {
+      for (std::size_t j = left; j != right; ++j) {
+        f(image + (i * input.columns + j) * input.channels);
+      }
+    }
+  }
+};
+
+/// Calls f for each place in each image from one to before another, of a rectangle that moves down and across.
+template <class F>
+void for_each_place(image_shape const& input, image_shape const& output, window const& down, window const& across,
+                    std::size_t image, std::size_t last, F const& f) {
+  std::size_t made = image * output.size();
+  for (; image != last; ++image) {
+    std::size_t const end = made + output.size();
+    for (std::size_t i = 0; i != output.rows; ++i) {
+      for (std::size_t j = 0; j != output.columns; ++j, made += output.channels) {
+        f(place{image * input.size(), made, end, down.begin(i), down.end(i, input.rows), across.begin(j),
+                across.end(j, input.columns)});
+      }
+    }
+  }
+}
+
+/// What all layers are that make one pixel of those under each place of a window.
+template <class T>
+class pooling : public stateless<T> {
+ public:
+  /// @pre the window fits into the padded image
+  pooling(image_shape const& image, window const& over)
+      : input_(image), output_(over.over(image, image.channels)), down_(over), across_(over) {}
+  /// One place, of the whole image, square or not.
+  explicit pooling(image_shape const& image)
+      : input_(image), output_{image.channels, 1, 1}, down_{image.rows}, across_{image.columns} {}
+
+  [[nodiscard]] std::size_t inputs() const noexcept { return input_.size(); }
+  [[nodiscard]] std::size_t outputs() const noexcept { return output_.size(); }
+  [[nodiscard]] image_shape output_shape() const noexcept { return output_; }
+
+ protected:
+  [[nodiscard]] image_shape const& input() const noexcept { return input_; }
+
+  /// Calls f for each place in each image. Several threads do, each for its images; f is compiled for AVX2, too.
+  template <class F>
+  void for_each_place(std::size_t images, F const& f) const {
+    parallel_for(images, numbers_for_a_thread / input_.size() + 1, [&](std::size_t first, std::size_t last) {
+      vectorised([&] { detail::for_each_place(input_, output_, down_, across_, first, last, f); });
+    });
+  }
+
+ private:
+  image_shape input_;
+  image_shape output_;
+  window down_;  // as it moves along the rows
+  window across_;
+};
+
+}  // namespace tutti::nn::detail

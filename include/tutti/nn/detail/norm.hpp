@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+namespace tutti::nn::detail {
+
+/// The Euclidean norm of some numbers. Each square and all sums in double, for there may be many millions; added up in
+/// an order that depends on their number alone, so that equal numbers have the same norm on every rank.
+template <class T>
+[[nodiscard]] double norm(std::span<T const> numbers) noexcept {
+  constexpr std::size_t lanes = 8;
+  std::array<double, lanes> sums{};
+  std::size_t i = 0;
+  for (; i + lanes <= numbers.size(); i += lanes) {
+    for (std::size_t l = 0; l != lanes; ++l) {
+      double const x{numbers[i + l]};
+      sums[l] += x * x;
+    }
+  }
+  double rest = 0;
+  for (; i != numbers.size(); ++i) {
+    rest += double{numbers[i]} * double{numbers[i]};
+  }
+  for (double const sum : sums) {
+    rest += sum;
+  }
+  return std::sqrt(rest);
+}
+
+}  // namespace tutti::nn::detail

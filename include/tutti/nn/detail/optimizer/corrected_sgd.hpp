@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/detail/require.hpp>
+#include <tutti/nn/optimizer/concept.hpp>
+#include <tutti/nn/optimizer/sgd.hpp>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tutti::nn::detail {
+
+/// `sgd` for gradients whose momentum has run before they were summed (`momentum_correction`): follows them as they
+/// are, and keeps a momentum for weight decay alone. Weights are the same on all ranks, so their decay need not travel
+/// and is never late. (Lin et al., "Deep gradient compression", ICLR 2018, in the authors' program)
+///
+/// Law: on sums over ranks of velocities that follow the same momentum it makes the steps of `sgd`, up to rounding.
+template <class T, class Momentum = heavy_ball>
+class corrected_sgd {
+ public:
+  using value_type = T;
+
+  /// @pre 0 <= momentum < 1, 0 <= decay
+  explicit corrected_sgd(std::size_t parameters, T momentum, T decay = 0)
+      : parameters_(parameters), velocity_(decay == T{0} ? 0 : parameters), momentum_(momentum), decay_(decay) {
+    require(momentum >= T{0} && momentum < T{1}, "corrected_sgd: momentum must be in [0, 1), not ", momentum);
+    require(decay >= T{0}, "corrected_sgd: weight decay must be 0 or more, not ", decay);
+  }
+
+  /// One step. Cost: one pass over two vectors, three with weight decay; no allocation.
+  void step(std::span<T> weights, std::span<T const> gradients, T rate) {
+    require(weights.size() == parameters_ && gradients.size() == parameters_,
+            "corrected_sgd: the optimizer was made for ", parameters_, " parameters, and a step has ", weights.size(),
+            " weights and ", gradients.size(), " gradients");
+    auto* const w = weights.data();
+    auto const* const g = gradients.data();
+    if (velocity_.empty()) {
+      elementwise(parameters_, [=](std::size_t i) { w[i] -= rate * g[i]; });
+      return;
+    }
+    elementwise(parameters_, [=, v = velocity_.data(), momentum = momentum_, decay = decay_](std::size_t i) {
+      T const slope = decay * w[i];
+      v[i] = momentum * v[i] + slope;
+      w[i] -= rate * (g[i] + Momentum::direction(slope, v[i], momentum));
+    });
+  }
+
+  /// One number for each weight that decays.
+  [[nodiscard]] std::span<T> state() noexcept { return velocity_; }
+
+ private:
+  std::size_t parameters_;
+  std::vector<T> velocity_;
+  T momentum_;
+  T decay_;
+};
+
+static_assert(optimizer<corrected_sgd<float>> && optimizer<corrected_sgd<float, nesterov>>);
+
+}  // namespace tutti::nn::detail

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/parallel/concept.hpp>
+#include <tutti/nn/random.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+namespace tutti::nn::detail {
+
+/// The initial weights that a dense layer of inputs x outputs draws (dense::initialise), as far as they belong
+/// to a part of its inputs and of its outputs: parts are as the whole would be, and no rank needs room for the whole.
+///
+/// Cost: draws all of the layer's weights.
+template <class Activation, class T>
+void draw_weights(random_sequence& random, std::size_t inputs, std::size_t outputs, range rows, range columns,
+                  std::span<T> part) {
+  T const limit = std::sqrt(T{3} / static_cast<T>(inputs)) * static_cast<T>(Activation::gain);
+  auto to = part.begin();
+  for (std::size_t i = 0; i != inputs; ++i) {
+    for (std::size_t j = 0; j != outputs; ++j) {
+      T const weight = (T{2} * random.fraction<T>() - T{1}) * limit;
+      if (i - rows.first < rows.count && j - columns.first < columns.count) {
+        *to++ = weight;
+      }
+    }
+  }
+}
+
+}  // namespace tutti::nn::detail

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/any_layer.hpp>
+#include <tutti/nn/detail/sequence.hpp>
+#include <tutti/nn/tensor.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn::detail {
+
+/// The layers of one stage of a pipeline, with one set of weights, and room for the values of several micro-batches
+/// that have gone forward and not yet backward. Knows no ranks.
+template <class T>
+class pipeline_stage {
+ public:
+  /// @param first the place of the first of them in the whole model
+  /// @param kept micro-batches whose values are kept at a time; rows: samples of each
+  pipeline_stage(std::vector<any_layer<T>> const& layers, std::size_t first, std::size_t kept, std::size_t rows)
+      : first_(first), rows_(rows) {
+    for (std::size_t k = 0; k != kept; ++k) {
+      places_.push_back({sequence<T>(layers)});
+    }
+    auto& one = places_.front().layers;
+    parameters_.resize(one.parameters());
+    gradients_.resize(one.parameters());
+    sum_.resize(one.parameters());
+    statistics_.resize(one.statistics());
+    for (auto& each : places_) {
+      each.layers.bind(parameters_, gradients_, statistics_);
+      each.layers.reserve(rows);
+      each.y.resize({rows, outputs()});
+    }
+    dy_.resize({rows, outputs()});
+  }
+
+  [[nodiscard]] std::size_t inputs() const { return places_.front().layers.inputs(); }
+  [[nodiscard]] std::size_t outputs() const { return places_.front().layers.outputs(); }
+  [[nodiscard]] std::size_t kept() const noexcept { return places_.size(); }
+  [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
+
+  [[nodiscard]] std::span<T> parameters() noexcept { return parameters_; }
+  /// Summed over the micro-batches.
+  [[nodiscard]] std::span<T> gradients() noexcept { return sum_; }
+
+  /// As these layers of the whole model are initialised: every place, for layers such as dropout have something of
+  /// their own to draw.
+  void initialise(std::uint64_t seed) {
+    for (auto& one : places_) {
+      auto const layers = one.layers.layers();
+      for (std::size_t i = 0; i != layers.size(); ++i) {
+        random_sequence random(seed, first_ + i);
+        layers[i].initialise(random);
+      }
+    }
+  }
+
+  /// What the last forward of a micro-batch made; valid until that of micro-batch + kept().
+  [[nodiscard]] matrix_view<T> values(std::size_t micro_batch) { return first_rows(at(micro_batch).y, rows_); }
+
+  /// Room for the derivative of the loss by the values of one micro-batch.
+  [[nodiscard]] matrix_view<T> derivatives() { return first_rows(dy_, rows_); }
+
+  void forward(pass<T> how, std::size_t micro_batch, matrix_view<T const> const& x) {
+    how.first_row = micro_batch * rows_;
+    at(micro_batch).layers.forward(how, x, values(micro_batch));
+  }
+
+  /// Adds the gradients of the micro-batch to those of the ones before it; the first one begins anew.
+  /// @param dy is used up; dx without columns: not wanted
+  void backward(pass<T> how, std::size_t micro_batch, matrix_view<T const> const& x, matrix_view<T> dy,
+                matrix_view<T> dx) {
+    how.first_row = micro_batch * rows_;
+    at(micro_batch).layers.backward(how, x, values(micro_batch), dy, dx);
+    if (micro_batch == 0) {
+      std::ranges::copy(gradients_, sum_.begin());
+    } else {
+      std::ranges::transform(sum_, gradients_, sum_.begin(), [](T sum, T more) { return sum + more; });
+    }
+  }
+
+ private:
+  struct place {
+    sequence<T> layers;
+    matrix<T> y = matrix<T>::from_shape({0, 0});
+  };
+
+  [[nodiscard]] place& at(std::size_t micro_batch) { return places_[micro_batch % places_.size()]; }
+
+  std::size_t first_;
+  std::size_t rows_;
+  std::vector<place> places_;
+  std::vector<T> parameters_;
+  std::vector<T> gradients_;  // of one micro-batch
+  std::vector<T> sum_;
+  std::vector<T> statistics_;
+  matrix<T> dy_ = matrix<T>::from_shape({0, 0});
+};
+
+}  // namespace tutti::nn::detail

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/request.hpp>
+#include <tutti/nn/detail/parameter_server/key_range.hpp>
+#include <tutti/nn/detail/parameter_server/peer_channel.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn::parameter_server::detail {
+
+/// Weights on their way to one worker: a copy, since others may change them meanwhile.
+template <group Communicator>
+class outgoing_weights {
+ public:
+  /// @param shard the keys that may be sent
+  explicit outgoing_weights(key_range shard) : first_(shard.begin), copy_(shard.size()) {}
+
+  /// Where the weights of these keys are to be written before they are sent. Waits for those that were there.
+  /// @throws error
+  [[nodiscard]] std::span<float> room(key_range keys) {
+    for (auto& one : under_way_) {
+      if (one.keys.overlaps(keys)) {
+        one.sending.wait();
+      }
+    }
+    std::erase_if(under_way_, [](packet const& one) { return !one.sending.valid(); });
+    return std::span(copy_).subspan(keys.begin - first_, keys.size());
+  }
+  void send(peer_channel<Communicator>& to, key_range keys) {
+    std::span<float const> const numbers(copy_);
+    under_way_.push_back({keys, to.send(numbers.subspan(keys.begin - first_, keys.size()))});
+  }
+  /// Until all have been sent.
+  /// @throws error
+  void finish() {
+    for (auto& one : under_way_) {
+      one.sending.wait();
+    }
+    under_way_.clear();
+  }
+
+ private:
+  struct packet {
+    key_range keys;
+    request sending;
+  };
+
+  std::size_t first_;
+  std::vector<float> copy_;
+  std::vector<packet> under_way_;
+};
+
+}  // namespace tutti::nn::parameter_server::detail

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/trace/concept.hpp>
+#include <tutti/types.hpp>
+
+#include <cstdint>
+
+namespace tutti::nn::parameter_server::detail {
+
+/// Records what happens on a channel with the world's tracer, as if the world had carried it: peers by their ranks
+/// there, operations and messages by numbers that neither the world nor another channel gives.
+template <tracer Trace>
+class peer_channel_trace {
+ public:
+  static constexpr bool enabled = Trace::enabled;
+
+  peer_channel_trace() = default;
+  /// @param self this end, in the world, and the other one
+  /// @pre the world's tracer outlives the channel
+  peer_channel_trace(Trace& world, rank_type self, rank_type peer) noexcept
+      : world_(&world), self_(self), peer_(peer) {}
+
+  [[nodiscard]] bool on() const noexcept { return world_ != nullptr && listens(*world_); }
+  void record(event const& e) noexcept {
+    event translated = e;
+    translated.number.sequence |= std::uint64_t{1} << 32;
+    translated.number.from = in_world(e.number.from);
+    translated.number.to = in_world(e.number.to);
+    translated.peer = e.peer == no_rank ? no_rank : peer_;
+    world_->record(translated);
+  }
+
+ private:
+  /// The lower of the two is rank 0 on the channel.
+  [[nodiscard]] rank_type in_world(rank_type r) const noexcept {
+    return r == no_rank ? no_rank : (r == 0) == (self_ < peer_) ? self_ : peer_;
+  }
+
+  Trace* world_ = nullptr;
+  rank_type self_ = no_rank;
+  rank_type peer_ = no_rank;
+};
+
+}  // namespace tutti::nn::parameter_server::detail

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/parameter_server/clocks.hpp>
+#include <tutti/nn/detail/parameter_server/key_range.hpp>
+#include <tutti/nn/detail/parameter_server/message.hpp>
+#include <tutti/nn/detail/parameter_server/rates.hpp>
+#include <tutti/nn/optimizer/any_optimizer.hpp>
+#include <tutti/nn/parameter_server/figures.hpp>
+#include <tutti/nn/parameter_server/regulariser.hpp>
+#include <tutti/nn/settings.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tutti::nn::parameter_server::detail {
+
+/// A server's part of a layer: weights, optimizer, and how far each worker is with it. Pieces know nothing of each
+/// other, so one is updated, and read, while workers still compute the gradients of others.
+///
+/// A gradient is a worker's share of the gradient of the mean over a batch; shares are sums over samples divided by the
+/// whole batch. A step of shares that make up a part f of a batch (f = samples / batch) is the optimizer's step with
+/// the mean over those samples, at f times the rate: f = 1 in synchronous training; in asynchronous training
+/// momentum and norms do not depend on how many workers there are, and regularisers have their whole weight once per
+/// batch and not per worker.
+class piece {
+ public:
+  /// @param weights of these keys, to begin with
+  /// @param memory what the optimizer remembers of them; empty: nothing yet
+  /// @param begin how many steps have been made
+  piece(key_range keys, std::span<float const> weights, settings const& settings, regulariser extra,
+        std::size_t workers, bool synchronous, std::span<float const> memory, clock_value begin)
+      : keys_(keys),
+        synchronous_(synchronous),
+        extra_(extra),
+        weights_(weights.begin(), weights.end()),
+        optimizer_(settings, {{0, keys.size()}}),
+        clocks_(workers),
+        inboxes_(workers, std::vector<float>(keys.size())),
+        given_(workers),
+        updates_read_(workers, begin),
+        updates_(begin),
+        progress_(static_cast<double>(begin)) {
+    std::ranges::copy(memory, optimizer_.state().begin());
+    for (std::size_t w = 0; w != workers; ++w) {
+      clocks_.reach(w, begin);
+    }
+  }
+
+  [[nodiscard]] key_range keys() const noexcept { return keys_; }
+  [[nodiscard]] std::span<float const> weights() const noexcept { return weights_; }
+  [[nodiscard]] detail::clocks const& clocks() const noexcept { return clocks_; }
+  [[nodiscard]] std::uint64_t updates() const noexcept { return updates_; }
+  /// What the optimizer remembers.
+  [[nodiscard]] std::span<float const> memory() { return optimizer_.state(); }
+
+  /// Where the gradient of a worker is to be received.
+  [[nodiscard]] std::span<float> inbox(std::size_t worker) noexcept { return inboxes_[worker]; }
+
+  /// The gradient is there.
+  void pushed(std::size_t worker, message const& what, rates const& over_time, histogram& missed) {
+    missed.add(updates_ - updates_read_[worker]);
+    clocks_.reach(worker, what.clock + 1);
+    given_[worker] = {what.samples, what.batch, true};
+    if (!synchronous_) {
+      update(over_time);
+    } else {
+      combine(over_time);
+    }
+  }
+
+  /// Whether a worker may read what others have pushed so far.
+  [[nodiscard]] bool fresh_for(std::size_t worker, clock_value need) const noexcept {
+    return clocks_.least_but(worker) >= need;
+  }
+  /// A worker at this clock reads.
+  void read(std::size_t worker, clock_value clock, histogram& lead) noexcept {
+    updates_read_[worker] = updates_;
+    clock_value const slowest = clocks_.least_but(worker);
+    lead.add(slowest < clock ? clock - slowest : 0);
+  }
+
+  void drop(std::size_t worker, rates const& over_time) {
+    clocks_.drop(worker);
+    if (synchronous_) {
+      combine(over_time);
+    }
+  }
+
+ private:
+  struct contribution {
+    std::uint64_t samples = 0;
+    std::uint64_t batch = 1;
+    bool there = false;
+  };
+
+  /// A step, if all have pushed this clock.
+  void combine(rates const& over_time) {
+    if (clocks_.least() > updates_ && clocks_.least() != clocks::gone) {
+      update(over_time);
+    }
+  }
+
+  /// One step with all that is there, added up in the order of the workers.
+  void update(rates const& over_time) {
+    std::span<float> sum;
+    std::uint64_t samples = 0;
+    std::uint64_t batch = 1;
+    for (std::size_t w = 0; w != given_.size(); ++w) {
+      if (!given_[w].there) {
+        continue;
+      }
+      given_[w].there = false;
+      samples += given_[w].samples;
+      batch = given_[w].batch;
+      if (sum.empty()) {
+        sum = inboxes_[w];
+      } else {
+        for (std::size_t i = 0; i != sum.size(); ++i) {
+          sum[i] += inboxes_[w][i];
+        }
+      }
+    }
+    ++updates_;
+    if (samples == 0) {
+      return;
+    }
+    auto const part = static_cast<float>(samples) / static_cast<float>(batch);
+    if (samples != batch) {
+      std::ranges::for_each(sum, [&](float& g) { g /= part; });
+    }
+    extra_.add_to(sum, weights_);
+    optimizer_.step(weights_, sum, over_time.at(static_cast<std::size_t>(progress_)) * part);
+    progress_ += synchronous_ ? 1.0 : double{part};
+  }
+
+  key_range keys_;
+  bool synchronous_;
+  regulariser extra_;
+  std::vector<float> weights_;
+  any_optimizer optimizer_;
+  detail::clocks clocks_;
+  std::vector<std::vector<float>> inboxes_;
+  std::vector<contribution> given_;          // by each worker, since the last update
+  std::vector<std::uint64_t> updates_read_;  // how many there were when a worker read last
+  std::uint64_t updates_;
+  double progress_;  // batches
+};
+
+}  // namespace tutti::nn::parameter_server::detail

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/schedule/batch_plan.hpp>
+#include <tutti/nn/schedule/learning_rate.hpp>
+#include <tutti/nn/settings.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace tutti::nn::parameter_server::detail {
+
+/// The learning rate after so many steps: the same as in training without servers. Beyond the last step, where
+/// asynchronous workers may come by an update or two, it stays.
+class rates {
+ public:
+  rates(settings const& settings, batch_plan const& plan) : schedule_(settings), plan_(plan), steps_(plan.steps()) {}
+
+  [[nodiscard]] float at(std::size_t step) const noexcept {
+    moment now;
+    now.step = std::min(step, steps_ - 1);
+    now.steps = steps_;
+    auto const place = plan_.place(now.step);
+    now.epoch = static_cast<double>(place.epoch) +
+                static_cast<double>(place.batch) / static_cast<double>(plan_.batches(place.epoch));
+    return schedule_.rate(now);
+  }
+
+ private:
+  any_schedule schedule_;
+  batch_plan plan_;
+  std::size_t steps_;
+};
+
+}  // namespace tutti::nn::parameter_server::detail

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/parameter_server/message.hpp>
+#include <tutti/nn/parameter_server/consistency.hpp>
+#include <tutti/nn/schedule/batch_plan.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn::parameter_server::detail {
+
+/// Gives each worker its next task: the task scheduler of algorithm 1 of Li et al., OSDI 2014. First LoadData, then
+/// WorkerIterate for as long as there is something to do, one iteration at a time to each worker that asks. It moves no
+/// data and waits for no rank: that no worker runs too far ahead is a matter of the servers.
+///
+/// With a bound on staleness each worker makes all steps. Without, the workers make as many in all, the fast
+/// ones more of them. After each epoch, by the clock of the first worker to get there or, unbounded, by the number of
+/// iterations given out, one worker tests; after the last one, the last worker left. When a worker is lost, the parts
+/// of the batches are divided anew among the others.
+///
+/// If workers rest after each epoch, a worker that comes to its end is held until all have, and until what they have
+/// pushed is everywhere; one of them then sends server 0 what all servers hold, and they go on.
+class scheduler {
+ public:
+  /// A step of all workers: what they reported, added up.
+  struct step_sum {
+    std::uint64_t samples = 0;
+    std::uint64_t batch = 0;
+    double loss = 0;  // so that the order in which workers report does not show
+    double correct = 0;
+    std::size_t reports = 0;
+  };
+  struct test_result {
+    std::size_t epoch = 0;
+    float loss = 0;
+    float correct = 0;
+  };
+
+  /// @param begin the epoch to begin with
+  scheduler(consistency how, std::size_t workers, batch_plan const& plan, std::size_t begin = 0)
+      : how_(how),
+        plan_(plan),
+        steps_(plan.steps()),
+        epochs_(plan.epochs()),
+        workers_(workers),
+        tests_(plan.epochs(), open),
+        tested_(begin),
+        issued_(plan.steps_before(begin) * workers),
+        reported_(issued_),
+        first_sum_(plan.steps_before(begin)),
+        rested_(begin) {
+    for (auto& one : workers_) {
+      one.issued = first_sum_;
+    }
+    std::fill_n(tests_.begin(), begin, finished_test);
+  }
+
+  /// What a worker has done since its last request for a task.
+  void take(report const& done) {
+    if (done.iterated != 0) {
+      std::size_t const step = how_.bounded() ? static_cast<std::size_t>(done.clock) : reported_++ / workers_.size();
+      if (step >= first_sum_) {
+        if (step - first_sum_ >= sums_.size()) {
+          sums_.resize(step - first_sum_ + 1);
+        }
+        step_sum& sum = sums_[step - first_sum_];
+        sum.samples += done.samples;
+        sum.batch = done.batch;
+        sum.loss += double{done.loss};
+        sum.correct += double{done.correct};
+        ++sum.reports;
+      }
+    }
+    if (done.tested != 0) {
+      results_.push_back({static_cast<std::size_t>(done.epoch), done.loss, done.correct});
+      tests_[done.epoch] = finished_test;
+      while (tested_ != epochs_ && tests_[tested_] == finished_test) {
+        ++tested_;
+      }
+    }
+  }
+
+  /// The next task of a worker; nothing while it has to wait for the others.
+  [[nodiscard]] std::optional<task> next(std::size_t worker) {
+    state& w = workers_[worker];
+    if (!w.loaded) {
+      w.loaded = true;
+      return tell(worker, task_kind::load_data);
+    }
+    bool const finished = how_.bounded() ? w.issued == steps_ : issued_ >= steps_ * workers_.size();
+    bool const alone = working() == 1;
+    for (std::size_t e = 0; e != epochs_; ++e) {
+      bool const last = e + 1 == epochs_;
+      if (tests_[e] == open && reached(w, e) && (!last || (finished && alone))) {
+        tests_[e] = worker;
+        w.waiting = false;  // it may have been, until the worker that tested was lost
+        task t = tell(worker, task_kind::test);
+        t.epoch = e;
+        t.last = last ? 1 : 0;
+        return t;
+      }
+    }
+    if (how_.rests && rested_ + 1 < epochs_ && reached(w, rested_)) {
+      if (!std::exchange(w.held, true)) {
+        return tell(worker, task_kind::hold);
+      }
+      w.waiting = true;
+      return all_wait() ? rest(worker) : std::nullopt;
+    }
+    if (how_.rests && finished && alone && rested_ < epochs_) {
+      return rest(worker);
+    }
+    if (finished) {
+      w.working = false;
+      return tell(worker, task_kind::stop);
+    }
+    task t = tell(worker, task_kind::iterate);
+    ++w.issued;
+    ++issued_;
+    return t;
+  }
+
+  /// Server 0 has what servers hold: all may go on.
+  void rested() noexcept {
+    ++rested_;
+    resting_ = open;
+    for (auto& one : workers_) {
+      one.held = one.waiting = false;
+    }
+  }
+  /// After how many epochs that was.
+  [[nodiscard]] std::size_t epochs_rested() const noexcept { return rested_; }
+
+  /// Its task is given to another worker.
+  void drop(std::size_t worker) {
+    workers_[worker].working = false;
+    workers_[worker].lost = true;
+    resting_ = resting_ == worker ? open : resting_;
+    for (auto& test : tests_) {
+      test = test == worker ? open : test;
+    }
+  }
+
+  /// Calls f(step, step_sum) for each step that all have reported, in their order; those of an epoch after the test of
+  /// the one before, as in training without servers.
+  template <class F>
+  void for_each_step(F f) {
+    std::size_t const needed = how_.bounded() ? present() : workers_.size();
+    std::size_t const end = plan_.steps_before(tested_ + 1);
+    for (; first_sum_ < end && !sums_.empty() && sums_.front().reports != 0 && sums_.front().reports >= needed;
+         ++first_sum_) {
+      step_sum const one = sums_.front();
+      sums_.pop_front();
+      f(first_sum_, one);
+    }
+  }
+  /// Calls f(test_result) for each test whose result has come.
+  template <class F>
+  void for_each_test(F f) {
+    for (auto const& one : results_) {
+      f(one);
+    }
+    results_.clear();
+  }
+
+  /// Workers that have more to do.
+  [[nodiscard]] std::size_t working() const noexcept {
+    std::size_t count = 0;
+    for (auto const& one : workers_) {
+      count += one.working ? 1U : 0U;
+    }
+    return count;
+  }
+
+  /// Workers that are not lost.
+  [[nodiscard]] std::size_t present() const noexcept {
+    std::size_t count = 0;
+    for (auto const& one : workers_) {
+      count += one.lost ? 0U : 1U;
+    }
+    return count;
+  }
+
+ private:
+  static constexpr std::size_t open = SIZE_MAX;
+  static constexpr std::size_t finished_test = SIZE_MAX - 1;
+
+  struct state {
+    clock_value issued = 0;  // iterations
+    bool loaded = false;
+    bool working = true;
+    bool lost = false;
+    bool held = false;     // its task was to ask again
+    bool waiting = false;  // and has
+  };
+
+  [[nodiscard]] bool all_wait() const noexcept {
+    return std::ranges::all_of(workers_, [](state const& w) { return w.lost || !w.working || w.waiting; });
+  }
+  [[nodiscard]] std::optional<task> rest(std::size_t worker) noexcept {
+    if (resting_ != open) {
+      return std::nullopt;
+    }
+    resting_ = worker;
+    return tell(worker, task_kind::rest);
+  }
+
+  [[nodiscard]] bool reached(state const& w, std::size_t epoch) const noexcept {
+    std::size_t const steps = plan_.steps_before(epoch + 1);
+    return how_.bounded() ? w.issued >= steps : issued_ >= steps * workers_.size();
+  }
+
+  [[nodiscard]] task tell(std::size_t worker, task_kind what) const noexcept {
+    task t;
+    t.what = what;
+    t.clock = workers_[worker].issued;
+    t.parts = 0;
+    for (std::size_t w = 0; w != workers_.size(); ++w) {
+      t.part += !workers_[w].lost && w < worker ? 1U : 0U;
+      t.parts += !workers_[w].lost ? 1U : 0U;
+    }
+    return t;
+  }
+
+  consistency how_;
+  batch_plan plan_;
+  std::size_t steps_;
+  std::size_t epochs_;
+  std::vector<state> workers_;
+  std::vector<std::size_t> tests_;  // of each epoch: open, done, or the worker that makes it
+  std::size_t tested_;              // epochs, without gaps
+  std::uint64_t issued_;
+  std::uint64_t reported_;
+  std::size_t first_sum_;       // the step that sums_ begins with
+  std::size_t rested_;          // epochs
+  std::size_t resting_ = open;  // the worker that sends what servers hold
+  std::deque<step_sum> sums_;
+  std::vector<test_result> results_;
+};
+
+}  // namespace tutti::nn::parameter_server::detail

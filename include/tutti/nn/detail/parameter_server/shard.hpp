@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/parameter_server/key_range.hpp>
+#include <tutti/nn/detail/parameter_server/layout.hpp>
+#include <tutti/nn/detail/parameter_server/message.hpp>
+#include <tutti/nn/detail/parameter_server/piece.hpp>
+#include <tutti/nn/detail/parameter_server/rates.hpp>
+#include <tutti/nn/detail/require.hpp>
+#include <tutti/nn/parameter_server/consistency.hpp>
+#include <tutti/nn/parameter_server/figures.hpp>
+#include <tutti/nn/parameter_server/regulariser.hpp>
+#include <tutti/nn/schedule/batch_plan.hpp>
+#include <tutti/nn/settings.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tutti::nn::parameter_server::detail {
+
+/// The weights that one server holds, in pieces, with their optimizers. Knows workers by their numbers alone, and
+/// counts how stale their reads and pushes are.
+class shard {
+ public:
+  /// @param weights all of the model, to begin with
+  /// @param memory what an optimizer of all of them remembers; empty: nothing yet
+  /// @param begin how many steps have been made
+  shard(layout const& layout, std::size_t server, consistency how, settings const& settings, batch_plan const& plan,
+        regulariser extra, std::size_t workers, std::span<float const> weights, std::span<float const> memory,
+        clock_value begin)
+      : keys_(layout.shard(server)), rates_(settings, plan), begin_(begin) {
+    for (key_range const keys : layout.pieces(server)) {
+      pieces_.emplace_back(keys, weights.subspan(keys.begin, keys.size()), settings, extra, workers, how.synchronous(),
+                           memory.empty() ? memory : memory.subspan(keys.begin, keys.size()), begin);
+    }
+  }
+
+  [[nodiscard]] key_range keys() const noexcept { return keys_; }
+  [[nodiscard]] std::span<piece const> pieces() const noexcept { return pieces_; }
+  /// Updates of the first piece since training began, or was resumed.
+  [[nodiscard]] std::uint64_t steps() const noexcept { return pieces_.front().updates() - begin_; }
+  [[nodiscard]] histogram const& lead() const noexcept { return lead_; }
+  [[nodiscard]] histogram const& missed() const noexcept { return missed_; }
+
+  /// The piece that has these keys.
+  /// @throws precondition_error if there is none
+  [[nodiscard]] piece& find(key_range keys) {
+    auto const found = std::ranges::find(pieces_, keys, [](piece const& one) { return one.keys(); });
+    nn::detail::require(found != pieces_.end(),
+                        "parameter server: gradients are pushed for whole pieces of the layout, not for keys ",
+                        keys.begin, " to ", keys.end);
+    return *found;
+  }
+  /// The gradient of a piece is in its inbox.
+  void push(piece& of, std::size_t worker, message const& words) { of.pushed(worker, words, rates_, missed_); }
+
+  /// Whether a worker may read these keys.
+  [[nodiscard]] bool fresh_for(std::size_t worker, key_range keys, clock_value need) const noexcept {
+    return std::ranges::all_of(
+        pieces_, [&](piece const& one) { return !one.keys().overlaps(keys) || one.fresh_for(worker, need); });
+  }
+  /// A worker at this clock reads these keys.
+  void read(std::size_t worker, key_range keys, clock_value clock, std::span<float> to) {
+    for (piece& one : pieces_) {
+      key_range const part = common(one.keys(), keys);
+      if (part.size() != 0) {
+        std::ranges::copy(one.weights().subspan(part.begin - one.keys().begin, part.size()),
+                          to.subspan(part.begin - keys.begin, part.size()).begin());
+        one.read(worker, clock, lead_);
+      }
+    }
+  }
+  /// Writes what the optimizers of all pieces remember.
+  void copy_memory(std::vector<float>& to) {
+    to.clear();
+    for (piece& one : pieces_) {
+      to.insert(to.end(), one.memory().begin(), one.memory().end());
+    }
+  }
+  void drop(std::size_t worker) {
+    for (piece& one : pieces_) {
+      one.drop(worker, rates_);
+    }
+  }
+
+ private:
+  key_range keys_;
+  rates rates_;
+  clock_value begin_;
+  std::vector<piece> pieces_;
+  histogram lead_;
+  histogram missed_;
+};
+
+}  // namespace tutti::nn::parameter_server::detail

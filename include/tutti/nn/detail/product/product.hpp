@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/product/onednn.hpp>
+#include <tutti/nn/tensor.hpp>
+
+#include <xtensor-blas/xblas.hpp>
+
+#include <type_traits>
+
+namespace tutti::nn::detail {
+
+enum class operand : bool { as_is, transposed };
+
+/// result = a b, or with either factor transposed, overwriting the result.
+///
+/// oneDNN multiplies float, where it has kernels, and BLAS the rest. xt::blas::gemm on row-major views hands the three
+/// pointers to BLAS as they are. xt::linalg::dot would return its result in a new tensor: an allocation and a copy at
+/// every call.
+template <class T>
+void product(matrix_view<T const> const& a, operand how_a, matrix_view<T const> const& b, operand how_b,
+             matrix_view<T>& result) {
+#if defined(__x86_64__)
+  if constexpr (std::is_same_v<T, float>) {
+    bool const across = how_a == operand::transposed;
+    onednn_product(a.data(), across, b.data(), how_b == operand::transposed, result.data(), result.shape(0),
+                   result.shape(1), a.shape(across ? 0 : 1));
+    return;
+  }
+#endif
+  xt::blas::gemm(a, b, result, how_a == operand::transposed, how_b == operand::transposed, T{1}, T{0});
+}
+
+}  // namespace tutti::nn::detail

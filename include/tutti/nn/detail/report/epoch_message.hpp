@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/loss/score.hpp>
+#include <tutti/nn/report/metrics.hpp>
+#include <tutti/types.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tutti::nn::detail {
+
+/// One epoch's times and scores, on their way to all ranks in one sum: each rank fills its own
+/// places and leaves zeros elsewhere.
+class epoch_message {
+ public:
+  epoch_message(std::size_t steps, rank_type rank, rank_type size)
+      : rank_(rank), size_(size), numbers_(head + (2 + steps) * size) {}
+
+  void clear() noexcept { std::ranges::fill(numbers_, 0.0F); }
+  void add_compute(double s) noexcept { numbers_[head + rank_] += static_cast<float>(s); }
+  void add_update(double s) noexcept { numbers_[head + size_ + rank_] += static_cast<float>(s); }
+  void set_exchange(std::size_t step, double s) noexcept {
+    numbers_[head + (2 + step) * size_ + rank_] = static_cast<float>(s);
+  }
+  void set_test(score<float> const& own) noexcept {
+    numbers_[0] = own.loss;
+    numbers_[1] = own.correct;
+  }
+  /// What this rank trained on: so many images, with so much loss in all.
+  void set_training(std::size_t images, double loss) noexcept {
+    numbers_[2] = static_cast<float>(images);
+    numbers_[3] = static_cast<float>(loss);
+  }
+  [[nodiscard]] std::span<float> numbers() noexcept { return numbers_; }
+  [[nodiscard]] score<float> test() const noexcept { return {numbers_[0], numbers_[1]}; }
+  /// Exact below 2^24.
+  [[nodiscard]] std::size_t images() const noexcept { return static_cast<std::size_t>(numbers_[2]); }
+  /// Sum over all images.
+  [[nodiscard]] float loss() const noexcept { return numbers_[3]; }
+
+  /// The last rank to come to a collective waits for no other: what its call took is the transfer, and
+  /// what the others' calls took longer is their waiting.
+  [[nodiscard]] std::vector<rank_time> split() const {
+    std::vector<rank_time> result(size_);
+    auto row = std::span(numbers_).subspan(head);
+    for (std::size_t r = 0; r != size_; ++r) {
+      result[r].compute = row[r];
+      result[r].update = row[size_ + r];
+    }
+    for (row = row.subspan(2 * size_); !row.empty(); row = row.subspan(size_)) {
+      float const transfer = *std::ranges::min_element(row.first(size_));
+      for (std::size_t r = 0; r != size_; ++r) {
+        result[r].transfer += transfer;
+        result[r].waiting += row[r] - transfer;
+      }
+    }
+    return result;
+  }
+
+ private:
+  static constexpr std::size_t head = 4;  // numbers that are not times
+
+  std::size_t rank_;
+  std::size_t size_;
+  std::vector<float> numbers_;
+};
+
+}  // namespace tutti::nn::detail

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/expects.hpp>
+#include <tutti/nn/detail/require.hpp>
+#include <tutti/nn/layer/concept.hpp>
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn {
+
+template <class T>
+class any_layer;  // any_layer.hpp; sequences are parts of layers
+
+}  // namespace tutti::nn
+
+namespace tutti::nn::detail {
+
+/// Layers, each of which takes what the one before it gives.
+template <class T>
+class sequence {
+ public:
+  using value_type = T;
+
+  /// @pre at least one layer; each layer's inputs are the outputs of the one before
+  explicit sequence(std::vector<any_layer<T>> layers) : layers_(std::move(layers)) {
+    expects(!layers_.empty(), "model: there must be at least one layer");
+    for (std::size_t i = 1; i != layers_.size(); ++i) {
+      require(layers_[i - 1].outputs() == layers_[i].inputs(), "model: layer ", i, " takes ", layers_[i].inputs(),
+              " numbers, but the layer before it gives ", layers_[i - 1].outputs());
+    }
+  }
+
+  [[nodiscard]] std::span<any_layer<T>> layers() noexcept { return layers_; }
+  [[nodiscard]] std::span<any_layer<T> const> layers() const noexcept { return layers_; }
+
+  [[nodiscard]] std::size_t inputs() const { return layers_.front().inputs(); }
+  [[nodiscard]] std::size_t outputs() const { return layers_.back().outputs(); }
+  [[nodiscard]] std::size_t parameters() const {
+    std::size_t count = 0;
+    for (auto const& one : layers_) {
+      count += one.parameters();
+    }
+    return count;
+  }
+  [[nodiscard]] std::size_t statistics() const {
+    std::size_t count = 0;
+    for (auto const& one : layers_) {
+      count += one.statistics();
+    }
+    return count;
+  }
+  [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
+
+  /// The vectors hold those of the layers, one after another.
+  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
+    values_.resize(layers_.size() - 1);
+    slopes_.resize(layers_.size() - 1);
+    gradients_ = gradients;
+    learning_ = 0;
+    while (learning_ + 1 != layers_.size() && layers_[learning_].parameters() == 0) {
+      ++learning_;
+    }
+    for (auto& one : layers_) {
+      std::size_t const learned = one.parameters();
+      std::size_t const remembered = one.statistics();
+      one.bind(parameters.first(learned), gradients.first(learned), statistics.first(remembered));
+      parameters = parameters.subspan(learned);
+      gradients = gradients.subspan(learned);
+      statistics = statistics.subspan(remembered);
+    }
+    require(parameters.empty() && statistics.empty(), "sequence: bind got ", parameters.size(), " parameters and ",
+            statistics.size(), " statistics too many");
+  }
+
+  void initialise(random_sequence& random) {
+    for (auto& one : layers_) {
+      one.initialise(random);
+    }
+  }
+
+  void reserve(std::size_t rows) {
+    for (auto& one : layers_) {
+      one.reserve(rows);
+    }
+    for (std::size_t i = 0; i != values_.size(); ++i) {
+      values_[i].resize({rows, layers_[i].outputs()});
+      slopes_[i].resize({rows, layers_[i].outputs()});
+    }
+  }
+
+  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+    for (std::size_t i = 0; i != layers_.size(); ++i) {
+      layers_[i].forward(how, input_of(i, x), output_of(i, y));
+    }
+  }
+
+  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
+                matrix_view<T> dx) {
+    std::size_t const rows = x.shape(0);
+    T const* first = gradients_.data() + gradients_.size();
+    std::size_t const last = dx.shape(1) == 0 ? learning_ : 0;  // no layer needs a derivative by its inputs
+    for (std::size_t i = layers_.size(); i-- != last;) {
+      layers_[i].backward(how, input_of(i, x), output_of(i, y), i == values_.size() ? dy : first_rows(slopes_[i], rows),
+                          i == 0      ? dx
+                          : i == last ? view<T>(nullptr, rows, 0)
+                                      : first_rows(slopes_[i - 1], rows));
+      first -= layers_[i].parameters();
+      how.completed(first);
+    }
+  }
+
+ private:
+  [[nodiscard]] matrix_view<T const> input_of(std::size_t i, matrix_view<T const> const& x) {
+    return i == 0 ? x : read_only<T>(first_rows(values_[i - 1], x.shape(0)));
+  }
+  [[nodiscard]] matrix_view<T> output_of(std::size_t i, matrix_view<T> const& y) {
+    return i == values_.size() ? y : first_rows(values_[i], y.shape(0));
+  }
+
+  std::vector<any_layer<T>> layers_;
+  std::vector<matrix<T>> values_;  // of each layer but the last
+  std::vector<matrix<T>> slopes_;  // derivative of the loss by those values
+  std::span<T> gradients_;
+  std::size_t learning_ = 0;  // the first layer that has parameters
+};
+
+}  // namespace tutti::nn::detail

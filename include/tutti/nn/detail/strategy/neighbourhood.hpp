@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/strategy/neighbours.hpp>
+#include <tutti/types.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::nn::detail {
+
+/// The neighbours of one rank. A rank sends to as many ranks as it receives from, with one weight for all:
+/// averaging with them is doubly stochastic, and keeps the sum over all ranks.
+///
+/// In the exponential graph, of Assran, Loizou, Ballas, Rabbat, "Stochastic gradient push for distributed deep
+/// learning", ICML 2019, the weights of every rank have reached every other after log2 n steps, rounded up; if n is a
+/// power of two, all are then equal to the mean.
+class neighbourhood {
+ public:
+  static constexpr std::size_t most = 2;
+
+  constexpr neighbourhood(neighbours graph, rank_type rank, rank_type size) noexcept
+      : graph_(graph), rank_(rank), size_(size) {}
+
+  /// Messages that a rank sends in one exchange, and receives.
+  [[nodiscard]] constexpr std::size_t count() const noexcept {
+    return size_ == 1 ? 0 : graph_ == neighbours::ring && size_ > 2 ? 2 : 1;
+  }
+  /// What each of its neighbours' weights weighs in the mean; its own weigh the rest.
+  [[nodiscard]] constexpr float weight() const noexcept { return 1.0F / static_cast<float>(count() + 1); }
+
+  /// @pre i < count()
+  [[nodiscard]] constexpr rank_type target(std::size_t i, std::uint64_t step) const noexcept {
+    return (rank_ + distance(i, step)) % size_;
+  }
+  [[nodiscard]] constexpr rank_type source(std::size_t i, std::uint64_t step) const noexcept {
+    return (rank_ + size_ - distance(i, step)) % size_;
+  }
+
+ private:
+  [[nodiscard]] constexpr rank_type distance(std::size_t i, std::uint64_t step) const noexcept {
+    if (graph_ == neighbours::ring) {
+      return i == 0 ? 1 : size_ - 1;
+    }
+    return rank_type{1} << (step % static_cast<unsigned>(std::bit_width(size_ - 1)));
+  }
+
+  neighbours graph_;
+  rank_type rank_;
+  rank_type size_;
+};
+
+}  // namespace tutti::nn::detail

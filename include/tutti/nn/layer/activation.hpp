@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/exponential.hpp>
+#include <tutti/nn/layer/concept.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+namespace tutti::nn {
+
+/// No activation: the last layer of a classifier, whose loss takes the sums themselves.
+struct identity {
+  static constexpr double gain = 1.0;
+
+  template <class T>
+  [[nodiscard]] static constexpr T value(T sum) noexcept {
+    return sum;
+  }
+  template <class T>
+  [[nodiscard]] static constexpr T slope(T) noexcept {
+    return T{1};
+  }
+};
+
+static_assert(activation<identity, float>);
+
+/// max(x, 0), with slope 0 at 0. A NaN stays one, so that a diverged training shows.
+struct relu {
+  /// He, Zhang, Ren, Sun, "Delving deep into rectifiers", ICCV 2015: half of the inputs are zero.
+  static constexpr double gain = 1.4142135623730951;
+
+  template <class T>
+  [[nodiscard]] static constexpr T value(T sum) noexcept {
+    return sum < T{0} ? T{0} : sum;
+  }
+  /// By masks: a comparison of numbers may raise a flag, so that one which depends on another, that of `value`, would
+  /// be a branch.
+  template <class T>
+  [[nodiscard]] static constexpr T slope(T value) noexcept {
+    using bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    auto const positive = static_cast<bits>(std::bit_cast<bits>(value) > 0);
+    return std::bit_cast<T>(-positive & std::bit_cast<bits>(T{1}));
+  }
+};
+
+static_assert(activation<relu, float>);
+
+/// The hyperbolic tangent; its absolute error is below 2^-22 for float.
+struct tanh {
+  static constexpr double gain = 1.0;
+
+  template <class T>
+  [[nodiscard]] static T value(T sum) noexcept {
+    T const size = sum < T{0} ? -sum : sum;
+    T const e = detail::exponential(T{-2} * size);  // never overflows, and is exactly symmetric
+    T const result = (T{1} - e) / (T{1} + e);
+    return sum < T{0} ? -result : result;
+  }
+  template <class T>
+  [[nodiscard]] static constexpr T slope(T value) noexcept {
+    return T{1} - value * value;
+  }
+};
+
+static_assert(activation<tanh, float>);
+
+/// 1 / (1 + e^-x).
+struct sigmoid {
+  /// Its slope at 0 is 1/4, so that weights four times as large keep the spread of a signal.
+  static constexpr double gain = 4.0;
+
+  template <class T>
+  [[nodiscard]] static T value(T sum) noexcept {
+    return T{1} / (T{1} + detail::exponential(-sum));
+  }
+  template <class T>
+  [[nodiscard]] static constexpr T slope(T value) noexcept {
+    return value * (T{1} - value);
+  }
+};
+
+static_assert(activation<sigmoid, float>);
+
+}  // namespace tutti::nn

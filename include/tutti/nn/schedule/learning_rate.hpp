@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/settings.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <numbers>
+#include <variant>
+
+namespace tutti::nn {
+
+/// Where a training is, before a step. Steps and epochs count from 0.
+struct moment {
+  std::size_t step = 0;
+  std::size_t steps = 1;  ///< of the whole training
+  double epoch = 0;       ///< epochs that are over, and the share of the current one that is
+
+  /// 0 at the first step, 1 at the last one.
+  [[nodiscard]] float way() const noexcept {
+    return steps > 1 ? static_cast<float>(step) / static_cast<float>(steps - 1) : 0.0F;
+  }
+};
+
+/// The learning rate as a function of time. Every rank asks at the same moments, and must get the
+/// same rates, in bits.
+template <class S>
+concept schedule = requires(S const& s, moment const& now) {
+  { s.rate(now) } -> std::same_as<float>;
+};
+
+/// The same rate from the first step to the last one.
+struct constant_rate {
+  float first;
+
+  [[nodiscard]] float rate(moment const&) const noexcept { return first; }
+};
+
+/// From one rate at the first step to another at the last one, along a line.
+struct linear_rate {
+  float first;
+  float last;
+
+  [[nodiscard]] float rate(moment const& now) const noexcept { return first + (last - first) * now.way(); }
+};
+
+/// From one rate to another along half a wave: slowly, fast, slowly. (Loshchilov, Hutter, "SGDR: stochastic
+/// gradient descent with warm restarts", ICLR 2017, equation 5, without restarts)
+struct cosine_rate {
+  float first;
+  float last;
+
+  [[nodiscard]] float rate(moment const& now) const noexcept {
+    double const high = (1 + std::cos(std::numbers::pi * static_cast<double>(now.way()))) / 2;
+    return static_cast<float>(static_cast<double>(last) +
+                              (static_cast<double>(first) - static_cast<double>(last)) * high);
+  }
+};
+
+/// Divided by a factor at each milestone. (He, Zhang, Ren, Sun, "Deep residual learning for image
+/// recognition", CVPR 2016; Goyal et al. 2017)
+struct step_rate {
+  float first;
+  milestones at;
+
+  [[nodiscard]] float rate(moment const& now) const noexcept {
+    return static_cast<float>(static_cast<double>(first) / at.scale(now.epoch));
+  }
+};
+
+static_assert(schedule<constant_rate> && schedule<linear_rate> && schedule<cosine_rate> && schedule<step_rate>);
+
+/// The linear scaling rule: a batch k times as large takes a rate k times as high. (Krizhevsky, "One weird
+/// trick for parallelizing convolutional neural networks", 2014; Goyal et al. 2017, section 2.1)
+[[nodiscard]] inline float scaled_rate(float rate, std::size_t batch, std::size_t meant_for) noexcept {
+  return static_cast<float>(static_cast<double>(rate) * static_cast<double>(batch) / static_cast<double>(meant_for));
+}
+
+/// Another schedule that begins gradually: in the first epochs its rates are multiplied by a share that
+/// grows by the same amount at each step, from `from` to 1. (Goyal et al., "Accurate, large minibatch SGD:
+/// training ImageNet in 1 hour", 2017, section 2.2, starts from the rate for a small batch: 1 / k)
+template <schedule Schedule>
+struct warm_up {
+  Schedule then;
+  double epochs = 0;
+  double from = 0;
+
+  [[nodiscard]] float rate(moment const& now) const noexcept {
+    float const full = then.rate(now);
+    return now.epoch < epochs
+               ? static_cast<float>(static_cast<double>(full) * (from + (1 - from) * (now.epoch / epochs)))
+               : full;
+  }
+};
+
+/// A schedule that is chosen at run time, its rates scaled to the batch and warmed up to as the settings say.
+class any_schedule {
+ public:
+  explicit any_schedule(settings const& settings) : chosen_{choose(settings), settings.warm_up, beginning(settings)} {}
+
+  [[nodiscard]] float rate(moment const& now) const noexcept { return chosen_.rate(now); }
+
+ private:
+  struct curve {
+    std::variant<constant_rate, linear_rate, cosine_rate, step_rate> one;
+
+    [[nodiscard]] float rate(moment const& now) const noexcept {
+      return std::visit([&](auto const& s) { return s.rate(now); }, one);
+    }
+  };
+
+  static curve choose(settings const& settings) {
+    auto const scaled = [&](float rate) {
+      return settings.rate_is_for == 0 ? rate : scaled_rate(rate, settings.batch, settings.rate_is_for);
+    };
+    switch (settings.schedule) {
+      case schedule_kind::cosine:
+        return {cosine_rate{scaled(settings.rate), scaled(settings.last_rate)}};
+      case schedule_kind::step:
+        return {step_rate{scaled(settings.rate), settings.changes}};
+      case schedule_kind::constant:
+      case schedule_kind::growing_batch:
+        return {constant_rate{scaled(settings.rate)}};
+      case schedule_kind::linear:
+        break;
+    }
+    return {linear_rate{scaled(settings.rate), scaled(settings.last_rate)}};
+  }
+
+  /// The share of the rate to begin with: what the rate was meant to be for a smaller batch, or nothing.
+  static double beginning(settings const& settings) noexcept {
+    return std::min(1.0, static_cast<double>(settings.rate_is_for) / static_cast<double>(settings.batch));
+  }
+
+  warm_up<curve> chosen_;
+};
+
+static_assert(schedule<any_schedule>);
+
+}  // namespace tutti::nn

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace tutti::nn {
+
+/// The pairs of ranks that exchange weights.
+enum class neighbours {
+  ring,        ///< with the rank before and the one after: two messages, to the same two ranks always
+  exponential  ///< at step k to the rank 2^(k mod log n) ahead, from the one as far behind: one message a step
+};
+
+}  // namespace tutti::nn
