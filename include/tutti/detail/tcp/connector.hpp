@@ -84,9 +84,9 @@ class connector : private listener::visitor {
  private:
   static constexpr std::size_t most_incidents = 64;
 
-  // What the listener tells.
-  void arrive(descriptor socket, hello const& says) override;
-  void refuse(descriptor const& socket, char const* why) override;
+  // What the listener tells. (A virtual function that is inline only later would have the compiler emit the table.)
+  TUTTI_DECL void arrive(descriptor socket, hello const& says) override;
+  TUTTI_DECL void refuse(descriptor const& socket, char const* why) override;
 
   void establish(rank_type peer, descriptor socket, hello const& theirs);
 

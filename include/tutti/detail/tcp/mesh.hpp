@@ -206,7 +206,7 @@ class mesh final : private connector::owner {
 
   /// A peer is gone. The reason may be a fault that another one tells of: that comes first, wherever it lies. A rank
   /// that leaves because of a fault has told all of its peers before, so if nothing is found, this peer is at fault.
-  void lose(rank_type peer) override;
+  TUTTI_DECL void lose(rank_type peer) override;
 
  private:
   /// The first fault is told to those that are connected to this rank, or are about to be, for it may leave
@@ -216,7 +216,7 @@ class mesh final : private connector::owner {
   // What the connector finds out, besides lose and fault.
   [[nodiscard]] bool connected(rank_type peer) const noexcept override { return connections_[peer] != nullptr; }
   void hear(tutti::fault const& why) override { adopt(fault_broadcast::heard(why, size()), false); }
-  void established(rank_type peer, descriptor socket, hello const& theirs) override;
+  TUTTI_DECL void established(rank_type peer, descriptor socket, hello const& theirs) override;
 
   [[noreturn]] void starve(rank_type peer);
 
