@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/types.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <unistd.h>
-#include <utility>
 
 namespace tutti {
 
@@ -20,49 +20,25 @@ struct member {
 };
 
 /// The name of this host, for humans.
-[[nodiscard]] inline std::string host_name() {
-  char text[256] = {};
-  return ::gethostname(text, sizeof text - 1) == 0 && text[0] != 0 ? text : "localhost";
-}
+[[nodiscard]] TUTTI_DECL std::string host_name();
 
 /// This process.
-[[nodiscard]] inline member this_member(std::string role = {}) {
-  return {host_name(), ::getpid(), std::move(role)};
-}
+[[nodiscard]] TUTTI_DECL member this_member(std::string role = {});
 
 /// As a text to exchange: "host pid role".
-[[nodiscard]] inline std::string encode(member const& m) {
-  return m.host + ' ' + std::to_string(m.pid) + ' ' + m.role;
-}
+[[nodiscard]] TUTTI_DECL std::string encode(member const& m);
 
 /// Reads what `encode` wrote. False: `text` is something else.
-[[nodiscard]] inline bool decode(std::string_view text, member& to) {
-  auto const first = text.find(' ');
-  auto const second = first == text.npos ? first : text.find(' ', first + 1);
-  if (second == text.npos || first == 0) {
-    return false;
-  }
-  std::string_view const pid = text.substr(first + 1, second - first - 1);
-  if (pid.empty() || pid.size() > 18 || pid.find_first_not_of("0123456789") != pid.npos) {
-    return false;
-  }
-  to.pid = 0;
-  for (char const c : pid) {
-    to.pid = to.pid * 10 + (c - '0');
-  }
-  to.host = text.substr(0, first);
-  to.role = text.substr(second + 1);
-  return true;
-}
+[[nodiscard]] TUTTI_DECL bool decode(std::string_view text, member& to);
 
 /// "node7, pid 4242", "worker:3 on node7, pid 4242"
-[[nodiscard]] inline std::string describe(member const& m) {
-  return (m.role.empty() ? "" : m.role + " on ") + m.host + ", pid " + std::to_string(m.pid);
-}
+[[nodiscard]] TUTTI_DECL std::string describe(member const& m);
 
 /// "rank 2 (worker:3 on node7, pid 4242)"
-[[nodiscard]] inline std::string describe(rank_type rank, member const& m) {
-  return "rank " + std::to_string(rank) + " (" + describe(m) + ")";
-}
+[[nodiscard]] TUTTI_DECL std::string describe(rank_type rank, member const& m);
 
 }  // namespace tutti
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/bootstrap/member.ipp>
+#endif

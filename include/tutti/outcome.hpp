@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/error.hpp>
-#include <tutti/packing.hpp>
 
-#include <exception>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -30,48 +31,13 @@ struct rank_failure : error_facts {
 
 /// The exception that is being handled, as a failure.
 /// @pre called inside a catch block
-[[nodiscard]] inline rank_failure current_failure() {
-  try {
-    throw;
-  } catch (error const& e) {
-    return rank_failure(e);
-  } catch (std::exception const& e) {
-    return {e.what()};
-  } catch (...) {
-    return {"an exception that is no std::exception"};
-  }
-}
+[[nodiscard]] TUTTI_DECL rank_failure current_failure();
 
 /// A failure as bytes, for other processes: its text and its facts.
-[[nodiscard]] inline std::string encode(rank_failure const& f) {
-  auto const& [kind, communicator, operation, sequence, step, self, at_fault] = static_cast<error_facts const&>(f);
-  packer p;
-  p.text(f.text).number(static_cast<std::uint64_t>(kind)).text(communicator).text(operation);
-  p.number(sequence).number(step).number(self).number(at_fault.size());
-  for (rank_type const r : at_fault) {
-    p.number(r);
-  }
-  return p.take();
-}
+[[nodiscard]] TUTTI_DECL std::string encode(rank_failure const& f);
 
 /// Reads what `encode` wrote. False: `bytes` are something else.
-[[nodiscard]] inline bool decode(std::string_view bytes, rank_failure& to) {
-  auto& [kind, communicator, operation, sequence, step, self, at_fault] = static_cast<error_facts&>(to);
-  unpacker u(bytes);
-  to.text = u.text();
-  auto const number = u.number();
-  kind = static_cast<failure>(number);
-  communicator = u.text();
-  operation = u.text();
-  sequence = u.number();
-  step = u.number_as<std::uint32_t>();
-  self = u.number_as<rank_type>();
-  at_fault.clear();
-  for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
-    at_fault.push_back(u.number_as<rank_type>());
-  }
-  return u.done() && number <= static_cast<std::uint64_t>(failure::join);
-}
+[[nodiscard]] TUTTI_DECL bool decode(std::string_view bytes, rank_failure& to);
 
 /// What became of one rank: a value of type R (which may be void), or a failure.
 template <class R>
@@ -131,3 +97,7 @@ class outcome {
 };
 
 }  // namespace tutti
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/bootstrap/outcome.ipp>
+#endif

@@ -19,7 +19,7 @@ find "$folder/tutti" -name '*.hpp' -exec sed -i '/^namespace detail {/,/^}  \/\/
 
 # Of the tags: name, file, kind, scope, access. Concepts are unknown to ctags.
 (cd "$folder/tutti" && find . -name '*.hpp' | sed 's|^\./||' | LC_ALL=C sort |
-  xargs ctags-universal -f - --languages=C++ --langmap=C++:.hpp --kinds-C++=cdefgmstuv --fields=aks --extras= --sort=no \
+  xargs ctags-universal -f - --languages=C++ --langmap=C++:.hpp --kinds-C++=cdefgmpstuv --fields=aks --extras= --sort=no \
     --kinddef-C++=C,concept,concepts --regex-C++='/^concept ([a-z_]+)/\1/C/') |
   awk -F '\t' '{
     scope = ""; access = ""
@@ -29,6 +29,8 @@ find "$folder/tutti" -name '*.hpp' -exec sed -i '/^namespace detail {/,/^}  \/\/
     }
     if (access ~ /private|protected/ || scope ~ /(^|::)(detail|std|__anon[0-9a-f]*)(::|$)/ || $1 ~ /^__anon/) next
     in_class = $0 ~ /\t(class|struct|union|enum):/
+    # What is only declared here: a member that is defined elsewhere, or cold code.
+    if ($0 ~ /;"\tp(\t|$)/ && ($0 ~ /= delete/ || $1 == "operator =" || (!in_class && $0 !~ /TUTTI_DECL/))) next
     if (in_class && $2 ~ /^nn\//) next
     sub(/^tutti(::)?/, "", scope)
     print $2 ": " (scope == "" ? "" : scope "::") $1

@@ -19,7 +19,8 @@ class waiter {
   waiter()
       : epoll_(::epoll_create1(EPOLL_CLOEXEC)), clock_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
     if (!epoll_ || !clock_) {
-      throw error(failure::join, "cannot create an epoll or timer descriptor: " + describe_errno(errno));
+      throw error(failure::join, "cannot create the epoll and timer descriptors of a tcp transport: " +
+                                     describe_errno(errno) + "; allow this process more descriptors (ulimit -n)");
     }
     add(clock_.get(), what::clock, 0, false);
   }
@@ -34,7 +35,7 @@ class waiter {
   /// Before a descriptor is closed, or given another meaning.
   void remove(int fd) const noexcept { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
-  /// Wakes also at `due`. Kept is the earliest; whoever was woken and is early asks again.
+  /// Wakes also at `due`. Kept is the earliest; a caller that was woken and is early asks again.
   void wake_at(time_point due) noexcept {
     if (due < due_ || due_ == time_point::zero()) {
       due_ = due;
@@ -45,7 +46,7 @@ class waiter {
       ::timerfd_settime(clock_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
     }
   }
-  /// The clock has woken somebody.
+  /// To be called when the clock has woken a rank.
   void silence_clock() noexcept {
     std::uint64_t count = 0;
     [[maybe_unused]] auto const got = ::read(clock_.get(), &count, sizeof count);

@@ -82,10 +82,11 @@ class environment_reader {
         e.size = number(size_name, *size);
         e.rank = number(l.rank, *rank);
         if (e.size == 0) {
-          fail(std::string(size_name) + "=0: a world has at least one rank");
+          fail(std::string(size_name) + "=0: a world has at least one rank; set it to their number");
         }
         if (e.rank >= e.size) {
-          fail(std::string(l.rank) + "=" + *rank + " is not below " + size_name + "=" + *size);
+          fail(std::string(l.rank) + "=" + *rank + " is not below " + size_name + "=" + *size +
+               "; ranks are counted from 0");
         }
       }
       find_local(e, l);
@@ -106,8 +107,8 @@ class environment_reader {
       e.local_size = e.size;
     }
     if (e.local_size > e.size) {
-      fail(std::string(l.local_size) + "=" + std::to_string(e.local_size) + " is more than the whole world, " +
-           std::to_string(e.size));
+      fail(std::string(l.local_size) + "=" + std::to_string(e.local_size) + " is more than the size of the world, " +
+           std::to_string(e.size) + "; set TUTTI_RANK and TUTTI_SIZE by hand if the launcher is wrong");
     }
     if (e.local_rank != no_rank && e.local_rank >= (e.local_size != 0 ? e.local_size : e.size)) {
       fail(std::string(l.local_rank) + "=" + std::to_string(e.local_rank) + " is not below the number of ranks here, " +
@@ -122,11 +123,13 @@ class environment_reader {
         text.starts_with(file) ? read_hosts(text.substr(file.size())) : host_list(text, "TUTTI_HOSTS");
     e.size = hosts.size();
     if (size && number("TUTTI_SIZE", *size) != e.size) {
-      fail("TUTTI_SIZE=" + *size + ", but TUTTI_HOSTS names " + std::to_string(e.size));
+      fail("TUTTI_SIZE=" + *size + ", but TUTTI_HOSTS names " + std::to_string(e.size) +
+           "; leave TUTTI_SIZE unset, or make both agree");
     }
     e.rank = rank ? number("TUTTI_RANK", *rank) : hosts.find_self();
     if (e.rank >= e.size) {
-      fail("TUTTI_RANK=" + *rank + " is not below the " + std::to_string(e.size) + " that TUTTI_HOSTS names");
+      fail("TUTTI_RANK=" + *rank + " is not below the " + std::to_string(e.size) +
+           " that TUTTI_HOSTS names; ranks are counted from 0");
     }
     e.role = hosts[e.rank].role;
     e.master = hosts.master();

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/member.hpp>
+
+#include <unistd.h>
+#include <utility>
+
+namespace tutti {
+
+TUTTI_DECL std::string host_name() {
+  char text[256] = {};
+  return ::gethostname(text, sizeof text - 1) == 0 && text[0] != 0 ? text : "localhost";
+}
+
+TUTTI_DECL member this_member(std::string role) {
+  return {host_name(), ::getpid(), std::move(role)};
+}
+
+TUTTI_DECL std::string encode(member const& m) {
+  return m.host + ' ' + std::to_string(m.pid) + ' ' + m.role;
+}
+
+TUTTI_DECL bool decode(std::string_view text, member& to) {
+  auto const first = text.find(' ');
+  auto const second = first == text.npos ? first : text.find(' ', first + 1);
+  if (second == text.npos || first == 0) {
+    return false;
+  }
+  std::string_view const pid = text.substr(first + 1, second - first - 1);
+  if (pid.empty() || pid.size() > 18 || pid.find_first_not_of("0123456789") != pid.npos) {
+    return false;
+  }
+  to.pid = 0;
+  for (char const c : pid) {
+    to.pid = to.pid * 10 + (c - '0');
+  }
+  to.host = text.substr(0, first);
+  to.role = text.substr(second + 1);
+  return true;
+}
+
+TUTTI_DECL std::string describe(member const& m) {
+  return (m.role.empty() ? "" : m.role + " on ") + m.host + ", pid " + std::to_string(m.pid);
+}
+
+TUTTI_DECL std::string describe(rank_type rank, member const& m) {
+  return "rank " + std::to_string(rank) + " (" + describe(m) + ")";
+}
+
+}  // namespace tutti
