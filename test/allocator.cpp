@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE whole_allocator
 #include <support/process_ranks.hpp>
 #include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>

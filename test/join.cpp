@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE whole_join
 #include <tutti/detail/bootstrap/processes.hpp>
 #include <tutti/join.hpp>
 #include <tutti/transport/by_locality.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: thread
-#define BOOST_TEST_MODULE automatic_loopback
 #include <laws/moving_operators.hpp>
 #include <laws/reducing_operators.hpp>
 #include <support/worlds.hpp>

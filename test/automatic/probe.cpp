@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (one thread)
-#define BOOST_TEST_MODULE automatic_probe
 #include <tutti/detail/tuning/explanation.hpp>
 #include <tutti/detail/tuning/probe.hpp>
 

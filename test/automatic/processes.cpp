@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (ranks are processes)
-#define BOOST_TEST_MODULE automatic_processes
 #include <laws/reducing_operators.hpp>
 #include <support/emulated_hosts.hpp>
 #include <support/worlds.hpp>
@@ -99,7 +98,7 @@ BOOST_AUTO_TEST_CASE(over_tcp) {
 
 // Messages within a host and between hosts are measured apart, and schedules that group hosts are among the ways.
 BOOST_AUTO_TEST_CASE(by_locality_on_hosts_of_two) {
-  using hosts_of_two = tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp, 2>;
+  using hosts_of_two = tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp>;
   support::agree<hosts_of_two>(4, [](auto& world) -> std::string {
     tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}});
     if (best.profile().hosts != 2 || best.profile().near.points.empty() || best.profile().far.points.empty()) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (one thread)
-#define BOOST_TEST_MODULE automatic_profile
 #include <tutti/detail/tuning/preference.hpp>
 #include <tutti/detail/tuning/profile.hpp>
 

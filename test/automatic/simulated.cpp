@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (one thread)
-#define BOOST_TEST_MODULE automatic_simulated
 #include <support/simulated_worlds.hpp>
 #include <tutti/automatic.hpp>
 #include <tutti/simulate_schedule.hpp>

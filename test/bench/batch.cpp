@@ -2,7 +2,6 @@
 // test: plain
 //
 // A contender that does not do its work must not get a time.
-#define BOOST_TEST_MODULE bench_batch
 #include "../../bench/common/batch.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE bench_settings
 #include "../../bench/common/settings.hpp"
 
 #include "../../bench/common/work.hpp"

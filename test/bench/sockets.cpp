@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE bench_sockets
 #include "../../bench/contenders/limit_sockets.hpp"
 
 #include <boost/test/unit_test.hpp>

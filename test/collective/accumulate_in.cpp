@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
+// test: address (the engine is the same for other reductions)
 //
 // Sums of 16-bit numbers that are computed in float, and rounded once.
-#define BOOST_TEST_MODULE collective_accumulate_in
 #include <laws/reduction.hpp>
 #include <support/worlds.hpp>
 #include <tutti/bfloat16.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (the engine is the same over loopback, ranks are processes)
-#define BOOST_TEST_MODULE collective_by_locality
 #include <laws/moving_operators.hpp>
 #include <laws/reducing_operators.hpp>
 #include <support/emulated_hosts.hpp>
@@ -18,14 +17,18 @@
 #include <tutti/transport/tcp.hpp>
 
 using tutti::rank_type;
-using tutti::support::emulated_hosts;
+using tutti::support::hosts_of;
 
 namespace {
 
-template <class Near, rank_type RanksPerHost>
-void equal_the_sequential_answer(std::initializer_list<rank_type> sizes) {
+using threads = tutti::support::emulated_hosts<tutti::loopback, tutti::tcp>;
+using processes = tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp>;
+
+template <class Transport>
+void equal_the_sequential_answer(rank_type per_host, std::initializer_list<rank_type> sizes) {
+  hosts_of<Transport> const hosts(per_host);
   for (rank_type const n : sizes) {
-    support::agree<emulated_hosts<Near, tutti::tcp, RanksPerHost>>(n, [](auto& world) {
+    support::agree<Transport>(n, [](auto& world) {
       tutti::hierarchical const by_hosts{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
       std::string complaint = laws::reducing(world, by_hosts, tutti::sum<float>{}, 4099);
       complaint = complaint.empty() ? laws::moving<laws::triple>(world, by_hosts, 1023) : complaint;
@@ -40,17 +43,18 @@ void equal_the_sequential_answer(std::initializer_list<rank_type> sizes) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(threads_and_tcp) {
-  equal_the_sequential_answer<tutti::loopback, 2>({1, 2, 4, 6});
-  equal_the_sequential_answer<tutti::loopback, 3>({5, 6, 8});
+  equal_the_sequential_answer<threads>(2, {1, 2, 4, 6});
+  equal_the_sequential_answer<threads>(3, {5, 6, 8});
 }
 
 BOOST_AUTO_TEST_CASE(processes_and_tcp) {
-  equal_the_sequential_answer<tutti::shared_memory, 2>({1, 2, 4, 6});
-  equal_the_sequential_answer<tutti::shared_memory, 3>({5, 6, 8});
+  equal_the_sequential_answer<processes>(2, {1, 2, 4, 6});
+  equal_the_sequential_answer<processes>(3, {5, 6, 8});
 }
 
 BOOST_AUTO_TEST_CASE(a_world_tells_its_hosts) {
-  support::agree<emulated_hosts<tutti::shared_memory, tutti::tcp, 3>>(5, [](auto& world) -> std::string {
+  hosts_of<processes> const hosts(3);
+  support::agree<processes>(5, [](auto& world) -> std::string {
     rank_type const host = world.rank() / 3;
     bool const good = world.hosts().hosts() == 2 && world.hosts().host(world.rank()) == host &&
                       world.local_rank() == world.rank() % 3 && world.local_size() == (host == 0 ? 3 : 2);
@@ -60,8 +64,9 @@ BOOST_AUTO_TEST_CASE(a_world_tells_its_hosts) {
 
 // By itself it sees that all ranks are on one host, and never needs a connection.
 BOOST_AUTO_TEST_CASE(one_host_needs_no_connection) {
-  support::agree<tutti::by_locality<tutti::shared_memory, tutti::tcp>>(4, [](auto& world) -> std::string {
-    std::string const complaint = laws::reducing(world, tutti::ring{}, tutti::sum<int>{}, 1023);
+  hosts_of<processes> const as_they_are(0);
+  support::agree<processes>(4, [](auto& world) -> std::string {
+    std::string const complaint = laws::reducing(world, tutti::ring{}, laws::wide_mean{}, 1023);
     return !complaint.empty()                           ? complaint
            : world.local_size() != 4                    ? "it sees several hosts"
            : world.transport().far().connections() != 0 ? "it has connections"
@@ -71,9 +76,10 @@ BOOST_AUTO_TEST_CASE(one_host_needs_no_connection) {
 
 // Between hosts only the speakers are connected.
 BOOST_AUTO_TEST_CASE(there_is_one_stream_between_hosts) {
-  support::agree<emulated_hosts<tutti::shared_memory, tutti::tcp, 3>>(6, [](auto& world) -> std::string {
+  hosts_of<processes> const hosts(3);
+  support::agree<processes>(6, [](auto& world) -> std::string {
     tutti::hierarchical const by_hosts{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
-    std::string const complaint = laws::allreduce(world, by_hosts, tutti::sum<int>{}, 100'000, 10'000);
+    std::string const complaint = laws::allreduce(world, by_hosts, tutti::sum<float>{}, 100'000, 10'000);
     std::size_t const links = world.transport().far().connections();
     return !complaint.empty()                           ? complaint
            : links != (world.local_rank() == 0 ? 1 : 0) ? std::to_string(links) + " connections"
@@ -84,11 +90,11 @@ BOOST_AUTO_TEST_CASE(there_is_one_stream_between_hosts) {
 // What crosses between hosts is what the schedule says: two hosts of three, the vector once each way.
 BOOST_AUTO_TEST_CASE(bytes_between_hosts_are_the_closed_form) {
   constexpr std::size_t count = 6000;
-  using transport = emulated_hosts<tutti::shared_memory, tutti::tcp, 3>;
+  hosts_of<processes> const hosts(3);
   auto const sent = [](auto which) {
     std::uint64_t bytes = 0;
     for (auto const& end : tutti::detail::run_processes(6, [&](tutti::detail::process_rendezvous& meet) {
-           tutti::communicator<transport, tutti::dynamic, tutti::memory_trace> world(meet, {}, tutti::memory_trace());
+           tutti::communicator<processes, tutti::dynamic, tutti::memory_trace> world(meet, {}, tutti::memory_trace());
            tutti::allreduce sum{world, which(world), tutti::sum<float>{}};
            std::vector<float> v(count, 1);
            sum(v);
@@ -113,27 +119,28 @@ BOOST_AUTO_TEST_CASE(bytes_between_hosts_are_the_closed_form) {
 
 // A part of the world knows which of its ranks share a host.
 BOOST_AUTO_TEST_CASE(a_part_of_the_world_has_hosts_too) {
-  support::agree<emulated_hosts<tutti::loopback, tutti::tcp, 2>>(6, [](auto& world) -> std::string {
+  support::agree<threads>(6, [](auto& world) -> std::string {
     auto half = tutti::split(world, world.rank() % 2);
     if (half.size() != 3 || half.hosts().hosts() != 3) {
       return "three ranks are on " + std::to_string(half.hosts().hosts()) + " hosts";
     }
-    return laws::reducing(half, tutti::ring{}, tutti::sum<int>{}, 1023);
+    return laws::reducing(half, tutti::ring{}, laws::wide_mean{}, 1023);
   });
 }
 
 // Several processes, of several threads each, which share memory only among themselves.
 BOOST_AUTO_TEST_CASE(threads_of_several_processes) {
-  auto const ends = tutti::detail::run_processes(3, [](tutti::detail::process_rendezvous& processes) {
+  hosts_of<threads> const as_they_are(0);
+  auto const ends = tutti::detail::run_processes(3, [](tutti::detail::process_rendezvous& others) {
     std::string all;
-    rank_type const threads = processes.rank() + 1;
+    rank_type const members = others.rank() + 1;
     for (auto const& end :
-         tutti::detail::run_threads(threads, [&](tutti::detail::thread_rendezvous& seat) -> std::string {
-           tutti::detail::team_rendezvous meet(seat, processes);
-           tutti::communicator<tutti::by_locality<tutti::loopback, tutti::tcp>> world(meet);
+         tutti::detail::run_threads(members, [&](tutti::detail::thread_rendezvous& seat) -> std::string {
+           tutti::detail::team_rendezvous meet(seat, others);
+           tutti::communicator<threads> world(meet);
            world.deadline(std::chrono::seconds(40));
-           if (world.size() != 6 || world.local_size() != threads || world.hosts().hosts() != 3) {
-             return "it does not know who is where";
+           if (world.size() != 6 || world.local_size() != members || world.hosts().hosts() != 3) {
+             return "it does not know which ranks are where";
            }
            tutti::hierarchical const by_hosts{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
            return laws::reducing(world, by_hosts, tutti::sum<float>{}, 4099);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE collective_communicators
+#include <support/transports.hpp>
 #include <support/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/dup.hpp>
@@ -10,9 +10,6 @@
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/functor.hpp>
 #include <tutti/topology/ring.hpp>
-#include <tutti/transport/loopback.hpp>
-#include <tutti/transport/shared_memory.hpp>
-#include <tutti/transport/tcp.hpp>
 
 #include <array>
 #include <optional>
@@ -228,54 +225,45 @@ void on_every_size(auto law) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(operators_and_requests_go_on_when_their_communicator_moves) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(operators_and_requests_go_on_when_their_communicator_moves, Transport,
+                              support::transports) {
   auto const law = [](auto& world) { return moves_about(world); };
-  on_every_size<tutti::loopback>(law);
-  on_every_size<tutti::shared_memory>(law);
-  on_every_size<tutti::tcp>(law);
+  on_every_size<Transport>(law);
 }
 
-BOOST_AUTO_TEST_CASE(a_communicator_lives_as_long_as_what_works_on_it) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_communicator_lives_as_long_as_what_works_on_it, Transport, support::transports) {
   auto const law = [](auto& world) { return outlives(world); };
-  on_every_size<tutti::loopback>(law);
-  on_every_size<tutti::shared_memory>(law);
-  on_every_size<tutti::tcp>(law);
+  on_every_size<Transport>(law);
 }
 
-BOOST_AUTO_TEST_CASE(parts_have_those_that_said_so_and_know_who_they_were) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(parts_have_those_that_said_so_and_know_who_they_were, Transport, support::transports) {
   for (std::uint64_t seed = 0; seed != 12; ++seed) {
     auto const law = [=](auto& world) { return parts_are_as_said(world, seed); };
-    auto const n = static_cast<rank_type>(1 + seed % 6);
-    support::agree<tutti::loopback>(n, law);
-    if (seed % 3 == 2) {
-      support::agree<tutti::shared_memory>(n, law);
-      support::agree<tutti::tcp>(n, law);
-    }
+    support::agree<Transport>(static_cast<rank_type>(1 + seed % 6), law);
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_communicator_and_its_double_are_apart) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_communicator_and_its_double_are_apart, Transport, support::transports) {
   auto const law = [](auto& world) { return doubles_are_apart(world); };
-  on_every_size<tutti::loopback>(law);
-  on_every_size<tutti::shared_memory>(law);
-  on_every_size<tutti::tcp>(law);
-  auto const ends = tutti::spawn<tutti::loopback, 3>(law);  // a size that is known stays known
+  on_every_size<Transport>(law);
+}
+
+BOOST_AUTO_TEST_CASE(a_double_knows_the_size_that_its_communicator_knows) {
+  auto const ends = tutti::spawn<tutti::loopback, 3>([](auto& world) { return doubles_are_apart(world); });
   for (auto const& end : ends) {
     BOOST_TEST((end ? end.value() : end.failure().text) == "");
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_forked_child_gives_up_no_operation_of_its_parent) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_forked_child_gives_up_no_operation_of_its_parent, Transport,
+                              support::transports_of_processes) {
   auto const law = [](auto& world) { return goes_on_in_the_parent(world); };
-  support::agree<tutti::shared_memory>(2, law);
-  support::agree<tutti::tcp>(2, law);
+  support::agree<Transport>(2, law);
 }
 
-BOOST_AUTO_TEST_CASE(two_threads_on_one_communicator_are_told_so) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(two_threads_on_one_communicator_are_told_so, Transport, support::transports) {
   auto const law = [](auto& world) { return shares_with_a_thread(world); };
-  support::agree<tutti::loopback>(2, law);
-  support::agree<tutti::shared_memory>(2, law);
-  support::agree<tutti::tcp>(2, law);
+  support::agree<Transport>(2, law);
 }
 
 }  // namespace

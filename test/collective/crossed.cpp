@@ -1,37 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread optimised
-#define BOOST_TEST_MODULE collective_crossed
 #include <laws/crossed.hpp>
-#include <support/emulated_hosts.hpp>
+#include <support/hosts_too.hpp>
 #include <support/simulated_worlds.hpp>
 #include <support/worlds.hpp>
 #include <tutti/progress_thread.hpp>
-#include <tutti/transport/loopback.hpp>
-#include <tutti/transport/shared_memory.hpp>
-#include <tutti/transport/tcp.hpp>
 
 #include <latch>
 
 namespace {
 
-using mixed = tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp, 2>;
-
 constexpr std::size_t large = 4'000'000;  // more than any transport takes in
 
-template <class Transport>
-void pair_is_crossed() {
+}  // namespace
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_serves_what_was_started_elsewhere, Transport, support::transports) {
   support::agree<Transport>(2, [](auto& world) { return laws::crossed_pair(world, 1); });
   support::agree<Transport>(2, [](auto& world) { return laws::crossed_pair(world, large); });
   support::agree<Transport>(3, [](auto& world) { return laws::crossed_pair(world, 100'000); });
 }
-
-}  // namespace
-
-BOOST_AUTO_TEST_CASE(a_wait_serves_what_was_started_elsewhere) {
-  pair_is_crossed<tutti::loopback>();
-  pair_is_crossed<tutti::shared_memory>();
-  pair_is_crossed<tutti::tcp>();
-  support::agree<mixed>(4, [](auto& world) { return laws::crossed_pair(world, large); });
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_serves_what_was_started_on_other_hosts, Transport, support::only_hosts) {
+  support::agree<Transport>(4, [](auto& world) { return laws::crossed_pair(world, large); });
 }
 
 // Ranks are fibers of one thread: each serves what it has started itself.
@@ -56,9 +45,7 @@ BOOST_AUTO_TEST_CASE(a_fault_belongs_to_the_operations_of_its_communicator) {
     std::vector<int> y(large, 1);
     if (world.rank() == 1) {
       started.wait();
-      {
-        auto mine = sum_a.start(x);
-      }
+      { auto mine = sum_a.start(x); }
       given_up.count_down();
       sum(y);
       return y.back() == 2 ? "" : "another sum";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
-#define BOOST_TEST_MODULE collective_deadline
+// test: address (what is refused, and virtual time)
 #include <support/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/when_any.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
-#define BOOST_TEST_MODULE collective_execution
 #include <models/puppet_transport.hpp>
 #include <tutti/communicator.hpp>
 #include <tutti/detail/engine/execution.hpp>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
+// test: address (which calls differ, not when)
 //
 // Ranks that combine by different functions find out.
-#define BOOST_TEST_MODULE collective_functors
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/functor.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE collective_group_rendezvous
 #include <support/worlds.hpp>
 #include <tutti/collective/group_rendezvous.hpp>
 #include <tutti/transport/loopback.hpp>

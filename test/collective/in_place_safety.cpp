@@ -1,21 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (plain values, at length, one thread)
-#define BOOST_TEST_MODULE collective_in_place_safety
 #include <laws/all_topologies.hpp>
 #include <laws/in_place_safety.hpp>
 #include <models/triangle.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+namespace {
+
+/// Over every topology that the reduction may be used with.
+template <class R>
+std::string over_all_topologies(R reduction) {
+  return laws::all_topologies::each([&](auto topology) -> std::string {
+    if constexpr (tutti::keeps_order_for<decltype(topology), tutti::op::allreduce, R>) {
+      return laws::in_place_safety_everywhere(topology, reduction, 20);
+    }
+    return {};
+  });
+}
+
+}  // namespace
+
 BOOST_AUTO_TEST_CASE(no_interleaving_breaks_a_sum) {
-  BOOST_TEST(laws::in_place_safety_everywhere<laws::all_topologies>(tutti::sum<std::uint32_t>{}, 20) == "");
+  BOOST_TEST(over_all_topologies(tutti::sum<std::uint32_t>{}) == "");
 }
 
 BOOST_AUTO_TEST_CASE(no_interleaving_breaks_the_rank_order) {
-  BOOST_TEST(laws::in_place_safety_everywhere<laws::all_topologies>(laws::composition{}, 20) == "");
+  BOOST_TEST(over_all_topologies(laws::composition{}) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_schedule_whose_writes_can_overtake_its_readers_is_made_safe) {
-  BOOST_TEST(laws::in_place_safety_everywhere<laws::topologies<models::triangle>>(tutti::sum<std::uint32_t>{}, 200) ==
-             "");
+  BOOST_TEST(laws::in_place_safety_everywhere(models::triangle{}, tutti::sum<std::uint32_t>{}, 200) == "");
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE collective_large_elements
 #include <laws/all_topologies.hpp>
-#include <support/emulated_hosts.hpp>
+#include <laws/run_as.hpp>
+#include <support/hosts_too.hpp>
 #include <support/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
-#include <tutti/transport/loopback.hpp>
-#include <tutti/transport/shared_memory.hpp>
-#include <tutti/transport/tcp.hpp>
 
-#include <tuple>
+#include <array>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -55,7 +54,7 @@ void sums_of_pages(tutti::rank_type n) {
         }
       }
       auto out = in;
-      tutti::allreduce sum{world, topology, composition_of_pages<Bytes>{}};
+      tutti::allreduce sum{world, laws::run_as(topology), composition_of_pages<Bytes>{}};
       sum(in, out);
       sum(in);
       std::uint32_t const factor = world.size() * (world.size() + 1) / 2;
@@ -73,14 +72,11 @@ void sums_of_pages(tutti::rank_type n) {
   });
 }
 
-using transports = std::tuple<tutti::loopback, tutti::shared_memory, tutti::tcp,
-                              tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp, 2>>;
-
 }  // namespace
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(elements_of_100_kib, Transport, transports) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(elements_of_100_kib, Transport, support::transports_and_hosts) {
   sums_of_pages<Transport, 100 << 10>(3);
 }
-BOOST_AUTO_TEST_CASE_TEMPLATE(elements_of_1_mib, Transport, transports) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(elements_of_1_mib, Transport, support::transports_and_hosts) {
   sums_of_pages<Transport, 1 << 20>(4);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
-#define BOOST_TEST_MODULE collective_loopback_hierarchical
+// test: address (the engine is the same for other topologies)
 #include <laws/groupings.hpp>
 #include <laws/moving_operators.hpp>
 #include <laws/reducing_operators.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
-#define BOOST_TEST_MODULE collective_loopback_reproducible
+// test: address (the engine is the same for other reductions)
 #include <laws/all_topologies.hpp>
 #include <support/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>

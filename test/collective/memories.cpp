@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
-#define BOOST_TEST_MODULE collective_memories
 #include <tutti/detail/engine/memories.hpp>
 
 #include <boost/test/unit_test.hpp>

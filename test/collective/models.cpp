@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (nothing of it runs)
-#define BOOST_TEST_MODULE collective_models
 #include <tutti/automatic.hpp>
 #include <tutti/detail/bootstrap/file_rendezvous.hpp>
 #include <tutti/detail/bootstrap/launched_rendezvous.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
-#define BOOST_TEST_MODULE collective_payload
+// test: address (one thread)
 #include <tutti/detail/engine/payload.hpp>
 
 #include <boost/test/unit_test.hpp>

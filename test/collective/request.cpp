@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE collective_request
 #include <laws/operators.hpp>
 #include <support/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>

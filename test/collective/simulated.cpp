@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (the engine is the same over loopback, one thread)
-#define BOOST_TEST_MODULE collective_simulated
 #include <laws/all_topologies.hpp>
 #include <laws/in_flight.hpp>
 #include <laws/moving_operators.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
-#define BOOST_TEST_MODULE collective_simulated_failure
 #include <laws/all_topologies.hpp>
 #include <laws/late.hpp>
 #include <support/simulated_worlds.hpp>

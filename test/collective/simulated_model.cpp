@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (the engine is the same over loopback, one thread)
-#define BOOST_TEST_MODULE collective_simulated_model
 #include <laws/all_topologies.hpp>
 #include <support/simulated_worlds.hpp>
 #include <tutti/collective/allreduce.hpp>

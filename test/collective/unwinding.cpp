@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE collective_unwinding
 #include <laws/operators.hpp>
 #include <support/worlds.hpp>
 #include <tutti/asio.hpp>

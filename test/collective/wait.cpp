@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
-#define BOOST_TEST_MODULE collective_wait
+// test: address (one thread)
 #include <tutti/detail/core/deadline.hpp>
 #include <tutti/detail/engine/wait.hpp>
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE collective_when_any
+#include <support/transports.hpp>
 #include <support/worlds.hpp>
 #include <tutti/collective/group_rendezvous.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/collective/when_any.hpp>
 #include <tutti/join.hpp>
-#include <tutti/transport/loopback.hpp>
-#include <tutti/transport/shared_memory.hpp>
-#include <tutti/transport/tcp.hpp>
 
 #include <array>
 #include <vector>
@@ -61,10 +58,10 @@ std::string serves_all(World& world) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(who_comes_first_is_served_first) {
-  support::agree<tutti::loopback>(4, [](auto& world) { return serves_all(world); });
-  support::agree<tutti::shared_memory>(3, [](auto& world) { return serves_all(world); });
-  support::agree<tutti::tcp>(3, [](auto& world) { return serves_all(world); });
+BOOST_AUTO_TEST_CASE_TEMPLATE(the_first_to_come_is_served_first, Transport, support::transports) {
+  for (tutti::rank_type const n : {3U, 4U}) {
+    support::agree<Transport>(n, [](auto& world) { return serves_all(world); });
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_one_that_ends_is_named_and_the_search_begins_where_it_is_told) {
@@ -183,8 +180,6 @@ void one_leaves() {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(communicators_of_two_fail_one_by_one) {
-  one_leaves<tutti::loopback>();
-  one_leaves<tutti::shared_memory>();
-  one_leaves<tutti::tcp>();
+BOOST_AUTO_TEST_CASE_TEMPLATE(communicators_of_two_fail_one_by_one, Transport, support::transports) {
+  one_leaves<Transport>();
 }

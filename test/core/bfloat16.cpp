@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#define BOOST_TEST_MODULE core_bfloat16
 #include <core/short_float.hpp>
 #include <tutti/bfloat16.hpp>
 

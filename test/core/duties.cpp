@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address
-#define BOOST_TEST_MODULE core_duties
+// test: address thread
 #include <tutti/detail/core/duties.hpp>
 #include <tutti/detail/core/fiber.hpp>
 

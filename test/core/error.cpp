@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#define BOOST_TEST_MODULE core_error
 #include <tutti/error.hpp>
 #include <tutti/expects.hpp>
 

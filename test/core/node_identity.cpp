@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#define BOOST_TEST_MODULE core_node_identity
 #include <tutti/detail/core/node_identity.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#define BOOST_TEST_MODULE core_patience
 #include <tutti/detail/core/patience.hpp>
 
 #include <boost/test/unit_test.hpp>

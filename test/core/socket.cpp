@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#define BOOST_TEST_MODULE core_socket
 #include <tutti/detail/net/nonce.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/error.hpp>

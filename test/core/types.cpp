@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#define BOOST_TEST_MODULE core_types
 #include <tutti/extent.hpp>
 #include <tutti/types.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
+// test: address (which memory is read and written, not when)
 #include <faults/answers.hpp>
 #include <tutti/transport/loopback.hpp>
 

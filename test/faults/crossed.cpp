@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
       [](std::uint64_t seed) -> tutti::support::verdict {
         for (auto const trial :
              {trial_over<tutti::loopback>, trial_over<tutti::shared_memory>, trial_over<tutti::tcp>,
-              trial_over<tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp, 2>>, trial_in_virtual_time}) {
+              trial_over<tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp>>, trial_in_virtual_time}) {
           if (std::string complaint = trial(seed); !complaint.empty()) {
             return complaint;
           }

@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
           case 1:
             return trial_over<tutti::tcp>(dice);
           default:
-            return trial_over<tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp, 2>>(dice);
+            return trial_over<tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp>>(dice);
         }
       });
 }

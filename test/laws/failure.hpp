@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <laws/run_as.hpp>
 #include <support/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
@@ -44,7 +45,7 @@ template <class Transport, class Topology>
 void a_rank_that_leaves_is_named(Topology topology, rank_type n, rank_type gone, std::size_t count) {
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
     world.deadline(std::chrono::seconds(30));
-    tutti::allreduce sum{world, topology, tutti::sum<float>{}};
+    tutti::allreduce sum{world, run_as(topology), tutti::sum<float>{}};
     std::vector<float> v(count, 1);
     for (int k = 0; k < 20; ++k) {
       if (world.rank() == gone && k == 10) {
@@ -68,7 +69,7 @@ void a_killed_process_is_named(Topology topology, rank_type n, rank_type killed,
   auto const begin = tutti::steady_now();
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
     world.deadline(std::chrono::seconds(30));
-    tutti::allreduce sum{world, topology, tutti::sum<float>{}};
+    tutti::allreduce sum{world, run_as(topology), tutti::sum<float>{}};
     std::vector<float> v(count, 1);
     for (int k = 0;; ++k) {
       auto pending = sum.start(v);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <laws/run_as.hpp>
 #include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/send_recv.hpp>
@@ -64,7 +65,7 @@ template <class Transport, class Act>
 template <class Transport, class Topology>
 [[nodiscard]] std::string a_late_rank(Topology topology, rank_type n, rank_type late, std::size_t count) {
   return all_but_one<Transport>(n, late, [&](auto& world) {
-    tutti::allreduce sum{world, topology, tutti::sum<float>{}};
+    tutti::allreduce sum{world, run_as(topology), tutti::sum<float>{}};
     std::vector<float> v(count, 1);
     sum(v);
   });
@@ -74,7 +75,7 @@ template <class Transport, class Topology>
 template <class Transport, class Topology>
 [[nodiscard]] std::string a_turn_behind_a_late_rank(Topology topology, rank_type n, rank_type late) {
   std::string const sums = all_but_one<Transport>(n, late, [&](auto& world) {
-    tutti::allreduce sum{world, topology, tutti::sum<float>{}};
+    tutti::allreduce sum{world, run_as(topology), tutti::sum<float>{}};
     std::vector<float> v(tutti::collective_lanes + 1, 1);
     std::vector<tutti::request> all;
     for (float& x : v) {
@@ -166,7 +167,7 @@ template <class Transport, class Topology>
   tally errors;
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
     world.deadline(short_deadline);
-    tutti::allreduce sum{world, topology, tutti::sum<float>{}};
+    tutti::allreduce sum{world, run_as(topology), tutti::sum<float>{}};
     std::vector<float> v(count, 1);
     auto const pid = static_cast<::pid_t>(world.members()[victim].pid);
     bool const stops = world.rank() == (victim + 1) % n;

@@ -10,11 +10,11 @@
 /// each on its own, and with some of both: on hosts of one, two, three, and a hundred ranks.
 namespace tutti::laws {
 
-/// A world of so many ranks per host whose ranks are connected already: a law may then take it for granted
-/// that a short message is accepted at once, which over a connection that is only being made it is not.
-template <class Near, class Ranks, rank_type RanksPerHost>
+/// A world whose ranks are connected already: a law may then take it for granted that a short message is accepted at
+/// once, which over a connection that is only being made it is not.
+template <class Near, class Ranks>
 struct connected_world {
-  using transport = support::emulated_hosts<Near, tcp, RanksPerHost>;
+  using transport = support::emulated_hosts<Near, tcp>;
 
   template <class F>
   static std::vector<verdict> run(rank_type n, F const& f) {
@@ -26,8 +26,8 @@ struct connected_world {
   }
 };
 
-/// Ranks that are near each other are named by their numbers in the world, in errors and to everybody else.
-/// W has hosts of two.
+/// Ranks that are near each other are named by their numbers in the world, in errors and to everybody else. Hosts have
+/// two ranks.
 template <class W>
 void neighbours_are_named_by_their_world_ranks() {
   check_all(W::run(4, [](auto& t) -> verdict {  // ranks 2 and 3 call different things
@@ -64,12 +64,13 @@ void neighbours_are_named_by_their_world_ranks() {
   }));
 }
 
-/// Calls f.operator()<World>() for worlds of several numbers of ranks per host.
-template <class Near, class Ranks, class F>
-void on_some_hosts(F f) {
-  f.template operator()<world<support::emulated_hosts<Near, tcp, 2>, Ranks>>();
-  f.template operator()<world<support::emulated_hosts<Near, tcp, 1>, Ranks>>();
-  f.template operator()<world<support::emulated_hosts<Near, tcp, 100>, Ranks>>();
+/// Calls f() with hosts of so many ranks, one number after the other.
+template <class Transport, class F>
+void on_hosts_of(std::initializer_list<rank_type> numbers, F f) {
+  for (rank_type const ranks : numbers) {
+    support::hosts_of<Transport> const these(ranks);
+    f();
+  }
 }
 
 }  // namespace tutti::laws

@@ -9,8 +9,9 @@ namespace tutti::laws {
 
 template <class Near, class Ranks>
 struct between_hosts {
-  using mixed = world<support::emulated_hosts<Near, tcp, 2>, Ranks>;
-  using uneven = world<support::emulated_hosts<Near, tcp, 3>, Ranks>;
+  using transport = support::emulated_hosts<Near, tcp>;
+  using hosts = world<transport, Ranks>;
+  using connected_hosts = connected_world<Near, Ranks>;
 
   static ::support::cases delivering() {
     return {{"delivery", delivery},
@@ -26,34 +27,47 @@ struct between_hosts {
             {"destruction", destruction}, {"quiescence", quiescence}, {"sleep", sleep}};
   }
 
+  /// Hosts of two ranks, of one, and one of all.
+  template <class F>
+  static void on_some_hosts(F f) {
+    on_hosts_of<transport>({2, 1, 100}, f);
+  }
+  /// Hosts of three, of which the last one has what is left.
+  template <class F>
+  static void on_uneven_hosts(F f) {
+    on_hosts_of<transport>({3}, f);
+  }
+
   static void delivery() {
-    on_some_hosts<Near, Ranks>([]<class World>() {
+    on_some_hosts([] {
       for (rank_type const n : {1U, 2U, 5U}) {
-        delivers_everything_in_order<World>(n, 100'003);
+        delivers_everything_in_order<hosts>(n, 100'003);
       }
     });
-    delivers_everything_in_order<mixed>(4, 5 << 20);
-    delivers_everything_in_order<uneven>(5, 100'003);
+    delivers_everything_in_order<hosts>(4, 5 << 20);
+    on_uneven_hosts([] { delivers_everything_in_order<hosts>(5, 100'003); });
   }
-  static void more_ranks_than_processors() { delivers_everything_in_order<uneven>(17, 1000); }
+  static void more_ranks_than_processors() {
+    on_uneven_hosts([] { delivers_everything_in_order<hosts>(17, 1000); });
+  }
   static void granules() {
-    on_some_hosts<Near, Ranks>([]<class World>() { keeps_granules_whole<World>(); });
+    on_some_hosts([] { keeps_granules_whole<hosts>(); });
   }
   static void streams() {
-    on_some_hosts<Near, Ranks>([]<class World>() { keeps_streams_apart<World>(2, 300); });
-    keeps_streams_apart<mixed>(4, 200);
-    keeps_streams_apart<uneven>(17, 20);
+    on_some_hosts([] { keeps_streams_apart<hosts>(2, 300); });
+    keeps_streams_apart<hosts>(4, 200);
+    on_uneven_hosts([] { keeps_streams_apart<hosts>(17, 20); });
   }
-  static void lanes() { full_lanes_hold_up_no_other<mixed>(1000, 100'000); }
+  static void lanes() { full_lanes_hold_up_no_other<hosts>(1000, 100'000); }
   static void views() {
-    on_some_hosts<Near, Ranks>([]<class World>() {
-      views_are_stable_until_released<World>(8);
-      views_are_stable_until_released<World>(64);
-      views_are_stable_until_released<World>(5000);
+    on_some_hosts([] {
+      for (std::size_t const bytes : {8UL, 64UL, 5000UL}) {
+        views_are_stable_until_released<hosts>(bytes);
+      }
     });
   }
   static void only_neighbours_read_a_message_where_it_is() {
-    check_all(mixed::run(4, [](auto& t) -> verdict {
+    check_all(hosts::run(4, [](auto& t) -> verdict {
       stream const s{0, 1};
       std::vector<std::byte> ordinary(1 << 20);
       std::span<std::byte> data(ordinary);
@@ -75,41 +89,40 @@ struct between_hosts {
 
   static void faults() {
     for (rank_type const n : {2U, 3U, 5U, 17U}) {
-      faults_are_known_to_all<connected_world<Near, Ranks, 2>>(n);
-      faults_are_known_to_all<connected_world<Near, Ranks, 3>>(n);
-      the_first_fault_wins<mixed>(n, false);
+      on_hosts_of<transport>({2, 3}, [n] { faults_are_known_to_all<connected_hosts>(n); });
+      the_first_fault_wins<hosts>(n, false);
     }
   }
   static void mismatches() {
-    on_some_hosts<Near, Ranks>([]<class World>() {
-      mismatches_are_named<World>(2);
-      mismatches_are_named<World>(5);
-      lost_count_is_a_mismatch<World>();
+    on_some_hosts([] {
+      mismatches_are_named<hosts>(2);
+      mismatches_are_named<hosts>(5);
+      lost_count_is_a_mismatch<hosts>();
     });
   }
-  static void names() { neighbours_are_named_by_their_world_ranks<mixed>(); }
+  static void names() { neighbours_are_named_by_their_world_ranks<hosts>(); }
   static void departures() {
-    on_some_hosts<Near, Ranks>([]<class World>() {
-      a_departed_peer_is_missed_when_it_is_needed<World>();
-      a_departed_reader_is_missed<World>(8);
-      a_departed_reader_is_missed<World>(80'000);
+    on_some_hosts([] {
+      a_departed_peer_is_missed_when_it_is_needed<hosts>();
+      a_departed_reader_is_missed<hosts>(8);
+      a_departed_reader_is_missed<hosts>(80'000);
     });
   }
   static void destruction() {
-    destruction_with_work_in_flight_is_clean<mixed>(4, 100'000);
-    destruction_with_work_in_flight_is_clean<uneven>(5, 100);
+    destruction_with_work_in_flight_is_clean<hosts>(4, 100'000);
+    on_uneven_hosts([] { destruction_with_work_in_flight_is_clean<hosts>(5, 100); });
   }
   static void quiescence() {
-    on_some_hosts<Near, Ranks>([]<class World>() { quiesce_waits_for_readers<World>(20); });
+    on_some_hosts([] { quiesce_waits_for_readers<hosts>(20); });
   }
   static void sleep() {
-    on_some_hosts<Near, Ranks>([]<class World>() {
-      sleepers_are_woken<World>(2, 1000, 4);
-      sleepers_are_woken<World>(3, 300, 1000);
-      sleepers_learn_of_faults<World>(3);
+    on_some_hosts([] {
+      sleepers_are_woken<hosts>(2, 1000, 4);
+      sleepers_are_woken<hosts>(3, 300, 1000);
+      sleepers_learn_of_faults<hosts>(3);
     });
-    sleepers_are_woken<mixed>(4, 50, 300'000);
-    sleepers_learn_of_faults<uneven>(9);
+    sleepers_are_woken<hosts>(4, 50, 300'000);
+    on_uneven_hosts([] { sleepers_learn_of_faults<hosts>(9); });
   }
 };
 

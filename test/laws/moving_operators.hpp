@@ -2,6 +2,7 @@
 #pragma once
 
 #include <laws/operators.hpp>
+#include <laws/run_as.hpp>
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/alltoall.hpp>
 #include <tutti/collective/broadcast.hpp>
@@ -13,7 +14,7 @@ namespace laws {
 template <class T, class World, class Topology>
 [[nodiscard]] std::string broadcast(World& world, Topology topology, std::size_t count, std::size_t segment,
                                     rank_type root) {
-  tutti::broadcast op{world, topology};
+  tutti::broadcast op{world, run_as(topology)};
   op.segment(segment);
   auto data = contributions<T>(world.rank(), count, 0);
   op(data, root);
@@ -27,7 +28,7 @@ template <class T, class World, class Topology>
 template <class T, class World, class Topology>
 [[nodiscard]] std::string allgather(World& world, Topology topology, std::size_t count, std::size_t segment) {
   rank_type const n = world.size();
-  tutti::allgather op{world, topology};
+  tutti::allgather op{world, run_as(topology)};
   op.segment(segment);
   auto const whole = contributions<T>(99, count, 0);
   auto const mine = block_of(whole, n, world.rank());
@@ -53,7 +54,7 @@ template <class T, class World, class Topology>
                                  rank_type root) {
   rank_type const n = world.size();
   bool const at_root = world.rank() == root;
-  tutti::gather op{world, topology};
+  tutti::gather op{world, run_as(topology)};
   op.segment(segment);
   auto const whole = contributions<T>(99, count, 0);
   auto const mine = block_of(whole, n, world.rank());
@@ -82,7 +83,7 @@ template <class T, class World, class Topology>
                                   rank_type root) {
   rank_type const n = world.size();
   bool const at_root = world.rank() == root;
-  tutti::scatter op{world, topology};
+  tutti::scatter op{world, run_as(topology)};
   op.segment(segment);
   auto const whole = contributions<T>(99, count, 0);
   auto const expected = block_of(whole, n, world.rank());
@@ -110,7 +111,7 @@ template <class T, class World, class Topology>
 template <class T, class World, class Topology>
 [[nodiscard]] std::string alltoall(World& world, Topology topology, std::size_t each, std::size_t segment) {
   rank_type const n = world.size();
-  tutti::alltoall op{world, topology};
+  tutti::alltoall op{world, run_as(topology)};
   op.segment(segment);
   auto const input = contributions<T>(world.rank(), each * n, 0);
   std::vector<T> output(each * n);
@@ -127,33 +128,61 @@ template <class T, class World, class Topology>
   return {};
 }
 
-/// Every operator that the topology offers, over every length and several roots.
+// Each operator over every length and, where it has one, every root; nothing, if the topology does not offer it.
+
+template <class T, class World, class Topology>
+[[nodiscard]] std::string broadcasts(World& world, Topology topology, std::size_t longest) {
+  if constexpr (tutti::offers<Topology, tutti::op::broadcast>) {
+    return each_length_and_root(world.size(), longest, [&](std::size_t count, std::size_t segment, rank_type root) {
+      return broadcast<T>(world, topology, count, segment, root);
+    });
+  }
+  return {};
+}
+template <class T, class World, class Topology>
+[[nodiscard]] std::string gathers(World& world, Topology topology, std::size_t longest) {
+  if constexpr (tutti::offers<Topology, tutti::op::gather>) {
+    return each_length_and_root(world.size(), longest, [&](std::size_t count, std::size_t segment, rank_type root) {
+      return gather<T>(world, topology, count, segment, root);
+    });
+  }
+  return {};
+}
+template <class T, class World, class Topology>
+[[nodiscard]] std::string scatters(World& world, Topology topology, std::size_t longest) {
+  if constexpr (tutti::offers<Topology, tutti::op::scatter>) {
+    return each_length_and_root(world.size(), longest, [&](std::size_t count, std::size_t segment, rank_type root) {
+      return scatter<T>(world, topology, count, segment, root);
+    });
+  }
+  return {};
+}
+template <class T, class World, class Topology>
+[[nodiscard]] std::string allgathers(World& world, Topology topology, std::size_t longest) {
+  if constexpr (tutti::offers<Topology, tutti::op::allgather>) {
+    return each_length(
+        longest, [&](std::size_t count, std::size_t segment) { return allgather<T>(world, topology, count, segment); });
+  }
+  return {};
+}
+template <class T, class World, class Topology>
+[[nodiscard]] std::string alltoalls(World& world, Topology topology, std::size_t longest) {
+  if constexpr (tutti::offers<Topology, tutti::op::alltoall>) {
+    return each_length(longest, [&](std::size_t count, std::size_t segment) {
+      return alltoall<T>(world, topology, count / world.size(), segment);
+    });
+  }
+  return {};
+}
+
+/// Every operator that the topology offers.
 template <class T, class World, class Topology>
 [[nodiscard]] std::string moving(World& world, Topology topology, std::size_t longest) {
-  using namespace tutti;
-  using namespace tutti::detail;
-  return each_length(longest, [&](std::size_t count, std::size_t segment) {
-    std::string complaint;
-    auto const unless = [&](auto f) { complaint = complaint.empty() ? f() : complaint; };
-    for (rank_type const root : roots(world.size())) {
-      if constexpr (offers<Topology, op::broadcast>) {
-        unless([&] { return laws::broadcast<T>(world, topology, count, segment, root); });
-      }
-      if constexpr (offers<Topology, op::gather>) {
-        unless([&] { return laws::gather<T>(world, topology, count, segment, root); });
-      }
-      if constexpr (offers<Topology, op::scatter>) {
-        unless([&] { return laws::scatter<T>(world, topology, count, segment, root); });
-      }
-    }
-    if constexpr (offers<Topology, op::allgather>) {
-      unless([&] { return laws::allgather<T>(world, topology, count, segment); });
-    }
-    if constexpr (offers<Topology, op::alltoall>) {
-      unless([&] { return laws::alltoall<T>(world, topology, count / world.size(), segment); });
-    }
-    return complaint;
-  });
+  std::string complaint = broadcasts<T>(world, topology, longest);
+  complaint = complaint.empty() ? gathers<T>(world, topology, longest) : complaint;
+  complaint = complaint.empty() ? scatters<T>(world, topology, longest) : complaint;
+  complaint = complaint.empty() ? allgathers<T>(world, topology, longest) : complaint;
+  return complaint.empty() ? alltoalls<T>(world, topology, longest) : complaint;
 }
 
 }  // namespace laws

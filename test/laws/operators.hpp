@@ -195,4 +195,16 @@ template <class F>
   return complaint;
 }
 
+/// The same with every root worth trying in a world of n: f(count, segment bytes, root).
+template <class F>
+[[nodiscard]] std::string each_length_and_root(rank_type n, std::size_t longest, F f) {
+  return each_length(longest, [&](std::size_t count, std::size_t segment) {
+    std::string complaint;
+    for (rank_type const root : roots(n)) {
+      complaint = complaint.empty() ? f(count, segment, root) : complaint;
+    }
+    return complaint;
+  });
+}
+
 }  // namespace laws

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <laws/operators.hpp>
+#include <laws/run_as.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
@@ -14,7 +15,7 @@ template <class World, class Topology, class R>
                                     std::size_t segment) {
   using T = typename R::value_type;
   rank_type const n = world.size();
-  tutti::allreduce op{world, topology, reduction};
+  tutti::allreduce op{world, run_as(topology), reduction};
   op.segment(segment);
 
   auto data = contributions<T>(world.rank(), count, 0);
@@ -52,7 +53,7 @@ template <class World, class Topology, class R>
   using T = typename R::value_type;
   rank_type const n = world.size();
   bool const at_root = world.rank() == root;
-  tutti::reduce op{world, topology, reduction};
+  tutti::reduce op{world, run_as(topology), reduction};
   op.segment(segment);
 
   auto data = contributions<T>(world.rank(), count, 0);
@@ -77,7 +78,7 @@ template <class World, class Topology, class R>
                                          std::size_t segment) {
   using T = typename R::value_type;
   rank_type const n = world.size();
-  tutti::reduce_scatter op{world, topology, reduction};
+  tutti::reduce_scatter op{world, run_as(topology), reduction};
   op.segment(segment);
 
   auto data = contributions<T>(world.rank(), count, 0);
@@ -102,24 +103,42 @@ template <class World, class Topology, class R>
 template <class Topology, class Op, class R>
 inline constexpr bool reduces_over = tutti::offers<Topology, Op> && tutti::keeps_order_for<Topology, Op, R>;
 
-/// Every operator that the topology offers, over every length.
+// Each operator over every length and, where it has one, every root; nothing, if the topology does not offer it.
+
+template <class World, class Topology, class R>
+[[nodiscard]] std::string allreduces(World& world, Topology topology, R reduction, std::size_t longest) {
+  if constexpr (reduces_over<Topology, tutti::op::allreduce, R>) {
+    return each_length(longest, [&](std::size_t count, std::size_t segment) {
+      return allreduce(world, topology, reduction, count, segment);
+    });
+  }
+  return {};
+}
+template <class World, class Topology, class R>
+[[nodiscard]] std::string reduces(World& world, Topology topology, R reduction, std::size_t longest) {
+  if constexpr (reduces_over<Topology, tutti::op::reduce, R>) {
+    return each_length_and_root(world.size(), longest, [&](std::size_t count, std::size_t segment, rank_type root) {
+      return reduce(world, topology, reduction, count, segment, root);
+    });
+  }
+  return {};
+}
+template <class World, class Topology, class R>
+[[nodiscard]] std::string reduce_scatters(World& world, Topology topology, R reduction, std::size_t longest) {
+  if constexpr (reduces_over<Topology, tutti::op::reduce_scatter, R>) {
+    return each_length(longest, [&](std::size_t count, std::size_t segment) {
+      return reduce_scatter(world, topology, reduction, count, segment);
+    });
+  }
+  return {};
+}
+
+/// Every operator that the topology offers.
 template <class World, class Topology, class R>
 [[nodiscard]] std::string reducing(World& world, Topology topology, R reduction, std::size_t longest) {
-  return each_length(longest, [&](std::size_t count, std::size_t segment) {
-    std::string complaint;
-    if constexpr (reduces_over<Topology, tutti::op::allreduce, R>) {
-      complaint = allreduce(world, topology, reduction, count, segment);
-    }
-    if constexpr (reduces_over<Topology, tutti::op::reduce, R>) {
-      for (rank_type const root : roots(world.size())) {
-        complaint = complaint.empty() ? reduce(world, topology, reduction, count, segment, root) : complaint;
-      }
-    }
-    if constexpr (reduces_over<Topology, tutti::op::reduce_scatter, R>) {
-      complaint = complaint.empty() ? reduce_scatter(world, topology, reduction, count, segment) : complaint;
-    }
-    return complaint;
-  });
+  std::string complaint = allreduces(world, topology, reduction, longest);
+  complaint = complaint.empty() ? reduces(world, topology, reduction, longest) : complaint;
+  return complaint.empty() ? reduce_scatters(world, topology, reduction, longest) : complaint;
 }
 
 }  // namespace laws

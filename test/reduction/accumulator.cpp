@@ -2,7 +2,6 @@
 // test: address
 //
 // Reductions whose accumulators are not their elements, or look like them but are not.
-#define BOOST_TEST_MODULE reduction_accumulator
 #include <laws/reduction.hpp>
 #include <tutti/detail/reduction/fold.hpp>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#define BOOST_TEST_MODULE reduction_functor
 #include <laws/reduction.hpp>
 #include <tutti/reduction/functor.hpp>
 

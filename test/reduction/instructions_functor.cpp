@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
-#define BOOST_TEST_MODULE reduction_instructions_functor
 #include <reduction/instructions.hpp>
 #include <tutti/bfloat16.hpp>
 #include <tutti/half.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
-#define BOOST_TEST_MODULE reduction_instructions_integer
 #include <reduction/instructions.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/bitwise.hpp>

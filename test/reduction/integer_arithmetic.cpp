@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#define BOOST_TEST_MODULE reduction_integer_arithmetic
 #include <reduction/integer.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 

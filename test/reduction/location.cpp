@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#define BOOST_TEST_MODULE reduction_location
 #include <laws/reduction.hpp>
 #include <tutti/reduction/location.hpp>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#define BOOST_TEST_MODULE reduction_logical_and_bitwise
 #include <laws/reduction.hpp>
 #include <tutti/reduction/bitwise.hpp>
 #include <tutti/reduction/logical.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#define BOOST_TEST_MODULE reduction_reproducible_sum
 #include <laws/reduction.hpp>
 #include <reduction/exact_sum.hpp>
 #include <reduction/instructions.hpp>

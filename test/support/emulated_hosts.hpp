@@ -3,22 +3,40 @@
 
 #include <tutti/transport/by_locality.hpp>
 
+#include <utility>
+
 namespace tutti::support {
 
-/// by_locality on a machine whose ranks fall into hosts of so many consecutive ranks.
-template <class Near, class Far, rank_type RanksPerHost>
+/// by_locality on a machine whose ranks fall into hosts of so many consecutive ranks; 0: as they are. The number is no
+/// part of the type, or all that is tried would be compiled again for each.
+template <class Near, class Far>
 class emulated_hosts : public by_locality<Near, Far> {
  public:
   using options = typename by_locality<Near, Far>::options;
+
+  inline static rank_type ranks_per_host = 2;
 
   template <rendezvous M>
   explicit emulated_hosts(M& meet, options o = {}) : by_locality<Near, Far>(meet, divided(o)) {}
 
  private:
   static options divided(options o) {
-    o.ranks_per_host = RanksPerHost;
+    o.ranks_per_host = ranks_per_host;
     return o;
   }
+};
+
+/// Worlds over `Transport`, which emulates hosts, have hosts of so many ranks while this lives.
+template <class Transport>
+class hosts_of {
+ public:
+  explicit hosts_of(rank_type ranks) : before_(std::exchange(Transport::ranks_per_host, ranks)) {}
+  hosts_of(hosts_of const&) = delete;
+  hosts_of& operator=(hosts_of const&) = delete;
+  ~hosts_of() { Transport::ranks_per_host = before_; }
+
+ private:
+  rank_type before_;
 };
 
 }  // namespace tutti::support

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE topology_double_tree
 #include <laws/topology.hpp>
 #include <tutti/topology/double_tree.hpp>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE topology_planned
 #include <laws/topology.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>

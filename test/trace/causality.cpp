@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#define BOOST_TEST_MODULE trace_causality
 #include <support/simulated_worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/send_recv.hpp>

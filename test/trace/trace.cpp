@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#define BOOST_TEST_MODULE trace_trace
 #include <tutti/trace/memory_trace.hpp>
 #include <tutti/trace/no_trace.hpp>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE transport_by_locality_loopback_failure
 #include <laws/locality_cases.hpp>
 #include <support/thread_ranks.hpp>
 #include <tutti/transport/loopback.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (ranks are processes)
-#define BOOST_TEST_MODULE transport_by_locality_shared_memory
 #include <laws/locality_cases.hpp>
 #include <support/process_ranks.hpp>
 #include <tutti/transport/shared_memory.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
-#define BOOST_TEST_MODULE transport_copy_account
 #include <tutti/detail/shared_memory/copy_account.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread starved
+// test: address starved (one thread)
 #define BOOST_TEST_MODULE transport_datagram_doorbells
 #include <tutti/detail/shared_memory/datagram_doorbells.hpp>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE transport_foreign_memory
 #include <tutti/detail/core/deadline.hpp>
 #include <tutti/detail/shared_memory/foreign_memory.hpp>
 #include <tutti/error.hpp>

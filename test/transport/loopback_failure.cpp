@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE transport_loopback_failure
 #include <laws/memory_cases.hpp>
 #include <support/thread_ranks.hpp>
 #include <tutti/transport/loopback.hpp>

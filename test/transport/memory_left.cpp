@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one process)
-#define BOOST_TEST_MODULE transport_memory_left
 #include <tutti/detail/shared_memory/shared_file.hpp>
 
 #include <boost/test/unit_test.hpp>

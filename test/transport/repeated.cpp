@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
-#define BOOST_TEST_MODULE transport_repeated
+// test: address (ranks are processes)
 #include <support/process_ranks.hpp>
 #include <support/traffic.hpp>
 #include <tutti/transport/shared_memory.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (ranks are processes)
-#define BOOST_TEST_MODULE transport_shared_arena
 #include <tutti/detail/shared_memory/shared_arena.hpp>
 
 #include <boost/test/unit_test.hpp>

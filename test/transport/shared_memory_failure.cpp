@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (ranks are processes)
-#define BOOST_TEST_MODULE transport_shared_memory_failure
 #include <laws/memory_cases.hpp>
 #include <support/process_ranks.hpp>
 #include <tutti/transport/shared_memory.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip (what it tries is numbers of processes)
-#define BOOST_TEST_MODULE transport_shared_peers
 #include <tutti/detail/shared_memory/shared_peers.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
-#define BOOST_TEST_MODULE transport_simulated
 #include <laws/transport.hpp>
 #include <laws/transport_failure.hpp>
 #include <support/simulated_worlds.hpp>

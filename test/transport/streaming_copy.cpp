@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE transport_streaming_copy
 #include <tutti/detail/shared_memory/streaming_copy.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE transport_tcp_connect
 #include "tcp_world.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE transport_tcp_failure
 #include <laws/transport_failure.hpp>
 #include <laws/transport_sleep.hpp>
 #include <support/thread_ranks.hpp>

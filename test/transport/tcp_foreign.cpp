@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread starved
+// test: address starved (one thread drives all ranks)
 #define BOOST_TEST_MODULE transport_tcp_foreign
 #include "tcp_world.hpp"
 #include <tutti/detail/net/socket.hpp>

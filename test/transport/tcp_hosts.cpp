@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread may_skip
-#define BOOST_TEST_MODULE transport_tcp_hosts
+// test: address may_skip (ranks are processes)
 #include <support/network_spaces.hpp>
 #include <tutti/detail/bootstrap/launched_rendezvous.hpp>
 #include <tutti/shrink.hpp>

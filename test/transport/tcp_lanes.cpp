@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
-#define BOOST_TEST_MODULE transport_tcp_lanes
+// test: address (one thread drives all ranks)
 #include "tcp_world.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
-#define BOOST_TEST_MODULE transport_tcp_pieces
+// test: address (one thread drives all ranks)
 #include "tcp_world.hpp"
 #include <tutti/detail/net/socket.hpp>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (ranks are processes)
-#define BOOST_TEST_MODULE transport_tcp_processes
 #include <laws/transport_failure.hpp>
 #include <support/process_ranks.hpp>
 #include <tutti/transport/tcp.hpp>

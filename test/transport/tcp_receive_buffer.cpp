@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
-#define BOOST_TEST_MODULE transport_tcp_receive_buffer
 #include <tutti/detail/tcp/receive_buffer.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
-#define BOOST_TEST_MODULE transport_tcp_tuning
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/detail/tcp/tuning.hpp>
 #include <tutti/spawn.hpp>

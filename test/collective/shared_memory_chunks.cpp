@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain one_compiler (the engine is the same over loopback, ranks are processes)
-#define BOOST_TEST_MODULE collective_shared_memory_moving
-#include <laws/operator_cases.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/functor.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/ring.hpp>
 #include <tutti/transport/shared_memory.hpp>
 
-#include <numeric>
+#include <boost/test/unit_test.hpp>
 
-support::cases const test_cases{
-    {"moved_elements_arrive_where_they_belong", laws::moved_elements_arrive_where_they_belong<tutti::shared_memory>}};
+#include <array>
+#include <numeric>
+#include <string>
+#include <vector>
 
 /// Chunks are as small as one likes: what fits beside a flag does not go through them.
 tutti::world_options<tutti::shared_memory> with_chunks(std::size_t bytes) {

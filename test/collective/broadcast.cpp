@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE collective_loopback_moving
 #include <laws/operator_cases.hpp>
-#include <tutti/transport/loopback.hpp>
 
-support::cases const test_cases{
-    {"moved_elements_arrive_where_they_belong", laws::moved_elements_arrive_where_they_belong<tutti::loopback>}};
+BOOST_AUTO_TEST_CASE_TEMPLATE(elements_arrive_where_they_belong, Transport, support::transports_of_the_engine) {
+  laws::over_all_topologies<Transport>(
+      [](auto& world, auto topology) { return laws::broadcasts<laws::triple>(world, topology, 1023); });
+}
 
 /// What an operator tells stays from one operation to the next, and follows element type, root, length and segments.
 BOOST_AUTO_TEST_CASE(an_operator_tells_what_it_is_used_for) {

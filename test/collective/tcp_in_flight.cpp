@@ -1,7 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// test: plain one_compiler (the engine is the same over loopback, ranks are processes)
-#define BOOST_TEST_MODULE collective_tcp_in_flight
-#include <laws/in_flight_cases.hpp>
-#include <tutti/transport/tcp.hpp>
-
-support::cases const test_cases = laws::in_flight<tutti::tcp>::all();

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <support/watched.hpp>
+#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/shared_memory.hpp>
+#include <tutti/transport/tcp.hpp>
+
+#include <boost/mpl/list.hpp>
+
+#include <tuple>
+#include <type_traits>
+
+/// What laws are tried over, for BOOST_AUTO_TEST_CASE_TEMPLATE.
+namespace support {
+
+/// Whether transports between processes are left out. The thread sanitizer sees nothing of what processes do to each
+/// other, and the second compiler reads in a law the same over each transport.
+inline constexpr bool without_processes = watched_by_thread_sanitizer || read_by_second_compiler;
+
+/// Where a law is left out. (Boost.Test takes no empty std::tuple.)
+using no_transport = boost::mpl::list<>;
+
+/// For laws of ranks that are processes.
+using transports_of_processes =
+    std::conditional_t<without_processes, no_transport, std::tuple<tutti::shared_memory, tutti::tcp>>;
+
+using only_shared_memory = std::conditional_t<without_processes, no_transport, std::tuple<tutti::shared_memory>>;
+
+/// For laws that try what a transport does.
+using transports = std::conditional_t<without_processes, std::tuple<tutti::loopback>,
+                                      std::tuple<tutti::loopback, tutti::shared_memory, tutti::tcp>>;
+
+/// For laws that try the engine, which is the same over each transport: sanitizers look at it over one.
+using transports_of_the_engine = std::conditional_t<watched, std::tuple<tutti::loopback>, transports>;
+
+}  // namespace support

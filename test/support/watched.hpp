@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// What looks at this program: tests may show the same code to it once.
+namespace support {
+
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool watched_by_thread_sanitizer = true;
+#else
+inline constexpr bool watched_by_thread_sanitizer = false;
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool watched_by_address_sanitizer = true;
+#else
+inline constexpr bool watched_by_address_sanitizer = false;
+#endif
+
+inline constexpr bool watched = watched_by_thread_sanitizer || watched_by_address_sanitizer;
+
+/// It makes no program of what it reads.
+#if defined(TUTTI_SECOND_COMPILER_READS)
+inline constexpr bool read_by_second_compiler = true;
+#else
+inline constexpr bool read_by_second_compiler = false;
+#endif
+
+}  // namespace support
