@@ -16,7 +16,7 @@ inline constexpr duration join_timeout = std::chrono::seconds(60);
 
 /// How the members of a world find each other before they can talk.
 ///
-/// `exchange` is collective: every member gives a text, and gets everybody's in rank order. It may
+/// `exchange` is collective: every member gives a text, and gets those of all in rank order. It may
 /// be called several times. It throws tutti::error (failure::join) that names the missing ranks when
 /// the deadline passes first.
 template <class M>

@@ -16,10 +16,10 @@ namespace tutti {
 /// Messages are sent at once, without a copy in user space at the sender, in pieces of `options::piece` bytes.
 /// What is waited for is read from the socket straight to its place, or through a buffer that fits into the
 /// cache if it is combined; what comes before its receiver is kept, up to `options::window` bytes per lane, and
-/// the sender waits then. Whoever has asked for a message goes on asking until it has the whole, for other
+/// the sender waits then. A rank that has asked for a message goes on asking until it has the whole, for other
 /// lanes may wait behind it; of a long one that is asked for, all may come.
 ///
-/// Whoever connects to a rank's port and is not a member of its world is refused; `incidents` tells.
+/// What connects to a rank's port and is not a member of its world is refused; `incidents` tells.
 ///
 /// Thread safety: one thread at a time; instances are independent.
 class tcp {

@@ -19,13 +19,13 @@ struct tcp_options {
 
   /// Longer messages travel in pieces of so many bytes, so that those of other lanes get their turn.
   std::size_t piece = std::size_t{1} << 20;
-  /// So many bytes that nobody waits for yet are kept per peer and lane; the sender waits then.
+  /// So many bytes that no operation waits for yet are kept per peer and lane; the sender waits then.
   std::size_t window = std::size_t{4} << 20;
   /// SO_SNDBUF and SO_RCVBUF; 0 leaves them to the system, which adapts them to the connection.
   int send_buffer = 0;
   int receive_buffer = 0;
 
-  duration handshake = std::chrono::seconds(5);  ///< what a new connection has to say who it is
+  duration handshake = std::chrono::seconds(5);  ///< what a new connection has to say which rank it is
   duration connect = std::chrono::seconds(30);   ///< how long failing attempts to connect are repeated
   duration silence = std::chrono::seconds(20);   ///< a host that answers nothing for so long is lost
   duration linger = std::chrono::seconds(10);    ///< what the destructor has to hand over what was accepted

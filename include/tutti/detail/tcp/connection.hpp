@@ -30,7 +30,7 @@ struct connection {
   sent send(stream s, std::span<std::byte const> bytes, std::size_t granule, call const& what) {
     bool const waited = out.waits(s.lane);
     sent result = out.offer(fd(), s, bytes, granule, what);
-    // Not at the first refusal: what lies before the credit may have a reader, who has a better place for it.
+    // Not at the first refusal: what lies before the credit may have a reader, which has a better place for it.
     if (!result.accepted && waited && in.pump(fd(), out)) {
       result = out.offer(fd(), s, bytes, granule, what);
     }

@@ -90,7 +90,7 @@ class mesh final : private connector::owner {
     }
   }
 
-  /// Which rank this one waits for, to all that have asked. After a fault nobody asks, and what led to it stays.
+  /// Which rank this one waits for, to all that have asked. After a fault no rank asks, and what led to it stays.
   void say(wait_report const& w) {
     if (fault()) {
       return;
@@ -127,7 +127,7 @@ class mesh final : private connector::owner {
     return r == rank_ ? said_[lane] : connections_[r] != nullptr ? connections_[r]->in.waits.said(lane) : wait_report{};
   }
 
-  /// Watches a connection for being writable, if somebody sleeps.
+  /// Watches a connection for being writable, if the rank sleeps.
   void watch(rank_type peer) {
     if (!armed_) {
       return;

@@ -405,7 +405,7 @@ class tcp_rendezvous::guest final : public side {
   [[nodiscard]] std::string local_host() const override { return reach_; }
 
  private:
-  /// How much longer than rank 0 the others wait: it is the one that can say who is missing.
+  /// How much longer than rank 0 the others wait: it is the one that can say which are missing.
   static constexpr duration grace = std::chrono::seconds(5);
   static constexpr std::uint64_t most_words = 1U << 16U;  ///< of a welcome or a failure
   static constexpr std::uint64_t most_table = 1U << 28U;  ///< of all texts
