@@ -46,7 +46,8 @@ if(TUTTI_SANITIZE)
 endif()
 
 # Lets a second compiler read the sources of `target`: syntax, warnings and instantiations, no code.
-# Costs nothing when nothing has changed.
+# Costs nothing when nothing has changed. The property tutti_second_precompiled of `target` may name a file that
+# tutti_precompile_for_second_compiler() has made.
 function(tutti_check_with_second_compiler target)
   if(NOT TUTTI_SECOND_COMPILER)
     return()
@@ -58,18 +59,25 @@ function(tutti_check_with_second_compiler target)
   set(folders "$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>>")
   set(own "$<FILTER:${folders},INCLUDE,^(${PROJECT_SOURCE_DIR}|${PROJECT_BINARY_DIR})>")
   set(others "$<FILTER:${folders},EXCLUDE,^(${PROJECT_SOURCE_DIR}|${PROJECT_BINARY_DIR}|/usr/include$)>")
+  get_target_property(precompiled ${target} tutti_second_precompiled)
+  if(precompiled)
+    set(include_precompiled -include-pch ${precompiled})
+  else()
+    set(precompiled "")
+    set(include_precompiled "")
+  endif()
   foreach(source IN LISTS sources)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
     cmake_path(GET source STEM stem)
     set(stamp ${CMAKE_CURRENT_BINARY_DIR}/second_compiler/${target}.${stem})
     add_custom_command(
       OUTPUT ${stamp}
-      COMMAND ${TUTTI_SECOND_COMPILER} -std=c++20 -fsyntax-only ${tutti_warning_flags} ${ARGN}
+      COMMAND ${TUTTI_SECOND_COMPILER} -std=c++20 -fsyntax-only ${tutti_warning_flags} ${ARGN} ${include_precompiled}
               "-I$<JOIN:${own},;-I>" "$<$<BOOL:${others}>:-isystem$<JOIN:${others},;-isystem>>"
               "$<$<BOOL:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>>:-D$<JOIN:$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>>,;-D>>"
               -MMD -MF ${stamp}.d -MT ${stamp} ${source}
       COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
-      DEPENDS ${source}
+      DEPENDS ${source} ${precompiled}
       DEPFILE ${stamp}.d
       COMMENT "Reading ${target} (${stem}) with the second compiler"
       COMMAND_EXPAND_LISTS VERBATIM)
@@ -77,6 +85,26 @@ function(tutti_check_with_second_compiler target)
   endforeach()
   add_custom_target(second_compiler_${target} ALL DEPENDS ${stamps})
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/second_compiler)
+endfunction()
+
+# Sets `result` to a file of what the second compiler makes of these headers, or to nothing without one.
+function(tutti_precompile_for_second_compiler result)
+  set(${result} "" PARENT_SCOPE)
+  if(NOT TUTTI_SECOND_COMPILER)
+    return()
+  endif()
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/second_compiler/precompiled.hpp)
+  list(TRANSFORM ARGN REPLACE "(.+)" "#include \\1\n" OUTPUT_VARIABLE lines)
+  string(JOIN "" lines ${lines})
+  file(CONFIGURE OUTPUT ${file} CONTENT "@lines@" @ONLY)
+  add_custom_command(OUTPUT ${file}.pch
+                     COMMAND ${TUTTI_SECOND_COMPILER} -std=c++20 -DBOOST_TEST_DYN_LINK -x c++-header ${file}
+                             -o ${file}.pch -MD -MF ${file}.d -MT ${file}.pch
+                     DEPENDS ${file}
+                     DEPFILE ${file}.d
+                     COMMENT "Precompiling headers for the second compiler"
+                     VERBATIM)
+  set(${result} ${file}.pch PARENT_SCOPE)
 endfunction()
 
 # Notes which targets a test needs, none or several, and with them what the second compiler reads of these.
