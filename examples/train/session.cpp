@@ -11,6 +11,8 @@
 #include <tutti/trace/chrome_trace.hpp>
 #include <tutti/trace/straggler_report.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>

@@ -65,7 +65,7 @@ BEGIN {
   vendor("^boost/", "^tutti/asio\\.hpp$")
   vendor("^(xtensor|xtensor-blas|xtl)/|^(cblas|zlib)\\.h$", "^tutti/nn/")
   vendor("^dnnl\\.(h|hpp)$", "^tutti/nn/detail/(convolution|product)/onednn\\.hpp$")
-  vendor("^nlohmann/", "^tutti/(nn/report|trace)/json[./_]")
+  vendor("^nlohmann/", "^tutti/(nn/(detail/impl/)?report|trace)/json[./_]")
   vendor("^openssl/", "^tutti/detail/tls/")
   vendor("^(infiniband|rdma)/", "^tutti/detail/verbs/")
   vendor("^mpi\\.h$", "^tutti/detail/mpi/")

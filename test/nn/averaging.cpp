@@ -296,7 +296,7 @@ BOOST_AUTO_TEST_CASE(all_ranks_know_the_clients_of_a_round_and_all_are_clients_a
 BOOST_AUTO_TEST_CASE(only_clients_move_the_weights_and_all_have_them_after_the_round) {
   auto const images = [](tutti::rank_type rank, std::size_t) { return rank + 1; };
   auto const all = weights_after_steps(4, 6, in_rounds(2, 0.5), images);
-  auto const rounds = on_all(4, [](auto& world) {  // who should have been
+  auto const rounds = on_all(4, [](auto& world) {  // the clients that there should have been
     nn::federated strategy(world, tutti::star{}, {1, 0.5, 7});
     auto weights = random_numbers(numbers, 1, 0);
     std::vector<tutti::rank_type> result;

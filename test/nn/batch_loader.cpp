@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(what_the_thread_throws_reaches_the_caller) {
   BOOST_CHECK_THROW((void)one.load(wrong, 0), tutti::precondition_error);
   one.prepare(right, 0);  // it goes on
   BOOST_TEST(one.load(right, 0).labels[0] == images().labels[99]);
-  one.prepare(wrong, 0);  // nobody wants to know
+  one.prepare(wrong, 0);  // an error that is never asked for
   BOOST_TEST(one.load(right, 0).labels[0] == images().labels[99]);
   one.prepare(wrong, 0);  // nor here
 }

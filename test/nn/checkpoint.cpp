@@ -434,7 +434,7 @@ BOOST_AUTO_TEST_CASE(without_a_good_one_nothing_is_begun) {
 }
 
 BOOST_AUTO_TEST_CASE(lengths_are_not_believed) {
-  // A head with a checksum that is right, and a table that is not: whoever believed it would allocate an exabyte.
+  // A head with a checksum that is right, and a table that is not: a reader that believed it would allocate an exabyte.
   scratch const folder;
   auto const name = folder.path() / "file";
   for (std::uint64_t const length : {std::uint64_t{1} << 60, UINT64_MAX, UINT64_MAX - 67, std::uint64_t{5}}) {

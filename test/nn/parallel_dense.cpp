@@ -62,7 +62,7 @@ class pair_alone {
   }
 
   /// The largest difference between a derivative and the central difference of the loss. Every rank looks at
-  /// every rank's numbers, because the loss is everybody's.
+  /// every rank's numbers, because the loss is that of all ranks.
   double worst() {
     loss();
     auto dy = weight_;

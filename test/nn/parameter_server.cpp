@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(a_trace_tells_a_late_server_from_a_late_worker) {
     BOOST_TEST((r == 3 || by_worker.by(3) > 8 * by_worker.by(r)), tutti::straggler_report(by_worker));
     BOOST_TEST((r == 0 || by_server.by(0) > 8 * by_server.by(r)), tutti::straggler_report(by_server));
   }
-  BOOST_TEST((by_worker.of(1, 3) > 50ms));  // though worker 0 heard from nobody but the server
+  BOOST_TEST((by_worker.of(1, 3) > 50ms));  // though worker 0 received from no rank but the server
   BOOST_TEST((by_server.of(1, 0) > 50ms));
   std::vector<std::string> const names{"server 0", "worker 0", "worker 1", "worker 2"};
   auto const text = tutti::straggler_report(by_worker, names);

@@ -2,6 +2,7 @@
 // test: plain
 #define BOOST_TEST_MODULE nn_report
 #include <tutti/nn/detail/report/epoch_message.hpp>
+#include <tutti/nn/detail/report/training_curves.hpp>
 #include <tutti/nn/report/json.hpp>
 #include <tutti/nn/report/json_lines.hpp>
 #include <tutti/nn/report/metrics.hpp>
@@ -9,6 +10,7 @@
 #include <tutti/nn/report/svg.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <cstdio>

@@ -165,8 +165,8 @@ BOOST_AUTO_TEST_CASE(what_does_not_go_together_is_refused) {
   BOOST_CHECK_THROW(with([](nn::settings& s) { s.micro_batch = 0; }), tutti::precondition_error);
   BOOST_CHECK_THROW(with([](nn::settings& s) { s.synchronised_statistics = true; }), tutti::precondition_error);
   auto model = with([](nn::settings&) {});
-  nn::alone nobody;
-  BOOST_CHECK_THROW(nn::train(model, nobody), tutti::precondition_error);
+  nn::alone one;
+  BOOST_CHECK_THROW(nn::train(model, one), tutti::precondition_error);
 }
 
 }  // namespace

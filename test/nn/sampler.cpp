@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(every_sample_exactly_once_per_epoch_over_any_number_of_rank
               longest = std::max(longest, shard.size());
               shortest = std::min(shortest, shard.size());
               for (auto const sample : shard) {
-                BOOST_REQUIRE(sample == *at++);  // in the order of the batch, whoever owns it
+                BOOST_REQUIRE(sample == *at++);  // in the order of the batch, whichever rank owns it
                 ++times_drawn[sample];
               }
             }

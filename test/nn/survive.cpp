@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(those_that_are_left_finish_the_training, Transport
     auto const left = train<Transport>(4, deaths);
     check_alike(left, 4 - deaths.size());
     // Every image of every batch still counts, so the losses are those of a training without faults, but for
-    // rounding; and the same bits up to the fault. The last step before that may be lost with whoever died.
+    // rounding; and the same bits up to the fault. The last step before that may be lost with the rank that died.
     for (std::size_t s = 0; s != steps; ++s) {
       BOOST_TEST(std::abs(loss_of(left[0], s) - loss_of(whole[0], s)) < 1e-3F, "step " << s);
       BOOST_TEST((s + 1 >= deaths[0].step ||

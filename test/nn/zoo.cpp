@@ -32,7 +32,7 @@ struct expected {
   std::size_t parameters;
 };
 
-/// The counts of the papers, and of the implementations that everybody compares with.
+/// The counts of the papers, and of the implementations that papers compare with.
 std::vector<expected> zoo() {
   constexpr nn::image_shape digit{1, 28, 28};
   constexpr std::array<std::size_t, 2> hidden{256, 128};

@@ -10,6 +10,7 @@
 #include <tutti/nn/detail/data/batch_loader.hpp>
 #include <tutti/nn/detail/data/own_batches.hpp>
 #include <tutti/nn/detail/require.hpp>
+#include <tutti/nn/detail/test_pass.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/any_optimizer.hpp>
@@ -20,11 +21,9 @@
 #include <tutti/types.hpp>
 
 #include <algorithm>
-#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -67,12 +66,13 @@ class replica {
         batches_(training.labels, settings, rank, size),
         shard_(batches_.most(plan_)),
         piece_(settings.micro_batch == 0 ? shard_ : std::min(settings.micro_batch, shard_)),
-        test_piece_(settings.micro_batch == 0 ? 256 : std::min<std::size_t>(256, settings.micro_batch)),
         pieces_(piece_ == shard_ || settings.reproducible ? 0 : model_.message().size()),
         sums_(settings.reproducible ? model_.message().size() : 0),
         training_(image_source(training, numbers_for(training), settings.augmentation, settings.seed), piece_,
                   settings.prefetch ? detail::loading::ahead : detail::loading::when_asked),
-        test_(image_source(test, numbers_for(training)), test_piece_, detail::loading::when_asked) {
+        test_(image_source(test, numbers_for(training)),
+              settings.micro_batch == 0 ? 256 : std::min<std::size_t>(256, settings.micro_batch),
+              settings.reproducible) {
     detail::require(model_.attached().size() == attached, "replica: the model must be made with ", attached,
                     " attached numbers, not ", model_.attached().size(), "; pass replica::attached to its constructor");
     detail::require(model_.inputs() == training.features() && model_.inputs() == test.features() &&
@@ -81,7 +81,7 @@ class replica {
                     "; the training images have ", training.features(), ", the test images ", test.features(),
                     ", and there are ", training.classes, " classes");
     expects(test.size() > 0, "replica: there must be at least one test image");
-    model_.reserve(std::max(piece_, test_piece_));
+    model_.reserve(std::max(piece_, test_.piece()));
     detail::require(
         !settings.synchronised_statistics || (piece_ == shard_ && batches_.all_ranks_always(plan_)),
         "replica: statistics of all ranks need an image of every batch on every rank, and no micro-batches; with ",
@@ -92,7 +92,7 @@ class replica {
                     "which is ",
                     settings.micro_batch, ", to 1 or more, and synchronised_statistics to false");
     detail::require(!settings.reproducible || ((plan_.largest() - 1) / settings.micro_batch < binned::most &&
-                                               (test.size() - 1) / test_piece_ < binned::most),
+                                               (test.size() - 1) / test_.piece() < binned::most),
                     "replica: to be reproducible takes at most ", binned::most,
                     " micro-batches in a batch and in the "
                     "test; ",
@@ -127,7 +127,7 @@ class replica {
   /// How many of them are this rank's.
   [[nodiscard]] std::size_t shard_size(std::size_t b) const noexcept { return shard(b).size(); }
   [[nodiscard]] std::size_t training_size() const noexcept { return training_.set().size(); }
-  [[nodiscard]] std::size_t test_size() const noexcept { return test_.set().size(); }
+  [[nodiscard]] std::size_t test_size() const noexcept { return test_.size(); }
 
   /// Makes this the replica of another rank, or among another number of ranks. A part of a batch that is larger than
   /// what there is room for is computed in pieces.
@@ -233,31 +233,9 @@ class replica {
   score<float> test() { return test(rank_, size_); }
 
   /// The same over one of so many parts.
-  score<float> test(std::size_t which, std::size_t parts) {
-    portion const own(test_size(), static_cast<rank_type>(which), static_cast<rank_type>(parts),
-                      settings_.reproducible ? test_piece_ : 1);
-    std::size_t next = own.first;
-    std::size_t const end = next + own.length;
-    score<float> sum;
-    test_sums_.fill(binned{});
-    while (next != end) {
-      auto const part = std::span(test_order_).first(std::min(test_piece_, end - next));
-      std::iota(part.begin(), part.end(), static_cast<std::uint32_t>(next));
-      auto const batch = test_.load(part, 0);
-      auto const more = softmax_cross_entropy::measure<float>(model_.forward(rows_of(batch)), batch.labels);
-      sum.loss += more.loss;
-      sum.correct += more.correct;
-      if (settings_.reproducible) {
-        float const numbers[] = {more.loss, more.correct};
-        tutti::detail::deposit(std::span(numbers), test_sums_);
-      }
-      next += part.size();
-    }
-    return sum;
-  }
-
+  score<float> test(std::size_t which, std::size_t parts) { return test_.run(model_, which, parts); }
   /// Of a reproducible replica: the accumulators of what `test` returned, loss and number of correct answers.
-  [[nodiscard]] std::span<binned const> test_sums() const noexcept { return test_sums_; }
+  [[nodiscard]] std::span<binned const> test_sums() const noexcept { return test_.sums(); }
 
  private:
   /// Makes what is final of the last piece's message final of the batch's, and passes it on.
@@ -328,13 +306,10 @@ class replica {
   detail::own_batches batches_;
   std::size_t shard_;  // most samples of this rank in a batch
   std::size_t piece_;  // most samples computed at a time
-  std::size_t test_piece_;
   detail::accumulator pieces_;
   std::vector<binned> sums_;
-  std::array<binned, 2> test_sums_{};
   detail::batch_loader training_;
-  detail::batch_loader test_;
-  std::vector<std::uint32_t> test_order_ = std::vector<std::uint32_t>(test_piece_);
+  detail::test_pass test_;
   std::size_t epoch_ = 0;
   training_place place_;
   rank_sum<float> sum_;

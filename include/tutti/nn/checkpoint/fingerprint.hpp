@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/nn/data/augmentation.hpp>
 #include <tutti/nn/data/dataset.hpp>
 #include <tutti/nn/settings.hpp>
-
-#include <zlib.h>
 
 #include <concepts>
 #include <cstdio>
@@ -13,7 +12,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace tutti::nn {
@@ -22,10 +20,7 @@ namespace tutti::nn {
 /// checkpoint of another one is of no use to it.
 class fingerprint {
  public:
-  fingerprint& add(std::string_view name, std::string_view value) {
-    text_.append(name).append(" = ").append(value) += '\n';
-    return *this;
-  }
+  fingerprint& add(std::string_view name, std::string_view value);
   template <std::integral Number>
   fingerprint& add(std::string_view name, Number value) {
     return add(name, std::to_string(value));
@@ -38,72 +33,27 @@ class fingerprint {
     return add(name, std::string_view(digits));
   }
 
-  fingerprint& add(settings const& s) {
-    add("epochs", s.epochs).add("batch", s.batch).add("seed", s.seed);
-    add("rate", s.rate).add("last rate", s.last_rate).add("rate is for", s.rate_is_for).add("warm-up", s.warm_up);
-    add("schedule", name(s.schedule)).add("change by", s.changes.factor);
-    for (std::size_t const epoch : s.changes.epochs) {
-      add("change at", epoch);
-    }
-    add("optimizer", name(s.optimizer)).add("momentum", s.momentum).add("weight decay", s.weight_decay);
-    add("momentum corrected", s.momentum_corrected ? "yes" : "no");
-    add("images", name(s.images)).add("trust", s.trust).add("micro-batch", s.micro_batch);
-    add("synchronised statistics", s.synchronised_statistics ? "yes" : "no");
-    if (auto const* const moved = std::get_if<crop_and_flip>(&s.augmentation)) {
-      add("crop", moved->padding).add("flip", moved->flips ? "yes" : "no");
-    }
-    return add("standardise", s.standardise ? "yes" : "no").add("reproducible", s.reproducible ? "yes" : "no");
-  }
+  fingerprint& add(settings const& s);
 
   /// Cost: one pass over the images.
-  fingerprint& add(std::string_view name, dataset const& data) {
-    auto const sum = [](uLong before, auto const& bytes) { return ::crc32_z(before, bytes.data(), bytes.size()); };
-    char text[120];
-    std::snprintf(text, sizeof text, "%zu images of %zu x %zu x %zu, checksum %08lx", data.size(), data.shape.channels,
-                  data.shape.rows, data.shape.columns, sum(sum(0, data.pixels), data.labels));
-    return add(name, std::string_view(text));
-  }
+  fingerprint& add(std::string_view name, dataset const& data);
 
   [[nodiscard]] std::string const& text() const noexcept { return text_; }
 
   /// In which lines another training differs from this one: "rate = 0.1 there, 0.2 here; ..."
   /// @returns an empty text if in none
-  [[nodiscard]] std::string differences(std::string_view other) const {
-    auto const there = lines(other);
-    auto const here = lines(text_);
-    std::string result;
-    auto const say = [&](std::string_view name, std::string_view a, std::string_view b) {
-      result.append(result.empty() ? "" : "; ").append(name).append(" = ").append(a).append(" there, ");
-      result.append(b).append(" here");
-    };
-    std::size_t i = 0;
-    for (; i != there.size() && i != here.size() && there[i].first == here[i].first; ++i) {
-      if (there[i].second != here[i].second) {
-        say(there[i].first, there[i].second, here[i].second);
-      }
-    }
-    if (i != there.size() || i != here.size()) {
-      say(i != there.size() ? there[i].first : here[i].first, i != there.size() ? there[i].second : "nothing",
-          i != here.size() ? std::string(here[i].first) + " = " + std::string(here[i].second) : "nothing");
-    }
-    return result;
-  }
+  [[nodiscard]] std::string differences(std::string_view other) const;
 
  private:
   using line = std::pair<std::string_view, std::string_view>;
 
-  static std::vector<line> lines(std::string_view text) {
-    std::vector<line> result;
-    while (!text.empty()) {
-      auto const one = text.substr(0, text.find('\n'));
-      text.remove_prefix(one.size() == text.size() ? one.size() : one.size() + 1);
-      auto const middle = one.find(" = ");
-      result.emplace_back(one.substr(0, middle), middle == one.npos ? "" : one.substr(middle + 3));
-    }
-    return result;
-  }
+  static std::vector<line> lines(std::string_view text);
 
   std::string text_;
 };
 
 }  // namespace tutti::nn
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/impl/checkpoint/fingerprint.ipp>
+#endif

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/types.hpp>
 
-#include <algorithm>
-#include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -32,29 +29,10 @@ struct resumed_from {
 /// Makes a replica what it was on the same rank. Among another number of ranks, layers get the mean of
 /// what all ranks' layers remembered, as at the end of each epoch.
 /// @pre the state is of a training like the replica's
-inline void restore(training_state const& from, replica& to) {
-  auto const own = to.statistics();
-  detail::require(from.parameters.size() == to.parameters().size() &&
-                      from.optimizer.size() == to.optimizer_state().size() &&
-                      from.statistics.size() == own.size() * from.ranks,
-                  "restore: the state has ", from.parameters.size(), " parameters, ", from.optimizer.size(),
-                  " numbers of the optimizer and ", from.statistics.size(), " statistics of ", from.ranks,
-                  " ranks; the replica has ", to.parameters().size(), ", ", to.optimizer_state().size(), " and ",
-                  own.size(), " on each rank");
-  std::ranges::copy(from.parameters, to.parameters().begin());
-  std::ranges::copy(from.optimizer, to.optimizer_state().begin());
-  if (from.ranks == to.size()) {
-    std::ranges::copy(std::span(from.statistics).subspan(own.size() * to.rank(), own.size()), own.begin());
-  } else {
-    for (std::size_t i = 0; i != own.size(); ++i) {
-      float sum = 0;
-      for (std::size_t r = 0; r != from.ranks; ++r) {
-        sum += from.statistics[r * own.size() + i];
-      }
-      own[i] = sum / static_cast<float>(from.ranks);
-    }
-  }
-  to.place(from.place);
-}
+TUTTI_DECL void restore(training_state const& from, replica& to);
 
 }  // namespace tutti::nn
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/impl/checkpoint/state.ipp>
+#endif

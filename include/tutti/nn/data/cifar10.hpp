@@ -1,144 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/nn/data/dataset.hpp>
-#include <tutti/nn/detail/data/gz_file.hpp>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace tutti::nn {
-
-/// The binary version of CIFAR-10 (Krizhevsky, "Learning multiple layers of features from tiny images",
-/// 2009), plain or compressed with gzip.
-///
-/// Format: records of one label and 32 x 32 pixels, all red bytes, then all green, then all blue ones.
-/// There is no header: that a file is what it should be shows in its length and in its labels alone.
-namespace cifar10 {
-
-inline constexpr image_shape shape{3, 32, 32};
-inline constexpr std::size_t classes = 10;
-inline constexpr std::size_t record = 1 + shape.size();  ///< bytes
-
-/// What the bytes look like, if not like images and labels; empty if unknown.
-[[nodiscard]] inline std::string_view looks_like(std::span<std::uint8_t const> bytes) {
-  auto const has = [&](std::size_t at, std::string_view sign) {
-    return bytes.size() >= at + sign.size() && std::ranges::equal(bytes.subspan(at, sign.size()), sign, {}, {},
-                                                                  [](char c) { return static_cast<std::uint8_t>(c); });
-  };
-  using namespace std::string_view_literals;
-  if (has(257, "ustar")) {
-    return "a tar archive: unpack it first";
-  }
-  if (has(0, "\0\0\x08\x03"sv) || has(0, "\0\0\x08\x01"sv)) {
-    return "an idx file, such as those of MNIST";
-  }
-  if (has(0, "\x80\x02"sv) || has(0, "\x80\x03"sv) || has(0, "\x80\x04"sv)) {
-    return "a file of CIFAR-10's version for Python: the binary version is wanted";
-  }
-  if (has(0, "\x1f\x8b"sv)) {
-    return "compressed twice";
-  }
-  if (has(0, "PK\x03\x04"sv)) {
-    return "a zip archive: unpack it first";
-  }
-  if (has(0, "\x89PNG"sv)) {
-    return "a PNG picture";
-  }
-  if (!bytes.empty() && bytes.size() % 3074 == 0) {
-    return "a file of CIFAR-100: its records have 3074 bytes";
-  }
-  return {};
-}
-
-/// Appends the images of one file.
-inline void append(dataset& to, std::filesystem::path const& path) {
-  detail::gz_file file(path);
-  std::vector<std::uint8_t> bytes;
-  file.append(bytes, SIZE_MAX);
-  std::size_t const images = bytes.size() / record;
-  auto const fail = [&](std::string const& why) {
-    auto const found = looks_like(bytes);
-    file.fail(found.empty() ? why : "is not a batch of CIFAR-10 but " + std::string(found) + " (" + why + ")");
-  };
-  if (bytes.size() % record != 0 || images == 0) {
-    fail("is truncated: expected whole images of " + std::to_string(record) + " bytes, found " +
-         std::to_string(images) + " and " + std::to_string(bytes.size() % record) + " bytes more");
-  }
-  for (std::size_t i = 0; i != images; ++i) {
-    if (bytes[i * record] >= classes) {
-      fail("is mislabelled: expected labels from 0 to 9, found " + std::to_string(bytes[i * record]) + " for image " +
-           std::to_string(i));
-    }
-  }
-  to.labels.reserve(to.labels.size() + images);
-  to.pixels.reserve(to.pixels.size() + images * shape.size());
-  for (auto rest = std::span(bytes); !rest.empty(); rest = rest.subspan(record)) {
-    to.labels.push_back(rest[0]);
-    auto const pixels = rest.subspan(1, shape.size());
-    to.pixels.insert(to.pixels.end(), pixels.begin(), pixels.end());
-  }
-}
-
-/// The files in a folder whose names begin so and end with .bin or .bin.gz, by name; a file that is
-/// there both plain and compressed once.
-[[nodiscard]] inline std::vector<std::filesystem::path> files(std::filesystem::path const& folder,
-                                                              std::string_view beginning) {
-  std::vector<std::filesystem::path> found;
-  std::error_code problem;
-  for (std::filesystem::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
-    auto const name = at->path().filename().string();
-    if (name.starts_with(beginning) && (name.ends_with(".bin") || name.ends_with(".bin.gz"))) {
-      found.push_back(at->path());
-    }
-  }
-  std::ranges::sort(found);
-  auto const packed_twin = [](std::filesystem::path const& plain, std::filesystem::path const& other) {
-    return plain.string() + ".gz" == other.string();
-  };
-  auto const twins = std::ranges::unique(found, packed_twin);
-  found.erase(twins.begin(), twins.end());
-  return found;
-}
-
-}  // namespace cifar10
 
 /// The images of these files, one file after the other.
 /// @throws data_error if there is none, or if one is missing, truncated or of another kind, or if a label
 /// is not below 10
-[[nodiscard]] inline dataset read_cifar10(std::span<std::filesystem::path const> files) {
-  if (files.empty()) {
-    throw data_error("no file of CIFAR-10 was named: at least one is needed");
-  }
-  dataset result;
-  result.shape = cifar10::shape;
-  result.classes = cifar10::classes;
-  for (auto const& path : files) {
-    cifar10::append(result, path);
-  }
-  return result;
-}
+[[nodiscard]] TUTTI_DECL dataset read_cifar10(std::span<std::filesystem::path const> files);
 
 /// The sets in a folder with any number of training batches, `data_batch*.bin`, and of test batches,
 /// `test_batch*.bin`, plain or with .gz. Batches are read in the order of their names.
 /// @throws data_error if the folder lacks one of either kind, or as read_cifar10
-[[nodiscard]] inline data_pair read_cifar10_folder(std::filesystem::path const& folder) {
-  auto const training = cifar10::files(folder, "data_batch");
-  auto const test = cifar10::files(folder, "test_batch");
-  if (training.empty() || test.empty()) {
-    std::error_code ignored;
-    throw data_error(folder.string() + (std::filesystem::is_directory(folder, ignored) ? "" : " is not a folder; it") +
-                     " should hold these files, but does not:" +
-                     (training.empty() ? "\n  data_batch_1.bin or data_batch_1.bin.gz, and so on" : "") +
-                     (test.empty() ? "\n  test_batch.bin or test_batch.bin.gz" : ""));
-  }
-  return {read_cifar10(training), read_cifar10(test)};
-}
+[[nodiscard]] TUTTI_DECL data_pair read_cifar10_folder(std::filesystem::path const& folder);
 
 }  // namespace tutti::nn
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/impl/data/cifar10.ipp>
+#endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/expects.hpp>
 
 #include <concepts>
 #include <cstdint>
-#include <cstdio>
 #include <initializer_list>
 #include <source_location>
 #include <string>
@@ -32,21 +32,7 @@ class message_part {
   template <std::floating_point Number>
   constexpr message_part(Number number) noexcept : real_(static_cast<double>(number)), kind_(kind::real) {}
 
-  void append_to(std::string& text) const {
-    char digits[32] = "";
-    switch (kind_) {
-      case kind::text:
-        text += text_;
-        return;
-      case kind::whole:
-        text += std::to_string(whole_);
-        return;
-      case kind::real:
-        std::snprintf(digits, sizeof digits, "%g", real_);
-        text += digits;
-        return;
-    }
-  }
+  void append_to(std::string& text) const;
 
  private:
   enum class kind : char { text, whole, real };
@@ -57,13 +43,7 @@ class message_part {
   kind kind_ = kind::text;
 };
 
-[[noreturn, gnu::cold]] inline void refuse(std::source_location where, std::initializer_list<message_part> parts) {
-  std::string text;
-  for (auto const& one : parts) {
-    one.append_to(text);
-  }
-  refuse_call(text.c_str(), where);
-}
+[[noreturn, gnu::cold]] TUTTI_DECL void refuse(std::source_location where, std::initializer_list<message_part> parts);
 
 /// As `expects`, with a message of several parts, texts and numbers, which is put together only where it is needed:
 ///
@@ -78,3 +58,7 @@ constexpr void require(condition what, Parts const&... parts) {
 }
 
 }  // namespace tutti::nn::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/impl/core/require.ipp>
+#endif

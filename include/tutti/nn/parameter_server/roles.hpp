@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/types.hpp>
 
 #include <string>
@@ -14,11 +13,7 @@ namespace tutti::nn::parameter_server {
 class roles {
  public:
   /// @pre at least one server and one worker
-  roles(rank_type ranks, rank_type servers) : servers_(servers), workers_(ranks - servers) {
-    expects(servers >= 1, "parameter server: at least 1 rank must be a server, not 0");
-    nn::detail::require(servers < ranks, "parameter server: ", servers, " servers of ", ranks,
-                        " ranks leave no rank to be a worker; start more ranks or ask for fewer servers");
-  }
+  roles(rank_type ranks, rank_type servers);
 
   [[nodiscard]] rank_type servers() const noexcept { return servers_; }
   [[nodiscard]] rank_type workers() const noexcept { return workers_; }
@@ -28,9 +23,7 @@ class roles {
   [[nodiscard]] rank_type worker(rank_type rank) const noexcept { return rank - servers_; }
 
   /// "server 0", "worker 2".
-  [[nodiscard]] std::string name(rank_type rank) const {
-    return serves(rank) ? "server " + std::to_string(rank) : "worker " + std::to_string(worker(rank));
-  }
+  [[nodiscard]] std::string name(rank_type rank) const;
 
  private:
   rank_type servers_;
@@ -38,3 +31,7 @@ class roles {
 };
 
 }  // namespace tutti::nn::parameter_server
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/impl/parameter_server/roles.ipp>
+#endif

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/nn/report/metrics.hpp>
 
-#include <nlohmann/json.hpp>
-
-#include <cerrno>
-#include <cstring>
 #include <fstream>
-#include <stdexcept>
 #include <string>
-#include <utility>
 
 namespace tutti::nn {
 
@@ -23,57 +18,26 @@ class json_lines {
  public:
   /// @param behind whether to go on behind what the file holds, rather than begin anew
   /// @throws std::runtime_error if the file cannot be written
-  explicit json_lines(std::string path, bool behind = false)
-      : path_(std::move(path)), file_(path_, behind ? std::ios::binary | std::ios::app : std::ios::binary) {
-    check();
-  }
+  explicit json_lines(std::string path, bool behind = false);
 
   template <class Replica>
   void step(step_result const& done, Replica const&) {
-    write({{"event", "step"},
-           {"epoch", done.epoch + 1},
-           {"step", done.batch + 1},
-           {"images", done.images},
-           {"loss", done.loss},
-           {"accuracy", done.accuracy},
-           {"rate", done.rate},
-           {"sent_bytes", done.sent},
-           {"received_bytes", done.received},
-           {"seconds", done.seconds}});
+    write_step(done);
   }
 
   /// @throws std::runtime_error if the disk is full
-  void epoch(epoch_result const& done) {
-    nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
-    for (auto const& one : done.ranks) {
-      ranks.push_back({{"compute_s", one.compute},
-                       {"transfer_s", one.transfer},
-                       {"waiting_s", one.waiting},
-                       {"update_s", one.update}});
-    }
-    write({{"event", "epoch"},
-           {"epoch", done.epoch + 1},
-           {"images", done.images},
-           {"training_loss", done.training_loss},
-           {"test_loss", done.test_loss},
-           {"test_accuracy", done.test_accuracy},
-           {"images_per_s", done.images_per_second()},
-           {"seconds", done.seconds},
-           {"ranks", ranks}});
-    file_.flush();
-    check();
-  }
+  void epoch(epoch_result const& done);
 
  private:
-  void write(nlohmann::ordered_json const& line) { file_ << line.dump() << '\n'; }
-  void check() const {
-    if (!file_) {
-      throw std::runtime_error("cannot write " + path_ + ": " + std::strerror(errno));
-    }
-  }
+  void write_step(step_result const& done);
+  void check() const;
 
   std::string path_;
   std::ofstream file_;
 };
 
 }  // namespace tutti::nn
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/impl/report/json_lines.ipp>
+#endif

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
-#include <tutti/nn/random.hpp>
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/nn/settings.hpp>
 #include <tutti/types.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -23,33 +19,12 @@ namespace tutti::nn::detail {
 /// "Communication-efficient learning of deep networks from decentralized data", AISTATS 2017, section 3: "pathological
 /// non-IID")
 /// @pre how is not shared
-[[nodiscard]] inline std::vector<std::vector<std::uint32_t>> partition(std::span<std::uint8_t const> labels,
-                                                                       ownership how, rank_type ranks,
-                                                                       std::uint64_t seed) {
-  expects(how != ownership::shared,
-          "partition: shared images are not divided among the ranks; use ownership::iid or ownership::labels");
-  constexpr std::uint64_t stream = UINT64_MAX;  // the streams of epochs and images are far below
-  random_sequence random(seed, stream);
-  auto const permutation = [&](std::size_t count) {
-    std::vector<std::uint32_t> result(count);
-    std::iota(result.begin(), result.end(), std::uint32_t{0});
-    random.shuffle(std::span(result));
-    return result;
-  };
-  auto samples = permutation(labels.size());
-  std::size_t const each = how == ownership::labels ? 2 : 1;
-  if (how == ownership::labels) {
-    std::ranges::stable_sort(samples, {}, [&](std::uint32_t i) { return labels[i]; });
-  }
-  std::size_t const shards = each * ranks;
-  auto const order = permutation(shards);
-  std::vector<std::vector<std::uint32_t>> result(ranks);
-  for (std::size_t s = 0; s != shards; ++s) {
-    auto const first = samples.begin() + static_cast<std::ptrdiff_t>(block_begin(samples.size(), shards, order[s]));
-    auto const last = first + static_cast<std::ptrdiff_t>(block_size(samples.size(), shards, order[s]));
-    result[s / each].insert(result[s / each].end(), first, last);
-  }
-  return result;
-}
+[[nodiscard]] TUTTI_DECL std::vector<std::vector<std::uint32_t>> partition(std::span<std::uint8_t const> labels,
+                                                                           ownership how, rank_type ranks,
+                                                                           std::uint64_t seed);
 
 }  // namespace tutti::nn::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/impl/data/partition.ipp>
+#endif

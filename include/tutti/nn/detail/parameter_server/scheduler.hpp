@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/nn/detail/parameter_server/message.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace tutti::nn::parameter_server::detail {
@@ -43,109 +42,21 @@ class scheduler {
   };
 
   /// @param begin the epoch to begin with
-  scheduler(consistency how, std::size_t workers, batch_plan const& plan, std::size_t begin = 0)
-      : how_(how),
-        plan_(plan),
-        steps_(plan.steps()),
-        epochs_(plan.epochs()),
-        workers_(workers),
-        tests_(plan.epochs(), open),
-        tested_(begin),
-        issued_(plan.steps_before(begin) * workers),
-        reported_(issued_),
-        first_sum_(plan.steps_before(begin)),
-        rested_(begin) {
-    for (auto& one : workers_) {
-      one.issued = first_sum_;
-    }
-    std::fill_n(tests_.begin(), begin, finished_test);
-  }
+  scheduler(consistency how, std::size_t workers, batch_plan const& plan, std::size_t begin = 0);
 
   /// What a worker has done since its last request for a task.
-  void take(report const& done) {
-    if (done.iterated != 0) {
-      std::size_t const step = how_.bounded() ? static_cast<std::size_t>(done.clock) : reported_++ / workers_.size();
-      if (step >= first_sum_) {
-        if (step - first_sum_ >= sums_.size()) {
-          sums_.resize(step - first_sum_ + 1);
-        }
-        step_sum& sum = sums_[step - first_sum_];
-        sum.samples += done.samples;
-        sum.batch = done.batch;
-        sum.loss += double{done.loss};
-        sum.correct += double{done.correct};
-        ++sum.reports;
-      }
-    }
-    if (done.tested != 0) {
-      results_.push_back({static_cast<std::size_t>(done.epoch), done.loss, done.correct});
-      tests_[done.epoch] = finished_test;
-      while (tested_ != epochs_ && tests_[tested_] == finished_test) {
-        ++tested_;
-      }
-    }
-  }
+  void take(report const& done);
 
   /// The next task of a worker; nothing while it has to wait for the others.
-  [[nodiscard]] std::optional<task> next(std::size_t worker) {
-    state& w = workers_[worker];
-    if (!w.loaded) {
-      w.loaded = true;
-      return tell(worker, task_kind::load_data);
-    }
-    bool const finished = how_.bounded() ? w.issued == steps_ : issued_ >= steps_ * workers_.size();
-    bool const alone = working() == 1;
-    for (std::size_t e = 0; e != epochs_; ++e) {
-      bool const last = e + 1 == epochs_;
-      if (tests_[e] == open && reached(w, e) && (!last || (finished && alone))) {
-        tests_[e] = worker;
-        w.waiting = false;  // it may have been, until the worker that tested was lost
-        task t = tell(worker, task_kind::test);
-        t.epoch = e;
-        t.last = last ? 1 : 0;
-        return t;
-      }
-    }
-    if (how_.rests && rested_ + 1 < epochs_ && reached(w, rested_)) {
-      if (!std::exchange(w.held, true)) {
-        return tell(worker, task_kind::hold);
-      }
-      w.waiting = true;
-      return all_wait() ? rest(worker) : std::nullopt;
-    }
-    if (how_.rests && finished && alone && rested_ < epochs_) {
-      return rest(worker);
-    }
-    if (finished) {
-      w.working = false;
-      return tell(worker, task_kind::stop);
-    }
-    task t = tell(worker, task_kind::iterate);
-    ++w.issued;
-    ++issued_;
-    return t;
-  }
+  [[nodiscard]] std::optional<task> next(std::size_t worker);
 
   /// Server 0 has what servers hold: all may go on.
-  void rested() noexcept {
-    ++rested_;
-    resting_ = open;
-    for (auto& one : workers_) {
-      one.held = one.waiting = false;
-    }
-  }
+  void rested() noexcept;
   /// After how many epochs that was.
   [[nodiscard]] std::size_t epochs_rested() const noexcept { return rested_; }
 
   /// Its task is given to another worker.
-  void drop(std::size_t worker) {
-    workers_[worker].working = false;
-    workers_[worker].lost = true;
-    resting_ = resting_ == worker ? open : resting_;
-    for (auto& test : tests_) {
-      test = test == worker ? open : test;
-    }
-  }
+  void drop(std::size_t worker);
 
   /// Calls f(step, step_sum) for each step that all have reported, in their order; those of an epoch after the test of
   /// the one before, as in training without servers.
@@ -170,22 +81,10 @@ class scheduler {
   }
 
   /// Workers that have more to do.
-  [[nodiscard]] std::size_t working() const noexcept {
-    std::size_t count = 0;
-    for (auto const& one : workers_) {
-      count += one.working ? 1U : 0U;
-    }
-    return count;
-  }
+  [[nodiscard]] std::size_t working() const noexcept;
 
   /// Workers that are not lost.
-  [[nodiscard]] std::size_t present() const noexcept {
-    std::size_t count = 0;
-    for (auto const& one : workers_) {
-      count += one.lost ? 0U : 1U;
-    }
-    return count;
-  }
+  [[nodiscard]] std::size_t present() const noexcept;
 
  private:
   static constexpr std::size_t open = SIZE_MAX;
@@ -200,33 +99,12 @@ class scheduler {
     bool waiting = false;  // and has
   };
 
-  [[nodiscard]] bool all_wait() const noexcept {
-    return std::ranges::all_of(workers_, [](state const& w) { return w.lost || !w.working || w.waiting; });
-  }
-  [[nodiscard]] std::optional<task> rest(std::size_t worker) noexcept {
-    if (resting_ != open) {
-      return std::nullopt;
-    }
-    resting_ = worker;
-    return tell(worker, task_kind::rest);
-  }
+  [[nodiscard]] bool all_wait() const noexcept;
+  [[nodiscard]] std::optional<task> rest(std::size_t worker) noexcept;
 
-  [[nodiscard]] bool reached(state const& w, std::size_t epoch) const noexcept {
-    std::size_t const steps = plan_.steps_before(epoch + 1);
-    return how_.bounded() ? w.issued >= steps : issued_ >= steps * workers_.size();
-  }
+  [[nodiscard]] bool reached(state const& w, std::size_t epoch) const noexcept;
 
-  [[nodiscard]] task tell(std::size_t worker, task_kind what) const noexcept {
-    task t;
-    t.what = what;
-    t.clock = workers_[worker].issued;
-    t.parts = 0;
-    for (std::size_t w = 0; w != workers_.size(); ++w) {
-      t.part += !workers_[w].lost && w < worker ? 1U : 0U;
-      t.parts += !workers_[w].lost ? 1U : 0U;
-    }
-    return t;
-  }
+  [[nodiscard]] task tell(std::size_t worker, task_kind what) const noexcept;
 
   consistency how_;
   batch_plan plan_;
@@ -245,3 +123,7 @@ class scheduler {
 };
 
 }  // namespace tutti::nn::parameter_server::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/impl/parameter_server/scheduler.ipp>
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tutti::nn::detail {
+
+/// How the files in a folder of checkpoints are called: `checkpoint-000000001200.tutti` is one after 1200 steps, and
+/// `checkpoint-000000001200.2-of-4` the part of it that rank 2 of 4 wrote.
+class checkpoint_names {
+ public:
+  enum class kind { whole, part, other };
+
+  struct parsed {
+    std::uint64_t step;
+    kind what;
+  };
+
+  explicit checkpoint_names(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  [[nodiscard]] std::filesystem::path const& folder() const noexcept { return folder_; }
+
+  [[nodiscard]] std::filesystem::path whole(std::uint64_t step) const { return stem(step).append(suffix); }
+  [[nodiscard]] std::filesystem::path part(std::uint64_t step, rank_type rank, rank_type ranks) const;
+
+  /// What the name of a file says; nothing if it is no name of a checkpoint.
+  [[nodiscard]] static std::optional<parsed> parse(std::string const& name);
+
+ private:
+  static constexpr std::string_view prefix = "checkpoint-";
+  static constexpr std::string_view suffix = ".tutti";
+  static constexpr std::size_t digits = 12;
+
+  [[nodiscard]] std::string stem(std::uint64_t step) const;
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace tutti::nn::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/impl/checkpoint/names.ipp>
+#endif

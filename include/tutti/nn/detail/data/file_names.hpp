@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/linkage.hpp>
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti::nn::detail {
+
+/// By what names the files of a folder go: the training images (0) and labels (1), those of the test.
+[[nodiscard]] TUTTI_DECL std::array<std::string, 4> idx_file_names(std::size_t which);
+
+/// The four files of a folder; no path where one is missing.
+[[nodiscard]] TUTTI_DECL std::array<std::filesystem::path, 4> idx_files(std::filesystem::path const& folder);
+
+/// The files in a folder whose names begin so and end with .bin or .bin.gz, by name; a file that is
+/// there both plain and compressed once.
+[[nodiscard]] TUTTI_DECL std::vector<std::filesystem::path> cifar10_files(std::filesystem::path const& folder,
+                                                                          std::string_view beginning);
+
+}  // namespace tutti::nn::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/impl/data/file_names.ipp>
+#endif

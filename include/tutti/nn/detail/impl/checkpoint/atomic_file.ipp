@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/checkpoint/atomic_file.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <fcntl.h>
+#include <filesystem>
+#include <span>
+#include <unistd.h>
+#include <utility>
+
+namespace tutti::nn::detail {
+
+TUTTI_DECL atomic_file::atomic_file(std::filesystem::path name)
+    : name_(std::move(name)),
+      draft_(name_.string() + ".draft"),
+      file_(::open(draft_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666)) {
+  if (!file_) {
+    fail(errno);
+  }
+}
+
+TUTTI_DECL atomic_file::~atomic_file() {
+  if (!draft_.empty()) {
+    ::unlink(draft_.c_str());
+  }
+}
+
+TUTTI_DECL void atomic_file::write(std::span<std::byte const> bytes) {
+  while (!bytes.empty()) {
+    constexpr std::size_t most = std::size_t{1} << 30;  // Linux writes no more than 2 GiB at once
+    ssize_t const put = ::write(file_.get(), bytes.data(), std::min(bytes.size(), most));
+    if (put > 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(put));
+    } else if (put == 0 || errno != EINTR) {
+      fail(put == 0 ? ENOSPC : errno);
+    }
+  }
+}
+
+TUTTI_DECL void atomic_file::commit() {
+  // close may be the first to say that a disk is full or over quota (NFS): so it is called before the rename.
+  if (::fsync(file_.get()) != 0 || ::close(file_.release()) != 0) {
+    fail(errno);
+  }
+  if (::rename(draft_.c_str(), name_.c_str()) != 0) {
+    fail(errno);
+  }
+  draft_.clear();
+  sync_folder(name_.parent_path());
+}
+
+TUTTI_DECL void atomic_file::sync_folder(std::filesystem::path const& folder) {
+  tutti::detail::descriptor const f(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!f || (::fsync(f.get()) != 0 && errno != EINVAL && errno != ENOTSUP)) {  // some cannot, and need not
+    throw checkpoint_error("the folder " + folder.string() +
+                           " cannot be put onto the disk: " + tutti::detail::describe_errno(errno));
+  }
+}
+
+TUTTI_DECL void atomic_file::fail(int code) const {
+  throw checkpoint_error(name_.string() + " cannot be written: " + tutti::detail::describe_errno(code) +
+                         (code == ENOSPC || code == EDQUOT ? "; make room there" : "") +
+                         (code == EFBIG ? "; it is larger than the file system or ulimit -f allows" : ""));
+}
+
+}  // namespace tutti::nn::detail

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/checkpoint/atomic_file.hpp>
+#include <tutti/nn/detail/checkpoint/format.hpp>
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+namespace tutti::nn::detail {
+
+TUTTI_DECL section_file::section_file(std::filesystem::path const& name)
+    : name_(name.string()), file_(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (!file_) {
+    damaged("cannot be opened: " + tutti::detail::describe_errno(errno));
+  }
+  struct stat about {};
+  if (::fstat(file_.get(), &about) != 0 || !S_ISREG(about.st_mode)) {
+    damaged("is no file");
+  }
+  file_head head;
+  auto const size = static_cast<std::uint64_t>(about.st_size);
+  if (size < sizeof head) {
+    damaged("is cut short: " + std::to_string(size) + " bytes");
+  }
+  read_at(0, std::as_writable_bytes(std::span(&head, 1)));
+  if (head.magic != file_head::ours) {
+    damaged("is no checkpoint of tutti");
+  }
+  if (head.version > file_head::latest) {
+    throw other_format(name_ + " was written by a later version of this program (format " +
+                       std::to_string(head.version) + ", this one knows " + std::to_string(file_head::latest) +
+                       "): use that one, or another folder");
+  }
+  if (head.version != 0 && head.version < file_head::latest) {
+    throw other_format(name_ + " was written by an earlier version of this program (format " +
+                       std::to_string(head.version) + ", this one knows " + std::to_string(file_head::latest) +
+                       "): use that one, or another folder");
+  }
+  if (head.version == 0 || head.sections > file_head::most_sections) {
+    damaged("is damaged: its head makes no sense");
+  }
+  if (head.length != size) {
+    damaged(size < head.length
+                ? "is cut short: " + std::to_string(size) + " of " + std::to_string(head.length) + " bytes"
+                : "is damaged: it is longer than it says");
+  }
+  check_table(head);
+}
+
+TUTTI_DECL std::string section_file::read_text(section id, std::uint64_t most) const {
+  auto const& part = require(id);
+  if (part.length > most) {
+    damaged("is damaged: section " + std::to_string(static_cast<std::uint32_t>(id)) + " is too long");
+  }
+  std::string text(static_cast<std::size_t>(part.length), '\0');
+  load(part, std::as_writable_bytes(std::span(text.data(), text.size())));
+  return text;
+}
+
+TUTTI_DECL void section_file::damaged(std::string const& why) const {
+  throw damaged_checkpoint(name_ + " " + why);
+}
+
+TUTTI_DECL void section_file::check_table(file_head const& head) {
+  std::vector<std::byte> front(sizeof head + head.sections * sizeof(table_entry));
+  std::uint64_t offset = front.size() + sizeof(std::uint32_t);
+  std::uint32_t sum = 0;
+  if (offset > head.length) {
+    damaged("is damaged: its table is longer than the file");
+  }
+  read_at(0, front);
+  read_at(front.size(), std::as_writable_bytes(std::span(&sum, 1)));
+  if (sum != checksum(front)) {
+    damaged("is damaged: the checksum of its head is another");
+  }
+  for (std::size_t i = 0; i != head.sections; ++i) {
+    table_entry entry;
+    std::memcpy(&entry, front.data() + sizeof head + i * sizeof entry, sizeof entry);
+    if (entry.length > head.length - offset) {
+      damaged("is damaged: a section reaches beyond its end");
+    }
+    sections_.push_back({entry.id, entry.checksum, offset, entry.length});
+    offset += entry.length;
+  }
+  if (offset != head.length) {
+    damaged("is damaged: its sections do not fill it");
+  }
+  identity_ = {head.length, sum};
+}
+
+TUTTI_DECL section_file::place_of_section const* section_file::find(section id) const noexcept {
+  auto const at = std::ranges::find(sections_, static_cast<std::uint32_t>(id), &place_of_section::id);
+  return at == sections_.end() ? nullptr : &*at;
+}
+
+TUTTI_DECL section_file::place_of_section const& section_file::require(section id) const {
+  auto const* const found = find(id);
+  if (found == nullptr) {
+    damaged("is damaged: section " + std::to_string(static_cast<std::uint32_t>(id)) + " is missing");
+  }
+  return *found;
+}
+
+TUTTI_DECL void section_file::load(place_of_section const& part, std::span<std::byte> to) const {
+  read_at(part.offset, to);
+  if (checksum(to) != part.checksum) {
+    damaged("is damaged: the checksum of section " + std::to_string(part.id) + " is another");
+  }
+}
+
+TUTTI_DECL void section_file::read_at(std::uint64_t offset, std::span<std::byte> to) const {
+  while (!to.empty()) {
+    constexpr std::size_t most = std::size_t{1} << 30;
+    ssize_t const got = ::pread(file_.get(), to.data(), std::min(to.size(), most), static_cast<off_t>(offset));
+    if (got > 0) {
+      offset += static_cast<std::uint64_t>(got);
+      to = to.subspan(static_cast<std::size_t>(got));
+    } else if (got == 0 || errno != EINTR) {
+      damaged(got == 0 ? "is cut short" : "cannot be read: " + tutti::detail::describe_errno(errno));
+    }
+  }
+}
+
+TUTTI_DECL std::uint32_t checksum(std::span<std::byte const> bytes) noexcept {
+  return static_cast<std::uint32_t>(::crc32_z(0, reinterpret_cast<Bytef const*>(bytes.data()), bytes.size()));
+}
+
+TUTTI_DECL file_identity write_sections(std::filesystem::path const& name, std::span<section_bytes const> parts) {
+  file_head head;
+  head.sections = static_cast<std::uint32_t>(parts.size());
+  head.length = sizeof head + parts.size() * sizeof(table_entry) + sizeof(std::uint32_t);
+  std::vector<table_entry> table;
+  for (auto const& part : parts) {
+    table.push_back({static_cast<std::uint32_t>(part.id), checksum(part.bytes), part.bytes.size()});
+    head.length += part.bytes.size();
+  }
+  auto const table_bytes = std::as_bytes(std::span(table));
+  std::vector<std::byte> front(sizeof head + table_bytes.size());
+  std::memcpy(front.data(), &head, sizeof head);
+  std::ranges::copy(table_bytes, front.begin() + sizeof head);
+  std::uint32_t const sum = checksum(front);
+
+  atomic_file file(name);
+  file.write(front);
+  file.write(std::as_bytes(std::span(&sum, 1)));
+  for (auto const& part : parts) {
+    file.write(part.bytes);
+  }
+  file.commit();
+  return {head.length, sum};
+}
+
+}  // namespace tutti::nn::detail

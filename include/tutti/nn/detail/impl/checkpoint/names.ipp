@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/checkpoint/names.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace tutti::nn::detail {
+
+TUTTI_DECL std::filesystem::path checkpoint_names::part(std::uint64_t step, rank_type rank, rank_type ranks) const {
+  return stem(step) + '.' + std::to_string(rank) + "-of-" + std::to_string(ranks);
+}
+
+TUTTI_DECL std::optional<checkpoint_names::parsed> checkpoint_names::parse(std::string const& name) {
+  std::string_view const all = name;
+  if (all.size() <= prefix.size() + digits || !all.starts_with(prefix)) {
+    return std::nullopt;
+  }
+  parsed result{0, kind::other};
+  char const* const first = all.data() + prefix.size();
+  if (auto const [end, problem] = std::from_chars(first, first + digits, result.step);
+      problem != std::errc{} || end != first + digits) {
+    return std::nullopt;
+  }
+  std::string_view const rest = all.substr(prefix.size() + digits);
+  if (rest == suffix) {
+    result.what = kind::whole;
+  } else if (rest.find("-of-") != rest.npos) {
+    result.what = kind::part;
+  }
+  return result;
+}
+
+TUTTI_DECL std::string checkpoint_names::stem(std::uint64_t step) const {
+  std::string number = std::to_string(step);
+  number.insert(0, digits - std::min(digits, number.size()), '0');
+  return (folder_ / prefix).string() + number;
+}
+
+}  // namespace tutti::nn::detail

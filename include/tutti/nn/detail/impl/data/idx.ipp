@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/data/idx.hpp>
+#include <tutti/nn/detail/data/file_names.hpp>
+#include <tutti/nn/detail/data/gz_file.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn::detail {
+
+/// Reads files in the idx format of MNIST, plain or compressed with gzip.
+///
+/// Format: two zero bytes, 8 for bytes, the number of dimensions, each dimension as 32 bits (most
+/// significant byte first), then the elements.
+namespace idx {
+
+inline constexpr std::uint32_t images_magic = 0x0803;  ///< bytes, three dimensions
+inline constexpr std::uint32_t labels_magic = 0x0801;  ///< bytes, one dimension
+
+/// The next 32 bits of a header.
+TUTTI_DECL std::uint32_t word(gz_file& file, std::string const& what) {
+  std::array<std::uint8_t, 4> bytes{};
+  std::size_t const got = file.read(bytes);
+  if (got != bytes.size()) {
+    file.fail("is truncated: expected 4 bytes of the header, " + what + ", found " + std::to_string(got));
+  }
+  return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | bytes[3];
+}
+
+/// The rest of the file, which is `count` bytes.
+TUTTI_DECL void elements(gz_file& file, std::vector<std::uint8_t>& to, std::size_t count, std::string const& what) {
+  if (std::size_t const got = file.append(to, count); got != count) {
+    file.fail("is truncated: expected " + std::to_string(count) + " bytes of " + what + ", found " +
+              std::to_string(got));
+  }
+  if (std::array<std::uint8_t, 1> byte{}; file.read(byte) != 0) {
+    file.fail("goes on after the last element that its header announces");
+  }
+}
+
+TUTTI_DECL std::string in_hex(std::uint32_t word) {
+  std::string text = "0x00000000";
+  for (std::size_t i = 0; i != 8; ++i) {
+    text[9 - i] = "0123456789abcdef"[word >> 4 * i & 15U];
+  }
+  return text;
+}
+
+TUTTI_DECL void expect_magic(gz_file& file, std::uint32_t expected) {
+  auto const meaning = [](std::uint32_t magic) {
+    return std::string(magic == images_magic ? " (idx images)" : magic == labels_magic ? " (idx labels)" : "");
+  };
+  std::uint32_t const found = word(file, "the magic number");
+  if (found != expected) {
+    file.fail("is not what it should be: expected the magic number " + in_hex(expected) + meaning(expected) +
+              ", found " + in_hex(found) + meaning(found));
+  }
+}
+
+}  // namespace idx
+
+}  // namespace tutti::nn::detail
+
+namespace tutti::nn {
+
+TUTTI_DECL dataset read_idx(std::filesystem::path const& images, std::filesystem::path const& labels,
+                            std::size_t classes) {
+  dataset result;
+  result.classes = classes;
+  detail::gz_file pictures(images);
+  detail::idx::expect_magic(pictures, detail::idx::images_magic);
+  std::size_t const count = detail::idx::word(pictures, "the number of images");
+  image_shape& shape = result.shape;
+  shape.rows = detail::idx::word(pictures, "the rows of an image");
+  shape.columns = detail::idx::word(pictures, "the columns of an image");
+  if (count == 0 || shape.rows == 0 || shape.columns == 0 || shape.rows > 4096 || shape.columns > 4096) {
+    pictures.fail("has no usable header: expected at least one image of 1 x 1 to 4096 x 4096 pixels, found " +
+                  std::to_string(count) + " of " + std::to_string(shape.rows) + " x " + std::to_string(shape.columns));
+  }
+
+  detail::gz_file names(labels);
+  detail::idx::expect_magic(names, detail::idx::labels_magic);
+  std::size_t const named = detail::idx::word(names, "the number of labels");
+  if (named != count) {
+    names.fail("does not belong to " + images.string() + ": expected " + std::to_string(count) +
+               " labels, one per image, found " + std::to_string(named));
+  }
+
+  pictures.expect(std::uint64_t{count} * result.features());
+  names.expect(count);
+  detail::idx::elements(pictures, result.pixels, count * result.features(), "pixels");
+  detail::idx::elements(names, result.labels, count, "labels");
+  for (std::size_t i = 0; i != count; ++i) {
+    if (result.labels[i] >= classes) {
+      names.fail("is mislabelled: expected labels from 0 to " + std::to_string(classes - 1) + ", found " +
+                 std::to_string(result.labels[i]) + " for image " + std::to_string(i));
+    }
+  }
+  return result;
+}
+
+TUTTI_DECL data_pair read_idx_folder(std::filesystem::path const& folder) {
+  auto const found = detail::idx_files(folder);
+  std::string missing;
+  for (std::size_t i = 0; i != found.size(); ++i) {
+    if (found[i].empty()) {
+      std::string looked_for;
+      for (auto const& name : detail::idx_file_names(i)) {
+        looked_for += (looked_for.empty() ? "\n  " : " or ") + name;
+      }
+      missing += looked_for;
+    }
+  }
+  if (!missing.empty()) {
+    std::error_code ignored;
+    throw data_error(folder.string() + (std::filesystem::is_directory(folder, ignored) ? "" : " is not a folder; it") +
+                     " should hold these files, but does not:" + missing);
+  }
+  data_pair result;
+  result.training = read_idx(found[0], found[1]);
+  result.test = read_idx(found[2], found[3]);
+  if (auto const& [trained, tested] = std::pair{result.training.shape, result.test.shape}; trained != tested) {
+    throw data_error(folder.string() + " does not hold one data set: the training images have " +
+                     std::to_string(trained.rows) + " x " + std::to_string(trained.columns) +
+                     " pixels, the test images " + std::to_string(tested.rows) + " x " +
+                     std::to_string(tested.columns));
+  }
+  return result;
+}
+
+}  // namespace tutti::nn

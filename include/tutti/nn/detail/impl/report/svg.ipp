@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/report/plot_panel.hpp>
+#include <tutti/nn/detail/report/training_curves.hpp>
+#include <tutti/nn/report/svg.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn {
+
+TUTTI_DECL std::string plot_svg(history const& history, plot_words const& words) {
+  detail::training_curves all(history);
+  double const end = std::max({history.epochs.empty() ? 0 : history.epochs.back().seconds,
+                               history.steps.empty() ? 0 : history.steps.back().seconds, 1e-3});
+  auto const time = detail::unit_of_time(end);
+  double const fastest = std::max(detail::highest(all.throughput), 1e-3);
+  double const thousands = fastest >= 10'000 ? 1000 : 1;
+  double const most_bytes = std::max(detail::highest(all.sent), detail::highest(all.received));
+  auto const bytes = detail::unit_of_bytes(most_bytes);
+  detail::divide(all.throughput, time.size, thousands);
+  detail::divide(all.sent, time.size, bytes.size);
+  detail::divide(all.received, time.size, bytes.size);
+  for (auto* const one : {&all.loss, &all.accuracy, &all.test_loss, &all.test_accuracy}) {
+    detail::divide(*one, time.size, 1);
+  }
+  double const most_loss = std::max(detail::highest(all.loss.empty() ? all.test_loss : all.loss), 1e-3);
+  double worst = 100;
+  for (auto const& one : all.test_accuracy) {
+    worst = std::min(worst, one.y);
+  }
+  worst = all.test_accuracy.empty() ? 0 : worst;
+
+  std::vector<detail::plot_panel> panels;
+  double top = 66;
+  bool const counted = most_bytes > 0;
+  auto const panel = [&](std::string name, double low, double high, char const* labels = "%g") -> detail::plot_panel& {
+    bool const last = panels.size() == (counted ? 3 : 2);
+    panels.emplace_back(
+        std::move(name), detail::plot_panel::area{64, top, 700, 170},
+        detail::plot_panel::axes{
+            .right = end / time.size, .low = low, .high = high, .x_labels = last ? time.name : "", .y_labels = labels});
+    top += 220;
+    return panels.back();
+  };
+  std::string const blue = "#2f6fb3";
+  std::string const red = "#c0392b";
+  panels.reserve(4);
+  panel("loss (training: of " + words.images + ")", 0, std::min(1.05 * most_loss, 2.5))
+      .add({"training", blue, std::move(all.loss)})
+      .add({"test", red, std::move(all.test_loss), true});
+  panel("accuracy (training: of " + words.images + ")",
+        worst > 95   ? 90
+        : worst > 80 ? 75
+                     : 0,
+        100, "%g %%")
+      .add({"training", blue, std::move(all.accuracy)})
+      .add({"test", red, std::move(all.test_accuracy), true});
+  panel(thousands == 1 ? "images per second" : "thousand images per second", 0, 1.1 * fastest / thousands)
+      .add({"", blue, std::move(all.throughput)});
+  if (counted) {
+    panel(std::string(bytes.name).append(" of ").append(words.bytes).append(" so far"), 0,
+          1.1 * most_bytes / bytes.size)
+        .add({"sent", blue, std::move(all.sent)})
+        .add({"received", red, std::move(all.received), false, true});
+  }
+  std::string name = "fault";
+  for (auto const& fault : history.faults) {
+    double const x = fault.seconds / time.size;
+    for (std::size_t i = 0; i != panels.size(); ++i) {
+      panels[i].add({i == 0 ? std::exchange(name, {}) : "", "#707070", panels[i].upright(x), false, true});
+    }
+  }
+  return detail::svg_picture(800, top - 22, words.title, words.below, panels);
+}
+
+}  // namespace tutti::nn

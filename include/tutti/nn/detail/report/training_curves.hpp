@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/nn/detail/report/plot_panel.hpp>
+#include <tutti/nn/report/metrics.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace tutti::nn::detail {
+
+/// In steps [first, last), which began when the one before them ended; 0 if there is none in the same epoch, as
+/// between epochs there are tests.
+[[nodiscard]] TUTTI_DECL double images_per_second(std::vector<step_result> const& steps, std::size_t first,
+                                                  std::size_t last);
+
+/// The largest y of curves; 0 if there is no point.
+[[nodiscard]] TUTTI_DECL double highest(std::vector<plot_point> const& points);
+
+/// Such a unit that the largest number has few digits.
+struct plot_unit {
+  double size;
+  char const* name;
+};
+[[nodiscard]] TUTTI_DECL plot_unit unit_of_time(double seconds);
+[[nodiscard]] TUTTI_DECL plot_unit unit_of_bytes(double bytes);
+
+TUTTI_DECL void divide(std::vector<plot_point>& points, double x, double y);
+
+/// The curves of a training, over seconds.
+struct training_curves {
+  explicit training_curves(history const& history);
+
+  std::vector<plot_point> loss;
+  std::vector<plot_point> accuracy;
+  std::vector<plot_point> throughput;
+  std::vector<plot_point> sent;
+  std::vector<plot_point> received;
+  std::vector<plot_point> test_loss;
+  std::vector<plot_point> test_accuracy;
+};
+
+}  // namespace tutti::nn::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/impl/report/training_curves.ipp>
+#endif
