@@ -158,7 +158,7 @@ int measure(Communicator& world, Topology const& topology, plan const& p) {
       nn::synchronous polled(world, topology, bucket);
       together();
       now.push_back(step(model, in, polled));
-      nn::synchronous helped(world, topology, bucket, nn::moved_on::by_thread);
+      nn::synchronous helped(world, topology, bucket, nn::bucket_progress::by_thread);
       together();
       now.push_back(step(model, in, helped));
     }

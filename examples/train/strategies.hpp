@@ -36,7 +36,7 @@ void with_strategy(Communicator& world, Topology topology, options const& option
     f(nn::federated(world, topology, {round, how.participation, options.settings.seed}));
   } else {
     f(nn::synchronous(world, topology, options.bucket,
-                      options.progress_thread ? nn::moved_on::by_thread : nn::moved_on::between_layers));
+                      options.progress_thread ? nn::bucket_progress::by_thread : nn::bucket_progress::between_layers));
   }
 }
 
@@ -48,9 +48,10 @@ void with_synchronous(Communicator& world, options const& options, Topology topo
   using in_sixteen_bits = typename std::conditional_t<Topology::sends_raw_contributions,
                                                       std::type_identity<accumulate_in<float, sum<Number>>>,
                                                       std::type_identity<sum<Number>>>::type;
-  nn::synchronous strategy(world, topology, options.bucket,
-                           options.progress_thread ? nn::moved_on::by_thread : nn::moved_on::between_layers,
-                           in_sixteen_bits{}, nn::replica::attached);
+  nn::synchronous strategy(
+      world, topology, options.bucket,
+      options.progress_thread ? nn::bucket_progress::by_thread : nn::bucket_progress::between_layers, in_sixteen_bits{},
+      nn::replica::attached);
   f(strategy);
 }
 

@@ -55,7 +55,7 @@ void sum(Strategy& strategy, std::span<float> message) {
 
 /// The sums of two steps, as words.
 template <class Transport, class Topology>
-std::vector<std::vector<std::uint32_t>> sums(tutti::rank_type size, std::size_t bucket, nn::moved_on how) {
+std::vector<std::vector<std::uint32_t>> sums(tutti::rank_type size, std::size_t bucket, nn::bucket_progress how) {
   auto results = tutti::spawn<Transport>(size, [=](auto& world) {
     nn::synchronous strategy(world, Topology{}, bucket, how);
     std::vector<std::uint32_t> words;
@@ -78,7 +78,8 @@ std::vector<std::vector<std::uint32_t>> sums(tutti::rank_type size, std::size_t 
 
 /// Equal bits on all ranks, and as close to the exact sum as so many roundings allow.
 template <class Transport, class Topology>
-void check_sums(tutti::rank_type size, std::size_t bucket, nn::moved_on how = nn::moved_on::between_layers) {
+void check_sums(tutti::rank_type size, std::size_t bucket,
+                nn::bucket_progress how = nn::bucket_progress::between_layers) {
   auto const all = sums<Transport, Topology>(size, bucket, how);
   for (auto const& one : all) {
     BOOST_TEST(bool(one == all[0]));
@@ -112,7 +113,7 @@ BOOST_AUTO_TEST_CASE(buckets_of_any_size_hold_the_sums_wherever_ranks_cut_their_
         check_sums<tutti::loopback, tutti::ring>(size, bucket);
         check_sums<tutti::loopback, tutti::binary_tree>(size, bucket);
         check_sums<tutti::tcp, tutti::ring>(size, bucket);
-        check_sums<tutti::loopback, tutti::ring>(size, bucket, nn::moved_on::by_thread);
+        check_sums<tutti::loopback, tutti::ring>(size, bucket, nn::bucket_progress::by_thread);
       }
     }
   }
@@ -156,7 +157,7 @@ BOOST_AUTO_TEST_CASE(messages_in_buckets_do_not_allocate_in_the_steady_state) {
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_leaves_in_the_middle_is_named_by_the_others) {
-  for (auto const how : {nn::moved_on::between_layers, nn::moved_on::by_thread}) {
+  for (auto const how : {nn::bucket_progress::between_layers, nn::bucket_progress::by_thread}) {
     for (std::size_t const done : {numbers, numbers / 2, std::size_t{1}}) {
       auto results = tutti::spawn<tutti::loopback>(3, [=](auto& world) {
         auto message = own(world.rank(), 0);

@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(gradients_in_16_bits_are_rounded_there_and_back_whole_or_in
   for (tutti::rank_type const n : {1U, 3U}) {
     support::agree<tutti::loopback>(n, [](auto& world) {
       for (std::size_t const bucket : {0U, 1024U}) {
-        nn::synchronous strategy(world, tutti::direct{}, bucket, nn::moved_on::between_layers, once{}, attached);
+        nn::synchronous strategy(world, tutti::direct{}, bucket, nn::bucket_progress::between_layers, once{}, attached);
         for (std::size_t const length : {0U, 1U, 1021U, 40'003U}) {
           auto const all = sums(strategy, length, 2);
           if (!same_everywhere(world, all) || !attached_are_exact(all, length, world.size())) {
@@ -240,7 +240,8 @@ BOOST_AUTO_TEST_CASE(ranks_send_as_many_bytes_as_is_said) {
     };
     std::vector<std::uint64_t> sent;
     sent.push_back(sent_by(nn::synchronous(world, tutti::direct{})));
-    sent.push_back(sent_by(nn::synchronous(world, tutti::direct{}, 0, nn::moved_on::between_layers, once{}, attached)));
+    sent.push_back(
+        sent_by(nn::synchronous(world, tutti::direct{}, 0, nn::bucket_progress::between_layers, once{}, attached)));
     sent.push_back(sent_by(nn::compressed(world, nn::quantised(world), attached)));
     sent.push_back(sent_by(nn::compressed(world, nn::gathered(world, nn::top_k(0.01), nn::feedback()), attached)));
     return sent;

@@ -23,7 +23,7 @@ namespace tutti::nn {
 
 /// What moves buckets on while their rank computes: itself, each time that gradients are complete, or a thread
 /// besides, which is for layers that take long, and for cores to spare.
-enum class moved_on { between_layers, by_thread };
+enum class bucket_progress { between_layers, by_thread };
 
 /// Synchronous data-parallel training: initial weights by broadcast from rank 0, gradients added by
 /// allreduce. Every rank weights its samples by one over the global batch, so the sum of the
@@ -53,12 +53,13 @@ class synchronous : public detail::steps_by_sums<synchronous<Communicator, Topol
   /// @param attached how many numbers at a message's end are no gradients, and stay floats
   /// @pre the communicator outlives the strategy; with a thread it is the strategy's own
   explicit synchronous(Communicator& world, Topology topology = {}, std::size_t bucket = 0,
-                       moved_on how = moved_on::between_layers, Reduction reduction = {}, std::size_t attached = 0)
+                       bucket_progress how = bucket_progress::between_layers, Reduction reduction = {},
+                       std::size_t attached = 0)
       : all_(world, topology),
         sum_gradients_(world, topology, reduction),
         bucket_(bucket),
         attached_(narrows ? attached : 0) {
-    if (how == moved_on::by_thread) {
+    if (how == bucket_progress::by_thread) {
       helper_.emplace(world);
     }
   }
