@@ -113,8 +113,10 @@ template <class Topology, class Op>
                                                  simulated_vector vector, simulation_options const& options = {}) {
   struct participant {
     participant(detail::simulation& in, detail::simulated_world& world, rank_type r, Topology const& t, sizes_only p)
-        : self(in, world, r), operation(self, t, p) {}
+        : self(in, world, r), operation(self, what, number, t, p) {}
     simulated_rank self;
+    call what;
+    operation_number number;
     detail::segments<simulated_rank, Topology, Op, sizes_only> operation;
     bool ended = false;
   };
@@ -151,7 +153,7 @@ template <class Topology, class Op>
   };
   for (rank_type r = 0; r < n; ++r) {
     ranks.emplace_back(in, world, r, topology, payload);
-    ranks[r].operation.what() = what;
+    ranks[r].what = what;
     ranks[r].operation.prepare({topology, vector.segment_bytes}, op, payload, memory, vector.count);
     ranks[r].operation.take_place();
     in.processors().rest(r);

@@ -8,9 +8,12 @@
 #include <tutti/reduction/concept.hpp>
 #include <tutti/topology/concept.hpp>
 
+#include <concepts>
 #include <cstring>
 #include <source_location>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace tutti::detail {
 
@@ -97,6 +100,92 @@ struct combining {
     }
   }
 };
+
+/// What the engine needs to know of a reduction when it is compiled: it is compiled once for all that are alike in
+/// this.
+struct combining_shape {
+  std::size_t contribution_bytes;
+  std::size_t accumulator_bytes;
+  std::size_t value_bytes;
+  bool in_order;
+  bool work_fits_output;
+  bool memories_differ;
+
+  template <reduction R>
+  [[nodiscard]] static constexpr combining_shape of() noexcept {
+    using as_it_is = combining<R>;
+    return {.contribution_bytes = as_it_is::size_of(space::input),
+            .accumulator_bytes = as_it_is::size_of(space::work),
+            .value_bytes = as_it_is::size_of(space::output),
+            .in_order = as_it_is::in_order,
+            .work_fits_output = as_it_is::work_fits_output,
+            .memories_differ = as_it_is::memories_differ};
+  }
+};
+
+/// The same as `combining`, of a reduction without state that is known when the program runs. A message is combined in
+/// at least one call anyway: that it goes through a pointer costs nothing that can be measured.
+template <combining_shape Shape>
+struct combining_alike {
+  struct table {
+    void (*fold)(step const&, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n,
+                 rank_type ranks);
+    void (*local)(step const&, std::byte const* from, std::byte* to, std::size_t n, rank_type ranks);
+    void (*expect_room)(rank_type ranks);
+    std::uint32_t (*identity)();
+  };
+  table const* reduction;
+
+  static constexpr bool combines = true;
+  static constexpr bool in_order = Shape.in_order;
+  static constexpr bool work_fits_output = Shape.work_fits_output;
+  static constexpr bool memories_differ = Shape.memories_differ;
+
+  [[nodiscard]] static constexpr std::size_t size_of(space memory) noexcept {
+    return memory == space::input  ? Shape.contribution_bytes
+           : memory == space::work ? Shape.accumulator_bytes
+                                   : Shape.value_bytes;
+  }
+  [[nodiscard]] static constexpr std::size_t granule(std::size_t size) noexcept { return size; }
+  void expect_room(rank_type ranks) const { reduction->expect_room(ranks); }
+  [[nodiscard]] std::uint32_t identity() const { return reduction->identity(); }
+  void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n,
+            rank_type ranks) const {
+    reduction->fold(st, local, arriving, result, n, ranks);
+  }
+  void copy(std::byte const* from, std::byte* to, std::size_t bytes) const noexcept {
+    if (bytes == Shape.value_bytes) {
+      std::memcpy(to, from, Shape.value_bytes);  // one element: no call
+    } else {
+      copy_in_pieces(from, to, bytes);
+    }
+  }
+  void local(step const& st, std::byte const* from, std::byte* to, std::size_t n, rank_type ranks) const {
+    reduction->local(st, from, to, n, ranks);
+  }
+};
+
+/// The reduction R behind pointers.
+template <reduction R>
+inline constexpr typename combining_alike<combining_shape::of<R>()>::table combining_table{
+    .fold = [](step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n,
+               rank_type ranks) { combining<R>{R{}}.fold(st, local, arriving, result, n, ranks); },
+    .local = [](step const& st, std::byte const* from, std::byte* to, std::size_t n,
+                rank_type ranks) { combining<R>{R{}}.local(st, from, to, n, ranks); },
+    .expect_room = [](rank_type ranks) { combining<R>::expect_room(ranks); },
+    .identity = [] { return combining<R>::identity(); }};
+
+/// What an operator that combines by `reduction` gives to the engine.
+template <reduction R>
+[[nodiscard]] constexpr auto payload_for(R const& reduction) {
+  if constexpr (std::is_empty_v<R> && std::default_initializable<R>) {
+    return combining_alike<combining_shape::of<R>()>{&combining_table<R>};
+  } else {
+    return combining<R>{reduction};
+  }
+}
+template <reduction R>
+using payload_of = decltype(payload_for(std::declval<R const&>()));
 
 /// Moves elements of so many bytes as they are.
 struct moving {

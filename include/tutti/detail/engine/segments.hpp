@@ -25,7 +25,7 @@ struct run_context {
   rank_type rank;
   Payload payload;
   tutti::detail::memories memories;
-  operation_number number;
+  operation_number& number;
 
   /// Tells the tracer, if there is one that listens.
   void note(event_kind kind, std::uint32_t at = 0, std::string_view text = {}) {
@@ -57,20 +57,16 @@ class segments {
   using context_type = run_context<Communicator, Topology, Op, Payload>;
 
  public:
-  segments(Communicator& world, Topology topology, Payload const& payload)
+  /// `what` is what the operation tells that it is doing, and `number` which one it is, from `take_place` on.
+  segments(Communicator& world, call const& what, operation_number& number, Topology topology, Payload const& payload)
       : streams_(world.streams()),
-        context_{world.transport(), world.trace(), topology, Op{}, world.extent(), world.rank(), payload, {}, {}} {
+        context_{world.transport(), world.trace(), topology, Op{}, world.extent(), world.rank(), payload, {}, number},
+        what_(what) {
     if constexpr (is_transfer) {
       sends_ = &world.sends();
       receives_ = &world.receives();
     }
   }
-
-  [[nodiscard]] context_type& context() noexcept { return context_; }
-  [[nodiscard]] context_type const& context() const noexcept { return context_; }
-  /// What the operation tells that it is doing.
-  [[nodiscard]] call& what() noexcept { return what_; }
-  [[nodiscard]] call const& what() const noexcept { return what_; }
 
   /// Cuts the vector. `memory.work` may be left empty: then it is allocated if the schedule uses it.
   /// @throws std::bad_alloc, precondition_error
@@ -325,7 +321,7 @@ class segments {
   std::uint64_t base_ = 0;    ///< the stream of the first segment
   std::size_t scratch_capacity_ = 0;
   owned_array<std::byte> scratch_;
-  call what_;
+  call const& what_;
   std::array<machine<context_type>, is_transfer ? 1 : collective_lanes> machines_;
 };
 
