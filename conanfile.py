@@ -44,8 +44,8 @@ class TuttiRecipe(ConanFile):
     def package(self):
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
         excludes = ["tutti/nn/*"] if self.options.with_boost else ["tutti/nn/*", "tutti/asio.hpp"]
-        for headers in ("*.hpp", "*.ipp"):
-            copy(self, headers, os.path.join(self.source_folder, "include"),
+        for sources in ("*.hpp", "*.ipp", "*.cpp"):
+            copy(self, sources, os.path.join(self.source_folder, "include"),
                  os.path.join(self.package_folder, "include"), excludes=excludes)
 
     def package_info(self):

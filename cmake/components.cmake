@@ -13,7 +13,8 @@ set(tutti_headers_of_tcp "^tutti/transport/tcp[._]|^tutti/detail/(impl/)?tcp/")
 set(tutti_headers_of_nn "^tutti/nn/")
 
 file(GLOB_RECURSE tutti_headers RELATIVE ${PROJECT_SOURCE_DIR}/include CONFIGURE_DEPENDS
-     ${PROJECT_SOURCE_DIR}/include/tutti/*.hpp ${PROJECT_SOURCE_DIR}/include/tutti/*.ipp)
+     ${PROJECT_SOURCE_DIR}/include/tutti/*.hpp ${PROJECT_SOURCE_DIR}/include/tutti/*.ipp
+     ${PROJECT_SOURCE_DIR}/include/tutti/*.cpp)
 
 set(tutti_left ${tutti_headers})
 foreach(component IN ITEMS asio tcp nn)
@@ -57,3 +58,6 @@ target_link_libraries(tutti_nn INTERFACE tutti xtensor xtensor-blas BLAS::BLAS Z
                                          nlohmann_json::nlohmann_json oneDNN::oneDNN)
 # xtensor-blas 0.21 reads its own configuration too late, and would multiply without the BLAS, 25 times slower.
 target_compile_definitions(tutti_nn INTERFACE HAVE_CBLAS=1)
+
+include(${CMAKE_CURRENT_LIST_DIR}/compiled.cmake)
+tutti_add_compiled(${PROJECT_SOURCE_DIR}/include)

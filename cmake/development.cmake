@@ -45,6 +45,12 @@ if(TUTTI_SANITIZE)
   endif()
 endif()
 
+foreach(library IN ITEMS tutti_compiled tutti_nn_compiled)
+  if(TARGET ${library})
+    target_link_libraries(${library} PRIVATE tutti_program)
+  endif()
+endforeach()
+
 # Lets a second compiler read the sources of `target`: syntax, warnings and instantiations, no code.
 # Costs nothing when nothing has changed. The property tutti_second_precompiled of `target` may name a file that
 # tutti_precompile_for_second_compiler() has made.

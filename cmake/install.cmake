@@ -24,10 +24,11 @@ if(CMAKE_VERSION VERSION_LESS 3.23)  # no file sets yet
 endif()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tutti-config.cmake.in
-                              ${PROJECT_BINARY_DIR}/tutti-config.cmake INSTALL_DESTINATION ${tutti_package_dir})
+                              ${PROJECT_BINARY_DIR}/tutti-config.cmake INSTALL_DESTINATION ${tutti_package_dir}
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tutti-config-version.cmake COMPATIBILITY SameMinorVersion
                                  ARCH_INDEPENDENT)
 install(FILES ${PROJECT_BINARY_DIR}/tutti-config.cmake ${PROJECT_BINARY_DIR}/tutti-config-version.cmake
-              ${PROJECT_SOURCE_DIR}/cmake/dependencies.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/dependencies.cmake ${PROJECT_SOURCE_DIR}/cmake/compiled.cmake
         DESTINATION ${tutti_package_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

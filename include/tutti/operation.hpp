@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/types.hpp>
 
 #include <compare>
@@ -158,30 +159,10 @@ struct operation_number {
 
 /// "allreduce(sum float32 x 1000, ring)", "broadcast(float32 x 10, root 3, binary_tree)"; of a message whose pair is
 /// known, "send/recv(float32 x 10, from rank 0 to rank 1)".
-[[nodiscard]] inline std::string describe(call const& c, operation_number const& n = {}) {
-  auto const bounded = [](char const(&s)[call::text]) { return std::string_view(s, ::strnlen(s, call::text)); };
-  std::string out{name(c.kind)};
-  if (c.kind == operation_kind::none) {
-    return out;
-  }
-  out += '(';
-  if (auto const r = bounded(c.reduction); !r.empty()) {
-    out.append(r).append(" ");
-  }
-  if (auto const e = bounded(c.element); !e.empty() || c.count != 0) {
-    out.append(e).append(" x ").append(std::to_string(c.count));
-  }
-  if (c.root != no_rank) {
-    out.append(", root ").append(std::to_string(c.root));
-  }
-  if (n.is_message()) {
-    out.append(out.back() == '(' ? "" : ", ").append("from rank ").append(std::to_string(n.from));
-    out.append(" to rank ").append(std::to_string(n.to));
-  }
-  if (auto const t = bounded(c.topology); !t.empty()) {
-    out.append(out.back() == '(' ? "" : ", ").append(t);
-  }
-  return out + ')';
-}
+[[nodiscard]] TUTTI_DECL std::string describe(call const& c, operation_number const& n = {});
 
 }  // namespace tutti
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/core/operation.ipp>
+#endif

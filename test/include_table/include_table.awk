@@ -74,7 +74,7 @@ BEGIN {
   # What the operating system and the compiler give.
   platform = "^(sys|netinet|arpa|net|linux|sanitizer)/[a-z_]+\\.h$|^(cpuid|cxxabi|dirent|endian|fcntl|ifaddrs|netdb|poll|pthread|sched|semaphore|signal|spawn|time|ucontext|unistd|immintrin)\\.h$"
   # What all units of a program have in common, so that a definition which depends on it is still one definition.
-  common = "^(defined|__x86_64__|__i386__|__aarch64__|__GNUC__|__clang__|__SANITIZE_ADDRESS__|__has_feature|address_sanitizer|TUTTI_SEPARATE_COMPILATION)$"
+  common = "^(defined|__x86_64__|__i386__|__aarch64__|__GNUC__|__clang__|__SANITIZE_ADDRESS__|__has_feature|address_sanitizer|__ELF__|TUTTI_SEPARATE_COMPILATION)$"
 
   # Dear to parse: kept out of what the umbrella reaches.
   dear = "^(chrono|format|functional|future|iostream|locale|regex|filesystem|random|ranges)$"

@@ -12,6 +12,7 @@ foreach(component IN LISTS tutti_components)
     message(WARNING "The headers of tutti::${component} are not tested: it is not available (see above).")
   endif()
 endforeach()
+list(FILTER odr_headers EXCLUDE REGEX "\\.cpp$")
 
 set(odr_sources "")
 foreach(header IN LISTS odr_headers)
@@ -47,3 +48,20 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/include/tutti/tutti.hpp)
   set_tests_properties(odr PROPERTIES TIMEOUT ${timeout} LABELS packaging)
   tutti_test_needs(odr odr)
 endif()
+
+# The same with the cold code compiled apart; and units that disagree on it do not link.
+add_executable(odr_apart ${CMAKE_CURRENT_SOURCE_DIR}/odr/first.cpp ${CMAKE_CURRENT_SOURCE_DIR}/odr/second.cpp)
+target_link_libraries(odr_apart PRIVATE tutti_program tutti::compiled)
+add_test(NAME odr_apart COMMAND odr_apart)
+set_tests_properties(odr_apart PROPERTIES TIMEOUT ${timeout} LABELS packaging)
+tutti_test_needs(odr_apart odr_apart)
+
+separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} -std=c++20 -O0 -I${PROJECT_SOURCE_DIR}/include")
+add_test(NAME odr_units_disagree COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/odr/units_disagree.sh
+                                         $<TARGET_FILE:tutti_compiled> ${CMAKE_CXX_COMPILER} ${flags})
+set_tests_properties(odr_units_disagree PROPERTIES TIMEOUT ${timeout} LABELS packaging)
+tutti_test_needs(odr_units_disagree tutti_compiled)
+add_test(NAME compiled_holds_all COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/odr/compiled_holds_all.sh
+                                         ${PROJECT_SOURCE_DIR}/include)
+set_tests_properties(compiled_holds_all PROPERTIES TIMEOUT 60 LABELS packaging)
+tutti_test_needs(compiled_holds_all)

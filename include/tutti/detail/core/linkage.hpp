@@ -2,9 +2,27 @@
 #pragma once
 
 /// Cold code is declared in its header and defined in a file of the same name in detail/impl/. By default the header
-/// includes that, and the definitions are inline. Where TUTTI_SEPARATE_COMPILATION is defined they are compiled apart.
+/// includes that, and the definitions are inline. Where TUTTI_SEPARATE_COMPILATION is defined, tutti/compiled.cpp has
+/// them, once: link tutti::compiled.
 #ifdef TUTTI_SEPARATE_COMPILATION
 #define TUTTI_DECL
 #else
 #define TUTTI_DECL inline
+#endif
+
+// All units of a program agree on that. One that is header-only has a symbol, which is one for all of these, for the
+// linker keeps the first of a group. Any other unit asks for tutti/compiled.cpp, which has the same symbol outside of
+// any group: the two do not link.
+#ifdef TUTTI_SEPARATE_COMPILATION
+extern "C" {
+extern char const tutti_compiled_apart;
+}
+namespace tutti::detail {
+[[gnu::used]] static char const* const compiled_apart = &tutti_compiled_apart;
+}  // namespace tutti::detail
+#elif defined(__ELF__)
+asm(".pushsection .rodata.tutti, \"aG\", %progbits, tutti_units_disagree_on_TUTTI_SEPARATE_COMPILATION, comdat\n"
+    ".globl tutti_units_disagree_on_TUTTI_SEPARATE_COMPILATION\n"
+    "tutti_units_disagree_on_TUTTI_SEPARATE_COMPILATION: .byte 0\n"
+    ".popsection");
 #endif

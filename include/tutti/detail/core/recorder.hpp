@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/operation.hpp>
 
 #include <array>
@@ -51,16 +52,7 @@ class recorder {
   }
 
   /// One line per kept operation.
-  [[nodiscard]] std::string text() const {
-    constexpr std::string_view states[] = {"started", "completed", "failed"};
-    std::string out;
-    each([&](entry const& e) {
-      out.append("#").append(std::to_string(e.number.sequence)).append(" ");
-      out.append(describe(e.what, e.number)).append(": ");
-      out.append(states[static_cast<std::size_t>(e.now)]).append("\n");
-    });
-    return out;
-  }
+  [[nodiscard]] std::string text() const;
 
  private:
   std::uint64_t next_ = 0;
@@ -68,3 +60,7 @@ class recorder {
 };
 
 }  // namespace tutti::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/core/recorder.ipp>
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/shared_memory/mailbox.hpp>
 #include <tutti/error.hpp>
 #include <tutti/message.hpp>
@@ -58,31 +59,15 @@ struct call_board {
   call_record records[kept];
 
   /// "allreduce(sum float32 x 1000, ring) in stream 7", as far as it is still known.
-  [[nodiscard]] std::string describe(std::uint32_t check) const {
-    call what;
-    std::uint32_t number = 0;
-    std::uint32_t its_check = 0;
-    for (call_record const& r : records) {
-      if (r.read(what, number, its_check) && its_check == check) {
-        return tutti::describe(what) + " in stream " + std::to_string(number);
-      }
-    }
-    return "a call that it has left since";
-  }
+  [[nodiscard]] std::string describe(std::uint32_t check) const;
 
   /// Whether stream `number` has been opened with a call that has another check than `mine`: which is
   /// then `theirs`.
-  [[nodiscard]] bool differs(std::uint32_t number, std::uint32_t mine, std::uint32_t& theirs) const {
-    call what;
-    std::uint32_t its_number = 0;
-    for (call_record const& r : records) {
-      if (r.read(what, its_number, theirs) && what.kind != operation_kind::none && its_number == number &&
-          theirs != mine) {
-        return true;
-      }
-    }
-    return false;
-  }
+  [[nodiscard]] bool differs(std::uint32_t number, std::uint32_t mine, std::uint32_t& theirs) const;
 };
 
 }  // namespace tutti::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/shared_memory/call_board.ipp>
+#endif

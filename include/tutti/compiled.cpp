@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The library's cold code, for programs whose units define TUTTI_SEPARATE_COMPILATION: add this file to one of them, or
+// link tutti::compiled, which does both.
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#error "define TUTTI_SEPARATE_COMPILATION for all units of the program, this one too, or link tutti::compiled"
+#endif
+
+#include <tutti/detail/impl/bootstrap/channel.ipp>
+#include <tutti/detail/impl/bootstrap/child.ipp>
+#include <tutti/detail/impl/bootstrap/directory.ipp>
+#include <tutti/detail/impl/bootstrap/environment.ipp>
+#include <tutti/detail/impl/bootstrap/file_rendezvous.ipp>
+#include <tutti/detail/impl/bootstrap/hosts.ipp>
+#include <tutti/detail/impl/bootstrap/launched_rendezvous.ipp>
+#include <tutti/detail/impl/bootstrap/member.ipp>
+#include <tutti/detail/impl/bootstrap/membership.ipp>
+#include <tutti/detail/impl/bootstrap/node_list.ipp>
+#include <tutti/detail/impl/bootstrap/outcome.ipp>
+#include <tutti/detail/impl/bootstrap/processes.ipp>
+#include <tutti/detail/impl/bootstrap/shrink_meeting.ipp>
+#include <tutti/detail/impl/bootstrap/tcp_rendezvous.ipp>
+#include <tutti/detail/impl/bootstrap/threads.ipp>
+#include <tutti/detail/impl/core/mismatch.ipp>
+#include <tutti/detail/impl/core/operation.ipp>
+#include <tutti/detail/impl/core/recorder.ipp>
+#include <tutti/detail/impl/locality/either_descriptor.ipp>
+#include <tutti/detail/impl/net/address.ipp>
+#include <tutti/detail/impl/net/nonce.ipp>
+#include <tutti/detail/impl/net/socket.ipp>
+#include <tutti/detail/impl/shared_memory/call_board.ipp>
+#include <tutti/detail/impl/tcp/address.ipp>
+#include <tutti/detail/impl/tcp/agreement.ipp>
+#include <tutti/detail/impl/tcp/connect_attempt.ipp>
+#include <tutti/detail/impl/tcp/connector.ipp>
+#include <tutti/detail/impl/tcp/fault_broadcast.ipp>
+#include <tutti/detail/impl/tcp/hello.ipp>
+#include <tutti/detail/impl/tcp/listener.ipp>
+#include <tutti/detail/impl/tcp/mesh.ipp>
+#include <tutti/detail/impl/tcp/tuning.ipp>
+
+// See detail/core/linkage.hpp.
+extern "C" {
+extern char const tutti_compiled_apart;
+char const tutti_compiled_apart = 0;
+extern char const tutti_units_disagree_on_TUTTI_SEPARATE_COMPILATION;
+char const tutti_units_disagree_on_TUTTI_SEPARATE_COMPILATION = 0;
+}

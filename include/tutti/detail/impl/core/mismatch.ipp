@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/mismatch.hpp>
+
+#include <string>
+
+namespace tutti::detail {
+
+TUTTI_DECL error calls_differ(rank_type me, std::string const& mine, rank_type peer, std::string const& theirs) {
+  std::string text = "rank " + std::to_string(me) + " called " + mine + ", but rank " + std::to_string(peer);
+  if (mine != theirs) {
+    text += " called " + theirs + "; all ranks must call the same operations in the same order";
+  } else {
+    text += " with other settings: segment() must be the same on all ranks, as must the whole names of types";
+    if (mine.find("(functor ") != std::string::npos) {
+      text +=
+          ", and the function: without a name, given by tutti::named<\"...\">, it is known by its type, as the "
+          "compiler spells it";
+    }
+  }
+  error e(failure::mismatch, text);
+  e.between(me, {peer});
+  return e;
+}
+
+TUTTI_DECL error messages_differ(rank_type me, rank_type peer) {
+  error e(failure::mismatch, "the message that rank " + std::to_string(peer) + " sends is another than rank " +
+                                 std::to_string(me) +
+                                 " receives; send and recv must agree in type and number of elements");
+  e.between(me, {peer});
+  return e;
+}
+
+}  // namespace tutti::detail

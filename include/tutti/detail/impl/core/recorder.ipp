@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/recorder.hpp>
+
+#include <string_view>
+
+namespace tutti::detail {
+
+TUTTI_DECL std::string recorder::text() const {
+  constexpr std::string_view states[] = {"started", "completed", "failed"};
+  std::string out;
+  each([&](entry const& e) {
+    out.append("#").append(std::to_string(e.number.sequence)).append(" ");
+    out.append(describe(e.what, e.number)).append(": ");
+    out.append(states[static_cast<std::size_t>(e.now)]).append("\n");
+  });
+  return out;
+}
+
+}  // namespace tutti::detail
