@@ -12,7 +12,7 @@ foreach(component IN LISTS tutti_components)
     message(WARNING "The headers of tutti::${component} are not tested: it is not available (see above).")
   endif()
 endforeach()
-list(FILTER odr_headers EXCLUDE REGEX "\\.cpp$")
+list(FILTER odr_headers EXCLUDE REGEX "[.](cpp|ipp)$")  # its header includes what is defined apart
 
 set(odr_sources "")
 foreach(header IN LISTS odr_headers)
