@@ -159,7 +159,7 @@ class operation_run : public pending {
     }
     return true;
   }
-  /// The same for those who wait, and go on with the operation: it may still end well.
+  /// The same for a wait, during which the operation goes on: it may still end well.
   waited find_out(mover const& go_on, void (operation_run::*ask)()) {
     bool known = false;
     auto either = [&] { return go_on() || (known = find_culprit()); };
@@ -169,7 +169,7 @@ class operation_run : public pending {
     return known ? waited::fault : how;
   }
 
-  /// Ends the operation with an error: every rank shall know, and nobody read this memory any more.
+  /// Ends the operation with an error: every rank is told, and no peer reads this memory any more.
   void abandon(error const& e) {
     abandon(std::make_exception_ptr(e), {e.kind(), e.at_fault().empty() ? no_rank : e.at_fault().front(), rank()},
             e.what());
@@ -230,8 +230,8 @@ class operation_run : public pending {
     return ended;
   }
 
-  /// For callers that test again and again: everything moves on, and every few milliseconds somebody
-  /// looks whether that is still worth while.
+  /// For callers that test again and again: everything moves on, and every few milliseconds
+  /// this looks whether a fault or the deadline ends it.
   void poll() {
     typename Communicator::turn mine(world_);
     world_.poll();
@@ -262,7 +262,7 @@ class operation_run : public pending {
     mine.end();
   }
 
-  /// The deadline counts from when somebody first asked for the result.
+  /// The deadline counts from when the result was first asked for.
   void watch(time_point now) {
     if (!std::exchange(watched_, true)) {
       watched_since_ = now;
