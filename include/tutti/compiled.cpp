@@ -22,6 +22,7 @@
 #include <tutti/detail/impl/bootstrap/shrink_meeting.ipp>
 #include <tutti/detail/impl/bootstrap/tcp_rendezvous.ipp>
 #include <tutti/detail/impl/bootstrap/threads.ipp>
+#include <tutti/detail/impl/core/expects.ipp>
 #include <tutti/detail/impl/core/mismatch.ipp>
 #include <tutti/detail/impl/core/operation.ipp>
 #include <tutti/detail/impl/core/recorder.ipp>

@@ -1,32 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
 #include <source_location>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 namespace tutti {
 
 /// A caller's mistake, found by a checked precondition.
 class precondition_error : public std::logic_error {
  public:
-  precondition_error(char const* what, std::source_location where) : std::logic_error(what), where_(where) {}
+  precondition_error(std::string const& what, std::source_location where) : std::logic_error(what), where_(where) {}
   [[nodiscard]] std::source_location where() const noexcept { return where_; }
 
  private:
   std::source_location where_;
 };
 
-/// What a check does that fails: kept out of the functions that check.
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_call(char const* message, std::source_location where) {
-  throw precondition_error(message, where);
-}
+namespace detail {
 
-/// Throws precondition_error unless `holds`. The message says what to do about it. Nothing turns this off: a program
-/// has one answer, however each of its units was compiled.
-constexpr void expects(bool holds, char const* message, std::source_location where = std::source_location::current()) {
-  if (!holds) [[unlikely]] {
-    refuse_call(message, where);
+/// A condition, and the place of the call that it is checked for.
+struct condition {
+  constexpr condition(bool value, std::source_location place = std::source_location::current()) noexcept
+      : holds(value), where(place) {}
+
+  bool holds;
+  std::source_location where;
+};
+
+/// A part of a message: a text or a number.
+class message_part {
+ public:
+  constexpr message_part(std::string_view text) noexcept : text_(text) {}
+  constexpr message_part(char const* text) noexcept : text_(text) {}
+  template <std::integral Number>
+  constexpr message_part(Number number) noexcept
+      : whole_(static_cast<std::uint64_t>(number)),
+        kind_(std::signed_integral<Number> ? kind::negatable : kind::whole) {}
+  template <std::floating_point Number>
+  constexpr message_part(Number number) noexcept : real_(static_cast<double>(number)), kind_(kind::real) {}
+
+  void append_to(std::string& text) const;
+
+ private:
+  enum class kind : char { text, negatable, whole, real };
+
+  std::string_view text_;
+  std::uint64_t whole_ = 0;
+  double real_ = 0;
+  kind kind_ = kind::text;
+};
+
+/// Throws precondition_error. Apart from the functions that check: a check that holds costs a comparison.
+[[noreturn, gnu::cold]] TUTTI_DECL void refuse(std::source_location where, char const* message);
+[[noreturn, gnu::cold]] TUTTI_DECL void refuse(std::source_location where, std::initializer_list<message_part> parts);
+
+}  // namespace detail
+
+/// Throws precondition_error unless the condition holds. The message says what is wrong, with the value, and what to
+/// do. It has several parts, texts and numbers, which are put together only where it is needed:
+///
+///     expects(momentum >= 0 && momentum < 1, "sgd: momentum must be in [0, 1), not ", momentum);
+///
+/// Nothing turns this off: a program has one answer, however each of its units was compiled.
+template <class... Parts>
+constexpr void expects(detail::condition what, char const* message, Parts const&... parts) {
+  if (!what.holds) [[unlikely]] {
+    if constexpr (sizeof...(parts) == 0) {
+      detail::refuse(what.where, message);
+    } else {
+      detail::refuse(what.where, {detail::message_part(message), detail::message_part(parts)...});
+    }
   }
 }
 
 }  // namespace tutti
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/core/expects.ipp>
+#endif

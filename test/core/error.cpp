@@ -5,7 +5,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdint>
 #include <set>
+#include <string>
 #include <string_view>
 
 namespace {
@@ -74,6 +76,19 @@ BOOST_AUTO_TEST_CASE(a_broken_precondition_says_what_and_where) {
     BOOST_TEST(std::string_view(e.what()) == "give a root below size()");
     BOOST_TEST(e.where().line() == static_cast<unsigned>(line));
     BOOST_TEST(std::string_view(e.where().file_name()).ends_with("error.cpp"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_broken_precondition_says_the_values) {
+  auto const line = __LINE__ + 2;
+  try {
+    tutti::expects(false, "momentum ", 1.25, " of ", std::string("rank "), 3U, ", least ", INT64_MIN, ", most ",
+                   UINT64_MAX);
+    BOOST_TEST(false, "expects did not throw");
+  } catch (tutti::precondition_error const& e) {
+    BOOST_TEST(std::string_view(e.what()) ==
+               "momentum 1.25 of rank 3, least -9223372036854775808, most 18446744073709551615");
+    BOOST_TEST(e.where().line() == static_cast<unsigned>(line));
   }
 }
 

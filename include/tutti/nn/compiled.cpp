@@ -14,7 +14,6 @@
 #include <tutti/nn/detail/impl/checkpoint/history_text.ipp>
 #include <tutti/nn/detail/impl/checkpoint/names.ipp>
 #include <tutti/nn/detail/impl/checkpoint/state.ipp>
-#include <tutti/nn/detail/impl/core/require.ipp>
 #include <tutti/nn/detail/impl/data/cifar10.ipp>
 #include <tutti/nn/detail/impl/data/digits.ipp>
 #include <tutti/nn/detail/impl/data/file_names.ipp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/any_layer.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/detail/sequence.hpp>
 #include <tutti/nn/gradient_sizes.hpp>
 #include <tutti/nn/parameter_range.hpp>
@@ -88,8 +88,8 @@ class model {
   /// The last layer's values for a batch; they stay valid until the next one.
   /// @pre x has at least one row and inputs() columns
   matrix_view<T> forward(matrix_view<T const> const& x, pass<T> const& how = {}) {
-    detail::require(x.shape(0) > 0 && x.shape(1) == inputs(), "model: forward takes at least one row of ", inputs(),
-                    " numbers, not ", x.shape(0), " rows of ", x.shape(1));
+    expects(x.shape(0) > 0 && x.shape(1) == inputs(), "model: forward takes at least one row of ", inputs(),
+            " numbers, not ", x.shape(0), " rows of ", x.shape(1));
     reserve(x.shape(0));
     batch_ = x.shape(0);
     how_ = how;
@@ -104,9 +104,8 @@ class model {
   /// @param completed is called with how much of gradients() is final: ever more of it from the end on, at last all
   /// @pre x is the batch that forward was called with last, in training
   void backward(matrix_view<T const> const& x, completion<T> const& completed = {}) {
-    detail::require(x.shape(0) == batch_ && how_.training, "model: backward takes the batch of the last forward, of ",
-                    batch_, " rows in training, not one of ", x.shape(0),
-                    how_.training ? "" : "; that forward was no training");
+    expects(x.shape(0) == batch_ && how_.training, "model: backward takes the batch of the last forward, of ", batch_,
+            " rows in training, not one of ", x.shape(0), how_.training ? "" : "; that forward was no training");
     how_.completed = completed;
     layers_.backward(how_, x, first_rows(values_, batch_), first_rows(slopes_, batch_), view<T>(nullptr, batch_, 0));
   }

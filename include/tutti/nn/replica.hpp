@@ -9,7 +9,6 @@
 #include <tutti/nn/detail/accumulator.hpp>
 #include <tutti/nn/detail/data/batch_loader.hpp>
 #include <tutti/nn/detail/data/own_batches.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/detail/test_pass.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/model.hpp>
@@ -73,31 +72,30 @@ class replica {
         test_(image_source(test, numbers_for(training)),
               settings.micro_batch == 0 ? 256 : std::min<std::size_t>(256, settings.micro_batch),
               settings.reproducible) {
-    detail::require(model_.attached().size() == attached, "replica: the model must be made with ", attached,
-                    " attached numbers, not ", model_.attached().size(), "; pass replica::attached to its constructor");
-    detail::require(model_.inputs() == training.features() && model_.inputs() == test.features() &&
-                        model_.outputs() == training.classes,
-                    "replica: the model takes ", model_.inputs(), " numbers and gives ", model_.outputs(),
-                    "; the training images have ", training.features(), ", the test images ", test.features(),
-                    ", and there are ", training.classes, " classes");
+    expects(model_.attached().size() == attached, "replica: the model must be made with ", attached,
+            " attached numbers, not ", model_.attached().size(), "; pass replica::attached to its constructor");
+    expects(model_.inputs() == training.features() && model_.inputs() == test.features() &&
+                model_.outputs() == training.classes,
+            "replica: the model takes ", model_.inputs(), " numbers and gives ", model_.outputs(),
+            "; the training images have ", training.features(), ", the test images ", test.features(),
+            ", and there are ", training.classes, " classes");
     expects(test.size() > 0, "replica: there must be at least one test image");
     model_.reserve(std::max(piece_, test_.piece()));
-    detail::require(
-        !settings.synchronised_statistics || (piece_ == shard_ && batches_.all_ranks_always(plan_)),
-        "replica: statistics of all ranks need an image of every batch on every rank, and no micro-batches; with ",
-        size, " ranks the smallest batch has ", plan_.smallest(), " images, and a rank computes ", piece_,
-        " of at most ", shard_, " at a time");
-    detail::require(!settings.reproducible || (settings.micro_batch != 0 && !settings.synchronised_statistics),
-                    "replica: to be reproducible takes micro-batches and no statistics of all ranks; set micro_batch, "
-                    "which is ",
-                    settings.micro_batch, ", to 1 or more, and synchronised_statistics to false");
-    detail::require(!settings.reproducible || ((plan_.largest() - 1) / settings.micro_batch < binned::most &&
-                                               (test.size() - 1) / test_.piece() < binned::most),
-                    "replica: to be reproducible takes at most ", binned::most,
-                    " micro-batches in a batch and in the "
-                    "test; ",
-                    plan_.largest(), " images of a batch and ", test.size(), " of the test are too many for ",
-                    settings.micro_batch, " images at a time: set a larger micro_batch");
+    expects(!settings.synchronised_statistics || (piece_ == shard_ && batches_.all_ranks_always(plan_)),
+            "replica: statistics of all ranks need an image of every batch on every rank, and no micro-batches; with ",
+            size, " ranks the smallest batch has ", plan_.smallest(), " images, and a rank computes ", piece_,
+            " of at most ", shard_, " at a time");
+    expects(!settings.reproducible || (settings.micro_batch != 0 && !settings.synchronised_statistics),
+            "replica: to be reproducible takes micro-batches and no statistics of all ranks; set micro_batch, "
+            "which is ",
+            settings.micro_batch, ", to 1 or more, and synchronised_statistics to false");
+    expects(!settings.reproducible || ((plan_.largest() - 1) / settings.micro_batch < binned::most &&
+                                       (test.size() - 1) / test_.piece() < binned::most),
+            "replica: to be reproducible takes at most ", binned::most,
+            " micro-batches in a batch and in the "
+            "test; ",
+            plan_.largest(), " images of a batch and ", test.size(), " of the test are too many for ",
+            settings.micro_batch, " images at a time: set a larger micro_batch");
     model_.initialise(settings.seed);
   }
 
@@ -132,7 +130,7 @@ class replica {
   /// Makes this the replica of another rank, or among another number of ranks. A part of a batch that is larger than
   /// what there is room for is computed in pieces.
   void set_rank(rank_type rank, rank_type size) {
-    detail::require(rank < size, "replica: the rank must be less than the number of ranks, ", size, ", not ", rank);
+    expects(rank < size, "replica: the rank must be less than the number of ranks, ", size, ", not ", rank);
     rank_ = rank;
     size_ = size;
     batches_.set_rank(rank, size);
@@ -152,9 +150,9 @@ class replica {
   /// Goes on from there, with the numbers that parameters, optimizer and statistics now hold.
   /// @pre there is such a place in the training
   void place(training_place const& next) {
-    detail::require(next.epoch < settings_.epochs ? next.batch <= plan_.batches(next.epoch) : next.batch == 0,
-                    "replica: batch ", next.batch, " of epoch ", next.epoch, " is no place in a training of ",
-                    settings_.epochs, " epochs");
+    expects(next.epoch < settings_.epochs ? next.batch <= plan_.batches(next.epoch) : next.batch == 0,
+            "replica: batch ", next.batch, " of epoch ", next.epoch, " is no place in a training of ", settings_.epochs,
+            " epochs");
     place_ = next;
   }
   /// The weights have followed the batch, or need not.

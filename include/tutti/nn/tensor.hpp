@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xtensor.hpp>
@@ -33,7 +33,7 @@ template <class T>
 /// @pre the matrix has that many
 template <class T>
 [[nodiscard]] matrix_view<T> first_rows(matrix<T>& m, std::size_t rows) {
-  detail::require(rows <= m.shape(0), "first_rows: the matrix has ", m.shape(0), " rows, not ", rows);
+  expects(rows <= m.shape(0), "first_rows: the matrix has ", m.shape(0), " rows, not ", rows);
   return view<T>(m.data(), rows, m.shape(1));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 
 // OpenBLAS declares this in its cblas.h, which cannot be included beside the declarations that
 // xtensor-blas brings. Weak, because another BLAS does not have it.
@@ -16,7 +16,7 @@ namespace tutti::nn {
 /// by a BLAS other than OpenBLAS, and what oneDNN computes without OpenMP, do not know of it. A process that forks, as
 /// `spawn` does over processes, does so before it computes with several threads: they do not come with the child.
 inline void set_threads(int threads) {
-  detail::require(threads >= 1, "set_threads: the number of threads must be 1 or more, not ", threads);
+  expects(threads >= 1, "set_threads: the number of threads must be 1 or more, not ", threads);
   if (openblas_set_num_threads != nullptr) {
     openblas_set_num_threads(threads);
   }

@@ -4,7 +4,6 @@
 #include <tutti/expects.hpp>
 #include <tutti/nn/detail/replica_step.hpp>
 #include <tutti/nn/detail/report/epoch_message.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/schedule/learning_rate.hpp>
@@ -116,11 +115,11 @@ void train(replica& model, Strategy& ranks, Observers&... observers) {
   expects(!settings.reproducible || adds_accumulators<Strategy>,
           "train: a reproducible replica needs a strategy that adds accumulators; use the strategy reproducible, or "
           "set settings::reproducible to false");
-  detail::require(momentum_of(ranks) == (settings.momentum_corrected ? settings.momentum : 0),
-                  "train: the strategy keeps a momentum of ", momentum_of(ranks), ", and the settings ask for one of ",
-                  settings.momentum_corrected ? settings.momentum : 0,
-                  " before gradients are summed; give feedback(correction_of(settings)) to compressed(gathered), or "
-                  "with another strategy set momentum_corrected to false");
+  expects(momentum_of(ranks) == (settings.momentum_corrected ? settings.momentum : 0),
+          "train: the strategy keeps a momentum of ", momentum_of(ranks), ", and the settings ask for one of ",
+          settings.momentum_corrected ? settings.momentum : 0,
+          " before gradients are summed; give feedback(correction_of(settings)) to compressed(gathered), or "
+          "with another strategy set momentum_corrected to false");
   any_schedule const rates(settings);
   moment now;
   now.steps = model.plan().steps();

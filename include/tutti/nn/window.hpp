@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/shape.hpp>
 
 #include <cstddef>
@@ -32,12 +32,11 @@ struct window {
   /// The image of so many channels that has a pixel for each place.
   /// @pre the window fits into the padded image, and is larger than the padding
   [[nodiscard]] constexpr image_shape over(image_shape const& image, std::size_t channels) const {
-    detail::require(side > 0 && stride > 0 && padding < side,
-                    "window: side and stride must be 1 or more, and the padding below the side; not side ", side,
-                    ", stride ", stride, " and padding ", padding);
-    detail::require(image.rows + 2 * padding >= side && image.columns + 2 * padding >= side, "window: a side of ", side,
-                    " does not fit into an image of ", image.rows, " x ", image.columns, " with a padding of ",
-                    padding);
+    expects(side > 0 && stride > 0 && padding < side,
+            "window: side and stride must be 1 or more, and the padding below the side; not side ", side, ", stride ",
+            stride, " and padding ", padding);
+    expects(image.rows + 2 * padding >= side && image.columns + 2 * padding >= side, "window: a side of ", side,
+            " does not fit into an image of ", image.rows, " x ", image.columns, " with a padding of ", padding);
     return {channels, places(image.rows), places(image.columns)};
   }
 

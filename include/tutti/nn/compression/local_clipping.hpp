@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/norm.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/types.hpp>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class local_clipping {
  public:
   /// @pre limit > 0; infinite: no gradient is clipped
   explicit local_clipping(float limit = std::numeric_limits<float>::infinity()) : limit_(limit) {
-    detail::require(limit > 0, "local_clipping: the norm to clip to must be above 0, not ", limit);
+    expects(limit > 0, "local_clipping: the norm to clip to must be above 0, not ", limit);
   }
 
   /// Numbers whose norm is NaN stay as they are; an infinite one makes NaN of infinite numbers.

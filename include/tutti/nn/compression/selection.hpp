@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 
 #include <algorithm>
 #include <array>
@@ -37,7 +37,7 @@ class top_k {
 
   /// @pre 0 < keep <= 1
   explicit top_k(double keep, std::size_t warm_up = 0) : keep_(keep), warm_up_(warm_up) {
-    detail::require(keep > 0 && keep <= 1, "top_k: the share to keep must be in (0, 1], not ", keep);
+    expects(keep > 0 && keep <= 1, "top_k: the share to keep must be in (0, 1], not ", keep);
   }
 
   /// How many of n numbers are sent at a step.
@@ -108,7 +108,7 @@ class threshold {
 
   /// @pre least > 0
   explicit threshold(float least) : at_(magnitude(least)) {
-    detail::require(least > 0, "threshold: the least magnitude that is sent must be above 0, not ", least);
+    expects(least > 0, "threshold: the least magnitude that is sent must be above 0, not ", least);
   }
 
   [[nodiscard]] cut choose(std::span<float const> numbers, std::size_t) const noexcept { return {at_, numbers.size()}; }

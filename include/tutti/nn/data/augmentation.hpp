@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/random.hpp>
 #include <tutti/nn/shape.hpp>
 
@@ -34,9 +34,8 @@ struct crop_and_flip {
   /// @pre image and changed are different and have shape.size() bytes each
   void operator()(std::span<std::uint8_t const> image, image_shape const& shape, random_sequence random,
                   std::span<std::uint8_t> changed) const {
-    detail::require(image.size() == shape.size() && changed.size() == shape.size(),
-                    "crop_and_flip: images of this shape have ", shape.size(), " bytes, not ", image.size(), " and ",
-                    changed.size());
+    expects(image.size() == shape.size() && changed.size() == shape.size(), "crop_and_flip: images of this shape have ",
+            shape.size(), " bytes, not ", image.size(), " and ", changed.size());
     std::uint32_t const down = random.below(2 * padding + 1);
     std::uint32_t const right = random.below(2 * padding + 1);
     bool const flipped = flips && random.chance(50);

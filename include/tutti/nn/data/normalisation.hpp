@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/detail/core/linkage.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/data/dataset.hpp>
 #include <tutti/nn/detail/loops.hpp>
-#include <tutti/nn/detail/require.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -30,9 +30,8 @@ class normalisation {
   /// @pre as many bytes and numbers, in as many channels as this is for
   void apply(std::span<std::uint8_t const> image, std::span<float> numbers) const {
     std::size_t const plane = image.size() / channels_.size();
-    detail::require(image.size() == numbers.size() && plane * channels_.size() == image.size(),
-                    "normalisation: an image of ", image.size(), " bytes in ", channels_.size(),
-                    " channels does not make ", numbers.size(), " numbers");
+    expects(image.size() == numbers.size() && plane * channels_.size() == image.size(), "normalisation: an image of ",
+            image.size(), " bytes in ", channels_.size(), " channels does not make ", numbers.size(), " numbers");
     std::uint8_t const* byte = image.data();
     float* number = numbers.data();
     for (auto const [factor, offset] : channels_) {

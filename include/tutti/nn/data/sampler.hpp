@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tutti/expects.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/random.hpp>
 #include <tutti/types.hpp>
 
@@ -34,8 +33,8 @@ struct portion {
 class sampler {
  public:
   sampler(std::size_t samples, std::size_t batch, std::uint64_t seed) : order_(samples), batch_(batch), seed_(seed) {
-    detail::require(samples > 0 && samples <= UINT32_MAX,
-                    "sampler: the number of samples must be from 1 to 2^32 - 1, not ", samples);
+    expects(samples > 0 && samples <= UINT32_MAX, "sampler: the number of samples must be from 1 to 2^32 - 1, not ",
+            samples);
     expects(batch > 0, "sampler: a batch must have at least 1 sample, not 0");
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +22,7 @@ class accumulator {
 
   /// Keeps what the message holds. Cost: one pass, no allocation.
   void add(std::span<float const> message) {
-    require(message.size() == sum_.size(), "accumulator: made for messages of ", sum_.size(), " numbers, not of ",
+    expects(message.size() == sum_.size(), "accumulator: made for messages of ", sum_.size(), " numbers, not of ",
             message.size());
     if (std::exchange(empty_, false)) {
       std::ranges::copy(message, sum_.begin());
@@ -38,7 +38,7 @@ class accumulator {
     if (empty_) {
       return;
     }
-    require(first <= sum_.size() && part.size() <= sum_.size() - first, "accumulator: numbers ", first, " to ",
+    expects(first <= sum_.size() && part.size() <= sum_.size() - first, "accumulator: numbers ", first, " to ",
             first + part.size(), " are not part of a message of ", sum_.size());
     for (std::size_t i = 0; i != part.size(); ++i) {
       part[i] += sum_[first + i];

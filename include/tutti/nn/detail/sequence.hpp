@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tutti/expects.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/layer/concept.hpp>
 
 #include <cstddef>
@@ -29,7 +28,7 @@ class sequence {
   explicit sequence(std::vector<any_layer<T>> layers) : layers_(std::move(layers)) {
     expects(!layers_.empty(), "model: there must be at least one layer");
     for (std::size_t i = 1; i != layers_.size(); ++i) {
-      require(layers_[i - 1].outputs() == layers_[i].inputs(), "model: layer ", i, " takes ", layers_[i].inputs(),
+      expects(layers_[i - 1].outputs() == layers_[i].inputs(), "model: layer ", i, " takes ", layers_[i].inputs(),
               " numbers, but the layer before it gives ", layers_[i - 1].outputs());
     }
   }
@@ -72,7 +71,7 @@ class sequence {
       gradients = gradients.subspan(learned);
       statistics = statistics.subspan(remembered);
     }
-    require(parameters.empty() && statistics.empty(), "sequence: bind got ", parameters.size(), " parameters and ",
+    expects(parameters.empty() && statistics.empty(), "sequence: bind got ", parameters.size(), " parameters and ",
             statistics.size(), " statistics too many");
   }
 

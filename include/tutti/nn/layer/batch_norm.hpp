@@ -3,7 +3,6 @@
 
 #include <tutti/expects.hpp>
 #include <tutti/nn/detail/layer/line.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/concept.hpp>
 #include <tutti/nn/shape.hpp>
@@ -34,8 +33,8 @@ class batch_norm {
   static constexpr T momentum = static_cast<T>(0.1);  ///< share of the newest batch in the running statistics
 
   explicit batch_norm(image_shape const& image) : image_(image) {
-    detail::require(image.size() > 0, "batch_norm: an image must have at least one number, not ", image.channels, " x ",
-                    image.rows, " x ", image.columns);
+    expects(image.size() > 0, "batch_norm: an image must have at least one number, not ", image.channels, " x ",
+            image.rows, " x ", image.columns);
   }
 
   [[nodiscard]] std::size_t inputs() const noexcept { return image_.size(); }
@@ -47,11 +46,10 @@ class batch_norm {
 
   /// The parameters hold gamma, then beta; the statistics the running mean, then the variance.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
-    detail::require(parameters.size() == this->parameters() && gradients.size() == this->parameters() &&
-                        statistics.size() == this->statistics(),
-                    "batch_norm: bind takes ", this->parameters(), " parameters, as many gradients and ",
-                    this->statistics(), " statistics, not ", parameters.size(), ", ", gradients.size(), " and ",
-                    statistics.size());
+    expects(parameters.size() == this->parameters() && gradients.size() == this->parameters() &&
+                statistics.size() == this->statistics(),
+            "batch_norm: bind takes ", this->parameters(), " parameters, as many gradients and ", this->statistics(),
+            " statistics, not ", parameters.size(), ", ", gradients.size(), " and ", statistics.size());
     parameters_ = parameters;
     gradients_ = gradients;
     statistics_ = statistics;

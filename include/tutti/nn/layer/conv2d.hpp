@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/convolution.hpp>
 #include <tutti/nn/detail/convolution/blas.hpp>
 #include <tutti/nn/detail/convolution/onednn.hpp>
 #include <tutti/nn/detail/layer/bias.hpp>
 #include <tutti/nn/detail/loops.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/concept.hpp>
 
@@ -49,9 +49,9 @@ class conv2d {
 
   /// The vectors hold the weights, a matrix for each group, then the biases.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T>) {
-    detail::require(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
-                    "conv2d: bind takes ", this->parameters(), " parameters and as many gradients, not ",
-                    parameters.size(), " and ", gradients.size());
+    expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(), "conv2d: bind takes ",
+            this->parameters(), " parameters and as many gradients, not ", parameters.size(), " and ",
+            gradients.size());
     parameters_ = parameters;
     gradients_ = gradients;
   }

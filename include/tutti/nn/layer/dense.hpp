@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/layer/bias.hpp>
 #include <tutti/nn/detail/product/product.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/concept.hpp>
 
@@ -25,8 +25,8 @@ class dense {
   using value_type = T;
 
   dense(std::size_t inputs, std::size_t outputs) : inputs_(inputs), outputs_(outputs) {
-    detail::require(inputs > 0 && outputs > 0, "dense: a layer must have at least one input and one output, not ",
-                    inputs, " and ", outputs);
+    expects(inputs > 0 && outputs > 0, "dense: a layer must have at least one input and one output, not ", inputs,
+            " and ", outputs);
   }
 
   [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }
@@ -37,9 +37,9 @@ class dense {
 
   /// The vectors hold W, then b.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T>) {
-    detail::require(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
-                    "dense: bind takes ", this->parameters(), " parameters and as many gradients, not ",
-                    parameters.size(), " and ", gradients.size());
+    expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(), "dense: bind takes ",
+            this->parameters(), " parameters and as many gradients, not ", parameters.size(), " and ",
+            gradients.size());
     parameters_ = parameters;
     gradients_ = gradients;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/layer/stateless.hpp>
-#include <tutti/nn/detail/require.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -23,8 +23,7 @@ class dropout : public detail::stateless<T> {
   /// @pre 0 <= probability < 1
   dropout(std::size_t inputs, double probability)
       : inputs_(inputs), limit_(static_cast<std::uint32_t>(probability * 4294967296.0)), kept_(1 / (1 - probability)) {
-    detail::require(probability >= 0 && probability < 1, "dropout: the probability must be in [0, 1), not ",
-                    probability);
+    expects(probability >= 0 && probability < 1, "dropout: the probability must be in [0, 1), not ", probability);
   }
 
   [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/loops.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/detail/sequence.hpp>
 #include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/concept.hpp>
@@ -29,12 +29,11 @@ class residual {
     if (!shortcut.empty()) {
       shortcut_.emplace(std::move(shortcut));
     }
-    detail::require((shortcut_ ? shortcut_->inputs() : body_.outputs()) == body_.inputs() &&
-                        (shortcut_ ? shortcut_->outputs() : body_.inputs()) == body_.outputs(),
-                    "residual: body and shortcut must take as many numbers and give as many; the body takes ",
-                    body_.inputs(), " and gives ", body_.outputs(), ", the shortcut takes ",
-                    shortcut_ ? shortcut_->inputs() : body_.inputs(), " and gives ",
-                    shortcut_ ? shortcut_->outputs() : body_.inputs());
+    expects((shortcut_ ? shortcut_->inputs() : body_.outputs()) == body_.inputs() &&
+                (shortcut_ ? shortcut_->outputs() : body_.inputs()) == body_.outputs(),
+            "residual: body and shortcut must take as many numbers and give as many; the body takes ", body_.inputs(),
+            " and gives ", body_.outputs(), ", the shortcut takes ", shortcut_ ? shortcut_->inputs() : body_.inputs(),
+            " and gives ", shortcut_ ? shortcut_->outputs() : body_.inputs());
   }
 
   [[nodiscard]] std::size_t inputs() const { return body_.inputs(); }

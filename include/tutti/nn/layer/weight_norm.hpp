@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tutti/expects.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/layer/concept.hpp>
 
 #include <algorithm>
@@ -44,9 +43,9 @@ class weight_norm {
 
   /// The vectors hold v, what else the layer learns, then g.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
-    detail::require(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
-                    "weight_norm: bind takes ", this->parameters(), " parameters and as many gradients, not ",
-                    parameters.size(), " and ", gradients.size());
+    expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
+            "weight_norm: bind takes ", this->parameters(), " parameters and as many gradients, not ",
+            parameters.size(), " and ", gradients.size());
     parameters_ = parameters;
     gradients_ = gradients;
     made_.resize(inner_.front().parameters());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/loss/score.hpp>
 #include <tutti/nn/tensor.hpp>
 
@@ -15,8 +15,8 @@ struct mean_squared_error {
   /// @pre one target per prediction
   template <class T>
   [[nodiscard]] static score<T> measure(matrix_view<T> const& predictions, matrix_view<T const> const& targets) {
-    detail::require(targets.shape() == predictions.shape(), "mean_squared_error: there are ", predictions.size(),
-                    " predictions and ", targets.size(), " targets, or their shapes differ");
+    expects(targets.shape() == predictions.shape(), "mean_squared_error: there are ", predictions.size(),
+            " predictions and ", targets.size(), " targets, or their shapes differ");
     T sum = 0;
     for (std::size_t i = 0; i != predictions.size(); ++i) {
       T const difference = predictions.data()[i] - targets.data()[i];
@@ -30,8 +30,8 @@ struct mean_squared_error {
   template <class T>
   static score<T> differentiate(matrix_view<T> const& predictions, matrix_view<T const> const& targets, T scale,
                                 matrix_view<T> derivatives) {
-    detail::require(derivatives.shape() == predictions.shape(), "mean_squared_error: there are ", predictions.size(),
-                    " predictions and room for ", derivatives.size(), " derivatives, or their shapes differ");
+    expects(derivatives.shape() == predictions.shape(), "mean_squared_error: there are ", predictions.size(),
+            " predictions and room for ", derivatives.size(), " derivatives, or their shapes differ");
     T const factor = T{2} * scale / static_cast<T>(predictions.shape(1));
     auto const result = measure<T>(predictions, targets);
     for (std::size_t i = 0; i != predictions.size(); ++i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/exponential.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/loss/score.hpp>
 #include <tutti/nn/tensor.hpp>
 
@@ -28,22 +28,22 @@ struct softmax_cross_entropy {
   template <class T>
   static score<T> differentiate(matrix_view<T> const& predictions, std::span<std::uint8_t const> labels, T scale,
                                 matrix_view<T> derivatives) {
-    detail::require(derivatives.shape() == predictions.shape(), "softmax_cross_entropy: there are ", predictions.size(),
-                    " predictions and room for ", derivatives.size(), " derivatives, or their shapes differ");
+    expects(derivatives.shape() == predictions.shape(), "softmax_cross_entropy: there are ", predictions.size(),
+            " predictions and room for ", derivatives.size(), " derivatives, or their shapes differ");
     return run<true, T>(predictions, labels, scale, derivatives.data());
   }
 
  private:
   template <bool Differentiates, class T>
   static score<T> run(matrix_view<T> const& predictions, std::span<std::uint8_t const> labels, T scale, T* slope) {
-    detail::require(labels.size() == predictions.shape(0), "softmax_cross_entropy: there are ", predictions.shape(0),
-                    " rows of predictions and ", labels.size(), " labels");
+    expects(labels.size() == predictions.shape(0), "softmax_cross_entropy: there are ", predictions.shape(0),
+            " rows of predictions and ", labels.size(), " labels");
     std::size_t const classes = predictions.shape(1);
     score<T> sum;
     T const* row = predictions.data();
     for (std::uint8_t const label : labels) {
-      detail::require(label < classes, "softmax_cross_entropy: labels must be below the number of classes, ", classes,
-                      ", not ", label);
+      expects(label < classes, "softmax_cross_entropy: labels must be below the number of classes, ", classes, ", not ",
+              label);
       std::size_t best = 0;
       for (std::size_t c = 1; c != classes; ++c) {
         best = row[c] > row[best] ? c : best;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/norm.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/optimizer/concept.hpp>
 #include <tutti/nn/parameter_range.hpp>
 
@@ -40,22 +40,21 @@ class lars {
   lars(std::vector<parameter_range> layers, coefficients given) : layers_(std::move(layers)), given_(given) {
     std::size_t count = 0;
     for (auto const& layer : layers_) {
-      detail::require(layer.offset == count, "lars: layers must lie one after the other, without gaps: one begins at ",
-                      layer.offset, ", and the one before ends at ", count);
+      expects(layer.offset == count, "lars: layers must lie one after the other, without gaps: one begins at ",
+              layer.offset, ", and the one before ends at ", count);
       count += layer.size;
     }
-    detail::require(given.momentum >= T{0} && given.momentum < T{1}, "lars: momentum must be in [0, 1), not ",
-                    given.momentum);
-    detail::require(given.decay >= T{0}, "lars: weight decay must be 0 or more, not ", given.decay);
-    detail::require(given.trust > T{0}, "lars: the trust coefficient must be above 0, not ", given.trust);
+    expects(given.momentum >= T{0} && given.momentum < T{1}, "lars: momentum must be in [0, 1), not ", given.momentum);
+    expects(given.decay >= T{0}, "lars: weight decay must be 0 or more, not ", given.decay);
+    expects(given.trust > T{0}, "lars: the trust coefficient must be above 0, not ", given.trust);
     velocity_.resize(count);
   }
 
   /// One step. Cost: one pass over two vectors for the norms and one over three, no allocation.
   void step(std::span<T> weights, std::span<T const> gradients, T rate) {
-    detail::require(weights.size() == velocity_.size() && gradients.size() == velocity_.size(),
-                    "lars: the optimizer was made for ", velocity_.size(), " parameters, and a step has ",
-                    weights.size(), " weights and ", gradients.size(), " gradients");
+    expects(weights.size() == velocity_.size() && gradients.size() == velocity_.size(),
+            "lars: the optimizer was made for ", velocity_.size(), " parameters, and a step has ", weights.size(),
+            " weights and ", gradients.size(), " gradients");
     for (auto const [offset, size] : layers_) {
       auto const w = weights.subspan(offset, size);
       auto const g = gradients.subspan(offset, size);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/loops.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/optimizer/concept.hpp>
 
 #include <cstddef>
@@ -47,15 +47,15 @@ class sgd {
   /// @pre 0 <= momentum < 1, 0 <= decay
   explicit sgd(std::size_t parameters, T momentum, T decay = 0)
       : velocity_(parameters), momentum_(momentum), decay_(decay) {
-    detail::require(momentum >= T{0} && momentum < T{1}, "sgd: momentum must be in [0, 1), not ", momentum);
-    detail::require(decay >= T{0}, "sgd: weight decay must be 0 or more, not ", decay);
+    expects(momentum >= T{0} && momentum < T{1}, "sgd: momentum must be in [0, 1), not ", momentum);
+    expects(decay >= T{0}, "sgd: weight decay must be 0 or more, not ", decay);
   }
 
   /// One step. Cost: one pass over three vectors, no allocation.
   void step(std::span<T> weights, std::span<T const> gradients, T rate) {
-    detail::require(weights.size() == velocity_.size() && gradients.size() == velocity_.size(),
-                    "sgd: the optimizer was made for ", velocity_.size(), " parameters, and a step has ",
-                    weights.size(), " weights and ", gradients.size(), " gradients");
+    expects(weights.size() == velocity_.size() && gradients.size() == velocity_.size(),
+            "sgd: the optimizer was made for ", velocity_.size(), " parameters, and a step has ", weights.size(),
+            " weights and ", gradients.size(), " gradients");
     if (decay_ == T{0}) {
       run(weights.data(), gradients.data(), rate, [](T g, T) { return g; });
     } else {

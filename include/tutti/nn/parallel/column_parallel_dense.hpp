@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/parallel/initial_weights.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/types.hpp>
 
@@ -77,8 +77,8 @@ class column_parallel_dense {
 
  private:
   static range share(std::size_t outputs, rank_type rank, rank_type size) {
-    detail::require(outputs >= size, "column_parallel_dense: ", outputs, " outputs are too few for ", size,
-                    " ranks; use fewer ranks");
+    expects(outputs >= size, "column_parallel_dense: ", outputs, " outputs are too few for ", size,
+            " ranks; use fewer ranks");
     return {block_begin(outputs, size, rank), block_size(outputs, size, rank)};
   }
 

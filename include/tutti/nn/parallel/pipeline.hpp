@@ -3,9 +3,9 @@
 
 #include <tutti/collective/request.hpp>
 #include <tutti/collective/send_recv.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/parallel/cut_layers.hpp>
 #include <tutti/nn/detail/parallel/pipeline_stage.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/parallel/concept.hpp>
 #include <tutti/nn/parallel/pipeline_schedule.hpp>
@@ -82,9 +82,9 @@ class pipeline {
  private:
   static detail::pipeline_stage<T> stage_of(Communicator& world, std::vector<any_layer<T>> const& layers,
                                             std::size_t batch, std::size_t micro_batches) {
-    detail::require(micro_batches > 0 && batch > 0 && batch % micro_batches == 0,
-                    "pipeline: the batch must be a multiple of the ", micro_batches,
-                    " micro-batches, of which there is at least one; not ", batch);
+    expects(micro_batches > 0 && batch > 0 && batch % micro_batches == 0,
+            "pipeline: the batch must be a multiple of the ", micro_batches,
+            " micro-batches, of which there is at least one; not ", batch);
     std::vector<std::size_t> costs;
     for (auto const& layer : layers) {
       costs.push_back(layer.parameters());

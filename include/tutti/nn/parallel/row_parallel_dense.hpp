@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/layer/bias.hpp>
 #include <tutti/nn/detail/parallel/initial_weights.hpp>
 #include <tutti/nn/detail/product/product.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/concept.hpp>
 
@@ -30,10 +30,10 @@ class row_parallel_dense {
   /// @pre every input belongs to one rank; the exchange outlives this
   row_parallel_dense(Exchange& ranks, std::size_t inputs, range own, std::size_t outputs)
       : ranks_(&ranks), inputs_(inputs), own_(own), outputs_(outputs) {
-    detail::require(own.count > 0 && own.first + own.count <= inputs && outputs > 0,
-                    "row_parallel_dense: each rank needs at least one of the ", inputs,
-                    " inputs, and there must be an output; a rank has inputs ", own.first, " to ",
-                    own.first + own.count, ", and there are ", outputs, " outputs");
+    expects(own.count > 0 && own.first + own.count <= inputs && outputs > 0,
+            "row_parallel_dense: each rank needs at least one of the ", inputs,
+            " inputs, and there must be an output; a rank has inputs ", own.first, " to ", own.first + own.count,
+            ", and there are ", outputs, " outputs");
   }
 
   [[nodiscard]] std::size_t outputs() const noexcept { return outputs_; }
@@ -41,9 +41,9 @@ class row_parallel_dense {
 
   /// The vectors hold this rank's rows of W, then b.
   void bind(std::span<T> parameters, std::span<T> gradients) {
-    detail::require(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
-                    "row_parallel_dense: bind takes ", this->parameters(), " parameters and as many gradients, not ",
-                    parameters.size(), " and ", gradients.size());
+    expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
+            "row_parallel_dense: bind takes ", this->parameters(), " parameters and as many gradients, not ",
+            parameters.size(), " and ", gradients.size());
     parameters_ = parameters;
     gradients_ = gradients;
   }

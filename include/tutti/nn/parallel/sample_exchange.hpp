@@ -3,7 +3,7 @@
 
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/tensor.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 
@@ -33,16 +33,16 @@ class sample_exchange {
   /// Writes the samples of all ranks.
   /// @pre `whole` has as many rows as all ranks' `own`
   void gather(matrix_view<T const> const& own, matrix_view<T> whole) {
-    detail::require(whole.shape(0) == own.shape(0) * size(), "sample_exchange: ", size(), " ranks with ", own.shape(0),
-                    " samples each do not make ", whole.shape(0));
+    expects(whole.shape(0) == own.shape(0) * size(), "sample_exchange: ", size(), " ranks with ", own.shape(0),
+            " samples each do not make ", whole.shape(0));
     gather_(std::span(own.data(), own.size()), std::span(whole.data(), whole.size()));
   }
 
   /// Writes the sums of this rank's samples; uses up `whole`.
   /// @pre `whole` has as many rows as all ranks' `own`
   void add_up(matrix_view<T> whole, matrix_view<T> own) {
-    detail::require(whole.shape(0) == own.shape(0) * size(), "sample_exchange: ", whole.shape(0), " samples are not ",
-                    own.shape(0), " for each of ", size(), " ranks");
+    expects(whole.shape(0) == own.shape(0) * size(), "sample_exchange: ", whole.shape(0), " samples are not ",
+            own.shape(0), " for each of ", size(), " ranks");
     auto const sums = add_up_(std::span(whole.data(), whole.size()));
     std::ranges::copy(sums, own.data());
   }

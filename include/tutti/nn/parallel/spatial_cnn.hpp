@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/collective/allreduce.hpp>
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/pooling.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
@@ -127,13 +127,13 @@ class spatial_cnn {
  private:
   /// Whole groups of the four rows of which the second pool makes one.
   static range band(image_shape const& image, std::size_t batch, rank_type rank, rank_type size) {
-    detail::require(image.channels == 1 && image.rows % 4 == 0 && image.columns % 4 == 0,
-                    "spatial_cnn: images must have one channel, and rows and columns that are multiples of 4; not ",
-                    image.channels, " x ", image.rows, " x ", image.columns);
-    detail::require(image.rows / 4 >= size, "spatial_cnn: each rank needs at least 4 rows of the images; ", image.rows,
-                    " rows are too few for ", size, " ranks: use fewer");
-    detail::require(batch > 0 && batch % size == 0, "spatial_cnn: the batch must be a multiple of the ", size,
-                    " ranks, not ", batch);
+    expects(image.channels == 1 && image.rows % 4 == 0 && image.columns % 4 == 0,
+            "spatial_cnn: images must have one channel, and rows and columns that are multiples of 4; not ",
+            image.channels, " x ", image.rows, " x ", image.columns);
+    expects(image.rows / 4 >= size, "spatial_cnn: each rank needs at least 4 rows of the images; ", image.rows,
+            " rows are too few for ", size, " ranks: use fewer");
+    expects(batch > 0 && batch % size == 0, "spatial_cnn: the batch must be a multiple of the ", size, " ranks, not ",
+            batch);
     return {4 * block_begin(image.rows / 4, size, rank), 4 * block_size(image.rows / 4, size, rank)};
   }
 

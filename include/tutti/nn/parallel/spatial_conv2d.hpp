@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/parallel/halo_exchange.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/layer/conv2d.hpp>
 #include <tutti/nn/parallel/concept.hpp>
 
@@ -103,13 +103,12 @@ class spatial_conv2d {
  private:
   /// The halo takes the place of the padding, at the image's own edges with zeros.
   static convolution without_padding(convolution what, range own) {
-    detail::require(what.over.side % 2 == 1 && what.over.padding == what.over.side / 2 && what.over.stride == 1,
-                    "spatial_conv2d: the window must keep the size of images, with an odd side, stride 1 and a padding "
-                    "of half the side; not side ",
-                    what.over.side, ", stride ", what.over.stride, " and padding ", what.over.padding);
-    detail::require(own.count >= what.over.padding && own.count > 0, "spatial_conv2d: a rank has ", own.count,
-                    " rows, fewer than the ", what.over.padding,
-                    " that the window reaches over its edge; use fewer ranks");
+    expects(what.over.side % 2 == 1 && what.over.padding == what.over.side / 2 && what.over.stride == 1,
+            "spatial_conv2d: the window must keep the size of images, with an odd side, stride 1 and a padding "
+            "of half the side; not side ",
+            what.over.side, ", stride ", what.over.stride, " and padding ", what.over.padding);
+    expects(own.count >= what.over.padding && own.count > 0, "spatial_conv2d: a rank has ", own.count,
+            " rows, fewer than the ", what.over.padding, " that the window reaches over its edge; use fewer ranks");
     what.over.padding = 0;
     return what;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/parallel/column_parallel_dense.hpp>
@@ -89,12 +89,11 @@ class tensor_parallel_mlp {
   /// @pre the ranks divide the batch; the layers at odd places have a unit for each rank
   tensor_parallel_mlp(Communicator& world, Topology topology, std::span<std::size_t const> widths, std::size_t batch)
       : ranks_(world, topology), batch_(batch) {
-    detail::require(
-        widths.size() >= 3 && widths.size() % 2 == 1,
-        "tensor_parallel_mlp: layers come in pairs, so there must be an odd number of widths, 3 or more; not ",
-        widths.size());
-    detail::require(batch > 0 && batch % world.size() == 0, "tensor_parallel_mlp: the batch must be a multiple of the ",
-                    world.size(), " ranks, not ", batch);
+    expects(widths.size() >= 3 && widths.size() % 2 == 1,
+            "tensor_parallel_mlp: layers come in pairs, so there must be an odd number of widths, 3 or more; not ",
+            widths.size());
+    expects(batch > 0 && batch % world.size() == 0, "tensor_parallel_mlp: the batch must be a multiple of the ",
+            world.size(), " ranks, not ", batch);
     std::size_t const last = widths.size() - 3;
     for (std::size_t i = 0; i != last; i += 2) {
       pairs_.emplace_back(ranks_, widths[i], widths[i + 1], widths[i + 2]);

@@ -9,7 +9,6 @@
 #include <tutti/nn/detail/parameter_server/server.hpp>
 #include <tutti/nn/detail/parameter_server/shard.hpp>
 #include <tutti/nn/detail/parameter_server/work.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/nn/parameter_server/regulariser.hpp>
@@ -50,8 +49,8 @@ template <group Communicator, class Pace, observer... Observers>
 summary train(Communicator& world, roles const& roles, replica& model, consistency how, regulariser extra, Pace pace,
               Observers&... observers) {
   settings const& settings = model.settings();
-  nn::detail::require(roles.size() == world.size(), "parameter server: the roles are of ", roles.size(),
-                      " ranks, and the world has ", world.size());
+  expects(roles.size() == world.size(), "parameter server: the roles are of ", roles.size(),
+          " ranks, and the world has ", world.size());
   expects(!settings.synchronised_statistics,
           "parameter server: statistics of all ranks need synchronous sums, which workers do not have; set "
           "synchronised_statistics to false");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/settings.hpp>
 
 #include <algorithm>
@@ -22,11 +22,10 @@ class batch_plan {
         samples_(samples),
         epochs_(settings.epochs),
         changes_(settings.schedule == schedule_kind::growing_batch ? settings.changes : milestones{}) {
-    detail::require(first_ > 0 && samples > 0,
-                    "batch_plan: a batch must have at least one sample, and so must the data set; not ", first_,
-                    " and ", samples);
-    detail::require(changes_.factor >= 1, "batch_plan: batches must grow by a factor of 1 or more, not ",
-                    changes_.factor);
+    expects(first_ > 0 && samples > 0,
+            "batch_plan: a batch must have at least one sample, and so must the data set; not ", first_, " and ",
+            samples);
+    expects(changes_.factor >= 1, "batch_plan: batches must grow by a factor of 1 or more, not ", changes_.factor);
   }
 
   /// Samples of a batch.

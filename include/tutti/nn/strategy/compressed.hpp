@@ -3,7 +3,7 @@
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/strategy/equal_replicas.hpp>
 #include <tutti/nn/strategy/concept.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -49,8 +49,8 @@ class compressed : public detail::steps_by_sums<compressed<Communicator, Sum>> {
 
   /// @pre the message outlives `finish`
   void begin(std::span<float> message) {
-    detail::require(message.size() >= attached_, "compressed: a message of ", message.size(),
-                    " numbers is shorter than the ", attached_, " attached ones");
+    expects(message.size() >= attached_, "compressed: a message of ", message.size(), " numbers is shorter than the ",
+            attached_, " attached ones");
     message_ = message;
   }
   void completed(std::size_t) noexcept {}

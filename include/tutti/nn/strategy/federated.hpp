@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/random.hpp>
 #include <tutti/nn/strategy/concept.hpp>
 #include <tutti/nn/strategy/local_sgd.hpp>
@@ -44,8 +44,8 @@ class federated {
   /// @pre 0 <= participation <= 1
   federated(Communicator& world, Topology topology, rounds plan)
       : local_(world, topology, plan.steps), seed_(plan.seed), order_(world.size()) {
-    detail::require(plan.participation >= 0 && plan.participation <= 1,
-                    "federated: the participation must be in [0, 1], not ", plan.participation);
+    expects(plan.participation >= 0 && plan.participation <= 1, "federated: the participation must be in [0, 1], not ",
+            plan.participation);
     auto const wanted = std::lround(plan.participation * static_cast<double>(world.size()));
     clients_ = std::max(static_cast<std::size_t>(wanted), std::size_t{1});
     choose();

@@ -4,7 +4,6 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/request.hpp>
 #include <tutti/expects.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/detail/strategy/equal_replicas.hpp>
 #include <tutti/nn/strategy/concept.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
@@ -50,9 +49,8 @@ class reproducible : public detail::steps_by_sums<reproducible<Communicator, Top
 
   /// @pre the message is that of the replica, and outlives `finish`, or the strategy
   void begin(std::span<float> message) {
-    detail::require(message.size() == sums_.size(), "reproducible: made for ", sums_.size(),
-                    " accumulators, and the message has ", message.size(),
-                    " numbers; give the message of the same replica");
+    expects(message.size() == sums_.size(), "reproducible: made for ", sums_.size(),
+            " accumulators, and the message has ", message.size(), " numbers; give the message of the same replica");
     under_way_.clear();  // those of a step that failed
     message_ = message;
     waiting_ = message.size();

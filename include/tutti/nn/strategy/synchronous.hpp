@@ -3,8 +3,8 @@
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/request.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/compression/conversion.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/detail/strategy/equal_replicas.hpp>
 #include <tutti/nn/detail/strategy/group_operations.hpp>
 #include <tutti/nn/strategy/concept.hpp>
@@ -85,8 +85,8 @@ class synchronous : public detail::steps_by_sums<synchronous<Communicator, Topol
   void begin(std::span<float> message) {
     take_world();
     under_way_.clear();  // those of a step that failed
-    detail::require(message.size() >= attached_, "synchronous: a message of ", message.size(),
-                    " numbers is shorter than the ", attached_, " attached ones");
+    expects(message.size() >= attached_, "synchronous: a message of ", message.size(), " numbers is shorter than the ",
+            attached_, " attached ones");
     message_ = message.first(message.size() - attached_);
     behind_ = message.last(attached_);
     waiting_ = message_.size();

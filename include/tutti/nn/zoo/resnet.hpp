@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/zoo/stack.hpp>
 
 #include <array>
@@ -47,7 +47,7 @@ void add_bottleneck(stack<T>& s, std::size_t channels, std::size_t stride) {
 /// @pre depth is 50, 101 or 152
 template <class T>
 [[nodiscard]] std::vector<any_layer<T>> resnet(std::size_t depth, image_shape const& image, std::size_t classes) {
-  detail::require(depth == 50 || depth == 101 || depth == 152, "resnet: the depth must be 50, 101 or 152, not ", depth);
+  expects(depth == 50 || depth == 101 || depth == 152, "resnet: the depth must be 50, 101 or 152, not ", depth);
   std::array<std::size_t, 4> const blocks{3, depth == 152 ? std::size_t{8} : std::size_t{4},
                                           depth == 50    ? std::size_t{6}
                                           : depth == 101 ? std::size_t{23}
@@ -74,7 +74,7 @@ template <class T>
 /// @pre depth = 6 n + 2, n > 0
 template <class T>
 [[nodiscard]] std::vector<any_layer<T>> small_resnet(std::size_t depth, image_shape const& image, std::size_t classes) {
-  detail::require(depth > 2 && depth % 6 == 2, "small_resnet: the depth must be 6 n + 2, such as 20, not ", depth);
+  expects(depth > 2 && depth % 6 == 2, "small_resnet: the depth must be 6 n + 2, such as 20, not ", depth);
   stack<T> s(image);
   s.add_input();
   s.template add_normalised<relu>(16, {3, 1, 1});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/zoo/stack.hpp>
 
 #include <array>
@@ -15,7 +15,7 @@ namespace tutti::nn {
 /// @pre depth is 16 or 19
 template <class T>
 [[nodiscard]] std::vector<any_layer<T>> vgg(std::size_t depth, image_shape const& image, std::size_t classes) {
-  detail::require(depth == 16 || depth == 19, "vgg: the depth must be 16 or 19, not ", depth);
+  expects(depth == 16 || depth == 19, "vgg: the depth must be 16 or 19, not ", depth);
   bool const small = image.rows <= small_image;
   stack<T> s(image);
   s.add_input();

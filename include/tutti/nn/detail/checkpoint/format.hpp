@@ -83,7 +83,7 @@ class section_file {
   /// Before room is made for a section: it has to have so many elements.
   template <class T>
   void require_size(section id, std::uint64_t count) const {
-    auto const& part = require(id);
+    auto const& part = expects(id);
     if (part.length != count * sizeof(T)) {
       damaged("is damaged: section " + std::to_string(static_cast<std::uint32_t>(id)) + " has " +
               std::to_string(part.length) + " bytes, " + std::to_string(count * sizeof(T)) + " belong there");
@@ -94,7 +94,7 @@ class section_file {
   template <class T>
   void read(section id, std::span<T> to) const {
     require_size<T>(id, to.size());
-    load(require(id), std::as_writable_bytes(to));
+    load(expects(id), std::as_writable_bytes(to));
   }
 
   /// The bytes of a section that has any number of them, up to `most`.
@@ -113,7 +113,7 @@ class section_file {
   void check_table(file_head const& head);
 
   [[nodiscard]] place_of_section const* find(section id) const noexcept;
-  [[nodiscard]] place_of_section const& require(section id) const;
+  [[nodiscard]] place_of_section const& expects(section id) const;
 
   void load(place_of_section const& part, std::span<std::byte> to) const;
 

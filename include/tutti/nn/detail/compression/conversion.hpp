@@ -5,7 +5,7 @@
 #include <tutti/detail/reduction/kernel.hpp>
 #include <tutti/detail/reduction/number.hpp>
 #include <tutti/detail/reduction/short_block.hpp>
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 
 #include <cstddef>
 #include <span>
@@ -36,14 +36,14 @@ struct to_wide {
 /// @pre as many of both
 template <tutti::detail::narrow_number T>
 void narrow(std::span<float const> from, std::span<T> to) {
-  require(from.size() == to.size(), "narrow: there are ", from.size(), " numbers, and room for ", to.size());
+  expects(from.size() == to.size(), "narrow: there are ", from.size(), " numbers, and room for ", to.size());
   tutti::detail::run(to_narrow<T>{}, from.size(), to.data(), from.data());
 }
 
 /// And back, exactly.
 template <tutti::detail::narrow_number T>
 void widen(std::span<T const> from, std::span<float> to) {
-  require(from.size() == to.size(), "widen: there are ", from.size(), " numbers, and room for ", to.size());
+  expects(from.size() == to.size(), "widen: there are ", from.size(), " numbers, and room for ", to.size());
   tutti::detail::run(to_wide<T>{}, from.size(), to.data(), from.data());
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/error.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/compression/selection.hpp>
-#include <tutti/nn/detail/require.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -85,7 +85,7 @@ using whole_block = std::integral_constant<std::size_t, block>;
 /// @pre the message has words(numbers.size()) words
 inline void encode(std::span<float> numbers, std::span<std::uint32_t> message) {
   std::size_t const n = numbers.size();
-  require(message.size() == words(n), "int8_message: ", n, " numbers take ", words(n), " words, not ", message.size());
+  expects(message.size() == words(n), "int8_message: ", n, " numbers take ", words(n), " words, not ", message.size());
   if (n == 0) {
     return;
   }

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/error.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/compression/feedback.hpp>
 #include <tutti/nn/compression/selection.hpp>
-#include <tutti/nn/detail/require.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -36,7 +36,7 @@ inline constexpr std::uint32_t dense = 0xffffffffU;
 /// Cost: one pass over the numbers; no allocation once the message has been as long
 inline void encode(cut chosen, feedback& debt, std::vector<std::uint32_t>& message) {
   auto const numbers = debt.owed();
-  require(numbers.size() < dense, "sparse_message: a message can be of fewer than 2^32 - 1 numbers, not of ",
+  expects(numbers.size() < dense, "sparse_message: a message can be of fewer than 2^32 - 1 numbers, not of ",
           numbers.size());
   message.assign(1, 0);
   auto const each = [&](auto send) {

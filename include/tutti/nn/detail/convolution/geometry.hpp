@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/convolution.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/shape.hpp>
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct convolution_geometry {
   /// @pre the groups divide the channels of input and output
   constexpr convolution_geometry(image_shape const& image, convolution const& what)
       : input(image), output(what.over.over(image, what.channels)), over(what.over), groups(what.groups) {
-    require(groups > 0 && what.channels > 0 && image.channels > 0 && image.channels % groups == 0 &&
+    expects(groups > 0 && what.channels > 0 && image.channels > 0 && image.channels % groups == 0 &&
                 what.channels % groups == 0,
             "convolution: the number of groups must divide the channels of input and output; there are ", groups,
             " groups, ", image.channels, " channels of the input and ", what.channels, " of the output");

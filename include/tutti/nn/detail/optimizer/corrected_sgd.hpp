@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/loops.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/optimizer/concept.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 
@@ -25,13 +25,13 @@ class corrected_sgd {
   /// @pre 0 <= momentum < 1, 0 <= decay
   explicit corrected_sgd(std::size_t parameters, T momentum, T decay = 0)
       : parameters_(parameters), velocity_(decay == T{0} ? 0 : parameters), momentum_(momentum), decay_(decay) {
-    require(momentum >= T{0} && momentum < T{1}, "corrected_sgd: momentum must be in [0, 1), not ", momentum);
-    require(decay >= T{0}, "corrected_sgd: weight decay must be 0 or more, not ", decay);
+    expects(momentum >= T{0} && momentum < T{1}, "corrected_sgd: momentum must be in [0, 1), not ", momentum);
+    expects(decay >= T{0}, "corrected_sgd: weight decay must be 0 or more, not ", decay);
   }
 
   /// One step. Cost: one pass over two vectors, three with weight decay; no allocation.
   void step(std::span<T> weights, std::span<T const> gradients, T rate) {
-    require(weights.size() == parameters_ && gradients.size() == parameters_,
+    expects(weights.size() == parameters_ && gradients.size() == parameters_,
             "corrected_sgd: the optimizer was made for ", parameters_, " parameters, and a step has ", weights.size(),
             " weights and ", gradients.size(), " gradients");
     auto* const w = weights.data();

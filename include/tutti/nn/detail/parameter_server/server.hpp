@@ -9,7 +9,6 @@
 #include <tutti/nn/detail/parameter_server/peer_channel.hpp>
 #include <tutti/nn/detail/parameter_server/scheduler.hpp>
 #include <tutti/nn/detail/parameter_server/shard.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/time.hpp>
 #include <tutti/trace/concept.hpp>
@@ -242,9 +241,8 @@ class server {
         receive(w, expected::gradient, p.pushed->inbox(w));
         return;
       case verb::pull:
-        nn::detail::require(shard_.keys().holds(words.keys), "parameter server: a worker asks for keys ",
-                            words.keys.begin, " to ", words.keys.end, " of a server that holds ", shard_.keys().begin,
-                            " to ", shard_.keys().end);
+        expects(shard_.keys().holds(words.keys), "parameter server: a worker asks for keys ", words.keys.begin, " to ",
+                words.keys.end, " of a server that holds ", shard_.keys().begin, " to ", shard_.keys().end);
         answers_.push_back({w, words.keys, words.clock, words.need});
         receive_message(w);
         return;

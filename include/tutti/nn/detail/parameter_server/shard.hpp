@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/parameter_server/key_range.hpp>
 #include <tutti/nn/detail/parameter_server/layout.hpp>
 #include <tutti/nn/detail/parameter_server/message.hpp>
 #include <tutti/nn/detail/parameter_server/piece.hpp>
 #include <tutti/nn/detail/parameter_server/rates.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/nn/parameter_server/regulariser.hpp>
@@ -49,9 +49,9 @@ class shard {
   /// @throws precondition_error if there is none
   [[nodiscard]] piece& find(key_range keys) {
     auto const found = std::ranges::find(pieces_, keys, [](piece const& one) { return one.keys(); });
-    nn::detail::require(found != pieces_.end(),
-                        "parameter server: gradients are pushed for whole pieces of the layout, not for keys ",
-                        keys.begin, " to ", keys.end);
+    expects(found != pieces_.end(),
+            "parameter server: gradients are pushed for whole pieces of the layout, not for keys ", keys.begin, " to ",
+            keys.end);
     return *found;
   }
   /// The gradient of a piece is in its inbox.

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <tutti/collective/when_any.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/parameter_server/layout.hpp>
 #include <tutti/nn/detail/parameter_server/message.hpp>
 #include <tutti/nn/detail/parameter_server/peer_channel.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/time.hpp>
@@ -58,14 +58,13 @@ class worker {
   /// @param weights all of the model's; those of other keys stay as they are
   /// @throws error
   void pull(std::span<float> weights, std::span<key_range const> working_set, clock_value need = 0) {
-    nn::detail::require(weights.size() == layout_.keys(), "parameter server: pull takes a weight for each of ",
-                        layout_.keys(), " keys, not ", weights.size());
+    expects(weights.size() == layout_.keys(), "parameter server: pull takes a weight for each of ", layout_.keys(),
+            " keys, not ", weights.size());
     std::vector<message> words;
     words.reserve(working_set.size() * channels_.size());
     for (key_range const wanted : working_set) {
-      nn::detail::require(wanted.begin <= wanted.end && wanted.end <= layout_.keys(),
-                          "parameter server: there are keys 0 to ", layout_.keys(), "; a working set cannot have keys ",
-                          wanted.begin, " to ", wanted.end);
+      expects(wanted.begin <= wanted.end && wanted.end <= layout_.keys(), "parameter server: there are keys 0 to ",
+              layout_.keys(), "; a working set cannot have keys ", wanted.begin, " to ", wanted.end);
       for (std::size_t k = 0; k != channels_.size(); ++k) {
         if (auto const keys = common(layout_.shard(k), wanted); keys.size() != 0) {
           words.push_back({.what = verb::pull, .clock = clock_, .need = need, .keys = keys});
@@ -81,8 +80,8 @@ class worker {
   /// @param memory as many numbers as there are keys
   /// @throws error
   void pull_memory(std::span<float> memory) {
-    nn::detail::require(memory.size() == layout_.keys(), "parameter server: pull_memory takes a number for each of ",
-                        layout_.keys(), " keys, not ", memory.size());
+    expects(memory.size() == layout_.keys(), "parameter server: pull_memory takes a number for each of ",
+            layout_.keys(), " keys, not ", memory.size());
     message const words{.what = verb::memory, .clock = clock_};
     for (std::size_t k = 0; k != channels_.size(); ++k) {
       say(k, words);
@@ -102,8 +101,8 @@ class worker {
   /// @param message where the gradients will be; it outlives `finish`
   /// @param samples, batch of this worker's part of the batch, and of all
   void begin(std::span<float const> message, std::uint64_t samples, std::uint64_t batch) {
-    nn::detail::require(message.size() >= layout_.keys(), "parameter server: a step takes a gradient for each of ",
-                        layout_.keys(), " keys, not ", message.size());
+    expects(message.size() >= layout_.keys(), "parameter server: a step takes a gradient for each of ", layout_.keys(),
+            " keys, not ", message.size());
     message_ = message;
     samples_ = samples;
     batch_ = batch;

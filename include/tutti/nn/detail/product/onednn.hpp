@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/require.hpp>
+#include <tutti/expects.hpp>
 
 #include <cstddef>
 #include <dnnl.h>
@@ -19,7 +19,7 @@ inline void onednn_product(float const* a, bool transpose_a, float const* b, boo
   [[maybe_unused]] dnnl_status_t const done =
       dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0F, a, transpose_a ? m : k, b,
                  transpose_b ? k : n, 0.0F, c, n);
-  require(done == dnnl_success, "product: oneDNN refuses matrices of ", rows, " x ", inner, " and ", inner, " x ",
+  expects(done == dnnl_success, "product: oneDNN refuses matrices of ", rows, " x ", inner, " and ", inner, " x ",
           columns, " numbers; each side must be 1 or more");
 }
 

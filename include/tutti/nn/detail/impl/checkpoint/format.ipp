@@ -61,7 +61,7 @@ TUTTI_DECL section_file::section_file(std::filesystem::path const& name)
 }
 
 TUTTI_DECL std::string section_file::read_text(section id, std::uint64_t most) const {
-  auto const& part = require(id);
+  auto const& part = expects(id);
   if (part.length > most) {
     damaged("is damaged: section " + std::to_string(static_cast<std::uint32_t>(id)) + " is too long");
   }
@@ -106,7 +106,7 @@ TUTTI_DECL section_file::place_of_section const* section_file::find(section id) 
   return at == sections_.end() ? nullptr : &*at;
 }
 
-TUTTI_DECL section_file::place_of_section const& section_file::require(section id) const {
+TUTTI_DECL section_file::place_of_section const& section_file::expects(section id) const {
   auto const* const found = find(id);
   if (found == nullptr) {
     damaged("is damaged: section " + std::to_string(static_cast<std::uint32_t>(id)) + " is missing");

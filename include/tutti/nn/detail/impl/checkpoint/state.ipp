@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
-#include <tutti/nn/detail/require.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -12,13 +12,12 @@ namespace tutti::nn {
 
 TUTTI_DECL void restore(training_state const& from, replica& to) {
   auto const own = to.statistics();
-  detail::require(from.parameters.size() == to.parameters().size() &&
-                      from.optimizer.size() == to.optimizer_state().size() &&
-                      from.statistics.size() == own.size() * from.ranks,
-                  "restore: the state has ", from.parameters.size(), " parameters, ", from.optimizer.size(),
-                  " numbers of the optimizer and ", from.statistics.size(), " statistics of ", from.ranks,
-                  " ranks; the replica has ", to.parameters().size(), ", ", to.optimizer_state().size(), " and ",
-                  own.size(), " on each rank");
+  expects(from.parameters.size() == to.parameters().size() && from.optimizer.size() == to.optimizer_state().size() &&
+              from.statistics.size() == own.size() * from.ranks,
+          "restore: the state has ", from.parameters.size(), " parameters, ", from.optimizer.size(),
+          " numbers of the optimizer and ", from.statistics.size(), " statistics of ", from.ranks,
+          " ranks; the replica has ", to.parameters().size(), ", ", to.optimizer_state().size(), " and ", own.size(),
+          " on each rank");
   std::ranges::copy(from.parameters, to.parameters().begin());
   std::ranges::copy(from.optimizer, to.optimizer_state().begin());
   if (from.ranks == to.size()) {

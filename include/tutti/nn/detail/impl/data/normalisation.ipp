@@ -19,9 +19,9 @@ TUTTI_DECL normalisation to_unit_interval(std::size_t channels) {
 TUTTI_DECL normalisation to_standard_scores(dataset const& set) {
   std::size_t const channels = set.shape.channels;
   std::size_t const plane = set.shape.rows * set.shape.columns;
-  detail::require(set.size() > 0 && plane > 0,
-                  "to_standard_scores: the set must have at least one image of at least one pixel; it has ", set.size(),
-                  " images of ", plane, " pixels");
+  expects(set.size() > 0 && plane > 0,
+          "to_standard_scores: the set must have at least one image of at least one pixel; it has ", set.size(),
+          " images of ", plane, " pixels");
   std::vector<std::uint64_t> sums(channels);
   std::vector<std::uint64_t> squares(channels);
   for (std::size_t at = 0; at != set.size() * channels; ++at) {

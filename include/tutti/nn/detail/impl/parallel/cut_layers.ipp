@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/expects.hpp>
 #include <tutti/nn/detail/parallel/cut_layers.hpp>
-#include <tutti/nn/detail/require.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace tutti::nn::detail {
 
 TUTTI_DECL std::vector<std::size_t> cut_layers(std::span<std::size_t const> costs, std::size_t stages) {
-  require(stages >= 1 && stages <= costs.size(), "cut_layers: ", costs.size(), " layers cannot be cut into ", stages,
+  expects(stages >= 1 && stages <= costs.size(), "cut_layers: ", costs.size(), " layers cannot be cut into ", stages,
           " stages of at least one layer; use fewer ranks");
   std::size_t const layers = costs.size();
   std::vector<std::size_t> before(layers + 1);  // the cost of all layers in front of one

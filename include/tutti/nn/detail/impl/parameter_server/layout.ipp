@@ -3,7 +3,6 @@
 
 #include <tutti/expects.hpp>
 #include <tutti/nn/detail/parameter_server/layout.hpp>
-#include <tutti/nn/detail/require.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,11 +14,11 @@ TUTTI_DECL layout::layout(std::vector<parameter_range> const& ranges, std::size_
     : shard_begins_(servers + 1) {
   std::size_t const keys = ranges.empty() ? 0 : ranges.back().offset + ranges.back().size;
   expects(servers >= 1, "parameter server: at least one server must hold the parameters; ask for 1 server or more");
-  nn::detail::require(servers <= keys, "parameter server: ", servers, " servers are more than the ", keys,
-                      " parameters; ask for fewer servers");
-  nn::detail::require(how == layers::divisible || servers <= ranges.size(), "parameter server: ", servers,
-                      " servers are more than the ", ranges.size(),
-                      " layers with parameters, and this optimizer needs whole layers; ask for fewer servers");
+  expects(servers <= keys, "parameter server: ", servers, " servers are more than the ", keys,
+          " parameters; ask for fewer servers");
+  expects(how == layers::divisible || servers <= ranges.size(), "parameter server: ", servers,
+          " servers are more than the ", ranges.size(),
+          " layers with parameters, and this optimizer needs whole layers; ask for fewer servers");
   shard_begins_.back() = keys;
   for (std::size_t k = 1; k < servers; ++k) {
     shard_begins_[k] = cut(ranges, k, servers, keys, how);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tutti/expects.hpp>
-#include <tutti/nn/detail/require.hpp>
 #include <tutti/nn/parameter_server/roles.hpp>
 
 #include <string>
@@ -11,8 +10,8 @@ namespace tutti::nn::parameter_server {
 
 TUTTI_DECL roles::roles(rank_type ranks, rank_type servers) : servers_(servers), workers_(ranks - servers) {
   expects(servers >= 1, "parameter server: at least 1 rank must be a server, not 0");
-  nn::detail::require(servers < ranks, "parameter server: ", servers, " servers of ", ranks,
-                      " ranks leave no rank to be a worker; start more ranks or ask for fewer servers");
+  expects(servers < ranks, "parameter server: ", servers, " servers of ", ranks,
+          " ranks leave no rank to be a worker; start more ranks or ask for fewer servers");
 }
 
 TUTTI_DECL std::string roles::name(rank_type rank) const {
