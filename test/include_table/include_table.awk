@@ -32,7 +32,7 @@ BEGIN {
   allow("bootstrap", "core net")
   allow("reduction", "core wire/concept")
   # Transports never see each other; what two of them have in common has a room.
-  simulated = "transport/simulated_network transport/simulated_report transport/simulated_faults"
+  simulated = "transport/simulated_network transport/simulated_report"
   allow("shared_memory", "core rendezvous transport/shared_memory_options")
   allow("tcp", "core net rendezvous transport/tcp_options")
   allow("simulation", "core transport/simulation_options " simulated)

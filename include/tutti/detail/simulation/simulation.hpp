@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/simulation/events.hpp>
-#include <tutti/detail/simulation/messages.hpp>
 #include <tutti/detail/simulation/processors.hpp>
 #include <tutti/detail/simulation/wires.hpp>
 #include <tutti/detail/simulation/world.hpp>
