@@ -4,8 +4,10 @@
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/data/read_folder.hpp>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <fstream>
 #include <stdexcept>
@@ -25,7 +27,8 @@ tutti::nn::data_pair load(options const& o) {
 /// Before the training, not after it.
 void expect_writable(std::string const& path) {
   if (!path.empty() && !std::ofstream(path, std::ios::app)) {
-    throw std::runtime_error("cannot write " + path);
+    throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno) +
+                             "; name a file in a folder that exists");
   }
 }
 

@@ -30,7 +30,8 @@ class training_options {
                    "The rate: constant, along a line or half a wave to --lr-end, or divided at --change-at; or the "
                    "batch grows there instead")
         ->check(CLI::IsMember({"constant", "linear", "cosine", "step", "growing_batch"}));
-    app.add_option("--change-at", s.changes.epochs, "After so many epochs, such as 30,60,80: rate or batch change")
+    app.add_option("--change-at", s.changes.epochs,
+                   "The epochs, such as 30,60,80, after which the rate or the batch changes")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}))
@@ -87,13 +88,14 @@ class training_options {
     }
     for (std::size_t i = 0; i != at.size(); ++i) {
       if (at[i] >= settings_.epochs || (i != 0 && at[i] <= at[i - 1])) {
-        throw CLI::ValidationError(
-            "--change-at", "takes growing numbers below --epochs, which is " + std::to_string(settings_.epochs));
+        throw CLI::ValidationError("--change-at", "must be growing numbers below --epochs, " +
+                                                      std::to_string(settings_.epochs) + ", not " +
+                                                      std::to_string(at[i]));
       }
     }
     if (settings_.warm_up >= static_cast<double>(settings_.epochs) && settings_.warm_up > 0) {
-      throw CLI::ValidationError("--warmup", "ends before the training does: after fewer than " +
-                                                 std::to_string(settings_.epochs) + " epochs");
+      throw CLI::ValidationError("--warmup", "must be below --epochs, " + std::to_string(settings_.epochs) + ", not " +
+                                                 std::to_string(settings_.warm_up));
     }
     if (trust_->count() != 0 && optimizer_ != "lars") {
       throw CLI::ValidationError("--trust", "needs --optimizer lars");
@@ -163,7 +165,8 @@ class strategy_options {
       throw CLI::ValidationError("--staleness", "takes a number of steps, or with parameter_server unbounded; \"" +
                                                     staleness_ + "\" is something else");
     } else if (chosen_.name == "gossip" && chosen_.staleness > 1000) {
-      throw CLI::ValidationError("--staleness", "is at most 1000 with gossip: every rank keeps so many weights");
+      throw CLI::ValidationError("--staleness", "must be at most 1000 with gossip, not " + staleness_ +
+                                                    ": every rank keeps the weights of that many steps");
     }
     if (slow_->count() != 0) {
       auto const colon = slow_text_.find(':');

@@ -51,7 +51,7 @@ void with_topology(Communicator& world, std::string const& name, F&& f) {
   auto const called = [&](auto... known) { return ((decltype(known)::name == name && (f(known), true)) || ...); };
   if (!called(tutti::ring{}, tutti::chain{}, tutti::binary_tree{}, tutti::double_tree{}, tutti::doubling{},
               tutti::butterfly{}, tutti::star{}, tutti::direct{})) {
-    throw std::invalid_argument("no topology is called " + name);
+    throw std::invalid_argument("--topology must be one that --help lists, not \"" + name + "\"");
   }
 }
 

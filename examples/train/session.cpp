@@ -207,7 +207,7 @@ void session::shrink(nn::training_state const& from, tutti::rank_type rank, std:
   make_model(rank_);
   nn::restore(from, *model_);
   if (!nn::decode(from.history, history_)) {
-    throw std::runtime_error("the history that another rank sent makes no sense");
+    throw std::runtime_error("the history of another rank cannot be read: start the same program on all ranks");
   }
   for (std::size_t i = 0; i != history_.steps.size() && !own.empty(); ++i) {  // bytes stay those that this rank moved
     auto const& moved = own[std::min(i, own.size() - 1)];

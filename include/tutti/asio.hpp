@@ -77,7 +77,8 @@ class on_asio {
 
   on_asio(Communicator& world, boost::asio::any_io_executor executor)
       : world_(world.alias()), readable_(executor), timer_(executor) {
-    expects(world.companion() == nullptr, "on_asio: this communicator has one already");
+    expects(world.companion() == nullptr,
+            "on_asio: this communicator has an on_asio already; use that one, or end it first");
     world.companion(this);
   }
   on_asio(on_asio const&) = delete;
@@ -85,7 +86,7 @@ class on_asio {
   ~on_asio() {
     *alive_ = false;
     for (auto& w : waiting_) {
-      w->operation.cancel();  // before anybody's buffers go
+      w->operation.cancel();  // before their buffers go
     }
     world_.companion(nullptr);
     readable_.release();  // the descriptor is the transport's

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/tuning/autotune.hpp>
 #include <tutti/detail/tuning/explanation.hpp>
 #include <tutti/detail/tuning/known_profiles.hpp>
@@ -10,6 +11,7 @@
 #include <tutti/error.hpp>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -93,7 +95,7 @@ class automatic : public selection {
     file << to_text(profile());
     file.close();
     if (!file) {
-      throw detail::profile_error("cannot write the profile to " + path);
+      throw detail::profile_error("cannot write the profile to " + path + ": " + detail::describe_errno(errno));
     }
   }
 
@@ -116,7 +118,8 @@ class automatic : public selection {
     requires std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>
   std::string autotune(Communicator& world, Op op, Buffer&& scratch, detail::autotune_options const& how = {}) const {
     auto const vector = elements(scratch);
-    expects(how.ways > 0 && how.turns > 0, "automatic: autotune needs at least one candidate and one turn");
+    expects(how.ways > 0 && how.turns > 0, "automatic: autotune_options::ways and turns must be 1 or more, not ",
+            how.ways, " and ", how.turns);
     std::size_t const bytes = vector.size() * sizeof(vector[0]);
     auto ways = predict(op, bytes);
     auto const slow = std::find_if(ways.begin() + 1, ways.end(), [&](detail::prediction const& p) {
@@ -206,7 +209,8 @@ class automatic : public selection {
     std::array<std::uint32_t, 2> both{print, ~print};
     least(both);
     if (both[0] != ~both[1]) {
-      throw detail::profile_error("the ranks have different profiles: give all of them the same one");
+      throw detail::profile_error("the profile of rank " + std::to_string(world.rank()) +
+                                  " differs from that of another rank: give all ranks the same one");
     }
     if (profile().ranks != world.size() || profile().hosts != world.hosts().hosts()) {
       throw detail::profile_error("the profile is of " + std::to_string(profile().ranks) + " ranks on " +

@@ -33,15 +33,17 @@ struct sizes_only {
   void local(step const&, std::byte const*, std::byte*, std::size_t, rank_type) const noexcept {}
 };
 
-/// Addresses of a vector, without the memory: who writes to them gets a segmentation fault.
+/// Addresses of a vector, without the memory: a write to them is a segmentation fault.
 class address_space {
  public:
-  /// @throws std::system_error if there are not so many addresses
+  /// @throws std::system_error if there are too few addresses
   explicit address_space(std::size_t bytes)
       : bytes_(bytes != 0 ? bytes : 1),
         begin_(::mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
     if (begin_ == MAP_FAILED) {
-      throw std::system_error(errno, std::generic_category(), "no addresses for a vector of that length");
+      throw std::system_error(errno, std::generic_category(),
+                              "simulate_schedule: no address space for the " + std::to_string(bytes_) +
+                                  " bytes of a vector; allow more (ulimit -v), or simulate a shorter vector");
     }
   }
   address_space(address_space const&) = delete;
@@ -122,14 +124,16 @@ template <class Topology, class Op>
   };
 
   if constexpr (std::same_as<Op, op::alltoall>) {
-    expects(n == 0 || vector.count % n == 0, "simulate_schedule: alltoall moves as many elements to each rank");
+    expects(n == 0 || vector.count % n == 0,
+            "simulate_schedule: the elements of an alltoall must be a multiple of the ", n, " ranks, not ",
+            vector.count);
   }
   detail::simulation in(net, n, options, /*carries=*/false);
-  std::vector<rank_type> everybody(n);
+  std::vector<rank_type> all_ranks(n);
   for (rank_type r = 0; r < n; ++r) {
-    everybody[r] = r;
+    all_ranks[r] = r;
   }
-  detail::simulated_world& world = in.world(in.add_world(std::move(everybody)));
+  detail::simulated_world& world = in.world(in.add_world(std::move(all_ranks)));
 
   std::size_t const bytes = vector.count * vector.element_bytes;
   address_space const addresses(3 * bytes);  // three memories, so that nothing is taken to be in place
@@ -166,7 +170,9 @@ template <class Topology, class Op>
       throw error(died ? failure::peer_lost : failure::deadline,
                   died ? "the simulated operation cannot end: rank " +
                              std::to_string(in.processors().deaths().front()) + " has died"
-                       : std::string("the simulated operation cannot end: a message was lost for good"))
+                       : "the simulated operation cannot end: a message was lost " +
+                             std::to_string(options.faults.attempts) +
+                             " times; raise simulated_faults::attempts, or lower loss")
           .between(no_rank, died ? in.processors().deaths() : std::vector<rank_type>{});
     }
     advance(r);

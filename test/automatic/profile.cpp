@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(errors_name_the_line) {
     (void)tutti::detail::read_profile(with(tutti::detail::to_text(some()), "hosts 2", "hosts"));
     BOOST_ERROR("taken");
   } catch (tutti::detail::profile_error const& e) {
-    BOOST_TEST(std::string(e.what()).starts_with("profile, line 3: "));
+    BOOST_TEST(std::string(e.what()).starts_with("profile: line 3 must "));
   }
 }
 

@@ -383,7 +383,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_said_and_the_one_before_is_used) {
         {[&](auto const& f) { fs::resize_file(f / victim, 0); }, "is cut short"},
         {[&](auto const& f) { fs::resize_file(f / victim, 23); }, "is cut short"},
         {[&](auto const& f) { fs::resize_file(f / victim, size - 1); }, "is cut short"},
-        {[&](auto const& f) { fs::resize_file(f / victim, size + 1); }, "longer than it says"},
+        {[&](auto const& f) { fs::resize_file(f / victim, size + 1); }, " bytes, and its head says "},
         {[&](auto const& f) { std::ofstream(f / victim) << "something else, that is longer than a head"; },
          "is no checkpoint"},
         {[&](auto const& f) { fs::remove(f / latest) && fs::create_directory(f / latest); }, "is no file"}};

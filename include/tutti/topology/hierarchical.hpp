@@ -96,9 +96,9 @@ class hierarchical {
       if (host == 0 || size != groups_.size(n, host - 1)) {
         all = reduces<Op> ? common_multiple(all, inner_blocks<op::reduce>(size)) : all;
         all = spreads<Op> ? common_multiple(all, inner_blocks<op::broadcast>(size)) : all;
-        expects(all <= UINT32_MAX,
-                "hierarchical: hosts of so many different sizes would cut the vector into too "
-                "many blocks: choose an inner topology that does not cut it, such as binary_tree");
+        expects(all <= UINT32_MAX, "hierarchical: hosts of these sizes cut the vector into ", all,
+                " blocks, more than 2^32; choose an inner "
+                "topology that does not cut it, such as binary_tree");
       }
     }
     return static_cast<std::uint32_t>(all);

@@ -80,7 +80,7 @@ class planned {
   [[noreturn]] void refuse(plan_purpose const& asked) const {
     std::string const text = "this is a plan of " + describe(purpose_) + ", made of " + made_of_.label +
                              ", and is asked for " + describe(asked) + ": make a plan of that";
-    throw precondition_error(text.c_str(), std::source_location::current());
+    throw precondition_error(text, std::source_location::current());
   }
 
   std::span<step const> steps_;
@@ -104,7 +104,7 @@ class plan {
     expects(!KeepsOrder || combines_in_order<Op>(topology, n),
             "plan<true> is of schedules that combine in rank order, and the topology that was picked does not in "
             "this operation: take another one, or plan<false>");
-    const std::uint32_t count = topology.steps(op, n, me);
+    std::uint32_t const count = topology.steps(op, n, me);
     steps_.reserve(count);
     for (std::uint32_t i = 0; i < count; ++i) {
       steps_.push_back(topology.at(op, n, me, i));

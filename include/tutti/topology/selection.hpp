@@ -58,7 +58,8 @@ class selection {
   /// @pre with several hosts, the map outlives this
   constexpr explicit selection(schedule_kind kind, detail::host_map const* hosts = nullptr) noexcept
       : kind_(kind), hosts_(hosts) {
-    expects(hosts != nullptr || !groups_hosts(kind), "selection: hierarchical schedules need the map of the hosts");
+    expects(hosts != nullptr || !groups_hosts(kind),
+            "selection: a hierarchical schedule needs the map of the hosts; give the hosts() of the world");
   }
 
   [[nodiscard]] constexpr schedule_kind kind() const noexcept { return kind_; }

@@ -152,7 +152,8 @@ class causality {
       }
     }
     for (rank_type r = 0; r != size(); ++r) {
-      expects(next[r] == ranks_[r].size(), "causality: events that wait for each other: not one communicator's ranks");
+      expects(next[r] == ranks_[r].size(), "causality: event ", next[r], " of rank ", r,
+              " waits for an event behind it; give the timelines of all ranks of one communicator");
     }
   }
   void tick(event_place e, std::optional<event_place> why) {

@@ -23,7 +23,7 @@ class memory_trace {
   memory_trace() : memory_trace(default_capacity) {}
   /// @pre capacity is not zero.
   explicit memory_trace(std::size_t capacity) {
-    expects(capacity != 0, "memory_trace: give it room for at least one event");
+    expects(capacity != 0, "memory_trace: there must be room for 1 event or more, not 0");
     kept_.resize(capacity);
   }
 

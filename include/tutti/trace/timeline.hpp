@@ -68,10 +68,12 @@ class timeline {
   /// @throws precondition_error if these are not bytes that `packed` made
   [[nodiscard]] static timeline unpacked(std::span<std::byte const> bytes) {
     std::size_t count = 0;
-    expects(bytes.size() >= sizeof(count), "timeline: too few bytes to be one");
+    expects(bytes.size() >= sizeof(count), "timeline: ", bytes.size(),
+            " bytes are too few to be one; pass what packed() made");
     std::memcpy(&count, bytes.data(), sizeof(count));
     bytes = bytes.subspan(sizeof(count));
-    expects(count <= bytes.size() / sizeof(entry), "timeline: more events than there are bytes for");
+    expects(count <= bytes.size() / sizeof(entry), "timeline: ", count, " events do not fit into ", bytes.size(),
+            " bytes; pass all of what packed() made");
     timeline all;
     all.entries_.resize(count);
     if (count != 0) {
@@ -81,7 +83,8 @@ class timeline {
     all.texts_.assign(reinterpret_cast<char const*>(bytes.data()), bytes.size());
     for (entry& e : all.entries_) {
       e.what.text = {};
-      expects(e.text <= bytes.size() && e.length <= bytes.size() - e.text, "timeline: a text lies beyond its end");
+      expects(e.text <= bytes.size() && e.length <= bytes.size() - e.text, "timeline: a text from ", e.text, " on, of ",
+              e.length, " bytes, ends beyond the ", bytes.size(), " that there are; pass all of what packed() made");
     }
     return all;
   }

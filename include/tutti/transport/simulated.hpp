@@ -22,14 +22,15 @@ class simulated {
   static constexpr std::string_view name = "simulated";
 
   struct options {
-    detail::simulation* in = nullptr;  ///< given by who drives it
+    detail::simulation* in = nullptr;  ///< given by what drives it
     rank_type rank = no_rank;          ///< in the whole world
   };
 
   /// Collective. @pre the simulation is given, and outlives this: use tutti::simulate
   template <rendezvous M>
   explicit simulated(M& meet, options const& o) : simulation_(o.in), rank_(meet.rank()) {
-    expects(o.in != nullptr, "simulated: worlds in virtual time are made by tutti::simulate");
+    expects(o.in != nullptr,
+            "simulated: options::in is null; use tutti::simulate, which makes a world in virtual time");
     std::vector<rank_type> members;
     for (std::string const& text : meet.exchange(std::to_string(o.rank))) {
       members.push_back(static_cast<rank_type>(std::stoul(text)));

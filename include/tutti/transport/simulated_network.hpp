@@ -13,10 +13,11 @@ namespace tutti {
 /// hundred days.
 using picoseconds = std::chrono::duration<std::int64_t, std::pico>;
 
-/// What one byte takes on a link of so many Gbit/s, to the nearest picosecond: 2.5 Gbit/s are 3200.
+/// What one byte takes on a link of this many Gbit/s, to the nearest picosecond: 2.5 Gbit/s are 3200.
 /// @pre from a bit a second up to 8000 Gbit/s, where a byte takes one
 [[nodiscard]] constexpr picoseconds at_gigabits(double per_second) {
-  expects(per_second >= 1e-9 && per_second <= 8000, "at_gigabits: a rate from a bit a second to 8000 Gbit/s");
+  expects(per_second >= 1e-9 && per_second <= 8000, "at_gigabits: the rate must be from 1e-9 to 8000 Gbit/s, not ",
+          per_second);
   return picoseconds(static_cast<std::int64_t>(8000 / per_second + 0.5));
 }
 

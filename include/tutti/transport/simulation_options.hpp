@@ -10,7 +10,7 @@ namespace tutti {
 
 /// What goes wrong in a simulated world, and when. Ranks are those of the whole world.
 struct simulated_faults {
-  /// Everything that this rank's processor does takes so many times as long.
+  /// Everything that this rank's processor does takes `times` as long.
   struct slowness {
     rank_type rank;
     double times;
@@ -21,7 +21,7 @@ struct simulated_faults {
     picoseconds at;
     picoseconds lasting;
   };
-  /// Every message to and from this host takes so much longer.
+  /// Every message to and from this host takes `extra` longer.
   struct lag {
     std::uint32_t host;
     picoseconds extra;
@@ -45,7 +45,7 @@ struct simulated_faults {
   /// Like a reliable transport, the sender's sends again after this time; those that come behind on
   /// the same lane wait.
   picoseconds resend = std::chrono::milliseconds(1);
-  /// After so many times it is lost for good, and all that is left is the deadline.
+  /// After this number of times it is lost for good, and all that is left is the deadline.
   std::uint32_t attempts = 16;
 };
 
@@ -61,37 +61,42 @@ struct simulation_options {
 /// The options with what was left out.
 /// @throws precondition_error if network, placement and faults do not fit each other
 [[nodiscard]] inline simulation_options complete(simulation_options o, simulated_network const& net, rank_type ranks) {
-  expects(ranks != 0 && ranks < 1U << 24, "simulation: a world has from 1 to 2^24 - 1 ranks");
-  expects(!net.hosts.empty(), "simulation: a network has at least one host");
+  expects(ranks != 0 && ranks < 1U << 24, "simulation: a world must have from 1 to 2^24 - 1 ranks, not ", ranks);
+  expects(!net.hosts.empty(), "simulation: the network must have 1 host or more, not 0");
   for (simulated_network::host const& h : net.hosts) {
-    expects(h.on < net.switches.size(), "simulation: a host is on a switch that does not exist");
+    expects(h.on < net.switches.size(), "simulation: a host is on switch ", h.on, ", and there are ",
+            net.switches.size(), ", counted from 0");
   }
   for (std::size_t i = 0; i < net.switches.size(); ++i) {
-    expects((i == 0) == (net.switches[i].parent == simulated_network::none) && (i == 0 || net.switches[i].parent < i),
-            "simulation: the first switch is the root, and every other one comes after its parent");
+    expects(
+        (i == 0) == (net.switches[i].parent == simulated_network::none) && (i == 0 || net.switches[i].parent < i),
+        "simulation: switch 0 must be the root, and every other switch come behind its parent; the parent of switch ",
+        i, " is ", net.switches[i].parent);
   }
   if (o.place.empty()) {
     o.place = in_order(net, ranks);
   }
-  expects(o.place.size() == ranks, "simulation: the placement must name a host for every rank");
+  expects(o.place.size() == ranks, "simulation: the placement must name a host for each of the ", ranks,
+          " ranks, not for ", o.place.size());
   for (std::uint32_t const host : o.place) {
-    expects(host < net.hosts.size(), "simulation: a rank is placed on a host that does not exist");
+    expects(host < net.hosts.size(), "simulation: a rank is placed on host ", host, ", and there are ",
+            net.hosts.size(), ", counted from 0");
   }
-  expects(o.window != 0, "simulation: at least one message must be able to be under way");
-  auto const exists = [](std::size_t which, std::size_t of) {
-    expects(which < of, "simulation: a fault names a rank or a host that does not exist");
+  expects(o.window != 0, "simulation: the window must be 1 message or more, not 0");
+  auto const exists = [](char const* what, std::size_t which, std::size_t of) {
+    expects(which < of, "simulation: a fault names ", what, " ", which, ", and there are ", of, ", counted from 0");
   };
   for (auto const& f : o.faults.slow) {
-    exists(f.rank, ranks);
+    exists("rank", f.rank, ranks);
   }
   for (auto const& f : o.faults.pauses) {
-    exists(f.rank, ranks);
+    exists("rank", f.rank, ranks);
   }
   for (auto const& f : o.faults.lags) {
-    exists(f.host, net.hosts.size());
+    exists("host", f.host, net.hosts.size());
   }
   for (auto const& f : o.faults.deaths) {
-    exists(f.rank, ranks);
+    exists("rank", f.rank, ranks);
   }
   return o;
 }

@@ -23,7 +23,8 @@ template <buffer Numbers, mutable_buffer_of<binned> Sums>
 void deposit(Numbers const& numbers, Sums&& sums) {
   auto const from = elements(numbers);
   auto const into = elements(sums);
-  expects(from.size() == into.size(), "deposit: as many accumulators as numbers");
+  expects(from.size() == into.size(), "deposit: there must be an accumulator for each of the ", from.size(),
+          " numbers, not ", into.size());
   auto* const to = reinterpret_cast<std::byte*>(into.data());
   fold(reproducible_sum<buffer_value_t<Numbers>>{}, {.arriving_is_element = true}, to,
        reinterpret_cast<std::byte const*>(from.data()), to, into.size(), 1);
@@ -36,7 +37,8 @@ template <buffer_of<binned> Sums, mutable_buffer Numbers>
 void withdraw(Sums const& sums, Numbers&& numbers) {
   auto const from = elements(sums);
   auto const to = elements(numbers);
-  expects(to.size() == from.size(), "withdraw: as many numbers as accumulators");
+  expects(to.size() == from.size(), "withdraw: there must be a number for each of the ", from.size(),
+          " accumulators, not ", to.size());
   finish(reproducible_sum<buffer_value_t<Numbers>>{}, false, reinterpret_cast<std::byte const*>(from.data()),
          reinterpret_cast<std::byte*>(to.data()), from.size(), 1);
 }

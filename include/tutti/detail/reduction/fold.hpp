@@ -179,7 +179,8 @@ void fold(R const& r, fold_kind kind, std::byte const* local, std::byte const* a
           using result_type = typename pair::result_type;
           expects(detail::aligned<local_type>(local) && detail::aligned<arriving_type>(arriving) &&
                       detail::aligned<result_type>(result),
-                  "fold: align the operands for their types");
+                  "fold: operands must be aligned for their types, and an address of these is not; pass vectors of the "
+                  "types");
           auto* const to = reinterpret_cast<result_type*>(result);
           auto const* const from = reinterpret_cast<arriving_type const*>(arriving);
           detail::run(pair{r, ranks}, n, to, reinterpret_cast<local_type const*>(local), from);
@@ -206,7 +207,8 @@ void finish(R const& r, bool from_element, std::byte const* from, std::byte* to,
       using from_type = detail::operand_t<R, is_element>;
       using result_type = typename R::value_type;
       expects(detail::aligned<from_type>(from) && detail::aligned<result_type>(to),
-              "finish: align the operands for their types");
+              "finish: operands must be aligned for their types, and an address of these is not; pass vectors of the "
+              "types");
       auto* const out = reinterpret_cast<result_type*>(to);
       detail::run(one{r, ranks}, n, out, reinterpret_cast<from_type const*>(from));
     });

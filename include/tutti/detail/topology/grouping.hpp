@@ -36,14 +36,16 @@ constexpr void put_label(char (&to)[call::text], std::string_view words, std::ui
   to[at] = 0;
 }
 
-/// So many ranks each, one group after the other; what is left makes a last, smaller one.
+/// Groups of `each` consecutive ranks; the ranks that are left make a last, smaller one.
 class consecutive {
  public:
   static constexpr bool in_rank_order = true;
 
-  /// @throws precondition_error for groups of nobody
+  /// @throws precondition_error for empty groups
   constexpr explicit consecutive(rank_type each) : each_(each) {
-    expects(each != 0, "a group has at least one rank: give the number of ranks per host, e.g. world.local_size()");
+    expects(
+        each != 0,
+        "hierarchical: a group must have 1 rank or more, not 0; give the ranks per host, such as world.local_size()");
   }
 
   [[nodiscard]] constexpr rank_type groups(rank_type n) const noexcept { return (n - 1) / each_ + 1; }
@@ -73,7 +75,8 @@ class basic_by_host {
 
   /// @throws precondition_error if the map is another world's
   [[nodiscard]] constexpr rank_type groups(rank_type n) const {
-    expects(n == map_->ranks(), "the hosts are those of another world: give hierarchical its own world.hosts()");
+    expects(n == map_->ranks(), "hierarchical: the map of hosts is of ", map_->ranks(), " ranks, and the world has ", n,
+            "; give the hosts() of that world");
     return map_->hosts();
   }
   [[nodiscard]] constexpr rank_type group(rank_type, rank_type r) const noexcept { return map_->host(r); }

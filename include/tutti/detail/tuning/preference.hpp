@@ -12,8 +12,8 @@
 
 namespace tutti::detail {
 
-/// What somebody who knows better wants for an operation on vectors of `from` to `to` bytes: the user, or who has
-/// tried several ways.
+/// What is known to be best for an operation on vectors of `from` to `to` bytes: by the user, or by a trial of several
+/// ways.
 struct preference {
   operation_kind operation = operation_kind::none;
   std::size_t from = 0;
@@ -67,7 +67,7 @@ inline preference read_one(std::string_view wish, host_map const& hosts) {
   std::string_view const operation = wish.substr(0, std::min(colon, equals));
   p.operation = read_operation(operation);
   if (equals == wish.npos || p.operation == operation_kind::none) {
-    throw preference_error(wish, "\"" + std::string(operation) + "\" is no operation that has a choice");
+    throw preference_error(wish, "\"" + std::string(operation) + "\" is no operation that has a choice of schedules");
   }
   if (colon < equals) {
     std::string_view const range = wish.substr(colon + 1, equals - colon - 1);

@@ -83,35 +83,38 @@ class reader {
 
   /// The next line is exactly this.
   void line(std::string_view expected) {
-    if (next_line() != expected) {
-      fail("\"" + std::string(expected) + "\" is expected" +
-           (line_ == 1 ? "; this is no profile, or one of another version" : ""));
+    if (std::string_view const found = next_line(); found != expected) {
+      fail("must be \"" + std::string(expected) + "\", not \"" + std::string(found.substr(0, shown)) + "\"" +
+           (line_ == 1 ? ", so this is no profile, or one of another version" : ""));
     }
   }
-  /// The next line is this word and so many numbers.
+  /// The next line is this word and N numbers.
   template <std::size_t N>
   void numbers(std::string_view word, std::int64_t (&into)[N]) {
-    std::string_view rest = next_line();
+    std::string_view const found = next_line();
+    std::string_view rest = found;
     if (!rest.starts_with(word)) {
-      fail("a line that begins with \"" + std::string(word) + "\" is expected");
+      fail("must begin with \"" + std::string(word) + "\": \"" + std::string(found.substr(0, shown)) + "\"");
     }
     rest.remove_prefix(word.size());
     for (std::int64_t& value : into) {
       if (!word.empty() || &value != into) {
         if (!rest.starts_with(' ')) {
-          fail(std::to_string(N) + " numbers are expected");
+          fail("must hold " + std::to_string(N) + " numbers, not fewer: \"" + std::string(found.substr(0, shown)) +
+               "\"");
         }
         rest.remove_prefix(1);
       }
       auto const [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
       bool const may_be_negative = &value == into + 6;  // what overwriting takes less
       if (problem != std::errc{} || value < (may_be_negative ? -most : 0) || value > most) {
-        fail("a number from 0 to 2^50 is expected");
+        fail("must hold numbers from 0 to 2^50, not \"" + std::string(rest.substr(0, rest.find(' ')).substr(0, shown)) +
+             "\"");
       }
       rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     }
     if (!rest.empty()) {
-      fail("there is more than " + std::to_string(N) + " numbers");
+      fail("must hold " + std::to_string(N) + " numbers, not more: \"" + std::string(found.substr(0, shown)) + "\"");
     }
   }
   /// The next line is this word and a number of ranks.
@@ -119,12 +122,13 @@ class reader {
     std::int64_t value[1];
     numbers(word, value);
     if (value[0] >= 1 << 24) {
-      fail("no world has so many");
+      fail("must name fewer than 2^24 " + std::string(word) + ", not " + std::to_string(value[0]));
     }
     return static_cast<rank_type>(value[0]);
   }
   [[noreturn]] void fail(std::string const& what) const {
-    throw profile_error("profile, line " + std::to_string(line_) + ": " + what);
+    throw profile_error("profile: line " + std::to_string(line_) + " " + what +
+                        "; measure the world anew, or give another file");
   }
 
  private:
@@ -132,18 +136,20 @@ class reader {
     ++line_;
     std::size_t const end = text_.find('\n');
     if (end == text_.npos) {
-      fail("the text ends here: it has been cut off");
+      fail("is missing: the text has been cut off");
     }
     std::string_view const line = text_.substr(0, end);
     text_.remove_prefix(end + 1);
     return line;
   }
 
+  static constexpr std::size_t shown = 60;  ///< characters of a line, in a message
+
   std::string_view text_;
   std::size_t line_ = 0;
 };
 
-/// So many lines of numbers, of which the first is a size and the second and third are how long sending takes, and
+/// `lines` lines of numbers, of which the first is a size and the second and third are how long sending takes, and
 /// until the message begins to leave.
 template <std::size_t N, class Take>
 void read_sizes(reader& in, std::int64_t lines, Take const& take) {
@@ -152,10 +158,12 @@ void read_sizes(reader& in, std::int64_t lines, Take const& take) {
     std::int64_t v[N];
     in.numbers("", v);
     if (v[0] <= last) {
-      in.fail("sizes must grow from line to line");
+      in.fail("must begin with a size above that of the line before, " + std::to_string(last) + ", not " +
+              std::to_string(v[0]));
     }
     if (v[2] > v[1]) {
-      in.fail("a message begins to leave, the third number, before the second is over");
+      in.fail("must say that a message of " + std::to_string(v[0]) + " bytes begins to leave while it is sent, after " +
+              std::to_string(v[1]) + " at most, not " + std::to_string(v[2]));
     }
     last = v[0];
     take(static_cast<std::size_t>(v[0]), v);
@@ -166,7 +174,8 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   std::int64_t head[4];
   in.numbers(word, head);
   if (std::max(head[2], head[3]) > static_cast<std::int64_t>(most_points)) {
-    in.fail("more sizes than a profile may have");
+    in.fail("must name at most " + std::to_string(most_points) + " sizes, not " +
+            std::to_string(std::max(head[2], head[3])));
   }
   network_profile::link link{.latency = head[0], .burst = head[1]};
   read_sizes<9>(in, head[2], [&](std::size_t bytes, auto const& v) {
@@ -246,7 +255,7 @@ template <class Sizes>
   return i;
 }
 
-/// What a message of so many bytes takes on a link: between the sizes that were measured on straight lines,
+/// What a message of this many bytes takes on a link: between the sizes that were measured on straight lines,
 /// beyond the last on the last line, before the first as much as the first.
 [[nodiscard]] inline network_profile::point at_size(network_profile::link const& link, std::size_t bytes) {
   auto const& all = link.points;

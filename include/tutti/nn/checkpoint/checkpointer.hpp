@@ -79,7 +79,9 @@ class checkpointer {
     if (found[0] != 0) {
       detail::share(world_, last.state, 0);
       if (!decode(last.state.history, history_)) {
-        throw checkpoint_error("the history in " + options_.folder.string() + " makes no sense");
+        throw checkpoint_error("the history in " + options_.folder.string() +
+                               " cannot be read: another version of this program wrote it; resume with that one, or "
+                               "choose another folder");
       }
       from_ = resumed_from{last.state.place, last.state.ranks};
       if (expected_.memory != rank_memory::replica) {
@@ -187,8 +189,9 @@ class checkpointer {
   void restore_own(detail::training_part const& part) {
     unpacker from(part.strategy);
     if (!strategy_.load(from, expected_.parameters) || !from.done()) {
-      throw checkpoint_error("what the strategy of rank " + std::to_string(world_.rank()) + " remembers in " +
-                             options_.folder.string() + " makes no sense");
+      throw checkpoint_error("the state in " + options_.folder.string() + " of rank " + std::to_string(world_.rank()) +
+                             " does not fit its strategy: another version of this program wrote it; resume with that "
+                             "one, or choose another folder");
     }
     if (expected_.memory == rank_memory::replica) {
       std::ranges::copy(part.parameters, model_.parameters().begin());

@@ -60,7 +60,9 @@ class server_checkpointer {
       detail::share(world, last.state, 0);
       restore(last.state, model);
       if (!decode(last.state.history, history_)) {
-        throw checkpoint_error("the history in " + options.folder.string() + " makes no sense");
+        throw checkpoint_error("the history in " + options.folder.string() +
+                               " cannot be read: another version of this program wrote it; resume with that one, or "
+                               "choose another folder");
       }
       from_ = resumed_from{last.state.place, last.state.ranks};
     }

@@ -346,7 +346,8 @@ class file_rendezvous::meeting {
 };
 
 TUTTI_DECL file_rendezvous::file_rendezvous(std::string path, membership const& me) : rank_(me.rank), size_(me.size) {
-  expects(me.rank < me.size, "file_rendezvous: a rank must be below the size of its world");
+  expects(me.rank < me.size, "file_rendezvous: the rank must be below the size of its world, ", me.size, ", not ",
+          me.rank);
   meeting_.reset(new meeting(std::move(path), me));
 }
 

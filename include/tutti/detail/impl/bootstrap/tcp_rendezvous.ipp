@@ -430,7 +430,8 @@ class tcp_rendezvous::guest final : public side {
   bool enter() {
     time_point const deadline = steady_now() + me_.patience + grace;
     std::string const hello = tcp_hello{me_.rank, me_.size, me_.job, this_member(me_.role)}.encode();
-    expects(hello.size() <= tcp_hello::limit, "tcp_rendezvous: names of job and role of 3 KiB at most");
+    expects(hello.size() <= tcp_hello::limit, "tcp_rendezvous: the names of job and role make a greeting of ",
+            hello.size(), " bytes; shorten them until it is ", tcp_hello::limit, " at most");
     line_.queue(bootstrap_frame_kind::hello, hello);
     frame answer;
     io state = line_.send(deadline);
@@ -493,7 +494,8 @@ TUTTI_DECL descriptor tcp_rendezvous::host::listen_at(net::host_port const& at, 
 
 TUTTI_DECL tcp_rendezvous::tcp_rendezvous(net::host_port const& at, membership const& me)
     : rank_(me.rank), size_(me.size) {
-  expects(me.rank < me.size, "tcp_rendezvous: a rank must be below the size of its world");
+  expects(me.rank < me.size, "tcp_rendezvous: the rank must be below the size of its world, ", me.size, ", not ",
+          me.rank);
   if (me.rank == 0) {
     side_.reset(new host(host::listen_at(at, me), me));
   } else {
@@ -502,7 +504,8 @@ TUTTI_DECL tcp_rendezvous::tcp_rendezvous(net::host_port const& at, membership c
 }
 
 TUTTI_DECL tcp_rendezvous::tcp_rendezvous(descriptor listener, membership const& me) : rank_(me.rank), size_(me.size) {
-  expects(me.rank == 0, "tcp_rendezvous: only rank 0 may bring a listener");
+  expects(me.rank == 0, "tcp_rendezvous: a listener must be given by rank 0, not by rank ", me.rank,
+          ", which gives an address");
   side_.reset(new host(std::move(listener), me));
 }
 

@@ -80,13 +80,13 @@ class section_file {
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] file_identity identity() const noexcept { return identity_; }
   [[nodiscard]] bool has(section id) const noexcept { return find(id) != nullptr; }
-  /// Before room is made for a section: it has to have so many elements.
+  /// Before room is made for a section: it has to have `count` elements.
   template <class T>
   void require_size(section id, std::uint64_t count) const {
-    auto const& part = expects(id);
+    auto const& part = needed(id);
     if (part.length != count * sizeof(T)) {
       damaged("is damaged: section " + std::to_string(static_cast<std::uint32_t>(id)) + " has " +
-              std::to_string(part.length) + " bytes, " + std::to_string(count * sizeof(T)) + " belong there");
+              std::to_string(part.length) + " bytes, not " + std::to_string(count * sizeof(T)));
     }
   }
 
@@ -94,7 +94,7 @@ class section_file {
   template <class T>
   void read(section id, std::span<T> to) const {
     require_size<T>(id, to.size());
-    load(expects(id), std::as_writable_bytes(to));
+    load(needed(id), std::as_writable_bytes(to));
   }
 
   /// The bytes of a section that has any number of them, up to `most`.
@@ -113,7 +113,7 @@ class section_file {
   void check_table(file_head const& head);
 
   [[nodiscard]] place_of_section const* find(section id) const noexcept;
-  [[nodiscard]] place_of_section const& expects(section id) const;
+  [[nodiscard]] place_of_section const& needed(section id) const;
 
   void load(place_of_section const& part, std::span<std::byte> to) const;
 

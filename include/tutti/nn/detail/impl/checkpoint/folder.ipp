@@ -26,7 +26,7 @@ TUTTI_DECL checkpoint_folder::checkpoint_folder(std::filesystem::path where, std
   std::filesystem::create_directories(names_.folder(), why);
   if (why || !std::filesystem::is_directory(names_.folder(), why)) {
     throw checkpoint_error("checkpoints cannot be kept in " + names_.folder().string() + ": " +
-                           (why ? why.message() : "it is no folder"));
+                           (why ? why.message() : "it is no folder") + "; choose another folder");
   }
   atomic_file const probe(names_.folder() / "checkpoint-probe");
 }
@@ -151,7 +151,7 @@ TUTTI_DECL std::optional<checkpoint_folder::loaded> checkpoint_folder::load_last
   for (auto const& note : result.notes) {
     text += "; " + note;
   }
-  throw checkpoint_error(text);
+  throw checkpoint_error(text + "; choose another folder to begin anew");
 }
 
 TUTTI_DECL std::span<std::byte const> checkpoint_folder::as_bytes(std::string const& text) {
@@ -185,7 +185,8 @@ TUTTI_DECL void checkpoint_folder::load(std::uint64_t step, expected_state const
   bool const within = place[0] < expected.epochs ? place[1] <= expected.plan.batches(result.place.epoch)
                                                  : place[0] == expected.epochs && place[1] == 0;
   if (!within || place[2] == 0 || place[2] > most_ranks) {
-    file.damaged("is damaged: there is no such place in the training");
+    file.damaged("is damaged: the training has no epoch " + std::to_string(place[0]) + ", batch " +
+                 std::to_string(place[1]) + ", of " + std::to_string(place[2]) + " ranks");
   }
   result.ranks = static_cast<rank_type>(place[2]);
   if (place[3] != static_cast<std::uint64_t>(expected.memory)) {
@@ -195,7 +196,7 @@ TUTTI_DECL void checkpoint_folder::load(std::uint64_t step, expected_state const
     throw checkpoint_error(file.name() + " holds what each of " + std::to_string(result.ranks) +
                            " ranks remembers by itself: start as many, not " + std::to_string(expected.ranks));
   }
-  constexpr std::uint64_t gone = 4096;  // so many more ranks may there have been before faults
+  constexpr std::uint64_t gone = 4096;  // ranks that there may have been besides, before faults
   result.history = file.read_text(
       section::history, most_history_bytes(expected.plan.steps(), expected.epochs, result.ranks + gone, gone));
   std::vector<file_identity> parts;

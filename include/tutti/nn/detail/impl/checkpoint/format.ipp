@@ -28,7 +28,7 @@ TUTTI_DECL section_file::section_file(std::filesystem::path const& name)
   }
   struct stat about {};
   if (::fstat(file_.get(), &about) != 0 || !S_ISREG(about.st_mode)) {
-    damaged("is no file");
+    damaged("is no file, but a folder or a device");
   }
   file_head head;
   auto const size = static_cast<std::uint64_t>(about.st_size);
@@ -50,20 +50,24 @@ TUTTI_DECL section_file::section_file(std::filesystem::path const& name)
                        "): use that one, or another folder");
   }
   if (head.version == 0 || head.sections > file_head::most_sections) {
-    damaged("is damaged: its head makes no sense");
+    damaged("is damaged: its head says format " + std::to_string(head.version) + " and " +
+            std::to_string(head.sections) + " sections, where at most " + std::to_string(file_head::most_sections) +
+            " may be");
   }
   if (head.length != size) {
     damaged(size < head.length
                 ? "is cut short: " + std::to_string(size) + " of " + std::to_string(head.length) + " bytes"
-                : "is damaged: it is longer than it says");
+                : "is damaged: it has " + std::to_string(size) + " bytes, and its head says " +
+                      std::to_string(head.length));
   }
   check_table(head);
 }
 
 TUTTI_DECL std::string section_file::read_text(section id, std::uint64_t most) const {
-  auto const& part = expects(id);
+  auto const& part = needed(id);
   if (part.length > most) {
-    damaged("is damaged: section " + std::to_string(static_cast<std::uint32_t>(id)) + " is too long");
+    damaged("is damaged: section " + std::to_string(static_cast<std::uint32_t>(id)) + " has " +
+            std::to_string(part.length) + " bytes, more than " + std::to_string(most));
   }
   std::string text(static_cast<std::size_t>(part.length), '\0');
   load(part, std::as_writable_bytes(std::span(text.data(), text.size())));
@@ -79,24 +83,26 @@ TUTTI_DECL void section_file::check_table(file_head const& head) {
   std::uint64_t offset = front.size() + sizeof(std::uint32_t);
   std::uint32_t sum = 0;
   if (offset > head.length) {
-    damaged("is damaged: its table is longer than the file");
+    damaged("is damaged: its table ends at byte " + std::to_string(offset) + " of " + std::to_string(head.length));
   }
   read_at(0, front);
   read_at(front.size(), std::as_writable_bytes(std::span(&sum, 1)));
   if (sum != checksum(front)) {
-    damaged("is damaged: the checksum of its head is another");
+    damaged("is damaged: the checksum of its head is " + std::to_string(checksum(front)) + ", not " +
+            std::to_string(sum));
   }
   for (std::size_t i = 0; i != head.sections; ++i) {
     table_entry entry;
     std::memcpy(&entry, front.data() + sizeof head + i * sizeof entry, sizeof entry);
     if (entry.length > head.length - offset) {
-      damaged("is damaged: a section reaches beyond its end");
+      damaged("is damaged: section " + std::to_string(entry.id) + " of " + std::to_string(entry.length) +
+              " bytes reaches beyond its end");
     }
     sections_.push_back({entry.id, entry.checksum, offset, entry.length});
     offset += entry.length;
   }
   if (offset != head.length) {
-    damaged("is damaged: its sections do not fill it");
+    damaged("is damaged: its sections end at byte " + std::to_string(offset) + " of " + std::to_string(head.length));
   }
   identity_ = {head.length, sum};
 }
@@ -106,7 +112,7 @@ TUTTI_DECL section_file::place_of_section const* section_file::find(section id) 
   return at == sections_.end() ? nullptr : &*at;
 }
 
-TUTTI_DECL section_file::place_of_section const& section_file::expects(section id) const {
+TUTTI_DECL section_file::place_of_section const& section_file::needed(section id) const {
   auto const* const found = find(id);
   if (found == nullptr) {
     damaged("is damaged: section " + std::to_string(static_cast<std::uint32_t>(id)) + " is missing");
@@ -116,8 +122,9 @@ TUTTI_DECL section_file::place_of_section const& section_file::expects(section i
 
 TUTTI_DECL void section_file::load(place_of_section const& part, std::span<std::byte> to) const {
   read_at(part.offset, to);
-  if (checksum(to) != part.checksum) {
-    damaged("is damaged: the checksum of section " + std::to_string(part.id) + " is another");
+  if (std::uint32_t const sum = checksum(to); sum != part.checksum) {
+    damaged("is damaged: the checksum of section " + std::to_string(part.id) + " is " + std::to_string(sum) + ", not " +
+            std::to_string(part.checksum));
   }
 }
 

@@ -96,7 +96,7 @@ namespace tutti::nn {
 
 TUTTI_DECL dataset read_cifar10(std::span<std::filesystem::path const> files) {
   if (files.empty()) {
-    throw data_error("no file of CIFAR-10 was named: at least one is needed");
+    throw data_error("cifar10: there must be 1 file or more to read, not 0");
   }
   dataset result;
   result.shape = detail::cifar10::shape;

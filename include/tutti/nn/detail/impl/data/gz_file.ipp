@@ -22,7 +22,7 @@ namespace tutti::nn::detail {
 TUTTI_DECL gz_file::gz_file(std::filesystem::path const& path) : path_(path.string()) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    fail("is a folder, not a file");
+    fail("is a folder, not a file; name a file in it");
   }
   file_ = gzopen(path_.c_str(), "rb");
   if (file_ == nullptr) {
