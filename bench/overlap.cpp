@@ -141,7 +141,7 @@ int measure(Communicator& world, Topology const& topology, plan const& p) {
   nn::matrix<float> x({p.batch, p.width}, 0.5F);
   auto const in = nn::read_only<float>(nn::first_rows(x, p.batch));
 
-  watched nobody;
+  watched alone;
   nn::synchronous whole(world, topology);
   tutti::barrier together(world, tutti::doubling{});
   tutti::allreduce slowest(world, tutti::doubling{}, tutti::max<double>{});
@@ -151,7 +151,7 @@ int measure(Communicator& world, Topology const& topology, plan const& p) {
   for (std::size_t round = 0; round != p.rounds + 1; ++round) {
     std::vector<double> now;
     together();
-    now.push_back(step(model, in, nobody));
+    now.push_back(step(model, in, alone));
     together();
     now.push_back(step(model, in, whole));
     for (auto const bucket : p.buckets) {
@@ -162,7 +162,7 @@ int measure(Communicator& world, Topology const& topology, plan const& p) {
       together();
       now.push_back(step(model, in, helped));
     }
-    now.insert(now.end(), nobody.final().begin(), nobody.final().end());
+    now.insert(now.end(), alone.final().begin(), alone.final().end());
     slowest(now);
     took.resize(now.size());
     for (std::size_t i = 0; round != 0 && i != now.size(); ++i) {  // the first round makes rooms and connections
@@ -180,8 +180,8 @@ int measure(Communicator& world, Topology const& topology, plan const& p) {
   double const plain = middle[1];
   double const each = (plain - computing) / static_cast<double>(model.message().size());
   double best = computing;
-  for (std::size_t i = 0; i != nobody.waited_for().size(); ++i) {
-    best = std::max(best, middle[2 + 2 * p.buckets.size() + i] + each * static_cast<double>(nobody.waited_for()[i]));
+  for (std::size_t i = 0; i != alone.waited_for().size(); ++i) {
+    best = std::max(best, middle[2 + 2 * p.buckets.size() + i] + each * static_cast<double>(alone.waited_for()[i]));
   }
   std::printf("%u ranks, %s, %.1f MiB of gradients; medians of %zu steps, ms\n\n", static_cast<unsigned>(world.size()),
               Topology::name.data(), static_cast<double>(model.message().size_bytes()) / (1 << 20), p.rounds);

@@ -6,7 +6,7 @@
 // Each round measures the world anew and then, size by size, each way for some milliseconds in each of several passes,
 // so that what slows the machine down slows both. Floats, in place.
 //
-// The least of many noisy figures is too small, and who is compared with it looks worse than he is. So figures are
+// The least of many noisy figures is too small, and what is compared with it looks worse than it is. So figures are
 // dealt into two halves: the best way of one half, and what was picked, are judged by the medians of the other half.
 // *Now* these are the passes of a round, right after the world was measured; *later* they are every second round, so
 // that a pick is also judged by what the machine has become meanwhile.
@@ -243,7 +243,7 @@ class measurer {
       f();
     }
     barrier_();
-    world_.patience() = {};  // as `automatic` measures: as if nobody else computed here
+    world_.patience() = {};  // as `automatic` measures: as if nothing else computed here
     auto const begin = tutti::steady_now();
     for (int i = 0; i < times; ++i) {
       f();

@@ -53,7 +53,7 @@ tutti::simulated_network network(tutti::rank_type ranks) {
   return net;
 }
 
-/// Nobody can be faster: every byte but one's own part must leave and come, every rank hear of every other.
+/// Nothing can be faster: every byte but one's own part must leave and come, every rank hear of every other.
 double limit_in_microseconds(tutti::rank_type n, std::size_t bytes) {
   double const us_a_byte = static_cast<double>(per_byte("rate").count()) * 1e-6;
   double rounds = 0;

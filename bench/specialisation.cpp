@@ -85,7 +85,7 @@ void compare(World& world, SizedWorld& sized_world, bench::settings const& s, st
     std::size_t const calls = s.number("milliseconds", 1) * 1'000'000 / (150 + bytes / 8);
     times t{Topology::name, bytes};
     for (std::size_t round = 0; round < s.number("rounds", 41); ++round) {
-      for (std::size_t turn = round; turn < round + 3; ++turn) {  // whoever is first shall not always be
+      for (std::size_t turn = round; turn < round + 3; ++turn) {  // the first shall not always be the same
         turn % 3 == 0   ? t.compiled.push_back(measure(compiled, v, calls))
         : turn % 3 == 1 ? t.sized.push_back(measure(sized, v, calls))
                         : t.planned.push_back(measure(planned, v, calls));

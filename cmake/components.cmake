@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # One INTERFACE target per component: `tutti` (no dependency but the platform) and one for each part
-# that brings a library of somebody else's. Installing them needs none of those libraries; the alias
+# that brings another project's library. Installing them needs none of those libraries; the alias
 # tutti::<component> exists only where they were found.
 
 include(GNUInstallDirs)

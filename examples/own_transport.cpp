@@ -85,9 +85,9 @@ class letters {
   std::deque<std::string>& queue(tutti::rank_type from, tutti::rank_type to, tutti::stream s) {
     return office_->queues[from * size_ + to][s.lane];
   }
-  void ring(tutti::rank_type who) {
+  void ring(tutti::rank_type peer) {
     std::uint64_t const one = 1;
-    (void)!::write(office_->bells[who], &one, sizeof one);
+    (void)!::write(office_->bells[peer], &one, sizeof one);
   }
 
   tutti::rank_type rank_;

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(patience_may_be_without_end_but_not_negative) {
   BOOST_TEST(ends[0].has_value());
 }
 
-BOOST_AUTO_TEST_CASE(who_is_late_is_left_out) {
-  laws::who_is_late_is_left_out<tutti::loopback>(5, 2);
-  laws::who_is_late_is_left_out<tutti::loopback>(5, 0);
+BOOST_AUTO_TEST_CASE(a_rank_that_is_late_is_left_out) {
+  laws::a_rank_that_is_late_is_left_out<tutti::loopback>(5, 2);
+  laws::a_rank_that_is_late_is_left_out<tutti::loopback>(5, 0);
 }

@@ -34,7 +34,7 @@ concept contender = requires(C& c, C const& k, work const& w, vectors const& v) 
   { c.messages() } -> std::convertible_to<std::int64_t>;  // sent so far; negative if it does not count them
 };
 
-/// The memory of a rank's vectors: ordinary, and aligned alike for everybody, unless the contender has
+/// The memory of a rank's vectors: ordinary, and aligned alike for all contenders, unless the contender has
 /// memory of its own to `take` and to `give`.
 template <class Contender>
 class memory {

@@ -40,16 +40,16 @@ inline settings read_command_line(int argc, char** argv) {
   return s;
 }
 
-/// The line on which whoever compares tells one rank what to do. The rank sleeps while others are measured.
+/// The line on which the comparison tells one rank what to do. The rank sleeps while others are measured.
 class command_line {
  public:
-  /// @throws std::runtime_error if nobody listens there
+  /// @throws std::runtime_error if no process listens there
   explicit command_line(std::string const& path) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
     path.copy(to.sun_path, sizeof to.sun_path - 1);
     if (::connect(socket_, reinterpret_cast<sockaddr const*>(&to), sizeof to) != 0) {
-      throw std::runtime_error("control=" + path + ": nobody listens there");
+      throw std::runtime_error("control=" + path + ": no process listens there; start the comparison first");
     }
   }
   command_line(command_line const&) = delete;
@@ -60,7 +60,7 @@ class command_line {
     while (!text.empty()) {
       ssize_t const n = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
       if (n <= 0) {
-        throw std::runtime_error("whoever compares is gone");
+        throw std::runtime_error("the comparison is gone");
       }
       text.remove_prefix(static_cast<std::size_t>(n));
     }

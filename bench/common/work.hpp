@@ -11,8 +11,8 @@ namespace bench {
 enum class operation { allreduce, broadcast };  ///< sum of floats; from rank 0
 
 enum class inputs {
-  rewritten,  ///< in place, and who contributes writes its vector anew before each operation, as training does
-  constant,   ///< out of place from vectors that nobody touches (a broadcast: the root's is not touched)
+  rewritten,  ///< in place, and a rank that contributes writes its vector anew before each operation, as training does
+  constant,   ///< out of place from vectors that are not touched (a broadcast: the root's is not touched)
 };
 
 enum class pace {

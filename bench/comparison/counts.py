@@ -74,7 +74,7 @@ def count_for(entry):
 
 
 def messages(entry, folder, cell, cores):
-    """Of all ranks, per operation; None for who does not count them."""
+    """Of all ranks, per operation; None for a program that does not count them."""
     if entry.program.implementation != "tutti":
         return None
     return figures(run_alone(entry, folder, cell, cores, 8, words=["trace=yes"]))["messages"]

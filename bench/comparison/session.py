@@ -18,7 +18,7 @@ class Session:
         self.entries = {}  # of each cell
 
     def measure(self, running, cell):
-        """running() is the worlds of the programs that can do this cell; who has died is started again."""
+        """running() is the worlds of the programs that can do this cell; one that has died is started again."""
         o = self._o
         if cell not in self.entries:
             chosen = []

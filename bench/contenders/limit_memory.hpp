@@ -14,8 +14,8 @@ namespace bench {
 /// failure. Which way is the least depends on the size:
 ///
 ///     line     up to 56 bytes travel in the cache line that says that they are there
-///     slots    who contributes copies its vector to a slot, from which all others read it; there are
-///              several, so that nobody soon waits for readers
+///     slots    a rank that contributes copies its vector to a slot, from which all others read it; there are
+///              several, so that no rank soon waits for readers
 ///     blocks   each sums its block of all vectors where they lie, then fetches the other blocks; a
 ///              broadcast reads the root's vector where it lies
 ///     push     like blocks, but each writes its sums into all vectors itself

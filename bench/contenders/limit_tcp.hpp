@@ -21,11 +21,11 @@ namespace bench {
 /// The least that can be done over TCP: the bytes of an algorithm in its dependent steps and nothing else,
 /// no header, no matching. What arrives is summed as it comes.
 ///
-///     direct    everybody sends its whole vector to everybody; a broadcast: the root does
+///     direct    each rank sends its whole vector to all; a broadcast: the root does
 ///     doubling  whole vectors, in log2 n exchanges
 ///     ring      blocks, in 2 (n - 1) exchanges
 ///     ping_pong, ping_pong_asleep
-///               of two ranks: one vector there, the sum back; who waits asks again and again, or sleeps
+///               of two ranks: one vector there, the sum back; a rank that waits asks again and again, or sleeps
 ///     chain     of a broadcast: each passes on what arrives
 ///     tree      of a broadcast: the same, to the children of a binomial tree
 class tcp_limit {

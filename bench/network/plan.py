@@ -12,7 +12,7 @@ QUEUE = "50ms"  # how long a packet may wait for its turn before it is dropped
 class Network:
     """Hosts on one bridge, or half of them on each of two with a trunk between. All links work both ways at once."""
 
-    prefix: str  # begins the name of every namespace: nobody else's do
+    prefix: str  # begins the name of every namespace, and of no other
     hosts: int
     rate: float  # bits a second of each host's link
     bridges: int = 1

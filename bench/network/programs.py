@@ -17,7 +17,7 @@ class Networked(Program):
     starts: object = None  # (program, executable, network, placement, path) -> [(command, environment)]
     offers: object = None  # (op, size, ranks) -> ways
     needs: object = lambda placement: True  # whether it can run so
-    usual: bool = True  # measured where nobody says what is
+    usual: bool = True  # measured where it is not said what is
 
     def commands(self, folder, network, placement):
         executable = os.path.join(folder, self.executable)

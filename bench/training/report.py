@@ -12,7 +12,8 @@ def row(cell):
     return [cell["workload"], str(cell["ranks"]), f"{cell['batch'] // cell['ranks']}",
             f"{rate(cell['tutti'])} {cell['ways']['tutti']}", f"{rate(cell['torch'])} {cell['ways']['torch']}",
             f"{speed['median']:.2f} [{speed['low']:.2f}, {speed['high']:.2f}]",
-            *(f"{100 * cell[who][of]:.0f} %" for who in ("tutti", "torch") for of in ("of_square", "of_layers")),
+            *(f"{100 * cell[program][of]:.0f} %"
+              for program in ("tutti", "torch") for of in ("of_square", "of_layers")),
             f"{cell['square'] * 1e-9:.0f}, {cell['layers'] * 1e-9:.0f}"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who does what in turns, and what comes of it."""
+"""Which program does what in turns, and what comes of it."""
 import dataclasses
 import itertools
 import statistics

@@ -9,7 +9,8 @@
 #include <sys/resource.h>
 #include <system_error>
 
-/// Bytes that this process can write and shares with nobody: heap, large allocations, stacks. What RLIMIT_DATA limits.
+/// Bytes that this process can write and shares with no other: heap, large allocations, stacks. What RLIMIT_DATA
+/// limits.
 inline std::size_t private_bytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

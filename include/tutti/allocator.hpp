@@ -11,7 +11,7 @@ namespace tutti {
 ///
 ///     std::vector<float, tutti::allocator<float>> gradients(n, tutti::allocator<float>(world));
 ///
-/// Who lets tutti::automatic pick schedules says so: for_memory(tutti::memory_kind::provided).
+/// Where tutti::automatic picks schedules, it is told so: for_memory(tutti::memory_kind::provided).
 /// The memory may outlive the communicator. In what is split from it peers read it without a copy, too.
 ///
 /// @throws std::bad_alloc; for shared memory one that says what to enlarge

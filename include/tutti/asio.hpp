@@ -25,7 +25,7 @@ namespace tutti {
 
 namespace detail {
 
-/// An operation that somebody awaits through Asio.
+/// An operation that is awaited through Asio.
 struct awaited {
   explicit awaited(request&& r) noexcept : operation(std::move(r)) {}
   awaited(awaited const&) = delete;

@@ -44,9 +44,9 @@ struct automatic_options {
 /// All schedules are priced with one model (detail/topology/timing.hpp) and the world's profile. What a reduction that
 /// does not commute needs is respected. Copies share one state.
 ///
-/// Who knows better says so: `best.prefer("allreduce:1M-=ring/512K")`, or the variable TUTTI_AUTOMATIC. All ranks
-/// must prefer the same; if they do not, the operation fails with an error that names both schedules. Who does not
-/// know finds out: `best.autotune(world, tutti::op::allreduce{}, gradients)` tries.
+/// A user who knows better says so: `best.prefer("allreduce:1M-=ring/512K")`, or the variable TUTTI_AUTOMATIC. All
+/// ranks must prefer the same; if they do not, the operation fails with an error that names both schedules. A trial
+/// finds out: `best.autotune(world, tutti::op::allreduce{}, gradients)`.
 ///
 /// @pre the world outlives it
 /// Cost: an operation that has run before with a vector of that class of sizes (up to 1, 2, 4, ... bytes) looks up a
@@ -192,7 +192,7 @@ class automatic : public selection {
     return text;
   }
 
-  /// Gives everybody one rank's text.
+  /// Gives all ranks the text of one.
   template <class Communicator>
   static void share(Communicator& world, std::string& text, rank_type teller) {
     broadcast give{world, doubling{}};

@@ -27,13 +27,13 @@ enum class failure : std::uint8_t {
   return names[static_cast<std::size_t>(kind)];
 }
 
-/// The state of an epoch that has failed, small enough for one shared word: who is at fault, who
-/// noticed first. A default-constructed fault says that all is well.
+/// The state of an epoch that has failed, small enough for one shared word: the rank at fault, and
+/// the one that noticed first. A default-constructed fault says that all is well.
 struct fault {
   failure kind = failure::none;
-  rank_type culprit = no_rank;   ///< no_rank: nobody in particular
+  rank_type culprit = no_rank;   ///< no_rank: none in particular
   rank_type reporter = no_rank;  ///< the rank that noticed
-  std::uint64_t circle = 0;      ///< ranks that wait for each other, a bit each; then the two above are nobody
+  std::uint64_t circle = 0;      ///< ranks that wait for each other, a bit each; then the two above are no_rank
 
   /// The bit of a rank in `circle`; none if there is no room for it.
   [[nodiscard]] static constexpr std::uint64_t bit_of(rank_type r) noexcept {

@@ -11,7 +11,7 @@
 namespace tutti {
 
 /// Where allocators take memory from: the segment that processes of one host share, or the heap. It
-/// lives for as long as anybody holds it, so buffers may outlive the transport that they were made for.
+/// lives for as long as it is held, so buffers may outlive the transport that they were made for.
 /// Thread-safe.
 class memory_source {
  public:

@@ -16,9 +16,9 @@ namespace tutti {
 /// Why a rank gave no result: all that a tutti::error holds, whose kind is `none` if it was something else.
 struct rank_failure : error_facts {
   rank_failure() = default;
-  rank_failure(std::string what, failure why = failure::none, std::vector<rank_type> who = {}, int killed_by = 0,
+  rank_failure(std::string what, failure why = failure::none, std::vector<rank_type> culprits = {}, int killed_by = 0,
                int exited_with = 0)
-      : error_facts{.kind = why, .at_fault = std::move(who)},
+      : error_facts{.kind = why, .at_fault = std::move(culprits)},
         text(std::move(what)),
         signal(killed_by),
         status(exited_with) {}

@@ -146,7 +146,7 @@ template <class F>
     in.processors().wake(r);
   }
   for (rank_type left = n; left != 0;) {
-    detail::fiber& next = ranks[in.next()]->body();  // there is one: whoever waits for others looks now and then
+    detail::fiber& next = ranks[in.next()]->body();  // there is one: a rank that waits looks now and then
     next.resume();
     left -= next.ended() ? 1U : 0U;
   }

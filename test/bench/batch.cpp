@@ -79,7 +79,7 @@ std::vector<bench::work> all_works() {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(who_does_the_work_gets_a_record) {
+BOOST_AUTO_TEST_CASE(a_contender_that_does_the_work_gets_a_record) {
   for (bench::work const& w : all_works()) {
     lonely c{.perform = right};
     bench::record const r = run(c, w);
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(one_wrong_element_is_found) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(who_only_copies_the_first_time_is_found) {
+BOOST_AUTO_TEST_CASE(a_contender_that_only_copies_the_first_time_is_found) {
   bench::work const w{.bytes = 4096, .iterations = 20, .in = inputs::constant};
   lonely idle{.perform = [](vectors const&) {}};
   BOOST_TEST(run(idle, w).error == "the first result is wrong");

@@ -145,7 +145,7 @@ class Rounds(unittest.TestCase):
         self.assertNotIn("star", tried)
         self.assertGreaterEqual(entry.iterations, 3)  # of 300 ns, to fill a microsecond
 
-    def test_who_dies_of_one_way_keeps_those_tried_before(self):
+    def test_a_program_that_dies_of_one_way_keeps_those_tried_before(self):
         world = FakeWorld(program("t", "tutti", "ours"), lambda way: 900, [])
 
         def cost(way):
@@ -203,7 +203,7 @@ class Programs(unittest.TestCase):
             self.assertEqual(before.ways("allreduce", 4, 2, "rewritten"), p.ways("allreduce", 4, 2, "rewritten"))
             self.assertEqual(before.executable, os.path.abspath(os.path.join("elsewhere", p.executable)))
 
-    def test_who_is_missing_is_told_with_what_to_install(self):
+    def test_a_missing_program_is_told_with_what_to_install(self):
         for p in programs.PROGRAMS:
             self.assertIn(p.packages, p.missing("/nowhere"))
 

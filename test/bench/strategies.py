@@ -59,7 +59,7 @@ class Commands(unittest.TestCase):
     def test_names_are_unique(self):
         self.assertEqual(len({w.name for w in WAYS}), len(WAYS))
 
-    def test_who_takes_too_long_has_failed(self):
+    def test_a_program_that_takes_too_long_has_failed(self):
         class Never:
             @staticmethod
             def poll():

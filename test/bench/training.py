@@ -86,7 +86,7 @@ class Rounds(unittest.TestCase):
         self.assertEqual("".join(log), "ABA*A*A*A*" * 3)
         self.assertEqual([len(t) for t in (turns.ours, turns.theirs, turns.square, turns.layers)], [3] * 4)
 
-    def test_who_does_not_learn_is_not_measured(self):
+    def test_a_program_that_does_not_learn_is_not_measured(self):
         for loss in (float("nan"), float("inf"), 0.0, 3.0):
             with self.assertRaises(Failed):
                 rounds.learned([answer(0, 1, loss=loss)])

@@ -97,7 +97,7 @@ void crash(scratch const& s) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(everybody_gets_every_text_in_rank_order_in_every_round_and_nothing_is_left) {
+BOOST_AUTO_TEST_CASE(all_get_every_text_in_rank_order_in_every_round_and_nothing_is_left) {
   for (rank_type n : {1U, 2U, 5U}) {
     scratch s;
     auto const ends = tutti::detail::run_threads(n, [&](tutti::detail::thread_rendezvous& at) {
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(missing_ranks_are_named_to_all_that_came) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(nobody_as_rank_0_is_said_after_the_deadline) {
+BOOST_AUTO_TEST_CASE(a_missing_rank_0_is_said_after_the_deadline) {
   scratch s;
   auto const ends = join_all(s, {as(1, 4, 100ms)});
   check_fails(ends[0], {"rank 1 of 4 did not meet rank 0 in '" + s.path + "' within 0.1 s"}, {0});

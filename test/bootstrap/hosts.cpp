@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_entry_is_named_by_line_and_number) {
   BOOST_TEST(has(complaint(":1=a:1"), "':1' is no role"));
   BOOST_TEST(has(complaint("a:1,b:2,a:1"), "entry 3 'a:1': the same address is in the list already"));
   BOOST_TEST(has(complaint("w:0=a:1,w:0=b:1"), "entry 2 'w:0=b:1': the same role"));
-  BOOST_TEST(has(complaint("# nobody\n"), "hosts.txt names no host"));
+  BOOST_TEST(has(complaint("# no host\n"), "hosts.txt names no host"));
 }
 
 BOOST_AUTO_TEST_CASE(the_own_rank_is_found_by_address) {

@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(processes_meet_through_files) {
   BOOST_TEST(::rmdir(base) == 0);  // nothing is left in it
 }
 
-BOOST_AUTO_TEST_CASE(a_world_of_one_meets_nobody) {
+BOOST_AUTO_TEST_CASE(a_world_of_one_meets_no_other) {
   BOOST_TEST(meet(1, {})[0].value().starts_with("0 of 1, 0 of 1, "));
 }
 

@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(what_is_left_over_is_noticed) {
   BOOST_TEST((in.good() && !in.done()));
 }
 
-// Nobody may make a reader allocate by a number.
+// No writer may make a reader allocate by a number.
 BOOST_AUTO_TEST_CASE(lengths_that_cannot_be_are_refused) {
   for (std::uint64_t const length : {std::uint64_t{2}, std::uint64_t{1} << 40, UINT64_MAX}) {
     std::string const bytes = tutti::packer().number(length).take() + "x";

@@ -43,7 +43,7 @@ static_assert(!tutti::detail::returnable<std::vector<bool>> && !tutti::detail::r
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(everybody_gets_every_text_in_rank_order_in_every_round) {
+BOOST_AUTO_TEST_CASE(all_get_every_text_in_rank_order_in_every_round) {
   for (rank_type n : {1U, 2U, 5U}) {
     auto const ends = tutti::detail::run_processes(n, [](process_rendezvous& at) {
       int good = 0;
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(an_exit_is_no_result_and_runs_no_handler_of_the_parent) {
   BOOST_TEST(::poll(&one, 1, 0) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(output_is_written_once_by_whoever_wrote_it) {
+BOOST_AUTO_TEST_CASE(output_is_written_once_by_its_writer) {
   std::FILE* const file = std::tmpfile();
   BOOST_REQUIRE(file != nullptr);
   int const kept = ::dup(1);

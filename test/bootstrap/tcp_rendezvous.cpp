@@ -49,7 +49,7 @@ std::vector<tutti::outcome<std::string>> join_all(place& p, std::vector<membersh
   });
 }
 
-/// Everyone fails, by a text with all of the words, blaming these ranks.
+/// All fail, by a text with all of the words, blaming these ranks.
 void check_all_fail(std::vector<tutti::outcome<std::string>> const& ends, std::vector<std::string> const& words,
                     std::vector<rank_type> const& blamed) {
   for (std::size_t i = 0; i < ends.size(); ++i) {
@@ -78,7 +78,7 @@ void say(tutti::detail::descriptor const& s, std::string_view text) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(everybody_gets_every_text_in_rank_order_in_every_round) {
+BOOST_AUTO_TEST_CASE(all_get_every_text_in_rank_order_in_every_round) {
   for (rank_type n : {1U, 2U, 3U, 9U}) {
     place p;
     auto const ends = tutti::detail::run_threads(n, [&](tutti::detail::thread_rendezvous& at) {
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_rank_of_another_world_size_is_refused_and_named_if_its_se
   BOOST_TEST(ends[2].failure().at_fault == std::vector<rank_type>{2}, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_member_of_another_job_is_refused_and_disturbs_nobody) {
+BOOST_AUTO_TEST_CASE(a_member_of_another_job_is_refused_and_disturbs_no_rank) {
   place p;
   auto member_of = [](rank_type rank, char const* job) {
     return membership{.rank = rank, .size = 2, .job = job, .patience = 20s};
@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(a_text_without_end_is_named_and_not_kept) {
   BOOST_TEST(has(ends[0].failure().text, "gave a text of more than 2097152 bytes"), ends[0].failure().text);
 }
 
-BOOST_AUTO_TEST_CASE(nobody_at_the_port_is_said_after_the_deadline) {
+BOOST_AUTO_TEST_CASE(an_unserved_port_is_said_after_the_deadline) {
   auto const port = place().at.port;
   auto const before = tutti::steady_now();
   BOOST_CHECK_EXCEPTION(tcp_rendezvous({"127.0.0.1", port}, as(2, 4, 200ms)), tutti::error, [](tutti::error const& e) {
@@ -342,7 +342,7 @@ BOOST_AUTO_TEST_CASE(nobody_at_the_port_is_said_after_the_deadline) {
                         [](tutti::error const& e) { return has(e.what(), "cannot resolve host 'no such host'"); });
 }
 
-BOOST_AUTO_TEST_CASE(foreign_bytes_and_silent_connections_disturb_nobody) {
+BOOST_AUTO_TEST_CASE(foreign_bytes_and_silent_connections_disturb_no_rank) {
   place p;
   auto const connect = [&] {
     tutti::detail::descriptor s = net::connect(net::resolve("127.0.0.1", p.at.port).at(0), tutti::steady_now() + 5s);

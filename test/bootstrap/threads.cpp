@@ -21,7 +21,7 @@ bool says(tutti::rank_failure const& f, std::string_view text) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(everybody_gets_every_text_in_rank_order_in_every_round) {
+BOOST_AUTO_TEST_CASE(all_get_every_text_in_rank_order_in_every_round) {
   for (rank_type n : {1U, 2U, 3U, 8U}) {
     auto const ends = tutti::detail::run_threads(n, [](thread_rendezvous& at) {
       int good = 0;

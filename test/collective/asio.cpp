@@ -22,7 +22,7 @@ namespace asio = boost::asio;
 
 /// A future's result is let go by one of Asio's own threads. The count of an exception's owners is kept inside
 /// libstdc++, where the thread sanitizer sees no atomic operation: it takes the last owner's release for a race
-/// with whoever read the exception before.
+/// with a thread that read the exception before.
 extern "C" char const* __tsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
   return "race:std::__exception_ptr::exception_ptr::_M_release";
 }
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_callback_and_a_future_get_the_result) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(whoever_waits_burns_no_processor_time) {
+BOOST_AUTO_TEST_CASE(a_wait_burns_no_processor_time) {
   auto const results = tutti::spawn<tutti::loopback>(2, [](auto& world) {
     asio::io_context io;
     tutti::on_asio loop{world, io};
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(whoever_waits_burns_no_processor_time) {
   BOOST_TEST(results[0].value() < 0.1);
 }
 
-BOOST_AUTO_TEST_CASE(a_failure_reaches_whoever_awaits) {
+BOOST_AUTO_TEST_CASE(a_failure_reaches_what_awaits) {
   auto const results = tutti::spawn<tutti::loopback>(2, [](auto& world) {
     asio::io_context io;
     tutti::on_asio loop{world, io};
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_failure_reaches_whoever_awaits) {
   BOOST_TEST((results[0].failure().kind == tutti::failure::peer_lost), results[0].failure().text);
 }
 
-BOOST_AUTO_TEST_CASE(the_deadline_holds_without_anybody_waiting) {
+BOOST_AUTO_TEST_CASE(the_deadline_holds_without_a_wait) {
   auto const results = tutti::spawn<tutti::loopback>(2, [](auto& world) {
     asio::io_context io;
     tutti::on_asio loop{world, io};

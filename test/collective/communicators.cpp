@@ -190,7 +190,7 @@ std::string shares_with_a_thread(World& world) {
     bool const right = e.kind() == tutti::failure::cancelled && e.at_fault() == std::vector<rank_type>{0};
     return world.rank() == 1 && right ? "" : e.what();
   }
-  return "nobody noticed";
+  return "no rank noticed";
 }
 
 /// A child that is forked while a message is awaited destroys the request, as any frame that it leaves would.
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_communicator_lives_as_long_as_what_works_on_it, 
   on_every_size<Transport>(law);
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(parts_have_those_that_said_so_and_know_who_they_were, Transport, support::transports) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(parts_have_those_that_said_so_and_know_which_they_were, Transport, support::transports) {
   for (std::uint64_t seed = 0; seed != 12; ++seed) {
     auto const law = [=](auto& world) { return parts_are_as_said(world, seed); };
     support::agree<Transport>(static_cast<rank_type>(1 + seed % 6), law);

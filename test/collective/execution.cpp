@@ -115,11 +115,11 @@ BOOST_AUTO_TEST_CASE(what_a_reduction_throws_is_the_end_here_and_an_error_elsewh
       BOOST_TEST(r->world.it.rank() == stage.wrong.culprit);
     }
   }
-  BOOST_TEST(thrown == 1);  // after that nobody combines any more
+  BOOST_TEST(thrown == 1);  // after that nothing is combined any more
 }
 
-BOOST_AUTO_TEST_CASE(who_gives_up_is_named) {
-  models::puppet_stage stage(3, 1);  // the third never begins, so nobody can complete
+BOOST_AUTO_TEST_CASE(a_rank_that_gives_up_is_named) {
+  models::puppet_stage stage(3, 1);  // the third never begins, so no rank can complete
   rank zero(0, 3, stage);
   rank one(1, 3, stage);
   zero.start(1);

@@ -44,7 +44,7 @@ std::string two_groups_exchange(World& world) {
   return {};
 }
 
-BOOST_AUTO_TEST_CASE(everybody_gets_every_text_in_the_order_of_the_members) {
+BOOST_AUTO_TEST_CASE(all_get_every_text_in_the_order_of_the_members) {
   for (rank_type const n : {1U, 2U, 3U, 6U}) {
     support::agree<tutti::loopback>(n, [](auto& world) { return two_groups_exchange(world); });
   }

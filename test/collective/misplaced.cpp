@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-// Schedules that nobody has verified, and that leave a memory with what does not belong there.
+// Schedules that have not been verified, and that leave a memory with what does not belong there.
 
 namespace {
 

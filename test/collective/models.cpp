@@ -14,7 +14,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-// That each model satisfies its concept is asserted here and not in its header, where everybody who
+// That each model satisfies its concept is asserted here and not in its header, where each program that
 // includes it would pay for the proof.
 
 using namespace tutti;

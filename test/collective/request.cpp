@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(messages_between_two_ranks_keep_their_order) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(a_barrier_lets_nobody_through_early) {
+BOOST_AUTO_TEST_CASE(a_barrier_lets_no_rank_through_early) {
   std::atomic<int> inside{0};
   support::agree<tutti::loopback>(5, [&](auto& world) -> std::string {
     tutti::barrier meet{world, tutti::doubling{}};
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_barrier_lets_nobody_through_early) {
       inside.fetch_add(1);
       meet();
       if (inside.load() < 5 * k) {
-        return "somebody was let through early";
+        return "a rank was let through early";
       }
       meet();
     }

@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_dropped_request_is_named) {
 }
 
 // Whichever rank is late, whatever the way from it to the others: they all find out that it is that one.
-BOOST_AUTO_TEST_CASE(a_late_rank_is_named_by_all_whoever_waits_for_whom) {
+BOOST_AUTO_TEST_CASE(a_late_rank_is_named_by_all_whichever_rank_they_wait_for) {
   auto const complaint = laws::all_topologies::each([](auto topology) -> std::string {
     for (rank_type n = 3; n <= 8; ++n) {
       for (rank_type late = 0; late < n; ++late) {

@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(placement_decides_what_a_trunk_costs) {
   BOOST_TEST((ring_bad.time() > 6 * ring_flat.time() && ring_bad.time() < 8 * ring_flat.time()));
   BOOST_TEST(ring_bad.uplinks[1].out.messages == ring_bad.messages / 2);
 
-  // A butterfly has steps in which everybody's partner is on the other side, wherever it is: in order, those
+  // A butterfly has steps in which the partner of each rank is on the other side, wherever it is: in order, those
   // that exchange the smallest blocks; dealt, those that exchange half of the vector.
   auto const butterfly_flat = run(tutti::butterfly{}, flat, {});
   auto const butterfly_good = run(tutti::butterfly{}, two, good);

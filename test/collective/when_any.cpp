@@ -12,7 +12,7 @@
 
 namespace {
 
-/// Rank 0 receives from everybody in the order of arrival, and answers each; what arrives is counted.
+/// Rank 0 receives from all others in the order of arrival, and answers each; what arrives is counted.
 template <class World>
 std::string serves_all(World& world) {
   constexpr std::size_t rounds = 50;
@@ -45,7 +45,7 @@ std::string serves_all(World& world) {
     auto const peer = static_cast<tutti::rank_type>(i + 1);
     pending[i].wait();
     if (questions[i][0] != peer || questions[i][1] != count[i]) {
-      return "a message of somebody else, or out of order";
+      return "a message of another rank, or out of order";
     }
     std::size_t const answer = count[i] + peer;
     give(std::span(&answer, 1), peer);
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(the_one_that_ends_is_named_and_the_search_begins_where_it_i
 
 namespace {
 
-/// Rank 0 has a communicator with each other rank, one of which leaves: that one's request fails, and says who is
+/// Rank 0 has a communicator with each other rank, one of which leaves: that one's request fails, and says which is
 /// gone; those of the others go on.
 template <class Transport>
 void one_leaves() {
@@ -151,11 +151,11 @@ void one_leaves() {
     }
     tutti::when_any any{worlds};
     if (any(pending) != 1) {
-      return "nobody but the one that left can have ended a request";
+      return "only the rank that left can have ended a request";
     }
     try {
       pending[1].wait();
-      return "a message of nobody";
+      return "a message that was not sent";
     } catch (tutti::error const& e) {
       if (e.kind() != tutti::failure::peer_lost) {
         return e.what();

@@ -50,7 +50,7 @@ static_assert(!tutti::buffer<std::list<int>>);            // not contiguous
 static_assert(!tutti::buffer<std::deque<int>>);           // not contiguous, though at random places
 static_assert(!tutti::buffer<std::vector<std::string>>);  // bytes are not the value
 
-// What has data() and size() alone may have strides, too, that nobody asks for.
+// What has data() and size() alone may have strides, too, that are not asked for.
 struct plane {
   int* first;
   int rows, columns, stride;

@@ -36,7 +36,7 @@ struct counted : duty {
   bool busy = true;
 };
 
-/// What whoever waits for `own` does.
+/// What a thread that waits for `own` does.
 void wait_for(duty const& own) {
   if (duties* const others = duties::besides(own)) {
     others->arm(own);
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(what_has_nothing_left_is_dropped_and_slept_on_no_more) {
   BOOST_TEST(duties::is_free(a));
 }
 
-BOOST_AUTO_TEST_CASE(what_another_thread_takes_is_its_own_and_nobodys_when_that_ends) {
+BOOST_AUTO_TEST_CASE(what_another_thread_takes_is_its_own_and_has_no_owner_when_that_ends) {
   counted a;
   counted b;
   duties::take(a);
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_forked_child_does_not_reach_for_the_threads_of_its_parent
   other.join();
 }
 
-BOOST_AUTO_TEST_CASE(what_a_thread_takes_as_it_ends_is_nobodys) {
+BOOST_AUTO_TEST_CASE(what_a_thread_takes_as_it_ends_has_no_owner) {
   static counted a;
   struct last {
     bool* was_free;

@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(one_thread_at_a_time_holds_it) {
   BOOST_TEST(sum == 4000);
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_hears_of_changes) {
+BOOST_AUTO_TEST_CASE(a_thread_that_waits_hears_of_changes) {
   monitor m;
   int turn = 0;
   auto const play = [&](int me) {

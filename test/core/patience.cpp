@@ -45,7 +45,7 @@ time_point never_asked() {
   throw std::logic_error("nothing was in vain, and yet the clock was asked");
 }
 
-BOOST_AUTO_TEST_CASE(who_has_lost_nothing_asks_no_clock) {
+BOOST_AUTO_TEST_CASE(a_wait_that_has_lost_nothing_asks_no_clock) {
   patience mind;
   for (int i = 0; i < 10000; ++i) {
     BOOST_REQUIRE((mind.spins(never_asked) && mind.yields(never_asked)));
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(who_has_lost_nothing_asks_no_clock) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(who_shares_a_core_with_who_computes_hardly_ever_yields) {
+BOOST_AUTO_TEST_CASE(a_rank_that_shares_a_core_with_one_that_computes_hardly_ever_yields) {
   rank r;
   r.wait_until(r.now + 60s, true);
   BOOST_TEST((r.lost / 1ms) < 600);

@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(listening_at_every_address_takes_ipv4_and_ipv6) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(nobody_listening_is_refused) {
+BOOST_AUTO_TEST_CASE(a_connection_to_no_listener_is_refused) {
   net::address free_port;
   {
     auto const listener = net::listen(loopback(0));

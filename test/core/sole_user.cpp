@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(threads_may_take_turns) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(who_comes_while_another_is_in_is_refused_and_the_other_hears_of_it) {
+BOOST_AUTO_TEST_CASE(a_thread_that_comes_while_another_is_in_is_refused_and_the_other_hears_of_it) {
   sole_user user;
   BOOST_TEST((user.enter() == entry::first));
   entry second = entry::first;

@@ -63,7 +63,7 @@ std::string trial_over(std::mt19937_64& dice) {
 
 int main(int argc, char** argv) {
   return tutti::faults::run_trials(
-      argc, argv, "every survivor of a rank that is stopped, or never calls, names it and nobody else", 9,
+      argc, argv, "every survivor of a rank that is stopped, or never calls, names it and no other rank", 9,
       [](std::uint64_t seed) -> tutti::support::verdict {
         std::mt19937_64 dice(seed);
         switch (seed % 3) {

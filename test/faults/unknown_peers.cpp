@@ -130,14 +130,14 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
   std::deque<unknown_peer> held;
   std::size_t const keep = d() % most_held;
   for (int made = 0; made < most_connections && !all.over; ++made) {
-    std::size_t const whom = d() % (most_ranks + 1);
-    std::uint16_t const port = whom == most_ranks ? meeting : all.port[whom].load();
+    std::size_t const target = d() % (most_ranks + 1);
+    std::uint16_t const port = target == most_ranks ? meeting : all.port[target].load();
     if (port == 0) {
       std::this_thread::yield();
       continue;
     }
     unknown_peer s{net::connect(net::resolve("127.0.0.1", port).front(), steady_now() + 100ms),
-                   whom == most_ranks ? words_at_the_meeting(d) : words_at_a_listener(d)};
+                   target == most_ranks ? words_at_the_meeting(d) : words_at_a_listener(d)};
     if (s.socket) {
       s.say(d() % 3 == 0 ? 1 : s.words.size());
       held.push_back(std::move(s));

@@ -2,7 +2,7 @@
 // test: plain (processes are killed, stopped or unknown peers)
 //
 // Ranks over TCP are killed while others are frozen and cannot hear of it: survivors leave, their connections are
-// reset, and whoever thaws must name the rank that was killed, and no other one.
+// reset, and a rank that thaws must name the rank that was killed, and no other one.
 #include "trials.hpp"
 #include <tutti/transport/tcp.hpp>
 #include <tutti/tutti.hpp>

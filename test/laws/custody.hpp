@@ -147,7 +147,7 @@ void what_is_entrusted_comes_back(std::initializer_list<std::size_t> sizes, std:
   }));
 }
 
-/// Who leaves while a peer may write to its memory takes the memory back: the peer learns of it, and
+/// A rank that leaves while a peer may write to its memory takes the memory back: the peer learns of it, and
 /// writes nothing any more.
 template <class W>
 void leaving_takes_back_what_was_entrusted(std::size_t bytes) {

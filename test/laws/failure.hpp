@@ -89,7 +89,7 @@ void a_killed_process_is_named(Topology topology, rank_type n, rank_type killed,
   BOOST_TEST((tutti::steady_now() - begin < std::chrono::seconds(15)));
 }
 
-/// Ranks that call different things are told so, both calls are shown, nobody hangs.
+/// Ranks that call different things are told so, both calls are shown, none hangs.
 template <class Transport, class Wrong>
 void a_different_call_is_named(rank_type n, rank_type odd, char const* shown, Wrong wrong) {
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
@@ -102,7 +102,7 @@ void a_different_call_is_named(rank_type n, rank_type odd, char const* shown, Wr
     } else {
       sum(v);
     }
-    tutti::barrier{world, tutti::ring{}}();  // who was not needed by the other call meets the fault here
+    tutti::barrier{world, tutti::ring{}}();  // a rank that the other call did not need meets the fault here
   });
   bool is_shown = false;
   for (rank_type r = 0; r < n; ++r) {
@@ -112,7 +112,7 @@ void a_different_call_is_named(rank_type n, rank_type odd, char const* shown, Wr
     is_shown = is_shown || (why.text.find(shown) != std::string::npos &&
                             why.text.find("allreduce(sum float32 x 100, ring)") != std::string::npos);
   }
-  BOOST_TEST(is_shown, "nobody shows both calls: " << results[0].failure().text);
+  BOOST_TEST(is_shown, "no rank shows both calls: " << results[0].failure().text);
 }
 
 /// Every property of a call is compared.
@@ -175,7 +175,7 @@ inline void both_are_shown(std::vector<tutti::rank_failure> const& all, char con
     BOOST_TEST((why.kind == failure::mismatch), why.text);
     shown = shown || (why.text.find(one) != std::string::npos && why.text.find(other) != std::string::npos);
   }
-  BOOST_TEST(shown, "nobody shows both " << one << " and " << other << ": " << all[0].text);
+  BOOST_TEST(shown, "no rank shows both " << one << " and " << other << ": " << all[0].text);
 }
 
 /// Ranks that run different schedules of one type, which were picked or planned at run time, are told so.
@@ -270,8 +270,8 @@ void a_different_message_is_found() {
   BOOST_TEST(!results[0].has_value());
 }
 
-/// Dropping a request that is not complete gives it up: everybody learns who did, whoever is
-/// in the call and whoever comes to it later. Rank 0 comes later: without it nobody completes.
+/// Dropping a request that is not complete gives it up: all ranks learn which did, those
+/// in the call and those that come to it later. Rank 0 comes later: without it none completes.
 template <class Transport>
 void a_dropped_request_is_named() {
   int given_up[2];  // ranks may be processes

@@ -11,7 +11,7 @@
 namespace laws {
 
 /// An allreduce in the user's own memory is right whatever is delayed, and memory that is given back
-/// is read by nobody. One thread runs all ranks; `seed` decides who moves when.
+/// is read by no rank. One thread runs all ranks; `seed` decides which moves when.
 template <class Topology, class R>
 [[nodiscard]] std::string in_place_safety(Topology topology, R reduction, rank_type n, std::size_t count,
                                           std::size_t segment, bool lends, std::uint64_t seed) {

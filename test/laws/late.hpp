@@ -34,7 +34,7 @@ using tutti::rank_type;
 /// Long enough for what goes well, short enough for many trials.
 inline constexpr tutti::duration short_deadline = std::chrono::milliseconds(300);
 
-/// Whether a rank's error says that these are late, and nobody else.
+/// Whether a rank's error says that these are late, and no other rank.
 template <class Outcome>
 [[nodiscard]] std::string blames(Outcome const& o, rank_type r, std::vector<rank_type> const& late) {
   if (!o && o.failure().kind == failure::deadline && o.failure().at_fault == late) {
@@ -49,7 +49,7 @@ template <class Transport, class Act>
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
     world.deadline(short_deadline);
     while (world.rank() == late && !world.transport().fault()) {
-      world.poll();  // until everybody else has given up
+      world.poll();  // until all others have given up
       std::this_thread::yield();
     }
     act(world);
@@ -117,7 +117,7 @@ template <class Transport>
     auto const call =
         "waits for rank " + std::to_string((r + 1) % members) + " in send/recv(int32 x " + std::to_string(r + 1) + ")";
     if (calls.find(call) == std::string::npos) {
-      return "nobody says '" + call + "': " + calls;
+      return "no rank says '" + call + "': " + calls;
     }
   }
   return {};

@@ -20,13 +20,13 @@ struct connected_world {
   static std::vector<verdict> run(rank_type n, F const& f) {
     return Ranks::run(n, [&](auto& meet) -> verdict {
       transport t(meet);
-      verdict const bad = support::run(t, {everybody_to_everybody(t.rank(), n, {7, 0}, {{0, 1}})});
+      verdict const bad = support::run(t, {all_to_all_messages(t.rank(), n, {7, 0}, {{0, 1}})});
       return bad.empty() ? f(t, meet) : bad;
     });
   }
 };
 
-/// Ranks that are near each other are named by their numbers in the world, in errors and to everybody else. Hosts have
+/// Ranks that are near each other are named by their numbers in the world, in errors and to all others. Hosts have
 /// two ranks.
 template <class W>
 void neighbours_are_named_by_their_world_ranks() {

@@ -137,7 +137,7 @@ template <class T>
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-/// Overwrites a buffer that was just given back: whoever still reads it will be wrong.
+/// Overwrites a buffer that was just given back: a peer that still reads it will be wrong.
 template <class T>
 void spoil(std::vector<T>& v) {
   if (!v.empty()) {

@@ -33,7 +33,7 @@ template <class Transport>
   throw std::runtime_error("died");
 }
 
-/// Sums until somebody is missed. "": every sum was right, and an error said who.
+/// Sums until a rank is missed. "": every sum was right, and an error said which.
 template <class World>
 std::string sum_until_a_fault(World& world, std::vector<rank_type> const& members, rank_type me,
                               auto&& before_the_tenth) {
@@ -56,12 +56,12 @@ std::string sum_until_a_fault(World& world, std::vector<rank_type> const& member
       }
     }
   } catch (tutti::error const& e) {
-    return e.at_fault().empty() ? "nobody is blamed: " + std::string(e.what()) : "";
+    return e.at_fault().empty() ? "no rank is blamed: " + std::string(e.what()) : "";
   }
   return "no fault";
 }
 
-/// Of n ranks some die in the middle of a sum; the others go on, of whom some die, and so on: `waves` says who. Those
+/// Of n ranks some die in the middle of a sum; the others go on, of whom some die, and so on: `waves` says which. Those
 /// left at last have the numbers from 0 on in the order that they had, and their sums are right.
 template <class Transport>
 void those_that_are_left_go_on(rank_type n, std::vector<std::vector<rank_type>> const& waves,
@@ -124,10 +124,10 @@ void a_host_that_dies_is_followed_by_the_next(rank_type n) {
   }
 }
 
-/// Who does not come is left out, cannot come back, and does not go on alone.
+/// A rank that does not come is left out, cannot come back, and does not go on alone.
 template <class Transport>
   requires tutti::in_process<Transport>
-void who_is_late_is_left_out(rank_type n, rank_type late) {
+void a_rank_that_is_late_is_left_out(rank_type n, rank_type late) {
   std::latch done(n - 2);
   std::latch given_up(1);
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) -> std::string {

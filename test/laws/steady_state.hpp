@@ -33,7 +33,7 @@ inline constexpr int steady_operations = 200;
 
 /// What `operate` asks for on this rank in the steady state, in words; nothing if it asks for nothing.
 ///
-/// `rounds`: so many times it may be watched until nobody asks for anything. A transport may have to see how
+/// `rounds`: how often it may be watched until no rank asks for anything. A transport may have to see how
 /// many messages arrive early at most before it has room for all of them; an operation that asks now and then
 /// would ask for ever.
 template <class World, class Operate>

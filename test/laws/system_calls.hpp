@@ -65,7 +65,7 @@ template <class Operate>
   return call < 0 ? "" : "system call " + std::to_string(call);
 }
 
-/// Both ranks of a world, in one thread: what either does, the other has done its part for, and so nobody ever
+/// Both ranks of a world, in one thread: what either does, the other has done its part for, and so neither ever
 /// waits. Operations make no system call then.
 template <class World>
 [[nodiscard]] std::string no_call_without_waiting(World& zero, World& one, std::size_t bytes) {
@@ -148,8 +148,8 @@ template <class Transport, class Check>
   return ends[0] ? ends[0].value() : ends[0].failure().text;
 }
 
-/// Two ranks with a core each make no system call, either, as long as both keep their cores. That somebody does
-/// not is up to the machine: who waits for him longer than he spins yields to others. So there must be a quiet run
+/// Two ranks with a core each make no system call, either, as long as both keep their cores. That one does
+/// not is up to the machine: a rank that waits for longer than it spins yields to others. So there must be a quiet run
 /// of many operations in a row among many runs; one alone proves that no operation has to call the system.
 template <class World, class Operate>
 [[nodiscard]] std::string has_a_quiet_run(World& world, int runs, Operate operate) {

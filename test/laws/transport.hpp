@@ -52,9 +52,9 @@ inline void check_all(std::vector<verdict> const& verdicts) {
   return c;
 }
 
-/// Everybody sends the same messages to everybody (itself excepted) on one stream.
-[[nodiscard]] inline job everybody_to_everybody(rank_type me, rank_type n, stream s,
-                                                std::vector<planned_message> const& sizes) {
+/// Each rank sends the same messages to all others on one stream.
+[[nodiscard]] inline job all_to_all_messages(rank_type me, rank_type n, stream s,
+                                             std::vector<planned_message> const& sizes) {
   job j{s, a_call(s.number), {}, {}};
   for (rank_type ahead = 1; ahead < n; ++ahead) {
     for (planned_message p : sizes) {
@@ -79,7 +79,7 @@ void delivers_everything_in_order(rank_type n, std::size_t largest) {
         sizes.push_back({0, bytes});
       }
     }
-    return support::run(t, {everybody_to_everybody(t.rank(), t.size(), {0, 0}, sizes)});
+    return support::run(t, {all_to_all_messages(t.rank(), t.size(), {0, 0}, sizes)});
   }));
 }
 
@@ -89,7 +89,7 @@ void keeps_granules_whole() {
   check_all(W::run(2, [&](auto& t) {
     std::vector<planned_message> const sizes{{0, 12 * 30'000, 12},   {0, 48, 24}, {0, 7 * 7, 7},
                                              {0, 1000 * 1001, 1000}, {0, 24, 24}, {0, 900'003, 300'001}};
-    return support::run(t, {everybody_to_everybody(t.rank(), t.size(), {1, 0}, sizes)});
+    return support::run(t, {all_to_all_messages(t.rank(), t.size(), {1, 0}, sizes)});
   }));
 }
 
@@ -100,7 +100,7 @@ void keeps_streams_apart(rank_type n, std::uint32_t streams) {
     std::vector<job> jobs;
     for (std::uint32_t number = 0; number < streams; ++number) {
       std::vector<planned_message> const sizes{{0, number % 110}, {0, 4, 4}, {0, number * 37 % 5000}};
-      jobs.push_back(everybody_to_everybody(t.rank(), t.size(), {number % lane_count, number}, sizes));
+      jobs.push_back(all_to_all_messages(t.rank(), t.size(), {number % lane_count, number}, sizes));
     }
     std::uint32_t dice = t.rank() * 7919 + 1;
     return support::run(t, jobs, [&dice](auto& flying) {
@@ -112,7 +112,7 @@ void keeps_streams_apart(rank_type n, std::uint32_t streams) {
   }));
 }
 
-/// A lane that nobody reads takes no more than a bounded amount, and holds up no other lane.
+/// A lane that is not read takes no more than a bounded amount, and holds up no other lane.
 template <class W>
 void full_lanes_hold_up_no_other(std::size_t message_bytes, std::size_t most_bytes) {
   check_all(W::run(2, [&](auto& t) -> verdict {
@@ -156,7 +156,7 @@ void full_lanes_hold_up_no_other(std::size_t message_bytes, std::size_t most_byt
       support::give_way();
     }
     if (accepted >= most_bytes) {
-      return "took " + std::to_string(accepted) + " bytes that nobody reads";
+      return "took " + std::to_string(accepted) + " bytes that are not read";
     }
     std::byte const one{1};
     verdict bad = support::until(t, [&] { return t.send(1, {1, 5}, {&one, 1}, 1).accepted; });

@@ -20,7 +20,7 @@ fault await_fault(T& t) {
   return t.fault();
 }
 
-/// "" if the fault is this one, whoever reported it.
+/// "" if the fault is this one, whichever rank reported it.
 [[nodiscard]] inline verdict expect(fault f, failure kind, rank_type culprit) {
   return f.kind == kind && f.culprit == culprit ? "" : "expected another fault than " + support::describe_fault(f);
 }
@@ -51,7 +51,7 @@ verdict talk_until_fault(T& t, stream s, failure kind, rank_type culprit) {
   return "";
 }
 
-/// A fault becomes known to everybody, and a later one does not replace it. What has arrived by then
+/// A fault becomes known to all ranks, and a later one does not replace it. What has arrived by then
 /// is not delivered any more.
 template <class W>
 void faults_are_known_to_all(rank_type n) {
@@ -110,7 +110,7 @@ void the_first_fault_wins(rank_type n, bool one_for_all) {
   }
 }
 
-/// The receiver of a message of another call gets an error that shows both, and everybody a fault.
+/// The receiver of a message of another call gets an error that shows both, and all ranks a fault.
 template <class W>
 void mismatches_are_named(rank_type n) {
   check_all(W::run(n, [&](auto& t) -> verdict {
@@ -164,7 +164,7 @@ void lost_count_is_a_mismatch() {
   }));
 }
 
-/// A rank that leaves takes nothing away that it has sent; who waits for more learns that it is gone.
+/// A rank that leaves takes nothing away that it has sent; a rank that waits for more learns that it is gone.
 template <class W>
 void a_departed_peer_is_missed_when_it_is_needed() {
   using transport = typename W::transport;
@@ -184,11 +184,11 @@ void a_departed_peer_is_missed_when_it_is_needed() {
     if (t.rank() == 2) {
       return expect(await_fault(t), failure::peer_lost, 1);
     }
-    for (int look = 0; look < 5000; ++look) {  // rank 1 may well be gone now, and nobody minds; some look for others
+    for (int look = 0; look < 5000; ++look) {  // rank 1 may well be gone now, which is no fault; some look for others
       t.look();
       t.poll();
       if (fault const f = t.fault()) {
-        return "nobody needs the rank that left, but " + support::describe_fault(f);
+        return "no rank needs the one that left, but " + support::describe_fault(f);
       }
       support::give_way();
     }
@@ -208,7 +208,7 @@ void a_departed_peer_is_missed_when_it_is_needed() {
   }));
 }
 
-/// A rank that leaves without having read what it was sent is missed, too: by who waits for its
+/// A rank that leaves without having read what it was sent is missed, too: by a peer that waits for its
 /// buffer, or else for room to send more.
 template <class W>
 void a_departed_reader_is_missed(std::size_t bytes) {
@@ -232,7 +232,7 @@ void a_departed_reader_is_missed(std::size_t bytes) {
   }));
 }
 
-/// A process that is killed is found by everybody else, by name. `first` is what it does before.
+/// A process that is killed is found by all others, by name. `first` is what it does before.
 template <class W, class F>
 void a_dead_process_is_found(rank_type n, rank_type victim, F const& first) {
   std::vector<verdict> const verdicts = W::run(n, [&](auto& t) -> verdict {
@@ -258,7 +258,7 @@ void a_helper_does_not_hide_a_death(rank_type n, rank_type victim, pid_t (*fork)
   int hold[2];
   BOOST_REQUIRE(::pipe(hold) == 0);
   a_dead_process_is_found<W>(n, victim, [&] {
-    if (fork() == 0) {  // until nobody has the other end any more
+    if (fork() == 0) {  // until no process has the other end any more
       char c = 0;
       ::close(hold[1]);
       std::ignore = ::read(hold[0], &c, 1);
@@ -269,7 +269,7 @@ void a_helper_does_not_hide_a_death(rank_type n, rank_type victim, pid_t (*fork)
   ::close(hold[1]);
 }
 
-/// A process that is stopped is neither dead nor gone: nobody minds until it goes on.
+/// A process that is stopped is neither dead nor gone: that is no fault.
 template <class W>
 void a_stopped_process_is_waited_for() {
   check_all(W::run(2, [&](auto& t, auto& meet) -> verdict {
@@ -321,14 +321,14 @@ void a_forked_child_takes_no_part() {
   }));
 }
 
-/// Everybody stops in the middle of much traffic.
+/// All ranks stop in the middle of much traffic.
 template <class W>
 void destruction_with_work_in_flight_is_clean(rank_type n, std::size_t bytes) {
   for (int turns = 1; turns < 40; turns += 3) {
     check_all(W::run(n, [&](auto& t) -> verdict {
       std::vector<job> jobs;
       for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
-        jobs.push_back(everybody_to_everybody(t.rank(), n, {lane, 0}, {{0, bytes}, {0, 40}, {0, bytes}}));
+        jobs.push_back(all_to_all_messages(t.rank(), n, {lane, 0}, {{0, bytes}, {0, 40}, {0, bytes}}));
       }
       int left = turns + static_cast<int>(t.rank());
       verdict const v = support::run(t, jobs, [&](auto&) {
@@ -342,7 +342,7 @@ void destruction_with_work_in_flight_is_clean(rank_type n, std::size_t bytes) {
   }
 }
 
-/// After `quiesce` nobody reads this rank's memory, whatever they were in the middle of.
+/// After `quiesce` no peer reads this rank's memory, whatever it was in the middle of.
 template <class W>
 void quiesce_waits_for_readers(int worlds) {
   constexpr std::size_t bytes = 20'000;

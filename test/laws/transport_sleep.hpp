@@ -132,7 +132,7 @@ void releases_wake(std::uint32_t rounds, std::size_t bytes) {
   }));
 }
 
-/// A fault wakes everybody, and so does a peer that leaves.
+/// A fault wakes all ranks, and so does a peer that leaves.
 template <class W>
 void sleepers_learn_of_faults(rank_type n) {
   for (bool const leaves : {false, true}) {

@@ -16,7 +16,7 @@ namespace models {
 
 using tutti::rank_type;
 
-/// A rendezvous for worlds whose ranks are all run by one thread: everybody says the same.
+/// A rendezvous for worlds whose ranks are all run by one thread: all say the same.
 class echo_rendezvous {
  public:
   echo_rendezvous(rank_type rank, rank_type size) : rank_(rank), size_(size) {}

@@ -333,7 +333,7 @@ BOOST_AUTO_TEST_CASE(only_clients_move_the_weights_and_all_have_them_after_the_r
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_round_of_one_step_with_everybody_is_one_step_with_a_large_batch) {
+BOOST_AUTO_TEST_CASE(a_round_of_one_step_with_all_ranks_is_one_step_with_a_large_batch) {
   auto const one = trainings(3, plain_settings(), synchronous);
   auto const other = trainings(3, plain_settings(), in_rounds(1, 1));
   for (std::size_t r = 0; r != 3; ++r) {

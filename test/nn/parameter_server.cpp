@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(without_staleness_it_is_synchronous_training) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(without_staleness_the_bits_do_not_depend_on_who_is_slow) {
+BOOST_AUTO_TEST_CASE(without_staleness_the_bits_do_not_depend_on_which_rank_is_slow) {
   auto const first = train_in_virtual_time(5, 2, {.staleness = 0});
   auto const again = train_in_virtual_time(5, 2, {.staleness = 0, .server_sends = true}, make_settings(), 2);
   for (std::size_t i = 0; i != first.history.steps.size(); ++i) {
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(without_staleness_the_bits_do_not_depend_on_who_is_slow) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(nobody_reads_further_ahead_than_the_bound) {
+BOOST_AUTO_TEST_CASE(no_worker_reads_further_ahead_than_the_bound) {
   for (ps::clock_value const bound : {0U, 1U, 3U}) {
     auto const got = train_in_virtual_time(5, 2, {.staleness = bound}, make_settings(), 1);
     auto const lead = got.sum.lead();
@@ -326,8 +326,8 @@ BOOST_AUTO_TEST_CASE(what_servers_hold_is_kept_and_gone_on_from) {
   std::filesystem::remove_all(root);
 }
 
-/// Whoever takes over the test of a lost worker is waited for, too: servers' account of an epoch follows its test.
-BOOST_AUTO_TEST_CASE(workers_rest_when_the_test_is_done_whoever_makes_it) {
+/// A worker that takes over the test of a lost one is waited for, too: servers' account of an epoch follows its test.
+BOOST_AUTO_TEST_CASE(workers_rest_when_the_test_is_done_by_any_of_them) {
   auto s = make_settings();
   s.batch = 4;
   ps::detail::scheduler tasks({.rests = true}, 3, nn::batch_plan(s, 4));

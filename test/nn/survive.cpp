@@ -59,7 +59,7 @@ std::vector<nn::any_layer<float>> layers(bool that_remember) {
   return result;
 }
 
-/// Who ends behind which step, as kill -9 would.
+/// Which rank ends behind which step, as by kill -9.
 struct death {
   rank_type rank;
   std::size_t step;

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(the_kernels) {
   }
 }
 
-/// A reduction of somebody's own over accumulators: of two the one whose words are the greater.
+/// A user's reduction over accumulators: of two the one whose words are the greater.
 struct greater {
   using value_type = binned;
   using accumulator_type = binned;

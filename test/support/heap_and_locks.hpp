@@ -11,7 +11,7 @@
 
 /// Counts how often a thread asks for memory, and how often it takes a lock. A program that includes this
 /// brings its own malloc and its own locking functions, which go before the C library's and which operator
-/// new, std::vector and std::mutex call like everybody else. For one file of a program; glibc only.
+/// new, std::vector and std::mutex call like all programs. For one file of a program; glibc only.
 namespace support {
 
 struct heap_and_locks {

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
     BOOST_TEST(price(direct{}, op::reduce_scatter{}, n, S, L, G) == half);
     BOOST_TEST(price(direct{}, op::allgather{}, n, S, L, G) == half);
     BOOST_TEST(price(direct{}, op::allreduce{}, n, S, L, G) == 2 * half);
-    // Pairs: n is even, or somebody is left over in each of n rounds.
+    // Pairs: n is even, or one rank is left over in each of n rounds.
     const std::uint64_t rounds = n % 2 == 0 ? n - 1 : n;
     BOOST_TEST(price(direct{}, op::alltoall{}, n, S, L, G) == rounds * (L + block * G));
 
@@ -53,8 +53,8 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
   }
 }
 
-// Rank order could be kept by taking contributions outwards from the rank itself. But then who sends to
-// whom is no longer a set of disjoint rounds: all must send first, and that needs buffers for everything.
+// Rank order could be kept by taking contributions outwards from the rank itself. But then sending and
+// receiving is no longer a set of disjoint rounds: all must send first, and that needs buffers for everything.
 struct in_rank_order {
   static constexpr std::string_view name = "in_rank_order";
   static constexpr bool keeps_order = true;

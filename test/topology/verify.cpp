@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(the_right_number_of_wrong_contributions) {
   table<op::reduce, 3, 1> const lost{{{fold(1, space::input, space::work), fold(2, space::input, space::work)},
                                       {give(0, space::input)},
                                       {give(0, space::input)}}};
-  BOOST_TEST(tutti::verify(lost, op::reduce{0}, 3).reason == "overwrites an accumulator that nobody has got");
+  BOOST_TEST(tutti::verify(lost, op::reduce{0}, 3).reason == "overwrites an accumulator that has not been sent");
 }
 
 BOOST_AUTO_TEST_CASE(a_result_before_its_time) {
@@ -170,10 +170,10 @@ BOOST_AUTO_TEST_CASE(an_accumulator_where_a_result_belongs) {
       {{collect, give(1, space::work), finish}, {give(0, space::input), take(0, space::work)}}};
   BOOST_TEST(tutti::verify(unfinished, op::allreduce{}, 2).reason == "copies into a memory that holds something else");
 
-  table<op::allreduce, 2, 1, true> const everybody_finishes{
+  table<op::allreduce, 2, 1, true> const all_finish{
       {{collect, give(1, space::work), finish},
        {give(0, space::input), {.receive = {0, space::work, all}, .arrives = space::work}, finish}}};
-  BOOST_TEST(bool(tutti::verify(everybody_finishes, op::allreduce{}, 2)));
+  BOOST_TEST(bool(tutti::verify(all_finish, op::allreduce{}, 2)));
 }
 
 /// A schedule whose vector is cut into another number of blocks.
@@ -189,7 +189,7 @@ struct cut : Base {
 };
 
 // The engine cuts vectors where the operation says that they are cut.
-BOOST_AUTO_TEST_CASE(blocks_that_belong_to_nobody) {
+BOOST_AUTO_TEST_CASE(blocks_that_belong_to_no_rank) {
   auto const refused = [](auto op, rank_type n, std::int32_t more) {
     BOOST_TEST(tutti::verify(cut<tutti::star>{{}, more}, op, n).reason.starts_with("cuts the vector into"));
   };
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(blocks_that_belong_to_nobody) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_message_that_nobody_takes) {
+BOOST_AUTO_TEST_CASE(a_message_that_is_not_taken) {
   table<op::broadcast, 2, 1> const twice{{{give(1, space::input), give(1, space::input)}, {take(0, space::input)}}};
   BOOST_TEST(tutti::verify(twice, op::broadcast{0}, 2).reason == "is sent a message that it does not receive");
 }

@@ -108,7 +108,7 @@ struct sums {
   }
 };
 
-BOOST_AUTO_TEST_CASE(what_completes_depends_on_everybody) {
+BOOST_AUTO_TEST_CASE(what_completes_depends_on_all_ranks) {
   for (rank_type const n : {1U, 2U, 3U, 5U, 8U}) {
     for (std::size_t const segment : {std::size_t{0}, std::size_t{256}}) {
       auto const check = [&](auto topology) {

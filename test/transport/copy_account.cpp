@@ -46,7 +46,7 @@ constexpr machine a_cache_each{
 /// The same, and nothing disturbs.
 constexpr machine near{[](unsigned) { return duration(1600); }, [](unsigned) { return duration(2500); }};
 constexpr machine apart{[](unsigned) { return duration(25'000); }, [](unsigned) { return duration(2000); }};
-/// Nobody has the ring in a cache.
+/// No cache holds the ring.
 constexpr machine washed{[](unsigned k) { return duration(20'000 + k % 7 * 600); }, one_cache.past_caches};
 /// The ring is touched for the first time.
 constexpr machine untouched{[](unsigned k) { return duration(36'000 + k % 7 * 600); },
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(some_dear_copies_are_too_many) {
   }
 }
 
-/// A ring that is dear for one lap, wherever on it that begins, misleads nobody.
+/// A ring that is dear for one lap, wherever on it that begins, does not mislead.
 BOOST_AUTO_TEST_CASE(one_lap_is_no_evidence) {
   for (shape const& s : shapes) {
     sender fresh(s);

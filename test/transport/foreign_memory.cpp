@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-/// Who touches and who takes back, alone in one thread, and against each other.
+/// Touching and taking back, alone in one thread, and against each other.
 namespace {
 
 using namespace tutti;
@@ -39,7 +39,7 @@ class world {
   mail_segment segment_;
 };
 
-auto const everybody_lives = [](rank_type) { return true; };
+auto const all_live = [](rank_type) { return true; };
 
 BOOST_AUTO_TEST_CASE(a_mark_stands_until_the_last_touch_ends) {
   world w(2);
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_mark_stands_until_the_last_touch_ends) {
   BOOST_TEST(!w.touched_by(1));
 }
 
-BOOST_AUTO_TEST_CASE(nobody_starts_after_a_fault) {
+BOOST_AUTO_TEST_CASE(no_reader_starts_after_a_fault) {
   world w(2);
   foreign_memory mine(w.segment(), 1);
   w.fail();
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(quiescence_ends_the_own_touches) {
   foreign_memory mine(w.segment(), 1);
   BOOST_TEST(mine.start_touching(0, false));
   w.fail();
-  mine.quiesce(everybody_lives, no_deadline);  // two ranks that quiesce at once must not wait for each other
+  mine.quiesce(all_live, no_deadline);  // two ranks that quiesce at once must not wait for each other
   BOOST_TEST(!w.touched_by(1));
   mine.stop_touching();  // of a message that was being read: harmless
   BOOST_TEST(!w.touched_by(1));
@@ -87,9 +87,9 @@ BOOST_AUTO_TEST_CASE(quiescence_waits_for_readers_of_this_memory_until_its_limit
   foreign_memory peer(w.segment(), 1);
   BOOST_TEST(peer.start_touching(0, false));
   w.fail();
-  foreign_memory(w.segment(), 2).quiesce(everybody_lives, no_deadline);  // that memory is not its own
+  foreign_memory(w.segment(), 2).quiesce(all_live, no_deadline);  // that memory is not its own
   time_point const limit = steady_now() + std::chrono::milliseconds(20);
-  foreign_memory(w.segment(), 0).quiesce(everybody_lives, limit);
+  foreign_memory(w.segment(), 0).quiesce(all_live, limit);
   BOOST_TEST((steady_now() > limit));
 }
 
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(quiescence_waits_for_writers_without_a_limit) {
 }
 
 /// Readers that come while the owner takes its memory back, over and over: none sees it gone.
-BOOST_AUTO_TEST_CASE(nobody_touches_what_was_taken_back) {
+BOOST_AUTO_TEST_CASE(no_reader_touches_what_was_taken_back) {
   constexpr rank_type ranks = 3;
   constexpr int rounds = 20000;
   world w(ranks);
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(nobody_touches_what_was_taken_back) {
     memory = round;
     meet.arrive_and_wait();
     w.fail();
-    owner.quiesce(everybody_lives, no_deadline);
+    owner.quiesce(all_live, no_deadline);
     memory = -1;
     meet.arrive_and_wait();
   }

@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(messages_in_two_slots_come_whole) {
 
 /// Loopback sends no part of a message but the longest ones, and these it cuts between granules.
 BOOST_AUTO_TEST_CASE(huge_messages_are_cut_between_granules) {
-  std::size_t const bytes = std::size_t{5} << 30;  // address space only: nobody touches it
+  std::size_t const bytes = std::size_t{5} << 30;  // address space only: it is not touched
   void* const memory = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   BOOST_TEST_REQUIRE(memory != MAP_FAILED);
   check_all(thread_ranks::run(2, [&](auto& meet) -> verdict {
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(chunks_are_as_rank_0_says) {
   }));
 }
 
-/// One rank at a time looks for all, and then nobody for a while; a clock that went ahead keeps nobody from it.
+/// One rank at a time looks for all, and then none for a while; a clock that went ahead keeps none from it.
 BOOST_AUTO_TEST_CASE(ranks_take_turns_to_look) {
   constexpr rank_type ranks = 10;
   constexpr duration pause = ranks * look_turns::pause_per_rank;

@@ -55,7 +55,7 @@ verdict give(shared_memory& t, Meet& meet) {
   meet.exchange("all have it");
   meet.exchange("all but one have released it");
   bad = send(1, 2, false) ? bad : "the chunk of the lane is not used";
-  bad = send(1, 3, false) ? "a chunk was given away that somebody reads" : bad;
+  bad = send(1, 3, false) ? "a chunk was given away that is being read" : bad;
   meet.exchange("more was sent");
   meet.exchange("the last one has released it");
   bad = send(1, 3, false) ? bad : "the chunk is not used again";

@@ -20,7 +20,7 @@ namespace {
 
 constexpr ::pid_t number = 7;
 constexpr int cannot = 77;
-char secret[] = "nobody's";
+char secret[] = "private";
 
 /// A child of this process that has the number, and does `f` and then nothing.
 template <class F>

@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(calls_that_differ_are_named) {
   laws::lost_count_is_a_mismatch<worlds>();
 }
 
-BOOST_AUTO_TEST_CASE(who_leaves_is_missed_when_needed) {
+BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_missed_when_needed) {
   laws::a_departed_peer_is_missed_when_it_is_needed<worlds>();
   laws::a_departed_reader_is_missed<worlds>(100);
 }

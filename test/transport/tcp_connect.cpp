@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(both_connect_at_once) {
       tcp t(meet);
       start.arrive_and_wait();
       std::vector<laws::planned_message> const sizes{{0, 100}, {0, 300'000}, {0, 0}};
-      support::verdict const bad = support::run(t, {laws::everybody_to_everybody(t.rank(), n, {0, 0}, sizes)});
+      support::verdict const bad = support::run(t, {laws::all_to_all_messages(t.rank(), n, {0, 0}, sizes)});
       return !bad.empty()               ? bad
              : t.connections() != n - 1 ? "too many connections"
              : !t.incidents().empty()   ? t.incidents()[0]

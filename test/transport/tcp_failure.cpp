@@ -20,7 +20,7 @@ struct connected_world {
   static std::vector<verdict> run(tutti::rank_type n, F const& f) {
     return tutti::support::thread_ranks::run(n, [&](auto& meet) -> verdict {
       tcp t(meet);
-      verdict const bad = tutti::support::run(t, {everybody_to_everybody(t.rank(), n, {7, 0}, {{0, 1}})});
+      verdict const bad = tutti::support::run(t, {all_to_all_messages(t.rank(), n, {7, 0}, {{0, 1}})});
       return bad.empty() ? f(t, meet) : bad;
     });
   }

@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(a_fault_reaches_those_without_a_connection) {
   }) == "");
 }
 
-/// Whoever found the fault may have told only one: those who know tell on along their connections.
+/// The rank that found the fault may have told only one: ranks that know tell on along their connections.
 BOOST_AUTO_TEST_CASE(a_fault_is_passed_on) {
   tcp_ranks world(5, known_world());
   for (rank_type r = 0; r < 3; ++r) {
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(a_fault_is_passed_on) {
   }
   BOOST_TEST(!world[4].fault());
   BOOST_TEST(!world[4].send(0, {0, 0}, {}, 1).accepted);
-  BOOST_TEST(world.until([&] {  // who comes later learns it, too
+  BOOST_TEST(world.until([&] {  // a rank that comes later learns it, too
     std::ignore = world[4].send(0, {0, 0}, {}, 1);
     return world[4].fault() == f;
   }) == "");
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_fault_overtakes_a_message_that_will_never_be_complete) {
 }
 
 /// A rank that leaves because of a fault is not at fault. What it tells may lie behind a message that is never read.
-BOOST_AUTO_TEST_CASE(a_fault_behind_unread_data_is_found_before_anybody_is_named) {
+BOOST_AUTO_TEST_CASE(a_fault_behind_unread_data_is_found_before_a_rank_is_named) {
   tcp_ranks world(4, known_world());
   std::vector<std::byte> const message(200'000);
   stream const s{0, 0};
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_has_left_is_named_only_if_no_fault_is_told) {
   tcp_ranks world(3, known_world());
   world.ranks[1].reset();
   std::byte const one{};
-  BOOST_TEST(!world[0].send(1, {0, 0}, {&one, 1}, 1).accepted);  // nobody listens there any more
+  BOOST_TEST(!world[0].send(1, {0, 0}, {&one, 1}, 1).accepted);  // no rank listens there any more
   net::hello last_words = greeting(net::greeting::revoke, 1, 0);
   fault const f{failure::peer_lost, 2, 1};
   last_words.fault = f.pack();
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(accepted_messages_outlive_their_sender) {
   BOOST_TEST(support::describe_fault(world[1].fault()) == "fault(peer lost, culprit 0, reporter 1)");
 }
 
-/// Nobody listens where a rank has listened.
+/// No rank listens where one has listened.
 BOOST_AUTO_TEST_CASE(a_peer_that_left_before_the_connection) {
   tcp_ranks world(3);
   world.ranks[1].reset();
@@ -271,9 +271,9 @@ BOOST_AUTO_TEST_CASE(calls_that_differ_without_a_message) {
   BOOST_TEST((world[0].fault().kind == failure::mismatch));
 }
 
-/// Who needs a rank that leaves fails, and closes its connections without a goodbye. The leaving rank sees
+/// A rank that needs one that leaves fails, and closes its connections without a goodbye. The leaving rank sees
 /// that; it must not tell others that the one that needed it is gone.
-BOOST_AUTO_TEST_CASE(who_leaves_accuses_nobody) {
+BOOST_AUTO_TEST_CASE(a_rank_that_leaves_accuses_none) {
   tcp_ranks world(3, known_world());
   descriptor needs = say(world[0], greeting(net::greeting::hello, 1, 0));
   BOOST_TEST(world.until([&] { return world[0].connections() == 1; }) == "");

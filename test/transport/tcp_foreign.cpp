@@ -19,7 +19,7 @@ using namespace tutti;
 using namespace tutti::detail;
 using support::tcp_ranks;
 
-/// Somebody who found the port of a rank.
+/// A program that found the port of a rank.
 struct intruder {
   explicit intruder(tcp const& victim) {
     net::host_port at;
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(too_few_descriptors_are_reported) {
   BOOST_TEST(support::describe_fault(world[1].fault()) == "fault(cancelled, culprit 0, reporter 0)");
 }
 
-/// A host that is lost before it was needed answers nothing, not even that nobody listens.
+/// A host that is lost before it was needed answers nothing, not even that no process listens.
 BOOST_AUTO_TEST_CASE(a_host_that_does_not_answer_is_lost_after_connect) {
   descriptor const deaf = net::listen(net::resolve("127.0.0.1", 0).front(), 0);  // its queue will be full
   net::address const at = net::local_address(deaf.get());

@@ -22,7 +22,7 @@ using support::tcp_ranks;
   return taken;
 }
 
-/// What nobody reads is bounded, on each lane by itself, and nothing of it is lost.
+/// What is not read is bounded, on each lane by itself, and nothing of it is lost.
 BOOST_AUTO_TEST_CASE(windows_bound_what_piles_up) {
   for (std::size_t const bytes : {1UL, 1000UL, 60'000UL}) {
     tcp_ranks world(2);
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(opposite_orders) {
     world.poll();
     put += world[0].send(1, a, std::span(large).subspan(put), 4).bytes;
   }
-  // Nobody waits for it, nobody was asked, and no more than a window has gone.
+  // It is not waited for, no peer was asked, and no more than a window has gone.
   BOOST_TEST(put > tcp_options().window / 2);
   BOOST_TEST(put <= tcp_options().window);
   BOOST_TEST(world.until([&] { return world[0].send(1, b, small, 4).accepted; }) == "");
@@ -94,11 +94,11 @@ BOOST_AUTO_TEST_CASE(opposite_orders) {
     return got == large.size();
   }) == "");
   BOOST_TEST((in == large));
-  // All but what came before anybody waited, and what is read along with a header, is read straight to its place.
+  // All but what came before it was waited for, and what is read along with a header, is read straight to its place.
   BOOST_TEST(placed >= large.size() - tcp_options().window - (std::size_t{1} << 20));
 }
 
-/// Who sends a long message that is waited for does not wait for credit on the way.
+/// The sender of a long message that is waited for does not wait for credit on the way.
 BOOST_AUTO_TEST_CASE(a_window_does_not_stop_what_is_waited_for) {
   tcp_options o;
   o.piece = 1 << 14;
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_window_does_not_stop_what_is_waited_for) {
   std::size_t put = 0;
   BOOST_TEST(world.until([&] {
     put += world[0].send(1, s, std::span(large).subspan(put), 4).bytes;
-    static_cast<void>(world[1].view(0, s, {large.size(), 4, nullptr}));  // a slow reader: he lets nothing go
+    static_cast<void>(world[1].view(0, s, {large.size(), 4, nullptr}));  // a slow reader: it releases nothing
     return put > 4 * o.window;
   }) == "");
 }

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(bytes_keep_their_value_and_alignment_whatever_is_read_where
         at += here + more - rest;
         break;
       }
-      default:  // somebody holds on to what lies there, or lets go
+      default:  // a reader holds on to what lies there, or lets go
         if (s.size() != 0 && pinned.size() < 3) {
           pinned.push_back(s.pin());
         } else if (!pinned.empty()) {

@@ -45,10 +45,10 @@ BOOST_AUTO_TEST_CASE(within_a_host_nothing_is_paced_and_the_window_is_large) {
   BOOST_REQUIRE(::getsockopt(c.near.get(), IPPROTO_TCP, TCP_CONGESTION, algorithm, &size) == 0);
   BOOST_TEST(std::string_view(algorithm) == "reno");
   BOOST_TEST(option(c.near, SO_RCVBUF) > before);
-  BOOST_TEST(option(c.near, SO_RCVLOWAT) == 1);  // whoever sleeps is woken by every byte
+  BOOST_TEST(option(c.near, SO_RCVLOWAT) == 1);  // a rank that sleeps is woken by every byte
 }
 
-BOOST_AUTO_TEST_CASE(who_asks_for_a_buffer_gets_that) {
+BOOST_AUTO_TEST_CASE(a_buffer_that_is_asked_for_is_given) {
   connection c;
   tcp_options o;
   o.receive_buffer = 50'000;

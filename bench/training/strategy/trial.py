@@ -46,7 +46,7 @@ def run(train, network, words, patience):
 
 
 def wait(processes, patience):
-    """@raises Failed if they take longer; who fails is waited for no longer than the others need to notice"""
+    """@raises Failed if they take longer; after a failure only as long as the others need to notice"""
     until = time.monotonic() + patience
     while any(p.poll() is None for p in processes):
         if time.monotonic() > until:

@@ -10,7 +10,7 @@ namespace tutti {
 /// ranks of a reproducible_sum exchange. 16 bytes, for sums of float as well as of double.
 ///
 /// Whole numbers instead of floating-point ones, cut at fixed places. The exponents of double are divided into bins of
-/// 27 bits, the same for everybody. A number lies in the bin of its leading bit, its tier; it is cut into three slices,
+/// 27 bits, the same on all ranks. A number lies in the bin of its leading bit, its tier; it is cut into three slices,
 /// the multiples of what the bin's and the next two bins' lowest bits are worth: each rounded to nearest, and
 /// what is then left forgotten. Slices depend on the number and on nothing else.
 ///

@@ -169,7 +169,7 @@ template <element T, class F, functor_property... Properties>
   return detail::make_functor<T, Properties...>(std::move(f), T{});
 }
 
-/// The same with the identity of f, for those who ask for it (the laws do).
+/// The same with the identity of f, for those that ask for it (the laws do).
 template <element T, class F, functor_property... Properties>
   requires(combines_elements<F, T> || combines_widened<F, T>) && known_function<F, Properties...>
 [[nodiscard]] constexpr auto reduce_with(F f, T const& identity, Properties...) {

@@ -202,8 +202,8 @@ concept reproducible = std::same_as<T, float> || std::same_as<T, double> || std:
 ///
 ///     tutti::allreduce sum{world, tutti::ring{}, tutti::reproducible_sum<float>{}};
 ///
-/// The same for the same contributions, not for contributions that are sums of more or fewer themselves: whoever adds
-/// on each rank before ranks add up must add accumulators (see deposit.hpp):
+/// The same for the same contributions, not for contributions that are sums of more or fewer themselves: a program that
+/// adds on each rank before ranks add up must add accumulators (see deposit.hpp):
 ///
 ///     tutti::allreduce sum{world, tutti::ring{}, tutti::reproducible_sum<tutti::binned, float>{}};
 ///     sum(accumulators, gradients);

@@ -31,7 +31,7 @@ struct endpoint {
   friend constexpr bool operator==(endpoint const&, endpoint const&) = default;
 };
 
-/// Who may touch the blocks that a step sends, once they have left.
+/// Which rank may touch the blocks that a step sends, once they have left.
 enum class custody : std::uint8_t {
   kept,       ///< the sender
   entrusted,  ///< the receiver, until it sends them back finished: the sender neither reads nor writes them
@@ -83,7 +83,7 @@ struct step {
   return s.receive.memory == from || finishes ? "" : "copies into a memory that holds something else";
 }
 
-/// A value that says who talks to whom, for any number of ranks. It owns no memory and does no I/O.
+/// A value that says which rank sends what to which, for any number of ranks. It owns no memory and does no I/O.
 template <class T>
 concept topology = std::copyable<T> && requires {
   { T::name } -> std::convertible_to<std::string_view>;
@@ -102,10 +102,10 @@ concept topology = std::copyable<T> && requires {
 ///   - in rank order if `combines_in_order`;
 ///   - it is right in place, where input, work and output are one memory;
 ///   - no write can overtake a reader, or the engine's check finds it;
-///   - what is entrusted to a peer nobody else touches until the same peer restores it, to `output`.
+///   - what is entrusted to a peer is touched by no other rank until the same peer restores it, to `output`.
 template <class T, class Op>
 concept offers = topology<T> && requires(T const t, Op const op, rank_type n, rank_type me, std::uint32_t i) {
-  { t.blocks(op, n) } -> std::same_as<std::uint32_t>;     // the vector is cut into so many blocks
+  { t.blocks(op, n) } -> std::same_as<std::uint32_t>;     // how many blocks the vector is cut into
   { t.steps(op, n, me) } -> std::same_as<std::uint32_t>;  // the length of rank me's schedule
   { t.at(op, n, me, i) } -> std::same_as<step>;           // its step i
 };

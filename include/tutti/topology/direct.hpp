@@ -5,7 +5,7 @@
 
 namespace tutti {
 
-/// Every rank talks to every other: it takes its own block from everyone's input, reduces it and
+/// Every rank talks to every other: it takes its own block from the input of all, reduces it and
 /// hands it out. Only raw contributions are combined, in one hop.
 ///
 /// In round i rank r sends to r + 1 + i and receives from r - 1 - i, so that no rank is sent to by two

@@ -195,7 +195,7 @@ class hierarchical {
     }
   }
 
-  /// Who speaks for a host, by its number there.
+  /// The rank that speaks for a host, by its number there.
   template <class Op>
   [[nodiscard]] constexpr rank_type speaker_of(Op const& o, rank_type n, rank_type host) const {
     if constexpr (requires { o.root; }) {

@@ -5,7 +5,7 @@
 
 namespace tutti {
 
-/// Everybody is a child of the root. Nearest ranks are folded first, those below, then those above.
+/// All other ranks are children of the root. Nearest ranks are folded first, those below, then those above.
 class star_tree {
  public:
   constexpr star_tree(rank_type n, rank_type root) noexcept : n_(n), root_(root) {}

@@ -21,7 +21,7 @@ namespace tutti {
 class chrome_trace {
  public:
   /// @param names of the ranks, of their processes in the picture; missing ones are called by their number
-  /// @param parts that they play, such as "worker 2", for who is late
+  /// @param parts that they play, such as "worker 2", for those that are late
   [[nodiscard]] static std::string text(causality const& all, std::span<std::string const> names = {},
                                         std::span<std::string const> parts = {}) {
     chrome_trace to(all, parts);

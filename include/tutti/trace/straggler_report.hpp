@@ -9,7 +9,7 @@
 
 namespace tutti {
 
-/// Who waited for whom, for a person: a line per rank, and one that names who held up the others most.
+/// Which rank waited for which, as text: a line per rank, and one that names the rank that held up the others most.
 /// @param names of the ranks, such as "worker 2", if they have others than "rank 2"
 [[nodiscard]] inline std::string straggler_report(blame const& found, std::span<std::string const> names = {}) {
   auto const seconds = [](duration d) { return static_cast<double>(d.count()) * 1e-9; };
@@ -35,7 +35,7 @@ namespace tutti {
   }
   if (found.size() > 1) {
     out += name(worst) + " held up the others most: ";
-    out += cell("%.3f s in all, counting those who waited for somebody who waited for it\n", seconds(found.by(worst)));
+    out += cell("%.3f s in all, counting ranks that waited for one that waited for it\n", seconds(found.by(worst)));
   }
   return out;
 }

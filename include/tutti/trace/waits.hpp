@@ -54,11 +54,11 @@ struct waiting {
   return waits;
 }
 
-/// Who is answerable for time that others waited, in a square of ranks: `of(waiter, culprit)`.
+/// The ranks that are answerable for time that others waited, in a square of ranks: `of(waiter, culprit)`.
 class blame {
  public:
   /// A rank that waited for a peer's message blames the peer for the time until it sent, but for what of it the
-  /// peer waited itself: that is passed on to whom the peer waited for, and so on. So a server that is late
+  /// peer waited itself: that is passed on to the rank that the peer waited for, and so on. So a server that is late
   /// because a worker is, is not blamed, and a server that is late by itself is.
   explicit blame(causality const& all) : size_(all.size()), late_(size_ * size_), wire_(size_) {
     auto const waits = waits_of(all);
@@ -71,7 +71,7 @@ class blame {
   }
 
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(size_); }
-  /// How long one waited while the other did something else. If both are one: while somebody waited for it.
+  /// How long one waited while the other did something else. If both are one: while it was waited for.
   [[nodiscard]] duration of(rank_type waiter, rank_type culprit) const { return late_[waiter * size_ + culprit]; }
   /// How long a rank waited for messages that were under way.
   [[nodiscard]] duration under_way(rank_type waiter) const { return wire_[waiter]; }

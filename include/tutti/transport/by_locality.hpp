@@ -165,7 +165,7 @@ class by_locality {
     });
   }
 
-  /// A rank that waits is asked from near and from far, and for whom it waits they know by its number in the world.
+  /// A rank that waits is asked from near and from far; the rank that it waits for has its number of the world there.
   void say(wait_report const& w)
     requires(answers<Near> && answers<Far>)
   {
@@ -275,7 +275,7 @@ class by_locality {
     return near != no_rank ? f(*near_, near) : f(far_, peer);
   }
 
-  /// Whoever throws has made the fault known on one side; the other one must hear of it, too.
+  /// A transport that throws has made the fault known on its side; the other side must hear of it, too.
   template <class F>
   decltype(auto) telling(F f) {
     try {
@@ -306,7 +306,7 @@ class by_locality {
   detail::host_map hosts_;
   std::vector<rank_type> near_ranks_;  ///< of ranks of this host there; no_rank for others
   Far far_;
-  detail::owned<Near> near_;  ///< leaves first, and with it whoever is near learns of it at once
+  detail::owned<Near> near_;  ///< leaves first, and with it the ranks that are near learn of it at once
   detail::either_descriptor bells_;
   tutti::fault fault_{};
 };

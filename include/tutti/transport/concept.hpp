@@ -67,9 +67,9 @@ concept in_process = transport<T> && T::in_process;
 template <class T>
 concept inquires = transport<T> && requires(T& t, rank_type peer, stream s) { t.inquire(peer, s); };
 
-/// A transport through which a rank finds out whom others wait for. Whoever waits says so now and then: `say` answers
-/// all who have asked since. `ask` asks a peer, and is false as long as it cannot be reached yet. `said` is what a
-/// rank, this one included, has last said about a lane, as far as it is known here.
+/// A transport through which a rank finds out what others wait for. A rank that waits says so now and then: `say`
+/// answers all that have asked since. `ask` asks a peer, and is false as long as it cannot be reached yet. `said` is
+/// what a rank, this one included, has last said about a lane, as far as it is known here.
 template <class T>
 concept answers = transport<T> && requires(T& t, T const& c, rank_type peer, std::uint32_t lane, wait_report const& w) {
   { t.say(w) } -> std::same_as<void>;
@@ -103,19 +103,19 @@ concept entrusts = transport<T> && requires(T& t, rank_type peer, stream s, std:
 
 /// A transport that copies what it sends and can send the copy to several peers. `next_message` is called before
 /// the first `send` of each message of a stream, and says whether it holds the same bytes as the message
-/// before on that stream, whoever that was for.
+/// before on that stream, whichever peer that was for.
 template <class T>
 concept repeats = transport<T> && requires(T& t, stream s, bool same) {
   { t.next_message(s, same) } -> std::same_as<void>;
 };
 
 /// A transport that does the arithmetic itself: virtual time, device memory, payloads that do not
-/// exist. `compute(bytes, f)` stands for running f, which reads so many bytes.
+/// exist. `compute(bytes, f)` stands for running f, which reads `bytes` bytes.
 template <class T>
 concept computes = transport<T> && requires(T& t, std::size_t bytes, void (*f)()) { t.compute(bytes, f); };
 
 /// A transport that waits by itself, because real time means nothing to it: `rest` returns when there
-/// may be something to do, or when so much time has passed on its own clock. Nobody spins, or sleeps on
+/// may be something to do, or when `limit` has passed on its own clock. Nothing spins, or sleeps on
 /// its descriptor.
 template <class T>
 concept rests = transport<T> && requires(T& t, duration limit) { t.rest(limit); };

@@ -37,10 +37,10 @@ class roll_call {
   /// `place` is where they meet: "node0:29500".
   roll_call(rank_type size, std::string place);
 
-  /// Notes that `who` has come as `rank`.
+  /// Notes that `process` has come as `rank`.
   /// @pre rank < size
   /// @throws error(failure::join) that names both if another process has
-  void note(rank_type rank, member const& who);
+  void note(rank_type rank, member const& process);
 
   /// Notes that a rank has gone again: another process may come as it.
   void strike_off(rank_type rank) noexcept;
@@ -59,7 +59,7 @@ class roll_call {
  private:
   struct seat {
     bool taken = false;
-    member who;
+    member process;
   };
 
   std::string place_;

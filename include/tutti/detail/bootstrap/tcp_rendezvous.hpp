@@ -22,7 +22,7 @@ struct tcp_hello {
   rank_type rank = 0;
   rank_type size = 0;
   std::string job;
-  member who;
+  member process;
 
   [[nodiscard]] std::string encode() const;
   [[nodiscard]] bool decode(std::string_view bytes);

@@ -140,7 +140,7 @@ template <instruction_set Set, class F, class To, class... From>
       stream_line(results + i, to + done + i);
     }
   }
-  asm volatile("sfence" ::: "memory");  // whoever is told of the results sees them
+  asm volatile("sfence" ::: "memory");  // a thread that is told of the results sees them
   do_block(n - done, f, to + done, (from + done)...);
 }
 

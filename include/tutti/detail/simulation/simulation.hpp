@@ -14,7 +14,7 @@
 namespace tutti::detail {
 
 /// A cluster in virtual time: processors, the messages between them, and the events to come. It knows
-/// nothing of programs: whoever drives it asks for the `next` rank that has something to do, lets that
+/// nothing of programs: its driver asks for the `next` rank that has something to do, lets that
 /// rank go as far as it can, and says that it `rest`s.
 ///
 /// A rank's own time runs ahead of the simulation's while its processor is busy; what it sends then

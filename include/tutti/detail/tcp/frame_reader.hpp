@@ -16,7 +16,7 @@ namespace tutti::detail::net {
 /// The receiving half of a connection: takes the frames apart and hands the messages out.
 ///
 /// A piece that is waited for is read straight to its place, or through the receive buffer if it is to be combined.
-/// One that nobody waits for yet is put into a fragment, as MPI puts an unexpected message into a queue, so that it
+/// One that is not waited for yet is put into a fragment, as MPI puts an unexpected message into a queue, so that it
 /// does not stand in the way of other lanes; the window bounds what can pile up. What exceeds it stays in the
 /// connection until its reader comes: a granule that is larger, or a long message that is waited for, whose sender gets
 /// credit for all of it.
@@ -41,7 +41,7 @@ class frame_reader {
   [[nodiscard]] bool bye() const noexcept { return bye_; }          ///< the peer left in order
   [[nodiscard]] bool unsound() const noexcept { return unsound_; }  ///< it sent what no peer would
   [[nodiscard]] tutti::fault revoked() const noexcept { return revoked_; }
-  /// Somebody waits for a message and will ask again.
+  /// A message is waited for and will be asked for again.
   [[nodiscard]] bool awaited() const noexcept { return awaited_ != 0; }
 
   /// The next part of a message. @see transport
@@ -102,8 +102,8 @@ class frame_reader {
     }
   }
 
-  /// Reads once and takes apart what there is; true if that brought something. `wanted_lane`: whose
-  /// message is left in place for its reader. `placing`: who has a better place for it than the receive buffer.
+  /// Reads once and takes apart what there is; true if that brought something. `wanted_lane`: the
+  /// lane whose message is left in place for its reader. `placing`: that has a better place than the receive buffer.
   bool pump(int fd, frame_writer& out, std::uint32_t wanted_lane = lane_count, bool placing = false) {
     bool const progress = parse(out, wanted_lane);
     if ((body_.live() && !digging_) || ended_ || unsound_) {
@@ -112,7 +112,7 @@ class frame_reader {
     return read(fd, placing) ? (parse(out, wanted_lane), true) : progress;
   }
 
-  /// Reads all that there is for what it brings besides messages. Messages that nobody has taken are lost: this
+  /// Reads all that there is for what it brings besides messages. Messages that have not been taken are lost: this
   /// is for a world that is about to fail, where a message that is never read must not hide the reason behind it.
   void dig(int fd, frame_writer& out) {
     digging_ = true;
@@ -156,8 +156,8 @@ class frame_reader {
     }
   }
 
-  /// A long message that somebody waits for is read as it comes, so its sender gets credit for all of it now. What he
-  /// got on the way would come behind all that this rank sends him meanwhile, and he would wait for it.
+  /// A long message that is waited for is read as it comes, so its sender gets credit for all of it now. Credit that
+  /// it got on the way would come behind all that this rank sends it meanwhile, and it would wait for that.
   void promise(lane& l, std::uint32_t number, frame_writer& out) const {
     if (l.total > most_owed(window_)) {
       l.promised = std::min(l.total, most_promised);

@@ -15,7 +15,7 @@ namespace tutti::detail::net {
 /// system takes them.
 ///
 /// Messages travel in pieces, one after the other; until all of a piece has been accepted, other lanes and
-/// all other frames wait. A piece is sent when the receiver has room for it, whether anybody waits for it
+/// all other frames wait. A piece is sent when the receiver has room for it, whether it is waited for
 /// there or not. What has been accepted but not yet taken by the system - frames without payload, and the
 /// end of a granule that the system split - is kept here.
 class frame_writer {
@@ -77,7 +77,7 @@ class frame_writer {
   }
 
   /// Queues a frame without payload; it never lands in the middle of a message. Nothing follows a
-  /// goodbye: who asks this rank what it is doing while it leaves gets no answer.
+  /// goodbye: a peer that asks this rank what it is doing while it leaves gets no answer.
   void tell(frame const& f) {
     if (said_bye_) {
       return;

@@ -80,7 +80,7 @@ class receive_buffer {
   void grow(std::size_t n) noexcept { tail_ += n; }
 
  private:
-  /// Goes on in another block that nobody reads.
+  /// Goes on in another block, which is not being read.
   void change(std::size_t least) {
     block* next = nullptr;
     for (auto const& b : blocks_) {

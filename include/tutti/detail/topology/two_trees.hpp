@@ -38,7 +38,7 @@ class two_trees {
     return p == 2 * inner_ ? left_over() : p % 2 == tree ? p / 2 : first_leaf() + p / 2;
   }
   [[nodiscard]] constexpr bool is_leaf(std::uint32_t place) const noexcept { return place >= inner_; }
-  /// Who is there; no_rank if nobody is.
+  /// The rank there; no_rank if there is none.
   [[nodiscard]] constexpr rank_type at(edge_above e) const noexcept {
     if (e.place < inner_) {
       return rank(2 * e.place + e.tree);
@@ -48,7 +48,7 @@ class two_trees {
     }
     return e.place > 2 * inner_ ? no_rank : rank(2 * (e.place - first_leaf()) + 1 - e.tree);
   }
-  /// Who is above; no_rank if nobody is.
+  /// The rank above; no_rank if there is none.
   [[nodiscard]] constexpr rank_type parent(edge_above e) const noexcept {
     return e.place == 0 ? root_ : at({e.tree, (e.place - 1) / 2});
   }
@@ -68,7 +68,7 @@ class two_trees {
   }
 
  private:
-  /// The other edge below the same parent; nobody's place above the root of the tree.
+  /// The other edge below the same parent; above the root of the tree, a place that holds no rank.
   [[nodiscard]] static constexpr edge_above sibling(edge_above e) noexcept {
     return {e.tree, e.place == 0 ? UINT32_MAX : e.place % 2 == 1 ? e.place + 1 : e.place - 1};
   }

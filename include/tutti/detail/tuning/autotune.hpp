@@ -63,7 +63,7 @@ class trials {
   template <class T>
   class runner<op::allreduce, T> {
    public:
-    static constexpr bool together = true;  // nobody is ready before all have begun
+    static constexpr bool together = true;  // no rank is ready before all have begun
     runner(Communicator& world, op::allreduce, choice<selection> const& way, std::span<T> vector)
         : run_(world, way.topology, sum<T>{}), vector_(vector) {
       run_.segment(way.segment_bytes);
@@ -98,7 +98,7 @@ class trials {
     for (std::int64_t done = 0; done < times;) {
       std::array<std::int32_t, 1> nothing{};
       meet_(nothing);
-      world_.patience() = {};  // as if nobody else computed here
+      world_.patience() = {};  // as if nothing else computed here
       std::int64_t const batch = Runner::together ? times : 1;
       auto const begin = world_.transport().now();
       for (std::int64_t i = 0; i < batch; ++i) {

@@ -18,13 +18,13 @@ namespace tutti::detail {
 /// What only moves, as a copy_probe has seen it.
 struct copy_prices {
   std::vector<network_profile::move> sizes{};
-  bool by_processors = false;  ///< who sends long messages one after the other is busy most of the time
+  bool by_processors = false;  ///< a rank that sends long messages one after the other is busy most of the time
 };
 
 /// Measures what messages take of operations that only move: transports through memory send those in other ways than
-/// what is combined, what peers read costs its owner only when he writes it again, and who waits for a message is not
-/// as fast as who is busy. So here nobody writes what he has received, and all write what they will send anew, and
-/// meet, before the clock runs.
+/// what is combined, what peers read costs its owner only when it is written again, and a rank that waits for a
+/// message is not as fast as one that is busy. So here no rank writes what it has received, and all write what they
+/// will send anew, and meet, before the clock runs.
 ///
 /// For each of some sizes: every second rank sends the next one a vector, whole and then a train of them, one after the
 /// other; and all send and receive one at a time. The first tells how long one takes, the second how fast they follow
@@ -156,7 +156,7 @@ class copy_probe {
     std::int64_t ready[1] = {0};
     std::fill(memory.begin(), memory.end(), 1.0F);
     agree_(std::span(ready));
-    world_.patience() = {};  // as if nobody else computed here
+    world_.patience() = {};  // as if nothing else computed here
     time_point const begin = world_.transport().now();
     run(memory, 0);
     return since(begin);

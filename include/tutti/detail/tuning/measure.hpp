@@ -32,11 +32,11 @@ struct measuring {
 /// For each of some sizes: all ranks send to the next and receive from the one before, storing and combining
 /// (sums of float), elsewhere and over what they send; they lend each other what is to be combined and get it back, all
 /// at a time and every second one; and one message goes round. Where it takes longer to send and receive than only to
-/// send, or, within a host, who only sends is busy most of the time, processors move the bytes (memory; TCP within a
-/// host), and sending and receiving add up; else a wire does. The lower quartile of several times counts, of the
-/// slowest rank. Within a host, what is only moved is measured, too: copy_probe. If the transport provides memory, all
-/// that is within a host is measured once more in 2 MiB of it, which later buffers of the world get; unless some rank
-/// is given none.
+/// send, or, within a host, a rank that only sends is busy most of the time, processors move the bytes (memory; TCP
+/// within a host), and sending and receiving add up; else a wire does. The lower quartile of several times counts, of
+/// the slowest rank. Within a host, what is only moved is measured, too: copy_probe. If the transport provides memory,
+/// all that is within a host is measured once more in 2 MiB of it, which later buffers of the world get; unless some
+/// rank is given none.
 template <class Communicator>
 class world_meter {
  public:
@@ -166,8 +166,8 @@ class world_meter {
       spent += all.back().spent;
       once = all.back().spent / (turns + 1);
     }
-    // Who combines does not take less than who only stores, and what is short takes no longer than what is long: if it
-    // seems so, it was disturbed. The first long messages over a connection are, for it grows with them.
+    // Combining does not take less than storing, and a short message no longer than a long one: if it seems
+    // so, it was disturbed. The first long messages over a connection are, for it grows with them.
     if constexpr (!copies_aside) {
       for (times& t : all) {
         t.shift = std::min(t.shift, t.combining_shift);
@@ -379,7 +379,7 @@ class world_meter {
     }
     std::array<std::int64_t, most_turns> took{};
     for (int i = 0; i < turns; ++i) {
-      world_.patience() = {};  // as if nobody else computed here
+      world_.patience() = {};  // as if nothing else computed here
       auto const begin = world_.transport().now();
       run(memory);
       took[static_cast<std::size_t>(i)] = since(begin);

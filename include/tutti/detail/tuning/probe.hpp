@@ -8,9 +8,9 @@
 namespace tutti::detail {
 
 /// Schedules that compute nothing: they are there to be timed. A probe runs in groups of ranks, such as the
-/// ranks of a host, all groups at once; who is in none does nothing. It answers for the rank that it was made
+/// ranks of a host, all groups at once; a rank that is in none does nothing. It answers for the rank that it was made
 /// for. Messages are half of the vector, which has two blocks. What is sent has been received before, as in real
-/// schedules, so it lies in the cache of nobody but the sender.
+/// schedules, so it lies in no cache but the sender's.
 class probe {
  public:
   enum class kind {

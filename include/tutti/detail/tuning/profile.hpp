@@ -42,7 +42,7 @@ struct network_profile {
     std::size_t bytes = 0;
     std::int64_t send = 0;
     std::int64_t lead = 0;
-    std::int64_t delay = 0;  ///< beside the latency: of nobody's processor
+    std::int64_t delay = 0;  ///< beside the latency: takes no processor
     std::int64_t receive = 0;
     friend bool operator==(move const&, move const&) = default;
   };
@@ -312,7 +312,7 @@ class profiled_network {
     }
     network_profile::point const p = at_size(l, bytes);
     if (held != custody::kept && p.loan != 0) {  // the message says where the bytes are
-      // Who restores has written there already: half of the time and half of the messages, but all of the work.
+      // A rank that restores has written there already: half of the time and half of the messages, but all of the work.
       std::int64_t const loan = solo ? p.solo : p.loan;
       std::int64_t const least = std::min(l.points.front().loan, loan);
       std::int64_t const gap = std::min(l.points.front().send, least);

@@ -16,7 +16,7 @@ struct contents {
 
   kind what = kind::nothing;
   bool ordered = true;  ///< combined in rank order, without gaps: lo, lo + 1, ..., hi - 1
-  bool passed = false;  ///< somebody has been sent it
+  bool passed = false;  ///< it has been sent
   rank_type lo = 0;
   rank_type hi = 0;
   std::uint32_t count = 0;
@@ -92,7 +92,7 @@ template <class Op>
   }
 }
 
-/// What block b of rank me's output has to be: n contributions in order, or somebody's element.
+/// What block b of rank me's output has to be: n contributions in order, or one rank's element.
 template <class Op>
 [[nodiscard]] constexpr contents expected(Op const& op, rank_type n, rank_type me, std::uint32_t b) {
   if constexpr (reduces<Op>) {

@@ -318,7 +318,7 @@ class symbolic_run {
     found_.raw = found_.raw && s.arrives == space::input;
     contents const& there = cell(r, s.receive.memory, b);
     if (s.local == space::input && there.what == kind::accumulator && !there.passed) {
-      fail(found_.exact, "overwrites an accumulator that nobody has got", r);
+      fail(found_.exact, "overwrites an accumulator that has not been sent", r);
     }
     store(r, s.receive.memory, b, space::work,
           s.how == action::fold_left ? combined(arriving, own) : combined(own, arriving));

@@ -45,7 +45,7 @@ TUTTI_DECL directory::directory(std::string path) : path_(std::move(path)), self
   }
   if (s.st_uid != ::geteuid() || (s.st_mode & S_IWOTH) != 0) {
     throw error(failure::join, "the directory '" + path_ +
-                                   "' is not safe to meet in: it belongs to another user, or everyone may write "
+                                   "' is not safe to meet in: it belongs to another user, or all users may write "
                                    "there; name one of your own, as TUTTI_STORE=file:PATH");
   }
 }

@@ -96,7 +96,7 @@ class file_rendezvous::meeting {
     rank_type rank = 0;
     rank_type size = 0;
     std::string job;
-    member who;
+    member process;
   };
 
   void open() {
@@ -109,7 +109,7 @@ class file_rendezvous::meeting {
       time_point deadline = steady_now() + me_.patience;
       bool const all = wait_for(deadline, [&] {
         for (hello const& h : hear(seen, nonces)) {
-          roll.note(h.rank, h.who);
+          roll.note(h.rank, h.process);
         }
         check_rival(roll);
         return roll.complete();
@@ -150,7 +150,7 @@ class file_rendezvous::meeting {
       h.rank = u.number_as<rank_type>();
       h.size = u.number_as<rank_type>();
       h.job = u.text();
-      if (!decode(u.text(), h.who) || !u.done()) {
+      if (!decode(u.text(), h.process) || !u.done()) {
         continue;
       }
       if (std::string const why = objection_to(h); !why.empty()) {
@@ -168,15 +168,15 @@ class file_rendezvous::meeting {
 
   [[nodiscard]] std::string objection_to(hello const& h) const {
     if (h.job != me_.job) {
-      return describe(h.rank, h.who) + " belongs to job '" + h.job + "', this is '" + me_.job + "'";
+      return describe(h.rank, h.process) + " belongs to job '" + h.job + "', this is '" + me_.job + "'";
     }
     if (h.size != me_.size) {
-      return describe(h.rank, h.who) + " has a world of " + std::to_string(h.size) + " ranks, rank 0 one of " +
+      return describe(h.rank, h.process) + " has a world of " + std::to_string(h.size) + " ranks, rank 0 one of " +
              std::to_string(me_.size) + " (TUTTI_SIZE)";
     }
     return h.rank < me_.size
                ? ""
-               : describe(h.who) + " says it is rank " + std::to_string(h.rank) + " of " + std::to_string(h.size);
+               : describe(h.process) + " says it is rank " + std::to_string(h.rank) + " of " + std::to_string(h.size);
   }
 
   /// Tells those that have come why it failed, and for a moment those that are on their way.

@@ -37,14 +37,14 @@ TUTTI_DECL std::string list_ranks(std::vector<rank_type> const& ranks) {
 
 TUTTI_DECL roll_call::roll_call(rank_type size, std::string place) : place_(std::move(place)), seats_(size) {}
 
-TUTTI_DECL void roll_call::note(rank_type rank, member const& who) {
+TUTTI_DECL void roll_call::note(rank_type rank, member const& process) {
   seat& s = seats_[rank];
   if (s.taken) {
-    fail("two processes both say they are rank " + std::to_string(rank) + ": on " + describe(s.who) + " and on " +
-             describe(who) + "; give each process a rank of its own (TUTTI_RANK)",
+    fail("two processes both say they are rank " + std::to_string(rank) + ": on " + describe(s.process) + " and on " +
+             describe(process) + "; give each process a rank of its own (TUTTI_RANK)",
          {rank});
   }
-  s = {true, who};
+  s = {true, process};
   ++present_;
 }
 
@@ -54,7 +54,7 @@ TUTTI_DECL void roll_call::strike_off(rank_type rank) noexcept {
 }
 
 TUTTI_DECL std::string roll_call::known(rank_type rank) const {
-  return seats_[rank].taken ? describe(rank, seats_[rank].who) : "rank " + std::to_string(rank);
+  return seats_[rank].taken ? describe(rank, seats_[rank].process) : "rank " + std::to_string(rank);
 }
 
 TUTTI_DECL void roll_call::fail_missing(duration waited, std::string const& refused) const {
@@ -66,7 +66,7 @@ TUTTI_DECL void roll_call::fail_missing(duration waited, std::string const& refu
     if (!seats_[r].taken) {
       missing.push_back(r);
     } else if (listed++ < most) {
-      joined += (listed == 1 ? "" : ", ") + std::to_string(r) + " (" + describe(seats_[r].who) + ")";
+      joined += (listed == 1 ? "" : ", ") + std::to_string(r) + " (" + describe(seats_[r].process) + ")";
     }
   }
   if (listed > most) {

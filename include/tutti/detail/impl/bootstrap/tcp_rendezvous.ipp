@@ -20,7 +20,7 @@
 namespace tutti::detail {
 
 TUTTI_DECL std::string tcp_hello::encode() const {
-  return packer().number(version).number(rank).number(size).text(job).text(tutti::encode(who)).take();
+  return packer().number(version).number(rank).number(size).text(job).text(tutti::encode(process)).take();
 }
 TUTTI_DECL bool tcp_hello::decode(std::string_view bytes) {
   unpacker u(bytes);
@@ -28,7 +28,7 @@ TUTTI_DECL bool tcp_hello::decode(std::string_view bytes) {
   rank = u.number_as<rank_type>();
   size = u.number_as<rank_type>();
   job = u.text();
-  return tutti::decode(u.text(), who) && u.done() && known;
+  return tutti::decode(u.text(), process) && u.done() && known;
 }
 
 class tcp_rendezvous::side {
@@ -118,7 +118,7 @@ class tcp_rendezvous::host final : public side {
       check_seat(hello.rank);
     }
     try {
-      roll_.note(hello.rank, hello.who);
+      roll_.note(hello.rank, hello.process);
     } catch (error const& e) {
       tell(p.line, {e.what(), e.kind(), e.at_fault()});
       throw;
@@ -199,15 +199,15 @@ class tcp_rendezvous::host final : public side {
   /// For rank 0 alone: an unknown peer is not told why it was refused.
   [[nodiscard]] std::string objection_to(tcp_hello const& h) const {
     if (h.job != me_.job) {
-      return describe(h.who) + " belongs to job '" + h.job + "', this is '" + me_.job + "'";
+      return describe(h.process) + " belongs to job '" + h.job + "', this is '" + me_.job + "'";
     }
     if (h.size != me_.size) {
-      return describe(h.rank, h.who) + " has a world of " + std::to_string(h.size) + " ranks, rank 0 one of " +
+      return describe(h.rank, h.process) + " has a world of " + std::to_string(h.size) + " ranks, rank 0 one of " +
              std::to_string(me_.size) + " (TUTTI_SIZE)";
     }
     return h.rank >= me_.size
-               ? describe(h.who) + " says it is rank " + std::to_string(h.rank) + " of " + std::to_string(h.size)
-               : describe(h.rank, h.who) + " sent more than a hello";
+               ? describe(h.process) + " says it is rank " + std::to_string(h.rank) + " of " + std::to_string(h.size)
+               : describe(h.rank, h.process) + " sent more than a hello";
   }
 
   void refuse(std::string const& from, std::string const& why) {
