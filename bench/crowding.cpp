@@ -59,7 +59,7 @@ struct plan {
   std::size_t others;
 };
 
-/// So many processes that compute, for as long as it lives.
+/// This many processes that compute, for as long as it lives.
 class computing_others {
  public:
   explicit computing_others(std::size_t n) {

@@ -37,7 +37,7 @@ namespace {
 constexpr std::string_view usage = R"(usage: overlap [name=value...]
 
   ranks=2                         processes on this host that talk by tcp; or under a launcher, as its world says
-  width=512 depth=12              the model: so many dense layers of so many numbers, and a last one of 10
+  width=512 depth=12              the model: `depth` dense layers of `width` numbers, and a last one of 10
   batch=256                       rows that each rank computes in a step
   topology=ring|doubling|binary_tree
   buckets=65536,262144,1048576    sizes in bytes that are tried

@@ -61,7 +61,7 @@ double median_of_ratios(std::vector<double> const& a, std::vector<double> const&
   return median(std::move(ratios));
 }
 
-/// Of so many calls in a row. Not to be inlined: the contenders' loops shall differ in what they call and in
+/// Of this many calls in a row. Not to be inlined: the contenders' loops shall differ in what they call and in
 /// nothing else.
 template <class Sum>
 [[gnu::noinline]] double measure(Sum& sum, std::span<float> v, std::size_t calls) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What staleness is worth when one worker of a parameter server is slow: the time until a network recognises so many
+// What staleness is worth when one worker of a parameter server is slow: the time until a network recognises most
 // of the test images. Weights and gradients are true, time is virtual, so each run of a seed gives the same figures.
 
 #include "common/numbers.hpp"
@@ -31,7 +31,7 @@ constexpr char const* usage = R"(usage: staleness FOLDER [FACTOR [SEEDS]]
 FOLDER has MNIST's four files, or others like them. One server, three workers, of which the last takes as long as the
 others, or FACTOR times, 4 unless it is given: 25 us for each image and not so. Links of 10 Gbit/s, 20 us; arithmetic of
 servers takes no time. Batch 128, rate 0.03 falling to 0.01 in 4 epochs, momentum 0.9. Worker 0 tests every 20 steps, in
-no time, what it reads. Shows medians over so many SEEDS, 5 unless it is given, and the extremes.
+no time, what it reads. Shows medians over SEEDS runs, 5 unless it is given, and the extremes.
 )";
 
 constexpr tutti::rank_type workers = 3;

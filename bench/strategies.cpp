@@ -68,7 +68,7 @@ std::vector<workload> workloads() {
           {"ResNet-152", count_parameters(resnet<float>(152, image, 1000)), 64, 91.8}};
 }
 
-/// Seconds that an allreduce of so many floats takes.
+/// Seconds that an allreduce of this many floats takes.
 template <class Topology>
 double exchange(Topology topology, tutti::rank_type ranks, std::size_t numbers) {
   if (ranks == 1) {
@@ -102,7 +102,7 @@ std::vector<tutti::nn::detail::plot_point> row(Topology topology, char const* ho
   return points;
 }
 
-/// Panel number i of two columns: what the server's and the ring's workers do, and what so many would do if they had
+/// Panel number i of two columns: what the server's and the ring's workers do, and what as many would do if they had
 /// nothing to exchange.
 tutti::nn::detail::plot_panel panel(std::size_t i, workload const& work,
                                     std::vector<tutti::nn::detail::plot_point> server,

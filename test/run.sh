@@ -18,7 +18,7 @@ Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tes
   --sanitizers-only  nothing but the sanitizers
   --only REGEX       builds and runs only the tests whose name matches
   --ci               --all, with warnings as errors; installs clang, clang-format and libc++, too, if they can be had
-  --jobs N           so many at once; the default is one per processor
+  --jobs N           how many at once; the default is one per processor
   --help             this text
 TEXT
 }

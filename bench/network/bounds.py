@@ -25,7 +25,7 @@ def bandwidth(op, hosts, size, wire):
 
 def latency(hosts, cores, wire):
     """Seconds: after k messages one after the other no more than 2^k hosts know of each other; and every host sends
-    a message at least, for which there are only so many cores."""
+    a message at least, for which there are a number of cores."""
     return math.ceil(math.log2(hosts)) * wire.half + wire.processor * hosts / cores
 
 

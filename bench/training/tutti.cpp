@@ -93,7 +93,7 @@ class stopwatch {
 };
 
 /// Products of the two matrices of rows x inner and inner x columns, as the layers of a model have them: those
-/// of each triple, so many times.
+/// of each triple, `times` times.
 answer multiply(std::vector<std::size_t> const& triples, std::size_t times) {
   if (triples.empty() || triples.size() % 3 != 0) {
     throw std::runtime_error("shapes= takes rows x columns x inner, one triple after the other");

@@ -23,7 +23,7 @@ namespace {
 options read_options(int argc, char** argv) {
   options o;
   CLI::App app{
-      "Trains a model of which each rank - a process that may have only so much memory - holds a part:\n"
+      "Trains a model of which each rank - a process that has a limit of memory - holds a part:\n"
       "  tensor    every dense layer is split over all ranks\n"
       "  pipeline  each rank has some of the dense layers; micro-batches go from rank to rank\n"
       "  spatial   each rank has a band of the rows of a convolutional network's images\n"};

@@ -21,8 +21,8 @@ inline std::size_t private_bytes() {
   throw std::runtime_error("/proc/self/status has no VmData: this example needs Linux");
 }
 
-/// Lets this process have only so much more memory from now on: the kernel refuses the rest, and what allocates throws
-/// std::bad_alloc. What was there before does not count, nor does memory that ranks share.
+/// Lets this process have only this much more memory from now on: the kernel refuses the rest, and what allocates
+/// throws std::bad_alloc. What was there before does not count, nor does memory that ranks share.
 class memory_limit {
  public:
   /// @param bytes 0: no limit

@@ -128,7 +128,7 @@ class strategy_options {
   strategy_options(CLI::App& app, strategy_choice& s) : chosen_(s) {
     app.add_option("--strategy", s.name,
                    "What ranks exchange: the sum of their gradients at every step (synchronous), or of their weights "
-                   "every so many (local_sgd), weights with neighbours (gossip), or after rounds in which some train "
+                   "every few steps (local_sgd), weights with neighbours (gossip), or after rounds in which some train "
                    "(federated); or the first ranks hold the weights (parameter_server)")
         ->check(CLI::IsMember({"synchronous", "local_sgd", "gossip", "federated", "parameter_server"}));
     servers_ = app.add_option("--servers", s.servers, "Of parameter_server: how many ranks are servers")
@@ -144,7 +144,7 @@ class strategy_options {
                          "Of parameter_server: servers draw all weights to zero by this much, times the rate")
               ->check(CLI::Range(0.0, 1.0));
     slow_ = app.add_option("--slow", slow_text_,
-                           "Of parameter_server: RANK:FACTOR, such as 2:4; this worker takes so many times as long")
+                           "Of parameter_server: RANK:FACTOR, such as 2:4; this worker takes FACTOR times as long")
                 ->default_str("");
   }
 
@@ -201,7 +201,7 @@ class averaging_options {
  public:
   averaging_options(CLI::App& app, averaging& chosen, tutti::nn::settings& s) : chosen_(chosen), settings_(s) {
     constexpr auto most = std::size_t{1'000'000'000};
-    every_ = app.add_option("--every", chosen.every, "Of local_sgd: weights are averaged after so many steps")
+    every_ = app.add_option("--every", chosen.every, "Of local_sgd: weights are averaged after this many steps")
                  ->check(CLI::Range(std::size_t{1}, most))
                  ->default_str("");
     neighbours_ = app.add_option("--neighbours", graph_, "Of gossip: the pairs of ranks that exchange weights")
@@ -339,11 +339,11 @@ class compression_options {
 /// The options that say what is kept of a training, and whether it goes on.
 void add_checkpoint_options(CLI::App& app, tutti::nn::checkpoint_options& o) {
   auto* const folder = app.add_option("--checkpoint", o.folder, "Keep checkpoints in this folder, after each epoch");
-  app.add_option("--checkpoint-every", o.every, "Instead: after so many steps each, and after the last")
+  app.add_option("--checkpoint-every", o.every, "Instead: after this many steps each, and after the last")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000'000}))
       ->needs(folder)
       ->default_str("");
-  app.add_option("--checkpoint-keep", o.keep, "The last so many stay")
+  app.add_option("--checkpoint-keep", o.keep, "How many of the last ones stay")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
       ->needs(folder);
   app.add_flag(
@@ -539,7 +539,7 @@ options read_options(int argc, char** argv) {
   app.add_option("--threads-per-rank", o.threads, "Threads that compute in each rank")->check(CLI::Range(1, 1024));
 
   app.add_option("--bucket", o.bucket,
-                 "Gradients are summed in parts of so many bytes, such as 1M, each as soon as it is complete, while "
+                 "Gradients are summed in parts of this many bytes, such as 1M, each as soon as it is complete, while "
                  "others are computed; or all at the end of a step")
       ->transform(CLI::AsSizeValue(false))
       ->check((CLI::Range(0, 0) | CLI::Range(1024, 1 << 30)).description("0, or 1K to 1024M"))

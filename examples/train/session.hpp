@@ -52,7 +52,7 @@ class session {
   /// given as moved in the steps from now on.
   /// @pre it counts until the last step
   void count(tutti::traffic_count const& bytes);
-  /// Ranks were lost so many seconds after the training began, or was gone on with; of so many, so many went on.
+  /// Ranks were lost this many seconds after the training began, or was gone on with; `ranks` of `before` went on.
   void fault(double seconds, std::size_t before, std::size_t ranks);
 
   // An observer of the training; silent but on rank 0.

@@ -140,13 +140,13 @@ class automatic : public selection {
     return tuning_->choose(op, bytes, in_order);
   }
 
-  /// All ways to run an operation on so many bytes and what they are expected to take, the fastest first.
+  /// All ways to run an operation on this many bytes and what they are expected to take, the fastest first.
   template <class Op>
   [[nodiscard]] std::vector<detail::prediction> predict(Op op, std::size_t bytes, bool in_order = false) const {
     return tuning_->predict(op, bytes, in_order);
   }
 
-  /// What is picked for so many bytes, what it is expected to take, why, and what the others would take.
+  /// What is picked for this many bytes, what it is expected to take, why, and what the others would take.
   template <class Op>
   [[nodiscard]] std::string explain(Op op, std::size_t bytes, bool in_order = false) const {
     return tutti::detail::explain(*tuning_, op, bytes, in_order);

@@ -50,7 +50,7 @@ constexpr loggp fast{microseconds(1), nanoseconds(300), nanoseconds(0), at_gigab
 constexpr loggp slow{microseconds(50), microseconds(2), nanoseconds(0), at_gigabits(1)};
 constexpr std::array<rank_type, 6> some_sizes{2, 3, 4, 7, 8, 13};
 
-/// Allreduces and broadcasts of so many bytes, in all ways, as the simulator sees them: the least time.
+/// Allreduces and broadcasts of this many bytes, in all ways, as the simulator sees them: the least time.
 template <class Op>
 double least_simulated(simulated_network const& net, Op op, rank_type n, std::size_t bytes,
                        std::vector<prediction> const& all, double& mean_error, prediction const& pick, double& picked) {

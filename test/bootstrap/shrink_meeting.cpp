@@ -34,7 +34,7 @@ extern "C" int poll(pollfd* set, nfds_t size, int milliseconds) {
 
 namespace {
 
-/// Leaves this process so many descriptors; what it could have before.
+/// Leaves this process this many descriptors; what it could have before.
 rlim_t leave_descriptors(rlim_t spare) {
   std::filesystem::directory_iterator const mine("/proc/self/fd");
   rlimit few{};

@@ -85,7 +85,7 @@ std::vector<picoseconds> times(tutti::simulated_network const& net, rank_type n,
   return all.report.ended;
 }
 
-/// Rank 0 sends so many messages of so many bytes to rank 1.
+/// Rank 0 sends a number of messages of one length to rank 1.
 auto sending(int messages, std::size_t bytes) {
   return [=](auto& world) {
     std::vector<std::byte> v(bytes);

@@ -43,7 +43,7 @@ class reachable {
   return support::pattern(seed, i) ^ std::byte{0x5a};
 }
 
-/// Takes a message of so many bytes to `to`; how many of them the transport had put there already.
+/// Takes a message of this many bytes to `to`; how many of them the transport had put there already.
 template <class T>
 [[nodiscard]] verdict take_message(T& t, rank_type from, stream s, std::size_t bytes, std::byte* to,
                                    std::size_t& there_already) {

@@ -63,7 +63,7 @@ class drawn_operations {
   drawn_operations(World& world, std::uint64_t seed)
       : world_(world), n_(world.size()), me_(world.rank()), common_(seed), own_(seed * 1'000'003 + me_ + 1) {}
 
-  /// What is wrong with so many operations, or nothing.
+  /// What is wrong with this many operations, or nothing.
   [[nodiscard]] std::string run(std::size_t count) {
     for (left_ = count; left_ != 0;) {
       next();

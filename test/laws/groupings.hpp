@@ -5,7 +5,7 @@
 
 namespace laws {
 
-/// Ranks on hosts of so many each; what is left is on a last, smaller one.
+/// Ranks on hosts of this many each; what is left is on a last, smaller one.
 struct hosting {
   tutti::rank_type ranks;
   tutti::rank_type per_host;

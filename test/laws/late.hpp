@@ -141,7 +141,7 @@ class tally {
     char const word = 0;
     std::ignore = ::write(ends_[1], &word, 1);
   }
-  /// Whether so many have told; for ten seconds for each.
+  /// Whether this many have told; for ten seconds for each.
   [[nodiscard]] bool await(rank_type processes) {
     ::pollfd told{.fd = ends_[0], .events = POLLIN, .revents = 0};
     char word = 0;
@@ -154,7 +154,7 @@ class tally {
   int ends_[2] = {};
 };
 
-/// When a process is stopped: after so many operations, and so long into the next one.
+/// When a process is stopped: after this many operations, and so long into the next one.
 struct moment {
   int operations = 3;
   tutti::duration later{};

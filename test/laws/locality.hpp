@@ -64,7 +64,7 @@ void neighbours_are_named_by_their_world_ranks() {
   }));
 }
 
-/// Calls f() with hosts of so many ranks, one number after the other.
+/// Calls f() with hosts of this many ranks, one number after the other.
 template <class Transport, class F>
 void on_hosts_of(std::initializer_list<rank_type> numbers, F f) {
   for (rank_type const ranks : numbers) {

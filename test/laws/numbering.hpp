@@ -178,7 +178,7 @@ class numbered_program {
   std::vector<generation> parts_;
 };
 
-/// @param run runs a program on so many ranks, and returns what became of each
+/// @param run runs a program on this many ranks, and returns what became of each
 template <class Run>
 void check_numbering(std::uint64_t seeds, Run run) {
   for (std::uint64_t seed = 0; seed != seeds; ++seed) {

@@ -108,7 +108,7 @@ inline constexpr bool tutti::enable_buffer<laws::own_buffer<T>> = true;
 
 namespace laws {
 
-/// A number of columns, at most `most`, that make rows of so many elements without a rest.
+/// A number of columns, at most `most`, that make rows of this many elements without a rest.
 [[nodiscard]] inline std::size_t some_columns(dice& own, std::size_t count, std::size_t most) {
   std::size_t columns = 1 + own.below(most);
   while (count % columns != 0) {

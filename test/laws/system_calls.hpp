@@ -51,7 +51,7 @@ inline boost::test_tools::assertion_result cores_for_two(boost::unit_test::test_
 
 inline constexpr int watched_operations = 100;
 
-/// The first system call that `operate` makes in so many runs, in words; nothing if it makes none.
+/// The first system call that `operate` makes in this many runs, in words; nothing if it makes none.
 template <class Operate>
 [[nodiscard]] std::string calls_the_system(Operate operate) {
   for (int i = 0; i < 64; ++i) {  // one for each lane, and then some

@@ -28,7 +28,8 @@ bytes picture(nn::image_shape const& shape) {
   return result;
 }
 
-/// The definition, pixel by pixel: the image moved down and right by so much, black elsewhere, turned round.
+/// The definition, pixel by pixel: the image moved down and right by these numbers of pixels, black elsewhere, turned
+/// round.
 bytes moved(bytes const& image, nn::image_shape const& shape, int down, int right, bool flipped) {
   bytes result(image.size());
   auto const rows = static_cast<int>(shape.rows);

@@ -76,7 +76,7 @@ std::vector<std::vector<std::uint32_t>> sums(tutti::rank_type size, std::size_t 
   return all;
 }
 
-/// Equal bits on all ranks, and as close to the exact sum as so many roundings allow.
+/// Equal bits on all ranks, and as close to the exact sum as that many roundings allow.
 template <class Transport, class Topology>
 void check_sums(tutti::rank_type size, std::size_t bucket,
                 nn::bucket_progress how = nn::bucket_progress::between_layers) {

@@ -105,7 +105,7 @@ nn::fingerprint print_of(nn::settings const& s) {
 
 struct interrupted {};
 
-/// Ends a training behind so many steps of this run, without a word.
+/// Ends a training behind this step of this run, without a word.
 struct breaker {
   std::size_t left;
   void step(nn::step_result const&, nn::replica const&) const {}

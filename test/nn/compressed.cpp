@@ -76,7 +76,7 @@ std::vector<std::vector<float>> sums(Strategy& strategy, std::size_t n, std::uin
   return all;
 }
 
-/// The same bits on all ranks? The sum of all words on all ranks is then so many times this rank's.
+/// The same bits on all ranks? The sum of all words on all ranks is then n times this rank's.
 template <class World>
 bool same_everywhere(World& world, std::vector<std::vector<float>> const& all) {
   std::uint64_t hash = 14695981039346656037U;

@@ -59,7 +59,7 @@ std::vector<std::vector<float>> on_all(world const& w, F f) {
   return all;
 }
 
-/// So many steps, after which `unite` has settled all, and `resume` has given each rank its own again.
+/// This many steps, after which `unite` has settled all, and `resume` has given each rank its own again.
 auto steps_of(std::size_t count, float rate) {
   return [=](auto& strategy, std::vector<float>& weights) {
     for (std::size_t step = 0; step != count; ++step) {

@@ -38,7 +38,7 @@ struct folder {
     gzclose(file);
     return path / name;
   }
-  /// Some bytes, and behind them so many times 16 MiB of zeros, packed a thousandfold.
+  /// Some bytes, and behind them this many times 16 MiB of zeros, packed a thousandfold.
   fs::path bomb(std::string const& name, bytes const& first, std::size_t times) const {
     auto const zeros = packed(name + ".zeros", bytes(std::size_t{16} << 20));
     std::ofstream all(packed(name, first), std::ios::binary | std::ios::app);

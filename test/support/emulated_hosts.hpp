@@ -7,8 +7,8 @@
 
 namespace tutti::support {
 
-/// by_locality on a machine whose ranks fall into hosts of so many consecutive ranks; 0: as they are. The number is no
-/// part of the type, or all that is tried would be compiled again for each.
+/// by_locality on a machine whose ranks fall into hosts of this many consecutive ranks; 0: as they are. The number is
+/// no part of the type, or all that is tried would be compiled again for each.
 template <class Near, class Far>
 class emulated_hosts : public by_locality<Near, Far> {
  public:
@@ -26,7 +26,7 @@ class emulated_hosts : public by_locality<Near, Far> {
   }
 };
 
-/// Worlds over `Transport`, which emulates hosts, have hosts of so many ranks while this lives.
+/// Worlds over `Transport`, which emulates hosts, have hosts of this many ranks while this lives.
 template <class Transport>
 class hosts_of {
  public:

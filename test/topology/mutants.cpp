@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(sums_that_are_copied_before_they_are_finished) {
   }
 }
 
-/// Hosts of so many ranks.
+/// Hosts of this many ranks.
 template <class Inner, class Outer, rank_type RanksPerHost>
 struct hosts_of : tutti::hierarchical<Inner, Outer> {
   hosts_of() : tutti::hierarchical<Inner, Outer>(Inner{}, Outer{}, RanksPerHost) {}

@@ -31,7 +31,7 @@ struct machine {
   duration (*past_caches)(unsigned copy);
 };
 
-/// One in so many, at random.
+/// One in `many`, at random.
 constexpr auto one_in = [](unsigned many, unsigned copy) {
   return std::minstd_rand(copy * 2654435761U + 1U)() % many == 0;
 };
@@ -66,7 +66,7 @@ class sender {
     }
     return by;
   }
-  /// How many of so many copies go past the caches.
+  /// How many of this many copies go past the caches.
   unsigned past_caches(machine const& m, unsigned copies) {
     unsigned past = 0;
     for (unsigned k = 0; k < copies; ++k) {

@@ -24,7 +24,7 @@ struct wire {
     near.reset(ends[0]);
     far.reset(ends[1]);
   }
-  /// Sends a message of so many bytes; whether it was taken.
+  /// Sends a message of this many bytes; whether it was taken.
   bool offer(std::uint32_t lane, std::size_t bytes) {
     return out.offer(near.get(), {lane, 0}, std::span(data).first(bytes), 1, {}).accepted;
   }

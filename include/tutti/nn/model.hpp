@@ -76,7 +76,7 @@ class model {
     }
   }
 
-  /// Makes room for batches of so many rows; larger ones allocate when they come.
+  /// Makes room for batches of this many rows; larger ones allocate when they come.
   void reserve(std::size_t rows) {
     if (rows > values_.shape(0)) {
       layers_.reserve(rows);

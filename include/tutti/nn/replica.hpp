@@ -29,7 +29,7 @@
 
 namespace tutti::nn {
 
-/// How far a training is: so many batches of an epoch. Behind its last batch the epoch is yet to be tested.
+/// How far a training is: this many batches of an epoch. Behind its last batch the epoch is yet to be tested.
 struct training_place {
   std::size_t epoch = 0;
   std::size_t batch = 0;
@@ -230,7 +230,7 @@ class replica {
   /// Loss and number of correct answers, summed over this rank's part of the test images.
   score<float> test() { return test(rank_, size_); }
 
-  /// The same over one of so many parts.
+  /// The same over one of this many parts.
   score<float> test(std::size_t which, std::size_t parts) { return test_.run(model_, which, parts); }
   /// Of a reproducible replica: the accumulators of what `test` returned, loss and number of correct answers.
   [[nodiscard]] std::span<binned const> test_sums() const noexcept { return test_.sums(); }

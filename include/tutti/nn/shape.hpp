@@ -5,7 +5,7 @@
 
 namespace tutti::nn {
 
-/// What one sample of images is: so many channels, each of rows x columns numbers, channel after
+/// What one sample of images is: this many channels, each of rows x columns numbers, channel after
 /// channel, row after row. A row of a batch's matrix is such an image, flattened.
 struct image_shape {
   std::size_t channels = 1;

@@ -15,12 +15,12 @@ struct window {
   std::size_t stride = 1;
   std::size_t padding = 0;
 
-  /// How many places it takes along so many pixels.
+  /// How many places it takes along this many pixels.
   [[nodiscard]] constexpr std::size_t places(std::size_t pixels) const noexcept {
     return (pixels + 2 * padding - side) / stride + 1;
   }
 
-  /// Which of so many pixels lie under place `at`: from `begin` to before `end`.
+  /// Which of this many pixels lie under place `at`: from `begin` to before `end`.
   [[nodiscard]] constexpr std::size_t begin(std::size_t at) const noexcept {
     return at * stride < padding ? 0 : at * stride - padding;
   }
@@ -29,7 +29,7 @@ struct window {
     return past < pixels ? past : pixels;
   }
 
-  /// The image of so many channels that has a pixel for each place.
+  /// The image of this many channels that has a pixel for each place.
   /// @pre the window fits into the padded image, and is larger than the padding
   [[nodiscard]] constexpr image_shape over(image_shape const& image, std::size_t channels) const {
     expects(side > 0 && stride > 0 && padding < side,

@@ -169,7 +169,7 @@ template <identifiable T>
   }
 }
 
-/// How one operation is run: by which schedule, and in segments of at most so many bytes (0: in one).
+/// How one operation is run: by which schedule, and in segments of at most `segment_bytes` bytes (0: in one).
 template <class Topology>
 struct choice {
   [[no_unique_address]] Topology topology;

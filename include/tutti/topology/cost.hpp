@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-/// What a schedule costs for a vector of so many elements. "Busiest" is the largest of all ranks'.
+/// What a schedule costs for a vector of this many elements. "Busiest" is the largest of all ranks'.
 struct cost {
   std::uint64_t rounds = 0;    ///< time, if a message takes 1 and a rank sends one and receives one at a time
   std::uint64_t depth = 0;     ///< the longest chain of messages in which each waits for the one before
@@ -151,7 +151,7 @@ template <class Topology, class Op>
   return all;
 }
 
-/// When the last rank is done with a vector of so many bytes, if a message takes L + b G: the latency,
+/// When the last rank is done with a vector of this many bytes, if a message takes L + b G: the latency,
 /// and the time a byte keeps a link busy (see detail::symbolic::finishing_time). Combining costs nothing.
 /// Integers, in any unit of time, so that it is exact.
 template <class Topology, class Op>

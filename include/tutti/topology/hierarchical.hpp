@@ -54,7 +54,7 @@ class hierarchical {
   static constexpr bool sends_raw_contributions = false;
 
   constexpr hierarchical(Inner inner, Outer outer, Groups groups) : inner_(inner), outer_(outer), groups_(groups) {}
-  /// Hosts of so many consecutive ranks each; the last one may have fewer.
+  /// Hosts of this many consecutive ranks each; the last one may have fewer.
   constexpr hierarchical(Inner inner, Outer outer, rank_type ranks_per_host)
     requires std::same_as<Groups, detail::consecutive>
       : hierarchical(inner, outer, detail::consecutive(ranks_per_host)) {}

@@ -24,7 +24,7 @@ template <class Near, class Far>
 struct locality_options {
   typename options_of<Near>::type near{};
   typename options_of<Far>::type far{};
-  /// So many consecutive ranks count as a host, wherever they are: to try out on one machine what is meant
+  /// This many consecutive ranks count as a host, wherever they are: to try out on one machine what is meant
   /// for several. 0: as it is.
   rank_type ranks_per_host = 0;
 };

@@ -16,7 +16,7 @@ struct shared_memory_options {
   std::size_t ring_bytes = as_suits;
   /// What the buffers of one rank's allocators may come to, in this world and all that is split from it.
   std::size_t arena_bytes = SIZE_MAX;
-  /// Messages in ordinary memory that are only moved (broadcast, send) are copied from so many bytes on by
+  /// Messages in ordinary memory that are only moved (broadcast, send) are copied from this many bytes on by
   /// their receiver out of the sender's memory, if the system allows it. SIZE_MAX: never.
   std::size_t attach_from = std::size_t{64} << 20;
 };

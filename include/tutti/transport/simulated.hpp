@@ -128,7 +128,7 @@ class simulated {
       rest(std::chrono::duration_cast<duration>(simulation_->options().look));
     }
   }
-  /// Until something has happened to this rank, or so much time has passed.
+  /// Until something has happened to this rank, or this time has passed.
   /// @throws error(failure::peer_lost) on a rank that dies meanwhile
   void rest(duration limit) {
     if (!processors().dead(place())) {
@@ -139,7 +139,7 @@ class simulated {
     }
   }
 
-  /// `f` reads so many bytes: it is run, and takes what they take.
+  /// `f` reads this many bytes: it is run, and takes what they take.
   template <class F>
   void compute(std::size_t bytes, F&& f) {
     f();

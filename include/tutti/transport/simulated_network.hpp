@@ -60,7 +60,7 @@ struct simulated_network {
   return {.switches = {{}}, .hosts = std::vector<simulated_network::host>(hosts, {0, nic})};
 }
 
-/// Two switches, each with so many hosts, and one trunk between them.
+/// Two switches, each with this many hosts, and one trunk between them.
 [[nodiscard]] inline simulated_network two_switches(std::uint32_t hosts_each, loggp nic,
                                                     simulated_network::uplink trunk) {
   simulated_network net = one_switch(hosts_each, nic);
@@ -69,7 +69,7 @@ struct simulated_network {
   return net;
 }
 
-/// Leaf switches, each with so many hosts, under one that joins them. An uplink that is slower than
+/// Leaf switches, each with this many hosts, under one that joins them. An uplink that is slower than
 /// its hosts together is oversubscribed.
 [[nodiscard]] inline simulated_network leaves_and_spine(std::uint32_t leaves, std::uint32_t hosts_each, loggp nic,
                                                         simulated_network::uplink up) {

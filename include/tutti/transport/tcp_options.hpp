@@ -17,9 +17,9 @@ struct tcp_options {
   /// rendezvous says the others reach (its `local_host()`), or the loopback interface if all are on one host.
   std::string interface;
 
-  /// Longer messages travel in pieces of so many bytes, so that those of other lanes get their turn.
+  /// Longer messages travel in pieces of this many bytes, so that those of other lanes get their turn.
   std::size_t piece = std::size_t{1} << 20;
-  /// So many bytes that no operation waits for yet are kept per peer and lane; the sender waits then.
+  /// This many bytes that no operation waits for yet are kept per peer and lane; the sender waits then.
   std::size_t window = std::size_t{4} << 20;
   /// SO_SNDBUF and SO_RCVBUF; 0 leaves them to the system, which adapts them to the connection.
   int send_buffer = 0;

@@ -16,8 +16,8 @@ struct alignas(64) fragment {
   fragment* next = nullptr;
   std::size_t capacity = 0;
   std::size_t size = 0;
-  std::size_t filled = 0;  ///< so much has arrived
-  std::size_t taken = 0;   ///< so much has been released
+  std::size_t filled = 0;  ///< bytes that have arrived
+  std::size_t taken = 0;   ///< bytes that have been released
 
   [[nodiscard]] std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };

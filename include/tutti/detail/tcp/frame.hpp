@@ -59,8 +59,8 @@ static_assert(sizeof(frame) % frame_alignment == 0);
   return (0 - bytes) % frame_alignment;
 }
 
-/// What a piece counts against the window. Of a long one its header is not counted, so that a window is so many
-/// pieces and leaves no sliver.
+/// What a piece counts against the window. Of a long one its header is not counted, so that a window is a whole number
+/// of pieces and leaves no sliver.
 [[nodiscard]] constexpr std::size_t cost(std::size_t bytes) noexcept {
   constexpr std::size_t least = 2 * sizeof(frame);
   std::size_t const padded = bytes + padding(bytes);

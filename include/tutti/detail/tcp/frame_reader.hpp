@@ -133,7 +133,7 @@ class frame_reader {
     std::size_t total = 0;
     std::size_t taken = 0;
     std::size_t kept = 0;      ///< cost of the pieces that have begun to arrive and have not been taken
-    std::size_t promised = 0;  ///< of what is still to be taken, the sender has got so much credit for
+    std::size_t promised = 0;  ///< of what is still to be taken, the sender has got credit for this
     chunk held;                ///< what the reader has
     receive_buffer::block* pinned = nullptr;
   };

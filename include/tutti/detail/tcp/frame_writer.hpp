@@ -112,7 +112,7 @@ class frame_writer {
       lanes_[on].used -= f.credits[on];
     }
   }
-  /// This rank has taken so much. The peer hears of it with the next piece, or at once if that is much.
+  /// This rank has taken this many bytes. The peer hears of it with the next piece, or at once if that is much.
   void owe(std::uint32_t on, std::size_t bytes) {
     owed_[on] += static_cast<std::uint32_t>(bytes);
     if (owed_[on] > most_owed_) {
@@ -216,9 +216,9 @@ class frame_writer {
   lane lanes_[lane_count];
   std::uint32_t owner_ = no_lane;  ///< the lane whose piece is on the wire
   std::size_t part_ = 0;           ///< its length
-  std::size_t left_ = 0;           ///< so much of it has not been accepted
+  std::size_t left_ = 0;           ///< bytes of it that have not been accepted
   std::vector<std::byte> rest_;
-  std::size_t done_ = 0;  ///< so much of the rest has been written
+  std::size_t done_ = 0;  ///< bytes of the rest that have been written
   std::vector<std::byte> deferred_;
   bool blocked_ = false;
   bool broken_ = false;

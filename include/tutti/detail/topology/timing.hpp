@@ -66,8 +66,8 @@ class timed_schedule {
     }
   }
 
-  /// When the last rank is done with a vector of so many bytes, cut into segments of at most so many (0: not
-  /// at all).
+  /// When the last rank is done with a vector of `bytes` bytes, cut into segments of `segment_bytes` bytes at most (0:
+  /// not at all).
   template <timed_network Network>
   [[nodiscard]] std::int64_t time(Network const& network, std::size_t bytes, std::size_t segment_bytes = 0) {
     const std::size_t segments = segment_bytes == 0 || bytes == 0 ? 1 : (bytes - 1) / segment_bytes + 1;

@@ -18,9 +18,9 @@ namespace tutti::detail {
 
 /// How ways to run an operation are tried.
 struct autotune_options {
-  std::size_t ways = 8;                            ///< at most so many, those that are expected to be fastest
-  double within = 3;                               ///< and none that is expected to take so many times the fastest
-  std::size_t turns = 7;                           ///< each way's; their median counts
+  std::size_t ways = 8;   ///< at most this many, those that are expected to be fastest
+  double within = 3;      ///< and none that is expected to take this many times as long as the fastest
+  std::size_t turns = 7;  ///< each way's; their median counts
   duration turn = std::chrono::microseconds(500);  ///< how long each takes, about; one operation at least
 };
 
@@ -91,7 +91,7 @@ class trials {
     rank_type root_;
   };
 
-  /// Nanoseconds of so many operations, on this rank.
+  /// Nanoseconds of this many operations, on this rank.
   template <class Runner>
   [[nodiscard]] std::int64_t time(Runner& one, std::int64_t times) {
     std::int64_t took = 0;

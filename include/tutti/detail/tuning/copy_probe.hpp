@@ -41,7 +41,7 @@ class copy_probe {
       return std::array<std::size_t, 5>{4, 256, 2048, 16 << 10, 64 << 10};
     }
   }();
-  /// So many messages follow each other. Of two that are lent, the second tells; what is copied, and acknowledged now
+  /// This many messages follow each other. Of two that are lent, the second tells; what is copied, and acknowledged now
   /// and then, needs more.
   static constexpr std::uint32_t train = through_memory ? 2 : 4;
 

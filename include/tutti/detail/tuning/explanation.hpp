@@ -39,7 +39,7 @@ inline int percent(std::int64_t part, std::int64_t all) {
 
 }  // namespace explanation
 
-/// What `t` picks for an operation on so many bytes, in words.
+/// What `t` picks for an operation on this many bytes, in words.
 template <class Op>
 [[nodiscard]] std::string explain(tuning& t, Op op, std::size_t bytes, bool in_order) {
   using namespace explanation;

@@ -12,7 +12,7 @@
 
 namespace tutti::detail {
 
-/// What a rank has learned of its world and the parts of it: the profile of so many ranks on these hosts.
+/// What a rank has learned of its world and the parts of it: the profile of this many ranks on these hosts.
 class known_profiles {
  public:
   /// How many ranks of a communicator are on which hosts, not which ranks: "node7 4\nnode9 2\n".

@@ -130,7 +130,7 @@ class world_meter {
     return given;
   }
 
-  /// Two blocks of so many bytes for a probe: in memory that is given, or in some of their own.
+  /// Two blocks of this many bytes for a probe: in memory that is given, or in some of their own.
   struct blocks {
     blocks(std::span<float> given, std::size_t bytes)
         : own(given.empty() ? bytes / 2 : 0), memory(given.empty() ? std::span(own) : given.first(bytes / 2)) {}
@@ -338,7 +338,7 @@ class world_meter {
     return {bytes, t[0], t[1], t[2], t[3], t[4], t[5], t[6]};
   }
 
-  /// Lets transports use the memory that they copy through, for so many messages, and find out how to copy
+  /// Lets transports use the memory that they copy through, for this many messages, and find out how to copy
   /// (detail/shared_memory/copy_account.hpp); or probes would be timed before and after. Memory that long messages have
   /// washed out of the caches is dear for a lap, too. Returns how long it took: not much more than `at_most`.
   duration settle(std::vector<rank_type> const& group, std::uint32_t messages, duration at_most) {

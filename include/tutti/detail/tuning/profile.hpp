@@ -24,7 +24,7 @@ class profile_error : public std::runtime_error {
 
 /// What messages of a world take, as it was measured: a plain value, in picoseconds.
 struct network_profile {
-  /// What a message of so many bytes takes; see message_time.
+  /// What a message of this many bytes takes; see message_time.
   struct point {
     std::size_t bytes = 0;
     std::int64_t send = 0;

@@ -48,7 +48,7 @@ class tuning {
     chosen_ = {};
   }
 
-  /// What is picked for vectors of so many bytes. Some nanoseconds once a class of sizes has been priced, which
+  /// What is picked for vectors of this many bytes. Some nanoseconds once a class of sizes has been priced, which
   /// allocates and takes up to 100 ms for long vectors of many ranks: docs/performance.md.
   template <class Op>
   [[nodiscard]] choice<selection> choose(Op, std::size_t bytes, bool in_order) {
@@ -113,7 +113,7 @@ class tuning {
     return nullptr;
   }
 
-  /// The class of sizes that so many bytes belong to.
+  /// The class of sizes that this many bytes belong to.
   struct sizes {
     std::size_t from;
     std::size_t to;

@@ -13,7 +13,7 @@ namespace tutti::nn {
 /// What a training has shown so far, as bytes; numbers keep all of their bits.
 [[nodiscard]] TUTTI_DECL std::string encode(history const& history);
 
-/// The most bytes that `encode` makes of so many steps and epochs, of so many ranks, and faults.
+/// The most bytes that `encode` makes of this many steps and epochs, of this many ranks, and faults.
 [[nodiscard]] constexpr std::uint64_t most_history_bytes(std::uint64_t steps, std::uint64_t epochs, std::uint64_t ranks,
                                                          std::uint64_t faults) noexcept {
   return sizeof(std::uint64_t) * (3 + 9 * steps + (9 + 4 * ranks) * epochs + 3 * faults);

@@ -10,7 +10,7 @@ namespace tutti::nn {
 struct checkpoint_options {
   std::filesystem::path folder;
   std::size_t every = 0;  ///< steps; 0: after each epoch, and always after the last
-  std::size_t keep = 2;   ///< the last so many stay
+  std::size_t keep = 2;   ///< how many of the last ones stay
   bool sharded = false;   ///< each rank writes its part, into a folder that all ranks see; or else rank 0 writes all
   bool resume = false;    ///< goes on from the last good one, if there is one
 };

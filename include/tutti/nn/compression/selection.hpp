@@ -100,7 +100,7 @@ class top_k {
   std::vector<std::uint32_t> rest_;
 };
 
-/// Sends all numbers whose magnitude is at least `least`, so many or few as there are, and NaN (Strom, "Scalable
+/// Sends all numbers whose magnitude is at least `least`, however many there are, and NaN (Strom, "Scalable
 /// distributed DNN training using commodity GPU cloud computing", Interspeech 2015).
 class threshold {
  public:

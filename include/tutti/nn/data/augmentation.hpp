@@ -23,7 +23,7 @@ concept augmentation = requires(A const& a, std::span<std::uint8_t const> image,
   { a(image, shape, random, changed) } -> std::same_as<void>;
 };
 
-/// Pads an image with so many black pixels on each side, cuts a piece of the old size out of it anywhere,
+/// Pads an image with this many black pixels on each side, cuts a piece of the old size out of it anywhere,
 /// and turns every other one round, left to right. (The policy of He, Zhang, Ren, Sun, "Deep residual
 /// learning for image recognition", CVPR 2016, section 4.2, after Lee et al., "Deeply-supervised nets", 2015)
 struct crop_and_flip {

@@ -60,7 +60,7 @@ class sampler {
   }
 
   /// The part of batch b that belongs to one rank of `size`; empty if there are more ranks than samples.
-  /// @param unit so many samples that follow each other belong to the same rank
+  /// @param unit this many samples that follow each other belong to the same rank
   [[nodiscard]] std::span<std::uint32_t const> shard(std::size_t b, rank_type rank, rank_type size,
                                                      std::size_t unit = 1) const noexcept {
     auto const whole = batch(b);

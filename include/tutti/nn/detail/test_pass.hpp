@@ -34,7 +34,7 @@ class test_pass {
   /// The accumulators of the last score, loss and number of correct answers.
   [[nodiscard]] std::span<binned const> sums() const noexcept { return sums_; }
 
-  /// Loss and number of correct answers, summed over one of so many parts of the images.
+  /// Loss and number of correct answers, summed over one of this many parts of the images.
   score<float> run(model<float>& by, std::size_t which, std::size_t parts) {
     portion const own(size(), static_cast<rank_type>(which), static_cast<rank_type>(parts),
                       reproducible_ ? piece() : 1);

@@ -25,7 +25,7 @@ struct weight_blocks {
 ///
 /// A layer is made as a description, without memory. It owns no parameters: with `bind` it is given its
 /// parts of three vectors, of all parameters, of all gradients, and of all statistics - what it has
-/// to remember but does not learn. `reserve(rows)` makes the room that batches of so many rows take;
+/// to remember but does not learn. `reserve(rows)` makes the room that batches of this many rows take;
 /// later calls do not allocate.
 ///
 /// `forward(how, x, y)` writes y. `backward(how, x, y, dy, dx)` is given what the forward before it,

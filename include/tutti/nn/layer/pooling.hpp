@@ -116,7 +116,7 @@ class max_pool : public detail::pooling<T> {
     k ^= (k ^ all_but_the_sign) & nan;
   }
 
-  /// Of so many channels the largest under the window, and where its pixel begins in the image.
+  /// Of this many channels the largest under the window, and where its pixel begins in the image.
   [[gnu::always_inline]] static void choose(image_shape const& input, detail::place const& p, T const* image, T* to,
                                             std::uint32_t* at, std::size_t channels) noexcept {
     keys best = keys{} + std::numeric_limits<key>::min();  // less than the key of any number

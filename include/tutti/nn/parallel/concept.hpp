@@ -11,7 +11,7 @@
 
 namespace tutti::nn {
 
-/// So many things after one another: samples of a batch, units of a layer, numbers of an image.
+/// Things after one another: samples of a batch, units of a layer, numbers of an image.
 struct range {
   std::size_t first = 0;
   std::size_t count = 0;

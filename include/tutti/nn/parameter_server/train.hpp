@@ -30,7 +30,7 @@ struct full_speed {
 
 /// Trains with parameter servers: the first ranks are servers that hold the weights, all others workers that compute
 /// gradients. Every rank calls this with the same arguments but for its replica, which on worker w is made for rank w
-/// of so many workers, and on servers, which take the initial weights and the settings from it, for any of those.
+/// of this many workers, and on servers, which take the initial weights and the settings from it, for any of those.
 ///
 /// With staleness 0 the losses are those of training by allreduce, up to rounding. Batch normalisation
 /// keeps the statistics of each worker.

@@ -13,7 +13,7 @@ namespace tutti::nn {
 /// line per epoch.
 class progress {
  public:
-  /// @param epochs, images how many epochs there will be, of so many training images
+  /// @param epochs, images how many epochs there will be, of this many training images
   progress(std::FILE* out, std::size_t epochs, std::size_t images);
 
   template <class Replica>

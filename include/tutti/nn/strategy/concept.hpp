@@ -71,7 +71,7 @@ static_assert(training_step<some_step>);
 ///
 /// For checkpoints: `remembers()` says what is each rank's own. `save` writes what this rank's strategy remembers
 /// between steps; all ranks call it after the same step, and it may wait for what is under way. `load` makes a strategy
-/// that has made no step yet remember it again, of a model of so many weights, on the same rank of as many; false if
+/// that has made no step yet remember it again, of a model of this many weights, on the same rank of as many; false if
 /// these are the bytes of something else.
 template <class S>
 concept strategy = requires(S& s, S const& c, std::span<float> numbers, std::size_t first, detail::some_step& step,

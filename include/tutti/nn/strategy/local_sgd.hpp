@@ -12,7 +12,7 @@
 
 namespace tutti::nn {
 
-/// Local SGD: every rank follows the mean gradient of its own images, and every so many steps all weights become
+/// Local SGD: every rank follows the mean gradient of its own images, and every few steps all weights become
 /// their mean. (McDonald, Hall, Mann, "Distributed training strategies for the structured perceptron", NAACL 2010;
 /// Stich, "Local SGD converges fast and communicates little", ICLR 2019; Lin, Stich, Patel, Jaggi, "Don't use
 /// large mini-batches, use local SGD", ICLR 2020)
@@ -24,11 +24,11 @@ namespace tutti::nn {
 /// What an optimizer remembers stays its rank's own: velocities are not averaged. Loss and accuracy are those of
 /// all ranks at steps that end with a mean, else this rank's.
 ///
-/// Memory: two vectors more, as long as the weights. Cost: one allreduce of the weights every so many steps.
+/// Memory: two vectors more, as long as the weights. Cost: one allreduce of the weights every few steps.
 template <class Communicator, offers<op::allreduce> Topology>
 class local_sgd {
  public:
-  /// @param every so many steps, the same number on all ranks
+  /// @param every how many steps, the same number on all ranks
   /// @pre the communicator outlives the strategy
   explicit local_sgd(Communicator& world, Topology topology = {}, std::size_t every = 1)
       : all_(world, topology), every_(every) {

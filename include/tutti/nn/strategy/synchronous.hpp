@@ -46,7 +46,7 @@ class synchronous : public detail::steps_by_sums<synchronous<Communicator, Topol
   static constexpr bool narrows = !std::same_as<sent_type, float>;
 
  public:
-  /// Of larger buckets, the first is cut to so many bytes.
+  /// Of larger buckets, the first is cut to this many bytes.
   static constexpr std::size_t first_bucket = std::size_t{64} * 1024;
 
   /// @param bucket most bytes of a bucket, the same on all ranks; 0: the whole message is one

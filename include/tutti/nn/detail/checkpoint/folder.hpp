@@ -45,7 +45,7 @@ struct expected_state {
 class checkpoint_folder {
  public:
   /// Makes the folder if need be, and looks whether it can be written to.
-  /// @param keep the last so many checkpoints stay, the others are removed
+  /// @param keep how many of the last checkpoints stay; the others are removed
   /// @throws checkpoint_error
   explicit checkpoint_folder(std::filesystem::path where, std::size_t keep = 2);
 
@@ -63,7 +63,7 @@ class checkpoint_folder {
   file_identity write_shard(std::uint64_t step, rank_type rank, rank_type ranks, part_view const& part,
                             rank_memory memory) const;
 
-  /// Reads the part of one of so many ranks.
+  /// Reads the part of one of this many ranks.
   /// @param belonging what the file that makes a checkpoint of the parts says of this one
   /// @throws damaged_checkpoint
   [[nodiscard]] training_part read_shard(std::uint64_t step, rank_type rank, rank_type ranks,
@@ -102,7 +102,7 @@ class checkpoint_folder {
     std::size_t first;
     std::size_t count;
   };
-  /// Which of so many numbers are in a rank's part.
+  /// Which of this many numbers are in a rank's part.
   static block part_of(std::size_t all, rank_type rank, rank_type ranks, rank_memory memory);
 
   void load(std::uint64_t step, expected_state const& expected, loaded& to) const;

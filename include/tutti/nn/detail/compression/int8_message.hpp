@@ -102,7 +102,7 @@ inline void encode(std::span<float> numbers, std::span<std::uint32_t> message) {
 }
 
 /// Decodes as many numbers as there is room for.
-/// @throws error (failure::protocol) if the words are no message of so many numbers
+/// @throws error (failure::protocol) if the words are no message of this many numbers
 inline void decode(std::span<std::uint32_t const> message, std::span<float> numbers) {
   std::size_t const n = numbers.size();
   if (message.size() != words(n)) {

@@ -69,7 +69,7 @@ inline void encode(cut chosen, feedback& debt, std::vector<std::uint32_t>& messa
 }
 
 /// Adds what a message holds.
-/// @throws error (failure::protocol) if the words are no message for so many numbers; some may have been added then
+/// @throws error (failure::protocol) if the words are no message for this many numbers; some may have been added then
 inline void add(std::span<std::uint32_t const> message, std::span<float> sum) {
   auto const refuse = [](std::string const& why) { throw error(failure::protocol, "no sparse message: " + why); };
   if (message.empty()) {

@@ -23,7 +23,7 @@ namespace tutti::nn::detail {
 class digit_painter {
  public:
   static constexpr std::int32_t side = 28;
-  static constexpr std::int32_t unit = 256;  ///< of coordinates: so many to a pixel
+  static constexpr std::int32_t unit = 256;  ///< of coordinates: this many to a pixel
 
   explicit digit_painter(random_sequence random) noexcept : random_(random) {
     for (auto& row : field_) {

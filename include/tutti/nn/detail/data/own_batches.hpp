@@ -57,7 +57,7 @@ class own_batches {
     size_ = size;
   }
 
-  /// The images of an epoch, in batches of so many. No allocation.
+  /// The images of an epoch, in batches of this many. No allocation.
   void start(std::uint64_t epoch, std::size_t batch) {
     expects(batch > 0, "own_batches: a batch must have at least 1 sample, not 0");
     batch_ = batch;

@@ -13,13 +13,13 @@ namespace tutti::nn::detail {
 /// other, so several are taken as one: this many numbers at a time, if a row has fewer.
 inline constexpr std::size_t line_numbers = 128;
 
-/// Numbers of as many rows of so many columns as are taken at a time.
+/// Numbers of all rows that are taken at a time, each of this many columns.
 [[nodiscard]] constexpr std::size_t line_length(std::size_t columns) noexcept {
   return columns >= line_numbers ? columns : line_numbers / columns * columns;
 }
 
-/// Calls f(at, count) for each line of a matrix of so many numbers: where it begins, and its length, which is less for
-/// the last one. Several threads do, each for its part of the lines, and f is compiled for AVX2, too.
+/// Calls f(at, count) for each line of a matrix of this many numbers: where it begins, and its length, which is less
+/// for the last one. Several threads do, each for its part of the lines, and f is compiled for AVX2, too.
 template <class F>
 void for_each_line(std::size_t numbers, std::size_t columns, F const& f) {
   std::size_t const length = line_length(columns);
@@ -65,14 +65,14 @@ void fold_line(T const* line, std::size_t columns, T* row) {
   }
 }
 
-/// How many runs of so many lines there are in a matrix.
+/// How many runs of this many lines there are in a matrix.
 [[nodiscard]] constexpr std::size_t runs_of_lines(std::size_t numbers, std::size_t columns, std::size_t run) noexcept {
   std::size_t const length = run * line_length(columns);
   return (numbers + length - 1) / length;
 }
 
 /// Writes `Sums` sums of each column of a matrix, those of the same kind beside each other. f(at, count, partial) adds
-/// those of the line at `at` to `partial`, a line for each kind. Runs of so many lines are added up by themselves, in
+/// those of the line at `at` to `partial`, a line for each kind. Runs of this many lines are added up by themselves, in
 /// `room`, which has `Sums` lines for each, and then one after another: so the last numbers are not lost in the sum,
 /// and it is the same for any number of threads.
 template <std::size_t Sums, class T, class F>

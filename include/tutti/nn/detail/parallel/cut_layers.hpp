@@ -9,7 +9,7 @@
 
 namespace tutti::nn::detail {
 
-/// Cuts a row of layers into so many stages of at least one each, so that the dearest stage is as cheap as it can
+/// Cuts a row of layers into this many stages of at least one each, so that the dearest stage is as cheap as it can
 /// be. Returns where each stage begins, and the number of layers.
 ///
 /// Cost: layers^2 x stages.

@@ -10,7 +10,7 @@
 
 namespace tutti::nn::parameter_server::detail {
 
-/// The learning rate after so many steps: the same as in training without servers. Beyond the last step, where
+/// The learning rate after this many steps: the same as in training without servers. Beyond the last step, where
 /// asynchronous workers may come by an update or two, it stays.
 class rates {
  public:

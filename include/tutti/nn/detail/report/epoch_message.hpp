@@ -29,7 +29,7 @@ class epoch_message {
     numbers_[0] = own.loss;
     numbers_[1] = own.correct;
   }
-  /// What this rank trained on: so many images, with so much loss in all.
+  /// What this rank trained on: this many images, with this loss in all.
   void set_training(std::size_t images, double loss) noexcept {
     numbers_[2] = static_cast<float>(images);
     numbers_[3] = static_cast<float>(loss);

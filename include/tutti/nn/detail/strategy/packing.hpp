@@ -16,7 +16,7 @@ inline void pack(packer& to, std::span<float const> numbers) {
   to.text({reinterpret_cast<char const*>(numbers.data()), numbers.size_bytes()});
 }
 
-/// Reads what `pack` wrote. False: these are not so many numbers.
+/// Reads what `pack` wrote. False: these are not this many numbers.
 [[nodiscard]] inline bool unpack(unpacker& from, std::vector<float>& to, std::size_t count) {
   std::string_view const bytes = from.text();
   if (!from.good() || bytes.size() != count * sizeof(float)) {
