@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/core/counted.hpp>
 #include <tutti/detail/core/deadline.hpp>
-#include <tutti/detail/core/duties.hpp>
-#include <tutti/detail/core/host_map.hpp>
-#include <tutti/detail/core/inheritance.hpp>
 #include <tutti/detail/core/kinship.hpp>
-#include <tutti/detail/core/patience.hpp>
-#include <tutti/detail/core/pending.hpp>
-#include <tutti/detail/core/recorder.hpp>
-#include <tutti/detail/core/sole_user.hpp>
-#include <tutti/detail/core/stream_numbers.hpp>
-#include <tutti/error.hpp>
 #include <tutti/expects.hpp>
 #include <tutti/extent.hpp>
 #include <tutti/member.hpp>
@@ -23,7 +15,6 @@
 
 #include <atomic>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -67,30 +58,10 @@ class communicator {
 
   /// The time that a call takes on a communicator, its own thread's alone. The thread goes on with what another one may
   /// have started there.
-  class turn {
+  class turn : public detail::turn {
    public:
     /// @throws precondition_error if another thread is in a call
-    [[gnu::always_inline]] explicit turn(communicator const& world) : in_(world.here()), entry_(in_.user.enter()) {
-      expects(entry_ != detail::sole_user::entry::refused, in_.two_threads);
-      in_.claim();
-    }
-    turn(turn const&) = delete;
-    turn& operator=(turn const&) = delete;
-    [[gnu::always_inline]] ~turn() {
-      if (entry_ == detail::sole_user::entry::first) {
-        static_cast<void>(in_.leave());
-      }
-    }
-    /// @throws precondition_error if another thread has tried to make a call meanwhile
-    [[gnu::always_inline]] void end() {
-      if (std::exchange(entry_, detail::sole_user::entry::again) == detail::sole_user::entry::first) {
-        expects(in_.leave(), in_.two_threads);
-      }
-    }
-
-   private:
-    state& in_;
-    detail::sole_user::entry entry_;
+    [[gnu::always_inline]] explicit turn(communicator const& world) : detail::turn(world.here()) {}
   };
 
   communicator(communicator&&) noexcept = default;
@@ -165,39 +136,26 @@ class communicator {
     state& s = here();
     s.transport.poll();
     advance();
-    if constexpr (Trace::enabled && requires { s.transport.incidents(); }) {
+    if constexpr (Trace::enabled && state::has_incidents) {
       s.trace_incidents();
     }
     mine.end();
   }
   /// The same without a look at what the transport has.
-  void advance() const {
-    state& s = here();
-    s.pending.advance();
-    if (detail::duties* const others = detail::duties::besides(s)) [[unlikely]] {
-      others->move(s);
-    }
-  }
+  void advance() const { here().advance(); }
 
   /// Finds out what nobody tells, and says what is waited for to those who ask; here and there alike. Dear: for every
   /// few milliseconds of waiting.
-  void look() const {
-    claim();
-    state& s = here();
-    s.look();
-    if (detail::duties* const others = detail::duties::besides(s)) [[unlikely]] {
-      others->look(s);
-    }
-  }
+  void look() const { here().look(); }
 
   /// An operation is about to be started, which this thread moves on from now on.
   void tend() const { detail::duties::take(here()); }
   /// This thread goes on with what another one may have started.
   void claim() const { here().claim(); }
   /// Whether this is a copy of it in a forked child. It belongs to the parent, and its operations go on there.
-  [[nodiscard]] bool inherited() const { return here().generation != detail::inheritance::generation(); }
-  /// How the thread that has started operations here sees this.
-  [[nodiscard]] detail::duty const& as_duty() const { return here(); }
+  [[nodiscard]] bool inherited() const { return here().inherited(); }
+  /// This rank's part of it, whatever its type: for code that is compiled once for all.
+  [[nodiscard]] detail::rank_state& common() const { return here(); }
 
   [[nodiscard]] detail::pending_list& operations() const { return here().pending; }
   [[nodiscard]] detail::stream_numbers& streams() const { return here().streams; }
@@ -208,92 +166,25 @@ class communicator {
   [[nodiscard]] void* companion() const { return here().companion; }
   void companion(void* loop) { here().companion = loop; }
 
-  /// The error that a fault of this epoch is to an operation.
-  [[nodiscard]] error explain(fault const& why, call const& what, operation_number const& number,
-                              std::uint32_t step) const {
-    std::vector<rank_type> at_fault;
-    auto const blame = [&](rank_type r) {
-      if (r != no_rank && (at_fault.empty() || at_fault.front() != r)) {
-        at_fault.push_back(r);
-      }
-    };
-    for (rank_type r = 0; r < size(); ++r) {
-      if ((why.circle & fault::bit_of(r)) != 0) {
-        at_fault.push_back(r);
-      }
-    }
-    if (why.kind == failure::mismatch) {
-      blame(why.culprit == rank() ? why.reporter : why.culprit);
-      blame(why.reporter == rank() ? why.culprit : why.reporter);  // either may be the one that is wrong
-    } else {
-      blame(why.culprit);
-    }
-    std::string text;
-    switch (why.kind) {
-      case failure::peer_lost:
-        text = who(why.culprit) + " is gone";
-        break;
-      case failure::deadline:
-        if (why.circle != 0) {
-          text = circle(why.circle);
-          break;
-        }
-        text = why.culprit == no_rank  ? "not complete in time, and no rank was found that does not answer"
-               : why.culprit == rank() ? "this rank did not answer in time"
-                                       : "no answer from " + who(why.culprit) + " in time";
-        break;
-      case failure::mismatch:
-        text = "the calls of " + who(why.reporter) + " and " + who(why.culprit) + " differ";
-        break;
-      case failure::cancelled:
-        text = who(why.culprit) + " gave up its operation";
-        break;
-      default:
-        text = std::string(tutti::name(why.kind)) + " error at " + who(why.culprit);
-    }
-    if (why.reporter != rank() && why.reporter != no_rank && why.reporter != why.culprit) {
-      text += "; noticed by " + who(why.reporter);
-    }
-    return report(why.kind, text, what, number, step, std::move(at_fault));
-  }
-
-  /// An error of an operation of this rank, in the words of every tutti error.
-  [[nodiscard]] error report(failure kind, std::string const& text, call const& what, operation_number const& number,
-                             std::uint32_t step, std::vector<rank_type> at_fault) const {
-    std::string operation = describe(what, number);
-    std::string const said = operation + " #" + std::to_string(number.sequence) + " of " + name() + ", step " +
-                             std::to_string(step) + ", on " + who(rank()) + " of " + std::to_string(size()) + " (" +
-                             std::string(Transport::name) + "): " + text;
-    return {{kind, name(), std::move(operation), number.sequence, step, rank(), std::move(at_fault)}, said};
-  }
-
  private:
   /// All that it is: one for all its names, and never moved.
-  struct state : detail::duty {
+  struct state : detail::rank_state {
     template <class Meet>
     state(Meet& meet, options const& o, Trace&& to)
-        : duty{.move = [](duty& d) noexcept { return of(d).move_on(); },
-               .arm = [](duty& d) { return of(d).transport.arm(); },
-               .disarm = [](duty& d) noexcept { of(d).transport.disarm(); },
-               .look = [](duty& d) noexcept { of(d).look_quietly(); }},
+        : rank_state(detail::any_transport(transport), traces(), meet.rank(), ranks_in_parent(meet),
+                     meet.exchange(detail::introduction(name_of(meet), checked(o).role))),
           extent(meet.size()),
-          rank(meet.rank()),
-          settings(checked(o)),
-          name(name_of(meet)),
-          parent_ranks(ranks_in_parent(meet)),
-          members(introduce(meet, o.role, name)),
-          crowded(neighbours() > std::thread::hardware_concurrency()),
+          settings(o),
           transport(open_transport<Transport>(meet, o.transport)),
           hosts(find_hosts()),
-          trace(std::move(to)),
-          sends(meet.size()),
-          receives(meet.size()) {
+          trace(std::move(to)) {
       if constexpr (N != dynamic) {
         expects(meet.size() == N, "this communicator's size is fixed in its type, and the world has another one");
       }
       settings.kin.found();
       transport.begin({transfer_lane, 0}, make_call(operation_kind::transfer, "", "", ""));
     }
+    ~state() { detail::duties::leave(*this); }
 
     void hold() noexcept { holders.fetch_add(1, std::memory_order_relaxed); }
     void let_go() noexcept {
@@ -302,76 +193,26 @@ class communicator {
       }
     }
 
-    ~state() { detail::duties::leave(*this); }
-
-    [[gnu::always_inline]] void claim() noexcept {
-      if (detail::duties::is_free(*this) ? !pending.empty() : !detail::duties::is_mine(*this)) [[unlikely]] {
-        detail::duties::take(*this);
-      }
-    }
-
-    // What a thread does here that waits for something else. What goes wrong is the operations' own: their errors, not
-    // those of whatever the thread is in. Of memory they may have run out: their next turn, or wait, meets that again.
-    static state& of(duty& d) noexcept { return static_cast<state&>(d); }
-    bool move_on() noexcept {
-      try {
-        if constexpr (!rests<Transport>) {
-          transport.poll();
-        }
-        pending.advance();
-      } catch (...) {
-      }
-      return !pending.empty();
-    }
-    void look_quietly() noexcept {
-      try {
-        look();
-      } catch (...) {
-      }
-    }
-    void look() {
-      transport.look();
-      pending.say();
-    }
-
-    static constexpr char const* two_threads =
-        "two threads use this communicator at a time: let them take turns, or give each one of its own (tutti::dup)";
-    /// Ends a turn. False, and the epoch has failed, if another thread has tried to have one meanwhile.
-    [[gnu::always_inline]] bool leave() noexcept {
-      bool const alone = user.leave();
-      if (!alone) [[unlikely]] {
-        end_epoch();
-      }
-      return alone;
-    }
-    [[gnu::cold]] void end_epoch() noexcept {
-      try {
-        transport.revoke({failure::cancelled, rank, rank});  // the others would wait for what was refused
-      } catch (...) {
-      }
-    }
-
-    /// How many ranks are on this host.
-    [[nodiscard]] rank_type neighbours() const {
-      rank_type count = 0;
-      for (member const& m : members) {
-        count += m.host == members[rank].host ? 1U : 0U;
-      }
-      return count;
-    }
-
     [[nodiscard]] detail::host_map find_hosts() const {
       if constexpr (requires { transport.hosts(); }) {
         return {};
       } else {
-        std::vector<std::string_view> names;
-        for (member const& m : members) {
-          names.push_back(m.host);
-        }
-        return detail::host_map(names);
+        return this->hosts_by_name();
       }
     }
 
+    static constexpr bool has_incidents = requires(Transport& t) { t.incidents(); };
+    static constexpr tracing traces() noexcept {
+      tracing t;
+      if constexpr (Trace::enabled) {
+        t.record = [](rank_state& s, event const& e) { tutti::record(of(s).trace, [&] { return e; }); };
+        if constexpr (has_incidents) {
+          t.incidents = [](rank_state& s) { of(s).trace_incidents(); };
+        }
+      }
+      return t;
+    }
+    static state& of(rank_state& s) noexcept { return static_cast<state&>(s); }
     /// What the transport has refused since the last time, e.g. connections of unknown peers.
     void trace_incidents() {
       auto const& all = transport.incidents();
@@ -380,26 +221,12 @@ class communicator {
       }
     }
 
-    std::uint32_t generation = detail::inheritance::generation();
     [[no_unique_address]] tutti::extent<N> extent;
-    rank_type rank;
     options settings;
-    std::string name;
-    std::vector<rank_type> parent_ranks;  ///< empty: the same as here
-    std::vector<member> members;
-    bool crowded;
-    tutti::detail::patience patience;
     Transport transport;
     detail::host_map hosts;  ///< empty if the transport knows them
     [[no_unique_address]] Trace trace;
-    detail::stream_numbers streams;
-    detail::transfer_numbers sends;
-    detail::transfer_numbers receives;
-    detail::pending_list pending;
-    detail::recorder recent;
-    void* companion = nullptr;
     std::size_t incidents_traced = 0;
-    detail::sole_user user;
     std::atomic<std::uint32_t> holders{1};
   };
 
@@ -411,36 +238,10 @@ class communicator {
     return *state_;
   }
 
-  /// "rank 2 (worker:1 on node7, pid 4242)".
-  [[nodiscard]] std::string who(rank_type r) const {
-    return r >= members().size() ? "an unknown rank" : tutti::describe(r, members()[r]);
-  }
-
   /// Before anybody is met, who would wait for this rank.
   static options const& checked(options const& o) {
     static_cast<void>(detail::expect_deadline(o.deadline));
     return o;
-  }
-
-  /// "ranks wait for each other: rank 0 (...) waits for rank 1 in send/recv(int32 x 1), rank 1 (...) waits ...".
-  [[nodiscard]] std::string circle(std::uint64_t members) const {
-    std::string text;
-    for (rank_type r = 0; r < size(); ++r) {
-      if ((members & fault::bit_of(r)) == 0) {
-        continue;
-      }
-      text += (text.empty() ? "ranks wait for each other: " : ", ") + who(r);
-      if constexpr (answers<Transport>) {
-        for (std::uint32_t lane = lane_count; lane-- > 0;) {  // send and recv come first
-          wait_report const w = transport().said(r, lane);
-          if ((members & fault::bit_of(w.for_whom)) != 0) {
-            text += " waits for rank " + std::to_string(w.for_whom) + " in " + describe(w.what);
-            break;
-          }
-        }
-      }
-    }
-    return text;
   }
 
   template <class Meet>
@@ -459,22 +260,6 @@ class communicator {
     } else {
       return {};
     }
-  }
-
-  /// Everybody says who it is, and rank 0 what all are called from now on.
-  template <class Meet>
-  static std::vector<member> introduce(Meet& meet, std::string const& role, std::string& name) {
-    std::vector<member> all(meet.size());
-    const std::vector<std::string> texts = meet.exchange(name + '\n' + encode(this_member(role)));
-    name = texts[0].substr(0, texts[0].find('\n'));
-    for (rank_type r = 0; r < meet.size(); ++r) {
-      auto const end = texts[r].find('\n');
-      if (end == std::string::npos || !decode(std::string_view(texts[r]).substr(end + 1), all[r])) {
-        throw error(failure::join, "rank " + std::to_string(r) + " introduced itself in words of another version")
-            .between(meet.rank(), {r});
-      }
-    }
-    return all;
   }
 
   detail::counted<state> state_;

@@ -22,10 +22,14 @@
 #include <tutti/detail/impl/bootstrap/shrink_meeting.ipp>
 #include <tutti/detail/impl/bootstrap/tcp_rendezvous.ipp>
 #include <tutti/detail/impl/bootstrap/threads.ipp>
+#include <tutti/detail/impl/communicator/rank_state.ipp>
 #include <tutti/detail/impl/core/expects.ipp>
 #include <tutti/detail/impl/core/mismatch.ipp>
 #include <tutti/detail/impl/core/operation.ipp>
 #include <tutti/detail/impl/core/recorder.ipp>
+#include <tutti/detail/impl/engine/inquest.ipp>
+#include <tutti/detail/impl/engine/unfinished.ipp>
+#include <tutti/detail/impl/engine/wait.ipp>
 #include <tutti/detail/impl/locality/either_descriptor.ipp>
 #include <tutti/detail/impl/net/address.ipp>
 #include <tutti/detail/impl/net/nonce.ipp>

@@ -9,33 +9,41 @@
 
 namespace {
 
-/// A world in which nothing happens.
-struct quiet_world {
-  struct transport_type {
-    [[nodiscard]] bool fault() const { return false; }
-  };
-  void poll() {}
-  [[nodiscard]] transport_type transport() const { return {}; }
+/// A rank of a world in which nothing happens.
+tutti::detail::rank_state quiet_world() {
+  static constexpr tutti::detail::transport_calls quiet{
+      .name = "quiet", .fault = [](void*) { return tutti::fault{}; }, .poll = [](void*) {}};
+  return {tutti::detail::any_transport(nullptr, quiet), {}, 0, {}, {tutti::detail::introduction("quiet", "")}};
+}
+
+/// Something that ends after some time, and moves meanwhile or does not.
+struct thing {
+  tutti::duration time;
+  bool moves;
+  tutti::time_point begin = tutti::steady_now();
+  tutti::time_point last = begin;
+  bool asked_in_time = true;  // after a pause that was the system's, the spin has had no say
+  std::uint64_t moved = 0;
+
+  bool advance() {
+    tutti::time_point const now = tutti::steady_now();
+    asked_in_time = asked_in_time && now - last < tutti::detail::longest_spin / 2;
+    last = now;
+    moved += moves ? 1U : 0U;
+    return now - begin >= time;
+  }
 };
 
-/// Whether a wait of this length, for something that moves meanwhile or does not, ends awake. Other programs on the
-/// core may spoil one, so there are several.
+/// Whether a wait for such a thing ends awake. Other programs on the core may spoil one, so there are several.
 bool awake_after(tutti::duration time, bool moves, tutti::duration limit) {
   for (int tries = 0; tries < 200; ++tries) {
-    quiet_world world;
-    std::uint64_t moved = 0;
-    tutti::time_point const begin = tutti::steady_now();
-    bool asked_in_time = true;  // after a pause that was the system's, the spin has had no say
-    tutti::time_point last = begin;
-    auto advance = [&] {
-      tutti::time_point const now = tutti::steady_now();
-      asked_in_time = asked_in_time && now - last < tutti::detail::longest_spin / 2;
-      last = now;
-      moved += moves ? 1U : 0U;
-      return now - begin >= time;
-    };
-    auto progress = [&] { return moved; };
-    if (tutti::detail::wait_spinning(world, advance, progress, limit) && asked_in_time) {
+    tutti::detail::rank_state world = quiet_world();
+    thing one{.time = time, .moves = moves};
+    tutti::detail::wait_target const what{.of = &one,
+                                          .advance = [](void* p) { return static_cast<thing*>(p)->advance(); },
+                                          .inquire = [](void*) {},
+                                          .progress = [](void* p) { return static_cast<thing*>(p)->moved; }};
+    if (tutti::detail::wait_spinning(world, what, limit) && one.asked_in_time) {
       return true;
     }
   }

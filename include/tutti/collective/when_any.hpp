@@ -53,28 +53,41 @@ class when_any {
     }
     static_cast<void>(detail::expect_deadline(limit));
     expects(any, "when_any: none of the requests is under way, so none will ever end");
-    std::size_t found = requests.size();
-    auto ended = [&] { return (found = search(requests, first)) != requests.size(); };
+    search at{requests, first, requests.size()};
+    detail::wait_target const one_ended{.of = &at,
+                                        .advance =
+                                            [](void* p) {
+                                              auto& s = *static_cast<search*>(p);
+                                              s.found = first_ended(s.among, s.first);
+                                              return s.found != s.among.size();
+                                            },
+                                        .inquire =
+                                            [](void* p) {
+                                              for (request& one : static_cast<search*>(p)->among) {
+                                                one.check_deadline();
+                                              }
+                                            },
+                                        .outlasts_faults = true};
     for (Communicator& one : worlds_) {
       one.claim();  // so they are among those that this thread moves on
     }
-    Communicator& world = worlds_.front();
+    detail::rank_state& world = worlds_.front().common();
     world.poll();
-    if (ended() || (awake(world) && detail::wait_yielding(world, ended, false))) {
-      return found;
+    bool const yields = !world.any.rests() && world.patience.yields(steady_now);
+    if (!one_ended.advance(&at) && !(yields && detail::wait_yielding(world, one_ended, false))) {
+      detail::wait_in_naps(world, one_ended, limit);
     }
-    auto check_deadlines = [&] {
-      for (request& one : requests) {
-        one.check_deadline();
-      }
-    };
-    detail::wait_in_naps(
-        world, ended, check_deadlines, [] { return false; }, limit);
-    return found;
+    return at.found;
   }
 
  private:
-  static std::size_t search(std::span<request const> requests, std::size_t first) {
+  struct search {
+    std::span<request> among;
+    std::size_t first;
+    std::size_t found;
+  };
+
+  static std::size_t first_ended(std::span<request const> requests, std::size_t first) {
     for (std::size_t k = 0; k != requests.size(); ++k) {
       std::size_t const i = (first + k) % requests.size();
       if (requests[i].valid() && requests[i].ended()) {
@@ -82,14 +95,6 @@ class when_any {
       }
     }
     return requests.size();
-  }
-
-  [[nodiscard]] static bool awake(Communicator& world) {
-    if constexpr (rests<typename Communicator::transport_type>) {
-      return false;
-    } else {
-      return world.patience().yields(steady_now);
-    }
   }
 
   std::vector<Communicator> worlds_;

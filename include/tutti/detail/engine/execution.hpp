@@ -51,18 +51,18 @@ class execution : public operation_run<Communicator> {
   }
 
  private:
-  static execution& self(base& r) noexcept { return static_cast<execution&>(r); }
-  static execution const& self(base const& r) noexcept { return static_cast<execution const&>(r); }
+  static execution& self(unfinished& r) noexcept { return static_cast<execution&>(r); }
+  static execution const& self(unfinished const& r) noexcept { return static_cast<execution const&>(r); }
 
-  static constexpr
-      typename base::body body{.advance = [](base& r) { return self(r).run_.advance(); },
-                               .progress = [](base const& r) noexcept { return self(r).run_.progress(); },
-                               .inquire = [](base& r) { self(r).run_.inquire(); },
-                               .say = [](base& r, bool blocks) { self(r).run_.say(blocks); },
-                               .queued = [](base const& r) noexcept { return self(r).run_.queued(); },
-                               .awaits = [](base const& r) noexcept { return self(r).run_.awaits(); },
-                               .on = [](base const& r) noexcept { return self(r).run_.on(); },
-                               .step_number = [](base const& r) noexcept { return self(r).run_.step_number(); }};
+  static constexpr unfinished::body body{
+      .advance = [](unfinished& r) { return self(r).run_.advance(); },
+      .progress = [](unfinished const& r) noexcept { return self(r).run_.progress(); },
+      .inquire = [](unfinished& r) { self(r).run_.inquire(); },
+      .say = [](unfinished& r, bool blocks) { self(r).run_.say(blocks); },
+      .queued = [](unfinished const& r) noexcept { return self(r).run_.queued(); },
+      .awaits = [](unfinished const& r) noexcept { return self(r).run_.awaits(); },
+      .on = [](unfinished const& r) noexcept { return self(r).run_.on(); },
+      .step_number = [](unfinished const& r) noexcept { return self(r).run_.step_number(); }};
 
   segments<Communicator, Topology, Op, Payload> run_;
 };

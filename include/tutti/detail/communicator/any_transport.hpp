@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/error.hpp>
+#include <tutti/message.hpp>
+#include <tutti/time.hpp>
+#include <tutti/transport/concept.hpp>
+
+#include <string_view>
+
+namespace tutti::detail {
+
+/// The members of a transport that cold code calls, as pointers; see `any_transport`.
+struct transport_calls {
+  std::string_view name;
+  time_point (*now)(void const*) = nullptr;
+  tutti::fault (*fault)(void*) = nullptr;
+  void (*revoke)(void*, tutti::fault const&) = nullptr;
+  void (*quiesce)(void*) = nullptr;
+  void (*poll)(void*) = nullptr;
+  void (*look)(void*) = nullptr;
+  int (*arm)(void*) = nullptr;
+  void (*disarm)(void*) = nullptr;
+  void (*rest)(void*, duration) = nullptr;  ///< null, unless it rests
+  bool (*ask)(void*, rank_type) = nullptr;  ///< null, unless it answers; as the next
+  wait_report (*said)(void const*, rank_type, std::uint32_t) = nullptr;
+
+  template <class Transport>
+  [[nodiscard]] static constexpr transport_calls of() noexcept {
+    using t = Transport;
+    transport_calls c{.name = t::name,
+                      .now = [](void const* p) { return static_cast<t const*>(p)->now(); },
+                      .fault = [](void* p) { return static_cast<t*>(p)->fault(); },
+                      .revoke = [](void* p, tutti::fault const& why) { static_cast<t*>(p)->revoke(why); },
+                      .quiesce = [](void* p) { static_cast<t*>(p)->quiesce(); },
+                      .poll = [](void* p) { static_cast<t*>(p)->poll(); },
+                      .look = [](void* p) { static_cast<t*>(p)->look(); },
+                      .arm = [](void* p) { return static_cast<t*>(p)->arm(); },
+                      .disarm = [](void* p) { static_cast<t*>(p)->disarm(); }};
+    if constexpr (rests<t>) {
+      c.rest = [](void* p, duration limit) { static_cast<t*>(p)->rest(limit); };
+    }
+    if constexpr (answers<t>) {
+      c.ask = [](void* p, rank_type peer) { return static_cast<t*>(p)->ask(peer); };
+      c.said = [](void const* p, rank_type r, std::uint32_t lane) { return static_cast<t const*>(p)->said(r, lane); };
+    }
+    return c;
+  }
+};
+
+/// A transport as cold code sees it: an operation that waits, ends or fails, and the words of an error. Such code is
+/// compiled once for all transports. No message is sent or received this way.
+class any_transport {
+ public:
+  /// @pre it outlives this; it may be made later
+  template <transport Transport>
+  explicit any_transport(Transport& of) noexcept : any_transport(&of, calls_of<Transport>) {}
+  any_transport(void* of, transport_calls const& calls) noexcept : of_(of), calls_(&calls) {}
+
+  [[nodiscard]] std::string_view name() const noexcept { return calls_->name; }
+  [[nodiscard]] time_point now() const { return calls_->now(of_); }
+  [[nodiscard]] tutti::fault fault() const { return calls_->fault(of_); }
+  void revoke(tutti::fault const& why) const { calls_->revoke(of_, why); }
+  void quiesce() const { calls_->quiesce(of_); }
+  void poll() const { calls_->poll(of_); }
+  void look() const { calls_->look(of_); }
+  [[nodiscard]] int arm() const { return calls_->arm(of_); }
+  void disarm() const { calls_->disarm(of_); }
+
+  [[nodiscard]] bool rests() const noexcept { return calls_->rest != nullptr; }
+  void rest(duration limit) const { calls_->rest(of_, limit); }
+
+  [[nodiscard]] bool answers() const noexcept { return calls_->ask != nullptr; }
+  [[nodiscard]] bool ask(rank_type peer) const { return calls_->ask(of_, peer); }
+  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const { return calls_->said(of_, r, lane); }
+
+ private:
+  template <class Transport>
+  static constexpr transport_calls calls_of = transport_calls::of<Transport>();
+
+  void* of_;
+  transport_calls const* calls_;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/communicator/any_transport.hpp>
+#include <tutti/detail/core/duties.hpp>
+#include <tutti/detail/core/host_map.hpp>
+#include <tutti/detail/core/inheritance.hpp>
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/core/patience.hpp>
+#include <tutti/detail/core/pending.hpp>
+#include <tutti/detail/core/recorder.hpp>
+#include <tutti/detail/core/sole_user.hpp>
+#include <tutti/detail/core/stream_numbers.hpp>
+#include <tutti/error.hpp>
+#include <tutti/expects.hpp>
+#include <tutti/member.hpp>
+#include <tutti/trace/concept.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tutti::detail {
+
+/// What a rank says when the members of a communicator meet: the name that rank 0's is known by from now on, and which
+/// process it is.
+[[nodiscard]] TUTTI_DECL std::string introduction(std::string const& name, std::string const& role);
+
+/// What a rank has of a communicator whatever its transport, extent and trace are. It never moves.
+struct rank_state : duty {
+  /// What depends on these; null where there is nothing to do.
+  struct tracing {
+    void (*record)(rank_state&, event const&) = nullptr;
+    void (*incidents)(rank_state&) = nullptr;  ///< what the transport has refused since the last time
+  };
+
+  /// @param texts the introductions of all ranks
+  /// @throws error(failure::join) if one is another version's
+  TUTTI_DECL rank_state(any_transport over, tracing trace, rank_type me, std::vector<rank_type> in_parent,
+                        std::vector<std::string> const& texts);
+  TUTTI_DECL ~rank_state();
+
+  [[gnu::always_inline]] void claim() noexcept {
+    if (duties::is_free(*this) ? !pending.empty() : !duties::is_mine(*this)) [[unlikely]] {
+      duties::take(*this);
+    }
+  }
+  /// Ends a turn. False, and the epoch has failed, if another thread has tried to have one meanwhile.
+  [[gnu::always_inline]] bool leave() noexcept {
+    bool const alone = user.leave();
+    if (!alone) [[unlikely]] {
+      end_epoch();
+    }
+    return alone;
+  }
+  static constexpr char const* two_threads =
+      "two threads use this communicator at a time: let them take turns, or give each one of its own (tutti::dup)";
+
+  /// Moves on what has been started, here and on all communicators that this thread moves on.
+  void advance() {
+    pending.advance();
+    if (duties* const others = duties::besides(*this)) [[unlikely]] {
+      others->move(*this);
+    }
+  }
+  /// The same, in a turn, after a look at what the transport has.
+  TUTTI_DECL void poll();
+  /// Finds out what no rank reports, and answers ranks that ask what is waited for; here and on the others alike.
+  TUTTI_DECL void look();
+
+  /// Whether this is a copy of it in a forked child.
+  [[nodiscard]] bool inherited() const noexcept { return made_in != inheritance::generation(); }
+
+  [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(members.size()); }
+  /// Which ranks share a host, by the names of the hosts.
+  [[nodiscard]] TUTTI_DECL host_map hosts_by_name() const;
+
+  /// The error that a fault of this epoch is to an operation.
+  [[nodiscard]] TUTTI_DECL error explain(tutti::fault const& why, call const& what, operation_number const& number,
+                                         std::uint32_t step) const;
+  /// An error of an operation of this rank, in the words of every tutti error.
+  [[nodiscard]] TUTTI_DECL error report(failure kind, std::string const& text, call const& what,
+                                        operation_number const& number, std::uint32_t step,
+                                        std::vector<rank_type> at_fault) const;
+
+  sole_user user;
+  rank_type rank;
+  std::uint32_t made_in = inheritance::generation();  ///< by which process
+  pending_list pending;
+  stream_numbers streams;
+  transfer_numbers sends;
+  transfer_numbers receives;
+  recorder recent;
+  any_transport any;
+  tracing traced;
+  std::string name;
+  std::vector<rank_type> parent_ranks;  ///< empty: the same as here
+  std::vector<member> members;
+  bool crowded;
+  tutti::detail::patience patience;
+  void* companion = nullptr;
+
+ private:
+  TUTTI_DECL void end_epoch() noexcept;
+  TUTTI_DECL bool move_on() noexcept;
+  TUTTI_DECL void look_quietly() noexcept;
+  [[nodiscard]] TUTTI_DECL std::string who(rank_type r) const;
+  [[nodiscard]] TUTTI_DECL std::string circle(std::uint64_t members_of_it) const;
+};
+
+/// The time that a call takes on a communicator, its own thread's alone. The thread goes on with what another one may
+/// have started there.
+class turn {
+ public:
+  /// @throws precondition_error if another thread is in a call
+  [[gnu::always_inline]] explicit turn(rank_state& in) : in_(in), entry_(in_.user.enter()) {
+    expects(entry_ != sole_user::entry::refused, rank_state::two_threads);
+    in_.claim();
+  }
+  turn(turn const&) = delete;
+  turn& operator=(turn const&) = delete;
+  [[gnu::always_inline]] ~turn() {
+    if (entry_ == sole_user::entry::first) {
+      static_cast<void>(in_.leave());
+    }
+  }
+  /// @throws precondition_error if another thread has tried to make a call meanwhile
+  [[gnu::always_inline]] void end() {
+    if (std::exchange(entry_, sole_user::entry::again) == sole_user::entry::first) {
+      expects(in_.leave(), rank_state::two_threads);
+    }
+  }
+
+ private:
+  rank_state& in_;
+  sole_user::entry entry_;
+};
+
+}  // namespace tutti::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/communicator/rank_state.ipp>
+#endif

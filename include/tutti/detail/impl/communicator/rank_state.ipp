@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/communicator/rank_state.hpp>
+
+#include <string_view>
+#include <thread>
+
+namespace tutti::detail {
+
+TUTTI_DECL std::string introduction(std::string const& name, std::string const& role) {
+  return name + '\n' + encode(this_member(role));
+}
+
+TUTTI_DECL rank_state::rank_state(any_transport over, tracing trace, rank_type me, std::vector<rank_type> in_parent,
+                                  std::vector<std::string> const& texts)
+    : rank(me),
+      sends(static_cast<rank_type>(texts.size())),
+      receives(static_cast<rank_type>(texts.size())),
+      any(over),
+      traced(trace),
+      name(texts[0], 0, texts[0].find('\n')),
+      parent_ranks(std::move(in_parent)),
+      members(texts.size()) {
+  move = [](duty& d) noexcept { return static_cast<rank_state&>(d).move_on(); };
+  arm = [](duty& d) { return static_cast<rank_state&>(d).any.arm(); };
+  disarm = [](duty& d) noexcept { static_cast<rank_state&>(d).any.disarm(); };
+  duty::look = [](duty& d) noexcept { static_cast<rank_state&>(d).look_quietly(); };
+  for (rank_type r = 0; r < size(); ++r) {
+    auto const end = texts[r].find('\n');
+    if (end == std::string::npos || !decode(std::string_view(texts[r]).substr(end + 1), members[r])) {
+      throw error(failure::join, "rank " + std::to_string(r) + " introduced itself in words of another version")
+          .between(rank, {r});
+    }
+  }
+  rank_type neighbours = 0;
+  for (member const& m : members) {
+    neighbours += m.host == members[rank].host ? 1U : 0U;
+  }
+  crowded = neighbours > std::thread::hardware_concurrency();
+}
+
+TUTTI_DECL rank_state::~rank_state() = default;
+
+TUTTI_DECL void rank_state::poll() {
+  turn mine(*this);
+  any.poll();
+  advance();
+  if (traced.incidents != nullptr) {
+    traced.incidents(*this);
+  }
+  mine.end();
+}
+
+TUTTI_DECL void rank_state::look() {
+  claim();
+  any.look();
+  pending.say();
+  if (duties* const others = duties::besides(*this)) [[unlikely]] {
+    others->look(*this);
+  }
+}
+
+// What a thread does here that waits for something else. What goes wrong is the operations' own: their errors, not
+// those of whatever the thread is in. Of memory they may have run out: their next turn, or wait, meets that again.
+TUTTI_DECL bool rank_state::move_on() noexcept {
+  try {
+    if (!any.rests()) {
+      any.poll();
+    }
+    pending.advance();
+  } catch (...) {
+  }
+  return !pending.empty();
+}
+TUTTI_DECL void rank_state::look_quietly() noexcept {
+  try {
+    any.look();
+    pending.say();
+  } catch (...) {
+  }
+}
+TUTTI_DECL void rank_state::end_epoch() noexcept {
+  try {
+    any.revoke({failure::cancelled, rank, rank});  // the others would wait for what was refused
+  } catch (...) {
+  }
+}
+
+TUTTI_DECL host_map rank_state::hosts_by_name() const {
+  std::vector<std::string_view> names;
+  for (member const& m : members) {
+    names.push_back(m.host);
+  }
+  return host_map(names);
+}
+
+/// "rank 2 (worker:1 on node7, pid 4242)".
+TUTTI_DECL std::string rank_state::who(rank_type r) const {
+  return r >= size() ? "an unknown rank" : describe(r, members[r]);
+}
+
+/// "ranks wait for each other: rank 0 (...) waits for rank 1 in send/recv(int32 x 1), rank 1 (...) waits ...".
+TUTTI_DECL std::string rank_state::circle(std::uint64_t members_of_it) const {
+  std::string text;
+  for (rank_type r = 0; r < size(); ++r) {
+    if ((members_of_it & tutti::fault::bit_of(r)) == 0) {
+      continue;
+    }
+    text += (text.empty() ? "ranks wait for each other: " : ", ") + who(r);
+    for (std::uint32_t lane = any.answers() ? lane_count : 0; lane-- > 0;) {  // send and recv come first
+      wait_report const w = any.said(r, lane);
+      if ((members_of_it & tutti::fault::bit_of(w.for_whom)) != 0) {
+        text += " waits for rank " + std::to_string(w.for_whom) + " in " + describe(w.what);
+        break;
+      }
+    }
+  }
+  return text;
+}
+
+TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, operation_number const& number,
+                                     std::uint32_t step) const {
+  std::vector<rank_type> at_fault;
+  auto const blame = [&](rank_type r) {
+    if (r != no_rank && (at_fault.empty() || at_fault.front() != r)) {
+      at_fault.push_back(r);
+    }
+  };
+  for (rank_type r = 0; r < size(); ++r) {
+    if ((why.circle & tutti::fault::bit_of(r)) != 0) {
+      at_fault.push_back(r);
+    }
+  }
+  if (why.kind == failure::mismatch) {
+    blame(why.culprit == rank ? why.reporter : why.culprit);
+    blame(why.reporter == rank ? why.culprit : why.reporter);  // either may be the one that is wrong
+  } else {
+    blame(why.culprit);
+  }
+  std::string text;
+  switch (why.kind) {
+    case failure::peer_lost:
+      text = who(why.culprit) + " is gone";
+      break;
+    case failure::deadline:
+      if (why.circle != 0) {
+        text = circle(why.circle);
+        break;
+      }
+      text = why.culprit == no_rank ? "not complete in time, and no rank was found that does not answer"
+             : why.culprit == rank  ? "this rank did not answer in time"
+                                    : "no answer from " + who(why.culprit) + " in time";
+      break;
+    case failure::mismatch:
+      text = "the calls of " + who(why.reporter) + " and " + who(why.culprit) + " differ";
+      break;
+    case failure::cancelled:
+      text = who(why.culprit) + " gave up its operation";
+      break;
+    default:
+      text = std::string(tutti::name(why.kind)) + " error at " + who(why.culprit);
+  }
+  if (why.reporter != rank && why.reporter != no_rank && why.reporter != why.culprit) {
+    text += "; noticed by " + who(why.reporter);
+  }
+  return report(why.kind, text, what, number, step, std::move(at_fault));
+}
+
+TUTTI_DECL error rank_state::report(failure kind, std::string const& text, call const& what,
+                                    operation_number const& number, std::uint32_t step,
+                                    std::vector<rank_type> at_fault) const {
+  std::string operation = describe(what, number);
+  std::string said = operation;
+  said.append(" #").append(std::to_string(number.sequence)).append(" of ").append(name);
+  said.append(", step ").append(std::to_string(step)).append(", on ").append(who(rank));
+  said.append(" of ").append(std::to_string(size())).append(" (").append(any.name()).append("): ").append(text);
+  return {{kind, name, std::move(operation), number.sequence, step, rank, std::move(at_fault)}, said};
+}
+
+}  // namespace tutti::detail
