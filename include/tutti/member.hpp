@@ -25,11 +25,15 @@ struct member {
 /// This process.
 [[nodiscard]] TUTTI_DECL member this_member(std::string role = {});
 
+namespace detail {
+
 /// As a text to exchange: "host pid role".
 [[nodiscard]] TUTTI_DECL std::string encode(member const& m);
 
 /// Reads what `encode` wrote. False: `text` is something else.
 [[nodiscard]] TUTTI_DECL bool decode(std::string_view text, member& to);
+
+}  // namespace detail
 
 /// "node7, pid 4242", "worker:3 on node7, pid 4242"
 [[nodiscard]] TUTTI_DECL std::string describe(member const& m);

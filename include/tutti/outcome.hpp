@@ -29,6 +29,8 @@ struct rank_failure : error_facts {
   int status = 0;    ///< the status that the process exited with before its result, or 0
 };
 
+namespace detail {
+
 /// The exception that is being handled, as a failure.
 /// @pre called inside a catch block
 [[nodiscard]] TUTTI_DECL rank_failure current_failure();
@@ -38,6 +40,8 @@ struct rank_failure : error_facts {
 
 /// Reads what `encode` wrote. False: `bytes` are something else.
 [[nodiscard]] TUTTI_DECL bool decode(std::string_view bytes, rank_failure& to);
+
+}  // namespace detail
 
 /// What became of one rank: a value of type R (which may be void), or a failure.
 template <class R>

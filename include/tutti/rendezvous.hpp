@@ -44,6 +44,8 @@ concept part_of_world = rendezvous<M> && requires(M const& m, rank_type r) {
   { m.world_rank(r) } -> std::same_as<rank_type>;
 };
 
+namespace detail {
+
 /// The number by which rank r of a rendezvous is known.
 template <rendezvous M>
 [[nodiscard]] rank_type world_rank(M const& meet, rank_type r) {
@@ -53,5 +55,7 @@ template <rendezvous M>
     return r;
   }
 }
+
+}  // namespace detail
 
 }  // namespace tutti

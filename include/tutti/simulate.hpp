@@ -13,10 +13,19 @@
 
 namespace tutti {
 
+/// What became of a simulated world: what each rank returned, or why it failed, and what it cost.
+template <class R>
+struct simulated_outcome {
+  std::vector<outcome<R>> results;
+  simulated_report report;
+};
+
+namespace detail {
+
 /// Where the ranks of one simulation meet. It takes no virtual time.
 class simulated_meeting {
  public:
-  explicit simulated_meeting(detail::simulation& in) : in_(&in), texts_(in.ranks()) {}
+  explicit simulated_meeting(simulation& in) : in_(&in), texts_(in.ranks()) {}
 
   [[nodiscard]] rank_type size() const noexcept { return in_->ranks(); }
 
@@ -28,14 +37,14 @@ class simulated_meeting {
       present_ = 0;
       ++round_;
       wake_all();
-      in_->wait(me, detail::simulated_processors::never);  // all go on in the order of their ranks
+      in_->wait(me, simulated_processors::never);  // all go on in the order of their ranks
     }
     while (round_ == round) {
       if (rank_type const missing = in_->processors().dead(me) ? me : absent_; missing != no_rank) {
         throw error(failure::join, "rank " + std::to_string(missing) + " has ended before it could join")
             .between(me, {missing});
       }
-      in_->wait(me, detail::simulated_processors::never);
+      in_->wait(me, simulated_processors::never);
     }
     return complete_;  // overwritten only when every rank has come again
   }
@@ -55,7 +64,7 @@ class simulated_meeting {
     }
   }
 
-  detail::simulation* in_;
+  simulation* in_;
   std::vector<std::string> texts_;
   std::vector<std::string> complete_;
   std::uint64_t round_ = 0;
@@ -77,20 +86,13 @@ class simulated_rendezvous {
   rank_type rank_;
 };
 
-/// What became of a simulated world: what each rank returned, or why it failed, and what it cost.
-template <class R>
-struct simulated_outcome {
-  std::vector<outcome<R>> results;
-  simulated_report report;
-};
-
 /// A rank of a simulation that runs `f(simulated_rendezvous&, simulation&)` on a stack of its own.
 template <class F>
 class simulated_program {
  public:
-  using result = std::invoke_result_t<F&, simulated_rendezvous&, detail::simulation&>;
+  using result = std::invoke_result_t<F&, simulated_rendezvous&, simulation&>;
 
-  simulated_program(detail::simulation& in, simulated_meeting& meeting, rank_type rank, F& f)
+  simulated_program(simulation& in, simulated_meeting& meeting, rank_type rank, F& f)
       : in_(in),
         meeting_(meeting),
         rank_(rank),
@@ -99,7 +101,7 @@ class simulated_program {
         body_(
             in.options().stack_bytes, [](void* p) { static_cast<simulated_program*>(p)->run(); }, this) {}
 
-  [[nodiscard]] detail::fiber& body() noexcept { return body_; }
+  [[nodiscard]] fiber& body() noexcept { return body_; }
   [[nodiscard]] outcome<result>& end() noexcept { return end_; }
   [[nodiscard]] picoseconds ended() const noexcept { return ended_; }
 
@@ -120,13 +122,13 @@ class simulated_program {
     meeting_.leave(rank_);
   }
 
-  detail::simulation& in_;
+  simulation& in_;
   simulated_meeting& meeting_;
   rank_type rank_;
   F& f_;
   outcome<result> end_;
   picoseconds ended_{};
-  detail::fiber body_;
+  fiber body_;
 };
 
 /// Runs `f(simulated_rendezvous&, simulation&)` as n ranks of one thread, in virtual time, until all
@@ -135,18 +137,18 @@ class simulated_program {
 template <class F>
 [[nodiscard]] auto run_simulated(simulated_network const& net, rank_type n, F&& f, simulation_options const& options) {
   using program = simulated_program<std::remove_reference_t<F>>;
-  using programs = std::vector<detail::owned<program>>;
-  detail::simulation in(net, n, options, /*carries=*/true);
+  using programs = std::vector<owned<program>>;
+  simulation in(net, n, options, /*carries=*/true);
   simulated_meeting meeting(in);
   programs ranks;
   in.yields_to(&ranks, [](void* all, rank_type r) { (*static_cast<programs*>(all))[r]->body().suspend(); });
   for (rank_type r = 0; r < n; ++r) {
-    ranks.push_back(detail::owned<program>(new program(in, meeting, r, f)));
+    ranks.push_back(owned<program>(new program(in, meeting, r, f)));
     in.processors().rest(r);
     in.processors().wake(r);
   }
   for (rank_type left = n; left != 0;) {
-    detail::fiber& next = ranks[in.next()]->body();  // there is one: a rank that waits looks now and then
+    fiber& next = ranks[in.next()]->body();  // there is one: a rank that waits looks now and then
     next.resume();
     left -= next.ended() ? 1U : 0U;
   }
@@ -158,6 +160,8 @@ template <class F>
   }
   return all;
 }
+
+}  // namespace detail
 
 /// Makes a world of `n` ranks in virtual time, on a network of your choice, and runs `f(world)` on
 /// each: the same programs, operators and engine as in any world, with true values, and a report of
@@ -180,9 +184,9 @@ template <class F>
 /// @pre f does not wait for real time or for another rank by anything but `world`
 template <tracer Trace = no_trace, class F>
 [[nodiscard]] auto simulate(simulated_network const& net, rank_type n, F&& f, simulation_options const& options = {}) {
-  return run_simulated(
+  return detail::run_simulated(
       net, n,
-      [&](simulated_rendezvous& meet, detail::simulation& in) {
+      [&](detail::simulated_rendezvous& meet, detail::simulation& in) {
         communicator<simulated, dynamic, Trace> world(meet, {.role = {}, .transport = {&in, meet.rank()}});
         return f(world);
       },

@@ -24,10 +24,12 @@ find "$folder/tutti" -name '*.hpp' -exec sed -i '/^namespace detail {/,/^}  \/\/
   awk -F '\t' '{
     scope = ""; access = ""
     for (i = 4; i <= NF; ++i) {
-      if ($i ~ /^(namespace|class|struct|union|enum):/) { scope = $i; sub(/^[a-z]+:/, "", scope) }
+      if ($i ~ /^(namespace|class|struct|union|enum|function):/) { scope = $i; sub(/^[a-z]+:/, "", scope) }
       if ($i ~ /^access:/) access = substr($i, 8)
     }
-    if (access ~ /private|protected/ || scope ~ /(^|::)(detail|std|__anon[0-9a-f]*)(::|$)/ || $1 ~ /^__anon/) next
+    # What is private, or of a function, has no names for others in it.
+    if (access ~ /private|protected/ || $0 ~ /\tfunction:/ || (scope in hidden)) { hidden[scope "::" $1]; next }
+    if (scope ~ /(^|::)(detail|std|__anon[0-9a-f]*)(::|$)/ || $1 ~ /^__anon/) next
     in_class = $0 ~ /\t(class|struct|union|enum):/
     # What is only declared here: a member that is defined elsewhere, or cold code.
     if ($0 ~ /;"\tp(\t|$)/ && ($0 ~ /= delete/ || $1 == "operator =" || (!in_class && $0 !~ /TUTTI_DECL/))) next

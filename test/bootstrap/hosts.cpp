@@ -88,13 +88,13 @@ BOOST_AUTO_TEST_CASE(a_list_is_read_from_a_file) {
 BOOST_AUTO_TEST_CASE(a_member_survives_being_text) {
   for (member const& m : {member{"node7", 4242, ""}, member{"node7", 0, "worker:3"}, member{"h", 1, "a b"}}) {
     member back;
-    BOOST_TEST(tutti::decode(tutti::encode(m), back));
+    BOOST_TEST(tutti::detail::decode(tutti::detail::encode(m), back));
     BOOST_TEST((back == m));
   }
   for (char const* bad :
        {"", "node7", "node7 12", " 1 r", "node7 x r", "node7 -1 r", "node7 1x r", "node7 99999999999999999999 r"}) {
     member back;
-    BOOST_TEST(!tutti::decode(bad, back), bad);
+    BOOST_TEST(!tutti::detail::decode(bad, back), bad);
   }
   BOOST_TEST(tutti::describe(2, member{"node7", 4242, "worker:3"}) == "rank 2 (worker:3 on node7, pid 4242)");
   BOOST_TEST(tutti::describe(2, member{"node7", 4242, ""}) == "rank 2 (node7, pid 4242)");

@@ -14,6 +14,8 @@ using tutti::error;
 using tutti::error_facts;
 using tutti::rank_failure;
 using tutti::rank_type;
+using tutti::detail::decode;
+using tutti::detail::encode;
 
 /// Facts of every kind, long and short, with the numbers that stand for nothing among them.
 error_facts any_facts(std::uint64_t seed) {

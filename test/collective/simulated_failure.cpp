@@ -112,13 +112,14 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_named) {
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_never_joins_is_named) {
-  auto const all = tutti::run_simulated(one_switch(3, fast), 3,
-                                        [](tutti::simulated_rendezvous& meet, tutti::detail::simulation&) {
-                                          if (meet.rank() != 1) {
-                                            meet.exchange("here");
-                                          }
-                                        },
-                                        {});
+  auto const all =
+      tutti::detail::run_simulated(one_switch(3, fast), 3,
+                                   [](tutti::detail::simulated_rendezvous& meet, tutti::detail::simulation&) {
+                                     if (meet.rank() != 1) {
+                                       meet.exchange("here");
+                                     }
+                                   },
+                                   {});
   BOOST_TEST(failed_as(all.results[0], failure::join, 1) == "");
   BOOST_TEST(failed_as(all.results[2], failure::join, 1) == "");
 }

@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(needs_no_waiting) {
 BOOST_AUTO_TEST_CASE(subtrees_are_intervals_around_their_root) {
   for (rank_type n = 1; n <= 40; ++n) {
     for (rank_type root = 0; root < n; ++root) {
-      const tutti::in_order_tree tree(n, root);
+      const tutti::detail::in_order_tree tree(n, root);
       for (rank_type me = 0; me < n; ++me) {
         auto const mine = tree.subtree(me);
         std::uint32_t size = 1;

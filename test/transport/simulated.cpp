@@ -51,8 +51,8 @@ BOOST_AUTO_TEST_CASE(destruction_is_clean) {
 
 BOOST_AUTO_TEST_CASE(it_is_made_by_simulate) {
   tutti::detail::simulation in(tutti::one_switch(1, {}), 1, {}, true);
-  tutti::simulated_meeting meeting(in);
-  tutti::simulated_rendezvous meet(meeting, 0);
+  tutti::detail::simulated_meeting meeting(in);
+  tutti::detail::simulated_rendezvous meet(meeting, 0);
   BOOST_CHECK_THROW(tutti::simulated(meet, tutti::simulated::options{}), tutti::precondition_error);
 }
 

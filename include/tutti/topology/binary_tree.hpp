@@ -5,6 +5,8 @@
 
 namespace tutti {
 
+namespace detail {
+
 /// Each rank stands between its two subtrees: left subtree < me < right subtree. The root may be any
 /// rank: it has a balanced tree on either side. The smaller subtree is ready first and comes first.
 class in_order_tree {
@@ -57,11 +59,13 @@ class in_order_tree {
   rank_type root_;
 };
 
+}  // namespace detail
+
 /// A binary tree in which rank order is kept.
 ///
 /// With segments both directions of every link are busy; with one segment it costs two messages a
 /// level. Depth: floor(log2 n) levels where no root is named, at most ceil(log2 n) with any root.
-struct binary_tree : detail::on_tree<in_order_tree> {
+struct binary_tree : detail::on_tree<detail::in_order_tree> {
   static constexpr std::string_view name = "binary_tree";
   static constexpr bool keeps_order = true;
   static constexpr bool sends_raw_contributions = false;

@@ -5,6 +5,8 @@
 
 namespace tutti {
 
+namespace detail {
+
 /// The line 0 - 1 - ... - n-1 as a tree: one arm on either side of the root, which takes from the
 /// shorter one first.
 class line_tree {
@@ -35,6 +37,8 @@ class line_tree {
   rank_type root_;
 };
 
+}  // namespace detail
+
 /// Each rank talks to its two neighbours; the ends are not joined. The fewest links, the longest way:
 /// meant for long vectors cut into segments, which stream through it at the full rate of a link.
 ///
@@ -43,18 +47,18 @@ class line_tree {
 ///
 /// Cost (one segment): reduce and broadcast max(root, n - 1 - root) hops; allreduce 2 floor(n / 2)
 /// hops; gather and scatter move one block a message, so that hops overlap.
-struct chain : detail::on_tree<line_tree> {
+struct chain : detail::on_tree<detail::line_tree> {
   static constexpr std::string_view name = "chain";
   static constexpr bool keeps_order = true;
   static constexpr bool sends_raw_contributions = false;
 
-  using on_tree<line_tree>::blocks;
-  using on_tree<line_tree>::steps;
-  using on_tree<line_tree>::at;
+  using on_tree<detail::line_tree>::blocks;
+  using on_tree<detail::line_tree>::steps;
+  using on_tree<detail::line_tree>::at;
 
   // Gather: a rank sends its own block, then passes on what those behind it send, nearest first.
   [[nodiscard]] constexpr std::uint32_t steps(op::gather o, rank_type n, rank_type me) const {
-    return me == o.root ? n : line_tree(n, o.root).subtree(me).count;
+    return me == o.root ? n : detail::line_tree(n, o.root).subtree(me).count;
   }
   [[nodiscard]] constexpr step at(op::gather o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == o.root) {
@@ -65,7 +69,7 @@ struct chain : detail::on_tree<line_tree> {
       return {.receive = {i <= me ? me - 1 : me + 1, space::output, {block, 1}},
               .arrives = i == 1 || i == me + 1 ? space::input : space::work};
     }
-    const line_tree line(n, o.root);
+    const detail::line_tree line(n, o.root);
     const rank_type own = beyond(o.root, me, i);
     step s{.send = {line.parent(me), i == 0 ? space::input : space::work, {own, 1}}};
     if (i + 1 < line.subtree(me).count) {
@@ -77,7 +81,7 @@ struct chain : detail::on_tree<line_tree> {
 
   // Scatter: the reverse, the block that goes furthest first.
   [[nodiscard]] constexpr std::uint32_t steps(op::scatter o, rank_type n, rank_type me) const {
-    return me == o.root ? n : line_tree(n, o.root).subtree(me).count;
+    return me == o.root ? n : detail::line_tree(n, o.root).subtree(me).count;
   }
   [[nodiscard]] constexpr step at(op::scatter o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == o.root) {
@@ -87,7 +91,7 @@ struct chain : detail::on_tree<line_tree> {
       return i < me ? step{.send = {me - 1, space::input, {i, 1}}}
                     : step{.send = {me + 1, space::input, {n - 1 - (i - me), 1}}};
     }
-    const line_tree line(n, o.root);
+    const detail::line_tree line(n, o.root);
     const rank_type parent = line.parent(me);
     const std::uint32_t behind = line.subtree(me).count - 1;
     step s{.receive = {parent, i == behind ? space::output : space::work, {beyond(o.root, me, behind - i), 1}},

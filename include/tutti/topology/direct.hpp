@@ -14,14 +14,14 @@ namespace tutti {
 ///
 /// Cost: allreduce 2 (n - 1) L + 2 (n - 1) / n S G, as the ring; a round waits for its message, so that
 /// no buffer is needed. It has one block of scratch memory, rounds once, and talks over n - 1 links.
-struct direct : detail::on_tree<star_tree> {
+struct direct : detail::on_tree<detail::star_tree> {
   static constexpr std::string_view name = "direct";
   static constexpr bool keeps_order = false;
   static constexpr bool sends_raw_contributions = true;
 
-  using on_tree<star_tree>::blocks;
-  using on_tree<star_tree>::steps;
-  using on_tree<star_tree>::at;
+  using on_tree<detail::star_tree>::blocks;
+  using on_tree<detail::star_tree>::steps;
+  using on_tree<detail::star_tree>::at;
 
   [[nodiscard]] constexpr std::uint32_t blocks(op::reduce_scatter, rank_type n) const { return n; }
   [[nodiscard]] constexpr std::uint32_t steps(op::reduce_scatter, rank_type n, rank_type) const {

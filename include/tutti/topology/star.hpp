@@ -5,6 +5,8 @@
 
 namespace tutti {
 
+namespace detail {
+
 /// All other ranks are children of the root. Nearest ranks are folded first, those below, then those above.
 class star_tree {
  public:
@@ -27,19 +29,21 @@ class star_tree {
   rank_type root_;
 };
 
+}  // namespace detail
+
 /// The shape of a parameter server: one rank in the middle talks to all the others - the root where
 /// the operation has one, rank 0 otherwise.
 ///
 /// Rank order is kept, and only raw contributions are combined. The least latency, and all the load
 /// on one rank: allreduce costs 2 L + 2 (n - 1) S G, every byte of it through the server's link.
-struct star : detail::on_tree<star_tree> {
+struct star : detail::on_tree<detail::star_tree> {
   static constexpr std::string_view name = "star";
   static constexpr bool keeps_order = true;
   static constexpr bool sends_raw_contributions = true;
 
-  using on_tree<star_tree>::blocks;
-  using on_tree<star_tree>::steps;
-  using on_tree<star_tree>::at;
+  using on_tree<detail::star_tree>::blocks;
+  using on_tree<detail::star_tree>::steps;
+  using on_tree<detail::star_tree>::at;
 
   // Allgather: the server gathers, then sends each rank what the others had: a range that wraps
   // around the rank's own block.

@@ -221,9 +221,9 @@ class basic_loopback {
       if (text.empty() || ready[r] != "yes") {
         throw error(failure::join, text.empty() ? "no file descriptors left for the doorbells of a loopback world"
                                                 : "loopback joins threads of one process, and rank " +
-                                                      std::to_string(world_rank(meet, r)) +
+                                                      std::to_string(detail::world_rank(meet, r)) +
                                                       " is in another; use shared_memory or tcp")
-            .between(world_rank(meet, meet.rank()), {world_rank(meet, r)});
+            .between(detail::world_rank(meet, meet.rank()), {detail::world_rank(meet, r)});
       }
     }
     return joined;

@@ -17,6 +17,8 @@ TUTTI_DECL member this_member(std::string role) {
   return {host_name(), ::getpid(), std::move(role)};
 }
 
+namespace detail {
+
 TUTTI_DECL std::string encode(member const& m) {
   return m.host + ' ' + std::to_string(m.pid) + ' ' + m.role;
 }
@@ -39,6 +41,8 @@ TUTTI_DECL bool decode(std::string_view text, member& to) {
   to.role = text.substr(second + 1);
   return true;
 }
+
+}  // namespace detail
 
 TUTTI_DECL std::string describe(member const& m) {
   return (m.role.empty() ? "" : m.role + " on ") + m.host + ", pid " + std::to_string(m.pid);

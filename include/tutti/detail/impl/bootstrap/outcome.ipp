@@ -6,7 +6,7 @@
 
 #include <exception>
 
-namespace tutti {
+namespace tutti::detail {
 
 TUTTI_DECL rank_failure current_failure() {
   try {
@@ -49,4 +49,4 @@ TUTTI_DECL bool decode(std::string_view bytes, rank_failure& to) {
   return u.done() && number <= static_cast<std::uint64_t>(failure::join);
 }
 
-}  // namespace tutti
+}  // namespace tutti::detail

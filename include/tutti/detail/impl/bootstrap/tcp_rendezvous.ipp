@@ -20,7 +20,7 @@
 namespace tutti::detail {
 
 TUTTI_DECL std::string tcp_hello::encode() const {
-  return packer().number(version).number(rank).number(size).text(job).text(tutti::encode(process)).take();
+  return packer().number(version).number(rank).number(size).text(job).text(detail::encode(process)).take();
 }
 TUTTI_DECL bool tcp_hello::decode(std::string_view bytes) {
   unpacker u(bytes);
@@ -28,7 +28,7 @@ TUTTI_DECL bool tcp_hello::decode(std::string_view bytes) {
   rank = u.number_as<rank_type>();
   size = u.number_as<rank_type>();
   job = u.text();
-  return tutti::decode(u.text(), process) && u.done() && known;
+  return detail::decode(u.text(), process) && u.done() && known;
 }
 
 class tcp_rendezvous::side {
