@@ -59,4 +59,4 @@ class TuttiRecipe(ConanFile):
             component.requires = requires
             component.bindirs = component.libdirs = []
             if name == "tutti" and self.settings.os == "Linux":
-                component.system_libs = ["pthread", "rt"]
+                component.system_libs = ["pthread"]

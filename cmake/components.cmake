@@ -50,8 +50,7 @@ foreach(component IN LISTS tutti_components)
   endif()
 endforeach()
 
-# shm_open is in librt up to glibc 2.33; later ones keep an empty library of that name.
-target_link_libraries(tutti INTERFACE Threads::Threads $<$<PLATFORM_ID:Linux>:rt>)
+target_link_libraries(tutti INTERFACE Threads::Threads)
 target_link_libraries(tutti_asio INTERFACE tutti Boost::headers)
 target_link_libraries(tutti_tcp INTERFACE tutti)
 target_link_libraries(tutti_nn INTERFACE tutti xtensor xtensor-blas BLAS::BLAS ZLIB::ZLIB

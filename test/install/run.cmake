@@ -35,6 +35,11 @@ if(WAY STREQUAL "no_such_component")
 elseif(WAY STREQUAL "missing_library")
   run("tutti::asio: it needs Boost 1.81 or newer" ${configure} -DWAY=find_package -DCOMPONENTS=asio
       -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
+  # What needs no library does not ask for one.
+  run("" ${configure} -DWAY=find_package -DCOMPONENTS=tcp -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON
+      -DCMAKE_DISABLE_FIND_PACKAGE_BLAS=ON)
+  run("" ${CMAKE_COMMAND} --build ${FOLDER}/build)
+  run("" ${FOLDER}/build/consumer)
 else()
   string(REPLACE ";" "\\;" components "${AVAILABLE}")
   run("" ${configure} -DWAY=${WAY} -DCOMPONENTS=${components})
