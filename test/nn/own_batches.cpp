@@ -3,6 +3,7 @@
 #define BOOST_TEST_MODULE nn_own_batches
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/detail/data/own_batches.hpp>
+#include <tutti/nn/detail/data/partition.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/threads.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/channels_last.hpp>
@@ -35,47 +36,102 @@ class any_layer {
     requires(!std::same_as<Layer, any_layer>)
   any_layer(Layer one) : one_(std::move(one)) {}
 
+  any_layer(any_layer const&);
+  any_layer(any_layer&&) noexcept;
+  any_layer& operator=(any_layer const&);
+  any_layer& operator=(any_layer&&) noexcept;
+  ~any_layer();
+
   /// Calls f with the layer itself.
   template <class F>
   decltype(auto) visit(F&& f) const {
     return std::visit(std::forward<F>(f), one_);
   }
 
-  [[nodiscard]] std::size_t inputs() const {
-    return visit([](auto const& l) { return l.inputs(); });
-  }
-  [[nodiscard]] std::size_t outputs() const {
-    return visit([](auto const& l) { return l.outputs(); });
-  }
-  [[nodiscard]] std::size_t parameters() const {
-    return visit([](auto const& l) { return l.parameters(); });
-  }
-  [[nodiscard]] std::size_t statistics() const {
-    return visit([](auto const& l) { return l.statistics(); });
-  }
-  [[nodiscard]] weight_blocks weights() const {
-    return visit([](auto const& l) { return l.weights(); });
-  }
-  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
-    std::visit([&](auto& l) { l.bind(parameters, gradients, statistics); }, one_);
-  }
-  void initialise(random_sequence& random) {
-    std::visit([&](auto& l) { l.initialise(random); }, one_);
-  }
-  void reserve(std::size_t rows) {
-    std::visit([&](auto& l) { l.reserve(rows); }, one_);
-  }
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
-    std::visit([&](auto& l) { l.forward(how, x, y); }, one_);
-  }
+  [[nodiscard]] std::size_t inputs() const;
+  [[nodiscard]] std::size_t outputs() const;
+  [[nodiscard]] std::size_t parameters() const;
+  [[nodiscard]] std::size_t statistics() const;
+  [[nodiscard]] weight_blocks weights() const;
+  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics);
+  void initialise(random_sequence& random);
+  void reserve(std::size_t rows);
+  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y);
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
-                matrix_view<T> dx) {
-    std::visit([&](auto& l) { l.backward(how, x, y, dy, dx); }, one_);
-  }
+                matrix_view<T> dx);
 
  private:
   alternatives one_;
 };
+
+// Not in the class, where they would be inline: g++ compiles inline members even where another unit has them.
+
+template <class T>
+any_layer<T>::any_layer(any_layer const&) = default;
+template <class T>
+any_layer<T>::any_layer(any_layer&&) noexcept = default;
+template <class T>
+any_layer<T>& any_layer<T>::operator=(any_layer const&) = default;
+template <class T>
+any_layer<T>& any_layer<T>::operator=(any_layer&&) noexcept = default;
+template <class T>
+any_layer<T>::~any_layer() = default;
+
+template <class T>
+std::size_t any_layer<T>::inputs() const {
+  return visit([](auto const& l) { return l.inputs(); });
+}
+
+template <class T>
+std::size_t any_layer<T>::outputs() const {
+  return visit([](auto const& l) { return l.outputs(); });
+}
+
+template <class T>
+std::size_t any_layer<T>::parameters() const {
+  return visit([](auto const& l) { return l.parameters(); });
+}
+
+template <class T>
+std::size_t any_layer<T>::statistics() const {
+  return visit([](auto const& l) { return l.statistics(); });
+}
+
+template <class T>
+weight_blocks any_layer<T>::weights() const {
+  return visit([](auto const& l) { return l.weights(); });
+}
+
+template <class T>
+void any_layer<T>::bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
+  std::visit([&](auto& l) { l.bind(parameters, gradients, statistics); }, one_);
+}
+
+template <class T>
+void any_layer<T>::initialise(random_sequence& random) {
+  std::visit([&](auto& l) { l.initialise(random); }, one_);
+}
+
+template <class T>
+void any_layer<T>::reserve(std::size_t rows) {
+  std::visit([&](auto& l) { l.reserve(rows); }, one_);
+}
+
+template <class T>
+void any_layer<T>::forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+  std::visit([&](auto& l) { l.forward(how, x, y); }, one_);
+}
+
+template <class T>
+void any_layer<T>::backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y,
+                            matrix_view<T> dy, matrix_view<T> dx) {
+  std::visit([&](auto& l) { l.backward(how, x, y, dy, dx); }, one_);
+}
+
+#ifdef TUTTI_SEPARATE_COMPILATION
+extern template class any_layer<float>;
+extern template class any_layer<double>;
+#endif
 
 static_assert(layer<any_layer<float>>);
 

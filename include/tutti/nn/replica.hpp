@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/reduction/deposit.hpp>
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/expects.hpp>
 #include <tutti/nn/data/dataset.hpp>
 #include <tutti/nn/data/image_source.hpp>
@@ -55,49 +55,7 @@ class replica {
 
   /// @pre the model was made with that many attached numbers and fits the data, which outlive this
   replica(model<float> m, dataset const& training, dataset const& test, nn::settings const& settings, rank_type rank,
-          rank_type size)
-      : model_(std::move(m)),
-        settings_(settings),
-        rank_(rank),
-        size_(size),
-        optimizer_(settings, model_.ranges()),
-        plan_(settings, training.size()),
-        batches_(training.labels, settings, rank, size),
-        shard_(batches_.most(plan_)),
-        piece_(settings.micro_batch == 0 ? shard_ : std::min(settings.micro_batch, shard_)),
-        pieces_(piece_ == shard_ || settings.reproducible ? 0 : model_.message().size()),
-        sums_(settings.reproducible ? model_.message().size() : 0),
-        training_(image_source(training, numbers_for(training), settings.augmentation, settings.seed), piece_,
-                  settings.prefetch ? detail::loading::ahead : detail::loading::when_asked),
-        test_(image_source(test, numbers_for(training)),
-              settings.micro_batch == 0 ? 256 : std::min<std::size_t>(256, settings.micro_batch),
-              settings.reproducible) {
-    expects(model_.attached().size() == attached, "replica: the model must be made with ", attached,
-            " attached numbers, not ", model_.attached().size(), "; pass replica::attached to its constructor");
-    expects(model_.inputs() == training.features() && model_.inputs() == test.features() &&
-                model_.outputs() == training.classes,
-            "replica: the model takes ", model_.inputs(), " numbers and gives ", model_.outputs(),
-            "; the training images have ", training.features(), ", the test images ", test.features(),
-            ", and there are ", training.classes, " classes");
-    expects(test.size() > 0, "replica: there must be at least one test image");
-    model_.reserve(std::max(piece_, test_.piece()));
-    expects(!settings.synchronised_statistics || (piece_ == shard_ && batches_.all_ranks_always(plan_)),
-            "replica: statistics of all ranks need an image of every batch on every rank, and no micro-batches; with ",
-            size, " ranks the smallest batch has ", plan_.smallest(), " images, and a rank computes ", piece_,
-            " of at most ", shard_, " at a time");
-    expects(!settings.reproducible || (settings.micro_batch != 0 && !settings.synchronised_statistics),
-            "replica: to be reproducible takes micro-batches and no statistics of all ranks; set micro_batch, "
-            "which is ",
-            settings.micro_batch, ", to 1 or more, and synchronised_statistics to false");
-    expects(!settings.reproducible || ((plan_.largest() - 1) / settings.micro_batch < binned::most &&
-                                       (test.size() - 1) / test_.piece() < binned::most),
-            "replica: to be reproducible takes at most ", binned::most,
-            " micro-batches in a batch and in the "
-            "test; ",
-            plan_.largest(), " images of a batch and ", test.size(), " of the test are too many for ",
-            settings.micro_batch, " images at a time: set a larger micro_batch");
-    model_.initialise(settings.seed);
-  }
+          rank_type size);
 
   // A thread may read the order of the samples, which keeps its place in a move.
   replica(replica&&) noexcept = default;
@@ -109,7 +67,7 @@ class replica {
   [[nodiscard]] std::span<float> message() noexcept { return model_.message(); }
   [[nodiscard]] std::span<float const> parameters() const noexcept { return model_.parameters(); }
   /// Where each layer's parameters lie.
-  [[nodiscard]] std::vector<parameter_range> ranges() const { return model_.ranges(); }
+  [[nodiscard]] std::vector<parameter_range> ranges() const;
   /// Of a reproducible replica: the sums over its micro-batches of what the message holds. Numbers of the message that
   /// are complete are complete here.
   [[nodiscard]] std::span<binned const> sums() const noexcept { return sums_; }
@@ -129,15 +87,7 @@ class replica {
 
   /// Makes this the replica of another rank, or among another number of ranks. A part of a batch that is larger than
   /// what there is room for is computed in pieces.
-  void set_rank(rank_type rank, rank_type size) {
-    expects(rank < size, "replica: the rank must be less than the number of ranks, ", size, ", not ", rank);
-    rank_ = rank;
-    size_ = size;
-    batches_.set_rank(rank, size);
-    if (piece_ == shard_ && batches_.most(plan_) > shard_) {
-      pieces_ = detail::accumulator(model_.message().size());
-    }
-  }
+  void set_rank(rank_type rank, rank_type size);
 
   /// How layers whose values depend on the whole batch reach that of the other ranks.
   void synchronise(rank_sum<float> sum) noexcept { sum_ = sum; }
@@ -149,24 +99,14 @@ class replica {
   [[nodiscard]] training_place const& place() const noexcept { return place_; }
   /// Goes on from there, with the numbers that parameters, optimizer and statistics now hold.
   /// @pre there is such a place in the training
-  void place(training_place const& next) {
-    expects(next.epoch < settings_.epochs ? next.batch <= plan_.batches(next.epoch) : next.batch == 0,
-            "replica: batch ", next.batch, " of epoch ", next.epoch, " is no place in a training of ", settings_.epochs,
-            " epochs");
-    place_ = next;
-  }
+  void place(training_place const& next);
   /// The weights have followed the batch, or need not.
   void end_step() noexcept { ++place_.batch; }
   /// The epoch has been tested.
   void end_epoch() noexcept { place_ = {place_.epoch + 1, 0}; }
 
   /// Makes an epoch's batches; where the training is stays as it was.
-  void start(std::size_t epoch) {
-    training_.settle();  // it reads the order of the samples, which changes
-    batches_.start(epoch, plan_.size(epoch));
-    epoch_ = epoch;
-    first_step_ = plan_.steps_before(epoch);
-  }
+  void start(std::size_t epoch);
 
   /// This rank's share of global batch b: of the gradients of the mean loss, of the mean loss, of the
   /// accuracy. The sum over ranks is the whole; a rank without samples contributes zeros.
@@ -216,10 +156,7 @@ class replica {
 
   /// Makes the message, a share of the means over global batch b, the means over this rank's own images.
   /// @pre there are some, and the message is as `gradient` left it
-  void keep_own(std::size_t b) noexcept {
-    float const factor = static_cast<float>(batch_size(b)) / static_cast<float>(shard_size(b));
-    std::ranges::for_each(model_.message(), [factor](float& number) { number *= factor; });
-  }
+  void keep_own(std::size_t b) noexcept;
 
   /// Follows the gradients that the message now holds.
   void update(float rate) { optimizer_.step(model_.parameters(), model_.gradients(), rate); }
@@ -231,7 +168,7 @@ class replica {
   score<float> test() { return test(rank_, size_); }
 
   /// The same over one of this many parts.
-  score<float> test(std::size_t which, std::size_t parts) { return test_.run(model_, which, parts); }
+  score<float> test(std::size_t which, std::size_t parts);
   /// Of a reproducible replica: the accumulators of what `test` returned, loss and number of correct answers.
   [[nodiscard]] std::span<binned const> test_sums() const noexcept { return test_.sums(); }
 
@@ -253,26 +190,12 @@ class replica {
   };
 
   /// Keeps the message of a piece that is not the last.
-  void keep(std::span<float const> message) {
-    if (settings_.reproducible) {
-      tutti::detail::deposit(message, sums_);
-    } else {
-      pieces_.add(message);
-    }
-  }
+  void keep(std::span<float const> message);
   /// Adds what was kept to the last piece's message, in a part of it that begins with its number `first`; or that part
   /// to what was kept.
-  void complete(std::span<float> part, std::size_t first) {
-    if (settings_.reproducible) {
-      tutti::detail::deposit(part, std::span(sums_).subspan(first, part.size()));
-    } else {
-      pieces_.add_to(part, first);
-    }
-  }
+  void complete(std::span<float> part, std::size_t first);
 
-  [[nodiscard]] normalisation numbers_for(dataset const& training) const {
-    return settings_.standardise ? to_standard_scores(training) : to_unit_interval(training.shape.channels);
-  }
+  [[nodiscard]] normalisation numbers_for(dataset const& training) const;
 
   [[nodiscard]] matrix_view<float const> rows_of(detail::batch_loader::batch const& batch) const {
     return view<float const>(batch.numbers.data(), batch.labels.size(), model_.inputs());
@@ -287,13 +210,7 @@ class replica {
   }
 
   /// Says what comes after the first `done` samples of this rank's part of batch b.
-  void prepare(std::size_t b, std::size_t done) {
-    if (done != shard(b).size()) {
-      training_.prepare(piece(b, done), epoch_);
-    } else if (b + 1 != batches()) {
-      training_.prepare(piece(b + 1, 0), epoch_);
-    }
-  }
+  void prepare(std::size_t b, std::size_t done);
 
   model<float> model_;
   nn::settings settings_;
@@ -315,3 +232,7 @@ class replica {
 };
 
 }  // namespace tutti::nn
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/impl/core/replica.ipp>
+#endif

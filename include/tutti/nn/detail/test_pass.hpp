@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/reduction/deposit.hpp>
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/data/sampler.hpp>
 #include <tutti/nn/detail/data/batch_loader.hpp>
-#include <tutti/nn/loss/softmax_cross_entropy.hpp>
+#include <tutti/nn/loss/score.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/reduction/binned.hpp>
 #include <tutti/types.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -26,8 +24,7 @@ class test_pass {
  public:
   /// @param piece most images at a time
   /// @param reproducible whether pieces are the same whatever the parts, and their scores kept in accumulators
-  test_pass(image_source images, std::size_t piece, bool reproducible)
-      : images_(std::move(images), piece, loading::when_asked), order_(piece), reproducible_(reproducible) {}
+  test_pass(image_source images, std::size_t piece, bool reproducible);
 
   [[nodiscard]] std::size_t size() const noexcept { return images_.set().size(); }
   [[nodiscard]] std::size_t piece() const noexcept { return order_.size(); }
@@ -35,29 +32,7 @@ class test_pass {
   [[nodiscard]] std::span<binned const> sums() const noexcept { return sums_; }
 
   /// Loss and number of correct answers, summed over one of this many parts of the images.
-  score<float> run(model<float>& by, std::size_t which, std::size_t parts) {
-    portion const own(size(), static_cast<rank_type>(which), static_cast<rank_type>(parts),
-                      reproducible_ ? piece() : 1);
-    std::size_t next = own.first;
-    std::size_t const end = next + own.length;
-    score<float> sum;
-    sums_.fill(binned{});
-    while (next != end) {
-      auto const part = std::span(order_).first(std::min(piece(), end - next));
-      std::iota(part.begin(), part.end(), static_cast<std::uint32_t>(next));
-      auto const batch = images_.load(part, 0);
-      auto const x = view<float const>(batch.numbers.data(), batch.labels.size(), by.inputs());
-      auto const more = softmax_cross_entropy::measure<float>(by.forward(x), batch.labels);
-      sum.loss += more.loss;
-      sum.correct += more.correct;
-      if (reproducible_) {
-        float const numbers[] = {more.loss, more.correct};
-        tutti::detail::deposit(std::span(numbers), sums_);
-      }
-      next += part.size();
-    }
-    return sum;
-  }
+  score<float> run(model<float>& by, std::size_t which, std::size_t parts);
 
  private:
   batch_loader images_;
@@ -67,3 +42,7 @@ class test_pass {
 };
 
 }  // namespace tutti::nn::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/impl/core/test_pass.ipp>
+#endif

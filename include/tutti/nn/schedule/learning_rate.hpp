@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/nn/settings.hpp>
 
 #include <algorithm>
@@ -98,9 +99,9 @@ struct warm_up {
 /// A schedule that is chosen at run time, its rates scaled to the batch and warmed up to as the settings say.
 class any_schedule {
  public:
-  explicit any_schedule(settings const& settings) : chosen_{choose(settings), settings.warm_up, beginning(settings)} {}
+  explicit any_schedule(settings const& settings);
 
-  [[nodiscard]] float rate(moment const& now) const noexcept { return chosen_.rate(now); }
+  [[nodiscard]] float rate(moment const& now) const noexcept;
 
  private:
   struct curve {
@@ -111,28 +112,10 @@ class any_schedule {
     }
   };
 
-  static curve choose(settings const& settings) {
-    auto const scaled = [&](float rate) {
-      return settings.rate_is_for == 0 ? rate : scaled_rate(rate, settings.batch, settings.rate_is_for);
-    };
-    switch (settings.schedule) {
-      case schedule_kind::cosine:
-        return {cosine_rate{scaled(settings.rate), scaled(settings.last_rate)}};
-      case schedule_kind::step:
-        return {step_rate{scaled(settings.rate), settings.changes}};
-      case schedule_kind::constant:
-      case schedule_kind::growing_batch:
-        return {constant_rate{scaled(settings.rate)}};
-      case schedule_kind::linear:
-        break;
-    }
-    return {linear_rate{scaled(settings.rate), scaled(settings.last_rate)}};
-  }
+  static curve choose(settings const& settings);
 
   /// The share of the rate to begin with: what the rate was meant to be for a smaller batch, or nothing.
-  static double beginning(settings const& settings) noexcept {
-    return std::min(1.0, static_cast<double>(settings.rate_is_for) / static_cast<double>(settings.batch));
-  }
+  static double beginning(settings const& settings) noexcept;
 
   warm_up<curve> chosen_;
 };
@@ -140,3 +123,7 @@ class any_schedule {
 static_assert(schedule<any_schedule>);
 
 }  // namespace tutti::nn
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/impl/schedule/learning_rate.ipp>
+#endif

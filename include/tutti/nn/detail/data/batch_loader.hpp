@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/nn/data/image_source.hpp>
 
 #include <atomic>
@@ -27,70 +28,27 @@ struct image_choice {
 /// A thread that fills one room at a time. One other thread uses this.
 class background_filler {
  public:
-  background_filler(image_source from, std::size_t rows)
-      : from_(std::move(from)), room_(rows, from_.set().features()), thread_([this] { serve(); }) {}
+  background_filler(image_source from, std::size_t rows);
   background_filler(background_filler const&) = delete;
   background_filler& operator=(background_filler const&) = delete;
-  ~background_filler() {
-    settle();
-    become(stage::leaving);
-    thread_.join();
-  }
+  ~background_filler();
 
   /// Begins to fill the room.
-  void start(image_choice const& wanted) {
-    settle();
-    wanted_ = wanted;
-    problem_ = nullptr;
-    become(stage::requested);
-  }
+  void start(image_choice const& wanted);
 
   /// Ends when the thread reads and writes nothing any more; what it made is forgotten.
-  void settle() noexcept {
-    stage_.wait(stage::requested, std::memory_order_acquire);
-    stage_.store(stage::idle, std::memory_order_relaxed);
-  }
+  void settle() noexcept;
 
   /// If these images were requested, waits for them and exchanges the rooms.
   /// @throws what filling the room threw
-  [[nodiscard]] bool take(image_choice const& wanted, batch_room& room) {
-    if (stage_.load(std::memory_order_relaxed) == stage::idle || !(wanted == wanted_)) {
-      return false;
-    }
-    settle();
-    if (problem_ != nullptr) {
-      std::rethrow_exception(std::exchange(problem_, nullptr));
-    }
-    std::swap(room, room_);
-    return true;
-  }
+  [[nodiscard]] bool take(image_choice const& wanted, batch_room& room);
 
  private:
   enum class stage : int { idle, requested, done, leaving };
 
-  void become(stage next) noexcept {
-    stage_.store(next, std::memory_order_release);
-    stage_.notify_one();
-  }
+  void become(stage next) noexcept;
 
-  void serve() noexcept {
-    while (true) {
-      stage const now = stage_.load(std::memory_order_acquire);
-      if (now == stage::leaving) {
-        return;
-      }
-      if (now != stage::requested) {
-        stage_.wait(now, std::memory_order_acquire);
-        continue;
-      }
-      try {
-        from_.fill(wanted_.images, wanted_.epoch, room_);
-      } catch (...) {
-        problem_ = std::current_exception();
-      }
-      become(stage::done);
-    }
-  }
+  void serve() noexcept;
 
   image_source from_;
   batch_room room_;
@@ -118,37 +76,19 @@ class batch_loader {
   };
 
   /// @param rows most images of a batch
-  batch_loader(image_source from, std::size_t rows, loading how)
-      : from_(std::move(from)), room_(rows, from_.set().features()) {
-    if (how == loading::ahead) {
-      ahead_ = std::make_unique<background_filler>(from_, rows);
-    }
-  }
+  batch_loader(image_source from, std::size_t rows, loading how);
 
   [[nodiscard]] dataset const& set() const noexcept { return from_.set(); }
 
   /// The chosen images; they stay until the next call. No allocation.
   /// @throws what image_source::fill throws, wherever it ran
-  batch load(std::span<std::uint32_t const> chosen, std::uint64_t epoch) {
-    if (ahead_ == nullptr || !ahead_->take({chosen, epoch}, room_)) {
-      from_.fill(chosen, epoch, room_);
-    }
-    return {room_.numbers(chosen.size()), room_.labels(chosen.size())};
-  }
+  batch load(std::span<std::uint32_t const> chosen, std::uint64_t epoch);
 
   /// Says what will be loaded next: `chosen` stays as it is until then, or until `settle`.
-  void prepare(std::span<std::uint32_t const> chosen, std::uint64_t epoch) {
-    if (ahead_ != nullptr) {
-      ahead_->start({chosen, epoch});
-    }
-  }
+  void prepare(std::span<std::uint32_t const> chosen, std::uint64_t epoch);
 
   /// Forgets what was prepared.
-  void settle() noexcept {
-    if (ahead_ != nullptr) {
-      ahead_->settle();
-    }
-  }
+  void settle() noexcept;
 
  private:
   image_source from_;
@@ -157,3 +97,7 @@ class batch_loader {
 };
 
 }  // namespace tutti::nn::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/impl/data/batch_loader.ipp>
+#endif

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/nn/data/sampler.hpp>
-#include <tutti/nn/detail/data/partition.hpp>
-#include <tutti/nn/random.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
 #include <tutti/nn/settings.hpp>
 #include <tutti/types.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace tutti::nn::detail {
@@ -30,81 +25,31 @@ namespace tutti::nn::detail {
 class own_batches {
  public:
   /// @param labels of all samples
-  own_batches(std::span<std::uint8_t const> labels, settings const& settings, rank_type rank, rank_type size)
-      : rank_(rank),
-        size_(size),
-        unit_(settings.reproducible ? std::max(settings.micro_batch, std::size_t{1}) : 1),
-        samples_(labels.size()),
-        batch_(settings.batch),
-        seed_(settings.seed) {
-    if (settings.images == ownership::shared) {
-      dealt_.emplace(samples_, batch_, seed_);
-      return;
-    }
-    auto parts = partition(labels, settings.images, size, seed_);
-    std::ranges::transform(parts, std::back_inserter(owned_), [](auto const& part) { return part.size(); });
-    images_ = std::move(parts[rank]);
-    order_ = images_;
-  }
+  own_batches(std::span<std::uint8_t const> labels, settings const& settings, rank_type rank, rank_type size);
 
   /// From now on this is another rank, or one of another number.
   /// @pre images are shared
-  void set_rank(rank_type rank, rank_type size) {
-    expects(dealt_.has_value(),
-            "own_batches: the images belong to one rank each, so a rank keeps its part; use ownership::shared to "
-            "divide them anew");
-    rank_ = rank;
-    size_ = size;
-  }
+  void set_rank(rank_type rank, rank_type size);
 
   /// The images of an epoch, in batches of this many. No allocation.
-  void start(std::uint64_t epoch, std::size_t batch) {
-    expects(batch > 0, "own_batches: a batch must have at least 1 sample, not 0");
-    batch_ = batch;
-    if (dealt_) {
-      dealt_->start(epoch, batch);
-    } else {
-      std::ranges::copy(images_, order_.begin());
-      random_sequence(seed_, epoch).shuffle(std::span(order_));
-    }
-  }
+  void start(std::uint64_t epoch, std::size_t batch);
 
   [[nodiscard]] std::size_t batches() const noexcept { return (samples_ + batch_ - 1) / batch_; }
 
   /// Samples of batch b, all ranks together.
-  [[nodiscard]] std::size_t size(std::size_t b) const noexcept {
-    return dealt_ ? dealt_->batch(b).size() : before(b, size_);
-  }
+  [[nodiscard]] std::size_t size(std::size_t b) const noexcept;
   /// This rank's part of it.
-  [[nodiscard]] std::span<std::uint32_t const> own(std::size_t b) const noexcept {
-    return dealt_ ? dealt_->shard(b, rank_, size_, unit_)
-                  : std::span(order_).subspan(block_begin(order_.size(), batches(), b),
-                                              block_size(order_.size(), batches(), b));
-  }
+  [[nodiscard]] std::span<std::uint32_t const> own(std::size_t b) const noexcept;
   /// How many samples of it are of ranks before this one.
-  [[nodiscard]] std::size_t before(std::size_t b) const noexcept {
-    return dealt_ ? portion(dealt_->batch(b).size(), rank_, size_, unit_).first : before(b, rank_);
-  }
+  [[nodiscard]] std::size_t before(std::size_t b) const noexcept;
 
   /// Most samples of this rank in a batch of a training; at least 1.
-  [[nodiscard]] std::size_t most(batch_plan const& plan) const noexcept {
-    std::size_t const fewest = (samples_ + plan.largest() - 1) / plan.largest();
-    return dealt_ ? portion(plan.largest(), 0, size_, unit_).length  // the first is no smaller
-                  : std::max<std::size_t>(1, (images_.size() + fewest - 1) / fewest);
-  }
+  [[nodiscard]] std::size_t most(batch_plan const& plan) const noexcept;
   /// Whether each rank has a sample in each batch of a training.
-  [[nodiscard]] bool all_ranks_always(batch_plan const& plan) const {
-    return dealt_ ? plan.smallest() >= size_ : std::ranges::min(owned_) >= plan.batches(0);
-  }
+  [[nodiscard]] bool all_ranks_always(batch_plan const& plan) const;
 
  private:
-  [[nodiscard]] std::size_t before(std::size_t b, rank_type rank) const noexcept {
-    std::size_t sum = 0;
-    for (rank_type r = 0; r != rank; ++r) {
-      sum += block_size(owned_[r], batches(), b);
-    }
-    return sum;
-  }
+  [[nodiscard]] std::size_t before(std::size_t b, rank_type rank) const noexcept;
 
   rank_type rank_;
   rank_type size_;
@@ -119,3 +64,7 @@ class own_batches {
 };
 
 }  // namespace tutti::nn::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/impl/data/own_batches.ipp>
+#endif

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/any_layer.hpp>
+
+// Layers of these numbers, and all that they compute, are compiled here where TUTTI_SEPARATE_COMPILATION is defined;
+// nothing includes this otherwise.
+namespace tutti::nn {
+
+template class any_layer<float>;
+template class any_layer<double>;
+
+}  // namespace tutti::nn

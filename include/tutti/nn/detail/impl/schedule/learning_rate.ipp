@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/schedule/learning_rate.hpp>
+
+#include <algorithm>
+
+namespace tutti::nn {
+
+TUTTI_DECL any_schedule::any_schedule(settings const& settings)
+    : chosen_{choose(settings), settings.warm_up, beginning(settings)} {}
+
+TUTTI_DECL float any_schedule::rate(moment const& now) const noexcept {
+  return chosen_.rate(now);
+}
+
+TUTTI_DECL any_schedule::curve any_schedule::choose(settings const& settings) {
+  auto const scaled = [&](float rate) {
+    return settings.rate_is_for == 0 ? rate : scaled_rate(rate, settings.batch, settings.rate_is_for);
+  };
+  switch (settings.schedule) {
+    case schedule_kind::cosine:
+      return {cosine_rate{scaled(settings.rate), scaled(settings.last_rate)}};
+    case schedule_kind::step:
+      return {step_rate{scaled(settings.rate), settings.changes}};
+    case schedule_kind::constant:
+    case schedule_kind::growing_batch:
+      return {constant_rate{scaled(settings.rate)}};
+    case schedule_kind::linear:
+      break;
+  }
+  return {linear_rate{scaled(settings.rate), scaled(settings.last_rate)}};
+}
+
+TUTTI_DECL double any_schedule::beginning(settings const& settings) noexcept {
+  return std::min(1.0, static_cast<double>(settings.rate_is_for) / static_cast<double>(settings.batch));
+}
+
+}  // namespace tutti::nn
