@@ -17,7 +17,8 @@ Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tes
                      newer, if there is one, reads all sources
   --sanitizers-only  nothing but the sanitizers
   --only REGEX       builds and runs only the tests whose name matches
-  --ci               --all, with warnings as errors; installs clang, clang-format and libc++, too, if they can be had
+  --ci               --all, with warnings as errors; installs clang, clang-format,
+                     clang-tidy and libc++, too, if they can be had
   --jobs N           how many at once; the default is one per processor
   --help             this text
 TEXT

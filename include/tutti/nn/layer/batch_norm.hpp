@@ -191,7 +191,8 @@ class batch_norm {
         second[i] += difference * difference;
       }
     });
-    sums_.back() = static_cast<T>(x.size() / channels);
+    std::size_t const lines = x.size() / channels;
+    sums_.back() = static_cast<T>(lines);
     how.sum(sums_);
     samples_ = sums_.back();
     for (std::size_t c = 0; c != channels; ++c) {

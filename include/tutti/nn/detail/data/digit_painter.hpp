@@ -148,7 +148,8 @@ class digit_painter {
         std::int32_t const dx = x * unit + unit / 2 - p.x;
         std::int32_t const dy = y * unit + unit / 2 - p.y;
         if (dx * dx + dy * dy <= radius * radius) {
-          f(image_[static_cast<std::size_t>(y * side + x)], dx * dx + dy * dy);
+          std::int32_t const pixel = y * side + x;
+          f(image_[static_cast<std::size_t>(pixel)], dx * dx + dy * dy);
         }
       }
     }
