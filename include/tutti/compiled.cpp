@@ -28,6 +28,7 @@
 #include <tutti/detail/impl/core/operation.ipp>
 #include <tutti/detail/impl/core/recorder.ipp>
 #include <tutti/detail/impl/engine/inquest.ipp>
+#include <tutti/detail/impl/engine/refusals.ipp>
 #include <tutti/detail/impl/engine/unfinished.ipp>
 #include <tutti/detail/impl/engine/wait.ipp>
 #include <tutti/detail/impl/locality/either_descriptor.ipp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/stream_numbers.hpp>
-#include <tutti/detail/engine/segments.hpp>
+#include <tutti/detail/engine/execution.hpp>
 #include <tutti/error.hpp>
 #include <tutti/extent.hpp>
 #include <tutti/topology/concept.hpp>
@@ -18,20 +18,6 @@
 #include <vector>
 
 namespace tutti {
-
-/// What an operation does to elements of which only the size exists.
-struct sizes_only {
-  std::size_t element_bytes;
-
-  static constexpr bool combines = true;
-  static constexpr bool memories_differ = false;
-
-  [[nodiscard]] constexpr std::size_t size_of(space) const noexcept { return element_bytes; }
-  [[nodiscard]] static constexpr std::size_t granule(std::size_t size) noexcept { return size; }
-  void fold(step const&, std::byte const*, std::byte const*, std::byte*, std::size_t, rank_type) const noexcept {}
-  void copy(std::byte const*, std::byte*, std::size_t) const noexcept {}
-  void local(step const&, std::byte const*, std::byte*, std::size_t, rank_type) const noexcept {}
-};
 
 /// Addresses of a vector, without the memory: a write to them is a segmentation fault.
 class address_space {
@@ -113,13 +99,16 @@ template <class Topology, class Op>
   requires offers<Topology, Op>
 [[nodiscard]] simulated_report simulate_schedule(simulated_network const& net, Topology topology, Op op, rank_type n,
                                                  simulated_vector vector, simulation_options const& options = {}) {
+  using work_type = detail::work<Topology, Op, detail::moving>;
   struct participant {
-    participant(detail::simulation& in, detail::simulated_world& world, rank_type r, Topology const& t, sizes_only p)
-        : self(in, world, r), operation(self, what, number, t, p) {}
+    participant(detail::simulation& in, detail::simulated_world& world, rank_type r, work_type const& work)
+        : self(in, world, r),
+          operation(self, what, number, work.template schedule<tutti::extent<dynamic>>(),
+                    detail::payload(work.elements, self.extent())) {}
     simulated_rank self;
     call what;
     operation_number number;
-    detail::segments<simulated_rank, Topology, Op, sizes_only> operation;
+    detail::segments<simulated_rank, false> operation;
     bool ended = false;
   };
 
@@ -139,7 +128,7 @@ template <class Topology, class Op>
   address_space const addresses(3 * bytes);  // three memories, so that nothing is taken to be in place
   std::byte* const at = addresses.begin();
   detail::memories const memory{.input = at, .work = at + bytes, .output = at + 2 * bytes};
-  sizes_only const payload{vector.element_bytes};
+  work_type const work{topology, op, {vector.element_bytes}};
   call const what = make_call(operation_kind::none, "", "", Topology::name);
 
   simulated_report report;
@@ -156,9 +145,10 @@ template <class Topology, class Op>
     }
   };
   for (rank_type r = 0; r < n; ++r) {
-    ranks.emplace_back(in, world, r, topology, payload);
+    ranks.emplace_back(in, world, r, work);
     ranks[r].what = what;
-    ranks[r].operation.prepare({topology, vector.segment_bytes}, op, payload, memory, vector.count);
+    ranks[r].operation.set_schedule(topology.steps(op, n, r), topology.blocks(op, n), false);
+    ranks[r].operation.prepare(vector.segment_bytes, memory, vector.count);
     ranks[r].operation.take_place();
     in.processors().rest(r);
     in.processors().wake(r);

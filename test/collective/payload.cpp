@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_CASE(copies_are_whole) {
       from[i] = static_cast<std::byte>(1 + i % 251);
     }
     std::vector<std::byte> to(bytes + 1);
-    tutti::detail::moving{1}.copy(from.data(), to.data(), bytes);
+    tutti::detail::payload(tutti::detail::moving{1}, 1).copy(from.data(), to.data(), bytes);
     BOOST_TEST(std::equal(from.begin(), from.end(), to.begin()));
     BOOST_TEST((to.back() == std::byte{}));
   }

@@ -23,16 +23,16 @@ namespace tutti {
 /// Example: examples/allreduce.cpp
 template <group Communicator, offers<op::allreduce> Topology, reduction Reduction>
   requires keeps_order_for<Topology, op::allreduce, Reduction> && sends_raw_contributions_for<Topology, Reduction>
-class allreduce : public detail::launcher<Communicator, Topology, op::allreduce, detail::payload_of<Reduction>>,
+class allreduce : public detail::launcher<Communicator, Topology, op::allreduce, detail::combining<Reduction>>,
                   public detail::asynchronous<allreduce<Communicator, Topology, Reduction>> {
-  using base = detail::launcher<Communicator, Topology, op::allreduce, detail::payload_of<Reduction>>;
+  using base = detail::launcher<Communicator, Topology, op::allreduce, detail::combining<Reduction>>;
 
  public:
   using contribution_type = contribution_t<Reduction>;
   using value_type = typename Reduction::value_type;
 
   allreduce(Communicator& world, Topology topology, Reduction reduction)
-      : base(world, topology, detail::payload_for(reduction)), payload_(detail::payload_for(reduction)) {}
+      : base(world, topology, {reduction}), payload_{reduction} {}
 
   void operator()(mutable_buffer_of<value_type> auto&& data)
     requires contributes_elements<Reduction>
@@ -65,18 +65,18 @@ class allreduce : public detail::launcher<Communicator, Topology, op::allreduce,
 
   static detail::memories in_place(std::span<value_type> v) noexcept {
     std::byte* const data = detail::bytes_of(v);
-    return {.input = data, .work = detail::payload_of<Reduction>::work_fits_output ? data : nullptr, .output = data};
+    return {.input = data, .work = detail::combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
   }
   static detail::memories apart(std::span<contribution_type const> in, std::span<value_type> out) {
     expects(in.size() == out.size(), "allreduce: input and output must have as many elements");
     expects(detail::same_or_apart(in, out), "allreduce: input and output overlap; they must be the same or apart");
     std::byte* const data = detail::bytes_of(out);
     return {.input = detail::bytes_of(in),
-            .work = detail::payload_of<Reduction>::work_fits_output ? data : nullptr,
+            .work = detail::combining<Reduction>::work_fits_output ? data : nullptr,
             .output = data};
   }
 
-  detail::payload_of<Reduction> payload_;
+  detail::combining<Reduction> payload_;
 };
 
 }  // namespace tutti

@@ -21,16 +21,16 @@ namespace tutti {
 /// results on. Thread safety: that of the communicator.
 template <group Communicator, offers<op::reduce> Topology, reduction Reduction>
   requires keeps_order_for<Topology, op::reduce, Reduction> && sends_raw_contributions_for<Topology, Reduction>
-class reduce : public detail::launcher<Communicator, Topology, op::reduce, detail::payload_of<Reduction>>,
+class reduce : public detail::launcher<Communicator, Topology, op::reduce, detail::combining<Reduction>>,
                public detail::asynchronous<reduce<Communicator, Topology, Reduction>> {
-  using base = detail::launcher<Communicator, Topology, op::reduce, detail::payload_of<Reduction>>;
+  using base = detail::launcher<Communicator, Topology, op::reduce, detail::combining<Reduction>>;
 
  public:
   using contribution_type = contribution_t<Reduction>;
   using value_type = typename Reduction::value_type;
 
   reduce(Communicator& world, Topology topology, Reduction reduction)
-      : base(world, topology, detail::payload_for(reduction)), payload_(detail::payload_for(reduction)) {}
+      : base(world, topology, {reduction}), payload_{reduction} {}
 
   void operator()(mutable_buffer_of<value_type> auto&& data, rank_type root)
     requires contributes_elements<Reduction>
@@ -72,11 +72,11 @@ class reduce : public detail::launcher<Communicator, Topology, op::reduce, detai
     expects(detail::same_or_apart(in, out), "reduce: input and output overlap; they must be the same or apart");
     std::byte* const data = detail::bytes_of(out);
     return {.input = detail::bytes_of(in),
-            .work = detail::payload_of<Reduction>::work_fits_output ? data : nullptr,
+            .work = detail::combining<Reduction>::work_fits_output ? data : nullptr,
             .output = data};
   }
 
-  detail::payload_of<Reduction> payload_;
+  detail::combining<Reduction> payload_;
 };
 
 }  // namespace tutti

@@ -23,16 +23,16 @@ namespace tutti {
 template <group Communicator, offers<op::reduce_scatter> Topology, reduction Reduction>
   requires keeps_order_for<Topology, op::reduce_scatter, Reduction> && sends_raw_contributions_for<Topology, Reduction>
 class reduce_scatter
-    : public detail::launcher<Communicator, Topology, op::reduce_scatter, detail::payload_of<Reduction>>,
+    : public detail::launcher<Communicator, Topology, op::reduce_scatter, detail::combining<Reduction>>,
       public detail::asynchronous<reduce_scatter<Communicator, Topology, Reduction>> {
-  using base = detail::launcher<Communicator, Topology, op::reduce_scatter, detail::payload_of<Reduction>>;
+  using base = detail::launcher<Communicator, Topology, op::reduce_scatter, detail::combining<Reduction>>;
 
  public:
   using contribution_type = contribution_t<Reduction>;
   using value_type = typename Reduction::value_type;
 
   reduce_scatter(Communicator& world, Topology topology, Reduction reduction)
-      : base(world, topology, detail::payload_for(reduction)), payload_(detail::payload_for(reduction)) {}
+      : base(world, topology, {reduction}), payload_{reduction} {}
 
   std::span<value_type> operator()(mutable_buffer_of<value_type> auto&& data)
     requires contributes_elements<Reduction>
@@ -70,7 +70,7 @@ class reduce_scatter
 
   static detail::memories in_place(std::span<value_type> v) noexcept {
     std::byte* const data = detail::bytes_of(v);
-    return {.input = data, .work = detail::payload_of<Reduction>::work_fits_output ? data : nullptr, .output = data};
+    return {.input = data, .work = detail::combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
   }
   detail::memories apart(std::span<contribution_type const> in, std::span<value_type> out) const {
     expects(out.size() == size(in.size()),
@@ -80,7 +80,7 @@ class reduce_scatter
     return {.input = detail::bytes_of(in), .output = detail::bytes_of(out), .output_origin = begin(in.size())};
   }
 
-  detail::payload_of<Reduction> payload_;
+  detail::combining<Reduction> payload_;
 };
 
 }  // namespace tutti

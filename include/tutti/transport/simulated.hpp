@@ -142,7 +142,9 @@ class simulated {
   /// `f` reads this many bytes: it is run, and takes what they take.
   template <class F>
   void compute(std::size_t bytes, F&& f) {
-    f();
+    if (simulation_->carries()) {
+      f();
+    }
     simulation_->combine(place(), bytes);
   }
   /// The program computes for so long.

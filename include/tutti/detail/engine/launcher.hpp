@@ -4,14 +4,13 @@
 #include <tutti/collective/request.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/engine/execution.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/detail/engine/place_pool.hpp>
+#include <tutti/detail/engine/refusals.hpp>
 #include <tutti/topology/concept.hpp>
 
+#include <concepts>
 #include <cstring>
-#include <source_location>
-#include <string>
 #include <type_traits>
-#include <vector>
 
 namespace tutti::detail {
 
@@ -25,28 +24,12 @@ class launcher {
                 "and a label of all that its schedules depend on, so that ranks that run different ones find out");
   using execution_type = execution<Communicator, schedule, Op, Payload>;
 
-  /// The places of started operations, reused; lives as long as the operator or any request.
-  struct pool;
   struct started : execution_type {
-    started(Communicator& world, schedule const& topology, Payload const& payload, pool& p)
+    started(Communicator& world, schedule const& topology, Payload const& payload, place_pool& p)
         : execution_type(world, topology, payload), home(&p) {
       this->retire = [](pending& op) { give_back(static_cast<started&>(op)); };
     }
-    pool* home;
-  };
-  struct pool {
-    std::vector<owned<started>> idle;
-    std::size_t running = 0;
-    bool orphaned = false;
-  };
-  struct leave_pool {
-    void operator()(pool* p) const noexcept {
-      if (p->running == 0) {
-        delete p;
-      } else {
-        p->orphaned = true;
-      }
-    }
+    place_pool* home;
   };
 
  public:
@@ -54,9 +37,9 @@ class launcher {
       : world_(world.alias()),
         topology_(topology),
         blocking_(new execution_type(world, topology, payload)),
-        pool_(new pool),
+        pool_(new place_pool([](pending& p) noexcept { delete &static_cast<started&>(p); })),
         deadline_(world.deadline()) {
-    if constexpr (Payload::combines) {
+    if constexpr (!std::same_as<Payload, moving>) {
       payload.expect_room(world.size());
       function_ = payload.identity();
     }
@@ -103,12 +86,9 @@ class launcher {
     typename Communicator::turn mine(world_);
     world_.tend();
     auto const by = pick(op, payload, count);
-    if (pool_->idle.empty()) {
-      pool_->idle.push_back(owned<started>(new started(world_, topology_, payload, *pool_)));
-    }
-    started& s = *pool_->idle.back().release();
-    pool_->idle.pop_back();
-    ++pool_->running;
+    pending* const place = pool_->take();
+    started& s = place != nullptr ? static_cast<started&>(*place)
+                                  : pool_->adopt(new started(world_, topology_, payload, *pool_));
     s.set_limit(deadline_);
     try {
       tell(s.what(), what, op, count, by);
@@ -182,23 +162,12 @@ class launcher {
   void expect_order([[maybe_unused]] schedule const& by, [[maybe_unused]] call const& told) const {
     if constexpr (Payload::in_order && !schedule::keeps_order) {
       if (!combines_in_order<Op>(by, world_.size())) [[unlikely]] {
-        std::string const text = describe(told) +
-                                 ": the reduction does not commute, and this schedule does not combine in rank order: "
-                                 "take a topology that offers the operation itself and keeps order, such as star";
-        throw precondition_error(text.c_str(), std::source_location::current());
+        refuse_order(describe(told));
       }
     }
   }
 
-  static void give_back(started& s) {
-    pool* const home = s.home;
-    owned<started> place(&s);
-    if (--home->running == 0 && home->orphaned) {
-      delete home;
-    } else if (!home->orphaned) {
-      home->idle.push_back(std::move(place));
-    }
-  }
+  static void give_back(started& s) { s.home->give_back(s); }
 
   mutable Communicator world_;  ///< a name of its own, as good as the user's in an operator that is const
   struct nothing {};
@@ -206,7 +175,7 @@ class launcher {
   [[no_unique_address]] Topology topology_;
   [[no_unique_address]] std::conditional_t<agrees_once, topology_settings, nothing> agreed_;
   owned<execution_type> blocking_;
-  owned<pool, leave_pool> pool_;
+  owned<place_pool, place_pool::leave> pool_;
   duration deadline_;
   std::size_t segment_ = 0;
   std::uint32_t function_ = 0;  ///< of the reduction, beyond its name

@@ -2,20 +2,17 @@
 #pragma once
 
 #include <tutti/detail/core/owned.hpp>
-#include <tutti/detail/engine/memories.hpp>
 #include <tutti/detail/engine/readers.hpp>
+#include <tutti/detail/engine/refusals.hpp>
+#include <tutti/detail/engine/run_context.hpp>
 #include <tutti/detail/engine/slice.hpp>
-#include <tutti/error.hpp>
-#include <tutti/expects.hpp>
 #include <tutti/message.hpp>
 #include <tutti/topology/concept.hpp>
 #include <tutti/trace/concept.hpp>
 #include <tutti/transport/concept.hpp>
 
 #include <cstring>
-#include <source_location>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -24,8 +21,7 @@ namespace tutti::detail {
 /// Runs the schedule of one segment: a state machine of fixed size that goes as far as it can each
 /// time it is asked to `advance`, and never waits.
 ///
-/// `Context` is what the segments of an operation have in common: transport, topology, op, extent,
-/// rank, payload, memories.
+/// It knows neither topology nor reduction but through pointers, so it is compiled once for each communicator.
 ///
 /// Four rules make it safe to work in the user's own memory while peers read from it:
 ///   1. a reader releases each message as soon as it has used it;
@@ -33,14 +29,18 @@ namespace tutti::detail {
 ///   3. a step that overwrites what it sends, sends a snapshot of it, unless the transport copies all
 ///      of it at once;
 ///   4. nothing is written over a block that a reader may still need.
-template <class Context>
+template <class Communicator>
 class machine {
+  using transport_type = typename Communicator::transport_type;
+
  public:
-  void start(Context& c, slice cut, stream s) {
+  using context = run_context<Communicator>;
+
+  [[gnu::always_inline]] void start(context& c, slice cut, stream s) {
     cut_ = cut;
     stream_ = s;
     at_ = 0;
-    total_ = c.topology.steps(c.op, c.extent, c.rank);
+    total_ = c.schedule.steps;
     readers_.clear();
     last_sent_ = {};
     load(c);
@@ -48,9 +48,9 @@ class machine {
 
   /// True when the segment is complete and its memory is the user's again.
   /// @throws error on a mismatched call or a peer that sends what no peer would.
-  [[gnu::always_inline]] bool advance(Context& c) {
+  [[gnu::always_inline]] bool advance(context& c) {
     while (at_ != total_) {
-      if (step_.sends() || step_.receives()) {
+      if (step_->sends() || step_->receives()) {
         if (!sent_) {
           send(c);
         }
@@ -82,9 +82,9 @@ class machine {
       return readers_.first();
     }
     if (!received_) {
-      return writable_ || readers_.empty() ? step_.receive.peer : readers_.first();
+      return writable_ || readers_.empty() ? step_->receive.peer : readers_.first();
     }
-    return !sent_ ? step_.send.peer : readers_.first();  // of what a local step writes over
+    return !sent_ ? step_->send.peer : readers_.first();  // of what a local step writes over
   }
 
  private:
@@ -98,49 +98,40 @@ class machine {
     bool begun = false;     ///< to be sent, if anybody traces
   };
 
-  void load(Context& c) {
+  [[gnu::always_inline]] void load(context& c) {
     if (at_ == total_) {
       return;
     }
-    step_ = c.topology.at(c.op, c.extent, c.rank, at_);
-    if constexpr (std::remove_cvref_t<decltype(c.payload)>::memories_differ) {
-      if (std::string_view const wrong = misplacement(step_); !wrong.empty()) [[unlikely]] {
-        refuse(wrong);
+    step_ = &c.step_at(at_, own_);
+    if (c.payload.memories_differ()) {
+      if (std::string_view const wrong = misplacement(*step_); !wrong.empty()) [[unlikely]] {
+        refuse_step(wrong);
       }
     }
     out_ = {};
     in_ = {};
-    sent_ = !step_.sends();
-    received_ = !step_.receives();
+    sent_ = !step_->sends();
+    received_ = !step_->receives();
     writable_ = false;
     snapshot_taken_ = false;
-    overwrites_itself_ = step_.sends() && step_.receives() &&
-                         c.memories.same(step_.send.memory, step_.receive.memory) &&
-                         step_.send.blocks.overlaps(step_.receive.blocks, cut_.blocks());
+    overwrites_itself_ = step_->sends() && step_->receives() &&
+                         c.memories.same(step_->send.memory, step_->receive.memory) &&
+                         step_->send.blocks.overlaps(step_->receive.blocks, cut_.blocks());
     announce(c);
   }
 
-  /// Run, the step would leave some memory with wrong numbers.
-  [[noreturn]] static void refuse(std::string_view wrong) {
-    std::string const text =
-        "this step of the schedule " + std::string(wrong) +
-        ": a copy keeps to the memory that it comes from, only a local step finishes what it moves "
-        "to output; tutti::verify shows all that is wrong with a topology";
-    throw precondition_error(text.c_str(), std::source_location::current());
-  }
-
   /// Tells the transport whether the step sends what the one before sent to somebody else.
-  void announce(Context& c) {
-    if constexpr (repeats<std::remove_cvref_t<decltype(c.transport)>>) {
-      endpoint const& out = step_.send;
-      endpoint const& in = step_.receive;
-      if (step_.sends()) {
+  void announce(context& c) {
+    if constexpr (repeats<transport_type>) {
+      endpoint const& out = step_->send;
+      endpoint const& in = step_->receive;
+      if (step_->sends()) {
         bool const same =
             last_sent_.peer != no_rank && last_sent_.memory == out.memory && last_sent_.blocks == out.blocks;
         c.transport.next_message(stream_, same);
         last_sent_ = out;
       }
-      bool const writes = step_.receives() || !step_.sends();
+      bool const writes = step_->receives() || !step_->sends();
       if (writes && c.memories.same(last_sent_.memory, in.memory) &&
           last_sent_.blocks.overlaps(in.blocks, cut_.blocks())) {
         last_sent_ = {};
@@ -149,8 +140,8 @@ class machine {
   }
 
   /// Offers what is left to send.
-  [[gnu::always_inline]] void send(Context& c) {
-    endpoint const& end = step_.send;
+  [[gnu::always_inline]] void send(context& c) {
+    endpoint const& end = step_->send;
     std::size_t const size = c.payload.size_of(end.memory);
     std::size_t const granule = c.payload.granule(size);
     for (;;) {
@@ -160,7 +151,7 @@ class machine {
       if (readers_.full() && !readers_.reap(c.transport, stream_)) {
         return;
       }
-      if constexpr (shares_memory<decltype(c.transport)>) {
+      if constexpr (shares_memory<transport_type>) {
         if (overwrites_itself_ && !snapshot_taken_ && c.transport.shares(end.peer, stream_, {from, bytes}) &&
             !take_snapshot(c)) {
           return;
@@ -202,16 +193,16 @@ class machine {
   }
 
   /// Sends what is left of a run, in the way that the schedule says.
-  template <class Run>
-  tutti::sent offer(Context& c, Run const& run, std::span<std::byte const> bytes, std::size_t granule) {
-    endpoint const& end = step_.send;
-    if constexpr (entrusts<std::remove_cvref_t<decltype(c.transport)>>) {
+  [[gnu::always_inline]] tutti::sent offer(context& c, slice::run const& run, std::span<std::byte const> bytes,
+                                           std::size_t granule) {
+    endpoint const& end = step_->send;
+    if constexpr (entrusts<transport_type>) {
       bool const whole = out_.total == 0 && run.blocks >= end.blocks.count && !bytes.empty();
-      if (whole && step_.custody == custody::restored) {
+      if (whole && step_->custody == custody::restored) {
         return c.transport.restore(end.peer, stream_, made_there_ == nullptr ? bytes : made_at(bytes.size()), granule);
       }
       std::size_t const size = c.payload.size_of(space::output);
-      if (whole && step_.custody == custody::entrusted && size == c.payload.size_of(end.memory)) {
+      if (whole && step_->custody == custody::entrusted && size == c.payload.size_of(end.memory)) {
         return c.transport.entrust(end.peer, stream_, bytes, granule, c.memories.write(space::output, run.begin, size));
       }
     }
@@ -219,32 +210,33 @@ class machine {
   }
 
   /// Takes what has arrived.
-  [[gnu::always_inline]] void receive(Context& c) {
-    endpoint const& end = step_.receive;
+  [[gnu::always_inline]] void receive(context& c) {
+    endpoint const& end = step_->receive;
     if (!writable_) {
       if ((overwrites_itself_ && !sent_ && !snapshot_taken_) || !may_write(c, end)) {
         return;
       }
       writable_ = true;
     }
-    const std::size_t size = c.payload.size_of(step_.arrives);
+    const std::size_t size = c.payload.size_of(step_->arrives);
     const std::size_t granule = c.payload.granule(size);
     for (;;) {
       auto const run = cut_.run_at(end.blocks, in_.blocks);
       const std::size_t bytes = run.count * size;
-      bool const copies = step_.how == action::copy;
+      bool const copies = step_->how == action::copy;
       std::byte* const place =
           copies && bytes != 0 ? c.memories.write(end.memory, run.begin, size) + in_.bytes : nullptr;
       const chunk part = c.transport.view(end.peer, stream_, {bytes - in_.bytes, granule, place});
       if (!part) {
         return;
       }
-      if (part.bytes > bytes - in_.bytes || part.bytes % granule != 0 || (part.bytes == 0 && bytes != 0)) {
-        throw error(failure::protocol, "a message of another length than the schedule's").between(c.rank, {end.peer});
+      std::size_t const left = bytes - in_.bytes;
+      if (part.bytes != left && (part.bytes > left || part.bytes % granule != 0 || part.bytes == 0)) [[unlikely]] {
+        refuse_length(c.rank, end.peer, part.bytes, left, granule);
       }
       c.note(event_kind::receive, c.traced_now(), stream_, at_, end.peer, part.bytes);
       if (part.bytes != 0) {
-        use(c, run.begin, part, size);
+        use(c, run, part, size);
       }
       c.transport.release(end.peer, stream_);
       in_.bytes += part.bytes;
@@ -259,50 +251,50 @@ class machine {
     }
   }
 
-  /// Combines or stores a chunk of the run of elements that begins with element `begin` of the vector.
-  void use(Context& c, std::size_t begin, chunk part, std::size_t size) {
-    const space to = step_.receive.memory;
-    if (step_.how == action::copy) {
-      std::byte* const result = c.memories.write(to, begin, size) + in_.bytes;
+  /// Combines or stores a chunk of a run of elements.
+  [[gnu::always_inline]] void use(context& c, slice::run const& run, chunk part, std::size_t size) {
+    const space to = step_->receive.memory;
+    if (step_->how == action::copy) {
+      std::byte* const result = c.memories.write(to, run.begin, size) + in_.bytes;
       if (part.data != result) {
         c.compute(part.bytes, [&] { c.payload.copy(part.data, result, part.bytes); });
       }
       return;
     }
-    using payload = std::remove_cvref_t<decltype(c.payload)>;
-    if constexpr (payload::combines) {
-      const std::size_t first = begin + in_.bytes / size;
-      std::byte* const result = c.memories.write(to, first, c.payload.size_of(to));
-      std::byte const* const local = c.memories.read(step_.local, first, c.payload.size_of(step_.local));
-      c.compute(part.bytes, [&] {
-        if (!made_there(c, local, part, result, size)) {
-          c.payload.fold(step_, local, part.data, result, part.bytes / size, c.extent);
-        }
-      });
-      c.note(event_kind::fold, c.traced_now(), stream_, at_, step_.receive.peer, part.bytes);
-    }
+    bool const whole = part.bytes == run.count * size;  // the usual case, without divisions
+    const std::size_t first = whole ? run.begin : run.begin + in_.bytes / size;
+    const std::size_t count = whole ? run.count : part.bytes / size;
+    std::byte* const result = c.memories.write(to, first, c.payload.size_of(to));
+    std::byte const* const local = c.memories.read(step_->local, first, c.payload.size_of(step_->local));
+    c.compute(part.bytes, [&] {
+      if (!made_there(c, local, part, result, size)) {
+        c.payload.fold(*step_, local, part.data, result, count);
+      }
+    });
+    c.note(event_kind::fold, c.traced_now(), stream_, at_, step_->receive.peer, part.bytes);
   }
 
   /// If the next step restores what this one finishes, the sum is made where the peer wants it, piece by
   /// piece, and copied from the cache to where this rank wants it. A line of the peer's that is read and
   /// written at once crosses over between the caches once; read first and written later, twice.
-  bool made_there(Context& c, std::byte const* local, chunk part, std::byte* result, std::size_t size) {
-    if constexpr (entrusts<std::remove_cvref_t<decltype(c.transport)>>) {
-      if (!c.payload.work_fits_output || step_.receive.memory != space::output || at_ + 1 == total_) {
+  bool made_there(context& c, std::byte const* local, chunk part, std::byte* result, std::size_t size) {
+    if constexpr (entrusts<transport_type>) {
+      if (!c.payload.work_fits_output() || step_->receive.memory != space::output || at_ + 1 == total_) {
         return false;
       }
-      std::byte* const there = c.transport.home(step_.receive.peer, stream_);
+      std::byte* const there = c.transport.home(step_->receive.peer, stream_);
       if (there == nullptr) {
         return false;
       }
-      const step next = c.topology.at(c.op, c.extent, c.rank, at_ + 1);
-      if (next.custody != custody::restored || next.send.peer != step_.receive.peer) {
+      step place;
+      step const& next = c.step_at(at_ + 1, place);
+      if (next.custody != custody::restored || next.send.peer != step_->receive.peer) {
         return false;
       }
       const std::size_t piece = size < piece_bytes ? piece_bytes - piece_bytes % size : size;
       for (std::size_t i = 0; i < part.bytes; i += piece) {
         const std::size_t n = part.bytes - i < piece ? part.bytes - i : piece;
-        c.payload.fold(step_, local + i, part.data + i, there + i, n / size, c.extent);
+        c.payload.fold(*step_, local + i, part.data + i, there + i, n / size);
         std::memcpy(result + i, there + i, n);
       }
       made_there_ = there;
@@ -315,19 +307,19 @@ class machine {
   }
 
   /// A step without a peer.
-  bool local(Context& c) {
-    if (!may_write(c, step_.receive)) {
+  bool local(context& c) {
+    if (!may_write(c, step_->receive)) {
       return false;
     }
-    const std::size_t from_size = c.payload.size_of(step_.send.memory);
-    const std::size_t to_size = c.payload.size_of(step_.receive.memory);
-    for (std::uint32_t done = 0; done < step_.send.blocks.count;) {
-      auto const from = cut_.run_at(step_.send.blocks, done);
-      auto const to = cut_.run_at(step_.receive.blocks, done);
+    const std::size_t from_size = c.payload.size_of(step_->send.memory);
+    const std::size_t to_size = c.payload.size_of(step_->receive.memory);
+    for (std::uint32_t done = 0; done < step_->send.blocks.count;) {
+      auto const from = cut_.run_at(step_->send.blocks, done);
+      auto const to = cut_.run_at(step_->receive.blocks, done);
       if (from.count != 0) {
         c.compute(from.count * from_size, [&] {
-          c.payload.local(step_, c.memories.read(step_.send.memory, from.begin, from_size),
-                          c.memories.write(step_.receive.memory, to.begin, to_size), from.count, c.extent);
+          c.payload.local(*step_, c.memories.read(step_->send.memory, from.begin, from_size),
+                          c.memories.write(step_->receive.memory, to.begin, to_size), from.count);
         });
       }
       done += from.blocks;
@@ -336,15 +328,15 @@ class machine {
   }
 
   /// Rule 4: no reader still needs the blocks.
-  bool may_write(Context& c, endpoint const& end) {
+  bool may_write(context& c, endpoint const& end) {
     return readers_.empty() || readers_.none_needs(c.transport, stream_, [&](reader const& r) {
       return c.memories.same(r.memory, end.memory) && r.blocks.overlaps(end.blocks, cut_.blocks());
     });
   }
 
   /// Of this step, in all.
-  [[nodiscard]] std::size_t bytes_to_send(Context const& c) const {
-    endpoint const& end = step_.send;
+  [[nodiscard]] std::size_t bytes_to_send(context const& c) const {
+    endpoint const& end = step_->send;
     std::size_t count = 0;
     for (std::uint32_t done = 0; done < end.blocks.count;) {
       auto const run = cut_.run_at(end.blocks, done);
@@ -355,11 +347,11 @@ class machine {
   }
 
   /// Copies what the step sends aside; there is one place for that, so earlier readers must be done.
-  bool take_snapshot(Context& c) {
+  bool take_snapshot(context& c) {
     if (!readers_.none_needs(c.transport, stream_, [](reader const& r) { return r.of_snapshot; })) {
       return false;
     }
-    endpoint const& end = step_.send;
+    endpoint const& end = step_->send;
     const std::size_t size = c.payload.size_of(end.memory);
     const std::size_t bytes = bytes_to_send(c);
     if (bytes > snapshot_capacity_) {
@@ -383,7 +375,8 @@ class machine {
   stream stream_{};
   std::uint32_t at_ = 0;
   std::uint32_t total_ = 0;
-  step step_{};
+  step own_{};
+  step const* step_ = &own_;
   endpoint last_sent_{};  ///< unless it has been written to since
   progress out_;
   progress in_;

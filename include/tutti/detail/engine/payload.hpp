@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/reduction/fold.hpp>
-#include <tutti/expects.hpp>
-#include <tutti/message.hpp>
-#include <tutti/operation.hpp>
 #include <tutti/reduction/concept.hpp>
 #include <tutti/topology/concept.hpp>
 
-#include <concepts>
+#include <cstddef>
 #include <cstring>
-#include <source_location>
-#include <string>
-#include <type_traits>
-#include <utility>
 
 namespace tutti::detail {
 
@@ -40,7 +34,6 @@ struct combining {
 
   [[no_unique_address]] R reduction;
 
-  static constexpr bool combines = true;
   /// Whether contributions must be combined in rank order.
   static constexpr bool in_order = !R::commutative;
   /// Whether `work` may be the user's own output.
@@ -54,17 +47,11 @@ struct combining {
                                    : sizeof(value_type);
   }
 
-  /// Messages are not cut inside one of these.
-  [[nodiscard]] static constexpr std::size_t granule(std::size_t size) noexcept { return size; }
-
   /// @throws precondition_error unless an accumulator has room for a contribution of every rank
   static void expect_room(rank_type ranks) {
     if constexpr (most_contributions<R> != no_rank) {
       if (ranks > most_contributions<R>) {
-        std::string what(R::name);
-        what += ": an accumulator holds at most " + std::to_string(most_contributions<R>) +
-                " contributions, and there are " + std::to_string(ranks) + " ranks; use it on fewer ranks";
-        throw precondition_error(what.c_str(), std::source_location::current());
+        refuse_ranks(R::name, most_contributions<R>, ranks);
       }
     }
   }
@@ -83,14 +70,6 @@ struct combining {
                         local, arriving, result, n, ranks);
   }
 
-  void copy(std::byte const* from, std::byte* to, std::size_t bytes) const noexcept {
-    if (bytes == sizeof(value_type)) {
-      std::memcpy(to, from, sizeof(value_type));  // one element: no call
-    } else {
-      copy_in_pieces(from, to, bytes);
-    }
-  }
-
   /// A step of one rank alone: contributions and accumulators that reach the output are finished.
   void local(step const& st, std::byte const* from, std::byte* to, std::size_t n, rank_type ranks) const {
     if (st.receive.memory == space::output && st.send.memory != space::output) {
@@ -101,111 +80,91 @@ struct combining {
   }
 };
 
-/// What the engine needs to know of a reduction when it is compiled: it is compiled once for all that are alike in
-/// this.
-struct combining_shape {
-  std::size_t contribution_bytes;
-  std::size_t accumulator_bytes;
-  std::size_t value_bytes;
-  bool in_order;
-  bool work_fits_output;
-  bool memories_differ;
+/// What an operation does with the elements it receives: move them as they are.
+struct moving {
+  std::size_t element_bytes;
 
-  template <reduction R>
-  [[nodiscard]] static constexpr combining_shape of() noexcept {
-    using as_it_is = combining<R>;
-    return {.contribution_bytes = as_it_is::size_of(space::input),
-            .accumulator_bytes = as_it_is::size_of(space::work),
-            .value_bytes = as_it_is::size_of(space::output),
-            .in_order = as_it_is::in_order,
-            .work_fits_output = as_it_is::work_fits_output,
-            .memories_differ = as_it_is::memories_differ};
-  }
+  static constexpr bool in_order = false;
+
+  [[nodiscard]] constexpr std::size_t size_of(space) const noexcept { return element_bytes; }
 };
 
-/// The same as `combining`, of a reduction without state that is known when the program runs. A message is combined in
-/// at least one call anyway: that it goes through a pointer costs nothing that can be measured.
-template <combining_shape Shape>
-struct combining_alike {
-  struct table {
-    void (*fold)(step const&, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n,
-                 rank_type ranks);
-    void (*local)(step const&, std::byte const* from, std::byte* to, std::size_t n, rank_type ranks);
-    void (*expect_room)(rank_type ranks);
-    std::uint32_t (*identity)();
-  };
-  table const* reduction;
-
-  static constexpr bool combines = true;
-  static constexpr bool in_order = Shape.in_order;
-  static constexpr bool work_fits_output = Shape.work_fits_output;
-  static constexpr bool memories_differ = Shape.memories_differ;
-
-  [[nodiscard]] static constexpr std::size_t size_of(space memory) noexcept {
-    return memory == space::input  ? Shape.contribution_bytes
-           : memory == space::work ? Shape.accumulator_bytes
-                                   : Shape.value_bytes;
+/// One of the two, as the engine knows it: sizes, and pointers to what combines. The engine is compiled once for all
+/// element types and reductions. A message is combined in at least one call anyway: that it goes through a pointer
+/// costs nothing that can be measured.
+class payload {
+ public:
+  /// @pre `by` outlives it
+  template <reduction R>
+  payload(combining<R> const& by, rank_type ranks) noexcept
+      : fold_([](payload const& self, step const& st, std::byte const* local, std::byte const* arriving,
+                 std::byte* result, std::size_t n) {
+          static_cast<combining<R> const*>(self.of_)->fold(st, local, arriving, result, n, self.ranks_);
+        }),
+        local_([](payload const& self, step const& st, std::byte const* from, std::byte* to, std::size_t n) {
+          static_cast<combining<R> const*>(self.of_)->local(st, from, to, n, self.ranks_);
+        }),
+        of_(&by),
+        bytes_{by.size_of(space::input), by.size_of(space::work), by.size_of(space::output)},
+        ranks_(ranks),
+        elements_only_(SIZE_MAX),
+        work_fits_output_(by.work_fits_output),
+        memories_differ_(by.memories_differ) {}
+  payload(moving const& elements, rank_type ranks) noexcept
+      : fold_([](payload const&, step const&, std::byte const*, std::byte const*, std::byte*, std::size_t) {
+          refuse_step("combines, and its operation only moves elements");
+        }),
+        local_([](payload const& self, step const&, std::byte const* from, std::byte* to, std::size_t n) {
+          if (from != to) {
+            std::memcpy(to, from, n * self.bytes_[0]);
+          }
+        }),
+        ranks_(ranks) {
+    set_element_bytes(elements.element_bytes);
   }
-  [[nodiscard]] static constexpr std::size_t granule(std::size_t size) noexcept { return size; }
-  void expect_room(rank_type ranks) const { reduction->expect_room(ranks); }
-  [[nodiscard]] std::uint32_t identity() const { return reduction->identity(); }
-  void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n,
-            rank_type ranks) const {
-    reduction->fold(st, local, arriving, result, n, ranks);
+
+  /// Elements that are moved, and are of so many bytes from now on.
+  void set_element_bytes(std::size_t bytes) noexcept {
+    if (bytes_[0] != bytes) {
+      bytes_[0] = bytes_[1] = bytes_[2] = bytes;
+    }
+  }
+
+  [[nodiscard]] std::size_t size_of(space memory) const noexcept { return bytes_[static_cast<std::size_t>(memory)]; }
+  /// Messages are not cut inside one of these. (Without a branch: it is asked for each message.)
+  [[nodiscard]] std::size_t granule(std::size_t size) const noexcept {
+    return (size & elements_only_) | !elements_only_;
+  }
+  [[nodiscard]] bool work_fits_output() const noexcept { return work_fits_output_; }
+  [[nodiscard]] bool memories_differ() const noexcept { return memories_differ_; }
+
+  /// @throws precondition_error if it only moves
+  void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n) const {
+    fold_(*this, st, local, arriving, result, n);
   }
   void copy(std::byte const* from, std::byte* to, std::size_t bytes) const noexcept {
-    if (bytes == Shape.value_bytes) {
-      std::memcpy(to, from, Shape.value_bytes);  // one element: no call
+    if (bytes == sizeof(std::uint32_t)) {  // one element: no call
+      std::memcpy(to, from, sizeof(std::uint32_t));
+    } else if (bytes == sizeof(std::uint64_t)) {
+      std::memcpy(to, from, sizeof(std::uint64_t));
     } else {
       copy_in_pieces(from, to, bytes);
     }
   }
-  void local(step const& st, std::byte const* from, std::byte* to, std::size_t n, rank_type ranks) const {
-    reduction->local(st, from, to, n, ranks);
+  void local(step const& st, std::byte const* from, std::byte* to, std::size_t n) const {
+    local_(*this, st, from, to, n);
   }
-};
 
-/// The reduction R behind pointers.
-template <reduction R>
-inline constexpr typename combining_alike<combining_shape::of<R>()>::table combining_table{
-    .fold = [](step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n,
-               rank_type ranks) { combining<R>{R{}}.fold(st, local, arriving, result, n, ranks); },
-    .local = [](step const& st, std::byte const* from, std::byte* to, std::size_t n,
-                rank_type ranks) { combining<R>{R{}}.local(st, from, to, n, ranks); },
-    .expect_room = [](rank_type ranks) { combining<R>::expect_room(ranks); },
-    .identity = [] { return combining<R>::identity(); }};
-
-/// What an operator that combines by `reduction` gives to the engine.
-template <reduction R>
-[[nodiscard]] constexpr auto payload_for(R const& reduction) {
-  if constexpr (std::is_empty_v<R> && std::default_initializable<R>) {
-    return combining_alike<combining_shape::of<R>()>{&combining_table<R>};
-  } else {
-    return combining<R>{reduction};
-  }
-}
-template <reduction R>
-using payload_of = decltype(payload_for(std::declval<R const&>()));
-
-/// Moves elements of so many bytes as they are.
-struct moving {
-  std::size_t element_bytes;
-
-  static constexpr bool combines = false;
-  static constexpr bool in_order = false;
-  static constexpr bool work_fits_output = true;
-  static constexpr bool memories_differ = false;
-
-  [[nodiscard]] constexpr std::size_t size_of(space) const noexcept { return element_bytes; }
-  [[nodiscard]] static constexpr std::size_t granule(std::size_t) noexcept { return 1; }
-
-  void copy(std::byte const* from, std::byte* to, std::size_t bytes) const noexcept { copy_in_pieces(from, to, bytes); }
-
-  void local(step const&, std::byte const* from, std::byte* to, std::size_t n, rank_type) const noexcept {
-    if (from != to) {
-      std::memcpy(to, from, n * element_bytes);
-    }
-  }
+ private:
+  void (*fold_)(payload const& self, step const&, std::byte const* local, std::byte const* arriving, std::byte* result,
+                std::size_t n);
+  void (*local_)(payload const& self, step const&, std::byte const* from, std::byte* to, std::size_t n);
+  void const* of_ = nullptr;
+  std::size_t bytes_[3] = {};  ///< of an element in each memory
+  rank_type ranks_;
+  std::size_t elements_only_ = 0;  ///< all bits, if messages are not cut inside an element
+  bool work_fits_output_ = true;
+  bool memories_differ_ = false;
 };
 
 }  // namespace tutti::detail

@@ -14,6 +14,11 @@ class slice {
  public:
   constexpr slice() noexcept = default;
 
+  /// Part `part` of `parts` of every block of segment [first, first + count).
+  constexpr slice(std::size_t first, std::size_t count, std::uint32_t blocks, std::uint32_t part,
+                  std::uint32_t parts) noexcept
+      : first_(first), count_(count), blocks_(blocks), part_(part), parts_(parts) {}
+
   /// Segment [first, first + count) of a vector, cut into blocks.
   [[nodiscard]] static constexpr slice of_vector(std::size_t first, std::size_t count, std::uint32_t blocks) noexcept {
     return slice{first, count, blocks, 0, 1};
@@ -68,10 +73,6 @@ class slice {
   }
 
  private:
-  constexpr slice(std::size_t first, std::size_t count, std::uint32_t blocks, std::uint32_t part,
-                  std::uint32_t parts) noexcept
-      : first_(first), count_(count), blocks_(blocks), part_(part), parts_(parts) {}
-
   std::size_t first_ = 0;
   std::size_t count_ = 0;
   std::uint32_t blocks_ = 1;

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/engine/memories.hpp>
+#include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/schedule_view.hpp>
+#include <tutti/operation.hpp>
+#include <tutti/trace/concept.hpp>
+#include <tutti/transport/concept.hpp>
+
+#include <string_view>
+#include <utility>
+
+namespace tutti::detail {
+
+/// What the segments of one operation have in common.
+template <class Communicator>
+struct run_context {
+  typename Communicator::transport_type& transport;
+  typename Communicator::trace_type& trace;
+  [[no_unique_address]] decltype(std::declval<Communicator>().extent()) extent;
+  rank_type rank;
+  schedule_view schedule;
+  tutti::detail::payload payload;
+  tutti::detail::memories memories;
+  operation_number& number;
+
+  /// Step i of this rank, which may be put there.
+  [[gnu::always_inline]] step const& step_at(std::uint32_t i, step& place) const {
+    if (i == 0 && schedule.first_known) {
+      return schedule.first;
+    }
+    schedule.step_at(schedule.of, extent, rank, i, place);
+    return place;
+  }
+
+  /// Tells the tracer, if there is one that listens.
+  void note(event_kind kind, std::uint32_t at = 0, std::string_view text = {}) {
+    tutti::record(trace, [&] { return event{kind, transport.now(), number, {}, at, no_rank, 0, text}; });
+  }
+  /// The same of a message, at a time before it.
+  void note(event_kind kind, time_point when, stream on, std::uint32_t at, rank_type peer, std::size_t bytes) {
+    tutti::record(trace, [&] { return event{kind, when, number, on, at, peer, bytes, {}}; });
+  }
+  /// The time, if anybody listens.
+  [[nodiscard]] time_point traced_now() { return listens(trace) ? transport.now() : time_point{}; }
+
+  /// Does the arithmetic, or leaves it to a transport that keeps its own time.
+  template <class F>
+  void compute(std::size_t bytes, F f) {
+    if constexpr (computes<typename Communicator::transport_type>) {
+      transport.compute(bytes, f);
+    } else {
+      f();
+    }
+  }
+};
+
+}  // namespace tutti::detail
