@@ -128,7 +128,7 @@ int serve(Communicator& world, bench::settings const& s, nn::dataset const& imag
   settings.epochs = s.number("epochs", 2);
   settings.batch = s.number("batch", 128);
   settings.rate = 0.01F;
-  settings.schedule = nn::schedule_kind::constant;
+  settings.schedule = nn::rate_schedule_kind::constant;
   nn::dataset test{images.shape, images.classes, {}, {}};
   test.pixels.assign(images.pixels.begin(), images.pixels.begin() + static_cast<std::ptrdiff_t>(images.features()));
   test.labels.assign(1, images.labels.front());

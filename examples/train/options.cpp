@@ -66,8 +66,8 @@ class training_options {
     for (auto const kind : {optimizer_kind::sgd, optimizer_kind::nesterov, optimizer_kind::lars}) {
       settings_.optimizer = optimizer_ == name(kind) ? kind : settings_.optimizer;
     }
-    for (auto const kind : {schedule_kind::constant, schedule_kind::linear, schedule_kind::cosine, schedule_kind::step,
-                            schedule_kind::growing_batch}) {
+    for (auto const kind : {rate_schedule_kind::constant, rate_schedule_kind::linear, rate_schedule_kind::cosine,
+                            rate_schedule_kind::step, rate_schedule_kind::growing_batch}) {
       settings_.schedule = schedule_ == name(kind) ? kind : settings_.schedule;
     }
     if (augment_ != "none") {
@@ -240,7 +240,7 @@ class averaging_options {
       throw CLI::ValidationError("--synchronised-statistics",
                                  "means something only where all ranks have the same weights: --strategy synchronous");
     }
-    if (strategy == "federated" && settings_.schedule == schedule_kind::growing_batch) {
+    if (strategy == "federated" && settings_.schedule == rate_schedule_kind::growing_batch) {
       throw CLI::ValidationError("--schedule",
                                  "growing_batch changes the steps of an epoch, and so of a round of "
                                  "--strategy federated, in the middle of it; choose another");

@@ -47,7 +47,7 @@ static_assert(transport<processes_and_tcp> && inquires<processes_and_tcp> && !in
 static_assert(in_process<threads_and_tcp> && shares_memory<threads_and_tcp> && inquires<threads_and_tcp>);
 
 static_assert(rendezvous<team_rendezvous<thread_rendezvous, launched_rendezvous>>);
-static_assert(part_of_world<neighbours<thread_rendezvous>>);
+static_assert(part_of_world<near_rendezvous<thread_rendezvous>>);
 // A capability that is lost for a slip in a signature would be a wrong number, not an error.
 static_assert(shares_memory<loopback> && shares_memory<shared_memory> && !shares_memory<tcp>);
 static_assert(shares_memory<by_locality<shared_memory, tcp>> && shares_memory<by_locality<loopback, tcp>>);

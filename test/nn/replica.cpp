@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(batches_grow_at_milestones) {
   data const d;
   nn::settings settings;
   settings.epochs = 4;
-  settings.schedule = nn::schedule_kind::growing_batch;
+  settings.schedule = nn::rate_schedule_kind::growing_batch;
   settings.changes = {{1, 3}, 3};
   auto many = world(d, 2, 32, settings);
   auto one = world(d, 1, 32, settings);
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(every_optimizer_learns) {
     settings.optimizer = kind;
     settings.weight_decay = 1e-4F;
     settings.trust = 0.05F;
-    settings.schedule = nn::schedule_kind::cosine;
+    settings.schedule = nn::rate_schedule_kind::cosine;
     settings.warm_up = 1;
     auto one = world(d, 1, 32, settings);
     nn::alone strategy;

@@ -11,7 +11,7 @@
 #include <vector>
 
 namespace nn = tutti::nn;
-using nn::schedule_kind;
+using nn::rate_schedule_kind;
 
 namespace {
 
@@ -29,7 +29,7 @@ std::vector<double> rates(nn::settings const& settings) {
   return result;
 }
 
-nn::settings ask(schedule_kind kind) {
+nn::settings ask(rate_schedule_kind kind) {
   nn::settings settings;
   settings.schedule = kind;
   settings.rate = 0.5F;
@@ -54,18 +54,18 @@ void check(nn::settings const& settings, Formula formula) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(curves) {
-  check(ask(schedule_kind::constant), [](std::size_t, double) { return 0.5; });
-  check(ask(schedule_kind::growing_batch), [](std::size_t, double) { return 0.5; });
-  check(ask(schedule_kind::linear), [](std::size_t, double way) { return 0.5 - 0.375 * way; });
-  check(ask(schedule_kind::cosine),
+  check(ask(rate_schedule_kind::constant), [](std::size_t, double) { return 0.5; });
+  check(ask(rate_schedule_kind::growing_batch), [](std::size_t, double) { return 0.5; });
+  check(ask(rate_schedule_kind::linear), [](std::size_t, double way) { return 0.5 - 0.375 * way; });
+  check(ask(rate_schedule_kind::cosine),
         [](std::size_t, double way) { return 0.125 + 0.1875 * (1 + std::cos(way * std::numbers::pi)); });
-  auto steps = ask(schedule_kind::step);
+  auto steps = ask(rate_schedule_kind::step);
   steps.changes = {{3, 6, 9}, 4};
   check(steps, [](std::size_t step, double) { return 0.5 / std::pow(4.0, step / (3 * per_epoch)); });
 }
 
 BOOST_AUTO_TEST_CASE(curves_reach_their_last_rate_at_the_last_step) {
-  for (auto const kind : {schedule_kind::linear, schedule_kind::cosine}) {
+  for (auto const kind : {rate_schedule_kind::linear, rate_schedule_kind::cosine}) {
     auto const found = rates(ask(kind));
     BOOST_TEST(found.front() == 0.5);
     BOOST_TEST(found.back() == 0.125);
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(curves_reach_their_last_rate_at_the_last_step) {
 }
 
 BOOST_AUTO_TEST_CASE(rates_grow_with_the_batch) {
-  for (auto const kind : {schedule_kind::constant, schedule_kind::linear, schedule_kind::cosine}) {
+  for (auto const kind : {rate_schedule_kind::constant, rate_schedule_kind::linear, rate_schedule_kind::cosine}) {
     auto settings = ask(kind);
     auto const small = rates(settings);
     settings.rate_is_for = 32;
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(rates_grow_with_the_batch) {
 }
 
 BOOST_AUTO_TEST_CASE(a_warm_up_goes_from_the_small_batchs_rate_to_the_large_ones) {
-  auto settings = ask(schedule_kind::constant);
+  auto settings = ask(rate_schedule_kind::constant);
   settings.rate_is_for = 16;  // k = 8
   settings.warm_up = 5;
   auto const found = rates(settings);
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_warm_up_goes_from_the_small_batchs_rate_to_the_large_ones
 }
 
 BOOST_AUTO_TEST_CASE(after_a_warm_up_everything_is_as_without) {
-  for (auto const kind : {schedule_kind::linear, schedule_kind::cosine, schedule_kind::step}) {
+  for (auto const kind : {rate_schedule_kind::linear, rate_schedule_kind::cosine, rate_schedule_kind::step}) {
     auto settings = ask(kind);
     settings.changes = {{2, 7}, 10};
     auto const cold = rates(settings);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(after_a_warm_up_everything_is_as_without) {
 }
 
 BOOST_AUTO_TEST_CASE(batches_grow_where_rates_would_fall) {
-  auto settings = ask(schedule_kind::growing_batch);
+  auto settings = ask(rate_schedule_kind::growing_batch);
   settings.epochs = epochs;
   settings.changes = {{3, 6, 9}, 4};
   nn::batch_plan const plan(settings, 5000);
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(batches_grow_where_rates_would_fall) {
   BOOST_TEST(plan.largest() == 5000U);
   settings.epochs = 6;  // milestones that do not come do not count
   BOOST_TEST(nn::batch_plan(settings, 5000).largest() == 512U);
-  for (auto const kind : {schedule_kind::linear, schedule_kind::step}) {
+  for (auto const kind : {rate_schedule_kind::linear, rate_schedule_kind::step}) {
     settings.schedule = kind;
     BOOST_TEST(nn::batch_plan(settings, 5000).largest() == 128U);
     BOOST_TEST(nn::batch_plan(settings, 5000).steps() == 6 * 40U);
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(batches_grow_where_rates_would_fall) {
 }
 
 BOOST_AUTO_TEST_CASE(batches_do_not_shrink) {
-  auto settings = ask(schedule_kind::growing_batch);
+  auto settings = ask(rate_schedule_kind::growing_batch);
   settings.changes = {{1}, 0.5};
   BOOST_CHECK_THROW(nn::batch_plan(settings, 100), tutti::precondition_error);
 }

@@ -19,9 +19,9 @@ enum class optimizer_kind { sgd, nesterov, lars };
 }
 
 /// What becomes of the learning rate, chosen at run time; or of the batch, in place of the rate.
-enum class schedule_kind { constant, linear, cosine, step, growing_batch };
+enum class rate_schedule_kind { constant, linear, cosine, step, growing_batch };
 
-[[nodiscard]] constexpr std::string_view name(schedule_kind kind) noexcept {
+[[nodiscard]] constexpr std::string_view name(rate_schedule_kind kind) noexcept {
   constexpr std::string_view names[] = {"constant", "linear", "cosine", "step", "growing_batch"};
   return names[static_cast<std::size_t>(kind)];
 }
@@ -69,7 +69,7 @@ struct settings {
   float weight_decay = 0;
   float trust = 0.001F;  ///< LARS: how large a step is, as a share of a layer's weights, at rate 1
 
-  schedule_kind schedule = schedule_kind::linear;
+  rate_schedule_kind schedule = rate_schedule_kind::linear;
   milestones changes;           ///< of the rate, with the schedule step, or of the batch, with growing_batch
   double warm_up = 0;           ///< epochs in which the rate rises to what the schedule says
   std::size_t rate_is_for = 0;  ///< the batch that both rates are meant for; 0: the one that there is

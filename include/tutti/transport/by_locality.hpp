@@ -5,7 +5,7 @@
 #include <tutti/detail/core/node_identity.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/locality/either_descriptor.hpp>
-#include <tutti/detail/locality/neighbours.hpp>
+#include <tutti/detail/locality/near_rendezvous.hpp>
 #include <tutti/rendezvous.hpp>
 #include <tutti/transport/concept.hpp>
 
@@ -255,7 +255,7 @@ class by_locality {
     detail::owned<Near> opened;
     std::string complaint;
     try {
-      detail::neighbours<M> here(meet, hosts_);
+      detail::near_rendezvous<M> here(meet, hosts_);
       opened.reset(new Near(open_transport<Near>(here, o.near)));
     } catch (std::exception const& e) {
       complaint = e.what();

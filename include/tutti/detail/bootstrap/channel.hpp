@@ -24,7 +24,7 @@ enum class bootstrap_frame_kind : std::uint32_t {
 
 /// A frame of the bootstrap protocol: 16 bytes that say magic number, kind and length, then the
 /// payload. All numbers are little-endian.
-struct frame {
+struct bootstrap_frame {
   bootstrap_frame_kind kind = bootstrap_frame_kind::none;
   std::string payload;
 };
@@ -58,13 +58,13 @@ class channel {
   enum class found { nothing, frame, foreign, too_long };
 
   /// Takes the next frame out of what was read, if it is complete.
-  found next(frame& to, std::uint64_t limit);
+  found next(bootstrap_frame& to, std::uint64_t limit);
 
   /// Writes everything that is queued: `done`, `closed` or `late`.
   io send(time_point deadline);
 
   /// Waits for a frame: `done`, `closed` or `late`. Foreign bytes count as `closed`.
-  io receive(frame& to, std::uint64_t limit, time_point deadline);
+  io receive(bootstrap_frame& to, std::uint64_t limit, time_point deadline);
 
  private:
   descriptor socket_;

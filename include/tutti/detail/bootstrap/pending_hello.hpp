@@ -12,7 +12,7 @@ namespace tutti::detail {
 struct pending_hello {
   channel line;
   std::string from = {};  ///< its address, for reports
-  frame said = {};
+  bootstrap_frame said = {};
 
   [[nodiscard]] int fd() const noexcept { return line.fd(); }
 

@@ -21,7 +21,7 @@ class batch_plan {
       : first_(settings.batch),
         samples_(samples),
         epochs_(settings.epochs),
-        changes_(settings.schedule == schedule_kind::growing_batch ? settings.changes : milestones{}) {
+        changes_(settings.schedule == rate_schedule_kind::growing_batch ? settings.changes : milestones{}) {
     expects(first_ > 0 && samples > 0,
             "batch_plan: a batch must have at least one sample, and so must the data set; not ", first_, " and ",
             samples);

@@ -48,7 +48,7 @@ TUTTI_DECL io channel::fill(std::size_t at_most) {
   return m.state;
 }
 
-TUTTI_DECL channel::found channel::next(frame& to, std::uint64_t limit) {
+TUTTI_DECL channel::found channel::next(bootstrap_frame& to, std::uint64_t limit) {
   std::string_view const in = in_;
   std::size_t const begun = std::min(in.size(), frame_head::magic.size());
   if (in.substr(0, begun) != frame_head::magic.substr(0, begun)) {
@@ -81,7 +81,7 @@ TUTTI_DECL io channel::send(time_point deadline) {
   return state;
 }
 
-TUTTI_DECL io channel::receive(frame& to, std::uint64_t limit, time_point deadline) {
+TUTTI_DECL io channel::receive(bootstrap_frame& to, std::uint64_t limit, time_point deadline) {
   for (io got = io::open;;) {
     found const f = next(to, limit);
     if (f == found::frame) {

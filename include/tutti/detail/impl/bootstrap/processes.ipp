@@ -13,7 +13,7 @@
 namespace tutti::detail {
 
 TUTTI_DECL std::vector<std::string> process_rendezvous::exchange(std::string_view mine) {
-  frame answer;
+  bootstrap_frame answer;
   parent_->queue(bootstrap_frame_kind::text, mine);
   // The parent keeps the time for all. If it dies, so does this process.
   if (parent_->send(time_point::max()) != io::done ||
@@ -107,7 +107,7 @@ TUTTI_DECL void process_world::listen_to(rank_type r) {
 /// False: these bytes are no frames of a rank.
 TUTTI_DECL bool process_world::take_frames(rank_type r) {
   state& s = ranks_[r];
-  frame f;
+  bootstrap_frame f;
   for (;;) {
     channel::found const found = s.line.next(f, UINT64_MAX);
     if (found != channel::found::frame) {

@@ -61,7 +61,7 @@ TUTTI_DECL std::vector<std::string> survivors::serve(std::string_view mine) {
   time_point const deadline = steady_now() + patience_;
   rank_failure why;
   for (rank_type r = 1; r < size() && why.kind == failure::none; ++r) {
-    frame f;
+    bootstrap_frame f;
     io state = lines_[r - 1].send(deadline);
     state = state == io::done ? lines_[r - 1].receive(f, UINT64_MAX, deadline) : state;
     if (state == io::done && f.kind == bootstrap_frame_kind::text) {
@@ -89,7 +89,7 @@ TUTTI_DECL std::vector<std::string> survivors::serve(std::string_view mine) {
 
 TUTTI_DECL std::vector<std::string> survivors::ask(std::string_view mine) {
   time_point const deadline = steady_now() + 2 * patience_;  // the host keeps the time
-  frame answer;
+  bootstrap_frame answer;
   lines_[0].queue(bootstrap_frame_kind::text, mine);
   io state = lines_[0].send(deadline);
   state = state == io::done ? lines_[0].receive(answer, UINT64_MAX, deadline) : state;
@@ -373,7 +373,7 @@ TUTTI_DECL channel shrink_meeting::visit(rank_type at, duration patience, std::v
       break;
     }
     line.queue(bootstrap_frame_kind::hello, mine_.text());
-    frame answer;
+    bootstrap_frame answer;
     io state = line.send(deadline);
     state = state == io::done ? line.receive(answer, shrink_message::limit, deadline) : state;
     if (state == io::done && answer.kind == bootstrap_frame_kind::welcome) {

@@ -280,7 +280,7 @@ class tcp_rendezvous::host final : public side {
   }
 
   void take(rank_type r, std::string& text, std::vector<bool>& here) {
-    frame f;
+    bootstrap_frame f;
     std::uint64_t const limit = text_limit();
     auto const found = guests_[r].next(f, limit);
     if (found == channel::found::nothing) {
@@ -379,7 +379,7 @@ class tcp_rendezvous::guest final : public side {
 
   std::vector<std::string> exchange(std::string_view mine) override {
     line_.queue(bootstrap_frame_kind::text, mine);
-    frame answer;
+    bootstrap_frame answer;
     // Rank 0 keeps the time from when it comes itself, which may be as late as its own patience allows.
     time_point const deadline = steady_now() + 2 * me_.patience + grace;
     io state = line_.send(deadline);
@@ -433,7 +433,7 @@ class tcp_rendezvous::guest final : public side {
     expects(hello.size() <= tcp_hello::limit, "tcp_rendezvous: the names of job and role make a greeting of ",
             hello.size(), " bytes; shorten them until it is ", tcp_hello::limit, " at most");
     line_.queue(bootstrap_frame_kind::hello, hello);
-    frame answer;
+    bootstrap_frame answer;
     io state = line_.send(deadline);
     // Even if sending fails there may be an answer that says why.
     state = state == io::late ? state : line_.receive(answer, most_words, deadline);
@@ -456,7 +456,7 @@ class tcp_rendezvous::guest final : public side {
     return false;
   }
 
-  void throw_if_told(frame const& answer) const {
+  void throw_if_told(bootstrap_frame const& answer) const {
     rank_failure why;
     if (answer.kind == bootstrap_frame_kind::failure && decode(answer.payload, why)) {
       throw error(why.kind, why.text).between(me_.rank, why.at_fault);

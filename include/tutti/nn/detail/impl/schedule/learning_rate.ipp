@@ -19,14 +19,14 @@ TUTTI_DECL any_schedule::curve any_schedule::choose(settings const& settings) {
     return settings.rate_is_for == 0 ? rate : scaled_rate(rate, settings.batch, settings.rate_is_for);
   };
   switch (settings.schedule) {
-    case schedule_kind::cosine:
+    case rate_schedule_kind::cosine:
       return {cosine_rate{scaled(settings.rate), scaled(settings.last_rate)}};
-    case schedule_kind::step:
+    case rate_schedule_kind::step:
       return {step_rate{scaled(settings.rate), settings.changes}};
-    case schedule_kind::constant:
-    case schedule_kind::growing_batch:
+    case rate_schedule_kind::constant:
+    case rate_schedule_kind::growing_batch:
       return {constant_rate{scaled(settings.rate)}};
-    case schedule_kind::linear:
+    case rate_schedule_kind::linear:
       break;
   }
   return {linear_rate{scaled(settings.rate), scaled(settings.last_rate)}};

@@ -9,9 +9,9 @@ namespace tutti::detail {
 /// The rendezvous of the ranks of one host within that of all: every host's ranks exchange at the same
 /// time, through one exchange of all.
 template <class Meet>
-class neighbours {
+class near_rendezvous {
  public:
-  neighbours(Meet& all, host_map const& hosts)
+  near_rendezvous(Meet& all, host_map const& hosts)
       : all_(&all), members_(&hosts.members(hosts.host(all.rank()))), rank_(hosts.local(all.rank())) {}
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
