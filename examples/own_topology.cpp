@@ -21,29 +21,32 @@ struct pairs_then_star {
     return n == 1 ? 1 : me % 2 == 1 ? 2 : (me + 1 < n ? 2 : 0) + (me == 0 ? 2 * others : 2);
   }
   constexpr tutti::step at(tutti::op::allreduce, tutti::rank_type n, tutti::rank_type me, std::uint32_t i) const {
-    using tutti::action, tutti::space;
+    using tutti::action, tutti::memory;
     constexpr tutti::block_range all{0, 1};
     bool const paired = me + 1 < n;
-    space const mine = paired ? space::work : space::input;  // what an even rank has once its pair is summed
-    if (n == 1) return {.send = {.memory = space::input, .blocks = all}, .receive = {.memory = space::output, .blocks = all}};
+    memory const mine = paired ? memory::work : memory::input;  // what an even rank has once its pair is summed
+    if (n == 1) {
+      return {.send = {.memory = memory::input, .blocks = all}, .receive = {.memory = memory::output, .blocks = all}};
+    }
     if (me % 2 == 1) {
-      return i == 0 ? tutti::step{.send = {me - 1, space::input, all}}
-                    : tutti::step{.receive = {me - 1, space::output, all}, .arrives = space::output};
+      return i == 0 ? tutti::step{.send = {me - 1, memory::input, all}}
+                    : tutti::step{.receive = {me - 1, memory::output, all}, .arrives = memory::output};
     }
     bool const ends = me == 0 && n <= 2;
     if (paired && i-- == 0) {
-      return {.receive = {me + 1, ends ? space::output : space::work, all}, .how = action::fold_right, .local = space::input, .arrives = space::input};
+      return {.receive = {me + 1, ends ? memory::output : memory::work, all},
+              .how = action::fold_right, .local = memory::input, .arrives = memory::input};
     }
     tutti::rank_type const others = (n + 1) / 2 - 1;
     if (me != 0 && i == 0) return {.send = {0, mine, all}};
-    if (me != 0 && i == 1) return {.receive = {0, space::output, all}, .arrives = space::output};
+    if (me != 0 && i == 1) return {.receive = {0, memory::output, all}, .arrives = memory::output};
     if (me == 0 && i < others) {
       tutti::rank_type const from = 2 * (i + 1);
-      return {.receive = {from, i + 1 == others ? space::output : space::work, all}, .how = action::fold_right,
-              .arrives = from + 1 < n ? space::work : space::input};
+      return {.receive = {from, i + 1 == others ? memory::output : memory::work, all}, .how = action::fold_right,
+              .arrives = from + 1 < n ? memory::work : memory::input};
     }
-    if (me == 0 && i < 2 * others) return {.send = {2 * (i - others + 1), space::output, all}};
-    return {.send = {me + 1, space::output, all}};
+    if (me == 0 && i < 2 * others) return {.send = {2 * (i - others + 1), memory::output, all}};
+    return {.send = {me + 1, memory::output, all}};
   }
 };
 static_assert(tutti::offers<pairs_then_star, tutti::op::allreduce>);

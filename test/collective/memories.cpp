@@ -8,10 +8,10 @@
 
 namespace {
 
-using tutti::space;
+using tutti::memory;
 using tutti::detail::memories;
 
-constexpr std::array all{space::input, space::work, space::output};
+constexpr std::array all{memory::input, memory::work, memory::output};
 
 std::array<std::byte, 100> a{};
 std::array<std::byte, 100> b{};
@@ -19,8 +19,8 @@ std::array<std::byte, 100> c{};
 
 BOOST_AUTO_TEST_CASE(each_memory_is_read_where_it_is_written) {
   memories const m{.input = a.data(), .work = b.data(), .output = c.data()};
-  BOOST_TEST(m.read(space::input, 3, 8) == a.data() + 24);
-  for (space const s : {space::work, space::output}) {
+  BOOST_TEST(m.read(memory::input, 3, 8) == a.data() + 24);
+  for (memory const s : {memory::work, memory::output}) {
     BOOST_TEST(m.write(s, 3, 8) == m.base(s) + 24);
     BOOST_TEST(m.write(s, 3, 8) == m.read(s, 3, 8));
   }
@@ -28,17 +28,17 @@ BOOST_AUTO_TEST_CASE(each_memory_is_read_where_it_is_written) {
 
 BOOST_AUTO_TEST_CASE(a_block_alone_lies_at_its_origin) {
   memories const m{.input = a.data(), .work = b.data(), .output = c.data(), .input_origin = 5, .output_origin = 7};
-  BOOST_TEST(m.read(space::input, 5, 4) == a.data());
-  BOOST_TEST(m.read(space::output, 9, 4) == c.data() + 8);
-  BOOST_TEST(m.write(space::output, 9, 4) == c.data() + 8);
-  BOOST_TEST(m.write(space::work, 9, 4) == b.data() + 36);  // which is of the whole vector
+  BOOST_TEST(m.read(memory::input, 5, 4) == a.data());
+  BOOST_TEST(m.read(memory::output, 9, 4) == c.data() + 8);
+  BOOST_TEST(m.write(memory::output, 9, 4) == c.data() + 8);
+  BOOST_TEST(m.write(memory::work, 9, 4) == b.data() + 36);  // which is of the whole vector
 }
 
 BOOST_AUTO_TEST_CASE(memories_are_the_same_where_their_bytes_are) {
   memories const three{.input = a.data(), .work = b.data(), .output = c.data()};
   memories const one{.input = a.data(), .work = a.data(), .output = a.data()};
-  for (space const x : all) {
-    for (space const y : all) {
+  for (memory const x : all) {
+    for (memory const y : all) {
       BOOST_TEST(three.same(x, y) == (x == y));
       BOOST_TEST(one.same(x, y));
     }

@@ -17,9 +17,9 @@ namespace {
 
 using tutti::action;
 using tutti::block_range;
+using tutti::memory;
 using tutti::no_rank;
 using tutti::rank_type;
-using tutti::space;
 using tutti::step;
 namespace op = tutti::op;
 
@@ -33,38 +33,38 @@ struct sloppy {
   static constexpr bool sends_raw_contributions = false;
   static constexpr block_range all{0, 1};
 
-  static constexpr step give(rank_type to, space from) { return {.send = {to, from, all}}; }
-  static constexpr step take(rank_type from, space to, space arrives) {
+  static constexpr step give(rank_type to, memory from) { return {.send = {to, from, all}}; }
+  static constexpr step take(rank_type from, memory to, memory arrives) {
     return {.receive = {from, to, all}, .arrives = arrives};
   }
-  static constexpr step add(rank_type from, space to, space arrives) {
-    return {.receive = {from, to, all}, .how = action::fold_right, .local = space::input, .arrives = arrives};
+  static constexpr step add(rank_type from, memory to, memory arrives) {
+    return {.receive = {from, to, all}, .how = action::fold_right, .local = memory::input, .arrives = arrives};
   }
-  static constexpr step move(space from, space to) { return {{no_rank, from, all}, {no_rank, to, all}}; }
+  static constexpr step move(memory from, memory to) { return {{no_rank, from, all}, {no_rank, to, all}}; }
 
   [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type) const { return 1; }
   [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type, rank_type) const { return 3; }
   [[nodiscard]] constexpr step at(op::allreduce, rank_type, rank_type me, std::uint32_t i) const {
-    constexpr step rest = move(space::output, space::output);  // does nothing
+    constexpr step rest = move(memory::output, memory::output);  // does nothing
     bool const accumulates = Which == wrong::work_to_output;
-    space const travels = accumulates ? space::work : space::output;
+    memory const travels = accumulates ? memory::work : memory::output;
     if (me == 0) {
-      step const first = Which == wrong::input_to_output ? take(1, space::output, space::input)
-                         : Which == wrong::input_to_work ? add(1, travels, space::work)
-                                                         : add(1, travels, space::input);
-      return i == 0 ? first : i == 1 ? give(1, travels) : accumulates ? move(space::work, space::output) : rest;
+      step const first = Which == wrong::input_to_output ? take(1, memory::output, memory::input)
+                         : Which == wrong::input_to_work ? add(1, travels, memory::work)
+                                                         : add(1, travels, memory::input);
+      return i == 0 ? first : i == 1 ? give(1, travels) : accumulates ? move(memory::work, memory::output) : rest;
     }
     if constexpr (Which == wrong::input_to_work) {
-      return i == 0   ? move(space::input, space::work)
-             : i == 1 ? give(0, space::work)
-                      : take(0, space::output, space::output);
+      return i == 0   ? move(memory::input, memory::work)
+             : i == 1 ? give(0, memory::work)
+                      : take(0, memory::output, memory::output);
     }
-    step const second = Which == wrong::output_to_work    ? take(0, space::work, space::output)
-                        : Which == wrong::result_combined ? add(0, space::output, space::output)
-                                                          : take(0, space::output, travels);
-    return i == 0                           ? give(0, space::input)
+    step const second = Which == wrong::output_to_work    ? take(0, memory::work, memory::output)
+                        : Which == wrong::result_combined ? add(0, memory::output, memory::output)
+                                                          : take(0, memory::output, travels);
+    return i == 0                           ? give(0, memory::input)
            : i == 1                         ? second
-           : Which == wrong::output_to_work ? move(space::work, space::output)
+           : Which == wrong::output_to_work ? move(memory::work, memory::output)
                                             : rest;
   }
 };

@@ -6,8 +6,8 @@
 namespace models {
 
 using tutti::action;
+using tutti::memory;
 using tutti::rank_type;
-using tutti::space;
 using tutti::step;
 
 /// Three ranks, two of which sum for themselves. Rank 1 gives its vector to both of them, and gets the
@@ -30,21 +30,21 @@ struct triangle : tutti::star {
       return tutti::star::at(o, n, me, i);
     }
     if (me == 1) {
-      return i < 2 ? step{.send = {i == 0 ? 0U : 2U, space::input, all}}
-                   : step{.receive = {0, space::output, all}, .arrives = space::output};
+      return i < 2 ? step{.send = {i == 0 ? 0U : 2U, memory::input, all}}
+                   : step{.receive = {0, memory::output, all}, .arrives = memory::output};
     }
     if (i == 0) {
       rank_type const other = 2 - me;
-      return {.send = {other, space::input, all},
-              .receive = {other, space::work, all},
+      return {.send = {other, memory::input, all},
+              .receive = {other, memory::work, all},
               .how = me == 0 ? action::fold_right : action::fold_left,
-              .local = space::input,
-              .arrives = space::input};
+              .local = memory::input,
+              .arrives = memory::input};
     }
     if (i == 1) {
-      return {.receive = {1, space::output, all}, .how = action::fold_right, .arrives = space::input};
+      return {.receive = {1, memory::output, all}, .how = action::fold_right, .arrives = memory::input};
     }
-    return {.send = {1, space::output, all}};
+    return {.send = {1, memory::output, all}};
   }
 };
 

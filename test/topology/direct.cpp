@@ -64,17 +64,17 @@ struct in_rank_order {
   constexpr std::uint32_t steps(op::reduce_scatter, rank_type n, rank_type) const { return 2 * (n - 1); }
   constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
     using tutti::action;
-    using tutti::space;
+    using tutti::memory;
     const std::uint32_t k = i < n - 1 ? i : i - (n - 1);
     if (i < n - 1) {
       const rank_type to = k < me ? k : k + 1;
-      return {.send = {to, space::input, {to, 1}}};
+      return {.send = {to, memory::input, {to, 1}}};
     }
     const rank_type from = k < me ? me - 1 - k : k + 1;  // outwards from the rank itself
-    return {.receive = {from, k + 2 == n ? space::output : space::work, {me, 1}},
+    return {.receive = {from, k + 2 == n ? memory::output : memory::work, {me, 1}},
             .how = from < me ? action::fold_left : action::fold_right,
-            .local = k == 0 ? space::input : space::work,
-            .arrives = space::input};
+            .local = k == 0 ? memory::input : memory::work,
+            .arrives = memory::input};
   }
 };
 

@@ -18,8 +18,8 @@ namespace {
 
 using tutti::action;
 using tutti::custody;
+using tutti::memory;
 using tutti::rank_type;
-using tutti::space;
 using tutti::step;
 namespace op = tutti::op;
 
@@ -44,8 +44,8 @@ enum class slip {
   count
 };
 
-constexpr space other_than(space s) {
-  return s == space::work ? space::output : space::work;
+constexpr memory other_than(memory s) {
+  return s == memory::work ? memory::output : memory::work;
 }
 
 /// The step with the slip; the step itself where the slip makes no sense.
@@ -93,7 +93,7 @@ step changed(step s, slip what, rank_type n, std::uint32_t blocks, bool keeps_or
       s.arrives = s.receives() ? other_than(s.arrives) : s.arrives;
       break;
     case slip::mistaken_local:
-      s.local = !folds ? s.local : s.local == space::input ? space::work : space::input;
+      s.local = !folds ? s.local : s.local == memory::input ? memory::work : memory::input;
       break;
     case slip::receive_elsewhere:
       s.receive.memory = s.receives() || !s.sends() ? other_than(s.receive.memory) : s.receive.memory;
@@ -177,11 +177,11 @@ struct unfinished : Base {
   step at(Op o, rank_type n, rank_type me, std::uint32_t i) const {
     if (i == Base::steps(o, n, me)) {
       step const last = Base::at(o, n, me, finishing(o, n, me));
-      return {.send = {tutti::no_rank, space::work, last.receive.blocks},
-              .receive = {tutti::no_rank, space::output, last.receive.blocks}};
+      return {.send = {tutti::no_rank, memory::work, last.receive.blocks},
+              .receive = {tutti::no_rank, memory::output, last.receive.blocks}};
     }
     step s = Base::at(o, n, me, i);
-    auto const keep = [](space& m) { m = m == space::output ? space::work : m; };
+    auto const keep = [](memory& m) { m = m == memory::output ? memory::work : m; };
     if (s.sends()) {
       s.custody = custody::kept;
       keep(s.send.memory);
@@ -200,7 +200,7 @@ struct unfinished : Base {
     std::uint32_t i = 0;
     for (; i < Base::steps(o, n, me); ++i) {
       step const s = Base::at(o, n, me, i);
-      if (s.receives() && s.how != action::copy && s.receive.memory == space::output) {
+      if (s.receives() && s.how != action::copy && s.receive.memory == memory::output) {
         break;
       }
     }

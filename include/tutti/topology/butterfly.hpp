@@ -42,15 +42,15 @@ struct butterfly {
       return detail::give_back(me + 1, all);
     }
     if (i < p.log()) {
-      step s = halve(p, me, i, i + 1 == p.log() ? space::output : space::work);
+      step s = halve(p, me, i, i + 1 == p.log() ? memory::output : memory::work);
       s.custody = custody::entrusted;
       return s;
     }
     const exchange x = exchange_of(p, me, 2 * p.log() - 1 - i);
     const rank_type peer = p.leader(x.other);
-    return {.send = {peer, space::output, x.kept},
-            .receive = {peer, space::output, x.given},
-            .arrives = space::output,
+    return {.send = {peer, memory::output, x.kept},
+            .receive = {peer, memory::output, x.given},
+            .arrives = memory::output,
             .custody = custody::restored};
   }
 
@@ -80,15 +80,15 @@ struct butterfly {
     }
     if (p.follows(me)) {
       return i == 0   ? detail::hand_over(me - 1, all, custody::kept)
-             : i == 1 ? step{.receive = {p.leader(part), space::work, {me, 1}}}
-                      : detail::keep_own(me, space::work);
+             : i == 1 ? step{.receive = {p.leader(part), memory::work, {me, 1}}}
+                      : detail::keep_own(me, memory::work);
     }
     if (p.paired(group) && i-- == 0) {
       return detail::take_over(me + 1, all);
     }
     if (i < p.log()) {
       bool const last = i + 1 == p.log() && finishes_at_once(p, group);
-      step s = halve(p, me, i, last ? space::output : space::work);
+      step s = halve(p, me, i, last ? memory::output : memory::work);
       s.send.blocks = members(p, s.send.blocks);
       s.receive.blocks = members(p, s.receive.blocks);
       return s;
@@ -96,12 +96,12 @@ struct butterfly {
     i -= p.log();
     const rank_type owner = p.leader(part);
     if (part != group && i-- == 0) {
-      return {.send = {owner, space::work, {owner, 1}}, .receive = {owner, space::work, {me, 1}}};
+      return {.send = {owner, memory::work, {owner, 1}}, .receive = {owner, memory::work, {me, 1}}};
     }
     if (p.paired(part) && i-- == 0) {
-      return {.send = {owner + 1, space::work, {owner + 1, 1}}};
+      return {.send = {owner + 1, memory::work, {owner + 1, 1}}};
     }
-    return detail::keep_own(me, space::work);
+    return detail::keep_own(me, memory::work);
   }
 
   [[nodiscard]] constexpr std::uint32_t blocks(op::allgather o, rank_type n) const { return doubling{}.blocks(o, n); }
@@ -131,10 +131,10 @@ struct butterfly {
     }
     s = doubling{}.at(op::allgather{}, n, me, i - scattering + 1);
     if (me == o.root) {
-      s.send.memory = space::input;
+      s.send.memory = memory::input;
       s.receive = {};
     } else {
-      s.arrives = s.receive.peer == o.root ? space::input : space::output;
+      s.arrives = s.receive.peer == o.root ? memory::input : memory::output;
       s.send = s.send.peer == o.root ? endpoint{} : s.send;
     }
     return s;
@@ -176,16 +176,16 @@ struct butterfly {
     return mirrored;
   }
 
-  [[nodiscard]] static constexpr step halve(detail::pairing p, rank_type me, std::uint32_t i, space to) {
+  [[nodiscard]] static constexpr step halve(detail::pairing p, rank_type me, std::uint32_t i, memory to) {
     const exchange x = exchange_of(p, me, i);
     const rank_type peer = p.leader(x.other);
     bool const first = i == 0;
-    const space mine = first && !p.paired(p.group(me)) ? space::input : space::work;
+    const memory mine = first && !p.paired(p.group(me)) ? memory::input : memory::work;
     return {.send = {peer, mine, x.given},
             .receive = {peer, to, x.kept},
             .how = x.other < p.group(me) ? action::fold_left : action::fold_right,
             .local = mine,
-            .arrives = first && !p.paired(x.other) ? space::input : space::work};
+            .arrives = first && !p.paired(x.other) ? memory::input : memory::work};
   }
 };
 

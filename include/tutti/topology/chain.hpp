@@ -66,15 +66,15 @@ struct chain : detail::on_tree<detail::line_tree> {
         return detail::keep_own(me);
       }
       const rank_type block = i <= me ? me - i : i;
-      return {.receive = {i <= me ? me - 1 : me + 1, space::output, {block, 1}},
-              .arrives = i == 1 || i == me + 1 ? space::input : space::work};
+      return {.receive = {i <= me ? me - 1 : me + 1, memory::output, {block, 1}},
+              .arrives = i == 1 || i == me + 1 ? memory::input : memory::work};
     }
     const detail::line_tree line(n, o.root);
     const rank_type own = beyond(o.root, me, i);
-    step s{.send = {line.parent(me), i == 0 ? space::input : space::work, {own, 1}}};
+    step s{.send = {line.parent(me), i == 0 ? memory::input : memory::work, {own, 1}}};
     if (i + 1 < line.subtree(me).count) {
-      s.receive = {line.child(me, 0), space::work, {beyond(o.root, me, i + 1), 1}};
-      s.arrives = i == 0 ? space::input : space::work;
+      s.receive = {line.child(me, 0), memory::work, {beyond(o.root, me, i + 1), 1}};
+      s.arrives = i == 0 ? memory::input : memory::work;
     }
     return s;
   }
@@ -88,16 +88,16 @@ struct chain : detail::on_tree<detail::line_tree> {
       if (i + 1 == n) {
         return detail::keep_own(me);
       }
-      return i < me ? step{.send = {me - 1, space::input, {i, 1}}}
-                    : step{.send = {me + 1, space::input, {n - 1 - (i - me), 1}}};
+      return i < me ? step{.send = {me - 1, memory::input, {i, 1}}}
+                    : step{.send = {me + 1, memory::input, {n - 1 - (i - me), 1}}};
     }
     const detail::line_tree line(n, o.root);
     const rank_type parent = line.parent(me);
     const std::uint32_t behind = line.subtree(me).count - 1;
-    step s{.receive = {parent, i == behind ? space::output : space::work, {beyond(o.root, me, behind - i), 1}},
-           .arrives = parent == o.root ? space::input : space::work};
+    step s{.receive = {parent, i == behind ? memory::output : memory::work, {beyond(o.root, me, behind - i), 1}},
+           .arrives = parent == o.root ? memory::input : memory::work};
     if (i > 0) {
-      s.send = {line.child(me, 0), space::work, {beyond(o.root, me, behind - i + 1), 1}};
+      s.send = {line.child(me, 0), memory::work, {beyond(o.root, me, behind - i + 1), 1}};
     }
     return s;
   }

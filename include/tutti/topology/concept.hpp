@@ -13,7 +13,7 @@ namespace tutti {
 /// The three memories of an operation. They also say what a block holds, so no step needs to:
 /// `input` the rank's own contribution as the user gave it, `work` accumulators, `output` finished
 /// elements. When the user works in place and an accumulator is an element they are one memory.
-enum class space : std::uint8_t { input, work, output };
+enum class memory : std::uint8_t { input, work, output };
 
 /// What a step does with the bytes that arrive.
 enum class action : std::uint8_t {
@@ -25,7 +25,7 @@ enum class action : std::uint8_t {
 /// One end of a step: which peer, which memory, which blocks.
 struct endpoint {
   rank_type peer = no_rank;
-  space memory = space::work;
+  tutti::memory memory = tutti::memory::work;
   block_range blocks{};
 
   friend constexpr bool operator==(endpoint const&, endpoint const&) = default;
@@ -55,8 +55,8 @@ struct step {
   endpoint send{};
   endpoint receive{};
   action how = action::copy;
-  space local = space::work;
-  space arrives = space::work;
+  memory local = memory::work;
+  memory arrives = memory::work;
   tutti::custody custody = tutti::custody::kept;
 
   friend constexpr bool operator==(step const&, step const&) = default;
@@ -72,14 +72,14 @@ struct step {
   if (s.sends() && !s.receives()) {
     return "";
   }
-  if (s.receive.memory == space::input) {
+  if (s.receive.memory == memory::input) {
     return "writes to its input";
   }
   if (s.receives() && s.how != action::copy) {
-    return s.arrives == space::output || s.local == space::output ? "combines what is not to be combined" : "";
+    return s.arrives == memory::output || s.local == memory::output ? "combines what is not to be combined" : "";
   }
-  space const from = s.receives() ? s.arrives : s.send.memory;
-  bool const finishes = !s.receives() && s.receive.memory == space::output;
+  memory const from = s.receives() ? s.arrives : s.send.memory;
+  bool const finishes = !s.receives() && s.receive.memory == memory::output;
   return s.receive.memory == from || finishes ? "" : "copies into a memory that holds something else";
 }
 

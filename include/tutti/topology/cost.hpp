@@ -134,7 +134,7 @@ template <class Topology, class Op>
         mine.received += detail::elements(count, blocks, s.receive.blocks);
         mine.combined += s.how == action::copy ? 0 : detail::elements(count, blocks, s.receive.blocks);
       }
-      if ((s.receives() || !s.sends()) && s.receive.memory == space::work) {
+      if ((s.receives() || !s.sends()) && s.receive.memory == memory::work) {
         for (std::uint32_t k = 0; k < s.receive.blocks.count; ++k) {
           const std::uint32_t b = (s.receive.blocks.first + k) % blocks;
           mine.scratch += touched.at[b] ? 0U : 1U;

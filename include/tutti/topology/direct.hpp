@@ -32,11 +32,11 @@ struct direct : detail::on_tree<detail::star_tree> {
       return detail::keep_own(0);
     }
     const rank_type to = above(n, me, i);
-    return {.send = {to, space::input, {to, 1}},
-            .receive = {below(n, me, i), i + 2 == n ? space::output : space::work, {me, 1}},
+    return {.send = {to, memory::input, {to, 1}},
+            .receive = {below(n, me, i), i + 2 == n ? memory::output : memory::work, {me, 1}},
             .how = action::fold_left,
-            .local = i == 0 ? space::input : space::work,
-            .arrives = space::input};
+            .local = i == 0 ? memory::input : memory::work,
+            .arrives = memory::input};
   }
 
   [[nodiscard]] constexpr std::uint32_t blocks(op::allgather, rank_type n) const { return n; }
@@ -70,17 +70,17 @@ struct direct : detail::on_tree<detail::star_tree> {
     }
     if (i < n - 1) {
       step s = at(op::reduce_scatter{}, n, me, i);
-      s.receive.memory = space::work;
+      s.receive.memory = memory::work;
       return s;
     }
     if (me != o.root) {
-      return {.send = {o.root, space::work, {me, 1}}};
+      return {.send = {o.root, memory::work, {me, 1}}};
     }
     if (i == 2 * n - 2) {
-      return {.send = {no_rank, space::work, {0, n}}, .receive = {no_rank, space::output, {0, n}}};
+      return {.send = {no_rank, memory::work, {0, n}}, .receive = {no_rank, memory::output, {0, n}}};
     }
     const rank_type from = below(n, me, i - (n - 1));
-    return {.receive = {from, space::work, {from, 1}}};
+    return {.receive = {from, memory::work, {from, 1}}};
   }
 
   // Broadcast: the root gives every rank its block, and the ranks hand them out.
@@ -91,14 +91,14 @@ struct direct : detail::on_tree<detail::star_tree> {
   [[nodiscard]] constexpr step at(op::broadcast o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == o.root) {
       const rank_type to = above(n, me, i < n - 1 ? i : i - (n - 1));
-      return {.send = {to, space::input, {i < n - 1 ? to : me, 1}}};
+      return {.send = {to, memory::input, {i < n - 1 ? to : me, 1}}};
     }
     if (i == 0) {
-      return {.receive = {o.root, space::output, {me, 1}}, .arrives = space::input};
+      return {.receive = {o.root, memory::output, {me, 1}}, .arrives = memory::input};
     }
     step s = hand_out(n, me, i - 1);
     if (s.receive.peer == o.root) {
-      s.arrives = space::input;
+      s.arrives = memory::input;
     }
     if (s.send.peer == o.root) {
       s.send = {};
@@ -127,8 +127,9 @@ struct direct : detail::on_tree<detail::star_tree> {
     if (peer == me) {
       return detail::keep_own(me);
     }
-    return {
-        .send = {peer, space::input, {peer, 1}}, .receive = {peer, space::output, {peer, 1}}, .arrives = space::input};
+    return {.send = {peer, memory::input, {peer, 1}},
+            .receive = {peer, memory::output, {peer, 1}},
+            .arrives = memory::input};
   }
 
  private:
@@ -142,9 +143,9 @@ struct direct : detail::on_tree<detail::star_tree> {
 
   [[nodiscard]] static constexpr step hand_out(rank_type n, rank_type me, std::uint32_t i) {
     const rank_type from = below(n, me, i);
-    return {.send = {above(n, me, i), space::output, {me, 1}},
-            .receive = {from, space::output, {from, 1}},
-            .arrives = space::output};
+    return {.send = {above(n, me, i), memory::output, {me, 1}},
+            .receive = {from, memory::output, {from, 1}},
+            .arrives = memory::output};
   }
 };
 

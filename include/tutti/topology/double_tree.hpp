@@ -126,8 +126,8 @@ struct double_tree {
   };
 
   /// What a place sends up: its own contribution, or what its children have added to it.
-  [[nodiscard]] static constexpr space held(detail::two_trees const& trees, edge_above e) {
-    return trees.is_leaf(e.place) ? space::input : space::work;
+  [[nodiscard]] static constexpr memory held(detail::two_trees const& trees, edge_above e) {
+    return trees.is_leaf(e.place) ? memory::input : memory::work;
   }
 
   /// Round i of the way up.
@@ -142,9 +142,9 @@ struct double_tree {
       }
       const rank_type child = trees.at(m.edge);
       bool const top = trees.root() == no_rank ? (m.edge.place - 1) / 2 == 0 : me == trees.root();
-      s.receive = {child, top && trees.is_last(m.edge) ? space::output : space::work, half};
+      s.receive = {child, top && trees.is_last(m.edge) ? memory::output : memory::work, half};
       s.how = child < me ? action::fold_left : action::fold_right;
-      s.local = trees.is_first(m.edge) ? space::input : space::work;
+      s.local = trees.is_first(m.edge) ? memory::input : memory::work;
       s.arrives = held(trees, m.edge);
     });
     return s;
@@ -154,13 +154,13 @@ struct double_tree {
   /// the operation has a root.
   [[nodiscard]] static constexpr step sink(detail::two_trees const& trees, rounds const& mine, rank_type me,
                                            std::uint32_t i) {
-    auto const source = [&](rank_type r) { return r == trees.root() ? space::input : space::output; };
+    auto const source = [&](rank_type r) { return r == trees.root() ? memory::input : memory::output; };
     step s;
     mine.at(i, [&](auto const& m) {
       const block_range half{m.edge.tree, 1};
       if (m.up) {
         const rank_type parent = trees.parent(m.edge);
-        s.receive = {parent, space::output, half};
+        s.receive = {parent, memory::output, half};
         s.arrives = source(parent);
       } else {
         s.send = {trees.at(m.edge), source(me), half};

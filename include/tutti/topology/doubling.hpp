@@ -48,10 +48,10 @@ struct doubling : detail::on_tree<detail::binomial_tree> {
     }
     const rank_type other = group ^ (rank_type{1} << i);
     const rank_type peer = p.leader(other);
-    const space mine = i == 0 && !paired ? space::input : space::work;
-    const space theirs = i == 0 && !p.paired(other) ? space::input : space::work;
+    const memory mine = i == 0 && !paired ? memory::input : memory::work;
+    const memory theirs = i == 0 && !p.paired(other) ? memory::input : memory::work;
     return {.send = {peer, mine, all},
-            .receive = {peer, i + 1 == p.log() ? space::output : space::work, all},
+            .receive = {peer, i + 1 == p.log() ? memory::output : memory::work, all},
             .how = other < group ? action::fold_left : action::fold_right,
             .local = mine,
             .arrives = theirs};
@@ -68,9 +68,9 @@ struct doubling : detail::on_tree<detail::binomial_tree> {
     const rank_type held = rank_type{1} << (i - 1);  // the blocks me, me + 1, ...
     const rank_type count = held < n - held ? held : n - held;
     const rank_type next = (me + held) % n;
-    return {.send = {(me + n - held) % n, space::output, {me, count}},
-            .receive = {next, space::output, {next, count}},
-            .arrives = space::output};
+    return {.send = {(me + n - held) % n, memory::output, {me, count}},
+            .receive = {next, memory::output, {next, count}},
+            .arrives = memory::output};
   }
 };
 

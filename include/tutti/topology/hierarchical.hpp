@@ -122,7 +122,9 @@ class hierarchical {
     if constexpr (reduces<Op>) {
       if (i < s.up) {
         // What a host has is not yet the result, unless there is no other.
-        auto const memory = [&](rank_type, space m) { return m == space::output && s.hosts > 1 ? space::work : m; };
+        auto const memory = [&](rank_type, tutti::memory m) {
+          return m == memory::output && s.hosts > 1 ? memory::work : m;
+        };
         const op::reduce to{s.speaker};
         return placed(inner_.at(to, s.size, s.local, i), me, inner_.blocks(to, s.size), blocks(o, n), member, memory);
       }
@@ -131,8 +133,8 @@ class hierarchical {
     if (i < s.across) {
       auto const speaker = [&](rank_type host) { return groups_.member(n, host, speaker_of(o, n, host)); };
       // What a host contributes is what its ranks have added up.
-      auto const memory = [&](rank_type r, space m) {
-        return reduces<Op> && m == space::input && groups_.size(n, groups_.group(n, r)) > 1 ? space::work : m;
+      auto const memory = [&](rank_type r, tutti::memory m) {
+        return reduces<Op> && m == memory::input && groups_.size(n, groups_.group(n, r)) > 1 ? memory::work : m;
       };
       auto const among = among_hosts(o, n);
       return placed(outer_.at(among, s.hosts, s.host, i), me, outer_.blocks(among, s.hosts), blocks(o, n), speaker,
@@ -140,7 +142,7 @@ class hierarchical {
     }
     if constexpr (spreads<Op>) {
       // The speaker has the result, or is the root.
-      auto const memory = [&](rank_type r, space m) { return m == space::input ? source(o, r) : m; };
+      auto const memory = [&](rank_type r, tutti::memory m) { return m == memory::input ? source(o, r) : m; };
       const op::broadcast from{s.speaker};
       return placed(inner_.at(from, s.size, s.local, i - s.across), me, inner_.blocks(from, s.size), blocks(o, n),
                     member, memory);
@@ -217,11 +219,11 @@ class hierarchical {
 
   /// Where a speaker has what it tells its host.
   template <class Op>
-  [[nodiscard]] static constexpr space source(Op const& o, rank_type speaker) {
+  [[nodiscard]] static constexpr memory source(Op const& o, rank_type speaker) {
     if constexpr (requires { o.root; }) {
-      return speaker == o.root ? space::input : space::output;
+      return speaker == o.root ? memory::input : memory::output;
     } else {
-      return space::output;
+      return memory::output;
     }
   }
 

@@ -27,11 +27,11 @@ struct ring {
     if (n == 1) {
       return detail::keep_own(0);
     }
-    const space sent = i == 0 ? space::input : space::work;
+    const memory sent = i == 0 ? memory::input : memory::work;
     return {.send = {after(n, me, 1), sent, {before(n, me, i + 1), 1}},
-            .receive = {before(n, me, 1), i + 2 == n ? space::output : space::work, {before(n, me, i + 2), 1}},
+            .receive = {before(n, me, 1), i + 2 == n ? memory::output : memory::work, {before(n, me, i + 2), 1}},
             .how = action::fold_left,
-            .local = space::input,
+            .local = memory::input,
             .arrives = sent};
   }
 
@@ -63,17 +63,17 @@ struct ring {
     }
     step s;
     if (way == 0) {
-      s.send = {after(n, me, 1), space::input, {i, 1}};
+      s.send = {after(n, me, 1), memory::input, {i, 1}};
       return s;
     }
     if (me != o.root && i > 0) {
-      s.send = {after(n, me, 1), space::work, {i - 1, 1}};
+      s.send = {after(n, me, 1), memory::work, {i - 1, 1}};
     }
     if (i < n) {
-      s.receive = {before(n, me, 1), me == o.root ? space::output : space::work, {i, 1}};
+      s.receive = {before(n, me, 1), me == o.root ? memory::output : memory::work, {i, 1}};
       s.how = action::fold_left;
-      s.local = space::input;
-      s.arrives = way == 1 ? space::input : space::work;
+      s.local = memory::input;
+      s.arrives = way == 1 ? memory::input : memory::work;
     }
     return s;
   }
@@ -88,15 +88,15 @@ struct ring {
     const rank_type way = distance(n, o.root, me);
     step s;
     if (way == 0) {
-      s.send = {after(n, me, 1), space::input, {i, 1}};
+      s.send = {after(n, me, 1), memory::input, {i, 1}};
       return s;
     }
     if (way != n - 1 && i > 0) {
-      s.send = {after(n, me, 1), space::output, {i - 1, 1}};
+      s.send = {after(n, me, 1), memory::output, {i - 1, 1}};
     }
     if (i < n) {
-      s.receive = {before(n, me, 1), space::output, {i, 1}};
-      s.arrives = way == 1 ? space::input : space::output;
+      s.receive = {before(n, me, 1), memory::output, {i, 1}};
+      s.arrives = way == 1 ? memory::input : memory::output;
     }
     return s;
   }
@@ -115,9 +115,9 @@ struct ring {
 
   /// Round i of sending finished blocks around.
   [[nodiscard]] static constexpr step pass_on(rank_type n, rank_type me, std::uint32_t i) {
-    return {.send = {after(n, me, 1), space::output, {before(n, me, i), 1}},
-            .receive = {before(n, me, 1), space::output, {before(n, me, i + 1), 1}},
-            .arrives = space::output};
+    return {.send = {after(n, me, 1), memory::output, {before(n, me, i), 1}},
+            .receive = {before(n, me, 1), memory::output, {before(n, me, i + 1), 1}},
+            .arrives = memory::output};
   }
 };
 

@@ -56,15 +56,15 @@ struct star : detail::on_tree<detail::star_tree> {
       return detail::keep_own(me);
     }
     if (me != 0) {
-      const endpoint own{0, space::input, {me, 1}};
-      const endpoint others{0, space::output, {(me + 1) % n, n - 1}};
-      return i == 1 ? step{.send = own} : step{.receive = others, .arrives = space::output};
+      const endpoint own{0, memory::input, {me, 1}};
+      const endpoint others{0, memory::output, {(me + 1) % n, n - 1}};
+      return i == 1 ? step{.send = own} : step{.receive = others, .arrives = memory::output};
     }
     if (i < n) {
-      return {.receive = {i, space::output, {i, 1}}, .arrives = space::input};
+      return {.receive = {i, memory::output, {i, 1}}, .arrives = memory::input};
     }
     const rank_type to = i - n + 1;
-    return {.send = {to, space::output, {(to + 1) % n, n - 1}}};
+    return {.send = {to, memory::output, {(to + 1) % n, n - 1}}};
   }
 
   // Reduce-scatter: the server reduces the whole vector, then sends each rank its block. The rank
@@ -79,21 +79,21 @@ struct star : detail::on_tree<detail::star_tree> {
       return detail::keep_own(0);
     }
     if (me != 0) {
-      return i == 0   ? step{.send = {0, space::input, all}}
-             : i == 1 ? step{.receive = {0, space::work, {me, 1}}}
-                      : detail::keep_own(me, space::work);
+      return i == 0   ? step{.send = {0, memory::input, all}}
+             : i == 1 ? step{.receive = {0, memory::work, {me, 1}}}
+                      : detail::keep_own(me, memory::work);
     }
     if (i < n - 1) {
-      return {.receive = {i + 1, space::work, all},
+      return {.receive = {i + 1, memory::work, all},
               .how = action::fold_right,
-              .local = i == 0 ? space::input : space::work,
-              .arrives = space::input};
+              .local = i == 0 ? memory::input : memory::work,
+              .arrives = memory::input};
     }
     if (i == 2 * n - 2) {
-      return detail::keep_own(0, space::work);
+      return detail::keep_own(0, memory::work);
     }
     const rank_type to = i - (n - 1) + 1;
-    return {.send = {to, space::work, {to, 1}}};
+    return {.send = {to, memory::work, {to, 1}}};
   }
 };
 

@@ -112,7 +112,7 @@ class launcher {
   /// How this operation shall be run.
   [[nodiscard]] choice<schedule> pick(Op const& op, Payload const& payload, std::size_t count) const {
     if constexpr (picks) {
-      auto by = topology_.choose(op, count * payload.size_of(space::output), Payload::in_order);
+      auto by = topology_.choose(op, count * payload.size_of(memory::output), Payload::in_order);
       by.segment_bytes = segment_ != 0 ? segment_ : by.segment_bytes;
       return by;
     } else {

@@ -201,9 +201,10 @@ class machine {
       if (whole && step_->custody == custody::restored) {
         return c.transport.restore(end.peer, stream_, made_there_ == nullptr ? bytes : made_at(bytes.size()), granule);
       }
-      std::size_t const size = c.payload.size_of(space::output);
+      std::size_t const size = c.payload.size_of(memory::output);
       if (whole && step_->custody == custody::entrusted && size == c.payload.size_of(end.memory)) {
-        return c.transport.entrust(end.peer, stream_, bytes, granule, c.memories.write(space::output, run.begin, size));
+        return c.transport.entrust(end.peer, stream_, bytes, granule,
+                                   c.memories.write(memory::output, run.begin, size));
       }
     }
     return c.transport.send(end.peer, stream_, bytes, granule);
@@ -253,7 +254,7 @@ class machine {
 
   /// Combines or stores a chunk of a run of elements.
   [[gnu::always_inline]] void use(context& c, slice::run const& run, chunk part, std::size_t size) {
-    const space to = step_->receive.memory;
+    const memory to = step_->receive.memory;
     if (step_->how == action::copy) {
       std::byte* const result = c.memories.write(to, run.begin, size) + in_.bytes;
       if (part.data != result) {
@@ -279,7 +280,7 @@ class machine {
   /// written at once crosses over between the caches once; read first and written later, twice.
   bool made_there(context& c, std::byte const* local, chunk part, std::byte* result, std::size_t size) {
     if constexpr (entrusts<transport_type>) {
-      if (!c.payload.work_fits_output() || step_->receive.memory != space::output || at_ + 1 == total_) {
+      if (!c.payload.work_fits_output() || step_->receive.memory != memory::output || at_ + 1 == total_) {
         return false;
       }
       std::byte* const there = c.transport.home(step_->receive.peer, stream_);

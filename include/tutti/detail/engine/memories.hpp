@@ -17,24 +17,24 @@ struct memories {
   std::size_t input_origin = 0;
   std::size_t output_origin = 0;
 
-  [[nodiscard]] constexpr std::byte const* base(space memory) const noexcept {
-    return memory == space::input ? input : memory == space::work ? work : output;
+  [[nodiscard]] constexpr std::byte const* base(tutti::memory memory) const noexcept {
+    return memory == memory::input ? input : memory == memory::work ? work : output;
   }
 
-  [[nodiscard]] constexpr std::size_t origin(space memory) const noexcept {
-    return memory == space::input ? input_origin : memory == space::output ? output_origin : 0;
+  [[nodiscard]] constexpr std::size_t origin(tutti::memory memory) const noexcept {
+    return memory == memory::input ? input_origin : memory == memory::output ? output_origin : 0;
   }
 
   /// The byte address of element `at` of the vector.
-  [[nodiscard]] constexpr std::byte const* read(space memory, std::size_t at, std::size_t size) const noexcept {
+  [[nodiscard]] constexpr std::byte const* read(tutti::memory memory, std::size_t at, std::size_t size) const noexcept {
     return base(memory) + (at - origin(memory)) * size;
   }
-  [[nodiscard]] constexpr std::byte* write(space memory, std::size_t at, std::size_t size) const noexcept {
-    return memory == space::work ? work + at * size : output + (at - output_origin) * size;
+  [[nodiscard]] constexpr std::byte* write(tutti::memory memory, std::size_t at, std::size_t size) const noexcept {
+    return memory == memory::work ? work + at * size : output + (at - output_origin) * size;
   }
 
   /// Whether blocks of the one are blocks of the other.
-  [[nodiscard]] constexpr bool same(space a, space b) const noexcept { return a == b || base(a) == base(b); }
+  [[nodiscard]] constexpr bool same(memory a, memory b) const noexcept { return a == b || base(a) == base(b); }
 };
 
 }  // namespace tutti::detail

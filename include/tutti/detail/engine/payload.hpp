@@ -41,10 +41,10 @@ struct combining {
   /// Whether contributions, accumulators and results differ as numbers.
   static constexpr bool memories_differ = lifts<R> || !lowers_nan_only<R> || !work_fits_output;
 
-  [[nodiscard]] static constexpr std::size_t size_of(space memory) noexcept {
-    return memory == space::input  ? sizeof(contribution_type)
-           : memory == space::work ? sizeof(accumulator_type)
-                                   : sizeof(value_type);
+  [[nodiscard]] static constexpr std::size_t size_of(tutti::memory memory) noexcept {
+    return memory == memory::input  ? sizeof(contribution_type)
+           : memory == memory::work ? sizeof(accumulator_type)
+                                    : sizeof(value_type);
   }
 
   /// @throws precondition_error unless an accumulator has room for a contribution of every rank
@@ -63,17 +63,17 @@ struct combining {
   void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n,
             rank_type ranks) const {
     tutti::detail::fold(reduction,
-                        fold_kind{.local_is_element = st.local == space::input,
-                                  .arriving_is_element = st.arrives == space::input,
+                        fold_kind{.local_is_element = st.local == memory::input,
+                                  .arriving_is_element = st.arrives == memory::input,
                                   .arriving_on_left = st.how == action::fold_left,
-                                  .finishes = st.receive.memory == space::output},
+                                  .finishes = st.receive.memory == memory::output},
                         local, arriving, result, n, ranks);
   }
 
   /// A step of one rank alone: contributions and accumulators that reach the output are finished.
   void local(step const& st, std::byte const* from, std::byte* to, std::size_t n, rank_type ranks) const {
-    if (st.receive.memory == space::output && st.send.memory != space::output) {
-      tutti::detail::finish(reduction, st.send.memory == space::input, from, to, n, ranks);
+    if (st.receive.memory == memory::output && st.send.memory != memory::output) {
+      tutti::detail::finish(reduction, st.send.memory == memory::input, from, to, n, ranks);
     } else if (from != to) {
       std::memcpy(to, from, n * size_of(st.send.memory));
     }
@@ -86,7 +86,7 @@ struct moving {
 
   static constexpr bool in_order = false;
 
-  [[nodiscard]] constexpr std::size_t size_of(space) const noexcept { return element_bytes; }
+  [[nodiscard]] constexpr std::size_t size_of(memory) const noexcept { return element_bytes; }
 };
 
 /// One of the two, as the engine knows it: sizes, and pointers to what combines. The engine is compiled once for all
@@ -105,7 +105,7 @@ class payload {
           static_cast<combining<R> const*>(self.of_)->local(st, from, to, n, self.ranks_);
         }),
         of_(&by),
-        bytes_{by.size_of(space::input), by.size_of(space::work), by.size_of(space::output)},
+        bytes_{by.size_of(memory::input), by.size_of(memory::work), by.size_of(memory::output)},
         ranks_(ranks),
         elements_only_(SIZE_MAX),
         work_fits_output_(by.work_fits_output),
@@ -130,7 +130,9 @@ class payload {
     }
   }
 
-  [[nodiscard]] std::size_t size_of(space memory) const noexcept { return bytes_[static_cast<std::size_t>(memory)]; }
+  [[nodiscard]] std::size_t size_of(tutti::memory memory) const noexcept {
+    return bytes_[static_cast<std::size_t>(memory)];
+  }
   /// Messages are not cut inside one of these. (Without a branch: it is asked for each message.)
   [[nodiscard]] std::size_t granule(std::size_t size) const noexcept {
     return (size & elements_only_) | !elements_only_;

@@ -12,7 +12,7 @@ namespace tutti::detail {
 struct reader {
   ticket until;
   rank_type peer;
-  space memory;
+  tutti::memory memory;
   block_range blocks;  ///< what the message holds
   bool of_snapshot;    ///< it is read from the snapshot instead
 };

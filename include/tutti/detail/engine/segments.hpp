@@ -294,7 +294,7 @@ void segments<Communicator, Transfers>::say(bool blocks) {
 
 template <class Communicator, bool Transfers>
 std::uint32_t segments<Communicator, Transfers>::segment_count(std::size_t segment_bytes) const {
-  const std::size_t size = context_.payload.size_of(space::output);
+  const std::size_t size = context_.payload.size_of(memory::output);
   const std::size_t longest =
       context_.schedule.blocks_have_owners ? block_size(count_, context_.schedule.blocks, 0) : count_;
   const std::size_t per_segment = segment_bytes < size ? 1 : segment_bytes / size;
@@ -309,13 +309,13 @@ void segments<Communicator, Transfers>::provide_work() {
   for (std::uint32_t i = 0; i < context_.schedule.steps && !used; ++i) {
     step place;
     step const& st = context_.step_at(i, place);
-    used = (st.sends() && st.send.memory == space::work) || st.receive.memory == space::work ||
-           (st.how != action::copy && st.local == space::work);
+    used = (st.sends() && st.send.memory == memory::work) || st.receive.memory == memory::work ||
+           (st.how != action::copy && st.local == memory::work);
   }
   if (!used) {
     return;
   }
-  const std::size_t bytes = count_ * context_.payload.size_of(space::work);
+  const std::size_t bytes = count_ * context_.payload.size_of(memory::work);
   if (bytes > scratch_capacity_) {
     scratch_ = owned_array<std::byte>(bytes);
     scratch_capacity_ = bytes;

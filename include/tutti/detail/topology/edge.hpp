@@ -19,8 +19,8 @@ struct edge {
     if (o.from == o.to) {
       return keep_own(0);
     }
-    return me == o.from ? step{.send = {o.to, space::input, {0, 1}}}
-                        : step{.receive = {o.from, space::output, {0, 1}}, .arrives = space::input};
+    return me == o.from ? step{.send = {o.to, memory::input, {0, 1}}}
+                        : step{.receive = {o.from, memory::output, {0, 1}}, .arrives = memory::input};
   }
 };
 

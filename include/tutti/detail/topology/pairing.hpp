@@ -40,21 +40,21 @@ class pairing {
 
 /// The step before the exchanges among leaders: all of the follower's contribution goes to its leader.
 [[nodiscard]] constexpr step hand_over(rank_type leader, block_range all, custody held) {
-  return {.send = {leader, space::input, all}, .custody = held};
+  return {.send = {leader, memory::input, all}, .custody = held};
 }
 [[nodiscard]] constexpr step take_over(rank_type follower, block_range all) {
-  return {.receive = {follower, space::work, all},
+  return {.receive = {follower, memory::work, all},
           .how = action::fold_right,
-          .local = space::input,
-          .arrives = space::input};
+          .local = memory::input,
+          .arrives = memory::input};
 }
 
 /// The step after them: all of the result goes back.
 [[nodiscard]] constexpr step give_back(rank_type follower, block_range all) {
-  return {.send = {follower, space::output, all}, .custody = custody::restored};
+  return {.send = {follower, memory::output, all}, .custody = custody::restored};
 }
 [[nodiscard]] constexpr step take_back(rank_type leader, block_range all) {
-  return {.receive = {leader, space::output, all}, .arrives = space::output};
+  return {.receive = {leader, memory::output, all}, .arrives = memory::output};
 }
 
 }  // namespace tutti::detail

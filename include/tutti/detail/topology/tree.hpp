@@ -21,7 +21,7 @@ concept rooted_tree =
     };
 
 /// The step of a rank that is alone: what it has is the result.
-[[nodiscard]] constexpr step keep_own(std::uint32_t block, space from = space::input, space to = space::output) {
+[[nodiscard]] constexpr step keep_own(std::uint32_t block, memory from = memory::input, memory to = memory::output) {
   return {{no_rank, from, {block, 1}}, {no_rank, to, {block, 1}}};
 }
 
@@ -39,14 +39,14 @@ template <rooted_tree Tree>
     return keep_own(0);
   }
   if (i == children) {
-    return {.send = {tree.parent(me), children == 0 ? space::input : space::work, all}};
+    return {.send = {tree.parent(me), children == 0 ? memory::input : memory::work, all}};
   }
   const rank_type child = tree.child(me, i);
   bool const last = me == tree.root() && i + 1 == children;
-  return {.receive = {child, last ? space::output : space::work, all},
+  return {.receive = {child, last ? memory::output : memory::work, all},
           .how = child < me ? action::fold_left : action::fold_right,
-          .local = i == 0 ? space::input : space::work,
-          .arrives = tree.children(child) == 0 ? space::input : space::work};
+          .local = i == 0 ? memory::input : memory::work,
+          .arrives = tree.children(child) == 0 ? memory::input : memory::work};
 }
 
 /// Broadcast: a rank receives from its parent, then sends to the children, the last one to be folded
@@ -58,15 +58,15 @@ template <rooted_tree Tree>
 
 template <rooted_tree Tree>
 [[nodiscard]] constexpr step broadcast_step(Tree const& tree, rank_type me, std::uint32_t i,
-                                            space source = space::input) {
+                                            memory source = memory::input) {
   constexpr block_range all{0, 1};
   bool const root = me == tree.root();
   if (!root && i == 0) {
     const rank_type parent = tree.parent(me);
-    return {.receive = {parent, space::output, all}, .arrives = parent == tree.root() ? source : space::output};
+    return {.receive = {parent, memory::output, all}, .arrives = parent == tree.root() ? source : memory::output};
   }
   const rank_type child = tree.child(me, tree.children(me) - 1 - (root ? i : i - 1));
-  return {.send = {child, root ? source : space::output, all}};
+  return {.send = {child, root ? source : memory::output, all}};
 }
 
 /// Allreduce: to the root and back.
@@ -78,7 +78,7 @@ template <rooted_tree Tree>
 template <rooted_tree Tree>
 [[nodiscard]] constexpr step allreduce_step(Tree const& tree, rank_type me, std::uint32_t i) {
   const std::uint32_t up = reduce_steps(tree, me);
-  step s = i < up ? reduce_step(tree, me, i) : broadcast_step(tree, me, i - up, space::output);
+  step s = i < up ? reduce_step(tree, me, i) : broadcast_step(tree, me, i - up, memory::output);
   if (s.sends()) {
     s.custody = i < up ? custody::entrusted : custody::restored;
   }
@@ -97,19 +97,19 @@ template <rooted_tree Tree>
 [[nodiscard]] constexpr step gather_step(Tree const& tree, rank_type me, std::uint32_t i) {
   bool const root = me == tree.root();
   const std::uint32_t children = tree.children(me);
-  const space collect = root ? space::output : space::work;
+  const memory collect = root ? memory::output : memory::work;
   if (!root && children == 0) {
-    return {.send = {tree.parent(me), space::input, {me, 1}}};
+    return {.send = {tree.parent(me), memory::input, {me, 1}}};
   }
   if (i == 0) {
-    return keep_own(me, space::input, collect);
+    return keep_own(me, memory::input, collect);
   }
   if (i > children) {
-    return {.send = {tree.parent(me), space::work, tree.subtree(me)}};
+    return {.send = {tree.parent(me), memory::work, tree.subtree(me)}};
   }
   const rank_type child = tree.child(me, i - 1);
   return {.receive = {child, collect, tree.subtree(child)},
-          .arrives = tree.children(child) == 0 ? space::input : space::work};
+          .arrives = tree.children(child) == 0 ? memory::input : memory::work};
 }
 
 /// Scatter: the reverse of gather.
@@ -122,11 +122,11 @@ template <rooted_tree Tree>
 [[nodiscard]] constexpr step scatter_step(Tree const& tree, rank_type me, std::uint32_t i) {
   bool const root = me == tree.root();
   const std::uint32_t children = tree.children(me);
-  const space source = root ? space::input : space::work;
+  const memory source = root ? memory::input : memory::work;
   if (!root && i == 0) {
     const rank_type parent = tree.parent(me);
-    return {.receive = {parent, children == 0 ? space::output : space::work, tree.subtree(me)},
-            .arrives = parent == tree.root() ? space::input : space::work};
+    return {.receive = {parent, children == 0 ? memory::output : memory::work, tree.subtree(me)},
+            .arrives = parent == tree.root() ? memory::input : memory::work};
   }
   const std::uint32_t sent = root ? i : i - 1;
   if (sent == children) {

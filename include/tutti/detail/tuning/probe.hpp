@@ -106,18 +106,18 @@ class probe {
   }
   [[nodiscard]] step entrusts(bool sends, bool receives) const {
     step s = sends_and_receives(sends, receives, 0, 1);
-    s.receive.memory = space::output;
+    s.receive.memory = memory::output;
     s.custody = custody::entrusted;
     return s;
   }
   [[nodiscard]] step restores(bool sends, bool receives) const {
-    return {.send = {sends ? before_ : no_rank, space::output, {1, 1}},
-            .receive = {receives ? next_ : no_rank, space::output, {0, 1}},
-            .arrives = space::output,
+    return {.send = {sends ? before_ : no_rank, memory::output, {1, 1}},
+            .receive = {receives ? next_ : no_rank, memory::output, {0, 1}},
+            .arrives = memory::output,
             .custody = custody::restored};
   }
   [[nodiscard]] step sends_and_receives(bool sends, bool receives, std::uint32_t sent, std::uint32_t received) const {
-    step s{.send = {no_rank, space::work, {sent, 1}}, .receive = {no_rank, space::work, {received, 1}}, .how = how_};
+    step s{.send = {no_rank, memory::work, {sent, 1}}, .receive = {no_rank, memory::work, {received, 1}}, .how = how_};
     s.send.peer = sends ? next_ : no_rank;
     s.receive.peer = receives ? before_ : no_rank;
     return s;

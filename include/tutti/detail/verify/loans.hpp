@@ -25,11 +25,11 @@ class loans {
   [[nodiscard]] constexpr std::string_view send(step const& s, rank_type n) {
     open(n);
     if (s.custody == custody::entrusted) {
-      bool const wrong = to_.at[s.send.peer].count != 0 || s.send.memory == space::output;
+      bool const wrong = to_.at[s.send.peer].count != 0 || s.send.memory == memory::output;
       to_.at[s.send.peer] = s.send.blocks;
       return wrong ? "entrusts twice, or what is finished" : "";
     }
-    bool const wrong = from_.at[s.send.peer] != s.send.blocks || s.send.memory != space::output;
+    bool const wrong = from_.at[s.send.peer] != s.send.blocks || s.send.memory != memory::output;
     from_.at[s.send.peer] = {};
     return wrong ? "restores what it was not entrusted with, or has not finished" : "";
   }
@@ -45,7 +45,7 @@ class loans {
       return "";
     }
     bool const wrong =
-        s.how != action::copy || s.receive.memory != space::output || to_.at[s.receive.peer] != s.receive.blocks;
+        s.how != action::copy || s.receive.memory != memory::output || to_.at[s.receive.peer] != s.receive.blocks;
     to_.at[s.receive.peer] = {};
     return wrong ? "gets back what it has not entrusted, or puts it elsewhere" : "";
   }

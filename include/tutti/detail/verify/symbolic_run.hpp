@@ -45,7 +45,7 @@ class symbolic_run {
       }
       for (std::uint32_t b = 0; b < blocks_; ++b) {
         if (given(op, r, b)) {
-          cell(r, space::input, b) = contribution(r, b);
+          cell(r, memory::input, b) = contribution(r, b);
         }
       }
     }
@@ -107,16 +107,16 @@ class symbolic_run {
     tutti::detail::symbolic::loans loans{};
   };
 
-  constexpr contents& cell(rank_type r, space memory, std::uint32_t b) {
+  constexpr contents& cell(rank_type r, tutti::memory memory, std::uint32_t b) {
     return in_place_ ? cells_.at[std::size_t{r} * blocks_ + b]
                      : cells_.at[(std::size_t{r} * 3 + static_cast<std::size_t>(memory)) * blocks_ + b];
   }
 
   /// What a memory holds: operations that only move elements have elements everywhere.
-  static constexpr kind holds(space memory) {
-    return !reduces<Op> || memory == space::input ? kind::element
-           : memory == space::work                ? kind::accumulator
-                                                  : kind::result;
+  static constexpr kind holds(tutti::memory memory) {
+    return !reduces<Op> || memory == memory::input ? kind::element
+           : memory == memory::work                ? kind::accumulator
+                                                   : kind::result;
   }
 
   constexpr void fail(bool& property, std::string_view reason, rank_type r) {
@@ -168,7 +168,7 @@ class symbolic_run {
     } else if (((sends || !receives) && outside(s.send.blocks)) ||
                ((receives || !sends) && outside(s.receive.blocks))) {
       fail(found_.matched, "names blocks that do not exist", r);
-    } else if ((receives || !sends) && s.receive.memory == space::input) {
+    } else if ((receives || !sends) && s.receive.memory == memory::input) {
       fail(found_.exact, "writes to its input", r);
     } else if (std::string_view const wrong = reduces<Op> ? misplacement(s) : ""; !wrong.empty()) {
       fail(found_.exact, wrong, r);
@@ -186,13 +186,13 @@ class symbolic_run {
     }
   }
 
-  constexpr contents& read(rank_type r, space memory, std::uint32_t b) {
+  constexpr contents& read(rank_type r, tutti::memory memory, std::uint32_t b) {
     contents& c = cell(r, memory, b);
     if (c.what != holds(memory)) {
       fail(found_.exact,
-           memory == space::input  ? "reads input that it does not have (any more)"
-           : memory == space::work ? "reads work that it does not have"
-                                   : "reads output that it does not have yet",
+           memory == memory::input  ? "reads input that it does not have (any more)"
+           : memory == memory::work ? "reads work that it does not have"
+                                    : "reads output that it does not have yet",
            r);
     }
     return c;
@@ -315,12 +315,12 @@ class symbolic_run {
       return;
     }
     contents const& own = read(r, s.local, b);
-    found_.raw = found_.raw && s.arrives == space::input;
+    found_.raw = found_.raw && s.arrives == memory::input;
     contents const& there = cell(r, s.receive.memory, b);
-    if (s.local == space::input && there.what == kind::accumulator && !there.passed) {
+    if (s.local == memory::input && there.what == kind::accumulator && !there.passed) {
       fail(found_.exact, "overwrites an accumulator that has not been sent", r);
     }
-    store(r, s.receive.memory, b, space::work,
+    store(r, s.receive.memory, b, memory::work,
           s.how == action::fold_left ? combined(arriving, own) : combined(own, arriving));
   }
 
@@ -332,20 +332,20 @@ class symbolic_run {
     if (in_place_ && reduces<Op>) {
       check_overtaking(ranks_.at[r], s.receive.blocks);
     }
-    bool const lifts = reduces<Op> && s.send.memory == space::input && s.receive.memory == space::output;
+    bool const lifts = reduces<Op> && s.send.memory == memory::input && s.receive.memory == memory::output;
     for (std::uint32_t k = 0; good_ && k < s.send.blocks.count; ++k) {
       const std::uint32_t b = (s.send.blocks.first + k) % blocks_;
-      store(r, s.receive.memory, b, lifts ? space::work : s.send.memory, read(r, s.send.memory, b));
+      store(r, s.receive.memory, b, lifts ? memory::work : s.send.memory, read(r, s.send.memory, b));
     }
   }
 
   /// Puts contents that come from memory `from` into `to`. Accumulators become results in `output`.
-  constexpr void store(rank_type r, space to, std::uint32_t b, space from, contents const& c) {
-    if (to == space::output && !wanted(op_, r, b)) {
+  constexpr void store(rank_type r, memory to, std::uint32_t b, memory from, contents const& c) {
+    if (to == memory::output && !wanted(op_, r, b)) {
       fail(found_.exact, "writes a block of output that it has no room for", r);
     }
     if constexpr (reduces<Op>) {
-      bool const finishes = to == space::output && from == space::work;
+      bool const finishes = to == memory::output && from == memory::work;
       if (finishes && c.count != n_) {
         fail(found_.exact, "finishes before all contributions are in", r);
       }
@@ -365,7 +365,7 @@ class symbolic_run {
       if (want.count == 0 || !reduces<Op>) {
         want = expected(op_, n_, r, b);
       }
-      contents const& have = cell(r, space::output, b);
+      contents const& have = cell(r, memory::output, b);
       if (have.what != want.what || have.count != want.count || have.print != want.print) {
         fail(found_.exact, "ends without its result", r);
       }
