@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(operations_that_only_move_have_times_of_their_own) {
   tutti::detail::host_map const hosts(std::string("aabb"));
   auto const takes = [&](tutti::operation_kind kind, tutti::rank_type to) {
     return tutti::detail::profiled_network(p, hosts, kind, tutti::memory_kind::ordinary)
-        .message(0, to, 65536, tutti::custody::kept, false);
+        .message(0, to, 65536, tutti::loan::none, false);
   };
   for (auto const kind : {tutti::operation_kind::broadcast, tutti::operation_kind::alltoall}) {
     BOOST_TEST((takes(kind, 1) == tutti::detail::message_time{50, 40, 300'000, 0, 2000, 0}));
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(provided_memory_has_times_of_its_own) {
   auto p = some();
   tutti::detail::host_map const hosts(std::string("aabb"));
   auto const takes = [&](memory_kind where, tutti::operation_kind kind, tutti::rank_type to) {
-    return tutti::detail::profiled_network(p, hosts, kind, where).message(0, to, 65536, tutti::custody::kept, false);
+    return tutti::detail::profiled_network(p, hosts, kind, where).message(0, to, 65536, tutti::loan::none, false);
   };
   BOOST_TEST(p.tells_apart());
   BOOST_TEST(takes(memory_kind::provided, tutti::operation_kind::broadcast, 1).receive == 1000);

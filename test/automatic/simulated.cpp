@@ -24,11 +24,11 @@ struct loggp_network {
   loggp nic;
   picoseconds per_byte;
   std::int64_t burst = 0;
-  [[nodiscard]] message_time message(rank_type, rank_type, std::size_t bytes, tutti::custody, bool) const {
+  [[nodiscard]] message_time message(rank_type, rank_type, std::size_t bytes, tutti::loan, bool) const {
     auto const wire = std::max(nic.gap, nic.per_byte * static_cast<std::int64_t>(bytes));
     return {nic.overhead.count(), nic.overhead.count(), nic.latency.count(), wire.count(), nic.overhead.count(), burst};
   }
-  [[nodiscard]] std::int64_t combine(rank_type, rank_type, std::size_t bytes, tutti::custody) const {
+  [[nodiscard]] std::int64_t combine(rank_type, rank_type, std::size_t bytes, tutti::loan) const {
     return (per_byte * static_cast<std::int64_t>(bytes)).count();
   }
   [[nodiscard]] std::int64_t overwrite(rank_type, rank_type, std::size_t) const { return 0; }

@@ -14,11 +14,11 @@ namespace laws {
 /// is read by no rank. One thread runs all ranks; `seed` decides which moves when.
 template <class Topology, class R>
 [[nodiscard]] std::string in_place_safety(Topology topology, R reduction, rank_type n, std::size_t count,
-                                          std::size_t segment, bool lends, std::uint64_t seed) {
+                                          std::size_t segment, bool shares_long, std::uint64_t seed) {
   using T = typename R::value_type;
   using world_type = tutti::communicator<models::puppet>;
   models::puppet_stage stage(n, seed);
-  stage.lends = lends;
+  stage.shares_long = shares_long;
 
   struct rank {
     rank(models::echo_rendezvous meet, Topology t, R r, models::puppet_stage& s)
@@ -77,10 +77,10 @@ template <class Topology, class R>
     for (std::size_t const count : {std::size_t{1}, std::size_t{24}, std::size_t{97}}) {
       for (std::size_t const segment : {std::size_t{0}, std::size_t{64}}) {
         for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-          for (bool const lends : {true, false}) {
-            auto const complaint = in_place_safety(topology, reduction, n, count, segment, lends, seed);
+          for (bool const shares_long : {true, false}) {
+            auto const complaint = in_place_safety(topology, reduction, n, count, segment, shares_long, seed);
             if (!complaint.empty()) {
-              return complaint + ", seed " + std::to_string(seed) + (lends ? ", lent" : ", copied");
+              return complaint + ", seed " + std::to_string(seed) + (shares_long ? ", shared" : ", copied");
             }
           }
         }

@@ -219,12 +219,12 @@ void a_departed_reader_is_missed(std::size_t bytes) {
     stream const s{0, 1};
     std::vector<std::byte> const data(bytes);
     t.begin(s, a_call(3));
-    ticket lent = 0;
+    ticket shared = 0;
     std::ignore = support::until(t, [&] {
-      if (lent == 0) {
-        lent = t.send(1, s, data, 1).until;
+      if (shared == 0) {
+        shared = t.send(1, s, data, 1).until;
       }
-      return lent != 0 && t.released(1, s, lent);
+      return shared != 0 && t.released(1, s, shared);
     });
     verdict const v = expect(t.fault(), failure::peer_lost, 1);
     t.quiesce();

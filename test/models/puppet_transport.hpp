@@ -37,14 +37,14 @@ static_assert(tutti::rendezvous<echo_rendezvous>);
 struct puppet_stage {
   struct message {
     std::vector<std::byte> copied;
-    std::byte const* lent = nullptr;
+    std::byte const* shared = nullptr;
     std::size_t bytes = 0;
     std::byte* back = nullptr;
     bool made_there = false;  ///< the receiver may have done so
   };
   struct edge {
     std::deque<message> under_way;
-    std::byte* entrusted = nullptr;  ///< what the receiver may write
+    std::byte* lent = nullptr;  ///< what the receiver may write
     std::uint64_t sent = 0;
     std::uint64_t released = 0;
   };
@@ -61,14 +61,14 @@ struct puppet_stage {
   rank_type size;
   std::vector<std::array<edge, tutti::lane_count>> edges;
   std::uint64_t random;
-  bool lends = true;      ///< long messages are read where they are, as late as can be
-  std::size_t room = 16;  ///< how many bytes are copied at most, when it does not lend
-  std::size_t depth = 8;  ///< messages on an edge
+  bool shares_long = true;  ///< long messages are read where they are, as late as can be
+  std::size_t room = 16;    ///< how many bytes are copied at most, when it does not share
+  std::size_t depth = 8;    ///< messages on an edge
   tutti::fault wrong{};
 };
 
 /// A transport without threads or waiting, whose every delay is chosen by its stage. What arrives is
-/// seen late, at random, and always read from where the sender has it. What is entrusted is spoiled as
+/// seen late, at random, and always read from where the sender has it. What is lent is spoiled as
 /// soon as it has been read. A message that is said to hold what the last one held is not looked at.
 class puppet {
  public:
@@ -93,7 +93,7 @@ class puppet {
   }
 
   [[nodiscard]] bool shares(rank_type, tutti::stream, std::span<std::byte const> bytes) const {
-    return stage_->lends && bytes.size() > 8;
+    return stage_->shares_long && bytes.size() > 8;
   }
 
   tutti::sent send(rank_type peer, tutti::stream s, std::span<std::byte const> bytes, std::size_t granule) {
@@ -112,16 +112,16 @@ class puppet {
     e.under_way.push_back({last_[s.lane].copy_of(bytes), nullptr, bytes.size()});
     return {true, bytes.size(), 0};
   }
-  tutti::sent entrust(rank_type peer, tutti::stream s, std::span<std::byte const> bytes, std::size_t granule,
-                      std::byte* back) {
+  tutti::sent lend(rank_type peer, tutti::stream s, std::span<std::byte const> bytes, std::size_t granule,
+                   std::byte* back) {
     tutti::sent const result = send(peer, s, bytes, granule);
     if (result.until != 0) {
       stage_->at(rank_, peer, s.lane).under_way.back().back = back;
     }
     return result;
   }
-  tutti::sent restore(rank_type peer, tutti::stream s, std::span<std::byte const> bytes, std::size_t granule) {
-    std::byte*& place = stage_->at(peer, rank_, s.lane).entrusted;
+  tutti::sent give_back(rank_type peer, tutti::stream s, std::span<std::byte const> bytes, std::size_t granule) {
+    std::byte*& place = stage_->at(peer, rank_, s.lane).lent;
     auto& e = stage_->at(rank_, peer, s.lane);
     if (place == nullptr) {
       return send(peer, s, bytes, granule);
@@ -152,12 +152,12 @@ class puppet {
     }
     auto const& m = e.under_way.front();
     static constexpr std::byte nothing{};
-    return {m.lent != nullptr ? m.lent : m.copied.empty() ? &nothing : m.copied.data(), m.bytes};
+    return {m.shared != nullptr ? m.shared : m.copied.empty() ? &nothing : m.copied.data(), m.bytes};
   }
   void release(rank_type peer, tutti::stream s) {
     auto& e = stage_->at(peer, rank_, s.lane);
     if (auto const& m = e.under_way.front(); m.back != nullptr) {
-      e.entrusted = m.back;
+      e.lent = m.back;
       if (!m.made_there) {
         std::memset(m.back, 0xee, m.bytes);
       }
@@ -196,7 +196,7 @@ class puppet {
   rank_type size_;
   std::array<last_message, tutti::lane_count> last_;
 };
-static_assert(tutti::entrusts<puppet>);
+static_assert(tutti::lends<puppet>);
 static_assert(tutti::repeats<puppet>);
 
 }  // namespace models

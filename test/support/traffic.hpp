@@ -58,7 +58,7 @@ class courier {
     send(t);
     reclaim(t);
     bool const received = receive(t);
-    if (sending_ != work_.out.size() || !lent_.empty() || !received) {
+    if (sending_ != work_.out.size() || !unreleased_.empty() || !received) {
       return false;
     }
     t.end(work_.on);
@@ -66,7 +66,7 @@ class courier {
   }
 
  private:
-  struct loan {
+  struct unreleased {
     ticket until;
     rank_type peer;
     std::span<std::byte> bytes;
@@ -102,7 +102,7 @@ class courier {
       if (s.until == 0) {
         scribble(rest.first(s.bytes));
       } else {
-        lent_.push_back({s.until, p.peer, rest.first(s.bytes)});
+        unreleased_.push_back({s.until, p.peer, rest.first(s.bytes)});
       }
       accepted_ += s.bytes;
       if (accepted_ == p.bytes) {
@@ -113,7 +113,7 @@ class courier {
   }
 
   void reclaim(T& t) {
-    std::erase_if(lent_, [&](loan const& l) {
+    std::erase_if(unreleased_, [&](unreleased const& l) {
       bool const free = t.released(l.peer, work_.on, l.until);
       if (free) {
         scribble(l.bytes);
@@ -174,7 +174,7 @@ class courier {
   job work_;
   std::vector<std::vector<std::byte>> buffers_;
   std::vector<std::byte> place_;
-  std::vector<loan> lent_;
+  std::vector<unreleased> unreleased_;
   std::size_t sending_ = 0;
   std::size_t accepted_ = 0;
   std::vector<bool> complete_;

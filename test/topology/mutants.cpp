@@ -17,7 +17,7 @@
 namespace {
 
 using tutti::action;
-using tutti::custody;
+using tutti::loan;
 using tutti::memory;
 using tutti::rank_type;
 using tutti::step;
@@ -39,7 +39,7 @@ enum class slip {
   mistaken_local,
   receive_elsewhere,
   send_from_elsewhere,
-  other_custody,
+  other_loan,
   leave_out,
   count
 };
@@ -101,9 +101,9 @@ step changed(step s, slip what, rank_type n, std::uint32_t blocks, bool keeps_or
     case slip::send_from_elsewhere:
       s.send.memory = s.sends() || !s.receives() ? other_than(s.send.memory) : s.send.memory;
       break;
-    case slip::other_custody:
+    case slip::other_loan:
       if (s.sends()) {
-        s.custody = s.custody == custody::kept ? custody::entrusted : custody::kept;
+        s.loan = s.loan == loan::none ? loan::lent : loan::none;
       }
       break;
     case slip::leave_out:
@@ -183,7 +183,7 @@ struct unfinished : Base {
     step s = Base::at(o, n, me, i);
     auto const keep = [](memory& m) { m = m == memory::output ? memory::work : m; };
     if (s.sends()) {
-      s.custody = custody::kept;
+      s.loan = loan::none;
       keep(s.send.memory);
     }
     if (s.receives()) {

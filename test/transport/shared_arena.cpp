@@ -148,15 +148,15 @@ BOOST_AUTO_TEST_CASE(a_forked_child_gives_nothing_away) {
   arena->give(first, 4096);
 }
 
-/// What is lent comes back when all have ended it, and not before; it does not count as a buffer.
+/// What is allotted comes back when all have ended it, and not before; it does not count as a buffer.
 BOOST_AUTO_TEST_CASE(loans_come_back) {
   auto const arena = make(1 << 20);
-  std::byte* const first = arena->lend(3 << 20, 2);
+  std::byte* const first = arena->allot(3 << 20, 2);
   arena->end(first, 1);
-  std::byte* const second = arena->lend(3 << 20, 1);
+  std::byte* const second = arena->allot(3 << 20, 1);
   BOOST_TEST(second != first);
   arena->end(first, 1);
-  std::byte* const third = arena->lend(3 << 20, 1);
+  std::byte* const third = arena->allot(3 << 20, 1);
   BOOST_TEST(third == first);
   void* const buffer = arena->take(1 << 20);
   arena->give(buffer, 1 << 20);

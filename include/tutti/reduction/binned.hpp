@@ -80,7 +80,8 @@ inline constexpr binned one_in_top{0, std::uint64_t{1} << 24};
 
 /// An accumulator without its tier as the next tier sees it: the last field is dropped, not rounded away.
 [[nodiscard]] constexpr binned raised_by_one(binned const& a) noexcept {
-  std::uint64_t const sum = a.low + half_field;  // as fields are signed, the one before the last may have lent to it
+  std::uint64_t const sum =
+      a.low + half_field;  // as fields are signed, the one before the last may have given one to it
   std::uint64_t const high = a.high + (sum >> 63 << 7);
   return {((sum & low_mask) >> 40) | ((high << 16) & low_mask), shift_signed(high, 40) & ~tier_mask};
 }

@@ -33,7 +33,7 @@ struct butterfly {
       return detail::keep_own(0);
     }
     if (p.follows(me)) {
-      return i == 0 ? detail::hand_over(me - 1, all, custody::entrusted) : detail::take_back(me - 1, all);
+      return i == 0 ? detail::hand_over(me - 1, all, loan::lent) : detail::take_back(me - 1, all);
     }
     if (p.paired(p.group(me)) && i-- == 0) {
       return detail::take_over(me + 1, all);
@@ -43,7 +43,7 @@ struct butterfly {
     }
     if (i < p.log()) {
       step s = halve(p, me, i, i + 1 == p.log() ? memory::output : memory::work);
-      s.custody = custody::entrusted;
+      s.loan = loan::lent;
       return s;
     }
     const exchange x = exchange_of(p, me, 2 * p.log() - 1 - i);
@@ -51,7 +51,7 @@ struct butterfly {
     return {.send = {peer, memory::output, x.kept},
             .receive = {peer, memory::output, x.given},
             .arrives = memory::output,
-            .custody = custody::restored};
+            .loan = loan::given_back};
   }
 
   // Reduce-scatter: halving, as above, over the blocks of each group's members; then every group
@@ -79,7 +79,7 @@ struct butterfly {
       return detail::keep_own(0);
     }
     if (p.follows(me)) {
-      return i == 0   ? detail::hand_over(me - 1, all, custody::kept)
+      return i == 0   ? detail::hand_over(me - 1, all, loan::none)
              : i == 1 ? step{.receive = {p.leader(part), memory::work, {me, 1}}}
                       : detail::keep_own(me, memory::work);
     }

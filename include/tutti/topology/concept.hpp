@@ -32,10 +32,10 @@ struct endpoint {
 };
 
 /// Which rank may touch the blocks that a step sends, once they have left.
-enum class custody : std::uint8_t {
-  kept,       ///< the sender
-  entrusted,  ///< the receiver, until it sends them back finished: the sender neither reads nor writes them
-  restored,   ///< the sender gives back what it was entrusted with
+enum class loan : std::uint8_t {
+  none,        ///< the sender
+  lent,        ///< the receiver, until it sends them back finished: the sender neither reads nor writes them
+  given_back,  ///< the sender gives back what it was lent
 };
 
 /// One step of one rank: at most one send and one receive, both under way at the same time.
@@ -46,7 +46,7 @@ enum class custody : std::uint8_t {
 /// `arrives` is the memory that the sender sends from, so that the receiver knows what it gets.
 ///
 /// Most reductions end with the blocks that a rank has sent to another coming back from there. A schedule
-/// says so with `custody`: a transport through memory then lets the receiver read and write them where
+/// says so with `loan`: a transport through memory then lets the receiver read and write them where
 /// the sender has them, and no finished element is copied twice.
 ///
 /// A step with neither peer is local: it copies `send` to `receive`, and from `input` or `work` to
@@ -57,7 +57,7 @@ struct step {
   action how = action::copy;
   memory local = memory::work;
   memory arrives = memory::work;
-  tutti::custody custody = tutti::custody::kept;
+  tutti::loan loan = tutti::loan::none;
 
   friend constexpr bool operator==(step const&, step const&) = default;
 
@@ -102,7 +102,7 @@ concept topology = std::copyable<T> && requires {
 ///   - in rank order if `combines_in_order`;
 ///   - it is right in place, where input, work and output are one memory;
 ///   - no write can overtake a reader, or the engine's check finds it;
-///   - what is entrusted to a peer is touched by no other rank until the same peer restores it, to `output`.
+///   - what is lent to a peer is touched by no other rank until the same peer gives it back, to `output`.
 template <class T, class Op>
 concept offers = topology<T> && requires(T const t, Op const op, rank_type n, rank_type me, std::uint32_t i) {
   { t.blocks(op, n) } -> std::same_as<std::uint32_t>;     // how many blocks the vector is cut into

@@ -54,7 +54,7 @@ struct direct : detail::on_tree<detail::star_tree> {
       return detail::keep_own(0);
     }
     step s = i < n - 1 ? at(op::reduce_scatter{}, n, me, i) : hand_out(n, me, i - (n - 1));
-    s.custody = i < n - 1 ? custody::entrusted : custody::restored;
+    s.loan = i < n - 1 ? loan::lent : loan::given_back;
     return s;
   }
 

@@ -36,7 +36,7 @@ struct doubling : detail::on_tree<detail::binomial_tree> {
       return detail::keep_own(0);
     }
     if (p.follows(me)) {
-      return i == 0 ? detail::hand_over(me - 1, all, custody::entrusted) : detail::take_back(me - 1, all);
+      return i == 0 ? detail::hand_over(me - 1, all, loan::lent) : detail::take_back(me - 1, all);
     }
     const rank_type group = p.group(me);
     bool const paired = p.paired(group);

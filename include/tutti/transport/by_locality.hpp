@@ -112,34 +112,34 @@ class by_locality {
   [[nodiscard]] sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
     return through(peer, [&](auto& t, rank_type r) { return t.send(r, s, bytes, granule); });
   }
-  [[nodiscard]] sent entrust(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule,
-                             std::byte* back)
-    requires entrusts<Near>
+  [[nodiscard]] sent lend(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule,
+                          std::byte* back)
+    requires lends<Near>
   {
     return through(peer, [&](auto& t, rank_type r) {
-      if constexpr (entrusts<std::remove_cvref_t<decltype(t)>>) {
-        return t.entrust(r, s, bytes, granule, back);
+      if constexpr (lends<std::remove_cvref_t<decltype(t)>>) {
+        return t.lend(r, s, bytes, granule, back);
       } else {
         return t.send(r, s, bytes, granule);
       }
     });
   }
-  [[nodiscard]] sent restore(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule)
-    requires entrusts<Near>
+  [[nodiscard]] sent give_back(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule)
+    requires lends<Near>
   {
     return through(peer, [&](auto& t, rank_type r) {
-      if constexpr (entrusts<std::remove_cvref_t<decltype(t)>>) {
-        return t.restore(r, s, bytes, granule);
+      if constexpr (lends<std::remove_cvref_t<decltype(t)>>) {
+        return t.give_back(r, s, bytes, granule);
       } else {
         return t.send(r, s, bytes, granule);
       }
     });
   }
   [[nodiscard]] std::byte* home(rank_type peer, stream s)
-    requires entrusts<Near>
+    requires lends<Near>
   {
     return through(peer, [&](auto& t, rank_type r) -> std::byte* {
-      if constexpr (entrusts<std::remove_cvref_t<decltype(t)>>) {
+      if constexpr (lends<std::remove_cvref_t<decltype(t)>>) {
         return t.home(r, s);
       } else {
         return nullptr;

@@ -84,20 +84,20 @@ concept shares_memory = requires(T const& t, rank_type peer, stream s, std::span
   { t.shares(peer, s, bytes) } -> std::same_as<bool>;
 };
 
-/// A transport whose ranks may work in each other's memory. `entrust` is a `send` that also says where the
-/// receiver may write what it makes of the message, if the transport can let it; the receiver's `restore`
+/// A transport whose ranks may work in each other's memory. `lend` is a `send` that also says where the
+/// receiver may write what it makes of the message, if the transport can let it; the receiver's `give_back`
 /// of as many bytes to the same peer then writes them there, and the sender's `view` returns that very place.
 /// Where it cannot, both are `send`. Between the two that memory is the receiver's.
 ///
 /// A receiver that has the message before it by `view` may make the result at its place at once: `home`
-/// says where that is, or null. Such bytes are restored from there.
+/// says where that is, or null. Such bytes are given back from there.
 ///
-/// @pre of one stream at most one message is entrusted to a peer at a time
+/// @pre of one stream at most one message is lent to a peer at a time
 template <class T>
-concept entrusts = transport<T> && requires(T& t, rank_type peer, stream s, std::span<std::byte const> bytes,
-                                            std::size_t granule, std::byte* back) {
-  { t.entrust(peer, s, bytes, granule, back) } -> std::same_as<sent>;
-  { t.restore(peer, s, bytes, granule) } -> std::same_as<sent>;
+concept lends = transport<T> && requires(T& t, rank_type peer, stream s, std::span<std::byte const> bytes,
+                                         std::size_t granule, std::byte* back) {
+  { t.lend(peer, s, bytes, granule, back) } -> std::same_as<sent>;
+  { t.give_back(peer, s, bytes, granule) } -> std::same_as<sent>;
   { t.home(peer, s) } -> std::same_as<std::byte*>;
 };
 

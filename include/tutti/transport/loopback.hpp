@@ -148,17 +148,17 @@ class basic_loopback {
 
   /// Whether a peer would read these bytes where they are.
   [[nodiscard]] bool shares(rank_type, stream s, std::span<std::byte const> bytes) const noexcept {
-    return out_.lends(s, bytes.size());
+    return out_.shares(s, bytes.size());
   }
 
   sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
     return out_.send(peer, s, bytes, granule, shares(peer, s, bytes));
   }
-  sent entrust(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
-    return out_.entrusts(bytes.size()) ? out_.entrust(peer, s, bytes, back) : send(peer, s, bytes, granule);
+  sent lend(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
+    return out_.lends(bytes.size()) ? out_.lend(peer, s, bytes, back) : send(peer, s, bytes, granule);
   }
-  sent restore(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
-    return endpoint_.holds(peer, s, bytes.size()) ? endpoint_.restore(peer, s, bytes) : send(peer, s, bytes, granule);
+  sent give_back(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
+    return endpoint_.holds(peer, s, bytes.size()) ? endpoint_.give_back(peer, s, bytes) : send(peer, s, bytes, granule);
   }
   [[nodiscard]] std::byte* home(rank_type peer, stream s) noexcept { return endpoint_.home(peer, s); }
   [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return endpoint_.released(peer, s, k); }

@@ -63,19 +63,19 @@ class basic_shared_memory {
   [[nodiscard]] bool shares(rank_type, stream s, std::span<std::byte const> bytes) const noexcept {
     bool const attaches =
         bytes.size() > detail::mailbox::longest_inside && bytes.size() >= world_.shape().attach_from && out_.moves(s);
-    return attaches || (out_.lends(s, bytes.size()) && endpoint_.places().shared(bytes.data()));
+    return attaches || (out_.shares(s, bytes.size()) && endpoint_.places().shared(bytes.data()));
   }
 
   sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
     return out_.send(peer, s, bytes, granule, shares(peer, s, bytes));
   }
-  sent entrust(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
+  sent lend(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
     bool const here =
-        out_.entrusts(bytes.size()) && endpoint_.places().shared(bytes.data()) && endpoint_.places().shared(back);
-    return here ? out_.entrust(peer, s, bytes, back) : send(peer, s, bytes, granule);
+        out_.lends(bytes.size()) && endpoint_.places().shared(bytes.data()) && endpoint_.places().shared(back);
+    return here ? out_.lend(peer, s, bytes, back) : send(peer, s, bytes, granule);
   }
-  sent restore(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
-    return endpoint_.holds(peer, s, bytes.size()) ? endpoint_.restore(peer, s, bytes) : send(peer, s, bytes, granule);
+  sent give_back(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
+    return endpoint_.holds(peer, s, bytes.size()) ? endpoint_.give_back(peer, s, bytes) : send(peer, s, bytes, granule);
   }
   [[nodiscard]] std::byte* home(rank_type peer, stream s) noexcept { return endpoint_.home(peer, s); }
   [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return endpoint_.released(peer, s, k); }

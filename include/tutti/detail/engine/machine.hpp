@@ -196,15 +196,15 @@ class machine {
   [[gnu::always_inline]] tutti::sent offer(context& c, slice::run const& run, std::span<std::byte const> bytes,
                                            std::size_t granule) {
     endpoint const& end = step_->send;
-    if constexpr (entrusts<transport_type>) {
+    if constexpr (lends<transport_type>) {
       bool const whole = out_.total == 0 && run.blocks >= end.blocks.count && !bytes.empty();
-      if (whole && step_->custody == custody::restored) {
-        return c.transport.restore(end.peer, stream_, made_there_ == nullptr ? bytes : made_at(bytes.size()), granule);
+      if (whole && step_->loan == loan::given_back) {
+        return c.transport.give_back(end.peer, stream_, made_there_ == nullptr ? bytes : made_at(bytes.size()),
+                                     granule);
       }
       std::size_t const size = c.payload.size_of(memory::output);
-      if (whole && step_->custody == custody::entrusted && size == c.payload.size_of(end.memory)) {
-        return c.transport.entrust(end.peer, stream_, bytes, granule,
-                                   c.memories.write(memory::output, run.begin, size));
+      if (whole && step_->loan == loan::lent && size == c.payload.size_of(end.memory)) {
+        return c.transport.lend(end.peer, stream_, bytes, granule, c.memories.write(memory::output, run.begin, size));
       }
     }
     return c.transport.send(end.peer, stream_, bytes, granule);
@@ -275,11 +275,11 @@ class machine {
     c.note(event_kind::fold, c.traced_now(), stream_, at_, step_->receive.peer, part.bytes);
   }
 
-  /// If the next step restores what this one finishes, the sum is made where the peer wants it, piece by
+  /// If the next step gives back what this one finishes, the sum is made where the peer wants it, piece by
   /// piece, and copied from the cache to where this rank wants it. A line of the peer's that is read and
   /// written at once crosses over between the caches once; read first and written later, twice.
   bool made_there(context& c, std::byte const* local, chunk part, std::byte* result, std::size_t size) {
-    if constexpr (entrusts<transport_type>) {
+    if constexpr (lends<transport_type>) {
       if (!c.payload.work_fits_output() || step_->receive.memory != memory::output || at_ + 1 == total_) {
         return false;
       }
@@ -289,7 +289,7 @@ class machine {
       }
       step place;
       step const& next = c.step_at(at_ + 1, place);
-      if (next.custody != custody::restored || next.send.peer != step_->receive.peer) {
+      if (next.loan != loan::given_back || next.send.peer != step_->receive.peer) {
         return false;
       }
       const std::size_t piece = size < piece_bytes ? piece_bytes - piece_bytes % size : size;
@@ -386,7 +386,7 @@ class machine {
   bool writable_ = false;
   bool overwrites_itself_ = false;
   bool snapshot_taken_ = false;
-  std::byte* made_there_ = nullptr;  ///< what the next step restores lies there already
+  std::byte* made_there_ = nullptr;  ///< what the next step gives back lies there already
   std::size_t snapshot_capacity_ = 0;
   owned_array<std::byte> snapshot_;
   readers readers_;

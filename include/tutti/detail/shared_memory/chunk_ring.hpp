@@ -40,7 +40,7 @@ class chunk_ring {
  public:
   /// @pre memory has shape.bytes()
   chunk_ring(std::byte* memory, ring_shape shape)
-      : memory_(memory), shape_(shape), loans_(most_loans), more_readers_(most_loans) {}
+      : memory_(memory), shape_(shape), issued_(most_issued), more_readers_(most_issued) {}
 
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return shape_.chunk_bytes; }
   /// How much it gives until it gives the same memory again, at most.
@@ -58,7 +58,7 @@ class chunk_ring {
     std::size_t const size = (bytes + line - 1) / line * line;
     // A chunk lies in one piece: what is left at the end is skipped, and comes back with it.
     std::size_t const skipped = shape_.ring_bytes - head_ < size ? shape_.ring_bytes - head_ : 0;
-    while (used_ + skipped + size > shape_.ring_bytes || newest_ - oldest_ == most_loans) {
+    while (used_ + skipped + size > shape_.ring_bytes || newest_ - oldest_ == most_issued) {
       if (oldest_ == newest_ || !released(of(oldest_), free)) {
         return own(lane, free);
       }
@@ -69,13 +69,13 @@ class chunk_ring {
     return memory_ + (skipped != 0 ? 0 : head_);
   }
 
-  /// The chunk that `next` gave is on its way. Returns by which number it may be lent again, if at all.
-  std::uint64_t lend(rank_type peer, ticket until) noexcept {
+  /// The chunk that `next` gave is on its way. Returns by which number it may be issued again, if at all.
+  std::uint64_t issue(rank_type peer, ticket until) noexcept {
     offered_.until = until;
     offered_.peer = peer;
     if (offered_.bytes == 0) {
       own_[offered_.lane] = offered_;
-      return no_loan;
+      return no_issue;
     }
     of(newest_++) = offered_;
     used_ += offered_.bytes;
@@ -86,15 +86,15 @@ class chunk_ring {
     return newest_ - 1;
   }
 
-  /// What `lend` returns for a chunk that will not be lent again.
-  static constexpr std::uint64_t no_loan = UINT64_MAX;
+  /// What `issue` returns for a chunk that will not be issued again.
+  static constexpr std::uint64_t no_issue = UINT64_MAX;
 
   /// Whether a chunk still holds what was copied to it, and may have one more reader.
-  [[nodiscard]] bool lends_again(std::uint64_t number) const noexcept {
-    return number >= oldest_ && number < newest_ && (spare_readers_ != 0 || used_readers_ != most_loans);
+  [[nodiscard]] bool can_issue_again(std::uint64_t number) const noexcept {
+    return number >= oldest_ && number < newest_ && (spare_readers_ != 0 || used_readers_ != most_issued);
   }
-  /// It is on its way to one more reader. @pre lends_again(number)
-  void lend_again(std::uint64_t number, rank_type peer, ticket until) noexcept {
+  /// It is on its way to one more reader. @pre can_issue_again(number)
+  void issue_again(std::uint64_t number, rank_type peer, ticket until) noexcept {
     std::uint32_t const r = spare_readers_ != 0 ? spare_readers_ : ++used_readers_;
     reader& entry = more_readers_[r - 1];
     spare_readers_ = r == spare_readers_ ? entry.next : spare_readers_;
@@ -106,9 +106,9 @@ class chunk_ring {
   static constexpr std::size_t line = 64;
   /// So few bytes are written faster where both processors have them at hand.
   static constexpr std::size_t small = 2048;
-  static constexpr std::uint64_t most_loans = 1024;
+  static constexpr std::uint64_t most_issued = 1024;
 
-  struct loan {
+  struct issued {
     ticket until = 0;
     rank_type peer = no_rank;
     std::uint32_t lane = 0;
@@ -118,14 +118,14 @@ class chunk_ring {
   struct reader {
     ticket until = 0;
     rank_type peer = no_rank;
-    std::uint32_t next = 0;  ///< in the list of a loan, or of the spare ones; 0: none
+    std::uint32_t next = 0;  ///< in the list of an issued chunk, or of the spare ones; 0: none
   };
 
-  [[nodiscard]] loan& of(std::uint64_t number) const noexcept { return loans_[number % most_loans]; }
+  [[nodiscard]] issued& of(std::uint64_t number) const noexcept { return issued_[number % most_issued]; }
 
   /// Whether all readers of a chunk have released it.
   template <class Free>
-  [[nodiscard]] bool released(loan& l, Free&& free) noexcept {
+  [[nodiscard]] bool released(issued& l, Free&& free) noexcept {
     while (free(l.peer, l.lane, l.until)) {
       if (l.others == 0) {
         return true;
@@ -156,12 +156,12 @@ class chunk_ring {
   std::size_t used_ = 0;  ///< bytes behind it that readers need, or may need
   std::uint64_t oldest_ = 0;
   std::uint64_t newest_ = 0;
-  owned_array<loan> loans_;  ///< number k at k % most_loans
+  owned_array<issued> issued_;  ///< number k at k % most_issued
   owned_array<reader> more_readers_;
   std::uint32_t used_readers_ = 0;   ///< how many of them have ever been in use
   std::uint32_t spare_readers_ = 0;  ///< the first of those that are not any more; 0: none
-  loan own_[lane_count];             ///< of the lanes' own chunks
-  loan offered_;                     ///< what `next` gave
+  issued own_[lane_count];           ///< of the lanes' own chunks
+  issued offered_;                   ///< what `next` gave
 };
 
 }  // namespace tutti::detail

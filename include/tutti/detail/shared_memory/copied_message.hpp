@@ -15,7 +15,7 @@ class copied_message {
     std::size_t at = 0;  ///< in the message
     std::size_t bytes = 0;
     std::byte const* place = nullptr;
-    std::uint64_t loan = 0;  ///< by which the ring of chunks knows it
+    std::uint64_t issue = 0;  ///< by which the ring of chunks knows it
   };
 
   /// A message begins, which holds the same as the last one or not.
@@ -34,14 +34,14 @@ class copied_message {
   }
 
   /// What comes next has been copied. Long messages are forgotten in part.
-  void copied_to(std::byte const* place, std::size_t bytes, std::uint64_t loan) noexcept {
+  void copied_to(std::byte const* place, std::size_t bytes, std::uint64_t issue) noexcept {
     if (next() == nullptr) {
       if (next_ != count_ || count_ == most) {
         return;
       }
       ++count_;
     }
-    parts_[next_] = {at_, bytes, place, loan};
+    parts_[next_] = {at_, bytes, place, issue};
   }
 
   /// So many bytes have been sent, in whatever way.

@@ -32,12 +32,12 @@ struct mailbox {
     std::uint32_t bytes;
     alignas(16) std::byte payload[room];  ///< the message, half of it, or its location
 
-    /// Where a longer message is. One that is entrusted says where its receiver may write what it makes of
-    /// it, and one that is restored is where it was wanted, in the receiver's memory.
+    /// Where a longer message is. One that is lent says where its receiver may write what it makes of
+    /// it, and one that is given back is where it was wanted, in the receiver's memory.
     struct location {
       std::uint64_t place;
       std::uint64_t back = 0;
-      enum : std::uint64_t { lent, entrusted, restored } custody = lent;
+      enum : std::uint64_t { shared, lent, given_back } how = shared;
     };
     void put(location l) noexcept { std::memcpy(payload, &l, sizeof l); }
     [[nodiscard]] location where() const noexcept {

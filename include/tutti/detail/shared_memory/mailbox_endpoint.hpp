@@ -63,7 +63,7 @@ class mailbox_endpoint {
   template <class Lives>
   void leave(Lives&& lives) noexcept {
     for (std::size_t i = 0; i < std::size_t{size_} * lane_count; ++i) {
-      if (outgoing& e = out_[i]; e.entrusted != 0 || !acknowledged(e, e.lent)) {
+      if (outgoing& e = out_[i]; e.lent != 0 || !acknowledged(e, e.shared)) {
         revoke({failure::cancelled, known_as(rank_), known_as(rank_)});
         break;
       }
@@ -113,18 +113,18 @@ class mailbox_endpoint {
     }
     e.box->of(e.number + 1)
         .put(back == nullptr ? location{places_.of(bytes.data())}
-                             : location{places_.of(bytes.data()), places_.of(back), location::entrusted});
+                             : location{places_.of(bytes.data()), places_.of(back), location::lent});
     publish(peer, s, e, bytes.size());
     return {true, bytes.size(), e.number};
   }
 
   /// The same with the user's own bytes. The peer may write what it makes of them to `back`, unless null.
-  sent lend(rank_type peer, stream s, std::span<std::byte const> bytes, std::byte* back = nullptr) noexcept {
+  sent share(rank_type peer, stream s, std::span<std::byte const> bytes, std::byte* back = nullptr) noexcept {
     sent const result = point_to(peer, s, bytes, back);
     if (result.accepted) {
       outgoing& e = out_[index(peer, s.lane)];
-      e.lent = result.until;
-      e.entrusted += back != nullptr ? 1U : 0U;
+      e.shared = result.until;
+      e.lent += back != nullptr ? 1U : 0U;
     }
     return result;
   }
@@ -137,7 +137,7 @@ class mailbox_endpoint {
       return nullptr;
     }
     location const at = m.where();
-    return at.custody == location::entrusted ? places_.at(peer, at.back) : nullptr;
+    return at.how == location::lent ? places_.at(peer, at.back) : nullptr;
   }
 
   /// The place of the long message that `view` gave.
@@ -146,14 +146,14 @@ class mailbox_endpoint {
     return e.box->of(e.number + 1).where().place;
   }
 
-  /// Whether the peer has entrusted so many bytes on this stream, and not got them back.
+  /// Whether the peer has lent this many bytes on this stream, and not got them back.
   [[nodiscard]] bool holds(rank_type peer, stream s, std::size_t bytes) const noexcept {
     incoming const& e = in_[index(peer, s.lane)];
     return e.holds && e.held_for == s.number && e.held_bytes == bytes;
   }
 
   /// Writes them there, unless they are there. @pre holds
-  sent restore(rank_type peer, stream s, std::span<std::byte const> bytes) noexcept {
+  sent give_back(rank_type peer, stream s, std::span<std::byte const> bytes) noexcept {
     outgoing& o = out_[index(peer, s.lane)];
     incoming& e = in_[index(peer, s.lane)];
     if (!has_room(peer, o)) {
@@ -166,7 +166,7 @@ class mailbox_endpoint {
       std::memcpy(place, bytes.data(), bytes.size());
       foreign_.stop_touching();
     }
-    o.box->of(o.number + 1).put({e.back, 0, location::restored});
+    o.box->of(o.number + 1).put({e.back, 0, location::given_back});
     e.holds = false;
     publish(peer, s, o, bytes.size());
     return {true, bytes.size(), 0};
@@ -222,15 +222,15 @@ class mailbox_endpoint {
       return {e.joined, m.bytes};
     }
     location const at = m.where();
-    if (at.custody == location::restored) {
+    if (at.how == location::given_back) {
       return {places_.at(rank_, at.place), m.bytes};  // its own memory
     }
-    if (at.custody == location::entrusted) {
-      std::ignore = places_.at(peer, at.back);  // so that `home` and `restore` cannot fail
+    if (at.how == location::lent) {
+      std::ignore = places_.at(peer, at.back);  // so that `home` and `give_back` cannot fail
     }
     std::byte const* const place = places_.at(peer, at.place);
     if (!e.reads) {
-      if (!foreign_.start_touching(peer, at.custody == location::entrusted)) {
+      if (!foreign_.start_touching(peer, at.how == location::lent)) {
         return {};
       }
       e.reads = true;
@@ -265,7 +265,7 @@ class mailbox_endpoint {
     incoming& e = in_[index(peer, s.lane)];
     mailbox::slot const& m = e.box->of(e.number + 1);
     if (m.bytes > mailbox::longest_inside) {
-      if (location const at = m.where(); at.custody != location::lent) {
+      if (location const at = m.where(); at.how != location::shared) {
         settle(peer, s, e, m.bytes, at);
       }
       if (e.reads) {
@@ -320,10 +320,10 @@ class mailbox_endpoint {
 
   struct outgoing {
     mailbox* box = nullptr;
-    std::uint64_t number = 0;     ///< of the last slot written
-    std::uint64_t taken = 0;      ///< how many slots are known to have been released
-    std::uint64_t lent = 0;       ///< the last one that is the user's own memory
-    std::uint32_t entrusted = 0;  ///< how many of these the peer has yet to restore
+    std::uint64_t number = 0;  ///< of the last slot written
+    std::uint64_t taken = 0;   ///< how many slots are known to have been released
+    std::uint64_t shared = 0;  ///< the last one that is the user's own memory
+    std::uint32_t lent = 0;    ///< how many of these the peer has yet to give back
   };
   struct incoming {
     mailbox* box = nullptr;
@@ -331,7 +331,7 @@ class mailbox_endpoint {
     bool reads = false;        ///< the next one is being read where it is
     bool in_two = false;       ///< the last one that was seen took two slots, and the next one may
 
-    bool holds = false;  ///< it has been entrusted with a message:
+    bool holds = false;  ///< it has been lent a message:
     std::uint64_t back = 0;
     std::size_t held_bytes = 0;
     std::uint32_t held_for = 0;  ///< the number of the stream
@@ -401,10 +401,10 @@ class mailbox_endpoint {
 
   void lost(rank_type peer) noexcept { revoke({failure::peer_lost, known_as(peer), known_as(rank_)}); }
 
-  /// Books a message that was entrusted to this rank, or restored to it.
+  /// Books a message that was lent to this rank, or given back to it.
   void settle(rank_type peer, stream s, incoming& e, std::size_t bytes, location at) noexcept {
-    if (at.custody == location::restored) {
-      --out_[index(peer, s.lane)].entrusted;
+    if (at.how == location::given_back) {
+      --out_[index(peer, s.lane)].lent;
       return;
     }
     e.holds = true;

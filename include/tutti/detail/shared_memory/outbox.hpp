@@ -12,21 +12,22 @@
 namespace tutti::detail {
 
 /// How the messages of one rank leave it: beside their flag, in one cache line or two, copied to a chunk of
-/// shared memory, or lent, that is read by the peer where they are.
+/// shared memory, or shared, that is read by the peer where they are.
 ///
-/// To lend saves a copy. But what a peer has read its owner can only write again at the price of telling
+/// To share saves a copy. But what a peer has read its owner can only write again at the price of telling
 /// the peer's cache; and so up to some size the copy, out of the owner's cache into chunks that are used
 /// in turn, costs less in all (docs/performance.md). And a sender that has copied need not wait for readers.
 /// Beyond, the copy would go through memory, which costs more than telling.
 template <class Endpoint>
 class outbox {
  public:
-  /// Messages that are combined are lent from so many bytes on, those that are only moved from so many.
-  static constexpr std::size_t lend_folds_from = std::size_t{512} << 10;
-  static constexpr std::size_t lend_moves_from = std::size_t{8} << 20;
+  /// Messages that are combined are shared from the first number of bytes on, those that are only moved from the
+  /// second.
+  static constexpr std::size_t share_folds_from = std::size_t{512} << 10;
+  static constexpr std::size_t share_moves_from = std::size_t{8} << 20;
   /// What the peer writes back is lent sooner: a line that it has read and then written is its owner's to
   /// write again at the price of one transfer, and there is no second message to copy.
-  static constexpr std::size_t entrust_from = 512;
+  static constexpr std::size_t lend_from = 512;
   /// Copies of fewer bytes always go through the caches.
   static constexpr std::size_t streams_from = 4096;
 
@@ -45,25 +46,25 @@ class outbox {
   /// Whether the stream's messages are only moved.
   [[nodiscard]] bool moves(stream s) const noexcept { return moves_[s.lane]; }
 
-  /// Whether a message is better lent than copied, if the peer can reach it.
-  [[nodiscard]] bool lends(stream s, std::size_t bytes) const noexcept {
-    return bytes >= (moves(s) ? lend_moves_from : lend_folds_from);
+  /// Whether a message is better shared than copied, if the peer can reach it.
+  [[nodiscard]] bool shares(stream s, std::size_t bytes) const noexcept {
+    return bytes >= (moves(s) ? share_moves_from : share_folds_from);
   }
 
-  /// Whether a message that comes back is better entrusted, if the peer can reach it.
-  [[nodiscard]] bool entrusts(std::size_t bytes) const noexcept {
-    return bytes >= entrust_from && bytes <= mailbox::slot::longest;
+  /// Whether a message that comes back is better lent, if the peer can reach it.
+  [[nodiscard]] bool lends(std::size_t bytes) const noexcept {
+    return bytes >= lend_from && bytes <= mailbox::slot::longest;
   }
   /// The peer reads it where it is and writes what it makes of it to `back`. @pre the peer can reach both
-  sent entrust(rank_type peer, stream s, std::span<std::byte const> bytes, std::byte* back) noexcept {
-    return endpoint_->lend(peer, s, bytes, back);
+  sent lend(rank_type peer, stream s, std::span<std::byte const> bytes, std::byte* back) noexcept {
+    return endpoint_->share(peer, s, bytes, back);
   }
 
-  /// `lend`: the peer reads it where it is. @see transport
-  sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, bool lend) {
+  /// `share`: the peer reads it where it is. @see transport
+  sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, bool share) {
     sent const result =
         bytes.size() <= mailbox::longest_inside ? endpoint_->post(peer, s, bytes)
-        : lend ? endpoint_->lend(peer, s, bytes.first(whole(bytes.size(), mailbox::slot::longest, granule)))
+        : share ? endpoint_->share(peer, s, bytes.first(whole(bytes.size(), mailbox::slot::longest, granule)))
         : endpoint_->full(peer, s) ? sent{}
                                    : send_copy(peer, s, bytes, granule);
     copied_[s.lane].advance(result.bytes);
@@ -74,8 +75,9 @@ class outbox {
   /// @pre the mailbox has room
   sent send_copy(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
     copied_message& copied = copied_[s.lane];
-    if (auto const* const c = copied.next(); c != nullptr && c->bytes <= bytes.size() && ring_.lends_again(c->loan)) {
-      ring_.lend_again(c->loan, peer, endpoint_->point_to(peer, s, {c->place, c->bytes}).until);
+    if (auto const* const c = copied.next();
+        c != nullptr && c->bytes <= bytes.size() && ring_.can_issue_again(c->issue)) {
+      ring_.issue_again(c->issue, peer, endpoint_->point_to(peer, s, {c->place, c->bytes}).until);
       return {true, c->bytes, 0};
     }
     std::size_t const n = whole(bytes.size(), ring_.chunk_bytes(), granule);
@@ -91,7 +93,7 @@ class outbox {
                         : sent{};
     }
     copy(to, bytes.first(n));
-    copied.copied_to(to, n, ring_.lend(peer, endpoint_->point_to(peer, s, {to, n}).until));
+    copied.copied_to(to, n, ring_.issue(peer, endpoint_->point_to(peer, s, {to, n}).until));
     return {true, n, 0};
   }
 

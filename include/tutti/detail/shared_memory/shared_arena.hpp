@@ -65,19 +65,19 @@ class basic_shared_arena : public memory_source {
   }
 
   /// Memory that so many ranks use: it comes back when each of them has told its `end`.
-  [[nodiscard]] std::byte* lend(std::size_t bytes, rank_type ranks) {
+  [[nodiscard]] std::byte* allot(std::size_t bytes, rank_type ranks) {
     expect_owner();
     held const lock(guard_);
     take_back();
-    loans_.reserve(loans_.size() + 1);
+    allotted_.reserve(allotted_.size() + 1);
     std::byte* const memory = find(rounded(header + bytes));
     new (memory) std::atomic<std::uint32_t>(0);
-    loans_.push_back({memory, header + bytes, ranks});
+    allotted_.push_back({memory, header + bytes, ranks});
     return memory + header;
   }
   /// So many ranks will not touch it again.
-  static void end(std::byte* lent, rank_type ranks) noexcept {
-    std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(lent - header))
+  static void end(std::byte* allotted, rank_type ranks) noexcept {
+    std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(allotted - header))
         ->fetch_add(ranks, std::memory_order_release);
   }
 
@@ -107,7 +107,7 @@ class basic_shared_arena : public memory_source {
 
  private:
   static constexpr int window_shift = 48;
-  static constexpr std::size_t header = alignment;  ///< of what is lent: how many have ended
+  static constexpr std::size_t header = alignment;  ///< of what is allotted: how many have ended
   static constexpr std::size_t least_window = std::size_t{16} << 20;
 
   struct piece {
@@ -121,7 +121,7 @@ class basic_shared_arena : public memory_source {
     std::uint64_t begin;    ///< in the file
     std::size_t committed;  ///< up to here the system has given memory
   };
-  struct loan {
+  struct allotment {
     std::byte* memory;
     std::size_t bytes;
     rank_type ranks;
@@ -270,15 +270,15 @@ class basic_shared_arena : public memory_source {
     }
   }
 
-  /// What all have ended that it was lent to.
+  /// What all have ended that it was allotted to.
   void take_back() noexcept {
-    for (std::size_t i = loans_.size(); i-- != 0;) {
-      loan const l = loans_[i];
-      if (std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(l.memory))->load(std::memory_order_acquire) ==
-          l.ranks) {
-        loans_[i] = loans_.back();
-        loans_.pop_back();
-        deallocate(l.memory, l.bytes);
+    for (std::size_t i = allotted_.size(); i-- != 0;) {
+      allotment const a = allotted_[i];
+      if (std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(a.memory))->load(std::memory_order_acquire) ==
+          a.ranks) {
+        allotted_[i] = allotted_.back();
+        allotted_.pop_back();
+        deallocate(a.memory, a.bytes);
       }
     }
   }
@@ -312,7 +312,7 @@ class basic_shared_arena : public memory_source {
   std::atomic<std::uint32_t> count_{0};  ///< how many of its own it has
   monitor guard_;
   std::vector<piece> free_;
-  std::vector<loan> loans_;
+  std::vector<allotment> allotted_;
   std::size_t buffers_ = 0;  ///< how many are in use
   std::size_t given_ = 0;    ///< how many bytes of them count
   std::size_t opened_ = 0;   ///< how large its windows are together

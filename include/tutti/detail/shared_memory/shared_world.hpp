@@ -24,7 +24,7 @@ namespace tutti::detail {
 /// One rank's part of the making of a shared_memory world, and what it then holds of it.
 ///
 /// A world that is split from another one lies in the memory of that one, and knows its processes. Then the first of
-/// its ranks lends what all of them need; nothing is mapped, and no process is looked for.
+/// its ranks allots what all of them need; nothing is mapped, and no process is looked for.
 template <class Doorbells>
 class shared_world {
  public:
@@ -36,11 +36,11 @@ class shared_world {
     // A rank that fails still takes part in all exchanges, so that all learn of it at once.
     auto const offers = meet.exchange(attempt([&] { return offer(meet, o); }));
     std::string const found = attempt([&] { return contact(meet, offers); });
-    rank_type const lent = borrowed_.keep(1);  // the others may take their shares from now on
+    rank_type const sharers = allotment_.keep(1);  // the others may take their shares from now on
     auto const contacts = meet.exchange(found);
     bool const shared = !failed(contacts);
     if (!shared) {
-      borrowed_.keep(lent);  // all have heard of it, so none takes its share
+      allotment_.keep(sharers);  // all have heard of it, so none takes its share
     }
     auto const answers = meet.exchange(attempt([&] { return accept(meet, offers, contacts); }));
     if constexpr (splits<M>) {
@@ -142,8 +142,8 @@ class shared_world {
         if (whole.shape_.attach_from == SIZE_MAX) {
           shape_.attach_from = SIZE_MAX;
         }
-        memory_ = lend();
-        borrowed_ = borrowed(memory_, n_);
+        memory_ = allot();
+        allotment_ = allotment(memory_, n_);
         place = std::to_string(arena_->locate(memory_));
       }
     } else {
@@ -166,19 +166,19 @@ class shared_world {
     return text;
   }
 
-  /// Gives lent memory back, for so many of the ranks that it was lent to.
-  class borrowed {
+  /// Gives allotted memory back, for some of the ranks that it was allotted to.
+  class allotment {
    public:
-    borrowed() noexcept = default;
-    borrowed(std::byte* memory, rank_type ranks) noexcept : memory_(memory), ranks_(ranks) {}
-    borrowed& operator=(borrowed&& other) noexcept {  // which takes the place of this one: nothing is given back
+    allotment() noexcept = default;
+    allotment(std::byte* memory, rank_type ranks) noexcept : memory_(memory), ranks_(ranks) {}
+    allotment& operator=(allotment&& other) noexcept {  // which takes the place of this one: nothing is given back
       memory_ = std::exchange(other.memory_, nullptr);
       ranks_ = other.ranks_;
       return *this;
     }
     /// From now on it is for so many; what it was for before.
     rank_type keep(rank_type ranks) noexcept { return std::exchange(ranks_, ranks); }
-    ~borrowed() {
+    ~allotment() {
       if (memory_ != nullptr && owner_ == inheritance::generation()) {  // else it is a forked child's copy
         shared_arena::end(memory_, ranks_);
       }
@@ -190,9 +190,9 @@ class shared_world {
     std::uint32_t owner_ = inheritance::generation();
   };
 
-  std::byte* lend() {
+  std::byte* allot() {
     try {
-      return arena_->lend(bytes(), n_);
+      return arena_->allot(bytes(), n_);
     } catch (std::bad_alloc const& e) {
       throw error(failure::join, e.what());
     }
@@ -259,7 +259,7 @@ class shared_world {
     shape_.attach_from = text.number();
     if constexpr (splits<M>) {
       memory_ = arena_->at(parts_[0], words{place}.template number<std::uint64_t>());
-      borrowed_ = borrowed(memory_, 1);
+      allotment_ = allotment(memory_, 1);
     } else {
       if (me != 0) {
         descriptor handed = bells_.take([&](descriptor const& f) { return shared_file::identity(f) == place; });
@@ -319,7 +319,7 @@ class shared_world {
   owned_array<rank_type> parts_;  ///< which part of the shared memory each rank owns: its number in the whole world
   counted<shared_arena> arena_;
   counted<shared_peers> peers_;
-  borrowed borrowed_;  ///< the memory, if it is part of another world's; by rank 0 for all until they have found it
+  allotment allotment_;  ///< the memory, if it is part of another world's; by rank 0 for all until they have found it
 };
 
 }  // namespace tutti::detail

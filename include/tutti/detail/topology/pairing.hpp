@@ -39,8 +39,8 @@ class pairing {
 };
 
 /// The step before the exchanges among leaders: all of the follower's contribution goes to its leader.
-[[nodiscard]] constexpr step hand_over(rank_type leader, block_range all, custody held) {
-  return {.send = {leader, memory::input, all}, .custody = held};
+[[nodiscard]] constexpr step hand_over(rank_type leader, block_range all, loan held) {
+  return {.send = {leader, memory::input, all}, .loan = held};
 }
 [[nodiscard]] constexpr step take_over(rank_type follower, block_range all) {
   return {.receive = {follower, memory::work, all},
@@ -51,7 +51,7 @@ class pairing {
 
 /// The step after them: all of the result goes back.
 [[nodiscard]] constexpr step give_back(rank_type follower, block_range all) {
-  return {.send = {follower, memory::output, all}, .custody = custody::restored};
+  return {.send = {follower, memory::output, all}, .loan = loan::given_back};
 }
 [[nodiscard]] constexpr step take_back(rank_type leader, block_range all) {
   return {.receive = {leader, memory::output, all}, .arrives = memory::output};

@@ -24,15 +24,14 @@ struct message_time {
 
 /// A world that schedules can be priced for. Times in picoseconds.
 template <class N>
-concept timed_network =
-    requires(N const net, rank_type from, rank_type to, std::size_t bytes, custody held, bool solo) {
-      // `solo`: the sender's step receives nothing, so that its receiver works on it alone
-      { net.message(from, to, bytes, held, solo) } -> std::same_as<message_time>;
-      { net.combine(from, to, bytes, held) } -> std::same_as<std::int64_t>;  // of the receiver, more than to store
-      { net.overwrite(from, to, bytes) } -> std::same_as<std::int64_t>;  // of that, if it overwrites what is being sent
-      { net.interface(from, to) } -> std::same_as<rank_type>;  // that `from` uses, below 2 n: ranks may share one
-      { net.start() } -> std::same_as<std::int64_t>;           // of the processor, to start a segment
-    };
+concept timed_network = requires(N const net, rank_type from, rank_type to, std::size_t bytes, loan held, bool solo) {
+  // `solo`: the sender's step receives nothing, so that its receiver works on it alone
+  { net.message(from, to, bytes, held, solo) } -> std::same_as<message_time>;
+  { net.combine(from, to, bytes, held) } -> std::same_as<std::int64_t>;  // of the receiver, more than to store
+  { net.overwrite(from, to, bytes) } -> std::same_as<std::int64_t>;      // of that, if it overwrites what is being sent
+  { net.interface(from, to) } -> std::same_as<rank_type>;  // that `from` uses, below 2 n: ranks may share one
+  { net.start() } -> std::same_as<std::int64_t>;           // of the processor, to start a segment
+};
 
 /// Tells what a schedule takes on a network, for any number of bytes, whole or in segments: an interpreter of
 /// schedules that runs them in time as the engine does. Each rank has one processor, which takes the messages
@@ -41,7 +40,7 @@ concept timed_network =
 /// With a network of LogGP's parameters it tells what the simulator tells (docs/simulation.md), but for the order of
 /// what happens at one moment.
 ///
-/// An interface that lends a burst is a token bucket. What is told then is what an operation takes among others of
+/// An interface that lets a burst pass is a token bucket. What is told then is what an operation takes among others of
 /// its kind: from full buckets, but no less than it takes to fill them again.
 ///
 /// Whole numbers, so that all ranks come to the same.
@@ -91,7 +90,7 @@ class timed_schedule {
     std::uint32_t segment;
     std::size_t bytes;
     message_time takes;
-    tutti::custody custody;
+    tutti::loan loan;
     std::int64_t sent;         ///< when all of it has been sent
     std::int64_t ready = 0;    ///< when the receiver may begin with it
     std::int64_t arrived = 0;  ///< when all of it is there
@@ -227,7 +226,7 @@ class timed_schedule {
             break;
           }
           std::int64_t const needs = m->takes.receive +
-                                     (s.how == action::copy ? 0 : network.combine(m->from, r, m->bytes, m->custody)) +
+                                     (s.how == action::copy ? 0 : network.combine(m->from, r, m->bytes, m->loan)) +
                                      (overwrites_itself(s) ? network.overwrite(m->from, r, m->bytes) : 0);
           std::int64_t const takes = std::max<std::int64_t>(needs, 0);
           // Of what comes in parts, the last part is dealt with when that is there.
@@ -261,11 +260,11 @@ class timed_schedule {
     state& me = ranks_[r];
     rank_type const to = s.send.peer;
     const std::size_t bytes = elements(bytes_, blocks_, s.send.blocks);
-    message_time const takes = network.message(r, to, bytes, s.custody, !s.receives());
+    message_time const takes = network.message(r, to, bytes, s.loan, !s.receives());
     auto const [leaves, left] = out_[network.interface(r, to)].carry(me.now + takes.lead, takes);
     me.now += takes.send;
     l.sent = true;
-    flying_.push_back({r, to, l.segment, bytes, takes, s.custody, takes.burst == 0 ? me.now : std::max(me.now, left)});
+    flying_.push_back({r, to, l.segment, bytes, takes, s.loan, takes.burst == 0 ? me.now : std::max(me.now, left)});
     expect({leaves + takes.latency, flying_.size() - 1, no_rank});
   }
 

@@ -80,7 +80,7 @@ template <rooted_tree Tree>
   const std::uint32_t up = reduce_steps(tree, me);
   step s = i < up ? reduce_step(tree, me, i) : broadcast_step(tree, me, i - up, memory::output);
   if (s.sends()) {
-    s.custody = i < up ? custody::entrusted : custody::restored;
+    s.loan = i < up ? loan::lent : loan::given_back;
   }
   return s;
 }

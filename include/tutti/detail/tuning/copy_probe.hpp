@@ -32,7 +32,7 @@ struct copy_prices {
 template <class Communicator>
 class copy_probe {
   static constexpr bool through_memory = shares_memory<typename Communicator::transport_type>;
-  /// Through memory, beside powers of two, the longest that is copied, more or less. What a system moves is not lent:
+  /// Through memory, beside powers of two, the longest that is copied, more or less. What a system moves is not shared:
   /// of long messages, those that are stored tell.
   static constexpr auto sizes = [] {
     if constexpr (through_memory) {
@@ -41,8 +41,8 @@ class copy_probe {
       return std::array<std::size_t, 5>{4, 256, 2048, 16 << 10, 64 << 10};
     }
   }();
-  /// This many messages follow each other. Of two that are lent, the second tells; what is copied, and acknowledged now
-  /// and then, needs more.
+  /// This many messages follow each other. Of two that are shared, the second tells; what is copied, and acknowledged
+  /// now and then, needs more.
   static constexpr std::uint32_t train = through_memory ? 2 : 4;
 
  public:
@@ -69,7 +69,7 @@ class copy_probe {
       left -= t.spent;
       seen.push_back(t);
     }
-    if constexpr (!through_memory) {  // there, what is lent takes less than what is shorter and copied
+    if constexpr (!through_memory) {  // there, what is shared takes less than what is shorter and copied
       for (std::size_t i = seen.size() - 1; i-- > 0;) {
         seen[i].undisturbed_by(seen[i + 1]);
       }

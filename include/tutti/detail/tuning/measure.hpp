@@ -84,7 +84,7 @@ class world_meter {
   /// Beyond, what is copied aside first, because peers read it there, takes as long a byte as before.
   static constexpr std::size_t longest_swap = 256 << 10;
   static constexpr bool copies_aside = shares_memory<typename Communicator::transport_type>;
-  static constexpr bool lends = entrusts<typename Communicator::transport_type>;
+  static constexpr bool lending = lends<typename Communicator::transport_type>;
 
   /// Picoseconds of one message of one size.
   struct times {
@@ -92,7 +92,7 @@ class world_meter {
     std::int64_t shift;  ///< of sending one and receiving one
     std::int64_t combining_shift;
     std::int64_t combining_swap;
-    std::int64_t loan;   ///< the same, of those that are entrusted and restored
+    std::int64_t loan;   ///< the same, of those that are lent and given back
     std::int64_t solo;   ///< of one of these, if the others wait
     std::int64_t relay;  ///< from rank to rank
     std::int64_t spent;  ///< on measuring this size
@@ -218,7 +218,7 @@ class world_meter {
     return most;
   }
 
-  /// Whether peers work where what is entrusted to them lies: then it takes less than other messages. The memory, and
+  /// Whether peers work where what is lent to them lies: then it takes less than other messages. The memory, and
   /// not only the transport, decides.
   static bool sees_loans(std::vector<times> const& all, short_message const& least) {
     std::int64_t saved = 0;  // in percent, summed over the long messages
@@ -226,7 +226,7 @@ class world_meter {
       saved +=
           t.bytes >= long_from ? 75 - std::min<std::int64_t>(least.rest(t.loan) * 100 / least.rest(t.shift), 150) : 0;
     }
-    return lends && saved > 0;
+    return lending && saved > 0;
   }
 
   /// Whether a wire moves the bytes. Not if a peer reads them in the sender's memory. Else, all ranks send and
@@ -326,8 +326,8 @@ class world_meter {
     std::int64_t t[7] = {timed(probe::kind::shift, shifts, action::copy, 1) / shifts,
                          timed(probe::kind::shift, shifts, action::fold_right, 1) / shifts,
                          0,
-                         lends ? timed(probe::kind::loan, 2 * shifts, action::fold_right, 1) / (4 * shifts) : 0,
-                         lends ? timed(probe::kind::solo, shifts, action::fold_right, 1) / (2 * shifts) : 0,
+                         lending ? timed(probe::kind::loan, 2 * shifts, action::fold_right, 1) / (4 * shifts) : 0,
+                         lending ? timed(probe::kind::solo, shifts, action::fold_right, 1) / (2 * shifts) : 0,
                          timed(probe::kind::relay, rounds, action::copy, 1) / hops,
                          0};
     if (bytes <= longest_swap) {  // each lane has memory of its own to copy to

@@ -16,8 +16,8 @@ class probe {
   enum class kind {
     shift,  ///< all send to the next and receive from the one before, `repeats` times
     swap,   ///< the same, and what is received overwrites what is sent
-    loan,   ///< all entrust the next with a message and restore what the one before has entrusted, `repeats` times
-    solo,   ///< every second rank entrusts the next one with a message, and gets it back, `repeats` times
+    loan,   ///< all lend the next a message and give back what the one before has lent, `repeats` times
+    solo,   ///< every second rank lends the next one a message, and gets it back, `repeats` times
     relay,  ///< one message goes round, `repeats` times
     flood,  ///< every second rank sends the next one `repeats` messages, then gets an answer
     train,  ///< every second rank sends the next one a vector of `repeats` messages, each a block of its own
@@ -81,9 +81,9 @@ class probe {
       case kind::swap:
         return sends_and_receives(true, true, 0, 0);
       case kind::loan:
-        return i % 2 == 0 ? entrusts(true, true) : restores(true, true);
+        return i % 2 == 0 ? lends(true, true) : gives_back(true, true);
       case kind::solo:
-        return i % 2 == 0 ? entrusts(place_ % 2 == 0, place_ % 2 != 0) : restores(place_ % 2 != 0, place_ % 2 == 0);
+        return i % 2 == 0 ? lends(place_ % 2 == 0, place_ % 2 != 0) : gives_back(place_ % 2 != 0, place_ % 2 == 0);
       case kind::relay:
         return sends_and_receives((i % 2 == 0) == (place_ == 0), (i % 2 == 0) != (place_ == 0), 0, 0);
       case kind::trade:
@@ -104,17 +104,17 @@ class probe {
   [[nodiscard]] bool goes_one_way() const {
     return kind_ == kind::flood || kind_ == kind::train || kind_ == kind::solo;
   }
-  [[nodiscard]] step entrusts(bool sends, bool receives) const {
+  [[nodiscard]] step lends(bool sends, bool receives) const {
     step s = sends_and_receives(sends, receives, 0, 1);
     s.receive.memory = memory::output;
-    s.custody = custody::entrusted;
+    s.loan = loan::lent;
     return s;
   }
-  [[nodiscard]] step restores(bool sends, bool receives) const {
+  [[nodiscard]] step gives_back(bool sends, bool receives) const {
     return {.send = {sends ? before_ : no_rank, memory::output, {1, 1}},
             .receive = {receives ? next_ : no_rank, memory::output, {0, 1}},
             .arrives = memory::output,
-            .custody = custody::restored};
+            .loan = loan::given_back};
   }
   [[nodiscard]] step sends_and_receives(bool sends, bool receives, std::uint32_t sent, std::uint32_t received) const {
     step s{.send = {no_rank, memory::work, {sent, 1}}, .receive = {no_rank, memory::work, {received, 1}}, .how = how_};

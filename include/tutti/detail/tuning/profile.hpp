@@ -33,7 +33,7 @@ struct network_profile {
     std::int64_t receive = 0;
     std::int64_t combine = 0;    ///< the receiver's processor, where it combines and does not only store
     std::int64_t overwrite = 0;  ///< that, more or less, where this overwrites what it sends in that step
-    std::int64_t loan = 0;       ///< both processors, all told, if it is entrusted or restored; 0: as any other message
+    std::int64_t loan = 0;       ///< both processors, all told, if it is lent or given back; 0: as any other message
     std::int64_t solo = 0;       ///< the same where its sender gets none meanwhile
     friend bool operator==(point const&, point const&) = default;
   };
@@ -304,25 +304,26 @@ class profiled_network {
   profiled_network(network_profile const& p, host_map const& hosts, operation_kind kind, memory_kind where)
       : profile_(&p), near_(&p.within_a_host(where)), hosts_(&hosts), moves_(!combines(kind)) {}
 
-  [[nodiscard]] message_time message(rank_type from, rank_type to, std::size_t bytes, custody held, bool solo) const {
+  [[nodiscard]] message_time message(rank_type from, rank_type to, std::size_t bytes, loan held, bool solo) const {
     network_profile::link const& l = link(from, to);
     if (moves_ && !l.moves.empty()) {
       network_profile::move const m = move_at_size(l, bytes);
       return {m.send, m.lead, l.latency + m.delay, 0, m.receive, 0};
     }
     network_profile::point const p = at_size(l, bytes);
-    if (held != custody::kept && p.loan != 0) {  // the message says where the bytes are
-      // A rank that restores has written there already: half of the time and half of the messages, but all of the work.
+    if (held != loan::none && p.loan != 0) {  // the message says where the bytes are
+      // A rank that gives back has written there already: half of the time and half of the messages, but all of the
+      // work.
       std::int64_t const loan = solo ? p.solo : p.loan;
       std::int64_t const least = std::min(l.points.front().loan, loan);
       std::int64_t const gap = std::min(l.points.front().send, least);
-      return {gap, gap, l.latency, 0, (held == custody::entrusted ? 2 * loan - least : least) - gap, 0};
+      return {gap, gap, l.latency, 0, (held == loan::lent ? 2 * loan - least : least) - gap, 0};
     }
     return {p.send, p.lead, l.latency, p.wire, p.receive, l.burst};
   }
-  [[nodiscard]] std::int64_t combine(rank_type from, rank_type to, std::size_t bytes, custody held) const {
+  [[nodiscard]] std::int64_t combine(rank_type from, rank_type to, std::size_t bytes, loan held) const {
     network_profile::point const p = at_size(link(from, to), bytes);
-    return held != custody::kept && p.loan != 0 ? 0 : p.combine;
+    return held != loan::none && p.loan != 0 ? 0 : p.combine;
   }
   [[nodiscard]] std::int64_t overwrite(rank_type from, rank_type to, std::size_t bytes) const {
     return at_size(link(from, to), bytes).overwrite;

@@ -134,10 +134,10 @@ class tuning {
   template <bool Bytes>
   struct without {
     profiled_network const& of;
-    [[nodiscard]] message_time message(rank_type a, rank_type b, std::size_t bytes, custody held, bool solo) const {
+    [[nodiscard]] message_time message(rank_type a, rank_type b, std::size_t bytes, loan held, bool solo) const {
       return of.message(a, b, Bytes ? 0 : bytes, held, solo);
     }
-    [[nodiscard]] std::int64_t combine(rank_type, rank_type, std::size_t, custody) const { return 0; }
+    [[nodiscard]] std::int64_t combine(rank_type, rank_type, std::size_t, loan) const { return 0; }
     [[nodiscard]] std::int64_t overwrite(rank_type a, rank_type b, std::size_t bytes) const {
       return of.overwrite(a, b, Bytes ? 0 : bytes);
     }

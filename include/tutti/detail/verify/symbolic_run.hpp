@@ -16,8 +16,8 @@ namespace tutti::detail::symbolic {
 /// read happened before the write through messages alone, which vector clocks tell. Sends that overlap
 /// their own step's receive are left out: they cannot wait, so the engine sends a snapshot of them.
 ///
-/// Custody: what a rank has entrusted to a peer it neither reads nor writes, in any memory, until that
-/// peer restores the same blocks.
+/// Loans: what a rank has lent to a peer it neither reads nor writes, in any memory, until that
+/// peer gives back the same blocks.
 template <class Topology, class Op>
 class symbolic_run {
  public:
@@ -68,7 +68,7 @@ class symbolic_run {
       } else if (ranks_.at[r].inbox != none) {
         fail(found_.matched, "is sent a message that it does not receive", r);
       } else if (ranks_.at[r].loans.lent({0, blocks_}, n_, blocks_)) {
-        fail(found_.exact, "ends without what it has entrusted to a peer", r);
+        fail(found_.exact, "ends without what it has lent to a peer", r);
       }
     }
     for (std::uint32_t b = 0; good_ && b < blocks_; ++b) {
@@ -86,7 +86,7 @@ class symbolic_run {
   struct message {
     rank_type from = no_rank;
     endpoint sent{};
-    tutti::custody custody = tutti::custody::kept;
+    tutti::loan loan = tutti::loan::none;
     index next = none;       // in the receiver's inbox
     index next_open = none;  // among the sender's reads
     time read = not_yet;     // when the receiver read it, in its own time
@@ -172,10 +172,10 @@ class symbolic_run {
       fail(found_.exact, "writes to its input", r);
     } else if (std::string_view const wrong = reduces<Op> ? misplacement(s) : ""; !wrong.empty()) {
       fail(found_.exact, wrong, r);
-    } else if (s.custody != custody::kept && !(sends && reduces<Op>)) {
-      fail(found_.exact, "entrusts or restores what it does not send", r);
+    } else if (s.loan != loan::none && !(sends && reduces<Op>)) {
+      fail(found_.exact, "lends or gives back what it does not send", r);
     } else if ((sends || !receives) && ranks_.at[r].loans.lent(s.send.blocks, n_, blocks_)) {
-      fail(found_.exact, "reads what it has entrusted to a peer", r);
+      fail(found_.exact, "reads what it has lent to a peer", r);
     }
     return good_;
   }
@@ -204,8 +204,8 @@ class symbolic_run {
     message& m = messages_.at[id];
     m.from = r;
     m.sent = s.send;
-    m.custody = s.custody;
-    if (s.custody != custody::kept) {
+    m.loan = s.loan;
+    if (s.loan != loan::none) {
       book(me.loans.send(s, n_), r);
     }
     m.data = table<contents>(s.send.blocks.count);
@@ -268,9 +268,9 @@ class symbolic_run {
     } else if (m.sent.memory != s.arrives) {
       fail(found_.matched, "is mistaken about the memory that it is sent from", r);
     }
-    book(me.loans.receive(s, m.custody, n_), r);
+    book(me.loans.receive(s, m.loan, n_), r);
     if (me.loans.lent(s.receive.blocks, n_, blocks_)) {
-      fail(found_.exact, "writes what it has entrusted to a peer", r);
+      fail(found_.exact, "writes what it has lent to a peer", r);
     }
     if (in_place_) {
       for (rank_type other = 0; other < n_; ++other) {

@@ -77,7 +77,7 @@ class synchronous : public detail::steps_by_sums<synchronous<Communicator, Topol
   void sum(std::span<float> numbers) {
     take_world();
     all_.sum(numbers);
-    lend_world();
+    release_world();
   }
 
   /// Cost: no allocation from the second message of a size on.
@@ -113,7 +113,7 @@ class synchronous : public detail::steps_by_sums<synchronous<Communicator, Topol
     if (!under_way_.empty()) {
       all_.world().poll();
     }
-    lend_world();
+    release_world();
   }
 
   /// The message becomes the sums.
@@ -145,7 +145,7 @@ class synchronous : public detail::steps_by_sums<synchronous<Communicator, Topol
     }
   }
   /// If there is something to move on.
-  void lend_world() {
+  void release_world() {
     if (helper_ && !under_way_.empty()) {
       helper_->lock.unlock();
     }

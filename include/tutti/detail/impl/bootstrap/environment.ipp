@@ -198,7 +198,7 @@ class environment_reader {
         ++e.master.port;  // the agent itself listens at MASTER_PORT
       }
     } else if (e.master.port == 0) {
-      // Below the ports that systems lend to connections, and likely another one for another job.
+      // Below the ports that systems give to connections, and likely another one for another job.
       e.master.port = e.job.empty() ? std::uint16_t{29500} : static_cast<std::uint16_t>(12000 + hash(e.job) % 17000);
     }
   }

@@ -69,7 +69,7 @@ TUTTI_DECL int connect_error(int fd) noexcept {
   }
   if (code == 0) {
     // Within one host TCP may connect a socket to itself, when the wanted port happens to be the one
-    // that the system has just lent to it and nothing listens there.
+    // that the system has just given to it and nothing listens there.
     address const mine = local_address(fd);
     address const other = peer_address(fd);
     if (mine && mine.size() == other.size() && std::memcmp(mine.data(), other.data(), mine.size()) == 0) {

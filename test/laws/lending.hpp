@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-/// The laws of a transport that `entrusts`. W as in transport.hpp.
+/// The laws of a transport that `lends`. W as in transport.hpp.
 namespace tutti::laws {
 
 /// Memory that peers of this transport can reach.
@@ -84,10 +84,10 @@ template <class T, class Send>
   });
 }
 
-/// Two ranks entrust each other with messages and restore what they make of them: it comes back whole, to
+/// Two ranks lend each other messages and give back what they make of them: it comes back whole, to
 /// where it was wanted, and from `by_itself_from` bytes on without the sender's help.
 template <class W>
-void what_is_entrusted_comes_back(std::initializer_list<std::size_t> sizes, std::size_t by_itself_from) {
+void what_is_lent_comes_back(std::initializer_list<std::size_t> sizes, std::size_t by_itself_from) {
   check_all(W::run(2, [&](auto& t) -> verdict {
     using transport_type = std::remove_cvref_t<decltype(t)>;
     rank_type const peer = 1 - t.rank();
@@ -108,31 +108,31 @@ void what_is_entrusted_comes_back(std::initializer_list<std::size_t> sizes, std:
         ticket until = 0;
         std::size_t there = 0;
         verdict bad = hand_over(t, whole, until, [&](std::span<std::byte const> rest) {
-          return rest.size() == bytes ? t.entrust(peer, s, rest, 1, back) : t.send(peer, s, rest, 1);
+          return rest.size() == bytes ? t.lend(peer, s, rest, 1, back) : t.send(peer, s, rest, 1);
         });
         if (!bad.empty() || !(bad = take_message(t, peer, s, bytes, made.data(), there)).empty()) {
           return bad;
         }
         for (std::size_t i = 0; i < bytes; ++i) {
           if (made[i] != support::pattern(number + peer, i)) {
-            return "a message that was entrusted arrived changed";
+            return "a message that was lent arrived changed";
           }
           made[i] = made_of(number + peer, i);
         }
         ticket answered = 0;
         bad = hand_over(t, made, answered, [&](std::span<std::byte const> rest) {
-          return rest.size() == bytes ? t.restore(peer, s, rest, 1) : t.send(peer, s, rest, 1);
+          return rest.size() == bytes ? t.give_back(peer, s, rest, 1) : t.send(peer, s, rest, 1);
         });
         if (!bad.empty() || !(bad = take_message(t, peer, s, bytes, back, there)).empty()) {
           return bad;
         }
         for (std::size_t i = 0; i < bytes; ++i) {
           if (back[i] != made_of(number + t.rank(), i)) {
-            return "what was restored is not what was made";
+            return "what was given back is not what was made";
           }
         }
         if (bytes >= by_itself_from && there != bytes) {
-          return "what was restored had to be copied";
+          return "what was given back had to be copied";
         }
         bad = support::until(t, [&] {
           return (until == 0 || t.released(peer, s, until)) && (answered == 0 || t.released(peer, s, answered));
@@ -150,7 +150,7 @@ void what_is_entrusted_comes_back(std::initializer_list<std::size_t> sizes, std:
 /// A rank that leaves while a peer may write to its memory takes the memory back: the peer learns of it, and
 /// writes nothing any more.
 template <class W>
-void leaving_takes_back_what_was_entrusted(std::size_t bytes) {
+void leaving_takes_back_what_was_lent(std::size_t bytes) {
   check_all(W::run(2, [&](auto& t, auto& meet) -> verdict {
     using transport_type = std::remove_cvref_t<decltype(t)>;
     stream const s{0, 0};
@@ -161,7 +161,7 @@ void leaving_takes_back_what_was_entrusted(std::size_t bytes) {
     if (t.rank() == 0) {
       ticket until = 0;
       verdict const bad = hand_over(t, {mine.data(), bytes}, until, [&](std::span<std::byte const> rest) {
-        return t.entrust(1, s, rest, 1, mine.data());
+        return t.lend(1, s, rest, 1, mine.data());
       });
       meet.exchange("");
       return bad;
@@ -173,7 +173,7 @@ void leaving_takes_back_what_was_entrusted(std::size_t bytes) {
       return bad;
     }
     fault const seen = await_fault(t);
-    if (t.restore(0, s, made, 1).accepted) {
+    if (t.give_back(0, s, made, 1).accepted) {
       return "memory that was taken back has been written";
     }
     return expect(seen, failure::cancelled, 0);
