@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Several ranks per host. Ranks of one host talk through shared memory, hosts over TCP; and a hierarchical
-// allreduce adds up each host first, so that one stream of messages runs between hosts. Start it under a
+// allreduce adds up each host first, so that one flow of messages runs between hosts. Start it under a
 // launcher on several hosts, or alone: then six processes here act as two hosts of three.
 #include <tutti/join.hpp>
 #include <tutti/transport/by_locality.hpp>

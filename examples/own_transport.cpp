@@ -40,24 +40,24 @@ class letters {
 
   tutti::rank_type rank() const { return rank_; }
   tutti::rank_type size() const { return size_; }
-  void begin(tutti::stream, tutti::call const&) {}
-  void end(tutti::stream) {}
+  void begin(tutti::flow, tutti::call const&) {}
+  void end(tutti::flow) {}
 
-  tutti::sent send(tutti::rank_type to, tutti::stream s, std::span<std::byte const> bytes, std::size_t) {
+  tutti::sent send(tutti::rank_type to, tutti::flow s, std::span<std::byte const> bytes, std::size_t) {
     std::lock_guard const lock(office_->guard);
     queue(rank_, to, s).emplace_back(reinterpret_cast<char const*>(bytes.data()), bytes.size());
     ring(to);
     return {true, bytes.size(), 0};  // copied: the bytes may be written again at once
   }
-  bool released(tutti::rank_type, tutti::stream, tutti::ticket) { return true; }
+  bool released(tutti::rank_type, tutti::flow, tutti::ticket) { return true; }
 
-  tutti::chunk view(tutti::rank_type from, tutti::stream s, tutti::wanted) {
+  tutti::chunk view(tutti::rank_type from, tutti::flow s, tutti::wanted) {
     std::lock_guard const lock(office_->guard);
     auto& q = queue(from, rank_, s);
     if (q.empty() || office_->wrong) return {};
     return {reinterpret_cast<std::byte const*>(q.front().data()), q.front().size()};
   }
-  void release(tutti::rank_type from, tutti::stream s) {
+  void release(tutti::rank_type from, tutti::flow s) {
     std::lock_guard const lock(office_->guard);
     queue(from, rank_, s).pop_front();
   }
@@ -82,7 +82,7 @@ class letters {
   void quiesce() {}
 
  private:
-  std::deque<std::string>& queue(tutti::rank_type from, tutti::rank_type to, tutti::stream s) {
+  std::deque<std::string>& queue(tutti::rank_type from, tutti::rank_type to, tutti::flow s) {
     return office_->queues[from * size_ + to][s.lane];
   }
   void ring(tutti::rank_type peer) {

@@ -158,7 +158,7 @@ class communicator {
   [[nodiscard]] detail::rank_state& common() const { return here(); }
 
   [[nodiscard]] detail::pending_list& operations() const { return here().pending; }
-  [[nodiscard]] detail::stream_numbers& streams() const { return here().streams; }
+  [[nodiscard]] detail::flow_numbers& flows() const { return here().flows; }
   [[nodiscard]] detail::transfer_numbers& sends() const { return here().sends; }
   [[nodiscard]] detail::transfer_numbers& receives() const { return here().receives; }
 

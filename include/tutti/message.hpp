@@ -8,18 +8,18 @@
 
 namespace tutti {
 
-/// The running number of a segment of an operation, on the lane that carries it. Streams are
-/// numbered alike on every rank of a communicator, so a stream is half of a message's key; the other
-/// half is its place among the messages of that stream on that edge.
-struct stream {
+/// The running number of a segment of an operation, on the lane that carries it. Flows are
+/// numbered alike on every rank of a communicator, so a flow is half of a message's key; the other
+/// half is its place among the messages of that flow on that edge.
+struct flow {
   std::uint32_t lane;
   std::uint32_t number;
 
-  friend constexpr bool operator==(stream, stream) = default;
+  friend constexpr bool operator==(flow, flow) = default;
 };
 
-/// Lanes keep streams apart: messages of one lane arrive in order, those of different lanes never
-/// wait for each other. A lane carries one stream at a time, so a bounded number is in flight.
+/// Lanes keep flows apart: messages of one lane arrive in order, those of different lanes never
+/// wait for each other. A lane carries one flow at a time, so a bounded number is in flight.
 inline constexpr std::uint32_t collective_lanes = 8;
 inline constexpr std::uint32_t transfer_lane = collective_lanes;  ///< send and recv
 inline constexpr std::uint32_t lane_count = collective_lanes + 1;
@@ -51,10 +51,10 @@ struct chunk {
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return data != nullptr; }
 };
 
-/// Which rank another one waits for, as that one says: in which call, on which stream, and how far that has come.
+/// Which rank another one waits for, as that one says: in which call, on which flow, and how far that has come.
 struct wait_report {
   rank_type for_whom = no_rank;
-  stream on{};
+  flow on{};
   std::uint32_t moved = 0;  ///< another number whenever it has come any further
   bool blocks = false;      ///< its program does not go on before this has ended
   bool fresh = false;       ///< it has been said since the rank was last asked

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/stream_numbers.hpp>
+#include <tutti/detail/core/flow_numbers.hpp>
 #include <tutti/detail/engine/execution.hpp>
 #include <tutti/error.hpp>
 #include <tutti/extent.hpp>
@@ -62,7 +62,7 @@ class simulated_rank {
   }
   [[nodiscard]] simulated& transport() noexcept { return here_.transport; }
   [[nodiscard]] no_trace& trace() noexcept { return here_.trace; }
-  [[nodiscard]] detail::stream_numbers& streams() noexcept { return here_.streams; }
+  [[nodiscard]] detail::flow_numbers& flows() noexcept { return here_.flows; }
 
  private:
   struct state {
@@ -70,7 +70,7 @@ class simulated_rank {
 
     simulated transport;
     [[no_unique_address]] no_trace trace;
-    detail::stream_numbers streams;
+    detail::flow_numbers flows;
   };
 
   explicit simulated_rank(state& here) noexcept : here_(here) {}

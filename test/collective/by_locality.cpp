@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(one_host_needs_no_connection) {
 }
 
 // Between hosts only the speakers are connected.
-BOOST_AUTO_TEST_CASE(there_is_one_stream_between_hosts) {
+BOOST_AUTO_TEST_CASE(there_is_one_flow_between_hosts) {
   hosts_of<processes> const hosts(3);
   support::agree<processes>(6, [](auto& world) -> std::string {
     tutti::hierarchical const by_hosts{tutti::binary_tree{}, tutti::ring{}, world.hosts()};

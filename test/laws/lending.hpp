@@ -45,7 +45,7 @@ class reachable {
 
 /// Takes a message of this many bytes to `to`; how many of them the transport had put there already.
 template <class T>
-[[nodiscard]] verdict take_message(T& t, rank_type from, stream s, std::size_t bytes, std::byte* to,
+[[nodiscard]] verdict take_message(T& t, rank_type from, flow s, std::size_t bytes, std::byte* to,
                                    std::size_t& there_already) {
   std::size_t done = 0;
   there_already = 0;
@@ -94,7 +94,7 @@ void what_is_lent_comes_back(std::initializer_list<std::size_t> sizes, std::size
     std::uint32_t number = 0;
     for (std::size_t const bytes : sizes) {
       for (bool const in_place : {true, false}) {
-        stream const s{number % collective_lanes, number};
+        flow const s{number % collective_lanes, number};
         ++number;
         reachable<transport_type> mine(t, bytes);
         reachable<transport_type> other(t, bytes);
@@ -153,7 +153,7 @@ template <class W>
 void leaving_takes_back_what_was_lent(std::size_t bytes) {
   check_all(W::run(2, [&](auto& t, auto& meet) -> verdict {
     using transport_type = std::remove_cvref_t<decltype(t)>;
-    stream const s{0, 0};
+    flow const s{0, 0};
     reachable<transport_type> mine(t, bytes);
     std::vector<std::byte> made(bytes);
     std::memset(mine.data(), 1, bytes);

@@ -37,7 +37,7 @@ void neighbours_are_named_by_their_world_ranks() {
                  ? ""
                  : support::describe_fault(f);
     }
-    stream const s{2, 10};
+    flow const s{2, 10};
     std::byte const one{1};
     rank_type const peer = 5 - t.rank();
     bool given = false;
@@ -56,7 +56,7 @@ void neighbours_are_named_by_their_world_ranks() {
   }));
   check_all(W::run(4, [](auto& t) -> verdict {  // rank 3 leaves rank 2 alone
     if (t.rank() == 2) {
-      stream const s{0, 1};
+      flow const s{0, 1};
       t.begin(s, a_call(1));
       std::ignore = support::until(t, [&] { return static_cast<bool>(t.view(3, s, {1, 1, nullptr})); });
     }

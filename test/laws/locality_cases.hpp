@@ -17,7 +17,7 @@ struct between_hosts {
     return {{"delivery", delivery},
             {"more_ranks_than_processors", more_ranks_than_processors},
             {"granules", granules},
-            {"streams", streams},
+            {"flows", flows},
             {"lanes", lanes},
             {"views", views},
             {"only_neighbours_read_a_message_where_it_is", only_neighbours_read_a_message_where_it_is}};
@@ -53,10 +53,10 @@ struct between_hosts {
   static void granules() {
     on_some_hosts([] { keeps_granules_whole<hosts>(); });
   }
-  static void streams() {
-    on_some_hosts([] { keeps_streams_apart<hosts>(2, 300); });
-    keeps_streams_apart<hosts>(4, 200);
-    on_uneven_hosts([] { keeps_streams_apart<hosts>(17, 20); });
+  static void flows() {
+    on_some_hosts([] { keeps_flows_apart<hosts>(2, 300); });
+    keeps_flows_apart<hosts>(4, 200);
+    on_uneven_hosts([] { keeps_flows_apart<hosts>(17, 20); });
   }
   static void lanes() { full_lanes_hold_up_no_other<hosts>(1000, 100'000); }
   static void views() {
@@ -68,7 +68,7 @@ struct between_hosts {
   }
   static void only_neighbours_read_a_message_where_it_is() {
     check_all(hosts::run(4, [](auto& t) -> verdict {
-      stream const s{0, 1};
+      flow const s{0, 1};
       std::vector<std::byte> ordinary(1 << 20);
       std::span<std::byte> data(ordinary);
       if constexpr (provides_memory<Near>) {

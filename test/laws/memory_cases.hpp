@@ -12,7 +12,7 @@ template <class World, int Quiesces = 40>
 struct through_memory {
   static ::support::cases delivering() {
     return {{"delivery", delivery}, {"more_ranks_than_processors", more_ranks_than_processors},
-            {"granules", granules}, {"streams", streams},
+            {"granules", granules}, {"flows", flows},
             {"lanes", lanes},       {"views", views}};
   }
   static ::support::cases failing() {
@@ -28,12 +28,12 @@ struct through_memory {
   }
   static void more_ranks_than_processors() {
     delivers_everything_in_order<World>(17, 1000);
-    keeps_streams_apart<World>(17, 20);
+    keeps_flows_apart<World>(17, 20);
   }
   static void granules() { keeps_granules_whole<World>(); }
-  static void streams() {
-    keeps_streams_apart<World>(2, 1000);
-    keeps_streams_apart<World>(4, 200);
+  static void flows() {
+    keeps_flows_apart<World>(2, 1000);
+    keeps_flows_apart<World>(4, 200);
   }
   static void lanes() {
     for (std::size_t const bytes : {4UL, 1000UL, 100'000UL}) {

@@ -52,8 +52,8 @@ inline void check_all(std::vector<verdict> const& verdicts) {
   return c;
 }
 
-/// Each rank sends the same messages to all others on one stream.
-[[nodiscard]] inline job all_to_all_messages(rank_type me, rank_type n, stream s,
+/// Each rank sends the same messages to all others on one flow.
+[[nodiscard]] inline job all_to_all_messages(rank_type me, rank_type n, flow s,
                                              std::vector<planned_message> const& sizes) {
   job j{s, a_call(s.number), {}, {}};
   for (rank_type ahead = 1; ahead < n; ++ahead) {
@@ -93,12 +93,12 @@ void keeps_granules_whole() {
   }));
 }
 
-/// Many streams in flight on all lanes, which each rank attends to in its own order.
+/// Many flows in flight on all lanes, which each rank attends to in its own order.
 template <class W>
-void keeps_streams_apart(rank_type n, std::uint32_t streams) {
+void keeps_flows_apart(rank_type n, std::uint32_t flows) {
   check_all(W::run(n, [&](auto& t) {
     std::vector<job> jobs;
-    for (std::uint32_t number = 0; number < streams; ++number) {
+    for (std::uint32_t number = 0; number < flows; ++number) {
       std::vector<planned_message> const sizes{{0, number % 110}, {0, 4, 4}, {0, number * 37 % 5000}};
       jobs.push_back(all_to_all_messages(t.rank(), t.size(), {number % lane_count, number}, sizes));
     }
@@ -186,7 +186,7 @@ void full_lanes_hold_up_no_other(std::size_t message_bytes, std::size_t most_byt
 template <class W>
 void views_are_stable_until_released(std::size_t bytes) {
   check_all(W::run(2, [&](auto& t) -> verdict {
-    stream const s{3, 9};
+    flow const s{3, 9};
     t.begin(s, a_call(2));
     std::vector<std::byte> data(bytes);
     verdict bad;

@@ -27,7 +27,7 @@ fault await_fault(T& t) {
 
 /// Sends and receives nothing that counts, until a fault stops it.
 template <class T>
-verdict talk_until_fault(T& t, stream s, failure kind, rank_type culprit) {
+verdict talk_until_fault(T& t, flow s, failure kind, rank_type culprit) {
   std::byte const one{};
   rank_type const next = (t.rank() + 1) % t.size();
   rank_type const previous = (t.rank() + t.size() - 1) % t.size();
@@ -56,7 +56,7 @@ verdict talk_until_fault(T& t, stream s, failure kind, rank_type culprit) {
 template <class W>
 void faults_are_known_to_all(rank_type n) {
   check_all(W::run(n, [&](auto& t, auto& meet) -> verdict {
-    stream const s{1, 0};
+    flow const s{1, 0};
     std::byte const one{};
     rank_type const previous = (t.rank() + n - 1) % n;
     t.begin(s, a_call(0));
@@ -114,7 +114,7 @@ void the_first_fault_wins(rank_type n, bool one_for_all) {
 template <class W>
 void mismatches_are_named(rank_type n) {
   check_all(W::run(n, [&](auto& t) -> verdict {
-    stream const s{2, 10};
+    flow const s{2, 10};
     if (t.rank() > 1) {
       fault const f = await_fault(t);
       return f.kind == failure::mismatch && f.culprit < 2 ? "" : support::describe_fault(f);
@@ -144,12 +144,12 @@ void mismatches_are_named(rank_type n) {
   }));
 }
 
-/// Also when only the number of the stream differs: one rank has called something more.
+/// Also when only the number of the flow differs: one rank has called something more.
 template <class W>
 void lost_count_is_a_mismatch() {
   check_all(W::run(2, [&](auto& t) -> verdict {
     std::byte const one{};
-    stream const s{0, t.rank() == 0 ? 8U : 16U};
+    flow const s{0, t.rank() == 0 ? 8U : 16U};
     t.begin(s, a_call(1));
     if (t.rank() == 0) {
       verdict const bad = support::until(t, [&] { return t.send(1, s, {&one, 1}, 1).accepted; });
@@ -159,7 +159,7 @@ void lost_count_is_a_mismatch() {
       return "no error: " + support::until(t, [&] { return static_cast<bool>(t.view(0, s, {1, 1, nullptr})); });
     } catch (error const& e) {
       std::string const what = e.what();
-      return what.find("stream 8") != what.npos && what.find("stream 16") != what.npos ? "" : what;
+      return what.find("flow 8") != what.npos && what.find("flow 16") != what.npos ? "" : what;
     }
   }));
 }
@@ -169,7 +169,7 @@ template <class W>
 void a_departed_peer_is_missed_when_it_is_needed() {
   using transport = typename W::transport;
   check_all(W::run(3, [&](transport& t) -> verdict {
-    stream const s{0, 1};
+    flow const s{0, 1};
     std::byte const marks[] = {std::byte{1}, std::byte{2}, std::byte{3}};
     t.begin(s, a_call(3));
     if (t.rank() == 1) {  // leaves as soon as it has sent
@@ -216,7 +216,7 @@ void a_departed_reader_is_missed(std::size_t bytes) {
     if (t.rank() == 1) {
       return "";
     }
-    stream const s{0, 1};
+    flow const s{0, 1};
     std::vector<std::byte> const data(bytes);
     t.begin(s, a_call(3));
     ticket shared = 0;
@@ -273,7 +273,7 @@ void a_helper_does_not_hide_a_death(rank_type n, rank_type victim, pid_t (*fork)
 template <class W>
 void a_stopped_process_is_waited_for() {
   check_all(W::run(2, [&](auto& t, auto& meet) -> verdict {
-    stream const s{0, 0};
+    flow const s{0, 0};
     std::byte const one{};
     t.begin(s, a_call(0));
     auto const process = static_cast<pid_t>(std::stol(meet.exchange(std::to_string(::getpid()))[1]));
@@ -310,7 +310,7 @@ void a_forked_child_takes_no_part() {
     }
     int status = 1;
     ::waitpid(child, &status, 0);
-    stream const s{0, 0};
+    flow const s{0, 0};
     std::byte const one{};
     t.begin(s, a_call(0));
     verdict bad = support::until(t, [&] { return t.send(1 - t.rank(), s, {&one, 1}, 1).accepted; });
@@ -348,7 +348,7 @@ void quiesce_waits_for_readers(int worlds) {
   constexpr std::size_t bytes = 20'000;
   for (int turn = 0; turn < worlds; ++turn) {
     check_all(W::run(3, [&](auto& t) -> verdict {
-      stream const s{0, 0};
+      flow const s{0, 0};
       t.begin(s, a_call(1));
       if (t.rank() == 0) {
         std::vector<std::byte> data(bytes, std::byte{1});

@@ -48,7 +48,7 @@ void sleepers_are_woken(rank_type n, std::uint32_t rounds, std::size_t bytes) {
     std::vector<std::byte> const data(bytes);
     verdict bad;
     for (std::uint32_t k = 0; k < rounds && bad.empty(); ++k) {
-      stream const s{k % lane_count, k};
+      flow const s{k % lane_count, k};
       t.begin(s, a_call(bytes));
       auto const send = [&] {
         sent last;
@@ -99,7 +99,7 @@ void releases_wake(std::uint32_t rounds, std::size_t bytes) {
     std::vector<std::byte> const data(bytes);
     verdict bad;
     for (std::uint32_t k = 0; k < rounds && bad.empty(); ++k) {
-      stream const s{0, k};
+      flow const s{0, k};
       t.begin(s, a_call(bytes));
       if (t.rank() == 0) {
         sent last;
@@ -137,7 +137,7 @@ template <class W>
 void sleepers_learn_of_faults(rank_type n) {
   for (bool const leaves : {false, true}) {
     check_all(W::run(n, [&](auto& t, auto& meet) -> verdict {
-      stream const s{0, 0};
+      flow const s{0, 0};
       t.begin(s, a_call(1));
       if (t.rank() == 0) {
         for (int i = 0; i < 50; ++i) {

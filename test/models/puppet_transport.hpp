@@ -83,20 +83,20 @@ class puppet {
 
   [[nodiscard]] rank_type rank() const { return rank_; }
   [[nodiscard]] rank_type size() const { return size_; }
-  void begin(tutti::stream, tutti::call const&) {}
-  void end(tutti::stream) {}
-  void next_message(tutti::stream s, bool same) {
+  void begin(tutti::flow, tutti::call const&) {}
+  void end(tutti::flow) {}
+  void next_message(tutti::flow s, bool same) {
     last_message& m = last_[s.lane];
     m.bytes.resize(same ? m.bytes.size() : 0);
     m.same = same;
     m.sent = 0;
   }
 
-  [[nodiscard]] bool shares(rank_type, tutti::stream, std::span<std::byte const> bytes) const {
+  [[nodiscard]] bool shares(rank_type, tutti::flow, std::span<std::byte const> bytes) const {
     return stage_->shares_long && bytes.size() > 8;
   }
 
-  tutti::sent send(rank_type peer, tutti::stream s, std::span<std::byte const> bytes, std::size_t granule) {
+  tutti::sent send(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule) {
     auto& e = stage_->at(rank_, peer, s.lane);
     if (e.sent - e.released >= stage_->depth || stage_->chance(4)) {
       return {};
@@ -112,7 +112,7 @@ class puppet {
     e.under_way.push_back({last_[s.lane].copy_of(bytes), nullptr, bytes.size()});
     return {true, bytes.size(), 0};
   }
-  tutti::sent lend(rank_type peer, tutti::stream s, std::span<std::byte const> bytes, std::size_t granule,
+  tutti::sent lend(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule,
                    std::byte* back) {
     tutti::sent const result = send(peer, s, bytes, granule);
     if (result.until != 0) {
@@ -120,7 +120,7 @@ class puppet {
     }
     return result;
   }
-  tutti::sent give_back(rank_type peer, tutti::stream s, std::span<std::byte const> bytes, std::size_t granule) {
+  tutti::sent give_back(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule) {
     std::byte*& place = stage_->at(peer, rank_, s.lane).lent;
     auto& e = stage_->at(rank_, peer, s.lane);
     if (place == nullptr) {
@@ -137,15 +137,15 @@ class puppet {
     last_[s.lane].copy_of(bytes);
     return {true, bytes.size(), 0};
   }
-  [[nodiscard]] std::byte* home(rank_type peer, tutti::stream s) {
+  [[nodiscard]] std::byte* home(rank_type peer, tutti::flow s) {
     auto& m = stage_->at(peer, rank_, s.lane).under_way.front();
     m.made_there = m.back != nullptr;
     return m.back;
   }
-  bool released(rank_type peer, tutti::stream s, tutti::ticket k) {
+  bool released(rank_type peer, tutti::flow s, tutti::ticket k) {
     return !stage_->chance(3) && stage_->at(rank_, peer, s.lane).released >= k;
   }
-  tutti::chunk view(rank_type peer, tutti::stream s, tutti::wanted) {
+  tutti::chunk view(rank_type peer, tutti::flow s, tutti::wanted) {
     auto& e = stage_->at(peer, rank_, s.lane);
     if (e.under_way.empty() || stage_->chance(2)) {
       return {};
@@ -154,7 +154,7 @@ class puppet {
     static constexpr std::byte nothing{};
     return {m.shared != nullptr ? m.shared : m.copied.empty() ? &nothing : m.copied.data(), m.bytes};
   }
-  void release(rank_type peer, tutti::stream s) {
+  void release(rank_type peer, tutti::flow s) {
     auto& e = stage_->at(peer, rank_, s.lane);
     if (auto const& m = e.under_way.front(); m.back != nullptr) {
       e.lent = m.back;

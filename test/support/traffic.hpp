@@ -14,7 +14,7 @@ namespace tutti::support {
 [[nodiscard]] inline std::byte pattern(std::uint64_t seed, std::size_t i) {
   return static_cast<std::byte>((seed * 0x9e3779b97f4a7c15U >> 56) + i * 7 + (i >> 8) * 13);
 }
-[[nodiscard]] inline std::uint64_t seed_of(rank_type from, rank_type to, stream s, std::size_t k) {
+[[nodiscard]] inline std::uint64_t seed_of(rank_type from, rank_type to, flow s, std::size_t k) {
   return ((std::uint64_t{from} * 67 + to) * 41 + s.lane) * 100'003 + s.number * 977ULL + k;
 }
 
@@ -24,9 +24,9 @@ struct planned_message {
   std::size_t granule = 1;
 };
 
-/// What one rank sends and receives on one stream.
+/// What one rank sends and receives on one flow.
 struct job {
-  stream on;
+  flow on;
   call what;
   std::vector<planned_message> out;
   std::vector<planned_message> in;
@@ -43,7 +43,7 @@ class courier {
     }
   }
 
-  [[nodiscard]] stream on() const { return work_.on; }
+  [[nodiscard]] flow on() const { return work_.on; }
   [[nodiscard]] verdict const& complaint() const { return complaint_; }
 
   /// True when all is sent, received and free again.

@@ -153,7 +153,7 @@ between_hosts count(Topology const& topology, Groups const& hosts, rank_type n, 
 }
 
 // h hosts of p ranks. Between them: what h ranks would send, on their edges only.
-BOOST_AUTO_TEST_CASE(there_is_one_stream_between_hosts) {
+BOOST_AUTO_TEST_CASE(there_is_one_flow_between_hosts) {
   for (rank_type const h : {2U, 3U, 4U, 8U}) {
     for (rank_type const p : {1U, 2U, 4U, 8U}) {
       const rank_type n = h * p;

@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(a_board_keeps_the_last_calls) {
   }
   for (std::uint32_t number = 2; number <= call_board::kept + 1; ++number) {
     std::string const text = board.describe(check_of(some_call(number * 10), number));
-    BOOST_TEST(text == "broadcast(int32 x " + std::to_string(number * 10) + ", root 3, binary_tree) in stream " +
+    BOOST_TEST(text == "broadcast(int32 x " + std::to_string(number * 10) + ", root 3, binary_tree) in flow " +
                            std::to_string(number));
   }
   BOOST_TEST(board.describe(check_of(some_call(10), 1)) == "a call that it has left since");
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(messages_in_two_slots_come_whole) {
   static_assert(mailbox::slots == 8 && mailbox::slot::room == 48 && mailbox::longest_inside == 96);
   check_all(thread_ranks::run(2, [](auto& meet) -> verdict {
     loopback t(meet);
-    constexpr stream s{0, 0};
+    constexpr flow s{0, 0};
     t.begin(s, some_call(1));
     std::byte all[mailbox::longest_inside];
     for (std::size_t i = 0; i < sizeof all; ++i) {
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(shared_memory_is_read_where_it_is) {
   check_all(process_ranks::run(3, [](auto& meet) -> verdict {
     constexpr std::size_t bytes = 8 << 20;
     shared_memory t(meet, {.attach_from = SIZE_MAX});
-    stream const s{1, 1};
+    flow const s{1, 1};
     t.begin(s, some_call(1));
     std::vector<std::byte> const ordinary(bytes);
     auto const memory = t.memory();
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(private_memory_is_read_by_attaching) {
     constexpr std::size_t bytes = 1'000'002;
     shared_memory t(meet, {.attach_from = 100'000});
     std::vector<std::byte> data(bytes);
-    stream const s{1, 1};
+    flow const s{1, 1};
     t.begin(s, some_call(1));
     bool const attaches = t.shares(1, s, data);
     verdict bad;

@@ -17,7 +17,7 @@ using support::until;
 using support::verdict;
 
 constexpr std::size_t chunk_bytes = 4096;
-constexpr stream on{0, 0};
+constexpr flow on{0, 0};
 
 [[nodiscard]] bool holds(chunk const& c, std::uint64_t seed) {
   for (std::size_t i = 0; i < c.bytes; ++i) {

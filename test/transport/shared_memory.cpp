@@ -25,7 +25,7 @@ struct tight_world {
 
 BOOST_AUTO_TEST_CASE(tight_memory) {
   tutti::laws::delivers_everything_in_order<tight_world>(3, 10'003);
-  tutti::laws::keeps_streams_apart<tight_world>(4, 200);
+  tutti::laws::keeps_flows_apart<tight_world>(4, 200);
   tutti::laws::views_are_stable_until_released<tight_world>(100);
   tutti::laws::keeps_granules_whole<tight_world>();
 }

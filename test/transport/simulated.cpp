@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(it_keeps_granules_whole) {
 }
 
 BOOST_AUTO_TEST_CASE(it_keeps_streams_apart) {
-  laws::keeps_streams_apart<worlds>(3, 200);
+  laws::keeps_flows_apart<worlds>(3, 200);
 }
 
 BOOST_AUTO_TEST_CASE(full_lanes_hold_up_no_other) {

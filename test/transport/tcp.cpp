@@ -22,10 +22,10 @@ BOOST_AUTO_TEST_CASE(more_ranks_than_processors) {
 BOOST_AUTO_TEST_CASE(granules) {
   keeps_granules_whole<world>();
 }
-BOOST_AUTO_TEST_CASE(streams) {
-  keeps_streams_apart<world>(2, 1000);
-  keeps_streams_apart<world>(4, 200);
-  keeps_streams_apart<world>(17, 20);
+BOOST_AUTO_TEST_CASE(flows) {
+  keeps_flows_apart<world>(2, 1000);
+  keeps_flows_apart<world>(4, 200);
+  keeps_flows_apart<world>(17, 20);
 }
 BOOST_AUTO_TEST_CASE(views) {
   views_are_stable_until_released<world>(8);

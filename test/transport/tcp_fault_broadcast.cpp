@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_fault_is_passed_on) {
 BOOST_AUTO_TEST_CASE(a_fault_overtakes_a_message_that_will_never_be_complete) {
   tcp_ranks world(2);
   std::vector<std::byte> const large(64 << 20);
-  stream const s{0, 0};
+  flow const s{0, 0};
   BOOST_TEST(world.until([&] {
     std::ignore = world[1].view(0, s, {large.size(), 1, nullptr});
     return world[0].send(1, s, large, 1).bytes != 0;
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_fault_overtakes_a_message_that_will_never_be_complete) {
 BOOST_AUTO_TEST_CASE(a_fault_behind_unread_data_is_found_before_a_rank_is_named) {
   tcp_ranks world(4, known_world());
   std::vector<std::byte> const message(200'000);
-  stream const s{0, 0};
+  flow const s{0, 0};
   descriptor bearer = say(world[1], greeting(net::greeting::hello, 2, 1));
   BOOST_TEST(world.until([&] {  // rank 1 waits for another message, so it leaves this one where it is
     std::ignore = world[1].view(0, s, {message.size(), 1, nullptr});
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_fault_outlives_a_connection_that_is_reset) {
   o.linger = std::chrono::milliseconds(100);
   tcp_ranks world(3, o);
   std::vector<std::byte> const message(1'000'000);
-  stream const s{0, 0};
+  flow const s{0, 0};
   BOOST_TEST(world.deliver(0, 1, {1, 0}, 1) == "");
   std::ignore = world[0].view(1, s, {message.size(), 1, nullptr});  // it will take this one itself, and does not
   BOOST_TEST(world[1].send(0, s, message, 1).accepted);
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_has_left_is_named_only_if_no_fault_is_told) {
 BOOST_AUTO_TEST_CASE(leaving_in_the_middle_of_a_message) {
   tcp_ranks world(2);
   std::vector<std::byte> const large(64 << 20);
-  stream const s{0, 0};
+  flow const s{0, 0};
   std::size_t got = 0;
   BOOST_TEST(world.until([&] {
     std::ignore = world[1].view(0, s, {large.size(), 1, nullptr});
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(accepted_messages_outlive_their_sender) {
   }
   std::thread leaver([&] { world.ranks[0].reset(); });
   for (std::size_t k = 0; k < count; ++k) {
-    stream const s{static_cast<std::uint32_t>(k % 9), 0};
+    flow const s{static_cast<std::uint32_t>(k % 9), 0};
     time_point const deadline = steady_now() + std::chrono::seconds(10);
     chunk c;
     while (!(c = world[1].view(0, s, {message.size(), message.size(), nullptr})) && steady_now() < deadline) {
@@ -235,10 +235,10 @@ BOOST_AUTO_TEST_CASE(other_sizes_are_mismatches) {
   }
 }
 
-/// A peer that is at the same stream with another call is found even if it never sends anything here.
+/// A peer that is at the same flow with another call is found even if it never sends anything here.
 BOOST_AUTO_TEST_CASE(calls_that_differ_without_a_message) {
   tcp_ranks world(2);
-  stream const s{3, 11};
+  flow const s{3, 11};
   call const mine = laws::a_call(1000);
   world[0].begin(s, mine);
   for (std::uint64_t const count : {1000UL, 2000UL}) {  // the same call is no mismatch, nor is an earlier one
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_accuses_none) {
 BOOST_AUTO_TEST_CASE(a_question_to_a_rank_that_leaves_is_no_fault) {
   for (int round = 0; round < 50; ++round) {
     tcp_ranks world(2);
-    stream const s{1, 0};
+    flow const s{1, 0};
     BOOST_TEST(world.deliver(0, 1, {2, 0}, 8) == "");
     world[0].inquire(1, s);
     world[0].poll();

@@ -11,7 +11,7 @@ using namespace tutti::detail;
 using support::tcp_ranks;
 
 /// Offers the same message until it is refused many times; how many were taken.
-[[nodiscard]] std::size_t pour(tcp_ranks& world, stream s, std::span<std::byte const> message, std::size_t most) {
+[[nodiscard]] std::size_t pour(tcp_ranks& world, flow s, std::span<std::byte const> message, std::size_t most) {
   std::size_t taken = 0;
   for (int refused = 0; refused < 100 && taken < most;) {
     world.poll();
@@ -66,8 +66,8 @@ BOOST_AUTO_TEST_CASE(opposite_orders) {
   tcp_ranks world(2);
   std::vector<std::byte> const large(20 << 20, std::byte{1});
   std::vector<std::byte> const small(1000, std::byte{2});
-  stream const a{0, 0};
-  stream const b{1, 0};
+  flow const a{0, 0};
+  flow const b{1, 0};
   std::size_t put = 0;
   BOOST_TEST(world.until([&] { return world[0].connections() == 1 || !world[0].send(1, a, large, 4).accepted; }) == "");
   for (int i = 0; i < 1000; ++i) {
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_window_does_not_stop_what_is_waited_for) {
   o.window = 1 << 16;
   tcp_ranks world(2, o);
   std::vector<std::byte> const large(1 << 20, std::byte{1});
-  stream const s{0, 0};
+  flow const s{0, 0};
   BOOST_TEST(!world[1].view(0, s, {large.size(), 4, nullptr}));
   std::size_t put = 0;
   BOOST_TEST(world.until([&] {

@@ -53,13 +53,13 @@ BOOST_AUTO_TEST_CASE(laws_with_narrow_buffers) {
   using world = support::tcp_world_with<narrow>;
   laws::delivers_everything_in_order<world>(2, 1 << 20);
   laws::keeps_granules_whole<world>();
-  laws::keeps_streams_apart<world>(3, 100);
+  laws::keeps_flows_apart<world>(3, 100);
 }
 BOOST_AUTO_TEST_CASE(laws_when_next_to_nothing_is_kept) {
   using world = support::tcp_world_with<cautious>;
   laws::delivers_everything_in_order<world>(3, 1 << 20);
   laws::keeps_granules_whole<world>();
-  laws::keeps_streams_apart<world>(3, 100);
+  laws::keeps_flows_apart<world>(3, 100);
 }
 
 /// Elements lie aligned, whatever is before them in the stream and however it was cut.
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(chunks_are_aligned) {
   constexpr message cycle[] = {{13, 1, 1}, {24 * 2000, 24, 8}, {16 * 3, 16, 16}, {48 * 900, 48, 16}, {8, 8, 8}};
   constexpr std::size_t count = 200;
   tcp_ranks world(2, narrow::get());
-  stream const s{2, 0};
+  flow const s{2, 0};
   std::vector<std::byte> const data(50'000);
   std::size_t out = 0;
   std::size_t put = 0;

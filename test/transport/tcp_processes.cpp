@@ -12,7 +12,7 @@ using namespace tutti::laws;
 
 BOOST_AUTO_TEST_CASE(delivery) {
   delivers_everything_in_order<world>(4, 400'003);
-  keeps_streams_apart<world>(3, 100);
+  keeps_flows_apart<world>(3, 100);
 }
 BOOST_AUTO_TEST_CASE(deaths) {
   for (tutti::rank_type const n : {2U, 3U, 5U}) {

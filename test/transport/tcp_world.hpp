@@ -54,7 +54,7 @@ struct tcp_ranks {
   }
 
   /// One message from one rank to another, which looks at every byte.
-  verdict deliver(rank_type from, rank_type to, stream s, std::size_t bytes, std::size_t granule = 1,
+  verdict deliver(rank_type from, rank_type to, flow s, std::size_t bytes, std::size_t granule = 1,
                   bool placed = false) {
     std::vector<std::byte> out(bytes);
     std::vector<std::byte> in(bytes);

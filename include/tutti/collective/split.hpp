@@ -25,7 +25,7 @@ template <group Communicator>
   };
   std::vector<wish> all(parent.size());
   wish const mine{key, colour, parent.rank()};
-  std::string name = parent.name() + "/" + std::to_string(parent.streams().operations()) + ":" + std::to_string(colour);
+  std::string name = parent.name() + "/" + std::to_string(parent.flows().operations()) + ":" + std::to_string(colour);
   allgather{parent, doubling{}}(std::span(&mine, 1), all);
   std::erase_if(all, [&](wish const& c) { return c.colour != colour; });
   std::qsort(all.data(), all.size(), sizeof(wish), [](void const* left, void const* right) {

@@ -11,7 +11,7 @@
 namespace tutti {
 
 /// Two topologies in one schedule: `Inner` among the ranks of each host, `Outer` among the hosts, each of
-/// which one rank speaks for. Between hosts there is one stream of messages.
+/// which one rank speaks for. Between hosts there is one flow of messages.
 ///
 ///     tutti::allreduce sum{world, tutti::hierarchical{tutti::binary_tree{}, tutti::ring{}, world.hosts()},
 ///                          tutti::sum<float>{}};
@@ -23,7 +23,7 @@ namespace tutti {
 /// Cost: with h hosts, allreduce takes Inner's reduce on a host, Outer's allreduce among h ranks and
 /// Inner's broadcast, one after the other, or in segments at the same time. Between hosts it sends what
 /// Outer sends among h ranks: with the ring 2 (h - 1) / h S per host, in 2 (h - 1) messages. The other way
-/// to do it is that each of a host's p ranks reduces a p-th of the vector between the hosts: p streams with
+/// to do it is that each of a host's p ranks reduces a p-th of the vector between the hosts: p flows with
 /// p times as many messages and connections, and in all as many bytes. It shares the combining among p
 /// ranks, which a network is rarely fast enough to notice.
 template <identifiable Inner, identifiable Outer, detail::grouping Groups = detail::consecutive>

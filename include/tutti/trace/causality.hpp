@@ -26,7 +26,7 @@ struct event_place {
 
 /// The timelines of all ranks, with what caused what.
 ///
-/// Messages carry nothing for it: the k-th message of a stream from one rank to another is the k-th that is
+/// Messages carry nothing for it: the k-th message of a flow from one rank to another is the k-th that is
 /// received there, which the schedules guarantee, so sends and receives are matched afterwards. From that
 /// follow vector clocks (Fidge 1988; Mattern, "Virtual time and global states of distributed systems", 1989):
 /// entry p of an event's clock is how many events of rank p it depends on, itself included. They need no
@@ -68,7 +68,7 @@ class causality {
   [[nodiscard]] bool happens_before(event_place a, event_place b) const { return a != b && clock(b)[a.rank] > a.index; }
 
  private:
-  /// The messages of a stream from one rank to another; of a transfer, the one message.
+  /// The messages of a flow from one rank to another; of a transfer, the one message.
   struct edge {
     bool transfer;
     std::uint64_t number;
@@ -104,7 +104,7 @@ class causality {
     }
   }
 
-  /// The first stream of collective operations that every timeline has from its beginning.
+  /// The first flow of collective operations that every timeline has from its beginning.
   [[nodiscard]] std::uint32_t first_whole() const {
     std::uint32_t first = 0;
     for (timeline const& t : ranks_) {

@@ -36,7 +36,7 @@ struct event {
   event_kind kind = event_kind::note;
   time_point time{};          ///< on the transport's clock
   operation_number number{};  ///< of the operation, on its communicator
-  stream on{};                ///< which of its segments; of a start, the first
+  flow on{};                  ///< which of its segments; of a start, the first
   std::uint32_t step = 0;
   rank_type peer = no_rank;
   std::size_t bytes = 0;

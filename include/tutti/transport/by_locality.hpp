@@ -76,15 +76,15 @@ class by_locality {
   [[nodiscard]] rank_type near_rank(rank_type r) const noexcept { return near_ranks_[r]; }
   [[nodiscard]] Far& far() noexcept { return far_; }
 
-  void begin(stream s, call const& what) {
+  void begin(flow s, call const& what) {
     near_->begin(s, what);
     far_.begin(s, what);
   }
-  void end(stream s) {
+  void end(flow s) {
     near_->end(s);
     far_.end(s);
   }
-  void next_message(stream s, bool same)
+  void next_message(flow s, bool same)
     requires(repeats<Near> || repeats<Far>)
   {
     if constexpr (repeats<Near>) {
@@ -96,7 +96,7 @@ class by_locality {
   }
 
   /// Whether the peer would read these bytes where they are.
-  [[nodiscard]] bool shares(rank_type peer, stream s, std::span<std::byte const> bytes) const
+  [[nodiscard]] bool shares(rank_type peer, flow s, std::span<std::byte const> bytes) const
     requires requires(Near const& near) { near.shares(peer, s, bytes); }
   {
     rank_type const near = near_ranks_[peer];
@@ -109,10 +109,10 @@ class by_locality {
     return near_->memory();
   }
 
-  [[nodiscard]] sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
+  [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return through(peer, [&](auto& t, rank_type r) { return t.send(r, s, bytes, granule); });
   }
-  [[nodiscard]] sent lend(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule,
+  [[nodiscard]] sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule,
                           std::byte* back)
     requires lends<Near>
   {
@@ -124,7 +124,7 @@ class by_locality {
       }
     });
   }
-  [[nodiscard]] sent give_back(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule)
+  [[nodiscard]] sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule)
     requires lends<Near>
   {
     return through(peer, [&](auto& t, rank_type r) {
@@ -135,7 +135,7 @@ class by_locality {
       }
     });
   }
-  [[nodiscard]] std::byte* home(rank_type peer, stream s)
+  [[nodiscard]] std::byte* home(rank_type peer, flow s)
     requires lends<Near>
   {
     return through(peer, [&](auto& t, rank_type r) -> std::byte* {
@@ -146,16 +146,16 @@ class by_locality {
       }
     });
   }
-  [[nodiscard]] bool released(rank_type peer, stream s, ticket k) {
+  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
     return through(peer, [&](auto& t, rank_type r) { return t.released(r, s, k); });
   }
-  [[nodiscard]] chunk view(rank_type peer, stream s, wanted const& w) {
+  [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
     return telling([&] { return through(peer, [&](auto& t, rank_type r) { return t.view(r, s, w); }); });
   }
-  void release(rank_type peer, stream s) {
+  void release(rank_type peer, flow s) {
     through(peer, [&](auto& t, rank_type r) { t.release(r, s); });
   }
-  void inquire(rank_type peer, stream s) {
+  void inquire(rank_type peer, flow s) {
     telling([&] {
       through(peer, [&](auto& t, rank_type r) {
         if constexpr (inquires<std::remove_cvref_t<decltype(t)>>) {

@@ -15,16 +15,16 @@ namespace tutti {
 
 /// Moves bytes between the members of one communicator. Used by one thread at a time.
 ///
-/// Messages. The engine opens a stream (`begin`), sends and receives on it, and closes it (`end`)
-/// when it is done with it; at most one stream is open on a lane. A message is offered with `send`
+/// Messages. The engine opens a flow (`begin`), sends and receives on it, and closes it (`end`)
+/// when it is done with it; at most one flow is open on a lane. A message is offered with `send`
 /// until all of its bytes are accepted - the transport may take less, and part of a granule if that is long -
 /// and taken chunk by chunk, each of whole granules, with `view` and `release`. On one lane from one peer messages
 /// arrive in the order sent; different lanes never wait for each other. An accepted message is under way: it needs no
 /// further call on the sending side except `poll`.
 ///
-/// Calls. Both ends of a stream opened it with a `call`; if the two differ, the receiving end's
+/// Calls. Both ends of a flow opened it with a `call`; if the two differ, the receiving end's
 /// `view` throws error(failure::mismatch) that shows both and names the peer. On the transfer lane,
-/// which is opened once for all, the number of the stream is what both ends must agree on.
+/// which is opened once for all, the number of the flow is what both ends must agree on.
 ///
 /// Failure. `fault()` is cheap and is asked while waiting. `look()` is dear (system calls) and is
 /// asked every few milliseconds of waiting: it finds peers that are gone and revokes the epoch
@@ -36,7 +36,7 @@ namespace tutti {
 /// Waiting. `arm` returns a descriptor that becomes readable when there may be something to do;
 /// after `arm` the caller looks once more, then sleeps on the descriptor, and calls `disarm`.
 template <class T>
-concept transport = requires(T& t, T const& c, rank_type peer, stream s, std::span<std::byte const> bytes,
+concept transport = requires(T& t, T const& c, rank_type peer, flow s, std::span<std::byte const> bytes,
                              std::size_t granule, wanted w, ticket k, call const& what, fault const& why) {
   { T::name } -> std::convertible_to<std::string_view>;
   { c.rank() } -> std::same_as<rank_type>;
@@ -61,11 +61,11 @@ concept transport = requires(T& t, T const& c, rank_type peer, stream s, std::sp
 template <class T>
 concept in_process = transport<T> && T::in_process;
 
-/// A transport that can find out whether a peer is at the same stream with another call, even if no
+/// A transport that can find out whether a peer is at the same flow with another call, even if no
 /// message ever comes from there. `inquire` is asked now and then about the peer that is waited for,
 /// and throws as `view` does.
 template <class T>
-concept inquires = transport<T> && requires(T& t, rank_type peer, stream s) { t.inquire(peer, s); };
+concept inquires = transport<T> && requires(T& t, rank_type peer, flow s) { t.inquire(peer, s); };
 
 /// A transport through which a rank finds out what others wait for. A rank that waits says so now and then: `say`
 /// answers all that have asked since. `ask` asks a peer, and is false as long as it cannot be reached yet. `said` is
@@ -77,10 +77,10 @@ concept answers = transport<T> && requires(T& t, T const& c, rank_type peer, std
   { c.said(peer, lane) } -> std::same_as<wait_report>;
 };
 
-/// A transport whose receivers may read a message where the sender has it: `shares(peer, stream, bytes)` says whether
+/// A transport whose receivers may read a message where the sender has it: `shares(peer, flow, bytes)` says whether
 /// that peer would.
 template <class T>
-concept shares_memory = requires(T const& t, rank_type peer, stream s, std::span<std::byte const> bytes) {
+concept shares_memory = requires(T const& t, rank_type peer, flow s, std::span<std::byte const> bytes) {
   { t.shares(peer, s, bytes) } -> std::same_as<bool>;
 };
 
@@ -92,9 +92,9 @@ concept shares_memory = requires(T const& t, rank_type peer, stream s, std::span
 /// A receiver that has the message before it by `view` may make the result at its place at once: `home`
 /// says where that is, or null. Such bytes are given back from there.
 ///
-/// @pre of one stream at most one message is lent to a peer at a time
+/// @pre of one flow at most one message is lent to a peer at a time
 template <class T>
-concept lends = transport<T> && requires(T& t, rank_type peer, stream s, std::span<std::byte const> bytes,
+concept lends = transport<T> && requires(T& t, rank_type peer, flow s, std::span<std::byte const> bytes,
                                          std::size_t granule, std::byte* back) {
   { t.lend(peer, s, bytes, granule, back) } -> std::same_as<sent>;
   { t.give_back(peer, s, bytes, granule) } -> std::same_as<sent>;
@@ -102,10 +102,10 @@ concept lends = transport<T> && requires(T& t, rank_type peer, stream s, std::sp
 };
 
 /// A transport that copies what it sends and can send the copy to several peers. `next_message` is called before
-/// the first `send` of each message of a stream, and says whether it holds the same bytes as the message
-/// before on that stream, whichever peer that was for.
+/// the first `send` of each message of a flow, and says whether it holds the same bytes as the message
+/// before on that flow, whichever peer that was for.
 template <class T>
-concept repeats = transport<T> && requires(T& t, stream s, bool same) {
+concept repeats = transport<T> && requires(T& t, flow s, bool same) {
   { t.next_message(s, same) } -> std::same_as<void>;
 };
 

@@ -139,42 +139,42 @@ class basic_loopback {
   [[nodiscard]] rank_type rank() const noexcept { return endpoint_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return endpoint_.size(); }
 
-  void begin(stream s, call const& what) noexcept {
+  void begin(flow s, call const& what) noexcept {
     endpoint_.begin(s, what);
     out_.begin(s, what);
   }
-  void end(stream) noexcept {}
-  void next_message(stream s, bool same) noexcept { out_.next_message(s, same); }
+  void end(flow) noexcept {}
+  void next_message(flow s, bool same) noexcept { out_.next_message(s, same); }
 
   /// Whether a peer would read these bytes where they are.
-  [[nodiscard]] bool shares(rank_type, stream s, std::span<std::byte const> bytes) const noexcept {
+  [[nodiscard]] bool shares(rank_type, flow s, std::span<std::byte const> bytes) const noexcept {
     return out_.shares(s, bytes.size());
   }
 
-  sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
+  sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return out_.send(peer, s, bytes, granule, shares(peer, s, bytes));
   }
-  sent lend(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
+  sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
     return out_.lends(bytes.size()) ? out_.lend(peer, s, bytes, back) : send(peer, s, bytes, granule);
   }
-  sent give_back(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
+  sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return endpoint_.holds(peer, s, bytes.size()) ? endpoint_.give_back(peer, s, bytes) : send(peer, s, bytes, granule);
   }
-  [[nodiscard]] std::byte* home(rank_type peer, stream s) noexcept { return endpoint_.home(peer, s); }
-  [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return endpoint_.released(peer, s, k); }
+  [[nodiscard]] std::byte* home(rank_type peer, flow s) noexcept { return endpoint_.home(peer, s); }
+  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) noexcept { return endpoint_.released(peer, s, k); }
 
-  chunk view(rank_type peer, stream s, wanted const& w) {
+  chunk view(rank_type peer, flow s, wanted const& w) {
     if (w.granule > out_.chunk_bytes()) [[unlikely]] {
       return elements_.view(
           peer, s.lane, w.granule, [&] { return endpoint_.view(peer, s); }, [&] { endpoint_.release(peer, s); });
     }
     return endpoint_.view(peer, s);
   }
-  void release(rank_type peer, stream s) noexcept {
+  void release(rank_type peer, flow s) noexcept {
     elements_.release(peer, s.lane);
     endpoint_.release(peer, s);
   }
-  void inquire(rank_type peer, stream s) { endpoint_.inquire(peer, s); }
+  void inquire(rank_type peer, flow s) { endpoint_.inquire(peer, s); }
   void say(wait_report const& w) noexcept { endpoint_.say(w); }
   bool ask(rank_type peer) noexcept { return endpoint_.ask(peer); }
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return endpoint_.said(r, lane); }

@@ -52,51 +52,51 @@ class basic_shared_memory {
   [[nodiscard]] rank_type rank() const noexcept { return endpoint_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return endpoint_.size(); }
 
-  void begin(stream s, call const& what) noexcept {
+  void begin(flow s, call const& what) noexcept {
     endpoint_.begin(s, what);
     out_.begin(s, what);
   }
-  void end(stream) noexcept {}
-  void next_message(stream s, bool same) noexcept { out_.next_message(s, same); }
+  void end(flow) noexcept {}
+  void next_message(flow s, bool same) noexcept { out_.next_message(s, same); }
 
   /// Whether a peer would read these bytes where they are.
-  [[nodiscard]] bool shares(rank_type, stream s, std::span<std::byte const> bytes) const noexcept {
+  [[nodiscard]] bool shares(rank_type, flow s, std::span<std::byte const> bytes) const noexcept {
     bool const attaches =
         bytes.size() > detail::mailbox::longest_inside && bytes.size() >= world_.shape().attach_from && out_.moves(s);
     return attaches || (out_.shares(s, bytes.size()) && endpoint_.places().shared(bytes.data()));
   }
 
-  sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
+  sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return out_.send(peer, s, bytes, granule, shares(peer, s, bytes));
   }
-  sent lend(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
+  sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
     bool const here =
         out_.lends(bytes.size()) && endpoint_.places().shared(bytes.data()) && endpoint_.places().shared(back);
     return here ? out_.lend(peer, s, bytes, back) : send(peer, s, bytes, granule);
   }
-  sent give_back(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
+  sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return endpoint_.holds(peer, s, bytes.size()) ? endpoint_.give_back(peer, s, bytes) : send(peer, s, bytes, granule);
   }
-  [[nodiscard]] std::byte* home(rank_type peer, stream s) noexcept { return endpoint_.home(peer, s); }
-  [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept { return endpoint_.released(peer, s, k); }
+  [[nodiscard]] std::byte* home(rank_type peer, flow s) noexcept { return endpoint_.home(peer, s); }
+  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) noexcept { return endpoint_.released(peer, s, k); }
 
   /// What worlds that are split from this one share.
   [[nodiscard]] detail::shared_world<Doorbells> const& shared() const noexcept { return world_; }
   /// Where tutti::allocator takes buffers from that peers read without a copy.
   [[nodiscard]] detail::counted<memory_source> memory() const noexcept { return world_.arena(); }
 
-  chunk view(rank_type peer, stream s, wanted const& w) {
+  chunk view(rank_type peer, flow s, wanted const& w) {
     if (w.granule > out_.chunk_bytes()) [[unlikely]] {
       return elements_.view(
           peer, s.lane, w.granule, [&] { return next(peer, s, w); }, [&] { finished(peer, s); });
     }
     return next(peer, s, w);
   }
-  void release(rank_type peer, stream s) noexcept {
+  void release(rank_type peer, flow s) noexcept {
     elements_.release(peer, s.lane);
     finished(peer, s);
   }
-  void inquire(rank_type peer, stream s) { endpoint_.inquire(peer, s); }
+  void inquire(rank_type peer, flow s) { endpoint_.inquire(peer, s); }
   void say(wait_report const& w) noexcept { endpoint_.say(w); }
   bool ask(rank_type peer) noexcept { return endpoint_.ask(peer); }
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return endpoint_.said(r, lane); }
@@ -131,7 +131,7 @@ class basic_shared_memory {
 
  private:
   /// What has come of a message, wherever it is.
-  chunk next(rank_type peer, stream s, wanted const& w) {
+  chunk next(rank_type peer, flow s, wanted const& w) {
     chunk const c = endpoint_.view(peer, s);
     if (c.bytes <= detail::mailbox::longest_inside || !detail::shared_places::is_private(endpoint_.place(peer, s))) {
       return c;
@@ -142,7 +142,7 @@ class basic_shared_memory {
     }
     return part;
   }
-  void finished(rank_type peer, stream s) noexcept {
+  void finished(rank_type peer, flow s) noexcept {
     if (world_.shape().attach_from == SIZE_MAX || reader_.release(peer, s.lane)) {
       endpoint_.release(peer, s);
     }

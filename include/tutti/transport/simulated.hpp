@@ -56,10 +56,10 @@ class simulated {
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return world_->size(); }
 
-  void begin(stream s, call const& what) { world_->begin(rank_, s, what); }
-  void end(stream) noexcept {}
+  void begin(flow s, call const& what) { world_->begin(rank_, s, what); }
+  void end(flow) noexcept {}
 
-  sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t) {
+  sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
     if (fault() || processors().dead(place())) {
       return {};
     }
@@ -71,9 +71,9 @@ class simulated {
     }
     return {true, bytes.size(), 0};
   }
-  [[nodiscard]] bool released(rank_type, stream, ticket) const noexcept { return true; }
+  [[nodiscard]] bool released(rank_type, flow, ticket) const noexcept { return true; }
 
-  chunk view(rank_type peer, stream s, wanted w) {
+  chunk view(rank_type peer, flow s, wanted w) {
     if (processors().dead(place()) || fault()) {
       return {};
     }
@@ -94,11 +94,11 @@ class simulated {
     }
     return {place_of(m, w), m.bytes};
   }
-  void release(rank_type peer, stream s) { simulation_->release(*world_, peer, rank_, s); }
+  void release(rank_type peer, flow s) { simulation_->release(*world_, peer, rank_, s); }
 
-  /// Whether the peer is at the same stream with another call, of which no message may ever come here.
+  /// Whether the peer is at the same flow with another call, of which no message may ever come here.
   /// @throws error(failure::mismatch)
-  void inquire(rank_type peer, stream s) {
+  void inquire(rank_type peer, flow s) {
     detail::simulated_world::opening theirs;
     if (s.lane != transfer_lane && world_->differs(peer, s, world_->current(rank_, s), theirs)) {
       mismatch(peer, s, theirs);
@@ -198,7 +198,7 @@ class simulated {
     return w.place;
   }
 
-  [[noreturn]] void mismatch(rank_type peer, stream s, detail::simulated_world::opening theirs) {
+  [[noreturn]] void mismatch(rank_type peer, flow s, detail::simulated_world::opening theirs) {
     revoke({failure::mismatch, peer, rank_});
     if (s.lane == transfer_lane) {
       throw detail::messages_differ(rank_, peer);

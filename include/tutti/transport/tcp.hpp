@@ -40,10 +40,10 @@ class tcp {
   [[nodiscard]] rank_type rank() const noexcept { return mesh_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return mesh_.size(); }
 
-  void begin(stream s, call const& what) noexcept { mesh_.calls[s.lane] = {true, s.number, what}; }
-  void end(stream) noexcept {}
+  void begin(flow s, call const& what) noexcept { mesh_.calls[s.lane] = {true, s.number, what}; }
+  void end(flow) noexcept {}
 
-  [[nodiscard]] sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
+  [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     detail::net::connection* const l = fault() ? nullptr : mesh_.reach(peer);
     if (l == nullptr) {
       return {};
@@ -58,10 +58,10 @@ class tcp {
     mesh_.watch(peer);
     return result;
   }
-  [[nodiscard]] bool released(rank_type, stream, ticket) const noexcept { return true; }
+  [[nodiscard]] bool released(rank_type, flow, ticket) const noexcept { return true; }
 
   /// @throws error (failure::mismatch) that shows both calls
-  [[nodiscard]] chunk view(rank_type peer, stream s, wanted const& w) {
+  [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
     detail::net::connection* const l = fault() ? nullptr : mesh_.reach(peer);
     if (l == nullptr) {
       return {};
@@ -82,7 +82,7 @@ class tcp {
     mesh_.watch(peer);
     return c;
   }
-  void release(rank_type peer, stream s) {
+  void release(rank_type peer, flow s) {
     if (detail::net::connection* const l = mesh_.reach(peer)) {
       l->release(s);
       mesh_.watch(peer);
@@ -90,8 +90,8 @@ class tcp {
   }
 
   /// Asks a peer that is waited for in which call it is; a later inquiry has the answer.
-  /// @throws error (failure::mismatch) if it is at the same stream with another call
-  void inquire(rank_type peer, stream s) {
+  /// @throws error (failure::mismatch) if it is at the same flow with another call
+  void inquire(rank_type peer, flow s) {
     detail::net::connection* const l = fault() || s.lane == transfer_lane ? nullptr : mesh_.reach(peer);
     if (l == nullptr) {
       return;

@@ -3,6 +3,7 @@
 
 #include <tutti/detail/communicator/any_transport.hpp>
 #include <tutti/detail/core/duties.hpp>
+#include <tutti/detail/core/flow_numbers.hpp>
 #include <tutti/detail/core/host_map.hpp>
 #include <tutti/detail/core/inheritance.hpp>
 #include <tutti/detail/core/linkage.hpp>
@@ -10,7 +11,6 @@
 #include <tutti/detail/core/pending.hpp>
 #include <tutti/detail/core/recorder.hpp>
 #include <tutti/detail/core/sole_user.hpp>
-#include <tutti/detail/core/stream_numbers.hpp>
 #include <tutti/error.hpp>
 #include <tutti/expects.hpp>
 #include <tutti/member.hpp>
@@ -87,7 +87,7 @@ struct rank_state : duty {
   rank_type rank;
   std::uint32_t made_in = inheritance::generation();  ///< by which process
   pending_list pending;
-  stream_numbers streams;
+  flow_numbers flows;
   transfer_numbers sends;
   transfer_numbers receives;
   recorder recent;

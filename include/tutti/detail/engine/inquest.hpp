@@ -27,9 +27,9 @@ class inquest {
   /// Ranks that move on all the time are late for nobody: then no rank is found.
   static constexpr duration longest = 4 * patience;
 
-  /// An operation of this rank is late that is on stream `on`.
+  /// An operation of this rank is late that is on flow `on`.
   /// @pre the transport answers
-  TUTTI_DECL inquest(rank_state const& here, stream on);
+  TUTTI_DECL inquest(rank_state const& here, flow on);
 
   /// True when it is over, and `found` says what has come of it.
   [[nodiscard]] TUTTI_DECL bool advance();
@@ -42,7 +42,7 @@ class inquest {
     wait_report said;
   };
 
-  TUTTI_DECL void turn_to(rank_type suspect, stream on);
+  TUTTI_DECL void turn_to(rank_type suspect, flow on);
   [[nodiscard]] TUTTI_DECL wait_report standing(rank_type who) const;
   TUTTI_DECL void follow(wait_report const& answer);
   TUTTI_DECL void close(std::size_t i);
@@ -53,8 +53,8 @@ class inquest {
   tutti::fault found_;
   std::vector<waiting_rank> chain_;   ///< from this rank on: each waits for the next
   std::vector<waiting_rank> circle_;  ///< what has been found to be one once
-  stream on_;
-  stream wanted_{};     ///< on which the last one of the chain is waited for
+  flow on_;
+  flow wanted_{};       ///< on which the last one of the chain is waited for
   bool asked_ = false;  ///< that one
   time_point since_{};  ///< its turn began
   time_point begun_;

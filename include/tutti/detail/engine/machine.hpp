@@ -36,9 +36,9 @@ class machine {
  public:
   using context = run_context<Communicator>;
 
-  [[gnu::always_inline]] void start(context& c, slice cut, stream s) {
+  [[gnu::always_inline]] void start(context& c, slice cut, flow s) {
     cut_ = cut;
-    stream_ = s;
+    flow_ = s;
     at_ = 0;
     total_ = c.schedule.steps;
     readers_.clear();
@@ -66,7 +66,7 @@ class machine {
       ++at_;
       load(c);
     }
-    return readers_.all_released(c.transport, stream_);
+    return readers_.all_released(c.transport, flow_);
   }
 
   [[nodiscard]] std::uint32_t step_number() const noexcept { return at_; }
@@ -74,7 +74,7 @@ class machine {
   [[nodiscard]] std::uint64_t moved() const noexcept {
     return (std::uint64_t{at_} << 40) + in_.blocks + in_.bytes + out_.blocks + out_.total;
   }
-  [[nodiscard]] stream on() const noexcept { return stream_; }
+  [[nodiscard]] flow on() const noexcept { return flow_; }
 
   /// Whom the machine waits for, if anybody.
   [[nodiscard]] rank_type awaits() const noexcept {
@@ -128,7 +128,7 @@ class machine {
       if (step_->sends()) {
         bool const same =
             last_sent_.peer != no_rank && last_sent_.memory == out.memory && last_sent_.blocks == out.blocks;
-        c.transport.next_message(stream_, same);
+        c.transport.next_message(flow_, same);
         last_sent_ = out;
       }
       bool const writes = step_->receives() || !step_->sends();
@@ -148,11 +148,11 @@ class machine {
       auto const run = cut_.run_at(end.blocks, out_.blocks);
       std::size_t const bytes = run.count * size;
       std::byte const* from = bytes == 0 ? nullptr : c.memories.read(end.memory, run.begin, size);
-      if (readers_.full() && !readers_.reap(c.transport, stream_)) {
+      if (readers_.full() && !readers_.reap(c.transport, flow_)) {
         return;
       }
       if constexpr (shares_memory<transport_type>) {
-        if (overwrites_itself_ && !snapshot_taken_ && c.transport.shares(end.peer, stream_, {from, bytes}) &&
+        if (overwrites_itself_ && !snapshot_taken_ && c.transport.shares(end.peer, flow_, {from, bytes}) &&
             !take_snapshot(c)) {
           return;
         }
@@ -165,7 +165,7 @@ class machine {
       if (result.accepted) {
         if (listens(c.trace) && !out_.begun) {
           out_.begun = true;
-          c.note(event_kind::send, before, stream_, at_, end.peer, bytes_to_send(c));
+          c.note(event_kind::send, before, flow_, at_, end.peer, bytes_to_send(c));
         }
         if (result.until != 0) {
           readers_.add(
@@ -199,15 +199,14 @@ class machine {
     if constexpr (lends<transport_type>) {
       bool const whole = out_.total == 0 && run.blocks >= end.blocks.count && !bytes.empty();
       if (whole && step_->loan == loan::given_back) {
-        return c.transport.give_back(end.peer, stream_, made_there_ == nullptr ? bytes : made_at(bytes.size()),
-                                     granule);
+        return c.transport.give_back(end.peer, flow_, made_there_ == nullptr ? bytes : made_at(bytes.size()), granule);
       }
       std::size_t const size = c.payload.size_of(memory::output);
       if (whole && step_->loan == loan::lent && size == c.payload.size_of(end.memory)) {
-        return c.transport.lend(end.peer, stream_, bytes, granule, c.memories.write(memory::output, run.begin, size));
+        return c.transport.lend(end.peer, flow_, bytes, granule, c.memories.write(memory::output, run.begin, size));
       }
     }
-    return c.transport.send(end.peer, stream_, bytes, granule);
+    return c.transport.send(end.peer, flow_, bytes, granule);
   }
 
   /// Takes what has arrived.
@@ -227,7 +226,7 @@ class machine {
       bool const copies = step_->how == action::copy;
       std::byte* const place =
           copies && bytes != 0 ? c.memories.write(end.memory, run.begin, size) + in_.bytes : nullptr;
-      const chunk part = c.transport.view(end.peer, stream_, {bytes - in_.bytes, granule, place});
+      const chunk part = c.transport.view(end.peer, flow_, {bytes - in_.bytes, granule, place});
       if (!part) {
         return;
       }
@@ -235,11 +234,11 @@ class machine {
       if (part.bytes != left && (part.bytes > left || part.bytes % granule != 0 || part.bytes == 0)) [[unlikely]] {
         refuse_length(c.rank, end.peer, part.bytes, left, granule);
       }
-      c.note(event_kind::receive, c.traced_now(), stream_, at_, end.peer, part.bytes);
+      c.note(event_kind::receive, c.traced_now(), flow_, at_, end.peer, part.bytes);
       if (part.bytes != 0) {
         use(c, run, part, size);
       }
-      c.transport.release(end.peer, stream_);
+      c.transport.release(end.peer, flow_);
       in_.bytes += part.bytes;
       if (in_.bytes == bytes) {
         in_.blocks += run.blocks;
@@ -272,7 +271,7 @@ class machine {
         c.payload.fold(*step_, local, part.data, result, count);
       }
     });
-    c.note(event_kind::fold, c.traced_now(), stream_, at_, step_->receive.peer, part.bytes);
+    c.note(event_kind::fold, c.traced_now(), flow_, at_, step_->receive.peer, part.bytes);
   }
 
   /// If the next step gives back what this one finishes, the sum is made where the peer wants it, piece by
@@ -283,7 +282,7 @@ class machine {
       if (!c.payload.work_fits_output() || step_->receive.memory != memory::output || at_ + 1 == total_) {
         return false;
       }
-      std::byte* const there = c.transport.home(step_->receive.peer, stream_);
+      std::byte* const there = c.transport.home(step_->receive.peer, flow_);
       if (there == nullptr) {
         return false;
       }
@@ -330,7 +329,7 @@ class machine {
 
   /// Rule 4: no reader still needs the blocks.
   bool may_write(context& c, endpoint const& end) {
-    return readers_.empty() || readers_.none_needs(c.transport, stream_, [&](reader const& r) {
+    return readers_.empty() || readers_.none_needs(c.transport, flow_, [&](reader const& r) {
       return c.memories.same(r.memory, end.memory) && r.blocks.overlaps(end.blocks, cut_.blocks());
     });
   }
@@ -349,7 +348,7 @@ class machine {
 
   /// Copies what the step sends aside; there is one place for that, so earlier readers must be done.
   bool take_snapshot(context& c) {
-    if (!readers_.none_needs(c.transport, stream_, [](reader const& r) { return r.of_snapshot; })) {
+    if (!readers_.none_needs(c.transport, flow_, [](reader const& r) { return r.of_snapshot; })) {
       return false;
     }
     endpoint const& end = step_->send;
@@ -373,7 +372,7 @@ class machine {
   }
 
   slice cut_;
-  stream stream_{};
+  flow flow_{};
   std::uint32_t at_ = 0;
   std::uint32_t total_ = 0;
   step own_{};

@@ -30,7 +30,7 @@ class readers {
 
   /// Forgets those that have been released. True if there is room now.
   template <class Transport>
-  bool reap(Transport& t, stream s) {
+  bool reap(Transport& t, flow s) {
     std::uint32_t kept = 0;
     for (std::uint32_t i = 0; i < count_; ++i) {
       if (!t.released(entries_[i].peer, s, entries_[i].until)) {
@@ -42,7 +42,7 @@ class readers {
   }
 
   template <class Transport>
-  bool all_released(Transport& t, stream s) {
+  bool all_released(Transport& t, flow s) {
     if (!empty()) {
       reap(t, s);
     }
@@ -51,7 +51,7 @@ class readers {
 
   /// Whether no unreleased message satisfies `concerns`. Such a one becomes the first.
   template <class Transport, class Concerns>
-  bool none_needs(Transport& t, stream s, Concerns concerns) {
+  bool none_needs(Transport& t, flow s, Concerns concerns) {
     bool none = true;
     std::uint32_t kept = 0;
     for (std::uint32_t i = 0; i < count_; ++i) {

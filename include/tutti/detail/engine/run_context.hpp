@@ -39,7 +39,7 @@ struct run_context {
     tutti::record(trace, [&] { return event{kind, transport.now(), number, {}, at, no_rank, 0, text}; });
   }
   /// The same of a message, at a time before it.
-  void note(event_kind kind, time_point when, stream on, std::uint32_t at, rank_type peer, std::size_t bytes) {
+  void note(event_kind kind, time_point when, flow on, std::uint32_t at, rank_type peer, std::size_t bytes) {
     tutti::record(trace, [&] { return event{kind, when, number, on, at, peer, bytes, {}}; });
   }
   /// The time, if anybody listens.

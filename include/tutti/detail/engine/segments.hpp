@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/flow_numbers.hpp>
 #include <tutti/detail/core/owned.hpp>
-#include <tutti/detail/core/stream_numbers.hpp>
 #include <tutti/detail/engine/machine.hpp>
 #include <tutti/detail/engine/run_context.hpp>
 #include <tutti/expects.hpp>
@@ -25,7 +25,7 @@ class segments {
   /// `what` is what the operation tells that it is doing, and `number` which one it is, from `take_place` on.
   segments(Communicator& world, call const& what, operation_number& number, schedule_view const& schedule,
            payload const& elements)
-      : streams_(world.streams()),
+      : flows_(world.flows()),
         context_{world.transport(), world.trace(), world.extent(), world.rank(), schedule, elements, {}, number},
         what_(what) {
     if constexpr (Transfers) {
@@ -83,12 +83,12 @@ class segments {
       base_ = numbers().reserve(other());
       context_.number.sequence = base_;
     } else {
-      base_ = streams_.reserve(segments_);
-      context_.number.sequence = streams_.count_operation();
+      base_ = flows_.reserve(segments_);
+      context_.number.sequence = flows_.count_operation();
     }
   }
 
-  /// Tells the tracer, if there is one that listens, what starts where: the first of its streams, or the number of
+  /// Tells the tracer, if there is one that listens, what starts where: the first of its flows, or the number of
   /// the message among those of the pair.
   void note_start() {
     if (!listens(context_.trace)) {
@@ -99,7 +99,7 @@ class segments {
       e.on = {transfer_lane, static_cast<std::uint32_t>(base_)};
       e.peer = other();
     } else {
-      e.on = stream_numbers::stream_of(base_);
+      e.on = flow_numbers::flow_of(base_);
     }
     auto const text = describe(what_, context_.number);
     e.text = text;
@@ -128,17 +128,17 @@ class segments {
     return sum;
   }
 
-  /// The rank that one of them waits for, if any; and the stream of one that is under way, or would be next.
+  /// The rank that one of them waits for, if any; and the flow of one that is under way, or would be next.
   [[nodiscard]] rank_type awaits() const noexcept {
     rank_type peer = no_rank;
     each_that_waits([&](auto const& m) { peer = peer == no_rank ? m.awaits() : peer; });
     return peer;
   }
-  [[nodiscard]] stream on() const noexcept {
+  [[nodiscard]] flow on() const noexcept {
     if constexpr (Transfers) {
       return transfer();
     } else {
-      return active_ == 0 ? stream_numbers::stream_of(base_ + begun_)
+      return active_ == 0 ? flow_numbers::flow_of(base_ + begun_)
                           : machines_[static_cast<std::uint32_t>(std::countr_zero(active_))].on();
     }
   }
@@ -193,7 +193,7 @@ class segments {
     if constexpr (Transfers) {
       return numbers().may_begin(other(), base_);
     } else {
-      return streams_.may_begin(base_ + begun_);
+      return flows_.may_begin(base_ + begun_);
     }
   }
   [[gnu::always_inline]] void begin() {
@@ -201,7 +201,7 @@ class segments {
       active_ = 1;
       machines_[0].start(context_, cut(0), transfer());
     } else {
-      const stream s = stream_numbers::stream_of(base_ + begun_);
+      const flow s = flow_numbers::flow_of(base_ + begun_);
       active_ |= 1U << s.lane;
       context_.transport.begin(s, what_);
       machines_[s.lane].start(context_, cut(begun_), s);
@@ -215,11 +215,11 @@ class segments {
       numbers().end(other());
     } else {
       context_.transport.end(machines_[slot].on());
-      streams_.end(slot);
+      flows_.end(slot);
     }
   }
 
-  [[nodiscard]] stream transfer() const noexcept
+  [[nodiscard]] flow transfer() const noexcept
     requires Transfers
   {
     return {transfer_lane, what_.fingerprint()};
@@ -235,7 +235,7 @@ class segments {
     return context_.rank == context_.number.from ? *sends_ : *receives_;
   }
 
-  stream_numbers& streams_;
+  flow_numbers& flows_;
   transfer_numbers* sends_ = nullptr;  ///< of transfers alone
   transfer_numbers* receives_ = nullptr;
   run_context<Communicator> context_;
@@ -244,7 +244,7 @@ class segments {
   std::uint32_t begun_ = 0;
   std::uint32_t done_ = 0;
   std::uint32_t active_ = 0;  ///< which machines run, a bit for each lane
-  std::uint64_t base_ = 0;    ///< the stream of the first segment
+  std::uint64_t base_ = 0;    ///< the flow of the first segment
   std::size_t scratch_capacity_ = 0;
   owned_array<std::byte> scratch_;
   call const& what_;

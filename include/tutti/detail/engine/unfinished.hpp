@@ -27,7 +27,7 @@ class unfinished : public pending {
     void (*say)(unfinished&, bool blocks);
     bool (*queued)(unfinished const&) noexcept;
     rank_type (*awaits)(unfinished const&) noexcept;
-    stream (*on)(unfinished const&) noexcept;
+    flow (*on)(unfinished const&) noexcept;
     std::uint32_t (*step_number)(unfinished const&) noexcept;
   };
 

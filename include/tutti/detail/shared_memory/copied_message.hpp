@@ -7,7 +7,7 @@
 
 namespace tutti::detail {
 
-/// Where the chunks lie that the last message of a stream was copied to. If the next one holds the same bytes
+/// Where the chunks lie that the last message of a flow was copied to. If the next one holds the same bytes
 /// for another peer, they need not be copied again.
 class copied_message {
  public:

@@ -28,7 +28,7 @@ struct mailbox {
     static constexpr std::size_t longest = std::size_t{1} << 31;  ///< `bytes` must hold it
 
     std::atomic<std::uint64_t> number{0};  ///< of the message in it; written last
-    std::uint32_t check;                   ///< of call and stream
+    std::uint32_t check;                   ///< of call and flow
     std::uint32_t bytes;
     alignas(16) std::byte payload[room];  ///< the message, half of it, or its location
 

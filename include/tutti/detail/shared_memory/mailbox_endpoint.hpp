@@ -80,14 +80,14 @@ class mailbox_endpoint {
   /// By which number a rank goes in faults and errors.
   [[nodiscard]] rank_type known_as(rank_type r) const noexcept { return known_as_[r]; }
 
-  void begin(stream s, call const& what) noexcept {
+  void begin(flow s, call const& what) noexcept {
     lane_state& l = lanes_[s.lane];
     l.check = check_of(what, s.number);
     segment_.board(rank_, s.lane).records[l.opened++ % call_board::kept].write(what, s.number);
   }
 
   /// Sends up to mailbox::longest_inside bytes by copying them.
-  sent post(rank_type peer, stream s, std::span<std::byte const> bytes) noexcept {
+  sent post(rank_type peer, flow s, std::span<std::byte const> bytes) noexcept {
     outgoing& e = out_[index(peer, s.lane)];
     std::uint64_t const slots = mailbox::slots_of(bytes.size());
     if (!has_room(peer, e, slots)) {
@@ -106,7 +106,7 @@ class mailbox_endpoint {
 
   /// Sends more bytes than that by saying where they are. They must stay as they are until
   /// `taken` says so. @pre more than mailbox::longest_inside: the receiver goes by the length
-  sent point_to(rank_type peer, stream s, std::span<std::byte const> bytes, std::byte* back = nullptr) noexcept {
+  sent point_to(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* back = nullptr) noexcept {
     outgoing& e = out_[index(peer, s.lane)];
     if (!has_room(peer, e)) {
       return {};
@@ -119,7 +119,7 @@ class mailbox_endpoint {
   }
 
   /// The same with the user's own bytes. The peer may write what it makes of them to `back`, unless null.
-  sent share(rank_type peer, stream s, std::span<std::byte const> bytes, std::byte* back = nullptr) noexcept {
+  sent share(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* back = nullptr) noexcept {
     sent const result = point_to(peer, s, bytes, back);
     if (result.accepted) {
       outgoing& e = out_[index(peer, s.lane)];
@@ -130,7 +130,7 @@ class mailbox_endpoint {
   }
 
   /// Where the peer wants what is made of the message that `view` gave, or null.
-  [[nodiscard]] std::byte* home(rank_type peer, stream s) noexcept {
+  [[nodiscard]] std::byte* home(rank_type peer, flow s) noexcept {
     incoming const& e = in_[index(peer, s.lane)];
     mailbox::slot const& m = e.box->of(e.number + 1);
     if (m.bytes <= mailbox::longest_inside) {
@@ -141,19 +141,19 @@ class mailbox_endpoint {
   }
 
   /// The place of the long message that `view` gave.
-  [[nodiscard]] std::uint64_t place(rank_type peer, stream s) const noexcept {
+  [[nodiscard]] std::uint64_t place(rank_type peer, flow s) const noexcept {
     incoming const& e = in_[index(peer, s.lane)];
     return e.box->of(e.number + 1).where().place;
   }
 
-  /// Whether the peer has lent this many bytes on this stream, and not got them back.
-  [[nodiscard]] bool holds(rank_type peer, stream s, std::size_t bytes) const noexcept {
+  /// Whether the peer has lent this many bytes on this flow, and not got them back.
+  [[nodiscard]] bool holds(rank_type peer, flow s, std::size_t bytes) const noexcept {
     incoming const& e = in_[index(peer, s.lane)];
     return e.holds && e.held_for == s.number && e.held_bytes == bytes;
   }
 
   /// Writes them there, unless they are there. @pre holds
-  sent give_back(rank_type peer, stream s, std::span<std::byte const> bytes) noexcept {
+  sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes) noexcept {
     outgoing& o = out_[index(peer, s.lane)];
     incoming& e = in_[index(peer, s.lane)];
     if (!has_room(peer, o)) {
@@ -173,14 +173,14 @@ class mailbox_endpoint {
   }
 
   /// Whether `point_to`, or a `post` of one slot, would be refused now.
-  [[nodiscard]] bool full(rank_type peer, stream s) noexcept { return !has_room(peer, out_[index(peer, s.lane)]); }
+  [[nodiscard]] bool full(rank_type peer, flow s) noexcept { return !has_room(peer, out_[index(peer, s.lane)]); }
 
   /// Whether the peer needs a message no longer: it has released it, or is gone.
   [[nodiscard]] bool taken(rank_type peer, std::uint32_t lane, ticket k) noexcept {
     return acknowledged(out_[index(peer, lane)], k) || departed(peer);
   }
 
-  [[nodiscard]] bool released(rank_type peer, stream s, ticket k) noexcept {
+  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) noexcept {
     outgoing& e = out_[index(peer, s.lane)];
     if (acknowledged(e, k)) {
       return true;
@@ -191,7 +191,7 @@ class mailbox_endpoint {
     return false;
   }
 
-  chunk view(rank_type peer, stream s) {
+  chunk view(rank_type peer, flow s) {
     incoming& e = in_[index(peer, s.lane)];
     mailbox::slot& m = e.box->of(e.number + 1);
     mailbox::slot const& next = e.box->of(e.number + 2);
@@ -238,9 +238,9 @@ class mailbox_endpoint {
     return {place, m.bytes};
   }
 
-  /// Whether the peer is at the same stream with another call, of which no message may ever come here.
+  /// Whether the peer is at the same flow with another call, of which no message may ever come here.
   /// @throws error(failure::mismatch)
-  void inquire(rank_type peer, stream s) {
+  void inquire(rank_type peer, flow s) {
     std::uint32_t theirs = 0;
     if (s.lane != transfer_lane && segment_.board(peer, s.lane).differs(s.number, check(s), theirs)) {
       mismatch(peer, s, theirs);
@@ -261,7 +261,7 @@ class mailbox_endpoint {
     return segment_.waits(r).said(lane, questions_[r]);
   }
 
-  void release(rank_type peer, stream s) noexcept {
+  void release(rank_type peer, flow s) noexcept {
     incoming& e = in_[index(peer, s.lane)];
     mailbox::slot const& m = e.box->of(e.number + 1);
     if (m.bytes > mailbox::longest_inside) {
@@ -334,7 +334,7 @@ class mailbox_endpoint {
     bool holds = false;  ///< it has been lent a message:
     std::uint64_t back = 0;
     std::size_t held_bytes = 0;
-    std::uint32_t held_for = 0;  ///< the number of the stream
+    std::uint32_t held_for = 0;  ///< the number of the flow
 
     alignas(16) std::byte joined[mailbox::longest_inside];  ///< what came in two slots
   };
@@ -374,7 +374,7 @@ class mailbox_endpoint {
     return false;
   }
 
-  void publish(rank_type peer, stream s, outgoing& e, std::size_t bytes) noexcept {
+  void publish(rank_type peer, flow s, outgoing& e, std::size_t bytes) noexcept {
     mailbox::slot& m = e.box->of(e.number + 1);
     m.check = check(s);
     m.bytes = static_cast<std::uint32_t>(bytes);
@@ -402,7 +402,7 @@ class mailbox_endpoint {
   void lost(rank_type peer) noexcept { revoke({failure::peer_lost, known_as(peer), known_as(rank_)}); }
 
   /// Books a message that was lent to this rank, or given back to it.
-  void settle(rank_type peer, stream s, incoming& e, std::size_t bytes, location at) noexcept {
+  void settle(rank_type peer, flow s, incoming& e, std::size_t bytes, location at) noexcept {
     if (at.how == location::given_back) {
       --out_[index(peer, s.lane)].lent;
       return;
@@ -414,11 +414,11 @@ class mailbox_endpoint {
   }
 
   /// On the transfer lane the number itself is the check: messages of several kinds are under way there.
-  [[nodiscard]] std::uint32_t check(stream s) const noexcept {
+  [[nodiscard]] std::uint32_t check(flow s) const noexcept {
     return s.lane == transfer_lane ? s.number : lanes_[s.lane].check;
   }
 
-  [[noreturn]] void mismatch(rank_type peer, stream s, std::uint32_t theirs) {
+  [[noreturn]] void mismatch(rank_type peer, flow s, std::uint32_t theirs) {
     rank_type const self = known_as(rank_);
     rank_type const them = known_as(peer);
     revoke({failure::mismatch, them, self});

@@ -33,21 +33,21 @@ class outbox {
 
   outbox(Endpoint& endpoint, chunk_ring ring) : endpoint_(&endpoint), ring_(std::move(ring)), copies_(ring_.bytes()) {}
 
-  void begin(stream s, call const& what) noexcept {
+  void begin(flow s, call const& what) noexcept {
     moves_[s.lane] = !combines(what.kind);
     copied_[s.lane].begin(false);
   }
   /// @see repeats
-  void next_message(stream s, bool same) noexcept { copied_[s.lane].begin(same); }
+  void next_message(flow s, bool same) noexcept { copied_[s.lane].begin(same); }
 
   /// What is copied at a time, at most: longer elements arrive in parts.
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return ring_.chunk_bytes(); }
 
-  /// Whether the stream's messages are only moved.
-  [[nodiscard]] bool moves(stream s) const noexcept { return moves_[s.lane]; }
+  /// Whether the flow's messages are only moved.
+  [[nodiscard]] bool moves(flow s) const noexcept { return moves_[s.lane]; }
 
   /// Whether a message is better shared than copied, if the peer can reach it.
-  [[nodiscard]] bool shares(stream s, std::size_t bytes) const noexcept {
+  [[nodiscard]] bool shares(flow s, std::size_t bytes) const noexcept {
     return bytes >= (moves(s) ? share_moves_from : share_folds_from);
   }
 
@@ -56,12 +56,12 @@ class outbox {
     return bytes >= lend_from && bytes <= mailbox::slot::longest;
   }
   /// The peer reads it where it is and writes what it makes of it to `back`. @pre the peer can reach both
-  sent lend(rank_type peer, stream s, std::span<std::byte const> bytes, std::byte* back) noexcept {
+  sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* back) noexcept {
     return endpoint_->share(peer, s, bytes, back);
   }
 
   /// `share`: the peer reads it where it is. @see transport
-  sent send(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule, bool share) {
+  sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, bool share) {
     sent const result =
         bytes.size() <= mailbox::longest_inside ? endpoint_->post(peer, s, bytes)
         : share ? endpoint_->share(peer, s, bytes.first(whole(bytes.size(), mailbox::slot::longest, granule)))
@@ -73,7 +73,7 @@ class outbox {
 
  private:
   /// @pre the mailbox has room
-  sent send_copy(rank_type peer, stream s, std::span<std::byte const> bytes, std::size_t granule) {
+  sent send_copy(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     copied_message& copied = copied_[s.lane];
     if (auto const* const c = copied.next();
         c != nullptr && c->bytes <= bytes.size() && ring_.can_issue_again(c->issue)) {

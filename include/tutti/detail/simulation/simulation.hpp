@@ -88,7 +88,7 @@ class simulation {
   // --- messages
 
   /// A message from member `from` of a world to member `to`; false if too many are under way there.
-  bool send(simulated_world& w, rank_type from, rank_type to, stream s, std::span<std::byte const> bytes) {
+  bool send(simulated_world& w, rank_type from, rank_type to, flow s, std::span<std::byte const> bytes) {
     simulated_edges::edge& e = w.edges.at(from, to, s.lane);
     if (e.length == options_.window) {
       e.refused = true;
@@ -130,7 +130,7 @@ class simulation {
     return messages_[e.first].stage == progress::gone;
   }
   /// Takes the next message off. @pre it has arrived
-  void release(simulated_world& w, rank_type from, rank_type to, stream s) {
+  void release(simulated_world& w, rank_type from, rank_type to, flow s) {
     simulated_edges::edge& e = *w.edges.find(from, to, s.lane);
     std::uint32_t const id = e.first;
     e.first = messages_[id].next;

@@ -123,27 +123,27 @@ class simulated_world {
   [[nodiscard]] bool left(rank_type r) const noexcept { return left_[r]; }
   void leave(rank_type r) { left_[r] = true; }
 
-  /// A stream as its rank opened it: a call, by the number it has here, and its own number.
+  /// A flow as its rank opened it: a call, by the number it has here, and its own number.
   struct opening {
     std::uint32_t call = UINT32_MAX;
     std::uint32_t number = 0;
     friend bool operator==(opening, opening) = default;
   };
 
-  void begin(rank_type r, stream s, call const& what) {
+  void begin(rank_type r, flow s, call const& what) {
     lane& l = lanes_[std::size_t{r} * lane_count + s.lane];
     l.last = (l.last + 1) % lane::kept;
     l.openings[l.last] = {number_of(what), s.number};
   }
 
-  /// What rank r says when it sends on that stream. All transfers share one call, and differ in number.
-  [[nodiscard]] opening current(rank_type r, stream s) const noexcept {
+  /// What rank r says when it sends on that flow. All transfers share one call, and differ in number.
+  [[nodiscard]] opening current(rank_type r, flow s) const noexcept {
     lane const& l = lanes_[std::size_t{r} * lane_count + s.lane];
     return {l.openings[l.last].call, s.number};
   }
 
-  /// Whether rank r has opened this stream with another call than `mine`, which is then `theirs`.
-  [[nodiscard]] bool differs(rank_type r, stream s, opening mine, opening& theirs) const noexcept {
+  /// Whether rank r has opened this flow with another call than `mine`, which is then `theirs`.
+  [[nodiscard]] bool differs(rank_type r, flow s, opening mine, opening& theirs) const noexcept {
     for (opening const& o : lanes_[std::size_t{r} * lane_count + s.lane].openings) {
       if (o.call != UINT32_MAX && o.number == mine.number && o.call != mine.call) {
         theirs = o;
@@ -164,9 +164,9 @@ class simulated_world {
     return at == sayings_.end() ? saying{} : at->second;
   }
 
-  /// "allreduce(sum float32 x 1000, ring) in stream 7".
+  /// "allreduce(sum float32 x 1000, ring) in flow 7".
   [[nodiscard]] std::string describe(opening o) const {
-    return tutti::describe(calls_[o.call]) + " in stream " + std::to_string(o.number);
+    return tutti::describe(calls_[o.call]) + " in flow " + std::to_string(o.number);
   }
 
  private:

@@ -15,7 +15,7 @@ class agreement {
   agreement(rank_type me, rank_type peer) noexcept : me_(me), peer_(peer) {}
 
   /// @throws error (failure::mismatch) unless the peer's message belongs to this call and has this size
-  void check(frame const& theirs, stream s, call const& mine, std::size_t bytes) const {
+  void check(frame const& theirs, flow s, call const& mine, std::size_t bytes) const {
     if (theirs.number != s.number || theirs.what.fingerprint() != mine.fingerprint() || theirs.bytes != bytes)
         [[unlikely]] {
       differ(theirs, s, mine, bytes);
@@ -28,8 +28,8 @@ class agreement {
     open_questions_ |= 1U << lane;
     return first;
   }
-  /// @throws error (failure::mismatch) if the peer has answered that it is at this stream with another call
-  void check_answer(stream s, call const& mine) const {
+  /// @throws error (failure::mismatch) if the peer has answered that it is at this flow with another call
+  void check_answer(flow s, call const& mine) const {
     frame const& a = answers_[s.lane];
     if (a.bytes != 0 && a.number == s.number && a.what.fingerprint() != mine.fingerprint()) {
       differ(a, s, mine);
@@ -49,8 +49,8 @@ class agreement {
   [[nodiscard]] std::uint32_t take_questions() noexcept { return std::exchange(asked_, 0U); }
 
  private:
-  [[noreturn]] void differ(frame const& theirs, stream s, call const& mine) const;
-  [[noreturn]] void differ(frame const& theirs, stream s, call const& mine, std::size_t bytes) const;
+  [[noreturn]] void differ(frame const& theirs, flow s, call const& mine) const;
+  [[noreturn]] void differ(frame const& theirs, flow s, call const& mine, std::size_t bytes) const;
 
   rank_type me_;
   rank_type peer_;

@@ -27,7 +27,7 @@ struct connection {
 
   [[nodiscard]] int fd() const noexcept { return socket.get(); }
 
-  sent send(stream s, std::span<std::byte const> bytes, std::size_t granule, call const& what) {
+  sent send(flow s, std::span<std::byte const> bytes, std::size_t granule, call const& what) {
     bool const waited = out.waits(s.lane);
     sent result = out.offer(fd(), s, bytes, granule, what);
     // Not at the first refusal: what lies before the credit may have a reader, which has a better place for it.
@@ -37,12 +37,12 @@ struct connection {
     flush();
     return result;
   }
-  chunk view(stream s, wanted const& w, call const& mine) {
+  chunk view(flow s, wanted const& w, call const& mine) {
     chunk const c = in.view(fd(), out, s, w, mine);
     flush();
     return c;
   }
-  void release(stream s) {
+  void release(flow s) {
     in.release(out, s);
     flush();
   }

@@ -36,7 +36,7 @@ struct alignas(64) frame {
   frame_kind kind{};
   std::uint8_t lane = 0;
   std::uint16_t blocks = 0;  ///< of an answer
-  std::uint32_t number = 0;  ///< of the stream
+  std::uint32_t number = 0;  ///< of the flow
   std::uint32_t part = 0;
   std::uint64_t bytes = 0;
   call what{};

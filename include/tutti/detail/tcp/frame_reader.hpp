@@ -46,7 +46,7 @@ class frame_reader {
 
   /// The next part of a message. @see transport
   /// @throws error (failure::mismatch) if the peer sends another message than the one that is wanted
-  [[nodiscard]] chunk view(int fd, frame_writer& out, stream s, wanted const& w, call const& mine) {
+  [[nodiscard]] chunk view(int fd, frame_writer& out, flow s, wanted const& w, call const& mine) {
     lane& l = lanes_[s.lane];
     if (l.held) {
       return l.held;
@@ -77,7 +77,7 @@ class frame_reader {
   }
 
   /// The reader is done with the chunk that it was given.
-  void release(frame_writer& out, stream s) {
+  void release(frame_writer& out, flow s) {
     lane& l = lanes_[s.lane];
     std::size_t const bytes = l.held.bytes;
     l.held = {};
@@ -149,7 +149,7 @@ class frame_reader {
     [[nodiscard]] bool live() const noexcept { return active && into == nullptr && left != 0; }
   };
 
-  void check(lane& l, frame const& head, stream s, call const& mine) {
+  void check(lane& l, frame const& head, flow s, call const& mine) {
     if (!l.checked) {
       calls.check(head, s, mine, l.total);
       l.checked = true;

@@ -28,7 +28,7 @@ class frame_writer {
   }
 
   /// Offers the rest of a message. @see transport
-  [[nodiscard]] sent offer(int fd, stream s, std::span<std::byte const> bytes, std::size_t granule, call const& what) {
+  [[nodiscard]] sent offer(int fd, flow s, std::span<std::byte const> bytes, std::size_t granule, call const& what) {
     lane& l = lanes_[s.lane];
     bool const starts = owner_ == no_lane;
     l.waits = false;

@@ -7,7 +7,7 @@
 
 namespace tutti::detail {
 
-TUTTI_DECL inquest::inquest(rank_state const& here, stream on)
+TUTTI_DECL inquest::inquest(rank_state const& here, flow on)
     : rank_(here.rank),
       size_(here.size()),
       transport_(here.any),
@@ -37,14 +37,14 @@ TUTTI_DECL bool inquest::advance() {
   return static_cast<bool>(found_);
 }
 
-TUTTI_DECL void inquest::turn_to(rank_type suspect, stream on) {
+TUTTI_DECL void inquest::turn_to(rank_type suspect, flow on) {
   chain_.push_back({suspect, {}});
   wanted_ = on;
   asked_ = false;
   since_ = transport_.now();
 }
 
-/// What holds a rank up: what it waits for on the stream that others wait for it on, or else what its program
+/// What holds a rank up: what it waits for on the flow that others wait for it on, or else what its program
 /// waits for. Nobody: it has not said.
 TUTTI_DECL wait_report inquest::standing(rank_type who) const {
   wait_report best;

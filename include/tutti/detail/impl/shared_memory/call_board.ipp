@@ -11,7 +11,7 @@ TUTTI_DECL std::string call_board::describe(std::uint32_t check) const {
   std::uint32_t its_check = 0;
   for (call_record const& r : records) {
     if (r.read(what, number, its_check) && its_check == check) {
-      return tutti::describe(what) + " in stream " + std::to_string(number);
+      return tutti::describe(what) + " in flow " + std::to_string(number);
     }
   }
   return "a call that it has left since";

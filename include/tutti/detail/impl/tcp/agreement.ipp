@@ -9,16 +9,16 @@
 namespace tutti::detail::net {
 
 [[nodiscard]] inline std::string call_text(call const& c, std::uint32_t number) {
-  return describe(c) + " in stream " + std::to_string(number);
+  return describe(c) + " in flow " + std::to_string(number);
 }
 
 /// The peer is in another call.
-TUTTI_DECL void agreement::differ(frame const& theirs, stream s, call const& mine) const {
+TUTTI_DECL void agreement::differ(frame const& theirs, flow s, call const& mine) const {
   throw calls_differ(me_, call_text(mine, s.number), peer_, call_text(theirs.what, theirs.number));
 }
 
 /// The peer's message belongs to another call, or has another size.
-TUTTI_DECL void agreement::differ(frame const& theirs, stream s, call const& mine, std::size_t bytes) const {
+TUTTI_DECL void agreement::differ(frame const& theirs, flow s, call const& mine, std::size_t bytes) const {
   if (theirs.number == s.number && theirs.what.fingerprint() == mine.fingerprint()) {
     throw calls_differ(me_, call_text(mine, s.number) + ", with a message of " + std::to_string(bytes) + " bytes",
                        peer_, call_text(theirs.what, theirs.number) + ", with one of " + std::to_string(theirs.bytes));

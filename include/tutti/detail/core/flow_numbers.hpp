@@ -9,12 +9,12 @@
 
 namespace tutti::detail {
 
-/// Gives the operations of a communicator their streams. Every rank starts the same operations in
-/// the same order, so every rank numbers them alike; stream s runs on lane s modulo collective_lanes
-/// once stream s - collective_lanes has ended there.
-class stream_numbers {
+/// Gives the operations of a communicator their flows. Every rank starts the same operations in
+/// the same order, so every rank numbers them alike; flow s runs on lane s modulo collective_lanes
+/// once flow s - collective_lanes has ended there.
+class flow_numbers {
  public:
-  /// Reserves `count` consecutive streams; returns the first.
+  /// Reserves `count` consecutive flows; returns the first.
   std::uint64_t reserve(std::uint64_t count) noexcept {
     const std::uint64_t first = next_;
     next_ += count;
@@ -25,11 +25,11 @@ class stream_numbers {
   std::uint64_t count_operation() noexcept { return operations_++; }
   [[nodiscard]] std::uint64_t operations() const noexcept { return operations_; }
 
-  [[nodiscard]] static constexpr stream stream_of(std::uint64_t number) noexcept {
+  [[nodiscard]] static constexpr flow flow_of(std::uint64_t number) noexcept {
     return {static_cast<std::uint32_t>(number % collective_lanes), static_cast<std::uint32_t>(number)};
   }
 
-  /// Whether the lane of stream `number` has carried all earlier ones.
+  /// Whether the lane of flow `number` has carried all earlier ones.
   [[nodiscard]] bool may_begin(std::uint64_t number) const noexcept {
     return ended_[number % collective_lanes] == number / collective_lanes;
   }
