@@ -184,14 +184,15 @@ class communicator {
       settings.kin.found();
       transport.begin({transfer_lane, 0}, make_call(operation_kind::transfer, "", "", ""));
     }
-    ~state() { detail::duties::leave(*this); }
+    ~state();
 
     void hold() noexcept { holders.fetch_add(1, std::memory_order_relaxed); }
     void let_go() noexcept {
       if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        delete this;
+        end();
       }
     }
+    void end() noexcept;
 
     [[nodiscard]] detail::host_map find_hosts() const {
       if constexpr (requires { transport.hosts(); }) {
@@ -214,12 +215,7 @@ class communicator {
     }
     static state& of(rank_state& s) noexcept { return static_cast<state&>(s); }
     /// What the transport has refused since the last time, e.g. connections of unknown peers.
-    void trace_incidents() {
-      auto const& all = transport.incidents();
-      for (; incidents_traced < all.size(); ++incidents_traced) {
-        trace.record({.kind = event_kind::note, .time = transport.now(), .text = all[incidents_traced]});
-      }
-    }
+    void trace_incidents();
 
     [[no_unique_address]] tutti::extent<N> extent;
     options settings;
@@ -264,5 +260,25 @@ class communicator {
 
   detail::counted<state> state_;
 };
+
+// Out of its class: where the instance is compiled apart, a unit does not look at what it would not inline.
+
+template <transport Transport, rank_type N, tracer Trace>
+communicator<Transport, N, Trace>::state::~state() {
+  detail::duties::leave(*this);
+}
+template <transport Transport, rank_type N, tracer Trace>
+void communicator<Transport, N, Trace>::state::end() noexcept {
+  delete this;
+}
+template <transport Transport, rank_type N, tracer Trace>
+void communicator<Transport, N, Trace>::state::trace_incidents() {
+  if constexpr (has_incidents) {
+    auto const& all = transport.incidents();
+    for (; incidents_traced < all.size(); ++incidents_traced) {
+      trace.record({.kind = event_kind::note, .time = transport.now(), .text = all[incidents_traced]});
+    }
+  }
+}
 
 }  // namespace tutti

@@ -23,8 +23,12 @@
 #include <tutti/detail/impl/bootstrap/tcp_rendezvous.ipp>
 #include <tutti/detail/impl/bootstrap/threads.ipp>
 #include <tutti/detail/impl/communicator/rank_state.ipp>
+#include <tutti/detail/impl/core/descriptor.ipp>
+#include <tutti/detail/impl/core/duties.ipp>
 #include <tutti/detail/impl/core/expects.ipp>
+#include <tutti/detail/impl/core/inheritance.ipp>
 #include <tutti/detail/impl/core/mismatch.ipp>
+#include <tutti/detail/impl/core/node_identity.ipp>
 #include <tutti/detail/impl/core/operation.ipp>
 #include <tutti/detail/impl/core/recorder.ipp>
 #include <tutti/detail/impl/engine/inquest.ipp>
@@ -35,7 +39,14 @@
 #include <tutti/detail/impl/net/address.ipp>
 #include <tutti/detail/impl/net/nonce.ipp>
 #include <tutti/detail/impl/net/socket.ipp>
+#include <tutti/detail/impl/reduction/instructions.ipp>
 #include <tutti/detail/impl/shared_memory/call_board.ipp>
+#include <tutti/detail/impl/shared_memory/foreign_memory.ipp>
+#include <tutti/detail/impl/shared_memory/loopback_world.ipp>
+#include <tutti/detail/impl/shared_memory/memory_left.ipp>
+#include <tutti/detail/impl/shared_memory/peer_processes.ipp>
+#include <tutti/detail/impl/shared_memory/rank_mailboxes.ipp>
+#include <tutti/detail/impl/shared_memory/shared_file.ipp>
 #include <tutti/detail/impl/tcp/address.ipp>
 #include <tutti/detail/impl/tcp/agreement.ipp>
 #include <tutti/detail/impl/tcp/connect_attempt.ipp>
@@ -45,6 +56,7 @@
 #include <tutti/detail/impl/tcp/listener.ipp>
 #include <tutti/detail/impl/tcp/mesh.ipp>
 #include <tutti/detail/impl/tcp/tuning.ipp>
+#include <tutti/detail/impl/topology/planned.ipp>
 
 // See detail/core/linkage.hpp.
 extern "C" {

@@ -102,9 +102,10 @@ BOOST_AUTO_TEST_CASE(quiescence_waits_for_writers_without_a_limit) {
     BOOST_TEST(peer.start_touching(other, false));
     w.fail();
     std::thread owner([&] {
+      int looks = 0;
       foreign_memory(w.segment(), 0)
           .quiesce(
-              [&, looks = 0](rank_type r) mutable {
+              [&](rank_type r) {
                 if (r == 1 && ++looks == 5) {
                   ended = true;
                   peer.touch_no_more();

@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstdio>
+#include <sys/mman.h>
 
 /// What only the transports through memory do, and the errors of joining them.
 namespace {

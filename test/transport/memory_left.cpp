@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one process)
+#include <tutti/detail/shared_memory/memory_left.hpp>
 #include <tutti/detail/shared_memory/shared_file.hpp>
+#include <tutti/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -63,7 +63,7 @@ int read_one_and_then_another() {
   char text[256] = {};
   std::string const said(text, static_cast<std::size_t>(::read(words[0], text, sizeof text)));
   std::vector<std::string> const memory{said.substr(0, said.find(' '))};
-  std::vector<std::string> const process{said.substr(said.find(' ') + 1)};
+  std::vector<std::string_view> const process{std::string_view(said).substr(said.find(' ') + 1)};
   peers->processes.open(process);
   if (!peers->reads(memory)) {
     return cannot;  // processes may not read each other here

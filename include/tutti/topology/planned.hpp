@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/verify/contents.hpp>
 #include <tutti/expects.hpp>
 
-#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,11 +30,13 @@ struct plan_purpose {
 };
 
 /// "broadcast, root 1, by rank 0 of 3".
-template <class = void>
-[[nodiscard]] std::string describe(plan_purpose const& p) {
-  return std::string(name(p.kind)) + (p.root == no_rank ? "" : ", root " + std::to_string(p.root)) + ", by rank " +
-         std::to_string(p.me) + " of " + std::to_string(p.ranks);
-}
+[[nodiscard]] TUTTI_DECL std::string describe(plan_purpose const& p);
+
+namespace detail {
+/// @throws precondition_error: a plan is of one thing, and was asked for another
+[[noreturn]] TUTTI_DECL void refuse_plan(plan_purpose const& of, topology_settings const& made_of,
+                                         plan_purpose const& asked);
+}  // namespace detail
 
 /// One rank's schedule of one operation, flattened: a view of a plan's steps. A topology, which answers for that
 /// operation, root and rank, and refuses to for others. Topologies that are chosen at run time all become this one
@@ -74,13 +76,8 @@ class planned {
  private:
   constexpr void expect(plan_purpose const& asked) const {
     if (asked != purpose_) [[unlikely]] {
-      refuse(asked);
+      detail::refuse_plan(purpose_, made_of_, asked);
     }
-  }
-  [[noreturn]] void refuse(plan_purpose const& asked) const {
-    std::string const text = "this is a plan of " + describe(purpose_) + ", made of " + made_of_.label +
-                             ", and is asked for " + describe(asked) + ": make a plan of that";
-    throw precondition_error(text, std::source_location::current());
   }
 
   std::span<step const> steps_;
@@ -126,3 +123,7 @@ template <class Topology, class Op>
 plan(Topology, Op, rank_type, rank_type) -> plan<Topology::keeps_order, Topology::sends_raw_contributions>;
 
 }  // namespace tutti
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/topology/planned.ipp>
+#endif

@@ -1,121 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/monitor.hpp>
-#include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/shared_memory/common_places.hpp>
-#include <tutti/detail/shared_memory/event_doorbells.hpp>
 #include <tutti/detail/shared_memory/large_elements.hpp>
+#include <tutti/detail/shared_memory/loopback_world.hpp>
 #include <tutti/detail/shared_memory/outbox.hpp>
 #include <tutti/rendezvous.hpp>
 #include <tutti/transport/concept.hpp>
 
-#include <new>
-#include <thread>
+#include <string>
 
 namespace tutti {
-
-/// What the threads of one loopback world share. It lives until the last of them leaves.
-template <class Doorbells>
-class loopback_world {
- public:
-  struct leave {
-    void operator()(loopback_world* world) const noexcept {
-      {
-        detail::held const lock(guard());
-        if (--world->holders_ != 0) {
-          return;
-        }
-        for (loopback_world** at = &first(); *at != nullptr; at = &(*at)->next_) {
-          if (*at == world) {
-            *at = world->next_;
-            break;
-          }
-        }
-      }
-      delete world;
-    }
-  };
-  using handle = detail::owned<loopback_world, leave>;
-
-  /// A new world, and the text by which others of this process find it.
-  static handle create(rank_type n, std::string& text) {
-    handle world(new loopback_world(n));
-    detail::held const lock(guard());
-    world->number_ = ++last();
-    world->next_ = std::exchange(first(), world.get());
-    text = std::to_string(::getpid()) + ":" + std::to_string(world->number_);
-    return world;
-  }
-  /// Null when there is no such world in this process.
-  [[nodiscard]] static handle find(std::string_view text) {
-    detail::held const lock(guard());
-    for (loopback_world* w = first(); w != nullptr; w = w->next_) {
-      if (text == std::to_string(::getpid()) + ":" + std::to_string(w->number_)) {
-        ++w->holders_;
-        return handle(w);
-      }
-    }
-    return handle();
-  }
-
-  loopback_world(loopback_world const&) = delete;
-  loopback_world& operator=(loopback_world const&) = delete;
-
-  [[nodiscard]] detail::mail_segment& segment() noexcept { return segment_; }
-  /// What a rank copies messages to.
-  [[nodiscard]] detail::chunk_ring chunks(rank_type r) const {
-    return {segment_.base() + chunks_begin(segment_.size()) + r * shape_.bytes(), shape_};
-  }
-  [[nodiscard]] Doorbells& bells() noexcept { return bells_; }
-  [[nodiscard]] detail::sleep_barrier barrier() const noexcept { return barrier_; }
-
- private:
-  explicit loopback_world(rank_type n)
-      : shape_(detail::ring_shape::suiting(n > std::thread::hardware_concurrency())),
-        segment_(static_cast<std::byte*>(::operator new(chunks_begin(n) + n * shape_.bytes(), std::align_val_t{page})),
-                 n),
-        bells_(n),
-        barrier_(detail::sleep_barrier::offered(n)) {}
-  ~loopback_world() { ::operator delete(segment_.base(), std::align_val_t{page}); }
-
-  static constexpr std::size_t page = 4096;
-  [[nodiscard]] static constexpr std::size_t chunks_begin(rank_type n) noexcept {
-    return (detail::mail_segment::bytes(n) + page - 1) / page * page;
-  }
-
-  // The worlds of this process, a list; one that was found cannot go away before it is held.
-  static detail::monitor& guard() noexcept {
-    static detail::monitor m;
-    return m;
-  }
-  static loopback_world*& first() noexcept {
-    static loopback_world* w = nullptr;
-    return w;
-  }
-  static std::uint64_t& last() noexcept {
-    static std::uint64_t n = 0;
-    return n;
-  }
-
-  detail::ring_shape shape_;
-  detail::mail_segment segment_;
-  Doorbells bells_;
-  detail::sleep_barrier barrier_;
-  std::uint64_t number_ = 0;
-  std::uint32_t holders_ = 1;
-  loopback_world* next_ = nullptr;
-};
 
 /// Ranks are threads of one process. A short message travels in one cache line or two; a longer one is copied to
 /// a chunk that the receiver combines straight out of; a long one stays where it is, and the receiver
 /// combines straight out of the sender's buffer.
 ///
 /// Cost: 576 bytes for each ordered pair of ranks and lane, and one descriptor per rank.
-template <class Doorbells>
-class basic_loopback {
-  using world = loopback_world<Doorbells>;
-  using endpoint_type = detail::mailbox_endpoint<Doorbells, detail::common_places>;
+class loopback {
+  using world = detail::loopback_world;
+  using endpoint_type = detail::mailbox_endpoint<detail::common_places>;
 
  public:
   static constexpr std::string_view name = "loopback";
@@ -125,16 +29,16 @@ class basic_loopback {
   /// Collective. @throws error(failure::join) when the ranks are not threads of one process, or it
   /// has no descriptors left; and what the rendezvous throws.
   template <rendezvous M>
-  explicit basic_loopback(M& meet)
+  explicit loopback(M& meet)
       : world_(join(meet)),
         endpoint_(world_->segment(), meet, detail::common_places{}, world_->bells(), world_->barrier()),
         out_(endpoint_, world_->chunks(meet.rank())),
         elements_(meet.size()) {}
 
-  basic_loopback(basic_loopback const&) = delete;
-  basic_loopback& operator=(basic_loopback const&) = delete;
+  loopback(loopback const&) = delete;
+  loopback& operator=(loopback const&) = delete;
   /// Leaves. Peers that still wait for something from this rank get failure::peer_lost.
-  ~basic_loopback() { endpoint_.leave(lives); }
+  ~loopback() { endpoint_.leave(all_live); }
 
   [[nodiscard]] rank_type rank() const noexcept { return endpoint_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return endpoint_.size(); }
@@ -194,21 +98,15 @@ class basic_loopback {
   /// Threads do not die alone, and those that leave say so.
   void look() noexcept {}
   void revoke(tutti::fault why) noexcept { endpoint_.revoke(why); }
-  void quiesce() noexcept { endpoint_.quiesce(lives); }
+  void quiesce() noexcept { endpoint_.quiesce(all_live); }
 
  private:
-  static bool lives(rank_type) noexcept { return true; }
+  static constexpr auto all_live = [](rank_type) noexcept { return true; };
 
   template <rendezvous M>
-  static typename world::handle join(M& meet) {
-    typename world::handle joined;
+  static world::handle join(M& meet) {
     std::string text;
-    if (meet.rank() == 0) {
-      joined = world::create(meet.size(), text);
-      if (!joined->bells().complete()) {
-        text.clear();
-      }
-    }
+    world::handle joined = meet.rank() == 0 ? world::create(meet.size(), text) : world::handle();
     text = meet.exchange(text)[0];
     if (meet.rank() != 0) {
       joined = world::find(text);
@@ -219,22 +117,16 @@ class basic_loopback {
     auto const ready = meet.exchange(joined ? "yes" : "no");
     for (rank_type r = 0; r < meet.size(); ++r) {
       if (text.empty() || ready[r] != "yes") {
-        throw error(failure::join, text.empty() ? "no file descriptors left for the doorbells of a loopback world"
-                                                : "loopback joins threads of one process, and rank " +
-                                                      std::to_string(detail::world_rank(meet, r)) +
-                                                      " is in another; use shared_memory or tcp")
-            .between(detail::world_rank(meet, meet.rank()), {detail::world_rank(meet, r)});
+        world::refuse(detail::world_rank(meet, meet.rank()), detail::world_rank(meet, r), text.empty());
       }
     }
     return joined;
   }
 
-  typename world::handle world_;
+  world::handle world_;
   endpoint_type endpoint_;
   detail::outbox<endpoint_type> out_;
   detail::large_elements elements_;
 };
-
-using loopback = basic_loopback<detail::event_doorbells>;
 
 }  // namespace tutti

@@ -22,7 +22,7 @@ namespace tutti {
 /// system.
 template <class Doorbells>
 class basic_shared_memory {
-  using endpoint_type = detail::mailbox_endpoint<Doorbells, detail::shared_places>;
+  using endpoint_type = detail::mailbox_endpoint<detail::shared_places>;
 
  public:
   static constexpr std::string_view name = "shared_memory";

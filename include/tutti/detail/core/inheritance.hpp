@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
+
 #include <atomic>
-#include <bit>
 #include <cstdint>
 #include <pthread.h>
-#include <unistd.h>
 
 namespace tutti::detail {
 
@@ -15,22 +15,12 @@ namespace tutti::detail {
 ///
 /// All state is static: which descriptors the child closes, and how many forks this process is away from the first.
 /// Thread-safe, lock-free. A process that is forked past the C library (_Fork, clone) inherits all of it.
-template <class = void>
-class basic_inheritance {
+class inheritance {
  public:
   /// From now on a fork closes `fd`. Those beyond the table are inherited.
-  static void refuse(int fd) noexcept {
-    watch_forks();
-    if (fd >= 0 && fd < most) {
-      word_of(fd).fetch_or(bit_of(fd), std::memory_order_relaxed);
-    }
-  }
+  TUTTI_DECL static void refuse(int fd) noexcept;
   /// A fork inherits `fd` again.
-  static void allow(int fd) noexcept {
-    if (fd >= 0 && fd < most) {
-      word_of(fd).fetch_and(~bit_of(fd), std::memory_order_relaxed);
-    }
-  }
+  TUTTI_DECL static void allow(int fd) noexcept;
 
   /// Counts forks: what was made under another number is the parent's, and not to be touched.
   [[nodiscard]] static std::uint32_t generation() noexcept {
@@ -39,30 +29,17 @@ class basic_inheritance {
   }
 
  private:
-  static constexpr int most = 1 << 16;
-
   static void watch_forks() noexcept {
     [[maybe_unused]] static int const handled = ::pthread_atfork(nullptr, nullptr, close_all);
   }
 
-  static std::atomic<std::uint64_t>& word_of(int fd) noexcept { return refused_[fd / 64]; }
-  static std::uint64_t bit_of(int fd) noexcept { return std::uint64_t{1} << (fd % 64); }
+  TUTTI_DECL static void close_all() noexcept;
 
-  /// In the child: async-signal-safe, as other threads of the parent may have held any lock.
-  static void close_all() noexcept {
-    generation_.fetch_add(1, std::memory_order_relaxed);
-    for (int first = 0; first < most; first += 64) {
-      std::uint64_t left = refused_[first / 64].exchange(0, std::memory_order_relaxed);
-      for (; left != 0; left &= left - 1) {
-        ::close(first + std::countr_zero(left));
-      }
-    }
-  }
-
-  inline static std::atomic<std::uint64_t> refused_[most / 64]{};
   inline static std::atomic<std::uint32_t> generation_{0};
 };
 
-using inheritance = basic_inheritance<>;
-
 }  // namespace tutti::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/core/inheritance.ipp>
+#endif

@@ -10,15 +10,14 @@ namespace tutti::detail {
 
 /// Threads that are waited for on every way out of their scope. What the standard has for that is behind
 /// -fexperimental-library in libc++.
-template <class Thread>
-class basic_joined_threads {
+class joined_threads {
  public:
   /// Has room for `n` threads.
-  explicit basic_joined_threads(std::size_t n) { threads_.reserve(n); }
-  basic_joined_threads(basic_joined_threads const&) = delete;
-  basic_joined_threads& operator=(basic_joined_threads const&) = delete;
-  ~basic_joined_threads() {
-    for (Thread& t : threads_) {
+  explicit joined_threads(std::size_t n) { threads_.reserve(n); }
+  joined_threads(joined_threads const&) = delete;
+  joined_threads& operator=(joined_threads const&) = delete;
+  ~joined_threads() {
+    for (std::thread& t : threads_) {
       t.join();
     }
   }
@@ -32,9 +31,7 @@ class basic_joined_threads {
   }
 
  private:
-  std::vector<Thread> threads_;
+  std::vector<std::thread> threads_;
 };
-
-using joined_threads = basic_joined_threads<std::thread>;
 
 }  // namespace tutti::detail

@@ -15,11 +15,7 @@ class operation_run : public unfinished {
   using transport_type = typename Communicator::transport_type;
 
  public:
-  operation_run(Communicator& world, body const& of)
-      : unfinished(world.common(), of, [](pending& p) { return static_cast<operation_run&>(p).advance_quietly(); }),
-        world_(world.alias()),
-        transport_(world.transport()),
-        trace_(world.trace()) {}
+  operation_run(Communicator& world, body const& of);
 
   [[nodiscard]] Communicator& world() noexcept { return world_; }
 
@@ -27,7 +23,7 @@ class operation_run : public unfinished {
   ~operation_run() = default;
 
   /// Waits for what has not come at once. @throws as finish
-  void wait_for_the_rest(duration limit) { conclude(await_body(limit)); }
+  void wait_for_the_rest(duration limit);
   /// All of its body has come, unless it ended otherwise. @throws error
   [[gnu::always_inline]] void conclude(waited how) {
     if (how != waited::done || spoilt()) [[unlikely]] {
@@ -51,27 +47,44 @@ class operation_run : public unfinished {
                   [&] { return event{event_kind::complete, transport_.now(), number(), {}, 0, no_rank, 0, {}}; });
   }
 
-  bool advance_quietly() {
-    if (ended) {
-      return true;
-    }
-    try {
-      bool const done = advance_body();
-      if (done && !spoilt()) {
-        complete();
-        ended = true;
-      } else if (done || transport_.fault()) {
-        abandon_by_fault();
-      }
-    } catch (...) {
-      abandon_by_exception();
-    }
-    return ended;
-  }
+  bool advance_quietly();
 
   Communicator world_;
   transport_type& transport_;  ///< of that communicator, as the next one
   typename Communicator::trace_type& trace_;
 };
+
+// Out of its class: where the instance is compiled apart, a unit does not look at what it would not inline.
+
+template <class Communicator>
+operation_run<Communicator>::operation_run(Communicator& world, body const& of)
+    : unfinished(world.common(), of, [](pending& p) { return static_cast<operation_run&>(p).advance_quietly(); }),
+      world_(world.alias()),
+      transport_(world.transport()),
+      trace_(world.trace()) {}
+
+template <class Communicator>
+void operation_run<Communicator>::wait_for_the_rest(duration limit) {
+  conclude(await_body(limit));
+}
+
+template <class Communicator>
+bool operation_run<Communicator>::advance_quietly() {
+  if (ended) {
+    return true;
+  }
+  try {
+    bool const done = advance_body();
+    if (done && !spoilt()) {
+      complete();
+      ended = true;
+    } else if (done || transport_.fault()) {
+      abandon_by_fault();
+    }
+  } catch (...) {
+    abandon_by_exception();
+  }
+  return ended;
+}
 
 }  // namespace tutti::detail

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
+
 #include <atomic>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 namespace tutti::detail {
 
@@ -17,28 +16,10 @@ inline constinit std::atomic<instruction_set> chosen_instructions{};
 
 /// The best instructions of this processor that the kernels have a use for. `avx2` includes F16C, and
 /// `avx512` means the processors since Ice Lake and Zen 4: older ones lower their clock for wide registers.
-template <class = void>
-[[nodiscard]] instruction_set available_instructions() noexcept {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  unsigned a = 0;
-  unsigned b = 0;
-  unsigned c = 0;
-  unsigned d = 0;
-  bool const f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & static_cast<unsigned>(bit_F16C)) != 0;
-  if (f16c && __builtin_cpu_supports("avx2")) {  // and the system saves the registers
-    bool const wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                      __builtin_cpu_supports("avx512vbmi2");
-    return wide ? instruction_set::avx512 : instruction_set::avx2;
-  }
-#endif
-  return instruction_set::baseline;
-}
+[[nodiscard]] TUTTI_DECL instruction_set available_instructions() noexcept;
 
 /// What the kernels use. Cost: one relaxed load, but for the first call.
-template <class = void>
-[[nodiscard]] instruction_set instructions() noexcept {
+[[nodiscard]] inline instruction_set instructions() noexcept {
   instruction_set set = detail::chosen_instructions.load(std::memory_order_relaxed);
   if (set == instruction_set{}) [[unlikely]] {
     set = available_instructions();
@@ -49,10 +30,10 @@ template <class = void>
 
 /// Has the kernels of this process use no more than `most`, from the next fold on: to compare, or to
 /// rule something out. Any thread may call it, at any time.
-template <class = void>
-void limit_instructions(instruction_set most) noexcept {
-  instruction_set const best = available_instructions();
-  detail::chosen_instructions.store(most < best ? most : best, std::memory_order_relaxed);
-}
+TUTTI_DECL void limit_instructions(instruction_set most) noexcept;
 
 }  // namespace tutti::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/reduction/instructions.ipp>
+#endif

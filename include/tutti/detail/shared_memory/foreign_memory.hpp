@@ -1,17 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/shared_memory/mail_segment.hpp>
 #include <tutti/detail/shared_memory/sleep_barrier.hpp>
 #include <tutti/time.hpp>
 #include <tutti/types.hpp>
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
-#include <sched.h>
-#include <unistd.h>
 
 namespace tutti::detail {
+
+/// A reference to what says whether a rank lives.
+class liveness {
+ public:
+  template <class F>
+    requires(!std::same_as<F, liveness>)
+  liveness(F const& f) noexcept
+      : of_(&f), ask_([](void const* of, rank_type r) { return (*static_cast<F const*>(of))(r); }) {}
+
+  [[nodiscard]] bool operator()(rank_type r) const { return ask_(of_, r); }
+
+ private:
+  void const* of_;
+  bool (*ask_)(void const*, rank_type);
+};
 
 /// Makes memory outlive the ranks that work in it: while a world is well, tickets say when a message has been read;
 /// after a fault its owner waits until no other rank touches it.
@@ -59,25 +74,7 @@ class foreign_memory {
   /// `readers_until`. One that writes is waited for until it goes on or dies: to return would be to hand back memory
   /// that it may yet write to.
   /// @pre there is a fault
-  template <class Lives>
-  void quiesce(Lives&& lives, time_point readers_until) noexcept {
-    touch_no_more();
-    store_load_fence();
-    for (rank_type peer = 0; peer < segment_.size(); ++peer) {
-      for (int waits = 0;; ++waits) {
-        std::uint32_t const mark = segment_.member(peer).touching.load(std::memory_order_acquire);
-        bool const mine = (mark & owners) == self_ + 1 || (mark & owners) == owners;
-        if (!mine || !lives(peer) || ((mark & writing) == 0 && waits > 1000 && steady_now() > readers_until)) {
-          break;
-        }
-        if (waits < 1000) {
-          ::sched_yield();
-        } else {
-          ::usleep(1000);
-        }
-      }
-    }
-  }
+  TUTTI_DECL void quiesce(liveness const& lives, time_point readers_until) noexcept;
 
  private:
   /// A mark: whose memory is touched, as its number plus one, or `owners` where it is that of several; and whether it
@@ -94,3 +91,7 @@ class foreign_memory {
 };
 
 }  // namespace tutti::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/shared_memory/foreign_memory.ipp>
+#endif

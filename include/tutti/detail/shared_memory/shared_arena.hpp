@@ -6,6 +6,7 @@
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/shared_memory/shared_file.hpp>
 #include <tutti/detail/shared_memory/window_table.hpp>
+#include <tutti/error.hpp>
 #include <tutti/expects.hpp>
 #include <tutti/memory_source.hpp>
 

@@ -2,36 +2,17 @@
 #pragma once
 
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/shared_memory/memory_left.hpp>
-#include <tutti/error.hpp>
-#include <tutti/types.hpp>
+#include <tutti/detail/core/linkage.hpp>
 
 #include <string>
-#include <sys/mman.h>
-#include <sys/random.h>
-#include <sys/stat.h>
 
 namespace tutti::detail {
 
 /// 16 hexadecimal digits that no other world on this host has.
-[[nodiscard]] inline std::string unique_text() {
-  std::uint64_t word = 0;
-  if (::getrandom(&word, sizeof word, 0) != sizeof word) {
-    word =
-        static_cast<std::uint64_t>(steady_now().count()) * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(::getpid());
-  }
-  std::string text;
-  for (int digit = 0; digit < 16; ++digit, word >>= 4) {
-    text += "0123456789abcdef"[word & 15];
-  }
-  return text;
-}
+[[nodiscard]] TUTTI_DECL std::string unique_text();
 
 /// What mappings begin at multiples of.
-template <class = void>
-[[nodiscard]] std::size_t page_bytes() noexcept {
-  return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
+[[nodiscard]] TUTTI_DECL std::size_t page_bytes() noexcept;
 
 /// Memory that several processes of this host map. It has no name (memfd_create): it lasts for as long as one of
 /// them has it, however they end. Nobody can make it shorter, so that whatever is mapped stays there.
@@ -40,86 +21,30 @@ class shared_file {
   shared_file() noexcept = default;
   shared_file(shared_file const&) = delete;
   shared_file& operator=(shared_file const&) = delete;
-  ~shared_file() {
-    if (base_ != nullptr) {
-      unmap(base_, size_);
-    }
-  }
+  TUTTI_DECL ~shared_file();
 
   /// Makes the file, with memory from the start: where it is short, this is an error now, and no SIGBUS later.
-  void create(std::size_t bytes) {
-    constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, which kernels before 6.3 do not know
-    file_.reset(::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING | no_exec_seal));
-    if (!file_ && errno == EINVAL) {
-      file_.reset(::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    }
-    if (!file_ || ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
-      throw error(failure::join,
-                  "shared memory cannot be made: memfd_create, " + describe_errno(errno) + "; allow it, or use tcp");
-    }
-    if (std::string const shortage = commit(0, bytes); !shortage.empty()) {
-      throw error(failure::join, "no room for " + std::to_string((bytes + 1048575) >> 20) +
-                                     " MiB of shared memory: " + shortage +
-                                     "; start fewer ranks, or make shared_memory_options::ring_bytes and chunk_bytes "
-                                     "smaller");
-    }
-    map_all();
-  }
+  TUTTI_DECL void create(std::size_t bytes);
 
   /// Maps the file that another process has made.
-  void adopt(descriptor file) {
-    file_ = static_cast<descriptor&&>(file);
-    map_all();
-  }
+  TUTTI_DECL void adopt(descriptor file);
 
   /// Tells it from all other files of this host.
   [[nodiscard]] std::string identity() const { return identity(file_); }
-  [[nodiscard]] static std::string identity(descriptor const& file) {
-    struct stat about {};
-    return ::fstat(file.get(), &about) != 0 ? "" : std::to_string(about.st_dev) + ':' + std::to_string(about.st_ino);
-  }
+  [[nodiscard]] TUTTI_DECL static std::string identity(descriptor const& file);
 
   /// Gives memory to bytes [from, to), and makes the file so long. Says why if there is not enough: otherwise "".
-  [[nodiscard]] std::string commit(std::uint64_t from, std::uint64_t to) const {
-    constexpr std::uint64_t looks_from = std::uint64_t{1} << 20;  // less than that is not worth the look
-    if (to - from >= looks_from) {
-      if (auto const left = memory_left::now(); to - from > left.bytes) {  // the kernel would kill to make room
-        return std::string(left.limit) + " " + std::to_string(left.bytes >> 20) + " MiB";
-      }
-    }
-    int code = EINTR;
-    while (code == EINTR) {
-      code = ::posix_fallocate(file_.get(), static_cast<off_t>(from), static_cast<off_t>(to - from));
-    }
-    return code == 0 ? "" : describe_errno(code);
-  }
+  [[nodiscard]] TUTTI_DECL std::string commit(std::uint64_t from, std::uint64_t to) const;
 
   /// Maps bytes from `begin` on, which need not have memory yet. Null, and errno says why, if it cannot be.
-  [[nodiscard]] std::byte* map(std::uint64_t begin, std::size_t bytes) const noexcept {
-    static_assert(sizeof(off_t) == 8, "compile with -D_FILE_OFFSET_BITS=64");
-    void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), static_cast<off_t>(begin));
-    return at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at);
-  }
-  static void unmap(std::byte* base, std::size_t bytes) noexcept { ::munmap(base, bytes); }
+  [[nodiscard]] TUTTI_DECL std::byte* map(std::uint64_t begin, std::size_t bytes) const noexcept;
+  TUTTI_DECL static void unmap(std::byte* base, std::size_t bytes) noexcept;
 
   [[nodiscard]] int descriptor_to_hand() const noexcept { return file_.get(); }
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
 
  private:
-  void map_all() {
-    struct stat about {};
-    if (::fstat(file_.get(), &about) != 0) {
-      throw error(failure::join, "shared memory cannot be examined: " + describe_errno(errno));
-    }
-    size_ = static_cast<std::size_t>(about.st_size);
-    base_ = map(0, size_);
-    if (base_ == nullptr) {
-      throw error(failure::join, "no address space for " + std::to_string(size_ >> 20) + " MiB of shared memory (" +
-                                     describe_errno(errno) +
-                                     "); allow more (ulimit -v), start fewer ranks, or make "
-                                     "shared_memory_options::ring_bytes and chunk_bytes smaller");
-    }
-  }
+  TUTTI_DECL void map_all();
 
   descriptor file_;
   std::byte* base_ = nullptr;
@@ -127,3 +52,7 @@ class shared_file {
 };
 
 }  // namespace tutti::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/shared_memory/shared_file.ipp>
+#endif

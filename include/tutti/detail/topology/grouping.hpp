@@ -66,12 +66,11 @@ class consecutive {
 /// The hosts of a map, whatever their sizes and wherever their ranks are.
 ///
 /// @pre the map outlives it
-template <class Map>
-class basic_by_host {
+class by_host {
  public:
   static constexpr bool in_rank_order = false;  // not known before the program runs
 
-  constexpr explicit basic_by_host(Map const& map) noexcept : map_(&map) {}
+  constexpr explicit by_host(host_map const& map) noexcept : map_(&map) {}
 
   /// @throws precondition_error if the map is another world's
   [[nodiscard]] constexpr rank_type groups(rank_type n) const {
@@ -93,9 +92,7 @@ class basic_by_host {
   }
 
  private:
-  Map const* map_;
+  host_map const* map_;
 };
-
-using by_host = basic_by_host<host_map>;
 
 }  // namespace tutti::detail

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/shared_memory/chunk_ring.hpp>
+#include <tutti/detail/shared_memory/event_doorbells.hpp>
+#include <tutti/detail/shared_memory/mail_segment.hpp>
+#include <tutti/detail/shared_memory/sleep_barrier.hpp>
+#include <tutti/types.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace tutti::detail {
+
+/// What the threads of one loopback world share. It lives until the last of them leaves.
+class loopback_world {
+ public:
+  struct leave {
+    TUTTI_DECL void operator()(loopback_world* world) const noexcept;
+  };
+  using handle = owned<loopback_world, leave>;
+
+  /// A new world, and the text by which others of this process find it; empty if no descriptors are left.
+  TUTTI_DECL static handle create(rank_type n, std::string& text);
+  /// Null when there is no such world in this process.
+  [[nodiscard]] TUTTI_DECL static handle find(std::string_view text);
+  /// @throws error(failure::join): `them` did not find it, or there are no descriptors for it
+  [[noreturn]] TUTTI_DECL static void refuse(rank_type me, rank_type them, bool no_descriptors);
+
+  loopback_world(loopback_world const&) = delete;
+  loopback_world& operator=(loopback_world const&) = delete;
+
+  [[nodiscard]] mail_segment& segment() noexcept { return segment_; }
+  /// What a rank copies messages to.
+  [[nodiscard]] TUTTI_DECL chunk_ring chunks(rank_type r) const;
+  [[nodiscard]] event_doorbells& bells() noexcept { return bells_; }
+  [[nodiscard]] sleep_barrier barrier() const noexcept { return barrier_; }
+
+ private:
+  struct all;
+
+  TUTTI_DECL explicit loopback_world(rank_type n);
+  TUTTI_DECL ~loopback_world();
+
+  [[nodiscard]] TUTTI_DECL std::string text() const;
+
+  ring_shape shape_;
+  mail_segment segment_;
+  event_doorbells bells_;
+  sleep_barrier barrier_;
+  std::uint64_t number_ = 0;
+  std::uint32_t holders_ = 1;
+  loopback_world* next_ = nullptr;
+};
+
+}  // namespace tutti::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/shared_memory/loopback_world.ipp>
+#endif

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/shared_memory/foreign_memory.hpp>
+#include <tutti/detail/shared_memory/mail_segment.hpp>
+#include <tutti/detail/shared_memory/sleep_barrier.hpp>
+#include <tutti/error.hpp>
+#include <tutti/message.hpp>
+#include <tutti/time.hpp>
+
+#include <concepts>
+#include <cstring>
+#include <span>
+
+namespace tutti::detail {
+
+/// How a rank wakes another one that sleeps.
+struct doorbell {
+  template <class Doorbells>
+    requires(!std::same_as<Doorbells, doorbell>)
+  explicit doorbell(Doorbells& bells) noexcept
+      : bells_(&bells), ring_([](void* b, rank_type peer) noexcept { static_cast<Doorbells*>(b)->ring(peer); }) {}
+
+  void ring(rank_type peer) const noexcept { ring_(bells_, peer); }
+
+ private:
+  void* bells_;
+  void (*ring_)(void*, rank_type) noexcept;
+};
+
+/// The mailboxes between one rank and all others of a shared segment, and what of a mailbox_endpoint does not depend on
+/// where long messages are.
+///
+/// Used by one thread at a time. No call waits, except `quiesce`.
+///
+/// Memory order. A rank that sleeps writes `asleep`, then looks for messages; a rank with a message writes it,
+/// then looks at `asleep`. One of the two must see the other's write: sleep_barrier sees to that.
+/// What works in others' memory is told in foreign_memory. All else is release and acquire on the word that says
+/// something is there.
+class rank_mailboxes {
+ public:
+  rank_mailboxes(rank_mailboxes const&) = delete;
+  rank_mailboxes& operator=(rank_mailboxes const&) = delete;
+
+  /// The last call. What was sent can still be read, and whoever waits for more learns that it will
+  /// not come. Messages that peers have yet to read in this rank's memory are taken back, which is a
+  /// fault. `lives` as in quiesce.
+  TUTTI_DECL void leave(liveness const& lives) noexcept;
+
+  [[nodiscard]] rank_type rank() const noexcept { return rank_; }
+  [[nodiscard]] rank_type size() const noexcept { return size_; }
+  /// By which number a rank goes in faults and errors.
+  [[nodiscard]] rank_type known_as(rank_type r) const noexcept { return known_as_[r]; }
+
+  void begin(flow s, call const& what) noexcept {
+    lane_state& l = lanes_[s.lane];
+    l.check = check_of(what, s.number);
+    segment_.board(rank_, s.lane).records[l.opened++ % call_board::kept].write(what, s.number);
+  }
+
+  /// Sends up to mailbox::longest_inside bytes by copying them.
+  sent post(rank_type peer, flow s, std::span<std::byte const> bytes) noexcept {
+    outgoing& e = out_[index(peer, s.lane)];
+    std::uint64_t const slots = mailbox::slots_of(bytes.size());
+    if (!has_room(peer, e, slots)) {
+      return {};
+    }
+    std::span<std::byte const> first = bytes;
+    if (slots == 2) {
+      // The second line is written first: the peer asks for the other one all the time.
+      std::memcpy(e.box->of(e.number + 2).payload, bytes.data() + room, bytes.size() - room);
+      first = bytes.first(room);
+    }
+    copy_short(e.box->of(e.number + 1).payload, first);
+    publish(peer, s, e, bytes.size());
+    return {true, bytes.size(), 0};
+  }
+
+  /// The place of the long message that `view` gave.
+  [[nodiscard]] std::uint64_t place(rank_type peer, flow s) const noexcept {
+    incoming const& e = in_[index(peer, s.lane)];
+    return e.box->of(e.number + 1).where().place;
+  }
+
+  /// Whether the peer has lent this many bytes on this flow, and not got them back.
+  [[nodiscard]] bool holds(rank_type peer, flow s, std::size_t bytes) const noexcept {
+    incoming const& e = in_[index(peer, s.lane)];
+    return e.holds && e.held_for == s.number && e.held_bytes == bytes;
+  }
+
+  /// Whether `point_to`, or a `post` of one slot, would be refused now.
+  [[nodiscard]] bool full(rank_type peer, flow s) noexcept { return !has_room(peer, out_[index(peer, s.lane)]); }
+
+  /// Whether the peer needs a message no longer: it has released it, or is gone.
+  [[nodiscard]] bool taken(rank_type peer, std::uint32_t lane, ticket k) noexcept {
+    return acknowledged(out_[index(peer, lane)], k) || departed(peer);
+  }
+
+  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) noexcept {
+    outgoing& e = out_[index(peer, s.lane)];
+    if (acknowledged(e, k)) {
+      return true;
+    }
+    if (departed(peer) && !acknowledged(e, k)) {
+      lost(peer);
+    }
+    return false;
+  }
+
+  /// Whether the peer is at the same flow with another call, of which no message may ever come here.
+  /// @throws error(failure::mismatch)
+  TUTTI_DECL void inquire(rank_type peer, flow s);
+
+  /// After a fault there is nothing to answer: what led to it stays.
+  TUTTI_DECL void say(wait_report const& w) noexcept;
+  TUTTI_DECL bool ask(rank_type peer) noexcept;
+  [[nodiscard]] TUTTI_DECL wait_report said(rank_type r, std::uint32_t lane) const noexcept;
+
+  void release(rank_type peer, flow s) noexcept {
+    incoming& e = in_[index(peer, s.lane)];
+    mailbox::slot const& m = e.box->of(e.number + 1);
+    if (m.bytes > mailbox::longest_inside) {
+      if (location const at = m.where(); at.how != location::shared) {
+        settle(peer, s, e, m.bytes, at);
+      }
+      if (e.reads) {
+        e.reads = false;
+        foreign_.stop_touching();
+      }
+    }
+    e.number += mailbox::slots_of(m.bytes);
+    e.box->taken.store(e.number, std::memory_order_release);
+    ring_if_asleep(peer);
+  }
+
+  void sleep() noexcept {
+    segment_.member(rank_).asleep.store(1, std::memory_order_relaxed);
+    barrier_.sleeper();
+  }
+  void wake() noexcept { segment_.member(rank_).asleep.store(0, std::memory_order_relaxed); }
+
+  [[nodiscard, gnu::always_inline]] tutti::fault fault() const noexcept {
+    std::uint64_t const word = fault_->load(std::memory_order_acquire);
+    return word == 0 ? tutti::fault{} : tutti::fault::unpack(word);
+  }
+
+  TUTTI_DECL void revoke(tutti::fault why) noexcept;
+
+  /// Whether this rank is to look for dead peers now, on behalf of all.
+  [[nodiscard]] TUTTI_DECL bool takes_look(time_point now) noexcept;
+
+  [[nodiscard]] bool departed(rank_type peer) const noexcept {
+    return segment_.member(peer).presence.load(std::memory_order_acquire) == member_lines::left;
+  }
+
+  /// Returns when no rank for which `lives(rank)` holds works in this rank's memory, nor will; or when readers that can
+  /// do no harm, as they are other processes, have not ended in a second: they learn of the fault when they go on.
+  /// Without a fault there is nothing to wait for: tickets say when memory is free.
+  TUTTI_DECL void quiesce(liveness const& lives) noexcept;
+
+ protected:
+  using location = mailbox::slot::location;
+  static constexpr std::size_t room = mailbox::slot::room;
+
+  /// `one_process`: ranks are threads, and none may read what another one has taken back.
+  TUTTI_DECL rank_mailboxes(mail_segment const& segment, rank_type rank, owned_array<rank_type> known_as, doorbell bell,
+                            sleep_barrier barrier, bool one_process);
+  ~rank_mailboxes() = default;
+
+  struct outgoing {
+    mailbox* box = nullptr;
+    std::uint64_t number = 0;  ///< of the last slot written
+    std::uint64_t taken = 0;   ///< how many slots are known to have been released
+    std::uint64_t shared = 0;  ///< the last one that is the user's own memory
+    std::uint32_t lent = 0;    ///< how many of these the peer has yet to give back
+  };
+  struct incoming {
+    mailbox* box = nullptr;
+    std::uint64_t number = 0;  ///< of the last slot released
+    bool reads = false;        ///< the next one is being read where it is
+    bool in_two = false;       ///< the last one that was seen took two slots, and the next one may
+
+    bool holds = false;  ///< it has been lent a message:
+    std::uint64_t back = 0;
+    std::size_t held_bytes = 0;
+    std::uint32_t held_for = 0;  ///< the number of the flow
+
+    alignas(16) std::byte joined[mailbox::longest_inside];  ///< what came in two slots
+  };
+  struct lane_state {
+    std::uint32_t check = 0;
+    std::uint32_t opened = 0;
+  };
+
+  [[nodiscard]] static std::size_t index(rank_type peer, std::uint32_t lane) noexcept {
+    return std::size_t{peer} * lane_count + lane;
+  }
+
+  [[nodiscard]] static bool acknowledged(outgoing& e, ticket k) noexcept {
+    if (k > e.taken) {
+      e.taken = e.box->taken.load(std::memory_order_acquire);
+    }
+    return k <= e.taken;
+  }
+
+  [[nodiscard]] bool has_room(rank_type peer, outgoing& e, std::uint64_t slots = 1) noexcept {
+    if (fault_->load(std::memory_order_acquire) != 0) [[unlikely]] {
+      return false;
+    }
+    if (e.number - e.taken + slots <= mailbox::slots) [[likely]] {
+      return true;
+    }
+    return released_slots(peer, e, slots);
+  }
+  [[nodiscard]] bool released_slots(rank_type peer, outgoing& e, std::uint64_t slots) noexcept {
+    ticket const oldest = e.number + slots - mailbox::slots;
+    if (acknowledged(e, oldest)) {
+      return true;
+    }
+    if (departed(peer) && !acknowledged(e, oldest)) {
+      lost(peer);
+    }
+    return false;
+  }
+
+  void publish(rank_type peer, flow s, outgoing& e, std::size_t bytes) noexcept {
+    mailbox::slot& m = e.box->of(e.number + 1);
+    m.check = check(s);
+    m.bytes = static_cast<std::uint32_t>(bytes);
+    m.number.store(e.number + 1, std::memory_order_release);
+    e.number += mailbox::slots_of(bytes);
+    ring_if_asleep(peer);
+  }
+
+  void ring_if_asleep(rank_type peer) noexcept {
+    barrier_.waker();
+    if (segment_.member(peer).asleep.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+      wake_up(peer);
+    }
+  }
+  TUTTI_DECL void wake_up(rank_type peer) noexcept;
+  TUTTI_DECL void ring_all() noexcept;
+  TUTTI_DECL void lost(rank_type peer) noexcept;
+
+  /// Books a message that was lent to this rank, or given back to it.
+  void settle(rank_type peer, flow s, incoming& e, std::size_t bytes, location at) noexcept {
+    if (at.how == location::given_back) {
+      --out_[index(peer, s.lane)].lent;
+      return;
+    }
+    e.holds = true;
+    e.back = at.back;
+    e.held_bytes = bytes;
+    e.held_for = s.number;
+  }
+
+  /// On the transfer lane the number itself is the check: messages of several kinds are under way there.
+  [[nodiscard]] std::uint32_t check(flow s) const noexcept {
+    return s.lane == transfer_lane ? s.number : lanes_[s.lane].check;
+  }
+
+  [[noreturn]] TUTTI_DECL void mismatch(rank_type peer, flow s, std::uint32_t theirs);
+
+  mail_segment segment_;
+  std::atomic<std::uint64_t>* fault_;
+  owned_array<outgoing> out_;
+  owned_array<incoming> in_;
+  owned_array<rank_type> known_as_;
+  owned_array<std::uint32_t> questions_;  ///< the last one to each rank
+  lane_state lanes_[lane_count]{};
+  foreign_memory foreign_;
+  rank_type rank_;
+  rank_type size_;
+  doorbell bell_;
+  sleep_barrier barrier_;
+  bool one_process_;
+};
+
+}  // namespace tutti::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/shared_memory/rank_mailboxes.ipp>
+#endif
