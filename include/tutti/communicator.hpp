@@ -83,7 +83,7 @@ class communicator {
 
   /// Which rank of the communicator that this one is a part of its rank r is. A world is a part of itself.
   [[nodiscard]] rank_type parent_rank(rank_type r) const {
-    expects(r < size(), "parent_rank: this communicator has no such rank");
+    expects(r < size(), "parent_rank: the rank must be below the size of this communicator, ", size(), ", not ", r);
     return here().parent_ranks.empty() ? r : here().parent_ranks[r];
   }
   [[nodiscard]] rank_type parent_rank() const { return parent_rank(rank()); }
@@ -179,7 +179,8 @@ class communicator {
           hosts(find_hosts()),
           trace(std::move(to)) {
       if constexpr (N != dynamic) {
-        expects(meet.size() == N, "this communicator's size is fixed in its type, and the world has another one");
+        expects(meet.size() == N, "communicator: its type says ", N, " ranks, and the world has ", meet.size(),
+                "; start that many, or take tutti::dynamic");
       }
       settings.kin.found();
       transport.begin({transfer_lane, 0}, make_call(operation_kind::transfer, "", "", ""));

@@ -5,6 +5,7 @@
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 
 namespace tutti {
@@ -59,8 +60,8 @@ class allgather : public detail::launcher<Communicator, Topology, op::allgather,
   detail::memories apart(std::span<T const> mine, std::span<T> all) const {
     const rank_type n = this->world().size();
     const rank_type me = this->world().rank();
-    expects(mine.size() == block_size(all.size(), n, me),
-            "allgather: the input must have block_size(count, size, rank) elements");
+    detail::expect_size("allgather: the input, block_size(count, size, rank),", mine.size(),
+                        block_size(all.size(), n, me));
     expects(detail::disjoint(mine, all),
             "allgather: input and output overlap; call it in place with one vector instead");
     std::byte* const data = detail::bytes_of(all);

@@ -5,6 +5,7 @@
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 
 namespace tutti {
@@ -68,7 +69,7 @@ class allreduce : public detail::launcher<Communicator, Topology, op::allreduce,
     return {.input = data, .work = detail::combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
   }
   static detail::memories apart(std::span<contribution_type const> in, std::span<value_type> out) {
-    expects(in.size() == out.size(), "allreduce: input and output must have as many elements");
+    detail::expect_size("allreduce: the output, like the input,", out.size(), in.size());
     expects(detail::same_or_apart(in, out), "allreduce: input and output overlap; they must be the same or apart");
     std::byte* const data = detail::bytes_of(out);
     return {.input = detail::bytes_of(in),

@@ -5,6 +5,7 @@
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 
 namespace tutti {
@@ -44,9 +45,9 @@ class alltoall : public detail::launcher<Communicator, Topology, op::alltoall, d
 
   template <class T>
   detail::memories memory(std::span<T const> in, std::span<T> out) const {
-    expects(in.size() == out.size(), "alltoall: input and output must have as many elements");
-    expects(in.size() % this->world().size() == 0,
-            "alltoall: the number of elements must be a multiple of the number of ranks");
+    detail::expect_size("alltoall: the output, like the input,", out.size(), in.size());
+    expects(in.size() % this->world().size() == 0, "alltoall: the elements must be a multiple of the ",
+            this->world().size(), " ranks, not ", in.size());
     expects(detail::disjoint(in, out), "alltoall: input and output overlap; they must be apart");
     return {.input = detail::bytes_of(in), .output = detail::bytes_of(out)};
   }

@@ -5,6 +5,7 @@
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 
 namespace tutti {
@@ -38,7 +39,7 @@ class broadcast : public detail::launcher<Communicator, Topology, op::broadcast,
   static constexpr call what = make_call(operation_kind::broadcast, element_name<T>(), "", Topology::name);
 
   [[nodiscard]] op::broadcast by(rank_type root) const {
-    expects(root < this->world().size(), "broadcast: the root is not a rank of this communicator");
+    detail::expect_root("broadcast", root, this->world().size());
     return {root};
   }
   template <class T>

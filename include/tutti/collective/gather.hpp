@@ -5,6 +5,7 @@
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 
 namespace tutti {
@@ -54,7 +55,7 @@ class gather : public detail::launcher<Communicator, Topology, op::gather, detai
   static constexpr call what = make_call(operation_kind::gather, element_name<T>(), "", Topology::name);
 
   [[nodiscard]] op::gather by(rank_type root) const {
-    expects(root < this->world().size(), "gather: the root is not a rank of this communicator");
+    detail::expect_root("gather", root, this->world().size());
     return {root};
   }
   template <class T>
@@ -62,11 +63,10 @@ class gather : public detail::launcher<Communicator, Topology, op::gather, detai
     const rank_type n = this->world().size();
     const rank_type me = this->world().rank();
     const std::size_t begin = block_begin(total, n, me);
-    expects(mine.size() == block_size(total, n, me),
-            "gather: the input must have block_size(total, size, rank) elements");
+    detail::expect_size("gather: the input, block_size(total, size, rank),", mine.size(), block_size(total, n, me));
     detail::memories m{.input = detail::bytes_of(mine), .input_origin = begin};
     if (me == root) {
-      expects(all.size() == total, "gather: at the root, the output must have `total` elements");
+      detail::expect_size("gather: the output of the root, `total`,", all.size(), total);
       expects(detail::disjoint(mine, all) || mine.data() == all.data() + begin,
               "gather: input and output overlap, and the input is not at its place in the output");
       m.output = detail::bytes_of(all);

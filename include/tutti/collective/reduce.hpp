@@ -5,6 +5,7 @@
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 
 namespace tutti {
@@ -60,7 +61,7 @@ class reduce : public detail::launcher<Communicator, Topology, op::reduce, detai
       make_call(operation_kind::reduce, element_name<contribution_type>(), Reduction::name, Topology::name);
 
   [[nodiscard]] op::reduce by(rank_type root) const {
-    expects(root < this->world().size(), "reduce: the root is not a rank of this communicator");
+    detail::expect_root("reduce", root, this->world().size());
     return {root};
   }
 
@@ -68,7 +69,7 @@ class reduce : public detail::launcher<Communicator, Topology, op::reduce, detai
     if (this->world().rank() != root) {
       return {.input = detail::bytes_of(in)};
     }
-    expects(in.size() == out.size(), "reduce: at the root, input and output must have as many elements");
+    detail::expect_size("reduce: the output of the root, like its input,", out.size(), in.size());
     expects(detail::same_or_apart(in, out), "reduce: input and output overlap; they must be the same or apart");
     std::byte* const data = detail::bytes_of(out);
     return {.input = detail::bytes_of(in),

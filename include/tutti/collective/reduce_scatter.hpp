@@ -5,6 +5,7 @@
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 
 namespace tutti {
@@ -73,8 +74,7 @@ class reduce_scatter
     return {.input = data, .work = detail::combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
   }
   detail::memories apart(std::span<contribution_type const> in, std::span<value_type> out) const {
-    expects(out.size() == size(in.size()),
-            "reduce_scatter: the output must have block_size(count, size, rank) elements");
+    detail::expect_size("reduce_scatter: the output, block_size(count, size, rank),", out.size(), size(in.size()));
     expects(detail::disjoint(in, out),
             "reduce_scatter: input and output overlap; call it in place with one vector instead");
     return {.input = detail::bytes_of(in), .output = detail::bytes_of(out), .output_origin = begin(in.size())};

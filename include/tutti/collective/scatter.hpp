@@ -5,6 +5,7 @@
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 
 namespace tutti {
@@ -53,7 +54,7 @@ class scatter : public detail::launcher<Communicator, Topology, op::scatter, det
   static constexpr call what = make_call(operation_kind::scatter, element_name<T>(), "", Topology::name);
 
   [[nodiscard]] op::scatter by(rank_type root) const {
-    expects(root < this->world().size(), "scatter: the root is not a rank of this communicator");
+    detail::expect_root("scatter", root, this->world().size());
     return {root};
   }
   template <class T>
@@ -61,11 +62,10 @@ class scatter : public detail::launcher<Communicator, Topology, op::scatter, det
     const rank_type n = this->world().size();
     const rank_type me = this->world().rank();
     const std::size_t begin = block_begin(total, n, me);
-    expects(mine.size() == block_size(total, n, me),
-            "scatter: the output must have block_size(total, size, rank) elements");
+    detail::expect_size("scatter: the output, block_size(total, size, rank),", mine.size(), block_size(total, n, me));
     detail::memories m{.output = detail::bytes_of(mine), .output_origin = begin};
     if (me == root) {
-      expects(all.size() == total, "scatter: at the root, the input must have `total` elements");
+      detail::expect_size("scatter: the input of the root, `total`,", all.size(), total);
       expects(detail::disjoint(all, mine) || mine.data() == all.data() + begin,
               "scatter: input and output overlap, and the output is not at its place in the input");
       m.input = detail::bytes_of(all);

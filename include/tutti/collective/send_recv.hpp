@@ -5,6 +5,7 @@
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 #include <tutti/detail/topology/edge.hpp>
 
@@ -42,8 +43,7 @@ class send : public detail::launcher<Communicator, detail::edge, op::transfer, d
 
  private:
   [[nodiscard]] op::transfer pair(rank_type to) const {
-    expects(to < this->world().size() && to != this->world().rank(),
-            "send: the receiver must be another rank of this communicator");
+    detail::expect_peer("send: the receiver", to, this->world().rank(), this->world().size());
     return {this->world().rank(), to};
   }
   template <class T>
@@ -78,8 +78,7 @@ class recv : public detail::launcher<Communicator, detail::edge, op::transfer, d
 
  private:
   [[nodiscard]] op::transfer pair(rank_type from) const {
-    expects(from < this->world().size() && from != this->world().rank(),
-            "recv: the sender must be another rank of this communicator");
+    detail::expect_peer("recv: the sender", from, this->world().rank(), this->world().size());
     return {from, this->world().rank()};
   }
   template <class T>

@@ -34,7 +34,7 @@ class when_any {
     for (Communicator* const one : worlds) {
       worlds_.push_back(one->alias());
     }
-    expects(!worlds_.empty(), "when_any: name at least one communicator");
+    expects(!worlds_.empty(), "when_any: there must be 1 communicator or more, not 0; name those of the requests");
   }
 
   /// The index of a request that has ended, well or not; its own `wait` says which, at once. Those that are not
@@ -52,7 +52,8 @@ class when_any {
       any = any || one.valid();
     }
     static_cast<void>(detail::expect_deadline(limit));
-    expects(any, "when_any: none of the requests is under way, so none will ever end");
+    expects(any, "when_any: none of the ", requests.size(),
+            " requests is under way, so none will ever end; start one first");
     search at{requests, first, requests.size()};
     detail::wait_target const one_ended{.of = &at,
                                         .advance =

@@ -22,6 +22,29 @@ namespace tutti::detail {
 /// A reduction that does not commute, on a schedule that does not combine in rank order. @throws precondition_error
 [[noreturn]] TUTTI_DECL void refuse_order(std::string_view told);
 
+/// A root, or a peer, that is no rank for it, or vectors of other lengths than they must have: "scatter: the output".
+/// @throws precondition_error
+[[noreturn]] TUTTI_DECL void refuse_root(std::string_view operation, rank_type root, rank_type ranks);
+[[noreturn]] TUTTI_DECL void refuse_peer(std::string_view what, rank_type peer, rank_type me, rank_type ranks);
+[[noreturn]] TUTTI_DECL void refuse_size(std::string_view what, std::size_t found, std::size_t expected);
+
+/// The checks of what an operator is called with. @throws precondition_error
+inline void expect_root(char const* operation, rank_type root, rank_type ranks) {
+  if (root >= ranks) [[unlikely]] {
+    refuse_root(operation, root, ranks);
+  }
+}
+inline void expect_peer(char const* what, rank_type peer, rank_type me, rank_type ranks) {
+  if (peer >= ranks || peer == me) [[unlikely]] {
+    refuse_peer(what, peer, me, ranks);
+  }
+}
+inline void expect_size(char const* what, std::size_t found, std::size_t expected) {
+  if (found != expected) [[unlikely]] {
+    refuse_size(what, found, expected);
+  }
+}
+
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
