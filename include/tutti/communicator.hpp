@@ -144,7 +144,7 @@ class communicator {
   /// The same without a look at what the transport has.
   void advance() const { here().advance(); }
 
-  /// Finds out what nobody tells, and says what is waited for to those who ask; here and there alike. Dear: for every
+  /// Finds out what is not told, and says what is waited for to ranks that ask; here and there alike. Dear: for every
   /// few milliseconds of waiting.
   void look() const { here().look(); }
 
@@ -235,7 +235,7 @@ class communicator {
     return *state_;
   }
 
-  /// Before anybody is met, who would wait for this rank.
+  /// Before any rank is met that would wait for this one.
   static options const& checked(options const& o) {
     static_cast<void>(detail::expect_deadline(o.deadline));
     return o;

@@ -53,7 +53,7 @@ struct chunk {
 
 /// Which rank another one waits for, as that one says: in which call, on which flow, and how far that has come.
 struct wait_report {
-  rank_type for_whom = no_rank;
+  rank_type peer = no_rank;
   flow on{};
   std::uint32_t moved = 0;  ///< another number whenever it has come any further
   bool blocks = false;      ///< its program does not go on before this has ended
@@ -62,7 +62,7 @@ struct wait_report {
 
   /// Whether nothing has moved between the two.
   [[nodiscard]] constexpr bool same(wait_report const& other) const noexcept {
-    return for_whom == other.for_whom && on == other.on && moved == other.moved;
+    return peer == other.peer && on == other.on && moved == other.moved;
   }
 };
 

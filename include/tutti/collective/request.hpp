@@ -56,7 +56,7 @@ class request {
     }
   }
 
-  /// Until the operation is complete or so much time has passed; false in that case, and the
+  /// Until the operation is complete or `limit` has passed; false in that case, and the
   /// operation goes on.
   /// @throws error if it has failed
   [[nodiscard]] bool wait_for(duration limit) {

@@ -51,7 +51,7 @@ template <group Communicator>
 /// parent's, and takes no address space of its own.
 ///
 ///     auto row = tutti::split(world, world.rank() / columns, world.rank());
-///     row.parent_rank(0);  // who in the world is first in the row
+///     row.parent_rank(0);  // the rank in the world that is first in the row
 ///
 /// A rank that is to be in none says `no_part`, and has a communicator that is none:
 ///

@@ -21,7 +21,7 @@ namespace tutti {
 ///     requests[i].wait();                    // at once; throws if it has failed
 ///
 /// Several communicators fail independently of each other: with one for each peer, the end of one peer is
-/// the end of his requests alone. Those who wait so wait for long: nobody spins, some yields come before sleep.
+/// the end of its requests alone. Such a wait is long: it does not spin, and some yields come before sleep.
 ///
 /// Thread safety: that of the communicators.
 template <group Communicator>
@@ -41,7 +41,7 @@ class when_any {
   /// valid, because they have been waited for, do not count.
   ///
   /// @param requests of these communicators
-  /// @param first the search begins there, and wraps: who passes the index after the last one serves all alike
+  /// @param first the search begins there, and wraps: the index after the last one serves all alike
   /// @param limit how long to wait; the number of requests is returned if none has ended by then
   /// @pre at least one request is valid
   /// Cost: one look at each request and communicator, and again whenever something arrives. No allocation.

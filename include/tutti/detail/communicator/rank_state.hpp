@@ -104,7 +104,7 @@ struct rank_state : duty {
   TUTTI_DECL void end_epoch() noexcept;
   TUTTI_DECL bool move_on() noexcept;
   TUTTI_DECL void look_quietly() noexcept;
-  [[nodiscard]] TUTTI_DECL std::string who(rank_type r) const;
+  [[nodiscard]] TUTTI_DECL std::string describe_rank(rank_type r) const;
   [[nodiscard]] TUTTI_DECL std::string circle(std::uint64_t members_of_it) const;
 };
 

@@ -17,8 +17,8 @@ class duties;
 struct duty {
   bool (*move)(duty&) noexcept = nullptr;    ///< moves the operations on; false when there are none left
   int (*arm)(duty&) = nullptr;               ///< the descriptor to sleep on
-  void (*disarm)(duty&) noexcept = nullptr;  ///< nobody sleeps on that any more
-  void (*look)(duty&) noexcept = nullptr;    ///< finds out what nobody tells
+  void (*disarm)(duty&) noexcept = nullptr;  ///< no thread sleeps on that any more
+  void (*look)(duty&) noexcept = nullptr;    ///< finds out what is not told
 
   duty* next = nullptr;
   duty* previous = nullptr;
@@ -39,7 +39,7 @@ class duties {
   duties() noexcept = default;
   duties(duties const&) = delete;
   duties& operator=(duties const&) = delete;
-  /// The thread ends: nobody moves on what it has left, until somebody takes it.
+  /// The thread ends: what it has left stands still until another thread takes it.
   TUTTI_DECL ~duties();
 
   /// Those of this thread that are not `own`; null if there are none.
@@ -48,7 +48,7 @@ class duties {
     return mine != nullptr && mine->has_others(own) ? mine : nullptr;
   }
 
-  /// Whether it is nobody's, or else this thread's.
+  /// Whether it is no thread's, or else this thread's.
   [[nodiscard]] static bool is_free(duty const& d) noexcept { return d.of.load(std::memory_order_acquire) == nullptr; }
   [[nodiscard]] static bool is_mine(duty const& d) noexcept { return d.of.load(std::memory_order_acquire) == current; }
 
@@ -58,7 +58,7 @@ class duties {
       take_over(d);
     }
   }
-  /// From now on it is nobody's. When this returns, no thread is about to move it on.
+  /// From now on it is no thread's. When this returns, no thread is about to move it on.
   TUTTI_DECL static void leave(duty& d) noexcept;
 
   /// Moves all but `own` on, and drops what has nothing left to move. Not while it does so.
@@ -68,7 +68,7 @@ class duties {
 
   /// @throws std::bad_alloc when there are more than ever before
   TUTTI_DECL void arm(duty const& own);
-  /// Until something arrives for one of those that are armed, or on `own`, or so much time has passed.
+  /// Until something arrives for one of those that are armed, or on `own`, or this time has passed.
   TUTTI_DECL void sleep(int own, int milliseconds) noexcept;
 
   /// Whatever runs on this thread now has duties of its own: how fibers take turns. Returns those before.

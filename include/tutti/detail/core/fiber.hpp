@@ -32,10 +32,10 @@ extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
 
 namespace tutti::detail {
 
-/// A function with a stack of its own, which may stop in the middle and go on later. Who resumes it
+/// A function with a stack of its own, which may stop in the middle and go on later. The function that resumes it
 /// waits until it suspends itself or ends. Not thread-safe; resumed by one thread, always the same.
 ///
-/// Its stack is mapped with a page below that nobody may touch, so an overflow is a segmentation
+/// Its stack is mapped with a page below that must not be touched, so an overflow is a segmentation
 /// fault; only the pages that it uses take memory. A switch costs two system calls, 0.3 us.
 class fiber {
  public:

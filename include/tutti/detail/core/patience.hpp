@@ -38,15 +38,15 @@ class backoff {
 /// What a rank has found out about its core, and so whether it waits awake there or asleep.
 ///
 /// A yield lasts until the others on the core have had their turns. Ranks that wait take a microsecond each; a
-/// program that computes takes the rest of its time slice, 4 ms and more, and after each yield again. Who sleeps is
-/// given the core as soon as he is woken; but that costs, from another core, some 30 us. So one way or the other is
-/// wrong by far, and which one only the others on the core decide. Both prices are kept account of: what yields have
-/// lost, and how many wake-ups they have saved since.
+/// program that computes takes the rest of its time slice, 4 ms and more, and after each yield again. A rank that
+/// sleeps is given the core as soon as it is woken; but that costs, from another core, some 30 us. So one way or the
+/// other is wrong by far, and which one only the others on the core decide. Both prices are kept account of: what
+/// yields have lost, and how many wake-ups they have saved since.
 ///
 /// All times come from the caller. A wait that ends while it spins costs nothing here.
 class patience {
  public:
-  /// A yield that takes longer was to somebody who computes: among ranks that wait, turns are short.
+  /// A yield that takes longer was to a program that computes: among ranks that wait, turns are short.
   static constexpr duration longest_turn = std::chrono::milliseconds(1);
   /// What a wait that ends with a yield has saved: the sleep, and the wake-up by a rank on another core.
   static constexpr duration wake_up = std::chrono::microseconds(50);
@@ -64,7 +64,7 @@ class patience {
   /// A yield has brought what was waited for.
   void saved_a_wake_up() noexcept { ++saved_; }
 
-  /// A yield has taken so long. True if it was to somebody who computes: better sleep, this time. If it has lost
+  /// A yield has taken this long. True if it was to a program that computes: better sleep, this time. If it has lost
   /// more than was saved since the last such yield, the next waits do not yield, either.
   bool late(duration took, time_point now) noexcept {
     if (took <= longest_turn) {
@@ -78,14 +78,14 @@ class patience {
   }
 
   /// A whole spin was in vain, and the first yield brought what it waited for: the peer is on this very core,
-  /// though there may be one for each, because somebody else is on another.
+  /// though there may be one for each, because another program is on another.
   void shares_a_core(time_point now) noexcept { spinning_.begin(now); }
 
  private:
-  /// A spin in vain takes 100 us, a yield to somebody who computes some milliseconds: each loses a tenth at most.
+  /// A spin in vain takes 100 us, a yield to a program that computes some milliseconds: each loses a tenth at most.
   backoff spinning_{std::chrono::milliseconds(1), std::chrono::milliseconds(16)};
   backoff yielding_{std::chrono::milliseconds(20), std::chrono::milliseconds(1000)};
-  std::int64_t saved_ = 1000;  ///< so the first late yield of all is nobody's fault
+  std::int64_t saved_ = 1000;  ///< so the first late yield of all is no rank's fault
 };
 
 }  // namespace tutti::detail

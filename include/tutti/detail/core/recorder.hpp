@@ -9,7 +9,7 @@
 
 namespace tutti::detail {
 
-/// A flight recorder: the last operations of a rank, kept whatever happens, for whoever catches the
+/// A flight recorder: the last operations of a rank, kept whatever happens, for the handler of the
 /// error. Ranks start messages in orders of their own, so a place here means nothing to another rank; numbers do.
 class recorder {
  public:

@@ -11,39 +11,39 @@ namespace tutti::detail {
 ///
 /// A thread that comes while another one is in is refused, and the one that is in hears of it as it leaves. If two
 /// have come at the same moment, both are in, but the word holds one of them alone, so the other one hears of it.
-/// From then on everybody is refused.
+/// From then on all are refused.
 class sole_user {
  public:
   enum class entry : std::uint8_t { first, again, refused };
 
   /// `first` is to be followed by `leave`; `again` is the thread that is in already.
   [[nodiscard, gnu::always_inline]] entry enter() noexcept {
-    void const* const in = who_.load(std::memory_order_relaxed);
+    void const* const in = user_.load(std::memory_order_relaxed);
     if (in == nullptr) [[likely]] {
-      who_.store(&me, std::memory_order_relaxed);
+      user_.store(&me, std::memory_order_relaxed);
       return entry::first;
     }
     if (in == &me) {
       return entry::again;
     }
-    who_.store(this, std::memory_order_relaxed);  // which is no thread
+    user_.store(this, std::memory_order_relaxed);  // which is no thread
     return entry::refused;
   }
 
   /// Whether it has been alone.
   [[nodiscard, gnu::always_inline]] bool leave() noexcept {
-    if (who_.load(std::memory_order_relaxed) != &me) [[unlikely]] {
-      who_.store(this, std::memory_order_relaxed);
+    if (user_.load(std::memory_order_relaxed) != &me) [[unlikely]] {
+      user_.store(this, std::memory_order_relaxed);
       return false;
     }
-    who_.store(nullptr, std::memory_order_relaxed);
+    user_.store(nullptr, std::memory_order_relaxed);
     return true;
   }
 
  private:
   static constinit inline thread_local char me = 0;  ///< its place is the thread's name
 
-  std::atomic<void const*> who_{nullptr};
+  std::atomic<void const*> user_{nullptr};
 };
 
 }  // namespace tutti::detail

@@ -10,7 +10,7 @@
 
 namespace tutti::detail {
 
-/// Finds out what a late operation is late for: asks the rank that it waits for whom that one waits for, and so on. The
+/// Finds out what a late operation is late for: asks the rank that it waits for what that one waits for, and so on. The
 /// chain ends with a rank that does not answer, because it is stopped, computes or never calls; or it comes back
 /// to itself, and its ranks wait for each other in a circle.
 ///
@@ -24,7 +24,7 @@ class inquest {
   static constexpr duration patience = std::chrono::seconds(1);
   /// What it has to say everything that it waits for.
   static constexpr duration settling = std::chrono::milliseconds(50);
-  /// Ranks that move on all the time are late for nobody: then no rank is found.
+  /// Ranks that move on all the time are not late: then no rank is found.
   static constexpr duration longest = 4 * patience;
 
   /// An operation of this rank is late that is on flow `on`.
@@ -38,12 +38,12 @@ class inquest {
 
  private:
   struct waiting_rank {
-    rank_type who;
+    rank_type rank;
     wait_report said;
   };
 
   TUTTI_DECL void turn_to(rank_type suspect, flow on);
-  [[nodiscard]] TUTTI_DECL wait_report standing(rank_type who) const;
+  [[nodiscard]] TUTTI_DECL wait_report standing(rank_type rank) const;
   TUTTI_DECL void follow(wait_report const& answer);
   TUTTI_DECL void close(std::size_t i);
 

@@ -56,13 +56,13 @@ class launcher {
   /// @throws precondition_error if it is negative
   void deadline(duration d) { deadline_ = expect_deadline(d); }
 
-  /// Vectors are cut into segments of at most so many bytes, several of which are under way at once
+  /// Vectors are cut into segments of at most this many bytes, several of which are under way at once
   /// (for operations whose blocks belong to ranks, every block is). 0: not at all, the default.
   /// All ranks must set the same. With a topology that picks its schedules, 0 leaves the segments to it, too.
   [[nodiscard]] std::size_t segment() const noexcept { return segment_; }
   void segment(std::size_t bytes) noexcept { segment_ = bytes; }
 
-  /// How a vector of so many bytes would be run, and why; in words.
+  /// How a vector of `bytes` bytes would be run, and why; in words.
   [[nodiscard]] auto explain(std::size_t bytes) const
     requires chooses<Topology, Op>
   {
@@ -122,7 +122,7 @@ class launcher {
 
   /// Ranks that run different schedules or segments shall find out.
   ///
-  /// `told` is what the operation before told. Only what has changed is written: who copies what has just been written
+  /// `told` is what the operation before told. Only what has changed is written: a copy of what has just been written
   /// in parts waits until it has reached the cache, since stores are forwarded to loads that they cover. Four such
   /// copies were a fifth of a short operation.
   void tell(call& told, call const& what, Op const& op, std::size_t count, choice<schedule> const& by) const {

@@ -76,7 +76,7 @@ class machine {
   }
   [[nodiscard]] flow on() const noexcept { return flow_; }
 
-  /// Whom the machine waits for, if anybody.
+  /// The rank that the machine waits for, if any.
   [[nodiscard]] rank_type awaits() const noexcept {
     if (at_ == total_) {
       return readers_.first();
@@ -95,7 +95,7 @@ class machine {
     std::uint32_t blocks = 0;
     std::size_t bytes = 0;  ///< of the current run
     std::size_t total = 0;  ///< of the step, when sending
-    bool begun = false;     ///< to be sent, if anybody traces
+    bool begun = false;     ///< to be sent, if a trace listens
   };
 
   [[gnu::always_inline]] void load(context& c) {
@@ -120,7 +120,7 @@ class machine {
     announce(c);
   }
 
-  /// Tells the transport whether the step sends what the one before sent to somebody else.
+  /// Tells the transport whether the step sends what the one before sent to another rank.
   void announce(context& c) {
     if constexpr (repeats<transport_type>) {
       endpoint const& out = step_->send;

@@ -123,7 +123,7 @@ class payload {
     set_element_bytes(elements.element_bytes);
   }
 
-  /// Elements that are moved, and are of so many bytes from now on.
+  /// Elements that are moved, and are of `bytes` bytes from now on.
   void set_element_bytes(std::size_t bytes) noexcept {
     if (bytes_[0] != bytes) {
       bytes_[0] = bytes_[1] = bytes_[2] = bytes;

@@ -42,7 +42,7 @@ struct run_context {
   void note(event_kind kind, time_point when, flow on, std::uint32_t at, rank_type peer, std::size_t bytes) {
     tutti::record(trace, [&] { return event{kind, when, number, on, at, peer, bytes, {}}; });
   }
-  /// The time, if anybody listens.
+  /// The time, if a trace listens.
   [[nodiscard]] time_point traced_now() { return listens(trace) ? transport.now() : time_point{}; }
 
   /// Does the arithmetic, or leaves it to a transport that keeps its own time.

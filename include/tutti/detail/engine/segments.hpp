@@ -34,12 +34,12 @@ class segments {
     }
   }
 
-  /// Elements are of so many bytes from now on: of an operation that moves them.
+  /// Elements are of `bytes` bytes from now on: of an operation that moves them.
   [[gnu::always_inline]] void set_element_bytes(std::size_t bytes) noexcept {
     context_.payload.set_element_bytes(bytes);
   }
 
-  /// From now on the schedule has so many steps and blocks. `stays`: it is the same each time, until this is called
+  /// From now on the schedule has this many steps and blocks. `stays`: it is the same each time, until this is called
   /// again.
   [[gnu::always_inline]] void set_schedule(std::uint32_t steps, std::uint32_t blocks, bool stays) {
     schedule_view& s = context_.schedule;
@@ -283,7 +283,7 @@ template <class Communicator, bool Transfers>
 void segments<Communicator, Transfers>::say(bool blocks) {
   if constexpr (answers<typename Communicator::transport_type>) {
     each_that_waits([&](auto const& m) {
-      context_.transport.say({.for_whom = m.awaits(),
+      context_.transport.say({.peer = m.awaits(),
                               .on = m.on(),
                               .moved = static_cast<std::uint32_t>(m.moved()) + m.step_number(),
                               .blocks = blocks,

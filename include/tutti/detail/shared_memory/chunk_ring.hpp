@@ -46,7 +46,7 @@ class chunk_ring {
   /// How much it gives until it gives the same memory again, at most.
   [[nodiscard]] std::size_t bytes() const noexcept { return shape_.ring_bytes; }
 
-  /// A chunk for so many bytes, or null while readers need too much: `free(peer, lane, ticket)` says.
+  /// A chunk for `bytes` bytes, or null while readers need too much: `free(peer, lane, ticket)` says.
   /// @pre bytes is at most chunk_bytes()
   template <class Free>
   [[nodiscard]] std::byte* next(std::uint32_t lane, std::size_t bytes, Free&& free) noexcept {
@@ -104,7 +104,7 @@ class chunk_ring {
 
  private:
   static constexpr std::size_t line = 64;
-  /// So few bytes are written faster where both processors have them at hand.
+  /// Up to this many bytes are written faster where both processors have them at hand.
   static constexpr std::size_t small = 2048;
   static constexpr std::uint64_t most_issued = 1024;
 
@@ -113,7 +113,7 @@ class chunk_ring {
     rank_type peer = no_rank;
     std::uint32_t lane = 0;
     std::size_t bytes = 0;     ///< of the ring; 0: the lane's own chunk
-    std::uint32_t others = 0;  ///< who else reads it: the number of a reader, from 1
+    std::uint32_t others = 0;  ///< the next one that reads it: the number of a reader, from 1
   };
   struct reader {
     ticket until = 0;

@@ -44,7 +44,7 @@ class copied_message {
     parts_[next_] = {at_, bytes, place, issue};
   }
 
-  /// So many bytes have been sent, in whatever way.
+  /// This many bytes have been sent, in whatever way.
   void advance(std::size_t bytes) noexcept { at_ += bytes; }
 
  private:

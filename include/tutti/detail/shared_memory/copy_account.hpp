@@ -28,11 +28,11 @@ class copy_account {
 
   static constexpr std::uint32_t timed_each = 8;
   static constexpr std::uint32_t tried_each = 128;  ///< at last, if nothing speaks against the way
-  /// Dear is a copy through the caches at more than so many times the price of one past them. Half of it to two and
+  /// Dear is a copy through the caches at more than this many times the price of one past them. Half of it to two and
   /// a half times was seen where it is the better way for writer and reader together, and three to ten times where
   /// it is not.
   static constexpr std::int64_t dear_from = 3;
-  /// So many copies, or trials, one after the other, are no accident.
+  /// This many copies, or trials, one after the other, are no accident.
   static constexpr int convincing = 4;
 
   /// @param ring_bytes how much is copied until the same memory is written again
@@ -59,7 +59,7 @@ class copy_account {
     if (by == way::past_caches) {
       past_caches_[newest_++ % kept] = price;
       if (usual_ == way::through_caches) {
-        try_after(gap_ + timed_each);  // the first ones find a ring that nobody has touched
+        try_after(gap_ + timed_each);  // the first ones find a ring that has not been touched
       }
       return;
     }
@@ -72,11 +72,11 @@ class copy_account {
   }
 
  private:
-  static constexpr std::int64_t unit = 65536;  ///< prices are nanoseconds for so many bytes
+  static constexpr std::int64_t unit = 65536;  ///< prices are nanoseconds for this many bytes
   static constexpr unsigned kept = 4;
   static constexpr std::int64_t unknown = INT64_MAX;
 
-  /// Through the caches, as usual, went so many bytes, of which one copy was timed. Dear ones weigh twice as much as
+  /// Through the caches, as usual, went `bytes` bytes, of which one copy was timed. Dear ones weigh twice as much as
   /// others: with a third of them past the caches is no dearer on the whole.
   void ran(bool dear, std::int64_t bytes) noexcept {
     dear_bytes_ = dear ? dear_bytes_ + bytes : dear_bytes_ < bytes / 2 ? 0 : dear_bytes_ - bytes / 2;
@@ -118,7 +118,7 @@ class copy_account {
   std::int64_t ring_bytes_;
   way usual_ = way::through_caches;
   std::int64_t dear_bytes_ = 0;  ///< what went dear through the caches of late, less half of what did not
-  int cheap_trials_ = 0;         ///< so many in a row, while the usual way is past the caches
+  int cheap_trials_ = 0;         ///< in a row, while the usual way is past the caches
   std::uint32_t copies_ = 0;
   std::uint32_t tried_ = 0;         ///< the number of the last copy that was made the other way
   std::uint32_t gap_ = timed_each;  ///< how many copies from there to the next

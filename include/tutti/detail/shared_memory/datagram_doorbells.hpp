@@ -49,7 +49,7 @@ class datagram_doorbells {
   [[nodiscard]] int own() const noexcept { return bell_.get(); }
 
   void ring(rank_type r) const noexcept {
-    // Fails when the peer is gone, or has so many rings waiting that one more makes no difference.
+    // Fails when the peer is gone, or has enough rings waiting that one more makes no difference.
     char const ring = 0;
     ::sendto(bell_.get(), &ring, 1, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<sockaddr const*>(&peers_[r].name),
              peers_[r].length);
@@ -94,8 +94,8 @@ class datagram_doorbells {
     return {};
   }
 
-  /// What is left after so many rings only makes the next sleep return at once: a process that rings without end keeps
-  /// nobody here.
+  /// What is left after that many rings only makes the next sleep return at once: a process that rings without end
+  /// keeps no rank here.
   void silence() const noexcept {
     char ring = 0;
     for (int i = 0; i < 64 && ::recv(bell_.get(), &ring, 1, MSG_DONTWAIT) >= 0; ++i) {

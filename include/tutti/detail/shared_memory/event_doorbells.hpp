@@ -11,10 +11,10 @@
 namespace tutti::detail {
 
 /// Wakes the threads of one process: an eventfd per rank. It belongs to all of them together, for
-/// a descriptor that is closed while a peer still rings it may be somebody else's by then.
+/// a descriptor that is closed while a peer still rings it may be another's by then.
 class event_doorbells {
  public:
-  /// After this, `complete()` says whether the process had so many descriptors left.
+  /// After this, `complete()` says whether the process had as many descriptors left.
   explicit event_doorbells(rank_type n) : bells_(n) {
     for (rank_type r = 0; r < n && complete_; ++r) {
       bells_[r].reset(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));

@@ -53,7 +53,7 @@ class large_elements {
   struct assembly {
     owned_array<std::byte> bytes;
     std::size_t room = 0;
-    std::size_t complete = 0;  ///< so many bytes of the element have come
+    std::size_t complete = 0;  ///< bytes of the element that have come
   };
 
   [[nodiscard]] assembly& of(rank_type from, std::uint32_t lane) noexcept {

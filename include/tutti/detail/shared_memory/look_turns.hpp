@@ -8,17 +8,17 @@
 
 namespace tutti::detail {
 
-/// Whose turn it is to look for dead ranks: lies in memory that all ranks share, so what one finds, all learn.
+/// Which rank looks for dead ones next: lies in memory that all ranks share, so what one finds, all learn.
 ///
-/// A look asks the system about every rank, and the system walks the list of all each time; everybody who waits wants
-/// a look every few milliseconds: 150 processes on two cores spent half of their time on that. So after a look,
-/// whoever's it was, there is none for 50 us for each rank. Up to 200 ranks all looks together take a few hundredths of
-/// a core at most, and one who waits alone still looks every 10 ms. Thread-safe, lock-free.
+/// A look asks the system about every rank, and the system walks the list of all each time; each rank that waits
+/// wants a look every few milliseconds: 150 processes on two cores spent half of their time on that. So after a look of
+/// any rank there is none for 50 us for each rank. Up to 200 ranks all looks together take a few hundredths of a core
+/// at most, and a rank that waits alone still looks every 10 ms. Thread-safe, lock-free.
 class look_turns {
  public:
   static constexpr duration pause_per_rank = std::chrono::microseconds(50);
 
-  /// True for one of those who ask at the same time, unless there was a look a moment ago.
+  /// True for one of the ranks that ask at the same time, unless there was a look a moment ago.
   [[nodiscard]] bool take(time_point now, rank_type ranks) noexcept {
     std::int64_t const pause = pause_per_rank.count() * ranks;
     std::int64_t next = next_.load(std::memory_order_relaxed);

@@ -49,7 +49,7 @@ struct mailbox {
   static_assert(sizeof(slot) == cache_line);
 
   static constexpr std::size_t longest_inside = 2 * slot::room;
-  /// How many slots a message of so many bytes takes.
+  /// How many slots a message of this many bytes takes.
   [[nodiscard]] static constexpr std::uint64_t slots_of(std::size_t bytes) noexcept {
     return bytes > slot::room && bytes <= longest_inside ? 2 : 1;
   }

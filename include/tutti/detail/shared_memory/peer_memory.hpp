@@ -19,7 +19,7 @@ namespace tutti::detail {
 class peer_memory {
  public:
   /// By which peers find out whether they can read this process: its number, and where it keeps a word
-  /// that nobody else has.
+  /// that no other process has.
   [[nodiscard]] std::string offer(std::string_view unique) {
     unique.copy(token_, sizeof token_);
     return std::to_string(::getpid()) + ":" + std::to_string(reinterpret_cast<std::uintptr_t>(token_)) + ":" +

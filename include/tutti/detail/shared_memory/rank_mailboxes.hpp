@@ -44,7 +44,7 @@ class rank_mailboxes {
   rank_mailboxes(rank_mailboxes const&) = delete;
   rank_mailboxes& operator=(rank_mailboxes const&) = delete;
 
-  /// The last call. What was sent can still be read, and whoever waits for more learns that it will
+  /// The last call. What was sent can still be read, and a peer that waits for more learns that it will
   /// not come. Messages that peers have yet to read in this rank's memory are taken back, which is a
   /// fault. `lives` as in quiesce.
   TUTTI_DECL void leave(liveness const& lives) noexcept;

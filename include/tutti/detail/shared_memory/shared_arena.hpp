@@ -65,7 +65,7 @@ class basic_shared_arena : public memory_source {
     table_ = table;
   }
 
-  /// Memory that so many ranks use: it comes back when each of them has told its `end`.
+  /// Memory that `ranks` ranks use: it comes back when each of them has told its `end`.
   [[nodiscard]] std::byte* allot(std::size_t bytes, rank_type ranks) {
     expect_owner();
     held const lock(guard_);
@@ -76,7 +76,7 @@ class basic_shared_arena : public memory_source {
     allotted_.push_back({memory, header + bytes, ranks});
     return memory + header;
   }
-  /// So many ranks will not touch it again.
+  /// This many ranks will not touch it again.
   static void end(std::byte* allotted, rank_type ranks) noexcept {
     std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(allotted - header))
         ->fetch_add(ranks, std::memory_order_release);
@@ -233,7 +233,7 @@ class basic_shared_arena : public memory_source {
     }
   }
 
-  /// A new window with room for so much: the number of its free piece. A page more than is used keeps windows apart,
+  /// A new window with room for this: the number of its free piece. A page more than is used keeps windows apart,
   /// and lets like buffers of two ranks not lie a power of two apart: then their addresses would differ in high bits
   /// only, and a first-level cache that predicts its way by a hash of lower ones (AMD's: Lipp and others, Take A Way,
   /// 2020) could not hold both lines.

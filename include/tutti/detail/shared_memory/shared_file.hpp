@@ -15,7 +15,7 @@ namespace tutti::detail {
 [[nodiscard]] TUTTI_DECL std::size_t page_bytes() noexcept;
 
 /// Memory that several processes of this host map. It has no name (memfd_create): it lasts for as long as one of
-/// them has it, however they end. Nobody can make it shorter, so that whatever is mapped stays there.
+/// them has it, however they end. No process can make it shorter, so that whatever is mapped stays there.
 class shared_file {
  public:
   shared_file() noexcept = default;

@@ -176,7 +176,7 @@ class shared_world {
       ranks_ = other.ranks_;
       return *this;
     }
-    /// From now on it is for so many; what it was for before.
+    /// From now on it is for this many; how many it was for before.
     rank_type keep(rank_type ranks) noexcept { return std::exchange(ranks_, ranks); }
     ~allotment() {
       if (memory_ != nullptr && owner_ == inheritance::generation()) {  // else it is a forked child's copy

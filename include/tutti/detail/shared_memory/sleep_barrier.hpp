@@ -29,12 +29,12 @@ inline void store_load_fence() noexcept {
 /// and then looks whether the first one sleeps: at least one of them sees what the other wrote.
 ///
 /// Each needs a fence between its store and its load; but the one that writes needs it for every message,
-/// and hardly ever does anybody sleep. Linux can run a fence on all processors that run a rank, at the
+/// and hardly ever does a rank sleep. Linux can run a fence on all processors that run a rank, at the
 /// request of the one that goes to sleep (membarrier). Then the other's costs nothing. That pays where ranks hardly
 /// ever sleep; where they outnumber cores they often do, and interrupt what the other cores do each time.
 class sleep_barrier {
  public:
-  /// Whether this process's ranks, of so many in the world, can be made to pass a fence by others', and that pays.
+  /// Whether this process's ranks, of `ranks` in the world, can be made to pass a fence by others', and that pays.
   [[nodiscard]] static bool offered(rank_type ranks) noexcept {
     return ranks <= std::thread::hardware_concurrency() &&
            ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;

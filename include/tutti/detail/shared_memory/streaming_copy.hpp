@@ -11,8 +11,9 @@ namespace tutti::detail {
 /// Whether this processor has stores that go past its caches.
 inline constexpr bool can_stream = true;
 
-/// memcpy past the caches: what other processors have of the lines is dropped, not fetched, and who reads them
-/// next has them from memory. When it returns, a release store publishes the copy as it would an ordinary one.
+/// memcpy past the caches: what other processors have of the lines is dropped, not fetched, and a processor that
+/// reads them next has them from memory. When it returns, a release store publishes the copy as it would an ordinary
+/// one.
 /// @pre `to` is aligned to a cache line
 inline void streaming_copy(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
   using vector [[gnu::vector_size(16), gnu::may_alias]] = float;  // what every x86-64 has

@@ -33,7 +33,7 @@ class standing {
             .lane = static_cast<std::uint8_t>(w.on.lane),
             .blocks = w.blocks,
             .number = w.on.number,
-            .part = w.for_whom,
+            .part = w.peer,
             .bytes = std::uint64_t{w.moved} << 32 | asked_,
             .what = w.what};
   }
@@ -44,7 +44,7 @@ class standing {
     if (f.kind != frame_kind::answer) {
       return {};
     }
-    return {.for_whom = f.part,
+    return {.peer = f.part,
             .on = {lane, f.number},
             .moved = static_cast<std::uint32_t>(f.bytes >> 32),
             .blocks = f.blocks != 0,

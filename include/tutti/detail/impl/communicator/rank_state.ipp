@@ -96,7 +96,7 @@ TUTTI_DECL host_map rank_state::hosts_by_name() const {
 }
 
 /// "rank 2 (worker:1 on node7, pid 4242)".
-TUTTI_DECL std::string rank_state::who(rank_type r) const {
+TUTTI_DECL std::string rank_state::describe_rank(rank_type r) const {
   return r >= size() ? "an unknown rank" : describe(r, members[r]);
 }
 
@@ -107,11 +107,11 @@ TUTTI_DECL std::string rank_state::circle(std::uint64_t members_of_it) const {
     if ((members_of_it & tutti::fault::bit_of(r)) == 0) {
       continue;
     }
-    text += (text.empty() ? "ranks wait for each other: " : ", ") + who(r);
+    text += (text.empty() ? "ranks wait for each other: " : ", ") + describe_rank(r);
     for (std::uint32_t lane = any.answers() ? lane_count : 0; lane-- > 0;) {  // send and recv come first
       wait_report const w = any.said(r, lane);
-      if ((members_of_it & tutti::fault::bit_of(w.for_whom)) != 0) {
-        text += " waits for rank " + std::to_string(w.for_whom) + " in " + describe(w.what);
+      if ((members_of_it & tutti::fault::bit_of(w.peer)) != 0) {
+        text += " waits for rank " + std::to_string(w.peer) + " in " + describe(w.what);
         break;
       }
     }
@@ -141,7 +141,7 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, 
   std::string text;
   switch (why.kind) {
     case failure::peer_lost:
-      text = who(why.culprit) + " is gone";
+      text = describe_rank(why.culprit) + " is gone";
       break;
     case failure::deadline:
       if (why.circle != 0) {
@@ -150,19 +150,19 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, 
       }
       text = why.culprit == no_rank ? "not complete in time, and no rank was found that does not answer"
              : why.culprit == rank  ? "this rank did not answer in time"
-                                    : "no answer from " + who(why.culprit) + " in time";
+                                    : "no answer from " + describe_rank(why.culprit) + " in time";
       break;
     case failure::mismatch:
-      text = "the calls of " + who(why.reporter) + " and " + who(why.culprit) + " differ";
+      text = "the calls of " + describe_rank(why.reporter) + " and " + describe_rank(why.culprit) + " differ";
       break;
     case failure::cancelled:
-      text = who(why.culprit) + " gave up its operation";
+      text = describe_rank(why.culprit) + " gave up its operation";
       break;
     default:
-      text = std::string(tutti::name(why.kind)) + " error at " + who(why.culprit);
+      text = std::string(tutti::name(why.kind)) + " error at " + describe_rank(why.culprit);
   }
   if (why.reporter != rank && why.reporter != no_rank && why.reporter != why.culprit) {
-    text += "; noticed by " + who(why.reporter);
+    text += "; noticed by " + describe_rank(why.reporter);
   }
   return report(why.kind, text, what, number, step, std::move(at_fault));
 }
@@ -173,7 +173,7 @@ TUTTI_DECL error rank_state::report(failure kind, std::string const& text, call 
   std::string operation = describe(what, number);
   std::string said = operation;
   said.append(" #").append(std::to_string(number.sequence)).append(" of ").append(name);
-  said.append(", step ").append(std::to_string(step)).append(", on ").append(who(rank));
+  said.append(", step ").append(std::to_string(step)).append(", on ").append(describe_rank(rank));
   said.append(" of ").append(std::to_string(size())).append(" (").append(any.name()).append("): ").append(text);
   return {{kind, name, std::move(operation), number.sequence, step, rank, std::move(at_fault)}, said};
 }

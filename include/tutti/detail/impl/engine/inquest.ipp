@@ -20,11 +20,11 @@ TUTTI_DECL bool inquest::advance() {
     if (chain_.empty()) {
       turn_to(rank_, on_);  // this rank waits for its own earlier operations, too
     }
-    rank_type const suspect = chain_.back().who;
+    rank_type const suspect = chain_.back().rank;
     asked_ = asked_ || transport_.ask(suspect);
     wait_report const answer = asked_ ? standing(suspect) : wait_report{};
     time_point const now = transport_.now();
-    if (answer.for_whom != no_rank && (answer.on == wanted_ || now - since_ >= settling)) {
+    if (answer.peer != no_rank && (answer.on == wanted_ || now - since_ >= settling)) {
       follow(answer);
     } else if (now - since_ >= patience) {
       found_ = {failure::deadline, suspect, rank_};
@@ -45,18 +45,18 @@ TUTTI_DECL void inquest::turn_to(rank_type suspect, flow on) {
 }
 
 /// What holds a rank up: what it waits for on the flow that others wait for it on, or else what its program
-/// waits for. Nobody: it has not said.
-TUTTI_DECL wait_report inquest::standing(rank_type who) const {
+/// waits for. No rank: it has not said.
+TUTTI_DECL wait_report inquest::standing(rank_type rank) const {
   wait_report best;
   for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
-    wait_report const w = transport_.said(who, lane);
-    if (!w.fresh || w.for_whom >= size_) {
+    wait_report const w = transport_.said(rank, lane);
+    if (!w.fresh || w.peer >= size_) {
       continue;
     }
     if (lane != transfer_lane && w.on == wanted_) {
       return w;
     }
-    if (w.blocks && best.for_whom == no_rank) {
+    if (w.blocks && best.peer == no_rank) {
       best = w;
     }
   }
@@ -67,11 +67,11 @@ TUTTI_DECL wait_report inquest::standing(rank_type who) const {
 TUTTI_DECL void inquest::follow(wait_report const& answer) {
   chain_.back().said = answer;
   for (std::size_t i = 0; i < chain_.size(); ++i) {
-    if (chain_[i].who == answer.for_whom) {
+    if (chain_[i].rank == answer.peer) {
       return close(i);
     }
   }
-  turn_to(answer.for_whom, answer.on);
+  turn_to(answer.peer, answer.on);
 }
 
 /// From its i-th rank on the chain is a circle.
@@ -79,18 +79,18 @@ TUTTI_DECL void inquest::close(std::size_t i) {
   chain_.erase(chain_.begin(), chain_.begin() + static_cast<std::ptrdiff_t>(i));
   bool still = chain_.size() == circle_.size();
   for (std::size_t k = 0; still && k < chain_.size(); ++k) {
-    still = chain_[k].who == circle_[k].who && chain_[k].said.same(circle_[k].said);
+    still = chain_[k].rank == circle_[k].rank && chain_[k].said.same(circle_[k].said);
   }
   if (still) {
     std::uint64_t members = 0;
     bool all = true;
     for (waiting_rank const& l : chain_) {
-      std::uint64_t const bit = tutti::fault::bit_of(l.who);
+      std::uint64_t const bit = tutti::fault::bit_of(l.rank);
       members |= bit;
       all = all && bit != 0;
     }
     found_ = all ? tutti::fault{failure::deadline, no_rank, no_rank, members}
-                 : tutti::fault{failure::deadline, chain_[0].who, rank_};
+                 : tutti::fault{failure::deadline, chain_[0].rank, rank_};
     return;
   }
   circle_ = chain_;
