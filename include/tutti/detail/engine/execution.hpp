@@ -65,6 +65,9 @@ void stepwise_run<Communicator, Transfers>::finish(duration limit) {
 /// What an operation is: the part of a run that has the user's types.
 template <class Topology, class Op, class Payload>
 struct work {
+  // clang 16 crashes where members without an address are initialised as those of an aggregate.
+  work(Topology const& t, Payload const& e) : topology(t), op{}, elements(e) {}
+
   [[no_unique_address]] Topology topology;
   [[no_unique_address]] Op op;
   Payload elements;
@@ -98,7 +101,7 @@ class execution : private work_holder<Topology, Op, Payload>,
 
  public:
   execution(Communicator& world, Topology const& topology, Payload const& elements)
-      : holder{{topology, {}, elements}},
+      : holder{{topology, elements}},
         base(world, this->work_.template schedule<extent_type>(), payload(this->work_.elements, world.size())) {}
 
   /// Takes the operation's place in the order of the communicator. `memory.work` may be left empty:
