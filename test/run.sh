@@ -68,7 +68,8 @@ build_and_test() {
     cmake --build "$root/build/$preset" --parallel "$jobs" --target $targets
   fi
   say "Testing $preset"
-  $wrapper ctest "$@" --parallel "$jobs" --output-on-failure || failed="$failed $preset"
+  # One more than processors: some tests mostly wait.
+  $wrapper ctest "$@" --parallel $((jobs + 1)) --output-on-failure || failed="$failed $preset"
 }
 cd "$root"  # presets are looked for here
 wrapper="" failed="" found=no

@@ -14,14 +14,5 @@ if(failed)
   message(STATUS "The test bits32 is left out: ${CMAKE_CXX_COMPILER} makes no programs of 32 bits that run here "
                  "(Debian: g++-multilib).")
 else()
-  set(program ${CMAKE_CURRENT_BINARY_DIR}/bits32_program)
-  add_test(NAME bits32_builds
-           COMMAND ${CMAKE_CXX_COMPILER} ${bits32} ${tutti_warning_flags} -I${PROJECT_SOURCE_DIR}/include
-                   ${CMAKE_CURRENT_SOURCE_DIR}/bits32/program.cpp -o ${program})
-  add_test(NAME bits32_runs COMMAND ${program})
-  set_tests_properties(bits32_builds PROPERTIES FIXTURES_SETUP bits32)
-  set_tests_properties(bits32_runs PROPERTIES FIXTURES_REQUIRED bits32)
-  set_tests_properties(bits32_builds bits32_runs PROPERTIES TIMEOUT ${timeout} LABELS packaging)
-  tutti_test_needs(bits32_builds)
-  tutti_test_needs(bits32_runs)
+  tutti_test_elsewhere(bits32 ${CMAKE_CXX_COMPILER} ${bits32})
 endif()

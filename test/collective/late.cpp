@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
+// test: address thread waits
 //
 // What a deadline names, over each transport: ranks that come late, wait for each other, or are stopped.
 #include <laws/late.hpp>

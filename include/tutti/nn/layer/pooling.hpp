@@ -38,11 +38,7 @@ class average_pool : public detail::pooling<T> {
 
   void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) const {
-    if (dx.shape(1) == 0) {
-      return;
-    }
-    std::fill_n(dx.data(), dx.size(), T{0});
-    this->for_each_place(dy.shape(0), [&](detail::place const& p) {
+    this->differentiate(dy, dx, [&](detail::place const& p) {
       T const* const slope = dy.data() + p.output;
       T const share = T{1} / static_cast<T>(p.pixels());
       p.for_each_pixel(this->input(), [&](std::size_t from) {
@@ -87,11 +83,7 @@ class max_pool : public detail::pooling<T> {
 
   void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) const {
-    if (dx.shape(1) == 0) {
-      return;
-    }
-    std::fill_n(dx.data(), dx.size(), T{0});
-    this->for_each_place(dy.shape(0), [&](detail::place const& p) {
+    this->differentiate(dy, dx, [&](detail::place const& p) {
       T const* const slope = dy.data() + p.output;
       std::uint32_t const* const at = chosen_.data() + p.output;
       T* const to = dx.data() + p.image;

@@ -3,8 +3,10 @@
 
 #include <tutti/nn/detail/layer/stateless.hpp>
 #include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/tensor.hpp>
 #include <tutti/nn/window.hpp>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace tutti::nn::detail {
@@ -69,6 +71,15 @@ class pooling : public stateless<T> {
     parallel_for(images, numbers_for_a_thread / input_.size() + 1, [&](std::size_t first, std::size_t last) {
       vectorised([&] { detail::for_each_place(input_, output_, down_, across_, first, last, f); });
     });
+  }
+
+  /// The derivative by the inputs, unless it has no columns: nothing, to which f adds for each place.
+  template <class F>
+  void differentiate(matrix_view<T> const& dy, matrix_view<T> dx, F const& f) const {
+    if (dx.shape(1) != 0) {
+      std::fill_n(dx.data(), dx.size(), T{0});
+      for_each_place(dy.shape(0), f);
+    }
   }
 
  private:
