@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(shared_memory_that_is_not_there) {
                                  shared_memory t(meet, {.chunk_bytes = 64, .ring_bytes = std::size_t{1} << 40});
                                  return "joined";
                                }),
-            "failed(join failed): shared_memory, rank 0: no room for");
+            "failed(join failed): shared_memory, rank 0: cannot reserve");
   check_all(process_ranks::run(2, [](auto& meet) -> verdict {
     shared_memory t(meet);
     std::FILE* const f = std::fopen("/proc/self/maps", "r");

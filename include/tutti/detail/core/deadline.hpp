@@ -9,7 +9,7 @@ namespace tutti::detail {
 /// A deadline, or a limit to a wait, as a caller gives it.
 /// @throws precondition_error if it is negative: the difference of two times, perhaps, and certainly no deadline
 constexpr duration expect_deadline(duration d) {
-  expects(d >= duration::zero(), "a deadline is not negative: tutti::no_deadline is none");
+  expects(d >= duration::zero(), "a deadline must be 0 ns or more, not ", d.count(), "; tutti::no_deadline is none");
   return d;
 }
 

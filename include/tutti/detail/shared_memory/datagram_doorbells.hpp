@@ -24,7 +24,8 @@ class datagram_doorbells {
     bell_ = socket();
     sockaddr_un const here = address_of(name);
     if (!bell_ || ::bind(bell_.get(), reinterpret_cast<sockaddr const*>(&here), length(name)) != 0) {
-      throw error(failure::join, "no local socket for the doorbell: " + describe_errno(errno));
+      throw error(failure::join, "cannot open a local socket to be woken by: " + describe_errno(errno) +
+                                     "; allow this process more descriptors (ulimit -n), or use tcp");
     }
   }
 
@@ -33,7 +34,8 @@ class datagram_doorbells {
   void connect(Names const& names) {
     probe_ = socket();
     if (!probe_) {
-      throw error(failure::join, "no local socket to ring the others with: " + describe_errno(errno));
+      throw error(failure::join, "cannot open a local socket to wake the others by: " + describe_errno(errno) +
+                                     "; allow this process more descriptors (ulimit -n), or use tcp");
     }
     peers_ = owned_array<peer>(names.size());
     for (std::size_t r = 0; r < names.size(); ++r) {
@@ -41,7 +43,7 @@ class datagram_doorbells {
       if (call(static_cast<rank_type>(r)) != 0) {
         throw error(failure::join, "rank " + std::to_string(r) + " cannot be reached over a local socket (" +
                                        describe_errno(errno) +
-                                       "): the ranks must share a network namespace to use shared_memory");
+                                       "); start the ranks in one network namespace, or use tcp");
       }
     }
   }

@@ -171,9 +171,9 @@ class basic_shared_arena : public memory_source {
       std::size_t const bytes = w.bytes.load(std::memory_order_relaxed);
       std::byte* const here = file.map(w.begin.load(std::memory_order_relaxed), bytes);
       if (here == nullptr) {
-        throw error(failure::protocol, "no address space for " + std::to_string(bytes >> 20) +
-                                           " MiB of another rank's buffers (" + describe_errno(errno) +
-                                           "); allow more (ulimit -v), or use ordinary memory for them");
+        throw error(failure::protocol, "cannot map " + std::to_string(bytes) +
+                                           " bytes of another rank's buffers: " + describe_errno(errno) +
+                                           "; allow more address space (ulimit -v), or use ordinary memory for them");
       }
       base.store(here, std::memory_order_release);
     }

@@ -31,8 +31,10 @@ class shared_world {
   template <rendezvous M>
   shared_world(M& meet, shared_memory_options const& wanted) : n_(meet.size()), parts_(meet.size()) {
     shared_memory_options const o = filled_in(wanted, n_);
-    expects(o.chunk_bytes != 0 && o.chunk_bytes % cache_line == 0 && o.ring_bytes % cache_line == 0,
-            "shared_memory_options: chunk_bytes and ring_bytes must be multiples of 64, and chunks not empty");
+    expects(
+        o.chunk_bytes != 0 && o.chunk_bytes % cache_line == 0 && o.ring_bytes % cache_line == 0,
+        "shared_memory_options: chunk_bytes must be a multiple of 64 above 0, and ring_bytes a multiple of 64, not ",
+        o.chunk_bytes, " and ", o.ring_bytes);
     // A rank that fails still takes part in all exchanges, so that all learn of it at once.
     auto const offers = meet.exchange(attempt([&] { return offer(meet, o); }));
     std::string const found = attempt([&] { return contact(meet, offers); });
@@ -236,7 +238,8 @@ class shared_world {
       for (rank_type r = 1; meet.rank() == 0 && r < n_; ++r) {
         if (!bells_.hand(r, file().descriptor_to_hand())) {
           throw error(failure::join, "the shared memory cannot be handed to rank " +
-                                         std::to_string(world_rank(meet, r)) + " (" + describe_errno(errno) + ")");
+                                         std::to_string(world_rank(meet, r)) + " (" + describe_errno(errno) +
+                                         "); allow processes to pass files to each other, or use tcp");
         }
       }
     }

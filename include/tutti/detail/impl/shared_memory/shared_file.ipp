@@ -42,11 +42,10 @@ TUTTI_DECL void shared_file::create(std::size_t bytes) {
   }
   if (!file_ || ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
     throw error(failure::join,
-                "shared memory cannot be made: memfd_create, " + describe_errno(errno) + "; allow it, or use tcp");
+                "cannot make shared memory: memfd_create, " + describe_errno(errno) + "; allow it, or use tcp");
   }
   if (std::string const shortage = commit(0, bytes); !shortage.empty()) {
-    throw error(failure::join, "no room for " + std::to_string((bytes + 1048575) >> 20) +
-                                   " MiB of shared memory: " + shortage +
+    throw error(failure::join, "cannot reserve " + std::to_string(bytes) + " bytes of shared memory: " + shortage +
                                    "; start fewer ranks, or make shared_memory_options::ring_bytes and chunk_bytes "
                                    "smaller");
   }
@@ -90,14 +89,15 @@ TUTTI_DECL void shared_file::unmap(std::byte* base, std::size_t bytes) noexcept 
 TUTTI_DECL void shared_file::map_all() {
   struct stat about {};
   if (::fstat(file_.get(), &about) != 0) {
-    throw error(failure::join, "shared memory cannot be examined: " + describe_errno(errno));
+    throw error(failure::join, "cannot examine the shared memory of rank 0: " + describe_errno(errno) +
+                                   "; start the ranks anew, or use tcp");
   }
   size_ = static_cast<std::size_t>(about.st_size);
   base_ = map(0, size_);
   if (base_ == nullptr) {
-    throw error(failure::join, "no address space for " + std::to_string(size_ >> 20) + " MiB of shared memory (" +
-                                   describe_errno(errno) +
-                                   "); allow more (ulimit -v), start fewer ranks, or make "
+    throw error(failure::join, "cannot map " + std::to_string(size_) +
+                                   " bytes of shared memory: " + describe_errno(errno) +
+                                   "; allow more address space (ulimit -v), start fewer ranks, or make "
                                    "shared_memory_options::ring_bytes and chunk_bytes smaller");
   }
 }
