@@ -20,6 +20,9 @@
 #include <tutti/detail/impl/bootstrap/outcome.ipp>
 #include <tutti/detail/impl/bootstrap/processes.ipp>
 #include <tutti/detail/impl/bootstrap/shrink_meeting.ipp>
+#include <tutti/detail/impl/bootstrap/shrink_message.ipp>
+#include <tutti/detail/impl/bootstrap/survivors.ipp>
+#include <tutti/detail/impl/bootstrap/tcp_hello.ipp>
 #include <tutti/detail/impl/bootstrap/tcp_rendezvous.ipp>
 #include <tutti/detail/impl/bootstrap/threads.ipp>
 #include <tutti/detail/impl/communicator/rank_state.ipp>

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <tutti/detail/bootstrap/channel.hpp>
+#include <tutti/detail/bootstrap/shrink_message.hpp>
+#include <tutti/detail/bootstrap/survivors.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/net/address.hpp>
@@ -9,62 +11,9 @@
 #include <tutti/types.hpp>
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tutti::detail {
-
-/// What a member says when it comes to a shrink meeting, and what the host says when it has decided.
-struct shrink_message {
-  static constexpr std::uint64_t version = 1;
-  static constexpr std::uint64_t limit = 1U << 22U;  ///< bytes; longer ones are refused before they are read
-
-  std::string world;               ///< which
-  rank_type rank = no_rank;        ///< whose message it is
-  std::vector<rank_type> members;  ///< which are in, as far as that one knows
-
-  [[nodiscard]] std::string text() const;
-  /// False: `bytes` are something else.
-  [[nodiscard]] bool parse(std::string_view bytes);
-
-  /// Whether a rank is among the members.
-  [[nodiscard]] bool counts(rank_type one) const noexcept;
-};
-
-/// The rendezvous of those that are left of a world, over the lines between the lowest of them and each other. If
-/// another one goes meanwhile, its exchanges fail on all. Used by one thread at a time.
-class survivors {
- public:
-  /// @param lines on the host those to all others, in the order of their numbers; on the others the one to the host
-  survivors(rank_type me, std::vector<rank_type> members, std::vector<channel> lines, duration patience);
-
-  [[nodiscard]] rank_type rank() const noexcept { return rank_; }
-  [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(members_.size()); }
-
-  /// The number by which the others reach this host.
-  [[nodiscard]] std::string const& local_host() const noexcept { return host_; }
-  void local_host(std::string host) { host_ = std::move(host); }
-
-  /// What they are called together; rank 0's counts.
-  [[nodiscard]] std::string const& name() const noexcept { return name_; }
-  void name(std::string text) { name_ = std::move(text); }
-
-  /// Their ranks in the world that failed.
-  [[nodiscard]] std::vector<rank_type> const& parent_ranks() const noexcept { return members_; }
-
-  std::vector<std::string> exchange(std::string_view mine);
-
- private:
-  std::vector<std::string> serve(std::string_view mine);
-  std::vector<std::string> ask(std::string_view mine);
-
-  std::vector<rank_type> members_;  ///< by the numbers of the beginning
-  rank_type rank_;
-  std::vector<channel> lines_;
-  duration patience_;
-  std::string name_;
-  std::string host_;
-};
 
 /// One member's part in finding the others again when some are gone: a listener that it keeps from the
 /// beginning, and the addresses of all others'. A listener closes with its owner, however that ends, so the system
@@ -95,8 +44,6 @@ class shrink_meeting {
   [[nodiscard]] survivors meet(duration patience);
 
  private:
-  class host;
-
   channel visit(rank_type at, duration patience, std::vector<rank_type>& silent, std::vector<rank_type>& chosen);
 
   shrink_message mine_;  ///< which rank this is, and which are in

@@ -6,7 +6,6 @@
 #include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/net/address.hpp>
-#include <tutti/member.hpp>
 
 #include <string>
 #include <string_view>
@@ -14,19 +13,7 @@
 
 namespace tutti::detail {
 
-/// How a member presents itself to rank 0.
-struct tcp_hello {
-  static constexpr std::uint64_t version = 1;
-  static constexpr std::size_t limit = 1U << 12U;  ///< a longer one is refused before it is read
-
-  rank_type rank = 0;
-  rank_type size = 0;
-  std::string job;
-  member process;
-
-  [[nodiscard]] std::string encode() const;
-  [[nodiscard]] bool decode(std::string_view bytes);
-};
+class tcp_side;  // rank 0's, or that of the others
 
 /// A rendezvous at a port of rank 0's host, which every member knows. Constructing it is collective and
 /// returns when all have come; exchanges follow over the connections made then.
@@ -62,13 +49,9 @@ class tcp_rendezvous {
   [[nodiscard]] std::vector<std::string> refused() const;
 
  private:
-  class side;
-  class host;   ///< rank 0's side
-  class guest;  ///< the others'
-
   rank_type rank_;
   rank_type size_;
-  owned<side> side_;
+  owned<tcp_side> side_;
 };
 
 }  // namespace tutti::detail

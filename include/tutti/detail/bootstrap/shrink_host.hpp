@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/bootstrap/channel.hpp>
+#include <tutti/detail/bootstrap/membership.hpp>
+#include <tutti/detail/bootstrap/pending_hello.hpp>
+#include <tutti/detail/bootstrap/shrink_message.hpp>
+#include <tutti/detail/core/descriptor.hpp>
+#include <tutti/detail/net/address.hpp>
+#include <tutti/detail/net/greeter.hpp>
+#include <tutti/detail/net/socket.hpp>
+#include <tutti/error.hpp>
+#include <tutti/outcome.hpp>
+#include <tutti/time.hpp>
+#include <tutti/types.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tutti::detail {
+
+/// The side that waits for the others, and decides which are in.
+class shrink_host {
+ public:
+  /// @param silent those of lower numbers that did not answer; the others of lower numbers are gone
+  shrink_host(int listener, shrink_message const& me, std::vector<net::address> const& places,
+              std::vector<rank_type> silent, duration patience)
+      : listener_(listener),
+        me_(me),
+        places_(places),
+        longest_hello_(me.text().size() + 8 * places.size()),
+        silent_(std::move(silent)),
+        patience_(patience) {
+    for (rank_type const r : me.members) {
+      if (r > me.rank) {
+        watch(others_.emplace_back(other{r, {}, {}, {}}));
+      }
+    }
+  }
+
+  /// Waits until all are here or gone.
+  /// @returns which are in
+  /// @throws error(failure::join) if too many are silent; those that came are told the same
+  std::vector<rank_type> gather() {
+    time_point const deadline = steady_now() + patience_;
+    while (expecting() && steady_now() < deadline) {
+      listen(deadline);
+    }
+    return decide();
+  }
+
+  /// The lines to those that are in, in the order of their numbers.
+  [[nodiscard]] std::vector<channel> take_lines() {
+    std::vector<channel> lines;
+    for (other& o : others_) {
+      if (o.line) {
+        lines.push_back(std::move(o.line));
+      }
+    }
+    return lines;
+  }
+
+  // What the greeter asks and tells.
+
+  [[nodiscard]] static pending_hello begin(descriptor s) { return {channel(std::move(s))}; }
+  [[nodiscard]] net::heard hear(pending_hello& p) const { return p.hear(longest_hello_); }
+  static void turn_away(pending_hello const&, char const*) noexcept {}  // a member comes again
+  void arrive(pending_hello p) {
+    shrink_message message;
+    if (!message.parse(p.said.payload) || message.world != me_.world) {
+      return;
+    }
+    auto const o =
+        std::find_if(others_.begin(), others_.end(), [&](other const& one) { return one.rank == message.rank; });
+    if (o == others_.end()) {
+      return refuse(p.line, message.rank);
+    }
+    p.line.queue(bootstrap_frame_kind::welcome, {});
+    if (p.line.flush()) {
+      o->message = std::move(message);
+      o->line = std::move(p.line);
+    }
+  }
+
+ private:
+  struct other {
+    rank_type rank;
+    channel line;      ///< once it has come
+    descriptor watch;  ///< a connection to its listener, which the system closes when it goes
+    shrink_message message;
+    bool connected = false;
+    bool gone = false;
+  };
+
+  [[nodiscard]] bool expecting() const noexcept {
+    return std::any_of(others_.begin(), others_.end(), [](other const& o) { return !o.line && !o.gone; });
+  }
+
+  /// Begins a connection to a listener; another time where that cannot be now.
+  void watch(other& o) noexcept {
+    o.connected = false;
+    o.watch = net::begin_connect(places_[o.rank]);
+    note_connection(o, errno);
+    if (!o.watch && !o.gone) {
+      watches_ = steady_now() + pause;
+    }
+  }
+
+  /// A connection to a listener could not be begun, or made.
+  static void note_connection(other& o, int code) noexcept {
+    if (!o.watch) {
+      o.gone = code == ECONNREFUSED || code == ECONNRESET;
+    }
+  }
+
+  void listen(time_point deadline) {
+    if (steady_now() >= watches_) {
+      watches_ = time_point::max();
+      for (other& o : others_) {
+        if (!o.watch && !o.gone) {
+          watch(o);
+        }
+      }
+    }
+    bool const rests = steady_now() < opens_;
+    std::vector<pollfd> set(1, {rests ? -1 : listener_, POLLIN, 0});
+    for (other const& o : others_) {
+      set.push_back({o.line.fd(), POLLIN, 0});
+      set.push_back({o.watch.get(), static_cast<short>(o.connected ? POLLIN : POLLOUT), 0});
+    }
+    pending_.append_to(set);
+    poll_until(set, std::min({deadline, watches_, rests ? opens_ : deadline}));
+    for (std::size_t i = 0; i < others_.size(); ++i) {
+      other& o = others_[i];
+      if (set[1 + 2 * i].revents != 0 && o.line.fill() == io::closed) {
+        o.line.close();  // whether it is gone, its listener tells
+      }
+      if (set[2 + 2 * i].revents != 0) {
+        look_at_watch(o);
+      }
+    }
+    pending_.hear_ready(set, 1 + 2 * others_.size(), *this);
+    if (set[0].revents != 0) {
+      pending_.accept_some(listener_, *this);
+      if (pending_.starved() != 0 && pending_.empty()) {
+        opens_ = steady_now() + pause;  // there is nothing to make room with
+      }
+    }
+  }
+
+  void look_at_watch(other& o) noexcept {
+    if (!o.connected) {
+      int const code = net::connect_error(o.watch.get());
+      o.connected = code == 0;
+      if (code != 0) {
+        o.watch.reset();
+        note_connection(o, code);
+        watches_ = steady_now() + pause;
+      }
+      return;
+    }
+    std::byte some[64];
+    if (read_some(o.watch.get(), some).state == io::closed) {
+      o.watch.reset();
+      watch(o);  // it may have been turned away, by another host: whether it is gone, its listener tells
+    }
+  }
+
+  /// As much as fits: a member that does not read it is not waited for.
+  static void tell(channel& line, rank_failure const& why) {
+    line.queue(bootstrap_frame_kind::failure, encode(why));
+    line.flush();
+    line.close();
+  }
+  static void refuse(channel& line, rank_type rank) {
+    tell(line, {"the others went on without rank " + std::to_string(rank) +
+                    ", which did not come in time when they shrank the world; this process has to end, and may join "
+                    "another job",
+                failure::join,
+                {rank}});
+  }
+
+  std::vector<rank_type> decide() {
+    std::vector<rank_type> here{me_.rank};
+    for (other& o : others_) {
+      if (o.line && !agreed(o.rank)) {
+        refuse(o.line, o.rank);
+      } else if (o.line) {
+        here.push_back(o.rank);
+      } else if (!o.gone) {
+        silent_.push_back(o.rank);
+      }
+    }
+    rank_type const lowest_silent = silent_.empty() ? no_rank : *std::min_element(silent_.begin(), silent_.end());
+    if (here.size() < silent_.size() || (here.size() == silent_.size() && lowest_silent < me_.rank)) {
+      rank_failure const why{"shrinking failed: " + list_ranks(silent_) + " did not come within " +
+                                 seconds_text(patience_) + " but may be alive, and have gone on without " +
+                                 list_ranks(here) +
+                                 "; give the failure_detector more patience than a rank works between two operations",
+                             failure::join, silent_};
+      for (other& o : others_) {
+        if (o.line) {
+          tell(o.line, why);
+        }
+      }
+      throw error(why.kind, why.text).between(me_.rank, why.at_fault);
+    }
+    shrink_message const verdict{me_.world, me_.rank, here};
+    for (other& o : others_) {
+      if (o.line) {
+        o.line.queue(bootstrap_frame_kind::table, verdict.text());
+        o.line.flush();  // the exchanges send the rest
+      }
+    }
+    return here;
+  }
+
+  /// Whether all that have come count this one among them: one that was left out once stays out.
+  [[nodiscard]] bool agreed(rank_type rank) const noexcept {
+    return std::all_of(others_.begin(), others_.end(),
+                       [&](other const& o) { return !o.line || o.message.counts(rank); });
+  }
+
+  static constexpr duration pause = std::chrono::milliseconds(100);  ///< before what failed is tried again
+
+  int listener_;
+  shrink_message const& me_;
+  std::vector<net::address> const& places_;
+  std::size_t longest_hello_;  ///< bytes; a longer one is refused before it is read
+  std::vector<rank_type> silent_;
+  duration patience_;
+  std::vector<other> others_;
+  net::greeter<pending_hello> pending_;
+  time_point opens_{};                      ///< until then nothing is accepted
+  time_point watches_ = time_point::max();  ///< when listeners are tried again that could not be
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/types.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti::detail {
+
+/// What a member says when it comes to a shrink meeting, and what the host says when it has decided.
+struct shrink_message {
+  static constexpr std::uint64_t version = 1;
+  static constexpr std::uint64_t limit = 1U << 22U;  ///< bytes; longer ones are refused before they are read
+
+  std::string world;               ///< which
+  rank_type rank = no_rank;        ///< whose message it is
+  std::vector<rank_type> members;  ///< which are in, as far as that one knows
+
+  [[nodiscard]] std::string text() const;
+  /// False: `bytes` are something else.
+  [[nodiscard]] bool parse(std::string_view bytes);
+
+  /// Whether a rank is among the members.
+  [[nodiscard]] bool counts(rank_type one) const noexcept;
+};
+
+}  // namespace tutti::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/bootstrap/shrink_message.ipp>
+#endif

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/bootstrap/channel.hpp>
+#include <tutti/detail/bootstrap/membership.hpp>
+#include <tutti/detail/bootstrap/tcp_hello.hpp>
+#include <tutti/detail/bootstrap/tcp_side.hpp>
+#include <tutti/detail/net/address.hpp>
+#include <tutti/detail/net/socket.hpp>
+#include <tutti/error.hpp>
+#include <tutti/expects.hpp>
+#include <tutti/outcome.hpp>
+#include <tutti/packing.hpp>
+#include <tutti/time.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace tutti::detail {
+
+/// Comes to rank 0.
+class tcp_guest final : public tcp_side {
+ public:
+  /// Connects, presents itself, and waits until every rank has come. Rank 0 may start later: until
+  /// the deadline a host that is unknown, unreachable or refuses is tried again.
+  /// @throws error(failure::join)
+  tcp_guest(net::host_port const& at, membership const& me) : me_(with_finite_patience(me)), place_(net::format(at)) {
+    time_point const deadline = steady_now() + me_.patience;
+    constexpr duration longest = std::chrono::milliseconds(250);
+    for (duration pause = std::chrono::milliseconds(2);; pause = std::min(2 * pause, longest)) {
+      if (reach(at, deadline) && enter()) {
+        return;
+      }
+      if (steady_now() + pause >= deadline) {
+        throw error(failure::join, "the world did not come together: rank " + std::to_string(me.rank) + " of " +
+                                       std::to_string(me.size) + " did not reach rank 0 at " + place_ + " within " +
+                                       seconds_text(me_.patience) + ": " + reason_)
+            .between(me.rank, {0});
+      }
+      std::this_thread::sleep_for(pause);
+    }
+  }
+
+  std::vector<std::string> exchange(std::string_view mine) override {
+    line_.queue(bootstrap_frame_kind::text, mine);
+    bootstrap_frame answer;
+    // Rank 0 keeps the time from when it comes itself, which may be as late as its own patience allows.
+    time_point const deadline = steady_now() + 2 * me_.patience + grace;
+    io state = line_.send(deadline);
+    state = state == io::done ? line_.receive(answer, most_table, deadline) : state;
+    if (state == io::done && answer.kind == bootstrap_frame_kind::table) {
+      unpacker u(answer.payload);
+      auto all = u.texts();
+      if (u.done() && all.size() == me_.size) {
+        return all;
+      }
+    }
+    line_.close();
+    throw_if_told(answer);
+    throw error(failure::join,
+                "exchange at " + place_ + ": " +
+                    (state == io::late ? "rank 0 did not answer within " + seconds_text(2 * me_.patience + grace)
+                                       : "rank 0 closed the connection: it has failed, or ended before this exchange"))
+        .between(me_.rank, {0});
+  }
+
+  /// The number by which others reach this host: the interface that leads to rank 0, or what leads
+  /// to it where rank 0 is on this very host.
+  [[nodiscard]] std::string local_host() const override { return reach_; }
+
+ private:
+  /// How much longer than rank 0 the others wait: it is the one that can say which are missing.
+  static constexpr duration grace = std::chrono::seconds(5);
+  static constexpr std::uint64_t most_words = 1U << 16U;  ///< of a welcome or a failure
+  static constexpr std::uint64_t most_table = 1U << 28U;  ///< of all texts
+
+  bool reach(net::host_port const& at, time_point deadline) {
+    try {
+      for (net::address const& to : net::resolve(at.host, at.port)) {
+        // An address that swallows packets must not keep the others from being tried.
+        time_point const next = steady_now() + std::chrono::seconds(5);
+        line_ = channel(net::connect(to, std::min(next, deadline)));
+        if (line_) {
+          return true;
+        }
+        reason_ = to.text() + ": " + describe_errno(errno);
+      }
+    } catch (error const& e) {
+      reason_ = e.what();
+    }
+    return false;
+  }
+
+  bool enter() {
+    time_point const deadline = steady_now() + me_.patience + grace;
+    std::string const hello = tcp_hello{me_.rank, me_.size, me_.job, this_member(me_.role)}.encode();
+    expects(hello.size() <= tcp_hello::limit, "tcp_rendezvous: the names of job and role make a greeting of ",
+            hello.size(), " bytes; shorten them until it is ", tcp_hello::limit, " at most");
+    line_.queue(bootstrap_frame_kind::hello, hello);
+    bootstrap_frame answer;
+    io state = line_.send(deadline);
+    // Even if sending fails there may be an answer that says why.
+    state = state == io::late ? state : line_.receive(answer, most_words, deadline);
+    if (state == io::done && answer.kind == bootstrap_frame_kind::welcome) {
+      net::address const mine = net::local_address(line_.fd());
+      reach_ = mine.is_loopback() ? answer.payload : mine.host();
+      return true;
+    }
+    throw_if_told(answer);
+    if (state == io::done && answer.kind == bootstrap_frame_kind::refusal) {
+      throw error(failure::join,
+                  "the world did not come together: rank 0 at " + place_ + " refuses rank " + std::to_string(me_.rank) +
+                      " of " + std::to_string(me_.size) + (me_.job.empty() ? "" : " of job '" + me_.job + "'") +
+                      ": it serves another job (TUTTI_JOB), or one with another number of ranks (TUTTI_SIZE)")
+          .between(me_.rank, {me_.rank});
+    }
+    reason_ = state == io::late ? "it accepts connections but does not answer"
+                                : "what listens there closed the connection, or is no rank 0 of tutti";
+    line_.close();
+    return false;
+  }
+
+  void throw_if_told(bootstrap_frame const& answer) const {
+    rank_failure why;
+    if (answer.kind == bootstrap_frame_kind::failure && decode(answer.payload, why)) {
+      throw error(why.kind, why.text).between(me_.rank, why.at_fault);
+    }
+  }
+
+  membership me_;
+  std::string place_;
+  std::string reason_;
+  std::string reach_;
+  channel line_;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/member.hpp>
+#include <tutti/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tutti::detail {
+
+/// How a member presents itself to rank 0.
+struct tcp_hello {
+  static constexpr std::uint64_t version = 1;
+  static constexpr std::size_t limit = 1U << 12U;  ///< a longer one is refused before it is read
+
+  rank_type rank = 0;
+  rank_type size = 0;
+  std::string job;
+  member process;
+
+  [[nodiscard]] std::string encode() const;
+  [[nodiscard]] bool decode(std::string_view bytes);
+};
+
+}  // namespace tutti::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/bootstrap/tcp_hello.ipp>
+#endif

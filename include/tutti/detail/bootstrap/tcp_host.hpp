@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/bootstrap/channel.hpp>
+#include <tutti/detail/bootstrap/membership.hpp>
+#include <tutti/detail/bootstrap/pending_hello.hpp>
+#include <tutti/detail/bootstrap/tcp_hello.hpp>
+#include <tutti/detail/bootstrap/tcp_side.hpp>
+#include <tutti/detail/core/descriptor.hpp>
+#include <tutti/detail/net/greeter.hpp>
+#include <tutti/detail/net/socket.hpp>
+#include <tutti/error.hpp>
+#include <tutti/outcome.hpp>
+#include <tutti/packing.hpp>
+#include <tutti/time.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tutti::detail {
+
+/// Takes the hellos, then serves exchanges over the same connections. Rank 0's own thread does that, inside the calls;
+/// nothing is served between them.
+///
+/// No connection is trusted before a valid hello: one that sends other bytes, too many or none is refused or left aside
+/// and never delays the others. It is told nothing of the job, and so is a hello of another job or another world size.
+/// A hello is a claim, though, and proves nothing: what the process that made it can do is to close its connection,
+/// which frees its seat again, to take a seat, which the right process will find taken, and to send texts, which are
+/// bounded.
+class tcp_host final : public tcp_side {
+ public:
+  tcp_host(descriptor listener, membership const& me)
+      : me_(with_finite_patience(me)),
+        place_(net::local_address(listener.get()).text()),
+        listener_(std::move(listener)),
+        roll_(me.size, place_),
+        guests_(me.size) {
+    net::await_data(listener_.get());
+    roll_.note(me.rank, this_member(me.role));
+    try {
+      gather();
+    } catch (error& e) {
+      dismiss({e.what(), e.kind(), e.at_fault()});
+      e.between(0, e.at_fault());
+      throw;
+    }
+    listener_.reset();
+    pending_ = {};
+    announce();
+  }
+
+  std::vector<std::string> exchange(std::string_view mine) override {
+    std::vector<std::string> all(me_.size);
+    std::vector<bool> here(me_.size);
+    all[0] = mine;
+    here[0] = true;
+    reporting([&] { collect(all, here); });
+    reporting([&] { deliver(bootstrap_frame_kind::table, packer().texts(all).take()); });
+    return all;
+  }
+
+  /// Not a loopback address, unless all are here.
+  [[nodiscard]] std::string local_host() const override { return reach_; }
+  [[nodiscard]] std::vector<std::string> refused() const override { return refused_; }
+
+  // What the greeter asks and tells.
+
+  [[nodiscard]] static pending_hello begin(descriptor s) {
+    std::string from = net::peer_address(s.get()).text();
+    return {channel(std::move(s)), std::move(from)};
+  }
+  [[nodiscard]] static net::heard hear(pending_hello& p) { return p.hear(tcp_hello::limit); }
+  void turn_away(pending_hello const& p, char const* why) { refuse(p.from, why); }
+  void arrive(pending_hello p) {
+    tcp_hello hello;
+    if (!hello.decode(p.said.payload)) {
+      return refuse(p.from, "not a hello of tutti");
+    }
+    if (hello.job != me_.job || hello.size != me_.size || hello.rank >= me_.size || p.line.unread() != 0) {
+      refuse(p.from, objection_to(hello));
+      p.line.queue(bootstrap_frame_kind::refusal, {});
+      p.line.flush();
+      return;
+    }
+    if (verdict_) {
+      ++dismissed_;
+      return tell(p.line, *verdict_);
+    }
+    if (guests_[hello.rank]) {
+      check_seat(hello.rank);
+    }
+    try {
+      roll_.note(hello.rank, hello.process);
+    } catch (error const& e) {
+      tell(p.line, {e.what(), e.kind(), e.at_fault()});
+      throw;
+    }
+    guests_[hello.rank] = std::move(p.line);
+  }
+
+ private:
+  static constexpr duration moment = std::chrono::seconds(1);  ///< how long it tells latecomers that it failed
+
+  /// Waits until all have come.
+  void gather() {
+    time_point const deadline = steady_now() + me_.patience;
+    while (!roll_.complete()) {
+      listen(deadline);
+      for (rank_type r = 1; roll_.complete() && r < me_.size; ++r) {
+        check_seat(r);
+      }
+      // Not by what poll says: a chatty connection must not keep the deadline away.
+      if (!roll_.complete() && steady_now() >= deadline) {
+        roll_.fail_missing(me_.patience, refused_text());
+      }
+    }
+  }
+
+  /// Tells those that have come why it failed, and for a moment those that are on their way.
+  void dismiss(rank_failure why) {
+    verdict_ = std::move(why);
+    std::size_t left = me_.size - 1;
+    for (channel& g : guests_) {
+      left -= g ? 1U : 0U;
+      tell(g, *verdict_);
+    }
+    time_point const deadline = steady_now() + std::min(me_.patience, moment);
+    while (dismissed_ < left && steady_now() < deadline) {
+      listen(deadline);
+    }
+  }
+
+  /// Waits once, and hears what has come.
+  void listen(time_point deadline) {
+    std::vector<pollfd> set(1, {listener_.get(), POLLIN, 0});
+    for (channel const& g : guests_) {
+      set.push_back({g.fd(), POLLIN, 0});  // an absent one has -1, which poll skips
+    }
+    pending_.append_to(set);
+    poll_until(set, deadline);
+    for (rank_type r = 1; r < me_.size; ++r) {
+      if (set[1 + r].revents != 0) {
+        check_seat(r);
+      }
+    }
+    pending_.hear_ready(set, 1 + me_.size, *this);
+    if (set[0].revents == 0) {
+      return;
+    }
+    pending_.accept_some(listener_.get(), *this);
+    if (pending_.starved() != 0 && pending_.empty() && !verdict_) {
+      roll_.fail("rank 0 cannot accept connections at " + place_ + ": " + describe_errno(pending_.starved()) +
+                     "; allow it a descriptor for each of the " + std::to_string(me_.size) + " ranks (ulimit -n)",
+                 {0});
+    }
+  }
+
+  /// A rank that has said hello has nothing more to say before it is welcome. If it has, or is gone, its seat is free.
+  void check_seat(rank_type r) {
+    io const heard = guests_[r].fill(1);
+    if (heard == io::open) {
+      return;
+    }
+    refuse(net::peer_address(guests_[r].fd()).text(),
+           roll_.known(r) + (heard == io::closed ? " closed its connection" : " sent more than a hello") +
+               " while others were still to come");
+    guests_[r].close();
+    roll_.strike_off(r);
+  }
+
+  /// For rank 0 alone: an unknown peer is not told why it was refused.
+  [[nodiscard]] std::string objection_to(tcp_hello const& h) const {
+    if (h.job != me_.job) {
+      return describe(h.process) + " belongs to job '" + h.job + "', this is '" + me_.job + "'";
+    }
+    if (h.size != me_.size) {
+      return describe(h.rank, h.process) + " has a world of " + std::to_string(h.size) + " ranks, rank 0 one of " +
+             std::to_string(me_.size) + " (TUTTI_SIZE)";
+    }
+    return h.rank >= me_.size
+               ? describe(h.process) + " says it is rank " + std::to_string(h.rank) + " of " + std::to_string(h.size)
+               : describe(h.rank, h.process) + " sent more than a hello";
+  }
+
+  void refuse(std::string const& from, std::string const& why) {
+    if (refused_.size() < 64) {
+      refused_.push_back(from + ": " + why);
+    }
+  }
+
+  /// The first few that were refused, for a failure that they may explain.
+  [[nodiscard]] std::string refused_text() const {
+    constexpr std::size_t most = 4;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(refused_.size(), most); ++i) {
+      text += (i == 0 ? "" : ", ") + refused_[i];
+    }
+    return refused_.size() > most ? text + " and others" : text;
+  }
+
+  void announce() {
+    reach_ = me_.size == 1 ? net::loopback_host() : std::string();
+    for (rank_type r = 1; r < me_.size; ++r) {
+      net::address const here = net::local_address(guests_[r].fd());
+      if (r == 1 || !here.is_loopback()) {
+        reach_ = here.host();
+      }
+      if (!here.is_loopback()) {
+        break;
+      }
+    }
+    reporting([&] { deliver(bootstrap_frame_kind::welcome, reach_); });
+  }
+
+  void collect(std::vector<std::string>& all, std::vector<bool>& here) {
+    time_point const deadline = steady_now() + me_.patience;
+    std::vector<pollfd> set(me_.size);
+    for (;;) {
+      std::vector<rank_type> absent;
+      set[0] = {-1, 0, 0};
+      for (rank_type r = 1; r < me_.size; ++r) {
+        if (!here[r]) {
+          take(r, all[r], here);
+        }
+        if (!here[r]) {
+          if (!guests_[r]) {
+            fail(roll_.known(r) + " is not connected any more", {r});
+          }
+          absent.push_back(r);
+        }
+        set[r] = {here[r] ? -1 : guests_[r].fd(), POLLIN, 0};
+      }
+      if (absent.empty()) {
+        return;
+      }
+      if (steady_now() >= deadline) {
+        fail(list_ranks(absent) + " of " + std::to_string(me_.size) + " did not come within " +
+                 seconds_text(me_.patience),
+             absent);
+      }
+      poll_until(set, deadline);
+      for (rank_type r = 1; r < me_.size; ++r) {
+        if (set[r].revents != 0 && guests_[r].fill() == io::closed) {
+          take(r, all[r], here);
+          if (!here[r]) {
+            guests_[r].close();
+            fail(roll_.known(r) + " closed its connection", {r});
+          }
+        }
+      }
+    }
+  }
+
+  void take(rank_type r, std::string& text, std::vector<bool>& here) {
+    bootstrap_frame f;
+    std::uint64_t const limit = text_limit();
+    auto const found = guests_[r].next(f, limit);
+    if (found == channel::found::nothing) {
+      return;
+    }
+    if (found == channel::found::too_long) {
+      fail(roll_.known(r) + " gave a text of more than " + std::to_string(limit) + " bytes", {r});
+    }
+    if (found != channel::found::frame || f.kind != bootstrap_frame_kind::text) {
+      fail(roll_.known(r) + " sent bytes that are no text of an exchange", {r});
+    }
+    text = std::move(f.payload);
+    here[r] = true;
+  }
+
+  /// Writes the same to all guests, one after the other: the system takes it at once.
+  void deliver(bootstrap_frame_kind kind, std::string_view what) {
+    time_point const deadline = steady_now() + me_.patience;
+    for (rank_type r = 1; r < me_.size; ++r) {
+      if (guests_[r]) {
+        guests_[r].queue(kind, what);
+        if (guests_[r].send(deadline) != io::done) {
+          fail(roll_.known(r) + " closed its connection or does not read from it", {r});
+        }
+      }
+    }
+  }
+
+  /// How long a text of an exchange may be, so that all together are a few megabytes.
+  [[nodiscard]] std::uint64_t text_limit() const noexcept {
+    constexpr std::uint64_t all = 1U << 22U;
+    constexpr std::uint64_t least = 1U << 14U;
+    return std::max(all / me_.size, least);
+  }
+
+  [[noreturn]] void fail(std::string const& what, std::vector<rank_type> at_fault) const {
+    throw error(failure::join, "exchange at " + place_ + ": " + what).between(0, std::move(at_fault));
+  }
+
+  /// Does `work`; if that fails, all guests are told why.
+  template <class Work>
+  void reporting(Work&& work) {
+    try {
+      work();
+    } catch (error& e) {
+      for (channel& g : guests_) {
+        tell(g, {e.what(), e.kind(), e.at_fault()});
+      }
+      e.between(me_.rank, e.at_fault());
+      throw;
+    }
+  }
+
+  static void tell(channel& line, rank_failure const& why) {
+    if (line) {
+      line.queue(bootstrap_frame_kind::failure, encode(why));
+      line.send(steady_now() + std::chrono::milliseconds(100));
+      line.close();
+    }
+  }
+
+  membership me_;
+  std::string place_;
+  descriptor listener_;
+  roll_call roll_;
+  std::vector<channel> guests_;  ///< by rank
+  net::greeter<pending_hello> pending_;
+  std::vector<std::string> refused_;
+  std::optional<rank_failure> verdict_;  ///< why the world does not come together
+  std::size_t dismissed_ = 0;            ///< how many have been told that after they came late
+  std::string reach_;
+};
+
+}  // namespace tutti::detail
