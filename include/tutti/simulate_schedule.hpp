@@ -19,6 +19,8 @@
 
 namespace tutti {
 
+namespace detail {
+
 /// Addresses of a vector, without the memory: a write to them is a segmentation fault.
 class address_space {
  public:
@@ -50,7 +52,7 @@ class simulated_rank {
   using transport_type = simulated;
   using trace_type = no_trace;
 
-  simulated_rank(detail::simulation& in, detail::simulated_world& world, rank_type rank)
+  simulated_rank(simulation& in, simulated_world& world, rank_type rank)
       : own_(std::make_unique<state>(in, world, rank)), here_(*own_) {}
 
   /// Another name of this rank, which it outlives.
@@ -62,15 +64,15 @@ class simulated_rank {
   }
   [[nodiscard]] simulated& transport() noexcept { return here_.transport; }
   [[nodiscard]] no_trace& trace() noexcept { return here_.trace; }
-  [[nodiscard]] detail::flow_numbers& flows() noexcept { return here_.flows; }
+  [[nodiscard]] flow_numbers& flows() noexcept { return here_.flows; }
 
  private:
   struct state {
-    state(detail::simulation& in, detail::simulated_world& world, rank_type rank) : transport(in, world, rank) {}
+    state(simulation& in, simulated_world& world, rank_type rank) : transport(in, world, rank) {}
 
     simulated transport;
     [[no_unique_address]] no_trace trace;
-    detail::flow_numbers flows;
+    flow_numbers flows;
   };
 
   explicit simulated_rank(state& here) noexcept : here_(here) {}
@@ -78,6 +80,8 @@ class simulated_rank {
   std::unique_ptr<state> own_;  // of a name given by `alias` nothing
   state& here_;
 };
+
+}  // namespace detail
 
 /// What a schedule is asked to move.
 struct simulated_vector {
@@ -105,10 +109,10 @@ template <class Topology, class Op>
         : self(in, world, r),
           operation(self, what, number, work.template schedule<tutti::extent<dynamic>>(),
                     detail::payload(work.elements, self.extent())) {}
-    simulated_rank self;
+    detail::simulated_rank self;
     call what;
     operation_number number;
-    detail::segments<simulated_rank, false> operation;
+    detail::segments<detail::simulated_rank, false> operation;
     bool ended = false;
   };
 
@@ -125,10 +129,11 @@ template <class Topology, class Op>
   detail::simulated_world& world = in.world(in.add_world(std::move(all_ranks)));
 
   std::size_t const bytes = vector.count * vector.element_bytes;
-  address_space const addresses(3 * bytes);  // three memories, so that nothing is taken to be in place
+  detail::address_space const addresses(3 * bytes);  // three memories, so that nothing is taken to be in place
   std::byte* const at = addresses.begin();
   detail::memories const memory{.input = at, .work = at + bytes, .output = at + 2 * bytes};
-  work_type const work{topology, op, {vector.element_bytes}};
+  work_type work(topology, {vector.element_bytes});
+  work.op = op;
   call const what = make_call(operation_kind::none, "", "", Topology::name);
 
   simulated_report report;

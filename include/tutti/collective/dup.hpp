@@ -14,7 +14,7 @@ namespace tutti {
 /// @throws error
 template <class Transport, rank_type N, class Trace>
 [[nodiscard]] communicator<Transport, N, Trace> dup(communicator<Transport, N, Trace>& parent) {
-  auto meet = choose_sides(parent, 0, parent.rank());
+  auto meet = detail::choose_sides(parent, 0, parent.rank());
   return communicator<Transport, N, Trace>(meet, parent.settings());
 }
 

@@ -13,6 +13,8 @@ namespace tutti {
 /// The colour of ranks that join no part.
 inline constexpr std::uint32_t no_part = UINT32_MAX;
 
+namespace detail {
+
 /// The members of one colour, in the order of their keys, and among equal keys in the order of their
 /// ranks in the parent: a rendezvous to make a communicator of.
 template <group Communicator>
@@ -45,6 +47,8 @@ template <group Communicator>
   return {parent, std::move(members), rank, std::move(name)};
 }
 
+}  // namespace detail
+
 /// A communicator of its own for each colour: its ranks are the members that named that colour, in
 /// the order of their keys. It has its own transport, so nothing that happens on it delays the
 /// parent, or the other way round; a fault of one is not a fault of the other. Through shared memory it lies in its
@@ -63,7 +67,7 @@ template <group Communicator>
 template <class Transport, rank_type N, class Trace>
 [[nodiscard]] communicator<Transport, dynamic, Trace> split(communicator<Transport, N, Trace>& parent,
                                                             std::uint32_t colour, std::int64_t key = 0) {
-  auto meet = choose_sides(parent, colour, key);
+  auto meet = detail::choose_sides(parent, colour, key);
   if (colour == no_part) {
     return {};
   }

@@ -58,6 +58,8 @@ struct simulation_options {
   std::size_t stack_bytes = std::size_t{256} << 10;  ///< of each rank's program; only what is used takes memory
 };
 
+namespace detail {
+
 /// The options with what was left out.
 /// @throws precondition_error if network, placement and faults do not fit each other
 [[nodiscard]] inline simulation_options complete(simulation_options o, simulated_network const& net, rank_type ranks) {
@@ -100,5 +102,7 @@ struct simulation_options {
   }
   return o;
 }
+
+}  // namespace detail
 
 }  // namespace tutti

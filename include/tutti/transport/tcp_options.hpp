@@ -34,13 +34,17 @@ struct tcp_options {
   std::array<std::uint64_t, 2> world{};
 };
 
+namespace detail {
+
 /// The same with times that may be added to others.
 /// @throws precondition_error if one is negative
 [[nodiscard]] inline tcp_options with_finite_times(tcp_options o) {
   for (duration* const d : {&o.handshake, &o.connect, &o.silence, &o.linger}) {
-    *d = detail::finite_patience(*d);
+    *d = finite_patience(*d);
   }
   return o;
 }
+
+}  // namespace detail
 
 }  // namespace tutti
