@@ -13,8 +13,8 @@ struct schedule_view {
   bool blocks_have_owners;
   std::uint32_t steps = 0;   ///< of this rank
   std::uint32_t blocks = 1;  ///< that the vector is cut into
-  bool first_known =
-      false;  ///< `first` is step 0, as long as the schedule stays as it is: short operations have no other
+  /// `first` is step 0, as long as the schedule stays as it is: short operations have no other.
+  bool first_known = false;
   step first{};
 };
 
