@@ -77,7 +77,7 @@ BEGIN {
   common = "^(defined|__x86_64__|__i386__|__aarch64__|__GNUC__|__clang__|__SANITIZE_ADDRESS__|__has_feature|address_sanitizer|__ELF__|TUTTI_SEPARATE_COMPILATION)$"
 
   # Dear to parse: kept out of what the umbrella reaches.
-  dear = "^(chrono|format|functional|future|iostream|locale|regex|filesystem|random|ranges)$"
+  dear = "^(algorithm|chrono|format|functional|future|iostream|locale|regex|filesystem|random|ranges)$"
 }
 
 /^[ \t]*#[ \t]*define/ { own[FILENAME " " $2] }

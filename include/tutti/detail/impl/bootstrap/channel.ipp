@@ -3,7 +3,7 @@
 
 #include <tutti/detail/bootstrap/channel.hpp>
 
-#include <algorithm>
+#include <utility>
 
 namespace tutti::detail {
 
@@ -50,7 +50,7 @@ TUTTI_DECL io channel::fill(std::size_t at_most) {
 
 TUTTI_DECL channel::found channel::next(bootstrap_frame& to, std::uint64_t limit) {
   std::string_view const in = in_;
-  std::size_t const begun = std::min(in.size(), frame_head::magic.size());
+  std::size_t const begun = in.size() < frame_head::magic.size() ? in.size() : frame_head::magic.size();
   if (in.substr(0, begun) != frame_head::magic.substr(0, begun)) {
     return found::foreign;
   }

@@ -5,7 +5,6 @@
 #include <tutti/detail/core/deadline.hpp>
 #include <tutti/error.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace tutti::detail {
@@ -27,7 +26,7 @@ TUTTI_DECL std::string seconds_text(duration d) {
 TUTTI_DECL std::string list_ranks(std::vector<rank_type> const& ranks) {
   constexpr std::size_t most = 16;
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  std::size_t const shown = std::min(ranks.size(), most);
+  std::size_t const shown = ranks.size() < most ? ranks.size() : most;
   for (std::size_t i = 0; i < shown; ++i) {
     text += i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ";
     text += std::to_string(ranks[i]);

@@ -7,8 +7,8 @@
 #include <tutti/error.hpp>
 #include <tutti/packing.hpp>
 
-#include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace tutti::detail {
 
@@ -77,7 +77,7 @@ TUTTI_DECL bool process_world::watch(std::vector<pollfd>& set) {
   // A hang-up announces the end of a process by a moment. The long pause is for one whose socket
   // lives on in a process that it forked itself.
   time_point const look = steady_now() + std::chrono::milliseconds(ending ? 1 : 200);
-  poll_until(set, collecting_ ? std::min(deadline_, look) : look);
+  poll_until(set, collecting_ && deadline_ < look ? deadline_ : look);
   return true;
 }
 

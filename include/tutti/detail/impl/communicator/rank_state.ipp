@@ -88,11 +88,12 @@ TUTTI_DECL void rank_state::end_epoch() noexcept {
 }
 
 TUTTI_DECL host_map rank_state::hosts_by_name() const {
-  std::vector<std::string_view> names;
-  for (member const& m : members) {
-    names.push_back(m.host);
-  }
-  return host_map(names);
+  struct names {
+    std::vector<member> const& of;
+    [[nodiscard]] std::size_t size() const noexcept { return of.size(); }
+    [[nodiscard]] std::string const& operator[](rank_type r) const noexcept { return of[r].host; }
+  };
+  return host_map(names{members});
 }
 
 /// "rank 2 (worker:1 on node7, pid 4242)".
