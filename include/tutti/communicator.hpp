@@ -274,7 +274,7 @@ void communicator<Transport, N, Trace>::state::end() noexcept {
 }
 template <transport Transport, rank_type N, tracer Trace>
 void communicator<Transport, N, Trace>::state::trace_incidents() {
-  if constexpr (has_incidents) {
+  if constexpr (Trace::enabled && has_incidents) {
     auto const& all = transport.incidents();
     for (; incidents_traced < all.size(); ++incidents_traced) {
       trace.record({.kind = event_kind::note, .time = transport.now(), .text = all[incidents_traced]});

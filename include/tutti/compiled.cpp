@@ -7,6 +7,11 @@
 #error "define TUTTI_SEPARATE_COMPILATION for all units of the program, this one too, or link tutti::compiled"
 #endif
 
+#include <tutti/detail/core/linkage.hpp>
+
+#undef TUTTI_COMPILED
+#define TUTTI_COMPILED
+
 #include <tutti/detail/impl/bootstrap/channel.ipp>
 #include <tutti/detail/impl/bootstrap/child.ipp>
 #include <tutti/detail/impl/bootstrap/directory.ipp>
@@ -68,3 +73,7 @@ char const tutti_compiled_apart = 0;
 extern char const tutti_units_disagree_on_TUTTI_SEPARATE_COMPILATION;
 char const tutti_units_disagree_on_TUTTI_SEPARATE_COMPILATION = 0;
 }
+
+#include <tutti/detail/instances/loopback.hpp>
+#include <tutti/detail/instances/shared_memory.hpp>
+#include <tutti/detail/instances/tcp.hpp>

@@ -37,11 +37,13 @@ BEGIN {
   allow("tcp", "core net rendezvous transport/tcp_options")
   allow("simulation", "core transport/simulation_options " simulated)
   allow("locality", "core rendezvous")
-  allow("transport", "core trace/concept rendezvous shared_memory tcp simulation locality")
+  allow("transport", "core trace/concept rendezvous shared_memory tcp simulation locality instances")
   # Its default arguments, and the record that says which rank it is.
   allow("communicator", "core trace/no_trace member " concepts)
   # Folding spans is the same for every reduction.
   allow("engine", "core communicator detail/reduction/fold collective/request " concepts)
+  # What is compiled once of each transport, the engine over it: a header of theirs ends with it.
+  allow("instances", "core communicator engine transport")
   # One edge is all the topology of send and recv; split asks all ranks' colours by a schedule of its own choice.
   allow("collective", "core communicator engine detail/topology/edge topology/doubling " concepts)
   allow("spawn", "core communicator bootstrap")

@@ -130,3 +130,7 @@ class loopback {
 };
 
 }  // namespace tutti
+
+#ifdef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/instances/loopback.hpp>
+#endif

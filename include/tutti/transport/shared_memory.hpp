@@ -179,3 +179,7 @@ class basic_shared_memory {
 using shared_memory = basic_shared_memory<detail::datagram_doorbells>;
 
 }  // namespace tutti
+
+#ifdef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/instances/shared_memory.hpp>
+#endif

@@ -140,3 +140,7 @@ class tcp {
 static_assert(transport<tcp> && inquires<tcp>);
 
 }  // namespace tutti
+
+#ifdef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/instances/tcp.hpp>
+#endif

@@ -10,6 +10,10 @@
 #define TUTTI_DECL inline
 #endif
 
+/// The same of templates, for the arguments that are likely (detail/instances/): `TUTTI_COMPILED template class X<Y>;`
+/// is a promise that tutti/compiled.cpp has them; and there, where the word is empty, what keeps it.
+#define TUTTI_COMPILED extern
+
 // All units of a program agree on that. One that is header-only has a symbol, which is one for all of these, for the
 // linker keeps the first of a group. Any other unit asks for tutti/compiled.cpp, which has the same symbol outside of
 // any group: the two do not link.

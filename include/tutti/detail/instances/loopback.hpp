@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/communicator.hpp>
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/engine/execution.hpp>
+#include <tutti/transport/loopback.hpp>
+
+// What tutti/compiled.cpp holds of this transport, so that units which are linked with it need not compile it: the
+// engine, which is one for all operations.
+namespace tutti {
+
+TUTTI_COMPILED template class detail::mailbox_endpoint<detail::common_places>;
+TUTTI_COMPILED template class detail::outbox<detail::mailbox_endpoint<detail::common_places>>;
+TUTTI_COMPILED template class communicator<loopback>;
+TUTTI_COMPILED template class detail::operation_run<communicator<loopback>>;
+TUTTI_COMPILED template class detail::segments<communicator<loopback>, false>;
+TUTTI_COMPILED template class detail::segments<communicator<loopback>, true>;
+TUTTI_COMPILED template class detail::stepwise_run<communicator<loopback>, false>;
+TUTTI_COMPILED template class detail::stepwise_run<communicator<loopback>, true>;
+
+}  // namespace tutti

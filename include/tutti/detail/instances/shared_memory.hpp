@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/communicator.hpp>
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/engine/execution.hpp>
+#include <tutti/transport/shared_memory.hpp>
+
+// What tutti/compiled.cpp holds of this transport, so that units which are linked with it need not compile it: the
+// engine, which is one for all operations.
+namespace tutti {
+
+TUTTI_COMPILED template class detail::mailbox_endpoint<detail::shared_places>;
+TUTTI_COMPILED template class detail::outbox<detail::mailbox_endpoint<detail::shared_places>>;
+TUTTI_COMPILED template class basic_shared_memory<detail::datagram_doorbells>;
+TUTTI_COMPILED template class communicator<shared_memory>;
+TUTTI_COMPILED template class detail::operation_run<communicator<shared_memory>>;
+TUTTI_COMPILED template class detail::segments<communicator<shared_memory>, false>;
+TUTTI_COMPILED template class detail::segments<communicator<shared_memory>, true>;
+TUTTI_COMPILED template class detail::stepwise_run<communicator<shared_memory>, false>;
+TUTTI_COMPILED template class detail::stepwise_run<communicator<shared_memory>, true>;
+
+}  // namespace tutti

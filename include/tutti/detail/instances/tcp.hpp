@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/communicator.hpp>
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/engine/execution.hpp>
+#include <tutti/transport/tcp.hpp>
+
+// What tutti/compiled.cpp holds of this transport, so that units which are linked with it need not compile it: the
+// engine, which is one for all operations.
+namespace tutti {
+
+TUTTI_COMPILED template class communicator<tcp>;
+TUTTI_COMPILED template class detail::operation_run<communicator<tcp>>;
+TUTTI_COMPILED template class detail::segments<communicator<tcp>, false>;
+TUTTI_COMPILED template class detail::segments<communicator<tcp>, true>;
+TUTTI_COMPILED template class detail::stepwise_run<communicator<tcp>, false>;
+TUTTI_COMPILED template class detail::stepwise_run<communicator<tcp>, true>;
+
+}  // namespace tutti
