@@ -18,12 +18,12 @@ static_assert(price(tutti::butterfly{}, op::allreduce{}, 4, 400, 10, 1) == 4 * 1
 static_assert(cost_of(tutti::ring{}, op::allreduce{}, 4, 400).messages == 24);
 
 // 10 elements in 4 blocks: 3, 3, 2, 2.
-static_assert(tutti::detail::elements(10, 4, {0, 1}) == 3);
-static_assert(tutti::detail::elements(10, 4, {1, 2}) == 5);
-static_assert(tutti::detail::elements(10, 4, {0, 4}) == 10);
-static_assert(tutti::detail::elements(10, 4, {3, 2}) == 5);  // wraps
-static_assert(tutti::detail::elements(10, 4, {2, 4}) == 10);
-static_assert(tutti::detail::elements(2, 4, {2, 2}) == 0);  // blocks of nothing
+static_assert(tutti::detail::elements_in(10, 4, {0, 1}) == 3);
+static_assert(tutti::detail::elements_in(10, 4, {1, 2}) == 5);
+static_assert(tutti::detail::elements_in(10, 4, {0, 4}) == 10);
+static_assert(tutti::detail::elements_in(10, 4, {3, 2}) == 5);  // wraps
+static_assert(tutti::detail::elements_in(10, 4, {2, 4}) == 10);
+static_assert(tutti::detail::elements_in(2, 4, {2, 2}) == 0);  // blocks of nothing
 
 BOOST_AUTO_TEST_CASE(counts_vectors_that_do_not_divide) {
   // Seven ranks, ten elements: the three blocks of two make the busiest link. Each block is sent 2 (n-1) times.

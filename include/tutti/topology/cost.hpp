@@ -27,7 +27,7 @@ struct cost {
 namespace detail {
 
 /// How many elements a range of blocks has, of a vector of `count` elements.
-[[nodiscard]] constexpr std::size_t elements(std::size_t count, std::uint32_t blocks, block_range range) {
+[[nodiscard]] constexpr std::size_t elements_in(std::size_t count, std::uint32_t blocks, block_range range) {
   auto const begin = [=](std::uint32_t b) { return block_begin(count, blocks, b); };
   const std::uint32_t end = range.first + range.count;
   return end <= blocks ? begin(end) - begin(range.first) : count - begin(range.first) + begin(end - blocks);
@@ -128,11 +128,11 @@ template <class Topology, class Op>
       const step s = topology.at(op, n, r, i);
       if (s.sends()) {
         ++mine.messages;
-        mine.sent += detail::elements(count, blocks, s.send.blocks);
+        mine.sent += detail::elements_in(count, blocks, s.send.blocks);
       }
       if (s.receives()) {
-        mine.received += detail::elements(count, blocks, s.receive.blocks);
-        mine.combined += s.how == action::copy ? 0 : detail::elements(count, blocks, s.receive.blocks);
+        mine.received += detail::elements_in(count, blocks, s.receive.blocks);
+        mine.combined += s.how == action::copy ? 0 : detail::elements_in(count, blocks, s.receive.blocks);
       }
       if ((s.receives() || !s.sends()) && s.receive.memory == memory::work) {
         for (std::uint32_t k = 0; k < s.receive.blocks.count; ++k) {
@@ -164,7 +164,7 @@ template <class Topology, class Op>
                                             std::uint64_t latency, std::uint64_t gap) {
   const std::uint32_t blocks = topology.blocks(op, n);
   return detail::symbolic::finishing_time(
-      topology, op, n, latency, [=](block_range range) { return gap * detail::elements(bytes, blocks, range); });
+      topology, op, n, latency, [=](block_range range) { return gap * detail::elements_in(bytes, blocks, range); });
 }
 
 }  // namespace tutti
