@@ -259,7 +259,7 @@ class timed_schedule {
   void send(Network const& network, rank_type r, lane& l, step const& s) {
     state& me = ranks_[r];
     rank_type const to = s.send.peer;
-    const std::size_t bytes = elements(bytes_, blocks_, s.send.blocks);
+    const std::size_t bytes = elements_in(bytes_, blocks_, s.send.blocks);
     message_time const takes = network.message(r, to, bytes, s.loan, !s.receives());
     auto const [leaves, left] = out_[network.interface(r, to)].carry(me.now + takes.lead, takes);
     me.now += takes.send;
