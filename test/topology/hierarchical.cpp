@@ -143,7 +143,7 @@ between_hosts count(Topology const& topology, Groups const& hosts, rank_type n, 
       const step s = topology.at(o, n, r, i);
       if (s.sends() && hosts.group(n, s.send.peer) != hosts.group(n, r)) {
         ++all.messages;
-        all.elements += tutti::elements(vector, topology.blocks(o, n), s.send.blocks);
+        all.elements += tutti::detail::elements_in(vector, topology.blocks(o, n), s.send.blocks);
         all.pairs += met[s.send.peer] ? 0U : 1U;
         met[s.send.peer] = true;
       }
