@@ -37,6 +37,7 @@ inline std::vector<compile_case> compile_cases() {
   uses("allreduce, ring, also started", "loopback", ring + "x(a); x.start(b).wait();");
   uses("allreduce, ring, also out of place", "loopback", ring + "x(a); x(a, b);");
   uses("allreduce, ring, sum and max", "loopback", ring + "x(a); allreduce y{world, ring{}, max<float>{}}; y(a);");
+  uses("allreduce, ring and doubling", "loopback", ring + "x(a); allreduce y{world, doubling{}, sum<float>{}}; y(a);");
   // Five topologies of which the program chooses one: each compiled in, or all of them as plans.
   std::string compiled_in = "switch (b.size()) {\n";
   std::string planned = "auto const steps = [&] {\nswitch (b.size()) {\n";
@@ -59,5 +60,17 @@ inline std::vector<compile_case> compile_cases() {
   uses("alltoall, direct", "loopback", "alltoall x{world, direct{}}; x(a, b);");
   uses("barrier, doubling", "loopback", "barrier x{world, doubling{}}; x();");
   uses("send and recv", "loopback", "send x{world}; x(a, 1); recv y{world}; y(b, 1);");
+
+  std::string program = umbrella + "#include <tutti/automatic.hpp>\n#include <tutti/transport/tcp.hpp>\n" +
+                        "namespace tutti {\ntemplate <class T>\n" +
+                        "void use(communicator<T>& world, std::vector<float>& a) {\nautomatic best{world};\n";
+  for (std::string const topology : {"ring{}", "doubling{}", "butterfly{}", "binary_tree{}", "best"}) {
+    program += "{ allreduce x{world, " + topology + ", sum<float>{}}; x(a); }\n";
+  }
+  program += "}\n";
+  for (std::string const transport : {"loopback", "shared_memory", "tcp"}) {
+    program += "template void use(communicator<" + transport + ">&, std::vector<float>&);\n";
+  }
+  all.push_back({"3 transports, 4 topologies, automatic", "standard headers", program + "}\n"});
   return all;
 }

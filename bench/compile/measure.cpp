@@ -116,14 +116,19 @@ int main(int argc, char** argv) try {
   std::string only;
   std::vector<std::string> flags = {"-O2"};
   int runs = 7;
+  bool apart = false;
   CLI::App app("What including and using tutti costs the compiler");
   app.add_option("--compiler", compiler, "the compiler")->capture_default_str();
   app.add_option("--include", include, "the folder that contains tutti/")->capture_default_str();
   app.add_option("--flags", flags, "what else the compiler is told")->capture_default_str();
+  app.add_flag("--apart", apart, "as units that are linked with tutti::compiled: with TUTTI_SEPARATE_COMPILATION");
   app.add_option("--runs", runs, "how often each case is compiled")->capture_default_str()->check(CLI::Range(1, 1000));
   app.add_option("--only", only, "only cases whose names contain this, and what they are compared with");
   app.add_option("--json", json, "where to write the figures");
   CLI11_PARSE(app, argc, argv);
+  if (apart) {
+    flags.emplace_back("-DTUTTI_SEPARATE_COMPILATION");
+  }
 
   temporary_folder const folder;
   setenv("CCACHE_DISABLE", "1", 1);  // in case the compiler is ccache in disguise
