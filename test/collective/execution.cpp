@@ -90,6 +90,30 @@ BOOST_AUTO_TEST_CASE(it_ends_when_all_have_done_their_part_and_can_be_run_again)
   }
 }
 
+/// A topology that may refuse.
+struct hesitant : tutti::doubling {
+  static inline bool refuses = false;
+  [[nodiscard]] std::uint32_t steps(tutti::op::allreduce o, rank_type n, rank_type me) const {
+    return refuses ? throw std::domain_error("no schedule") : tutti::doubling::steps(o, n, me);
+  }
+};
+
+// What the engine keeps of a schedule from call to call is nothing that was never told.
+BOOST_AUTO_TEST_CASE(a_topology_that_refuses_is_asked_again) {
+  models::puppet_stage stage(1, 1);
+  models::echo_rendezvous meet(0, 1);
+  world_type world(meet, {.role = {}, .transport = {&stage}});
+  payload const how{tutti::reduce_with<int>(careful_sum{}, tutti::commutative)};
+  tutti::detail::execution<world_type, hesitant, tutti::op::allreduce, payload> run(world, hesitant{}, how);
+  int value = 1;
+  auto* const data = reinterpret_cast<std::byte*>(&value);
+  hesitant::refuses = true;
+  for (int i = 0; i < 2; ++i) {
+    BOOST_CHECK_THROW(run.start({}, {}, how, {.input = data, .work = data, .output = data}, 1), std::domain_error);
+  }
+  hesitant::refuses = false;
+}
+
 BOOST_AUTO_TEST_CASE(what_a_reduction_throws_is_the_end_here_and_an_error_elsewhere) {
   models::puppet_stage stage(3, 1);
   rank zero(0, 3, stage);

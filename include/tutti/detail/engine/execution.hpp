@@ -111,19 +111,19 @@ class execution : private work_holder<Topology, Op, Payload>,
                                     std::size_t count) {
     auto& mine = this->work_;
     try {
-      bool anew = !std::exchange(known_, true);
-      if (!(mine.op == op)) {
+      if (!known_ || !(mine.op == op)) {
+        known_ = false;  // and so it stays if the topology refuses
         mine.op = op;
-        anew = true;
       }
       if constexpr (std::is_empty_v<Topology>) {
-        if (anew) {
+        if (!known_) {
           schedule(true);
         }
       } else {
         mine.topology = by.topology;
         schedule(false);
       }
+      known_ = true;
       if constexpr (std::same_as<Payload, moving>) {
         this->run_.set_element_bytes(elements.element_bytes);
       }
@@ -150,7 +150,7 @@ class execution : private work_holder<Topology, Op, Payload>,
                             mine.topology.blocks(mine.op, extent), stays);
   }
 
-  bool known_ = false;  ///< the schedule has been asked for its size
+  bool known_ = false;  ///< the size of the schedule of this very operation
 };
 
 }  // namespace tutti::detail
