@@ -28,6 +28,7 @@
 #include <tutti/reduction/functor.hpp>          // IWYU pragma: export
 #include <tutti/reduction/location.hpp>         // IWYU pragma: export
 #include <tutti/reduction/logical.hpp>          // IWYU pragma: export
+#include <tutti/reduction/saturating_sum.hpp>   // IWYU pragma: export
 #include <tutti/spawn.hpp>                      // IWYU pragma: export
 #include <tutti/topology/binary_tree.hpp>       // IWYU pragma: export
 #include <tutti/topology/butterfly.hpp>         // IWYU pragma: export

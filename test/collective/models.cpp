@@ -65,6 +65,7 @@ template <class... R>
 constexpr bool all_reductions = (reduction<R> && ...);
 static_assert(all_reductions<sum<int>, prod<int>, min<int>, max<int>>);
 static_assert(all_reductions<sum<float>, prod<float>, min<float>, max<float>, mean<float>>);
+static_assert(all_reductions<saturating_sum<std::int32_t>>);
 static_assert(all_reductions<bit_and<unsigned>, bit_or<unsigned>, bit_xor<unsigned>>);
 static_assert(all_reductions<bit_and<std::byte>, bit_or<std::byte>, bit_xor<std::byte>>);
 static_assert(all_reductions<logical_and<>, logical_or<>, logical_xor<>>);

@@ -4,6 +4,7 @@
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/bitwise.hpp>
 #include <tutti/reduction/logical.hpp>
+#include <tutti/reduction/saturating_sum.hpp>
 
 #include <cstdint>
 #include <tuple>
@@ -24,6 +25,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(bitwise_and_logical, T, sizes) {
   instructions::check(tutti::bit_xor<T>{});
   instructions::check(tutti::logical_and<T>{});
   instructions::check(tutti::logical_or<T>{});
+}
+
+BOOST_AUTO_TEST_CASE(saturating) {
+  instructions::check(tutti::saturating_sum<std::int32_t>{});
 }
 
 BOOST_AUTO_TEST_CASE(streamed) {

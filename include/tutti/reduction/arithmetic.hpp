@@ -4,6 +4,7 @@
 #include <tutti/detail/reduction/complex.hpp>
 #include <tutti/detail/reduction/number.hpp>
 #include <tutti/detail/reduction/rounded.hpp>
+#include <tutti/network_operation.hpp>
 #include <tutti/reduction/concept.hpp>
 
 #include <bit>
@@ -48,6 +49,8 @@ template <field_number T>
 struct sum : detail::of_numbers<T> {
   static constexpr std::string_view name = "sum";
   static constexpr bool associative = std::integral<T>;
+  static constexpr network_operation in_network =
+      std::same_as<T, float> ? network_operation::sum_float32 : network_operation::none;
 
   [[nodiscard]] static constexpr T identity() noexcept {
     return std::floating_point<T> ? -T{} : T{};  // -0 + +0 is +0
@@ -97,6 +100,8 @@ template <detail::number T>
 struct max : detail::of_numbers<T> {
   static constexpr std::string_view name = "max";
   static constexpr bool associative = true;
+  static constexpr network_operation in_network =
+      std::same_as<T, float> ? network_operation::max_float32 : network_operation::none;
 
   [[nodiscard]] static constexpr T identity() noexcept {
     using limits = std::numeric_limits<T>;
@@ -118,6 +123,7 @@ struct mean : detail::of_numbers<T> {
   static constexpr std::string_view name = "mean";
   static constexpr bool associative = false;
   static constexpr bool lowers_nan_only = false;
+  static constexpr network_operation in_network = sum<T>::in_network;
 
   [[nodiscard]] static constexpr T identity() noexcept { return sum<T>::identity(); }
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return a + b; }

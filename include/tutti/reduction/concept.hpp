@@ -2,9 +2,11 @@
 #pragma once
 
 #include <tutti/element.hpp>
+#include <tutti/network_operation.hpp>
 #include <tutti/types.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <string_view>
 
 namespace tutti {
@@ -80,6 +82,25 @@ inline constexpr bool needs_raw_contributions = [] {
     return static_cast<bool>(R::needs_raw_contributions);
   } else {
     return false;
+  }
+}();
+
+/// What a device in the network is asked to do with contributions: what the ranks would do with `combine`, in some
+/// order. Ranks do what `lower` does. A reduction says so with `static constexpr network_operation in_network`, and one
+/// that derives from it and combines otherwise says so again.
+template <reduction R>
+inline constexpr network_operation network_operation_of = [] {
+  if constexpr (requires { R::in_network; }) {
+    constexpr network_operation asked = R::in_network;
+    constexpr bool of_floats = asked == network_operation::sum_float32 || asked == network_operation::max_float32;
+    constexpr bool of_integers = asked == network_operation::saturating_sum_int32;
+    static_assert(asked == network_operation::none || accumulates_in_elements<R>,
+                  "a device sends results of the type that it gets");
+    static_assert(!of_floats || std::same_as<contribution_t<R>, float>, "the device's elements are float");
+    static_assert(!of_integers || std::same_as<contribution_t<R>, std::int32_t>, "the device's elements are int32_t");
+    return asked;
+  } else {
+    return network_operation::none;
   }
 }();
 

@@ -72,6 +72,7 @@ for level in -O2 -O3; do
   needs 'max<unsigned char>' pmaxub
   needs 'mean<float>' divps
   needs 'logical_or<int>' 'por|pcmpeqd'
+  needs 'saturating_sum<int>' paddd
   needs 'bit_xor<unsigned int>' 'pxor|xorps'
   wide 'sum<float>' addps
   wide 'sum<double>' addpd
@@ -79,6 +80,7 @@ for level in -O2 -O3; do
   wide 'prod<float>' mulps
   wide 'min<float>' minps
   wide 'min<int>' pminsd
+  wide 'saturating_sum<int>' paddd
   wide 'bit_xor<unsigned int>' 'pxord?|xorps'
   wide 'sum<std::complex<float> >' addps
   look run_avx2 'prod<std::complex<float> >' 'vmulps.*ymm'

@@ -9,6 +9,7 @@
 #include <tutti/reduction/bitwise.hpp>
 #include <tutti/reduction/functor.hpp>
 #include <tutti/reduction/logical.hpp>
+#include <tutti/reduction/saturating_sum.hpp>
 
 #include <complex>
 
@@ -38,6 +39,7 @@ template void fold(max<unsigned char> const&, fold_kind, in, in, out, std::size_
 template void fold(mean<float> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(logical_or<int> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(bit_xor<unsigned> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(saturating_sum<int> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(prod<long> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(sum<std::complex<float>> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(prod<std::complex<float>> const&, fold_kind, in, in, out, std::size_t, rank_type);

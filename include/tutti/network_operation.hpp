@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace tutti {
+
+/// What a device in the network may do with elements. The numbers travel in packets, so they never
+/// change.
+enum class network_operation : std::uint8_t {
+  none = 0,
+  copy = 1,
+  sum_float32 = 2,
+  max_float32 = 3,
+  saturating_sum_int32 = 4,
+};
+
+}  // namespace tutti

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/reduction/number.hpp>
+#include <tutti/network_operation.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+
+namespace tutti {
+
+/// Addition of signed integers that stops at the largest and the smallest number instead of wrapping, as devices in the
+/// network add. It is not associative: max + 1 + -1 is max - 1 or max.
+template <std::signed_integral T>
+  requires detail::native_number<T>
+struct saturating_sum : detail::of_numbers<T> {
+  static constexpr std::string_view name = "saturating_sum";
+  static constexpr bool associative = false;
+  static constexpr network_operation in_network =
+      std::same_as<T, std::int32_t> ? network_operation::saturating_sum_int32 : network_operation::none;
+
+  [[nodiscard]] static constexpr T identity() noexcept { return T{}; }
+  [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
+    // Without a branch, so that the loop over them is vectorised.
+    using bits = std::make_unsigned_t<T>;
+    using limits = std::numeric_limits<T>;
+    auto const wrapped = static_cast<T>(static_cast<bits>(static_cast<bits>(a) + static_cast<bits>(b)));
+    auto const bound = static_cast<T>(a < 0 ? limits::min() : limits::max());
+    bool const overflows = static_cast<T>((a ^ wrapped) & (b ^ wrapped)) < 0;
+    return overflows ? bound : wrapped;
+  }
+};
+
+}  // namespace tutti
