@@ -35,9 +35,11 @@ BEGIN {
   simulated = "transport/simulated_network transport/simulated_report"
   allow("shared_memory", "core rendezvous transport/shared_memory_options")
   allow("tcp", "core net rendezvous transport/tcp_options")
+  # A device folds elements as ranks do.
+  allow("fpga_nic", "core net rendezvous detail/reduction/fold reduction/arithmetic reduction/saturating_sum")
   allow("simulation", "core transport/simulation_options " simulated)
   allow("locality", "core rendezvous")
-  allow("transport", "core trace/concept rendezvous shared_memory tcp simulation locality instances")
+  allow("transport", "core trace/concept rendezvous shared_memory tcp simulation locality fpga_nic instances")
   # Its default arguments, and the record that says which rank it is.
   allow("communicator", "core trace/no_trace member " concepts)
   # Folding spans is the same for every reduction.

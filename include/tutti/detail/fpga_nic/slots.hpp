@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/fpga_nic/protocol.hpp>
+#include <tutti/detail/fpga_nic/worker_set.hpp>
+#include <tutti/detail/reduction/fold.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/saturating_sum.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace tutti::detail::fpga_nic {
+
+/// What became of a packet at a slot. What neither `stored` nor `completed` is leaves the slot as it was.
+enum class outcome : std::uint8_t {
+  stored,       ///< others are still missing
+  completed,    ///< the last one: every worker gets the result
+  accepted,     ///< by a slot that has the result already: the sender gets it
+  duplicate,    ///< the sender has contributed already; others are missing
+  busy,         ///< the slot waits for the workers of an earlier sequence: send it again
+  late,         ///< the slot has gone on
+  mismatch,     ///< another worker has said something else
+  unsupported,  ///< an operation, or an order, that is not done here
+  no_slot,      ///< there is no slot of this number
+};
+
+struct verdict {
+  outcome what = outcome::stored;
+  std::uint8_t differs = 0;  ///< a worker that said something else, of a mismatch
+
+  friend bool operator==(verdict const&, verdict const&) = default;
+};
+
+/// One version of a slot: what is known of one sequence. Its elements are `slots::data`.
+struct aggregate {
+  enum class state : std::uint8_t { empty, open, complete };
+
+  aggregate::state stands = state::empty;
+  network_operation operation = network_operation::none;
+  bool in_rank_order = false;
+  std::uint8_t workers = 0;
+  std::uint8_t opener = 0;   ///< the worker that all of this is known from
+  std::uint16_t count = 0;   ///< workers that have contributed
+  std::uint16_t length = 0;  ///< of the elements, in bytes; 0: none yet
+  std::uint32_t sequence = 0;
+  std::uint32_t fingerprint = 0;
+  bool has_completed = false;                       ///< a sequence before this one
+  std::uint32_t completed = 0;                      ///< which one
+  worker_set arrived{};                             ///< the workers that have contributed
+  worker_set gave{};                                ///< those of them that gave elements
+  worker_set wants_no_data{};                       ///< and those that want no elements
+  std::array<std::uint8_t, most_workers> member{};  ///< who contributed as worker w, of those of `arrived`
+
+  [[nodiscard]] bool is(std::uint32_t q) const noexcept { return stands != state::empty && sequence == q; }
+
+  friend bool operator==(aggregate const&, aggregate const&) = default;
+};
+
+/// The slots of one job, in a device or in what stands in for one, and the model of hardware. Packets in, elements out:
+/// no I/O, no clock, no allocation. A worker contributes sequence q to a slot only after it has the result of the
+/// sequence before in that slot, so two versions of each, told apart by `flag::phase`, lose nothing.
+///
+/// The bits of a result are those of the library's own kernels, in the order of arrival, or in rank order: those of
+/// `star`. The first contribution is copied, which keeps -0; NaNs are canonical in the end.
+///
+/// @pre headers are well formed (`parse`)
+class slots {
+ public:
+  /// `in_order`: the number of workers whose contributions can be kept until they are added in rank order; 0: none.
+  slots(std::uint16_t count, unsigned in_order)
+      : count_(count),
+        in_order_(in_order < most_workers_in_order ? in_order : most_workers_in_order),
+        aggregates_(std::size_t{count} * 2),
+        data_(aggregates_.size()),
+        kept_(aggregates_.size() * in_order_) {}
+
+  /// What that takes.
+  [[nodiscard]] static constexpr std::size_t bytes(std::uint16_t count, unsigned in_order) noexcept {
+    std::size_t const kept = in_order < most_workers_in_order ? in_order : most_workers_in_order;
+    return std::size_t{count} * 2 * (sizeof(aggregate) + sizeof(block) * (1 + kept));
+  }
+
+  [[nodiscard]] std::uint16_t size() const noexcept { return count_; }
+
+  /// A `contribute` of the member with this number.
+  [[nodiscard]] verdict contribute(std::uint8_t member, header const& h, std::span<std::byte const> elements) noexcept {
+    if (verdict const v = admits(member, h); v.what != outcome::stored) {
+      return v;
+    }
+    std::size_t const i = index(h);
+    aggregate& a = aggregates_[i];
+    if (a.is(h.sequence)) {
+      if (verdict const v = agrees(a, member, h);
+          v.what == outcome::mismatch || a.stands == aggregate::state::complete) {
+        return v;
+      }
+      if (a.arrived.has(h.worker)) {
+        return {outcome::duplicate};
+      }
+    } else {
+      begin(a, h);
+    }
+    take(i, member, h, elements);
+    if (a.count < a.workers) {
+      return {outcome::stored};
+    }
+    finish(i);
+    return {outcome::completed};
+  }
+
+  /// A `supply` of a member: the result, as it has it. Workers that have contributed get it, unless they have been
+  /// answered.
+  [[nodiscard]] verdict supply(std::uint8_t member, header const& h, std::span<std::byte const> result) noexcept {
+    if (verdict const v = admits(member, h); v.what != outcome::stored) {
+      return v;
+    }
+    std::size_t const i = index(h);
+    aggregate& a = aggregates_[i];
+    if (a.is(h.sequence)) {
+      if (verdict const v = same_call(a, h); v.what == outcome::mismatch || a.stands == aggregate::state::complete) {
+        return v;
+      }
+    } else {
+      begin(a, h);
+    }
+    a.length = h.length;
+    a.stands = aggregate::state::complete;
+    copy(data_[i], result);
+    return {outcome::completed};
+  }
+
+  /// A `query`: `accepted` if there is a result, `stored` if there is none yet, whether or not anything is known of the
+  /// sequence. Changes nothing.
+  [[nodiscard]] verdict query(header const& h) const noexcept {
+    if (h.slot >= count_) {
+      return {outcome::no_slot};
+    }
+    aggregate const& a = aggregates_[index(h)];
+    if (!a.is(h.sequence)) {
+      return {overtaken(a, h) ? outcome::late : outcome::stored};
+    }
+    return same_call(a, h);
+  }
+
+  /// The version that a header is about. @pre h.slot < size()
+  [[nodiscard]] aggregate const& at(header const& h) const noexcept { return aggregates_[index(h)]; }
+  /// Its elements. @pre it is complete
+  [[nodiscard]] std::span<std::byte const> data(header const& h) const noexcept {
+    std::size_t const i = index(h);
+    return {data_[i].bytes.data(), aggregates_[i].length};
+  }
+
+  friend bool operator==(slots const&, slots const&) = default;
+
+ private:
+  struct alignas(64) block {
+    std::array<std::byte, most_payload> bytes{};
+
+    friend bool operator==(block const&, block const&) = default;
+  };
+
+  [[nodiscard]] static std::size_t index(header const& h) noexcept {
+    return std::size_t{h.slot} * 2 + (h.has(flag::phase) ? 1 : 0);
+  }
+  /// Whether a sequence comes before another one. Sequences wrap.
+  [[nodiscard]] static bool before(std::uint32_t a, std::uint32_t b) noexcept {
+    return static_cast<std::int32_t>(a - b) < 0;
+  }
+  /// Whether the version has completed a sequence later than this one, or this one before another.
+  [[nodiscard]] static bool overtaken(aggregate const& a, header const& h) noexcept {
+    if (a.stands == aggregate::state::complete) {
+      return before(h.sequence, a.sequence);
+    }
+    return a.has_completed && !before(a.completed, h.sequence);
+  }
+  [[nodiscard]] static bool has_contributed(aggregate const& a, std::uint8_t member) noexcept {
+    bool has = false;
+    a.arrived.each([&](unsigned w) { has = has || a.member[w] == member; });
+    return has;
+  }
+
+  /// Whether a slot may take it from this member: `stored`, or why not.
+  ///
+  /// Not all members take part in every sequence, so one that does not may be ahead. Where two sequences meet that are
+  /// not complete, the earlier one takes precedence: contributions to the later one are sent again. But a member goes
+  /// on only with a result, so one that has contributed and sends something later has got its result elsewhere, and
+  /// nothing waits for that sequence here.
+  [[nodiscard]] verdict admits(std::uint8_t member, header const& h) const noexcept {
+    if (h.slot >= count_) {
+      return {outcome::no_slot};
+    }
+    bool const known = combines(h.operation) || h.operation == network_operation::copy;
+    if (!known || (combines(h.operation) && h.has(flag::in_rank_order) && h.workers > in_order_)) {
+      return {outcome::unsupported};
+    }
+    aggregate const& a = aggregates_[index(h)];
+    if (a.is(h.sequence) || a.stands == aggregate::state::empty) {
+      return {outcome::stored};
+    }
+    if (overtaken(a, h)) {
+      return {outcome::late};
+    }
+    bool const waits = a.stands == aggregate::state::open && before(a.sequence, h.sequence);
+    return {waits && !has_contributed(a, member) ? outcome::busy : outcome::stored};
+  }
+
+  /// Whether a packet of the version's sequence is of the same call: `mismatch` if not, else `accepted` or `stored`, as
+  /// there is a result or not.
+  [[nodiscard]] static verdict same_call(aggregate const& a, header const& h) noexcept {
+    if (a.fingerprint != h.fingerprint || a.operation != h.operation || a.workers != h.workers ||
+        a.in_rank_order != h.has(flag::in_rank_order)) {
+      return {outcome::mismatch, a.opener};
+    }
+    return {a.stands == aggregate::state::complete ? outcome::accepted : outcome::stored};
+  }
+  /// The same of a contribution, whose length and sender say more.
+  [[nodiscard]] static verdict agrees(aggregate const& a, std::uint8_t member, header const& h) noexcept {
+    verdict const v = same_call(a, h);
+    if (v.what == outcome::mismatch) {
+      return v;
+    }
+    if (a.arrived.has(h.worker)) {
+      return a.member[h.worker] == member ? v : verdict{outcome::mismatch, h.worker};
+    }
+    bool const one_more = h.length != 0 && a.length != 0 && a.stands == aggregate::state::open;
+    if (one_more && (a.operation == network_operation::copy || a.length != h.length)) {
+      return {outcome::mismatch, static_cast<std::uint8_t>(a.gave.next(0))};
+    }
+    return v;
+  }
+
+  static void begin(aggregate& a, header const& h) noexcept {
+    if (a.stands == aggregate::state::complete) {
+      a.has_completed = true;
+      a.completed = a.sequence;
+    }
+    a.stands = aggregate::state::open;
+    a.operation = h.operation;
+    a.in_rank_order = h.has(flag::in_rank_order);
+    a.workers = h.workers;
+    a.opener = h.worker;
+    a.count = 0;
+    a.length = 0;
+    a.sequence = h.sequence;
+    a.fingerprint = h.fingerprint;
+    a.arrived = {};
+    a.gave = {};
+    a.wants_no_data = {};
+  }
+
+  void take(std::size_t i, std::uint8_t member, header const& h, std::span<std::byte const> elements) noexcept {
+    aggregate& a = aggregates_[i];
+    a.arrived.add(h.worker);
+    a.member[h.worker] = member;
+    ++a.count;
+    if (h.has(flag::no_data)) {
+      a.wants_no_data.add(h.worker);
+    }
+    if (elements.empty()) {
+      return;
+    }
+    bool const is_first = a.length == 0;
+    a.gave.add(h.worker);
+    a.length = h.length;
+    if (combines(a.operation) && a.in_rank_order) {
+      copy(kept_[i * in_order_ + h.worker], elements);
+    } else if (is_first) {
+      copy(data_[i], elements);
+    } else {
+      block aligned;  // a payload lies behind 22 bytes, where no float may lie
+      copy(aligned, elements);
+      combine(i, aligned);
+    }
+  }
+  static void copy(block& to, std::span<std::byte const> elements) noexcept {
+    if (!elements.empty()) {
+      std::memcpy(to.bytes.data(), elements.data(), elements.size());
+    }
+  }
+
+  void finish(std::size_t i) noexcept {
+    aggregate& a = aggregates_[i];
+    if (combines(a.operation) && a.in_rank_order) {
+      bool is_first = true;
+      a.gave.each([&](unsigned w) {
+        block const& from = kept_[i * in_order_ + w];
+        if (is_first) {
+          copy(data_[i], {from.bytes.data(), a.length});
+        } else {
+          combine(i, from);
+        }
+        is_first = false;
+      });
+    }
+    if (combines(a.operation)) {
+      with(a.operation, [&](auto const& r) {
+        std::byte* const to = data_[i].bytes.data();
+        detail::finish(r, false, to, to, a.length / 4U, a.workers);
+      });
+    }
+    a.stands = aggregate::state::complete;
+  }
+  void combine(std::size_t i, block const& with_it) noexcept {
+    aggregate const& a = aggregates_[i];
+    with(a.operation, [&](auto const& r) {
+      std::byte* const to = data_[i].bytes.data();
+      detail::fold(r, {}, to, with_it.bytes.data(), to, a.length / 4U, a.workers);
+    });
+  }
+  template <class F>
+  static void with(network_operation o, F const& f) {
+    switch (o) {
+      case network_operation::sum_float32:
+        return f(sum<float>{});
+      case network_operation::max_float32:
+        return f(max<float>{});
+      case network_operation::saturating_sum_int32:
+        return f(saturating_sum<std::int32_t>{});
+      default:
+        return;
+    }
+  }
+
+  std::uint16_t count_;
+  unsigned in_order_;
+  std::vector<aggregate> aggregates_;
+  std::vector<block> data_;
+  std::vector<block> kept_;  ///< contributions that are added when all are there
+};
+
+}  // namespace tutti::detail::fpga_nic
