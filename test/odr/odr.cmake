@@ -14,20 +14,21 @@ foreach(component IN LISTS tutti_components)
 endforeach()
 list(FILTER odr_headers EXCLUDE REGEX "[.](cpp|ipp)$")  # its header includes what is defined apart
 
-# A header that another one includes before anything else is compiled there as it would be alone: one in four needs no
-# unit of its own.
-set(odr_alone ${odr_headers})
-foreach(header IN LISTS odr_headers)
-  file(STRINGS ${PROJECT_SOURCE_DIR}/include/${header} first REGEX "^#include" LIMIT_COUNT 1)
-  string(REGEX REPLACE "^#include <|>.*" "" first "${first}")
-  list(REMOVE_ITEM odr_alone "${first}")
-endforeach()
-
+# Each header is compiled where nothing is before it that it does not include itself. A unit shows that of several, and
+# is sorted out anew when this is configured.
+execute_process(COMMAND awk -f ${CMAKE_CURRENT_SOURCE_DIR}/odr/units.awk ${odr_headers}
+                WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/include
+                OUTPUT_VARIABLE units OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+string(REPLACE "\n" ";" units "${units}")
 set(odr_sources "")
-foreach(header IN LISTS odr_alone)
-  string(MAKE_C_IDENTIFIER ${header} name)
+foreach(unit IN LISTS units)
+  separate_arguments(unit UNIX_COMMAND "${unit}")
+  list(GET unit -1 name)  # it includes the others
+  string(MAKE_C_IDENTIFIER ${name} name)
+  list(TRANSFORM unit REPLACE "(.+)" "#include <\\1>\n" OUTPUT_VARIABLE lines)
+  string(JOIN "" lines ${lines})
   set(source ${CMAKE_CURRENT_BINARY_DIR}/headers/${name}.cpp)
-  file(CONFIGURE OUTPUT ${source} CONTENT "#include <@header@>\n#include <@header@>\n" @ONLY)
+  file(CONFIGURE OUTPUT ${source} CONTENT "@lines@@lines@" @ONLY)
   list(APPEND odr_sources ${source})
 endforeach()
 

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Sorts headers into translation units that show of each that it includes what it needs. Run it in the folder of the
+# headers. It prints a line for each unit: the headers that it includes, in this order.
+#
+#   awk -f units.awk <header>...
+#
+# Headers in one unit form a chain: each includes all that are before it, if not itself then by way of others. So it
+# finds nothing before it that it does not include.
+
+/^namespace/ { nextfile }  # what is included below is of no use above
+/^#include <tutti\/.*\.hpp>/ {
+  split($0, part, /[<>]/)
+  includes[FILENAME] = includes[FILENAME] " " part[2]
+}
+
+function follow(header, from,    names, n, i) {
+  n = split(includes[from], names, " ")
+  for (i = 1; i <= n; ++i) {
+    if (!((header, names[i]) in reaches)) {
+      reaches[header, names[i]]
+      reached[header] = reached[header] " " names[i]
+      ++count[header]
+      follow(header, names[i])
+    }
+  }
+}
+
+# Of these headers, the one that has no unit yet and includes most; 0: none.
+function fullest(names, n,    i, best) {
+  best = 0
+  for (i = 1; i <= n; ++i) {
+    if (names[i] in waiting && (!best || count[names[i]] > count[best])) {
+      best = names[i]
+    }
+  }
+  return best
+}
+
+END {
+  for (i = 1; i < ARGC; ++i) {
+    header[i] = ARGV[i]
+    waiting[header[i]]
+    count[header[i]] = 0
+    follow(header[i], header[i])
+  }
+  while (last = fullest(header, ARGC - 1)) {
+    line = ""
+    while (last) {
+      delete waiting[last]
+      line = last (line == "" ? "" : " " line)
+      n = split(reached[last], names, " ")
+      last = fullest(names, n)
+    }
+    print line
+  }
+}
