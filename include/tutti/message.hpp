@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/network_operation.hpp>
 #include <tutti/operation.hpp>
 #include <tutti/types.hpp>
 
 #include <cstddef>
+#include <span>
 
 namespace tutti {
 
@@ -49,6 +51,29 @@ struct chunk {
   std::size_t bytes = 0;
 
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return data != nullptr; }
+};
+
+/// How many bytes a helper takes, and hands on, at once.
+inline constexpr std::size_t helper_packet = 1024;
+
+/// A rank that takes part in what a helper does.
+struct helper_worker {
+  rank_type rank = no_rank;
+  bool gives = false;  ///< a contribution
+  bool gets = false;   ///< what the helper makes of them
+};
+
+/// What a rank does with a helper in one flow: with a member of the network, numbered from size() on.
+struct helper_part {
+  rank_type helper = no_rank;
+  std::span<helper_worker const> workers{};  ///< the ranks that take part, alike on all ranks; valid until `end`
+  rank_type worker = no_rank;                ///< the place of this rank among them; no_rank: it does not take part
+  network_operation operation = network_operation::none;  ///< what becomes of what is given
+  std::size_t bytes = 0;  ///< that each rank that gives sends, and each that gets receives
+  /// `into` = `into` * `from`, as this rank would combine them; null where `operation` is copy. Valid while `send`
+  /// runs.
+  void (*combine)(void const* of, std::byte* into, std::byte const* from, std::size_t bytes) = nullptr;
+  void const* of = nullptr;
 };
 
 /// Which rank another one waits for, as that one says: in which call, on which flow, and how far that has come.

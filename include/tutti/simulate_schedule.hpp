@@ -140,6 +140,20 @@ template <class Topology, class Op>
   report.ended.resize(n);
   std::deque<participant> ranks;
   rank_type left = n;
+  std::vector<detail::helper_summary> helpers(members(topology, op, n) - n);
+  std::vector<detail::helper_share> shares;  // of each rank, those of all helpers
+  if constexpr (has_helpers<Topology, Op>) {
+    shares.resize(std::size_t{n} * helpers.size());
+    for (std::size_t i = 0; i != helpers.size(); ++i) {
+      helpers[i].read(topology, op, n, n + static_cast<rank_type>(i));
+      for (std::size_t r = 0; r != n; ++r) {
+        shares[r * helpers.size() + i] = {&helpers[i], no_rank};
+      }
+      for (std::size_t place = 0; place != helpers[i].workers.size(); ++place) {
+        shares[helpers[i].workers[place].rank * helpers.size() + i].mine = static_cast<rank_type>(place);
+      }
+    }
+  }
   auto const advance = [&](rank_type r) {
     if (ranks[r].operation.advance()) {
       ranks[r].ended = true;
@@ -153,6 +167,7 @@ template <class Topology, class Op>
     ranks.emplace_back(in, world, r, work);
     ranks[r].what = what;
     ranks[r].operation.set_schedule(topology.steps(op, n, r), topology.blocks(op, n), false);
+    ranks[r].operation.set_helpers(std::span(shares).subspan(r * helpers.size(), helpers.size()));
     ranks[r].operation.prepare(vector.segment_bytes, memory, vector.count);
     ranks[r].operation.take_place();
     in.processors().rest(r);

@@ -3,6 +3,7 @@
 #include <support/simulated_worlds.hpp>
 #include <tutti/automatic.hpp>
 #include <tutti/simulate_schedule.hpp>
+#include <tutti/topology/in_network.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -91,6 +92,7 @@ BOOST_AUTO_TEST_CASE(the_model_tells_what_the_simulator_tells) {
           same(binary_tree{}, 0.1);
           same(star{}, 0.1);
           same(direct{}, 0.1);
+          same(in_network{}, 0.01);
         }
       }
     }

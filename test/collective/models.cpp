@@ -6,6 +6,7 @@
 #include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
 #include <tutti/detail/bootstrap/team_rendezvous.hpp>
 #include <tutti/simulate.hpp>
+#include <tutti/topology/in_network.hpp>
 #include <tutti/trace/memory_trace.hpp>
 #include <tutti/trace/traffic_count.hpp>
 #include <tutti/transport/by_locality.hpp>
@@ -24,6 +25,7 @@ static_assert(tracer<no_trace> && tracer<memory_trace> && tracer<traffic_count>)
 
 static_assert(topology<ring> && topology<chain> && topology<binary_tree> && topology<doubling>);
 static_assert(topology<double_tree> && topology<butterfly> && topology<star> && topology<direct>);
+static_assert(has_helpers<in_network, op::allreduce> && has_helpers<hierarchical<ring, in_network>, op::allreduce>);
 static_assert(topology<hierarchical<ring, ring>> && topology<hierarchical<ring, ring, by_host>>);
 static_assert(topology<selection> && chooses<automatic, op::allreduce> && chooses<automatic, op::alltoall>);
 static_assert(!chooses<ring, op::allreduce> && !chooses<selection, op::allreduce>);
@@ -38,6 +40,7 @@ static_assert(in_process<loopback> && inquires<loopback>);
 static_assert(transport<shared_memory> && inquires<shared_memory> && !in_process<shared_memory>);
 static_assert(transport<tcp> && inquires<tcp> && !in_process<tcp>);
 static_assert(inquires<simulated> && computes<simulated> && rests<simulated> && !in_process<simulated>);
+static_assert(helps<simulated> && !helps<loopback> && !helps<shared_memory> && !helps<tcp>);
 static_assert(!rests<loopback> && !rests<shared_memory> && !rests<tcp>);
 
 static_assert(known_by_world<loopback> && known_by_world<shared_memory>);

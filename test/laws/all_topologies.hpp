@@ -8,13 +8,17 @@
 #include <tutti/topology/direct.hpp>
 #include <tutti/topology/double_tree.hpp>
 #include <tutti/topology/doubling.hpp>
+#include <tutti/topology/in_network.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
 
 namespace laws {
 
-/// Every topology that tutti has: a new one joins the tests of the operators here.
+/// Every topology that tutti has, and that needs no helpers: a new one joins the tests of the operators here.
 using all_topologies = topologies<tutti::ring, tutti::chain, tutti::binary_tree, tutti::double_tree, tutti::doubling,
                                   tutti::butterfly, tutti::star, tutti::direct>;
+
+/// The same and those that need helpers, for transports that have some.
+using all_topologies_helped = all_topologies::with<tutti::in_network>;
 
 }  // namespace laws

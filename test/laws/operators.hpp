@@ -171,6 +171,9 @@ template <class Topology>
 /// A list of topologies, to call something with each of them.
 template <class... Topologies>
 struct topologies {
+  template <class... More>
+  using with = topologies<Topologies..., More...>;
+
   /// The first complaint of `f(topology)`.
   template <class F>
   [[nodiscard]] static std::string each(F f) {

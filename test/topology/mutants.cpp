@@ -8,6 +8,7 @@
 #include <tutti/topology/double_tree.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/hierarchical.hpp>
+#include <tutti/topology/in_network.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
 
@@ -113,6 +114,12 @@ step changed(step s, slip what, rank_type n, std::uint32_t blocks, bool keeps_or
   return s;
 }
 
+/// A helper begins with the identity: whether that is combined with, and from which side, makes no difference.
+bool is_none(slip what, step const& s, bool helper) {
+  return helper && s.local == memory::input &&
+         (what == slip::fold_on_the_other_side || (what == slip::copy_for_fold && s.arrives == s.receive.memory));
+}
+
 template <class Base, class Op>
 struct mutant {
   static constexpr std::string_view name = "mutant";
@@ -124,6 +131,12 @@ struct mutant {
   std::uint32_t place;
 
   std::uint32_t blocks(Op o, rank_type n) const { return Base{}.blocks(o, n); }
+  rank_type helpers(Op o, rank_type n) const
+    requires tutti::has_helpers<Base, Op>
+  {
+    return Base{}.helpers(o, n);
+  }
+  tutti::star without_helpers() const { return {}; }
   std::uint32_t steps(Op o, rank_type n, rank_type me) const {
     return Base{}.steps(o, n, me) - (me == rank && what == slip::leave_out ? 1 : 0);
   }
@@ -146,11 +159,14 @@ constexpr bool receives_again = std::same_as<Base, tutti::butterfly> && std::sam
 template <class Base, class Op>
 void refuse_all(Op const& o, rank_type n) {
   unsigned tried = 0;
-  for (rank_type r = 0; r < n; ++r) {
+  for (rank_type r = 0; r < members(Base{}, o, n); ++r) {
     for (std::uint32_t i = 0; i < Base{}.steps(o, n, r); ++i) {
       for (int what = 0; what < static_cast<int>(slip::count); ++what) {
         mutant<Base, Op> const m{static_cast<slip>(what), r, i};
         if (m.what == slip::receive_elsewhere && receives_again<Base, Op>) {
+          continue;
+        }
+        if (is_none(m.what, Base{}.at(o, n, r, i), r >= n)) {
           continue;
         }
         if (m.what != slip::leave_out && m.at(o, n, r, i) == Base{}.at(o, n, r, i)) {
@@ -249,6 +265,10 @@ BOOST_AUTO_TEST_CASE(hierarchical) {
   refuse_all_of<hosts_of<tutti::binary_tree, tutti::doubling, 2>>();
   refuse_all_of<hosts_of<tutti::ring, tutti::ring, 3>>();
   refuse_all_of<hosts_of<tutti::chain, tutti::double_tree, 2>>();
+}
+BOOST_AUTO_TEST_CASE(in_network) {
+  refuse_all_of<tutti::in_network>();
+  refuse_all_of<hosts_of<tutti::binary_tree, tutti::in_network, 2>>();
 }
 BOOST_AUTO_TEST_CASE(ring) {
   refuse_all_of<tutti::ring>();

@@ -110,6 +110,29 @@ concept offers = topology<T> && requires(T const t, Op const op, rank_type n, ra
   { t.at(op, n, me, i) } -> std::same_as<step>;           // its step i
 };
 
+/// A topology whose schedules need helpers: members numbered from n on that give nothing of their own and get nothing.
+/// They are what the network does: a switch that sums, a group that multicasts. Each has a schedule like a rank, and
+/// begins with the identity in its input (with nothing in operations that only move elements), so the verifier proves
+/// it and the cost model prices it. The engine of a rank leaves a helper's schedule to the transport.
+///
+/// `without_helpers()` is the topology that is run where no transport, or no device, can do what a helper is asked for.
+template <class T, class Op>
+concept has_helpers = offers<T, Op> && requires(T const t, Op const op, rank_type n) {
+  { t.helpers(op, n) } -> std::same_as<rank_type>;
+  { t.without_helpers() } -> topology;
+};
+
+/// The ranks and their helpers.
+template <class Op, class T>
+  requires offers<T, Op>
+[[nodiscard]] constexpr rank_type members(T const& t, Op const& op, rank_type n) {
+  if constexpr (has_helpers<T, Op>) {
+    return n + t.helpers(op, n);
+  } else {
+    return n;
+  }
+}
+
 /// A topology of which it is known only when the program runs whether an operation's reductions combine in rank
 /// order, in a world of n ranks: one that is picked at run time.
 template <class T, class Op>

@@ -2,13 +2,15 @@
 #pragma once
 
 #include <tutti/detail/topology/table.hpp>
+#include <tutti/message.hpp>
 #include <tutti/topology/concept.hpp>
 
 #include <vector>
 
 namespace tutti {
 
-/// What a schedule costs for a vector of this many elements. "Busiest" is the largest of all ranks'.
+/// What a schedule costs for a vector of this many elements. "Busiest" is the largest of all ranks'. What helpers do is
+/// not counted: they are in the network.
 struct cost {
   std::uint64_t rounds = 0;    ///< time, if a message takes 1 and a rank sends one and receives one at a time
   std::uint64_t depth = 0;     ///< the longest chain of messages in which each waits for the one before
@@ -44,36 +46,47 @@ namespace detail::symbolic {
 /// t + L + b G. Each interface deals with one message at a time, in the order of the schedule. A step's
 /// send and receive both begin when the step before has received what it waits for; sends are not
 /// waited for.
+///
+/// A helper has a port for each member, and hands on the beginning of a message as soon as its first packet, which
+/// keeps a port busy for `packet`, is there from all (cut-through).
 /// @pre the schedule is right
 template <class Topology, class Op, class Gap>
 [[nodiscard]] constexpr std::uint64_t finishing_time(Topology const& topology, Op const& op, rank_type n,
-                                                     std::uint64_t latency, Gap gap) {
+                                                     std::uint64_t latency, Gap gap, std::uint64_t packet) {
   struct message {
     rank_type from;
     std::uint64_t arrives;
     std::uint64_t busy;
+  };
+  struct port {
+    std::uint64_t out_free = 0;
+    std::uint64_t in_free = 0;
   };
   struct state {
     std::uint32_t at = 0;
     std::uint32_t steps = 0;
     bool sent = false;
     std::uint64_t now = 0;
-    std::uint64_t out_free = 0;
-    std::uint64_t in_free = 0;
+    port own{};
+    std::vector<port> ports{};  // of a helper, one for each member
     std::vector<message> inbox{};
   };
-  std::vector<state> ranks(n);
+  const rank_type all = members(topology, op, n);
+  std::vector<state> ranks(all);
   std::vector<rank_type> awake;
   auto const advance = [&](rank_type r) {
     state& me = ranks[r];
     if (me.at == me.steps) {
       return false;
     }
+    bool const helps = r >= n;
+    auto const port_to = [&](rank_type peer) -> port& { return helps ? me.ports[peer] : me.own; };
     const step s = topology.at(op, n, r, me.at);
     if (s.sends() && !me.sent) {
       const std::uint64_t busy = gap(s.send.blocks);
-      const std::uint64_t start = me.now < me.out_free ? me.out_free : me.now;
-      me.out_free = start + busy;
+      std::uint64_t& free = port_to(s.send.peer).out_free;
+      const std::uint64_t start = me.now < free ? free : me.now;
+      free = start + busy;
       ranks[s.send.peer].inbox.push_back({r, start + latency, busy});
       awake.push_back(s.send.peer);
       me.sent = true;
@@ -86,16 +99,22 @@ template <class Topology, class Op, class Gap>
       if (m == me.inbox.end()) {
         return false;
       }
-      me.in_free = (m->arrives < me.in_free ? me.in_free : m->arrives) + m->busy;
-      me.now = me.now < me.in_free ? me.in_free : me.now;
+      std::uint64_t& free = port_to(s.receive.peer).in_free;
+      const std::uint64_t begins = m->arrives < free ? free : m->arrives;
+      free = begins + m->busy;
+      const std::uint64_t there = helps && packet < m->busy ? begins + packet : free;
+      me.now = me.now < there ? there : me.now;
       me.inbox.erase(m);
     }
     me.sent = false;
     ++me.at;
     return true;
   };
-  for (rank_type r = 0; r < n; ++r) {
+  for (rank_type r = 0; r < all; ++r) {
     ranks[r].steps = topology.steps(op, n, r);
+    if (r >= n) {
+      ranks[r].ports.resize(all);
+    }
     awake.push_back(r);
   }
   while (!awake.empty()) {
@@ -150,8 +169,10 @@ template <class Topology, class Op>
     raise(all.combined, mine.combined);
     raise(all.scratch, mine.scratch);
   }
-  all.rounds = detail::symbolic::finishing_time(topology, op, n, 0, [](block_range) { return std::uint64_t{1}; });
-  all.depth = detail::symbolic::finishing_time(topology, op, n, 1, [](block_range) { return std::uint64_t{0}; });
+  all.rounds = detail::symbolic::finishing_time(
+      topology, op, n, 0, [](block_range) { return std::uint64_t{1}; }, 1);
+  all.depth = detail::symbolic::finishing_time(
+      topology, op, n, 1, [](block_range) { return std::uint64_t{0}; }, 0);
   return all;
 }
 
@@ -164,7 +185,8 @@ template <class Topology, class Op>
                                             std::uint64_t latency, std::uint64_t gap) {
   const std::uint32_t blocks = topology.blocks(op, n);
   return detail::symbolic::finishing_time(
-      topology, op, n, latency, [=](block_range range) { return gap * detail::elements_in(bytes, blocks, range); });
+      topology, op, n, latency, [=](block_range range) { return gap * detail::elements_in(bytes, blocks, range); },
+      gap * helper_packet);
 }
 
 }  // namespace tutti

@@ -18,7 +18,7 @@ namespace tutti {
 ///
 /// Allreduce: every host reduces to its speaker, the speakers reduce among each other, every speaker tells
 /// its host. A rooted operation leaves out what it does not need, and on the root's host the root speaks.
-/// Hosts need not have equally many ranks.
+/// Hosts need not have equally many ranks. Helpers are Outer's: those of Inner would be one for each host.
 ///
 /// Cost: with h hosts, allreduce takes Inner's reduce on a host, Outer's allreduce among h ranks and
 /// Inner's broadcast, one after the other, or in segments at the same time. Between hosts it sends what
@@ -46,7 +46,8 @@ class hierarchical {
   template <class Op>
   static constexpr bool possible =
       (reduces<Op> || spreads<Op>)&&offers<Outer, Op> &&
-      (!reduces<Op> || offers<Inner, op::reduce>)&&(!spreads<Op> || offers<Inner, op::broadcast>);
+      (!reduces<Op> || (offers<Inner, op::reduce> && !has_helpers<Inner, op::reduce>)) &&
+      (!spreads<Op> || (offers<Inner, op::broadcast> && !has_helpers<Inner, op::broadcast>));
 
  public:
   static constexpr std::string_view name{full_name.data(), full_name.size()};
@@ -105,8 +106,25 @@ class hierarchical {
   }
 
   template <class Op>
+    requires possible<Op> && has_helpers<Outer, Op>
+  [[nodiscard]] constexpr rank_type helpers(Op const& o, rank_type n) const {
+    const rank_type hosts = groups_.groups(n);
+    return hosts > 1 ? outer_.helpers(among_hosts(o, n), hosts) : 0;
+  }
+  [[nodiscard]] constexpr auto without_helpers() const
+    requires requires(Outer const& o) { o.without_helpers(); }
+  {
+    return tutti::hierarchical<Inner, decltype(outer_.without_helpers()), Groups>(inner_, outer_.without_helpers(),
+                                                                                  groups_);
+  }
+
+  template <class Op>
     requires possible<Op>
   [[nodiscard]] constexpr std::uint32_t steps(Op const& o, rank_type n, rank_type me) const {
+    if (me >= n) {
+      const rank_type hosts = groups_.groups(n);
+      return outer_.steps(among_hosts(o, n), hosts, hosts + (me - n));
+    }
     stages<Op> const s(*this, o, n, me);
     return n == 1 ? (reduces<Op> ? 1 : 0) : s.up + s.across + s.down;
   }
@@ -116,6 +134,9 @@ class hierarchical {
   [[nodiscard]] constexpr step at(Op const& o, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
       return detail::keep_own(0);
+    }
+    if (me >= n) {
+      return among(o, n, me, groups_.groups(n) + (me - n), i);
     }
     stages<Op> const s(*this, o, n, me);
     auto const member = [&](rank_type local) { return groups_.member(n, s.host, local); };
@@ -131,14 +152,7 @@ class hierarchical {
       i -= s.up;
     }
     if (i < s.across) {
-      auto const speaker = [&](rank_type host) { return groups_.member(n, host, speaker_of(o, n, host)); };
-      // What a host contributes is what its ranks have added up.
-      auto const memory = [&](rank_type r, tutti::memory m) {
-        return reduces<Op> && m == memory::input && groups_.size(n, groups_.group(n, r)) > 1 ? memory::work : m;
-      };
-      auto const among = among_hosts(o, n);
-      return placed(outer_.at(among, s.hosts, s.host, i), me, outer_.blocks(among, s.hosts), blocks(o, n), speaker,
-                    memory);
+      return among(o, n, me, s.host, i);
     }
     if constexpr (spreads<Op>) {
       // The speaker has the result, or is the root.
@@ -215,6 +229,22 @@ class hierarchical {
     } else {
       return o;
     }
+  }
+
+  /// Step i among the hosts: of speaker `me`, host `place`, or of a helper, whose place follows those of the hosts.
+  template <class Op>
+  [[nodiscard]] constexpr step among(Op const& o, rank_type n, rank_type me, rank_type place, std::uint32_t i) const {
+    auto const outer = among_hosts(o, n);
+    const rank_type hosts = groups_.groups(n);
+    auto const member = [&](rank_type host) {
+      return host < hosts ? groups_.member(n, host, speaker_of(o, n, host)) : n + (host - hosts);
+    };
+    // What a host contributes is what its ranks have added up.
+    auto const memory = [&](rank_type r, tutti::memory m) {
+      bool const added_up = reduces<Op> && r < n && groups_.size(n, groups_.group(n, r)) > 1;
+      return added_up && m == memory::input ? memory::work : m;
+    };
+    return placed(outer_.at(outer, hosts, place, i), me, outer_.blocks(outer, hosts), blocks(o, n), member, memory);
   }
 
   /// Where a speaker has what it tells its host.

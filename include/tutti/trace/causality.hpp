@@ -32,6 +32,8 @@ struct event_place {
 /// entry p of an event's clock is how many events of rank p it depends on, itself included. They need no
 /// synchronised time.
 ///
+/// What a rank gets from a helper, a member of the network, is caused by the contributions of all ranks to it.
+///
 /// What a tracer has dropped has no match: collective operations are matched from the first on that every rank has
 /// kept from its start, transfers one by one.
 ///
@@ -54,10 +56,18 @@ class causality {
   [[nodiscard]] timeline const& of(rank_type r) const { return ranks_[r]; }
   [[nodiscard]] event at(event_place e) const { return ranks_[e.rank][e.index]; }
 
-  /// The send of what this event received, if it is a receive that has a match.
+  /// The send of what this event received, if it is a receive that has a match. Of what a helper has made of several
+  /// contributions, the last of these.
   [[nodiscard]] std::optional<event_place> cause(event_place e) const {
-    event_place const found = causes_[e.rank][e.index];
-    return found.rank == no_rank ? std::nullopt : std::optional(found);
+    auto const why = causes(e);
+    auto const last = std::ranges::max_element(why, {}, [this](event_place c) { return at(c).time; });
+    return last == why.end() ? std::nullopt : std::optional(*last);
+  }
+
+  /// All sends that it takes for this event to happen: none, one, or those of all that have contributed.
+  [[nodiscard]] std::span<event_place const> causes(event_place e) const {
+    group const g = causes_[e.rank][e.index];
+    return std::span(sends_).subspan(g.first, g.count);
   }
 
   [[nodiscard]] std::span<std::uint32_t const> clock(event_place e) const {
@@ -77,20 +87,38 @@ class causality {
 
     friend constexpr auto operator<=>(edge const&, edge const&) = default;
   };
+  /// A part of `sends_`.
+  struct group {
+    std::size_t first = 0;
+    std::size_t count = 0;
+  };
   /// What a receive is part of: a message is taken in one step of one operation.
   using taking = std::pair<operation_number, std::uint32_t>;
 
   void match() {
     std::uint32_t const from = first_whole();
+    // What is sent to a helper is one edge, whichever rank sends it.
     std::map<edge, std::vector<event_place>> sent;
     for (rank_type r = 0; r != size(); ++r) {
       each_message(r, from, event_kind::send, [&](std::size_t i, edge const& on, event const&) {
-        sent[on].push_back({r, i});
+        sent[helps(on.to) ? edge{false, on.number, no_rank, on.to} : on].push_back({r, i});
       });
+    }
+    std::map<edge, std::size_t> begins;
+    for (auto const& [on, places] : sent) {
+      begins[on] = sends_.size();
+      sends_.insert(sends_.end(), places.begin(), places.end());
     }
     for (rank_type r = 0; r != size(); ++r) {
       std::map<edge, std::pair<std::size_t, taking>> taken;  // messages before the last, and the last
       each_message(r, from, event_kind::receive, [&](std::size_t i, edge const& on, event const& e) {
+        if (helps(on.from)) {
+          edge const contributed{false, on.number, no_rank, on.from};
+          if (auto const all = sent.find(contributed); all != sent.end()) {
+            causes_[r][i] = {begins[contributed], all->second.size()};
+          }
+          return;
+        }
         taking const now{e.number, e.step};
         auto& [count, last] = taken.try_emplace(on, 0, now).first->second;
         if (last != now) {
@@ -98,11 +126,13 @@ class causality {
           last = now;
         }
         if (auto const all = sent.find(on); all != sent.end() && count < all->second.size()) {
-          causes_[r][i] = all->second[count];
+          causes_[r][i] = {begins[on] + count, 1};
         }
       });
     }
   }
+
+  [[nodiscard]] bool helps(rank_type member) const noexcept { return member >= size(); }
 
   /// The first flow of collective operations that every timeline has from its beginning.
   [[nodiscard]] std::uint32_t first_whole() const {
@@ -125,7 +155,7 @@ class causality {
     for (std::size_t i = 0; i != t.size(); ++i) {
       event const e = t[i];
       bool const transfer = e.number.is_message();
-      if (e.kind != kind || e.peer >= size()) {
+      if (e.kind != kind || e.peer == no_rank) {
         continue;
       }
       edge const on{transfer, transfer ? e.number.sequence : e.on.number, kind == event_kind::send ? r : e.peer,
@@ -136,16 +166,16 @@ class causality {
     }
   }
 
-  /// Every clock is the larger of that before it on its rank and that of its cause, one more in its own place.
+  /// Every clock is the larger of that before it on its rank and that of its causes, one more in its own place.
   void tick() {
     std::vector<std::size_t> next(ranks_.size());
     for (bool moved = true; moved;) {
       moved = false;
       for (rank_type r = 0; r != size(); ++r) {
         for (; next[r] != ranks_[r].size(); ++next[r], moved = true) {
-          auto const why = cause({r, next[r]});
-          if (why && why->index >= next[why->rank]) {
-            break;  // its clock is not known yet
+          auto const why = causes({r, next[r]});
+          if (std::ranges::any_of(why, [&](event_place c) { return c.index >= next[c.rank]; })) {
+            break;  // the clock of one is not known yet
           }
           tick({r, next[r]}, why);
         }
@@ -156,19 +186,20 @@ class causality {
               " waits for an event behind it; give the timelines of all ranks of one communicator");
     }
   }
-  void tick(event_place e, std::optional<event_place> why) {
+  void tick(event_place e, std::span<event_place const> why) {
     auto const to = std::span(clocks_[e.rank]).subspan(e.index * ranks_.size(), ranks_.size());
     if (e.index != 0) {
       std::ranges::copy(clock({e.rank, e.index - 1}), to.begin());
     }
-    if (why) {
-      std::ranges::transform(to, clock(*why), to.begin(), [](auto a, auto b) { return std::max(a, b); });
+    for (event_place const c : why) {
+      std::ranges::transform(to, clock(c), to.begin(), [](auto a, auto b) { return std::max(a, b); });
     }
     ++to[e.rank];
   }
 
   std::vector<timeline> ranks_;
-  std::vector<std::vector<event_place>> causes_;
+  std::vector<event_place> sends_{};  ///< of one edge side by side
+  std::vector<std::vector<group>> causes_;
   std::vector<std::vector<std::uint32_t>> clocks_;
 };
 

@@ -125,7 +125,8 @@ class chrome_trace {
 
   void message(rank_type r, std::size_t i, event const& e) {
     bool const sends = e.kind == event_kind::send;
-    open("X", std::string(sends ? "send to " : "receive from ").append(std::to_string(e.peer)), r, messages, e.time);
+    std::string const peer = e.peer < all_.size() ? std::to_string(e.peer) : "the network";
+    open("X", std::string(sends ? "send to " : "receive from ").append(peer), r, messages, e.time);
     out_.append(",\"dur\":1,\"args\":{\"bytes\":").append(std::to_string(e.bytes));
     out_.append(",\"step\":").append(std::to_string(e.step));
     out_.append(",\"operation\":").append(std::to_string(e.number.sequence)).append(",\"clock\":\"");

@@ -14,7 +14,7 @@ namespace tutti {
 /// A rank could not go on before a message came.
 struct waiting {
   event_place receive;        ///< the event that ended it
-  rank_type peer = no_rank;   ///< whose message it was
+  rank_type peer = no_rank;   ///< whose message it was; of what a helper has made, whose contribution came last
   operation_number number{};  ///< of the operation
   time_point begin{};         ///< the rank was ready
   time_point sent{};          ///< the peer began to send; never before `begin`: until then the peer was late
@@ -44,7 +44,8 @@ struct waiting {
         if (why && start != started.end() && !busy) {
           time_point const ready = std::max(start->second, free);
           if (ready < e.time) {
-            waits[r].push_back({{r, i}, e.peer, e.number, ready, std::clamp(all.at(*why).time, ready, e.time), e.time});
+            waits[r].push_back(
+                {{r, i}, why->rank, e.number, ready, std::clamp(all.at(*why).time, ready, e.time), e.time});
           }
         }
         free = std::max(free, e.time);

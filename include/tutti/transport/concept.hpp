@@ -10,6 +10,7 @@
 #include <concepts>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 namespace tutti {
 
@@ -107,6 +108,23 @@ concept lends = transport<T> && requires(T& t, rank_type peer, flow s, std::span
 template <class T>
 concept repeats = transport<T> && requires(T& t, flow s, bool same) {
   { t.next_message(s, same) } -> std::same_as<void>;
+};
+
+/// A transport with helpers, which combine what ranks send them, or multicast it. `take_part` is called by all ranks
+/// for each helper of a flow, before any message of it to or from the helper, so that all number them alike.
+/// `does` says what can be asked of a helper; other operations run without. `missing` is a rank whose part a helper
+/// still waits for, as far as it is known here, or no_rank.
+///
+/// What a helper gives at one place of a message it has made of what was sent at that place, by this rank and by
+/// others. So the result may be put where the contribution was, and a transport may go on reading a contribution, and
+/// send it again, until it has put the result there: `send` may take all of a message to a helper at once, with no
+/// ticket.
+template <class T>
+concept helps = transport<T> && requires(T& t, flow s, rank_type helper, helper_part const& mine) {
+  requires std::bool_constant<(T::does(network_operation::none), true)>::value;
+  { T::does(mine.operation) } -> std::same_as<bool>;
+  { t.take_part(s, mine) } -> std::same_as<void>;
+  { t.missing(helper, s) } -> std::same_as<rank_type>;
 };
 
 /// A transport that does the arithmetic itself: virtual time, device memory, payloads that do not

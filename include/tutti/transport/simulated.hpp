@@ -6,8 +6,10 @@
 #include <tutti/rendezvous.hpp>
 #include <tutti/transport/concept.hpp>
 
+#include <array>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace tutti {
 
@@ -56,12 +58,19 @@ class simulated {
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return world_->size(); }
 
-  void begin(flow s, call const& what) { world_->begin(rank_, s, what); }
+  void begin(flow s, call const& what) {
+    world_->begin(rank_, s, what);
+    parts_[s.lane].clear();
+  }
   void end(flow) noexcept {}
 
   sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
     if (fault() || processors().dead(place())) {
       return {};
+    }
+    if (peer >= size()) {
+      simulation_->give(*world_, rank_, s, parts_[s.lane][peer - size()], bytes);
+      return {true, bytes.size(), 0};
     }
     if (!simulation_->send(*world_, rank_, peer, s, bytes)) {
       if (departed(peer)) {
@@ -80,8 +89,9 @@ class simulated {
     auto const* const edge = world_->edges.find(peer, rank_, s.lane);
     detail::simulation::arrival m{};
     if (edge == nullptr || !simulation_->look(*edge, m)) {
-      if (edge == nullptr ? departed(peer) : simulation_->gone(*edge)) {
-        lose(peer);
+      rank_type const sender = peer < size() ? peer : missing(peer, s);
+      if (sender != no_rank && (edge == nullptr ? departed(sender) : simulation_->gone(*edge))) {
+        lose(sender);
       }
       return {};
     }
@@ -96,10 +106,25 @@ class simulated {
   }
   void release(rank_type peer, flow s) { simulation_->release(*world_, peer, rank_, s); }
 
+  /// A helper is a part of the switch at the root of the network. It does what the ranks would do, in the order of the
+  /// workers.
+  [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what != network_operation::none; }
+  void take_part(flow s, helper_part const& part) {
+    parts_[s.lane].push_back(part);
+    detail::simulated_opening theirs;
+    if (part.worker != no_rank && !simulation_->come(*world_, rank_, s, part, theirs)) {
+      mismatch(world_->helped.at({part.helper, s.lane, s.number}).workers.front().rank, s, theirs);
+    }
+  }
+  [[nodiscard]] rank_type missing(rank_type helper, flow s) const {
+    auto const at = world_->helped.find({helper, s.lane, s.number});
+    return at == world_->helped.end() ? no_rank : at->second.missing();
+  }
+
   /// Whether the peer is at the same flow with another call, of which no message may ever come here.
   /// @throws error(failure::mismatch)
   void inquire(rank_type peer, flow s) {
-    detail::simulated_world::opening theirs;
+    detail::simulated_opening theirs;
     if (s.lane != transfer_lane && world_->differs(peer, s, world_->current(rank_, s), theirs)) {
       mismatch(peer, s, theirs);
     }
@@ -198,7 +223,7 @@ class simulated {
     return w.place;
   }
 
-  [[noreturn]] void mismatch(rank_type peer, flow s, detail::simulated_world::opening theirs) {
+  [[noreturn]] void mismatch(rank_type peer, flow s, detail::simulated_opening theirs) {
     revoke({failure::mismatch, peer, rank_});
     if (s.lane == transfer_lane) {
       throw detail::messages_differ(rank_, peer);
@@ -209,8 +234,9 @@ class simulated {
   detail::simulation* simulation_;
   detail::simulated_world* world_ = nullptr;
   rank_type rank_;
-  std::map<rank_type, picoseconds> asked_;  ///< when each was last asked
-  bool noticed_ = false;                    ///< it has found a fault itself, and need not be told
+  std::array<std::vector<helper_part>, collective_lanes> parts_;  ///< of the helpers, by lane
+  std::map<rank_type, picoseconds> asked_;                        ///< when each was last asked
+  bool noticed_ = false;                                          ///< it has found a fault itself, and need not be told
 };
 
 }  // namespace tutti

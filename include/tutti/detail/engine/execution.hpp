@@ -148,9 +148,17 @@ class execution : private work_holder<Topology, Op, Payload>,
     extent_type const extent = this->world().extent();
     this->run_.set_schedule(mine.topology.steps(mine.op, extent, this->world().rank()),
                             mine.topology.blocks(mine.op, extent), stays);
+    if constexpr (asks_helpers) {
+      helpers_.read(mine.topology, mine.op, extent, this->world().rank());
+      this->run_.set_helpers(helpers_.shares);
+    }
   }
 
+  static constexpr bool asks_helpers = helps<typename Communicator::transport_type> && has_helpers<Topology, Op>;
+  struct nothing {};
+
   bool known_ = false;  ///< the size of the schedule of this very operation
+  [[no_unique_address]] std::conditional_t<asks_helpers, helper_shares, nothing> helpers_{};
 };
 
 }  // namespace tutti::detail

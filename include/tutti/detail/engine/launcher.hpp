@@ -14,11 +14,33 @@
 
 namespace tutti::detail {
 
+/// Whether helpers can do what the operation needs: else it runs without them.
+template <class Transport, class Payload>
+inline constexpr bool can_be_helped = [] {
+  if constexpr (helps<Transport>) {
+    return Transport::does(Payload::in_network);
+  } else {
+    return false;
+  }
+}();
+
+/// The topology that is run, of the one that the user has given.
+template <class Transport, class Op, class Payload, class Topology>
+[[nodiscard]] constexpr auto runnable(Topology const& t) {
+  if constexpr (has_helpers<Topology, Op> && !can_be_helped<Transport, Payload>) {
+    return t.without_helpers();
+  } else {
+    return t;
+  }
+}
+
 /// What all operators have: a place to run blocking calls, a pool of places for started ones, and
 /// the settings of both. An operator may be destroyed before its requests are.
 template <class Communicator, class Topology, class Op, class Payload>
 class launcher {
-  using schedule = typename schedule_of<Topology, Op>::type;
+  using transport_type = typename Communicator::transport_type;
+  using topology_type = decltype(runnable<transport_type, Op, Payload>(std::declval<Topology const&>()));
+  using schedule = typename schedule_of<topology_type, Op>::type;
   static_assert(identifiable<schedule>,
                 "a topology that has state must tell it: give it topology_settings settings(rank_type n) const, a hash "
                 "and a label of all that its schedules depend on, so that ranks that run different ones find out");
@@ -33,10 +55,10 @@ class launcher {
   };
 
  public:
-  launcher(Communicator& world, Topology topology, Payload const& payload)
+  launcher(Communicator& world, Topology const& topology, Payload const& payload)
       : world_(world.alias()),
-        topology_(topology),
-        blocking_(new execution_type(world, topology, payload)),
+        topology_(runnable<transport_type, Op, Payload>(topology)),
+        blocking_(new execution_type(world, topology_, payload)),
         pool_(new place_pool([](pending& p) noexcept { delete &static_cast<started&>(p); })),
         deadline_(world.deadline()) {
     if constexpr (!std::same_as<Payload, moving>) {
@@ -44,12 +66,13 @@ class launcher {
       function_ = payload.identity();
     }
     if constexpr (agrees_once) {
-      agreed_ = topology.settings(world.size());
+      agreed_ = topology_.settings(world.size());
     }
   }
 
   [[nodiscard]] Communicator& world() const noexcept { return world_; }
-  [[nodiscard]] Topology const& topology() const noexcept { return topology_; }
+  /// The topology that is run: that which was given, or the same without helpers where none can do what it takes.
+  [[nodiscard]] topology_type const& topology() const noexcept { return topology_; }
 
   /// How long each operation may take; the communicator's deadline unless set. `no_deadline`: as long as it takes.
   [[nodiscard]] duration deadline() const noexcept { return deadline_; }
@@ -64,7 +87,7 @@ class launcher {
 
   /// How a vector of `bytes` bytes would be run, and why; in words.
   [[nodiscard]] auto explain(std::size_t bytes) const
-    requires chooses<Topology, Op>
+    requires chooses<topology_type, Op>
   {
     return topology_.explain(Op{}, bytes, Payload::in_order);
   }
@@ -106,8 +129,8 @@ class launcher {
   }
 
  private:
-  static constexpr bool picks = chooses<Topology, Op>;
-  static constexpr bool agrees_once = !picks && has_settings<Topology>;
+  static constexpr bool picks = chooses<topology_type, Op>;
+  static constexpr bool agrees_once = !picks && has_settings<topology_type>;
 
   /// How this operation shall be run.
   [[nodiscard]] choice<schedule> pick(Op const& op, Payload const& payload, std::size_t count) const {
@@ -172,7 +195,7 @@ class launcher {
   mutable Communicator world_;  ///< a name of its own, as good as the user's in an operator that is const
   struct nothing {};
 
-  [[no_unique_address]] Topology topology_;
+  [[no_unique_address]] topology_type topology_;
   [[no_unique_address]] std::conditional_t<agrees_once, topology_settings, nothing> agreed_;
   owned<execution_type> blocking_;
   owned<place_pool, place_pool::leave> pool_;

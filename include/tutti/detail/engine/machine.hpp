@@ -43,6 +43,7 @@ class machine {
     total_ = c.schedule.steps;
     readers_.clear();
     last_sent_ = {};
+    take_part(c);
     load(c);
   }
 
@@ -118,6 +119,23 @@ class machine {
                          c.memories.same(step_->send.memory, step_->receive.memory) &&
                          step_->send.blocks.overlaps(step_->receive.blocks, cut_.blocks());
     announce(c);
+  }
+
+  /// Tells the transport what this rank does with each helper, and how long the messages to it are.
+  void take_part(context& c) {
+    if constexpr (helps<transport_type>) {
+      rank_type helper = rank_type{c.extent};
+      for (helper_share const& mine : c.schedule.helpers) {
+        helper_summary const& all = *mine.of;
+        c.transport.take_part(flow_, {.helper = helper++,
+                                      .workers = all.workers,
+                                      .worker = mine.mine,
+                                      .operation = c.payload.in_network(),
+                                      .bytes = elements_in(all.blocks) * c.payload.size_of(all.from),
+                                      .combine = &payload::combine,
+                                      .of = &c.payload});
+      }
+    }
   }
 
   /// Tells the transport whether the step sends what the one before sent to another rank.
@@ -336,14 +354,16 @@ class machine {
 
   /// Of this step, in all.
   [[nodiscard]] std::size_t bytes_to_send(context const& c) const {
-    endpoint const& end = step_->send;
+    return elements_in(step_->send.blocks) * c.payload.size_of(step_->send.memory);
+  }
+  [[nodiscard]] std::size_t elements_in(block_range blocks) const {
     std::size_t count = 0;
-    for (std::uint32_t done = 0; done < end.blocks.count;) {
-      auto const run = cut_.run_at(end.blocks, done);
+    for (std::uint32_t done = 0; done < blocks.count;) {
+      auto const run = cut_.run_at(blocks, done);
       count += run.count;
       done += run.blocks;
     }
-    return count * c.payload.size_of(end.memory);
+    return count;
   }
 
   /// Copies what the step sends aside; there is one place for that, so earlier readers must be done.

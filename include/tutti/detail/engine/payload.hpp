@@ -36,6 +36,8 @@ struct combining {
 
   /// Whether contributions must be combined in rank order.
   static constexpr bool in_order = !R::commutative;
+  /// What a helper is asked for.
+  static constexpr network_operation in_network = network_operation_of<R>;
   /// Whether `work` may be the user's own output.
   static constexpr bool work_fits_output = accumulates_in_elements<R>;
   /// Whether contributions, accumulators and results differ as numbers.
@@ -85,6 +87,7 @@ struct moving {
   std::size_t element_bytes;
 
   static constexpr bool in_order = false;
+  static constexpr network_operation in_network = network_operation::copy;
 
   [[nodiscard]] constexpr std::size_t size_of(memory) const noexcept { return element_bytes; }
 };
@@ -108,6 +111,7 @@ class payload {
         bytes_{by.size_of(memory::input), by.size_of(memory::work), by.size_of(memory::output)},
         ranks_(ranks),
         elements_only_(SIZE_MAX),
+        in_network_(by.in_network),
         work_fits_output_(by.work_fits_output),
         memories_differ_(by.memories_differ) {}
   payload(moving const& elements, rank_type ranks) noexcept
@@ -137,12 +141,19 @@ class payload {
   [[nodiscard]] std::size_t granule(std::size_t size) const noexcept {
     return (size & elements_only_) | !elements_only_;
   }
+  [[nodiscard]] network_operation in_network() const noexcept { return in_network_; }
   [[nodiscard]] bool work_fits_output() const noexcept { return work_fits_output_; }
   [[nodiscard]] bool memories_differ() const noexcept { return memories_differ_; }
 
   /// @throws precondition_error if it only moves
   void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n) const {
     fold_(*this, st, local, arriving, result, n);
+  }
+  /// The same of accumulators, as bytes: `of` is the payload.
+  static void combine(void const* of, std::byte* into, std::byte const* from, std::size_t bytes) {
+    constexpr step right{.how = action::fold_right};
+    payload const& self = *static_cast<payload const*>(of);
+    self.fold(right, into, from, into, bytes / self.size_of(memory::work));
   }
   void copy(std::byte const* from, std::byte* to, std::size_t bytes) const noexcept {
     if (bytes == sizeof(std::uint32_t)) {  // one element: no call
@@ -165,6 +176,7 @@ class payload {
   std::size_t bytes_[3] = {};  ///< of an element in each memory
   rank_type ranks_;
   std::size_t elements_only_ = 0;  ///< all bits, if messages are not cut inside an element
+  network_operation in_network_ = network_operation::copy;
   bool work_fits_output_ = true;
   bool memories_differ_ = false;
 };

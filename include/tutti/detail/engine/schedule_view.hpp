@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/engine/helper_share.hpp>
 #include <tutti/topology/concept.hpp>
+
+#include <span>
 
 namespace tutti::detail {
 
@@ -16,6 +19,8 @@ struct schedule_view {
   /// `first` is step 0, as long as the schedule stays as it is: short operations have no other.
   bool first_known = false;
   step first{};
+  /// What this rank does with each helper, those first that have the lowest numbers.
+  std::span<helper_share const> helpers{};
 };
 
 }  // namespace tutti::detail

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <bit>
+#include <span>
 
 namespace tutti::detail {
 
@@ -51,6 +52,9 @@ class segments {
       s.first_known = true;
     }
   }
+
+  /// What this rank does with helpers in what is prepared next. @pre it outlives that
+  void set_helpers(std::span<helper_share const> all) noexcept { context_.schedule.helpers = all; }
 
   /// Which message it is: of a transfer.
   [[gnu::always_inline]] void set_pair(rank_type from, rank_type to) noexcept
@@ -131,7 +135,7 @@ class segments {
   /// The rank that one of them waits for, if any; and the flow of one that is under way, or would be next.
   [[nodiscard]] rank_type awaits() const noexcept {
     rank_type peer = no_rank;
-    each_that_waits([&](auto const& m) { peer = peer == no_rank ? m.awaits() : peer; });
+    each_that_waits([&](auto const& m) { peer = peer == no_rank ? waited_for(m) : peer; });
     return peer;
   }
   [[nodiscard]] flow on() const noexcept {
@@ -166,6 +170,16 @@ class segments {
       if (m.awaits() != no_rank) {
         f(m);
       }
+    }
+  }
+
+  /// The rank that a machine waits for; where that waits for a helper, the one that the helper waits for, if known.
+  [[nodiscard]] rank_type waited_for(machine<Communicator> const& m) const noexcept {
+    rank_type const peer = m.awaits();
+    if constexpr (helps<typename Communicator::transport_type>) {
+      return peer != no_rank && peer >= rank_type{context_.extent} ? context_.transport.missing(peer, m.on()) : peer;
+    } else {
+      return peer;
     }
   }
 
@@ -275,7 +289,11 @@ bool segments<Communicator, Transfers>::advance() {
 template <class Communicator, bool Transfers>
 void segments<Communicator, Transfers>::inquire() {
   if constexpr (inquires<typename Communicator::transport_type>) {
-    each_that_waits([&](auto const& m) { context_.transport.inquire(m.awaits(), m.on()); });
+    each_that_waits([&](auto const& m) {
+      if (rank_type const peer = waited_for(m); peer != no_rank) {
+        context_.transport.inquire(peer, m.on());
+      }
+    });
   }
 }
 
@@ -283,7 +301,7 @@ template <class Communicator, bool Transfers>
 void segments<Communicator, Transfers>::say(bool blocks) {
   if constexpr (answers<typename Communicator::transport_type>) {
     each_that_waits([&](auto const& m) {
-      context_.transport.say({.peer = m.awaits(),
+      context_.transport.say({.peer = waited_for(m),
                               .on = m.on(),
                               .moved = static_cast<std::uint32_t>(m.moved()) + m.step_number(),
                               .blocks = blocks,

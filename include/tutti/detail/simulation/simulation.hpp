@@ -103,19 +103,13 @@ class simulation {
     if (carries_) {
       m.keep(bytes);
     }
-    (e.length++ == 0 ? e.first : messages_[e.last].next) = id;
-    e.last = id;
-    processors_.spend(m.from, wires_.between(m.from, m.to).overhead);
-    if (processors_.busy(m.from)) {
-      events_.push(processors_.time_of(m.from), kind::inject, id);
-    } else {
-      inject(id);
-    }
+    enqueue(e, id);
+    leave(id);
     return true;
   }
 
   struct arrival {
-    simulated_world::opening says;
+    simulated_opening says;
     std::byte const* data;
     std::size_t bytes;
   };
@@ -142,6 +136,40 @@ class simulation {
     }
     processors_.spend(messages_[id].to, wires_.between(messages_[id].to, messages_[id].from).overhead);
     messages_.drop(id);
+  }
+
+  // --- helpers
+
+  /// Member r has come to a flow in which it takes part in what a helper does. False if another one has come there with
+  /// another call; that is what `theirs` is then.
+  bool come(simulated_world& w, rank_type r, flow s, helper_part const& part, simulated_opening& theirs) {
+    helped_flow_key const key{part.helper, s.lane, s.number};
+    helped_flow& f = w.helped.try_emplace(key, w, key, part, w.current(r, s)).first->second;
+    theirs = f.says;
+    if (theirs != w.current(r, s)) {
+      return false;
+    }
+    ++f.present;
+    if (part.workers[part.worker].gets) {
+      f.unanswered.push_back({r, processors_.time_of(w.members()[r])});
+    }
+    if (f.to_come == 0) {
+      answer(f);
+    }
+    return true;
+  }
+  /// Member `from` gives its part. @pre it has come, and has not given yet
+  void give(simulated_world& w, rank_type from, flow s, helper_part const& part, std::span<std::byte const> bytes) {
+    helped_flow& f = w.helped.find({part.helper, s.lane, s.number})->second;
+    f.take(part, carries_ ? bytes : std::span<std::byte const>{});
+    std::uint32_t const id = messages_.make();
+    message& m = messages_[id];
+    m.from = w.members()[from];
+    m.to = no_rank;
+    m.bytes = bytes.size();
+    m.contributes_to = &f;
+    m.worker = part.worker;
+    leave(id);
   }
 
   // --- faults
@@ -231,6 +259,21 @@ class simulation {
 
   // --- the way of a message
 
+  void enqueue(simulated_edges::edge& e, std::uint32_t id) {
+    (e.length++ == 0 ? e.first : messages_[e.last].next) = id;
+    e.last = id;
+  }
+  /// Its processor deals with it, and then it leaves.
+  void leave(std::uint32_t id) {
+    message const& m = messages_[id];
+    processors_.spend(m.from, wires_.between(m.from, m.to).overhead);
+    if (processors_.busy(m.from)) {
+      events_.push(processors_.time_of(m.from), kind::inject, id);
+    } else {
+      inject(id);
+    }
+  }
+
   [[nodiscard]] static picoseconds transfer(picoseconds per_byte, message const& m) noexcept {
     return per_byte * static_cast<std::int64_t>(m.bytes);
   }
@@ -240,11 +283,16 @@ class simulation {
     return bytes < nic.gap ? nic.gap : bytes;
   }
   [[nodiscard]] picoseconds latency(message const& m) const noexcept {
-    picoseconds const a = wires_.between(m.from, m.to).latency;
-    picoseconds const b = wires_.between(m.to, m.from).latency;
-    return (a < b ? b : a) + (wires_.same_host(m.from, m.to)
-                                  ? picoseconds{}
-                                  : lags_[options_.place[m.from]] + lags_[options_.place[m.to]]);
+    picoseconds longest{};
+    picoseconds lag{};
+    for (auto const& [of, other] : {std::pair{m.from, m.to}, std::pair{m.to, m.from}}) {
+      if (of != no_rank) {
+        picoseconds const own = wires_.between(of, other).latency;
+        longest = longest < own ? own : longest;
+        lag += lags_[options_.place[of]];
+      }
+    }
+    return longest + (wires_.same_host(m.from, m.to) ? picoseconds{} : lag);
   }
 
   /// It leaves its processor.
@@ -252,7 +300,13 @@ class simulation {
     message& m = messages_[id];
     if (processors_.dead(m.from)) {
       m.stage = progress::gone;
+      if (m.contributes_to != nullptr) {
+        messages_.drop(id);
+      }
       return;
+    }
+    if (m.contributes_to != nullptr) {
+      m.contributes_to->left[m.worker] = true;
     }
     loggp const& nic = wires_.between(m.from, m.to);
     picoseconds const head = wires_.way_out(m.from, m.to).take(events_.now(), occupation(nic, m), m.bytes);
@@ -298,11 +352,53 @@ class simulation {
   /// Its head stands before the interface of its receiver.
   void enter(std::uint32_t id) {
     message& m = messages_[id];
+    if (m.contributes_to != nullptr) {
+      reach(*m.contributes_to, id);
+      return;
+    }
     loggp const& nic = wires_.between(m.to, m.from);
     picoseconds const head = wires_.way_in(m.from, m.to).take(events_.now(), occupation(nic, m), m.bytes);
     picoseconds const whole = head + transfer(nic.per_byte, m);
     picoseconds const tail = m.tail + latency(m);
     events_.push(whole < tail ? tail : whole, kind::arrive, id);
+  }
+
+  /// Its head is at a helper, which hands on the first packet as soon as it has that of all (cut-through).
+  void reach(helped_flow& f, std::uint32_t id) {
+    message const& m = messages_[id];
+    std::size_t const packet = m.bytes < helper_packet ? m.bytes : helper_packet;
+    picoseconds const head =
+        events_.now() + wires_.between(m.from, no_rank).per_byte * static_cast<std::int64_t>(packet);
+    picoseconds const tail = m.tail + latency(m);
+    f.head = f.head < head ? head : f.head;
+    f.tail = f.tail < tail ? tail : f.tail;
+    messages_.drop(id);
+    if (--f.to_come == 0) {
+      answer(f);
+    }
+  }
+  /// What a helper has made leaves for those that wait for it.
+  void answer(helped_flow& f) {
+    simulated_world& w = *f.world;
+    for (auto const& [r, since] : f.unanswered) {
+      std::uint32_t const id = messages_.make();
+      message& m = messages_[id];
+      m.from = no_rank;
+      m.to = w.members()[r];
+      m.bytes = f.bytes;
+      m.says = f.says;
+      m.on = wires_.switch_of(no_rank);
+      m.tail = f.tail;
+      if (carries_) {
+        m.keep(*f.made);
+      }
+      enqueue(w.edges.at(f.key.helper, r, f.key.lane), id);
+      forward(id, since < f.head ? f.head : since);
+    }
+    f.unanswered.clear();
+    if (f.over()) {
+      w.helped.erase(f.key);
+    }
   }
 
   /// splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).

@@ -30,7 +30,8 @@ class simulated_wire {
   simulated_usage use_;
 };
 
-/// The wires of a network: where a message goes next, and what is in its way.
+/// The wires of a network: where a message goes next, and what is in its way. `no_rank` is a helper, a part of the
+/// switch that all others hang on.
 ///
 /// Cut-through: a message's head goes on as soon as a wire is free for it, and its tail follows as the
 /// slowest wire lets it. A wire is kept busy by the message's own bytes, not by the wait for a slower
@@ -40,10 +41,14 @@ class simulated_wires {
   simulated_wires(simulated_network const& net, placement const& place)
       : net_(net), place_(place), nics_(net.hosts.size()), ports_(place.size()), links_(net.switches.size()) {}
 
-  [[nodiscard]] bool same_host(rank_type a, rank_type b) const noexcept { return place_[a] == place_[b]; }
-  [[nodiscard]] std::uint32_t switch_of(rank_type r) const noexcept { return net_.hosts[place_[r]].on; }
+  [[nodiscard]] bool same_host(rank_type a, rank_type b) const noexcept {
+    return a != no_rank && b != no_rank && place_[a] == place_[b];
+  }
+  [[nodiscard]] std::uint32_t switch_of(rank_type r) const noexcept {
+    return r == no_rank ? 0 : net_.hosts[place_[r]].on;
+  }
 
-  /// The interface between two ranks, as `of` sees it.
+  /// The interface between two members, as `of` sees it. @pre `of` is a rank
   [[nodiscard]] loggp const& between(rank_type of, rank_type other) const noexcept {
     return same_host(of, other) ? net_.memory : net_.hosts[place_[of]].nic;
   }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/simulation/helped_flow.hpp>
+#include <tutti/detail/simulation/messages.hpp>
 #include <tutti/error.hpp>
 #include <tutti/message.hpp>
 #include <tutti/operation.hpp>
 #include <tutti/transport/simulated_network.hpp>
 
-#include <cstring>
 #include <map>
-#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -117,18 +116,12 @@ class simulated_world {
   [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return members_; }
 
   simulated_edges edges;
+  std::map<helped_flow_key, helped_flow> helped;
   fault wrong{};       ///< the first fault
   picoseconds told{};  ///< when the others hear of it
 
   [[nodiscard]] bool left(rank_type r) const noexcept { return left_[r]; }
   void leave(rank_type r) { left_[r] = true; }
-
-  /// A flow as its rank opened it: a call, by the number it has here, and its own number.
-  struct opening {
-    std::uint32_t call = UINT32_MAX;
-    std::uint32_t number = 0;
-    friend bool operator==(opening, opening) = default;
-  };
 
   void begin(rank_type r, flow s, call const& what) {
     lane& l = lanes_[std::size_t{r} * lane_count + s.lane];
@@ -137,14 +130,14 @@ class simulated_world {
   }
 
   /// What rank r says when it sends on that flow. All transfers share one call, and differ in number.
-  [[nodiscard]] opening current(rank_type r, flow s) const noexcept {
+  [[nodiscard]] simulated_opening current(rank_type r, flow s) const noexcept {
     lane const& l = lanes_[std::size_t{r} * lane_count + s.lane];
     return {l.openings[l.last].call, s.number};
   }
 
   /// Whether rank r has opened this flow with another call than `mine`, which is then `theirs`.
-  [[nodiscard]] bool differs(rank_type r, flow s, opening mine, opening& theirs) const noexcept {
-    for (opening const& o : lanes_[std::size_t{r} * lane_count + s.lane].openings) {
+  [[nodiscard]] bool differs(rank_type r, flow s, simulated_opening mine, simulated_opening& theirs) const noexcept {
+    for (simulated_opening const& o : lanes_[std::size_t{r} * lane_count + s.lane].openings) {
       if (o.call != UINT32_MAX && o.number == mine.number && o.call != mine.call) {
         theirs = o;
         return true;
@@ -165,7 +158,7 @@ class simulated_world {
   }
 
   /// "allreduce(sum float32 x 1000, ring) in flow 7".
-  [[nodiscard]] std::string describe(opening o) const {
+  [[nodiscard]] std::string describe(simulated_opening o) const {
     return tutti::describe(calls_[o.call]) + " in flow " + std::to_string(o.number);
   }
 
@@ -173,7 +166,7 @@ class simulated_world {
   /// The last calls of a rank on a lane: a peer may be ahead by some.
   struct lane {
     static constexpr std::uint32_t kept = 4;
-    opening openings[kept]{};
+    simulated_opening openings[kept]{};
     std::uint32_t last = 0;
   };
 
@@ -192,67 +185,6 @@ class simulated_world {
   std::vector<call> calls_;
   std::map<std::pair<rank_type, std::uint32_t>, saying> sayings_;  ///< by rank and lane
   std::unordered_map<std::uint32_t, std::uint32_t> numbers_;
-};
-
-/// A message between two ranks of a simulation.
-struct simulated_message {
-  enum class progress : std::uint8_t {
-    under_way,
-    arrived,
-    gone,  ///< its sender died before it left
-  };
-
-  std::uint32_t next = 0;  ///< on its edge, or among those that are not in use
-  rank_type from = 0;
-  rank_type to = 0;
-  std::uint32_t on = 0;  ///< the switch that its head has come to
-  std::uint32_t attempts = 0;
-  progress stage = progress::under_way;
-  simulated_world::opening says{};
-  picoseconds tail{};  ///< when its last byte comes there
-  std::size_t bytes = 0;
-  std::size_t capacity = 0;  ///< of the contents
-  owned_array<std::byte> contents{};
-
-  void keep(std::span<std::byte const> what) {
-    if (capacity < what.size()) {
-      contents = owned_array<std::byte>(what.size());
-      capacity = what.size();
-    }
-    if (!what.empty()) {
-      std::memcpy(contents.get(), what.data(), what.size());
-    }
-  }
-};
-
-/// All messages that are under way, by number. Those that have been dropped are used again, with their
-/// memory.
-class simulated_messages {
- public:
-  [[nodiscard]] simulated_message& operator[](std::uint32_t id) noexcept { return all_[id]; }
-  [[nodiscard]] simulated_message const& operator[](std::uint32_t id) const noexcept { return all_[id]; }
-
-  [[nodiscard]] std::uint32_t make() {
-    if (idle_ == none) {
-      all_.emplace_back();
-      return static_cast<std::uint32_t>(all_.size() - 1);
-    }
-    simulated_message& m = all_[idle_];
-    m.attempts = 0;
-    m.stage = simulated_message::progress::under_way;
-    return std::exchange(idle_, m.next);
-  }
-
-  void drop(std::uint32_t id) noexcept {
-    all_[id].next = idle_;
-    idle_ = id;
-  }
-
- private:
-  static constexpr std::uint32_t none = UINT32_MAX;
-
-  std::vector<simulated_message> all_;
-  std::uint32_t idle_ = none;
 };
 
 }  // namespace tutti::detail

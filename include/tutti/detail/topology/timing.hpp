@@ -43,6 +43,9 @@ concept timed_network = requires(N const net, rank_type from, rank_type to, std:
 /// An interface that lets a burst pass is a token bucket. What is told then is what an operation takes among others of
 /// its kind: from full buckets, but no less than it takes to fill them again.
 ///
+/// A helper has no processor that could be busy, and a port for each member. It hands on the first packet of a message
+/// as soon as it has that of all (cut-through).
+///
 /// Whole numbers, so that all ranks come to the same.
 /// Cost: memory for all steps of all ranks; time() takes about 0.1 us a message, of some 2,000: what has more segments
 /// than that reaches is reckoned from what each segment more takes in the end.
@@ -54,8 +57,10 @@ class timed_schedule {
   template <class Topology, class Op>
     requires offers<Topology, Op>
   timed_schedule(Topology const& topology, Op const& op, rank_type n)
-      : blocks_(topology.blocks(op, n)), ranks_(n), out_(2 * std::size_t{n}), in_(2 * std::size_t{n}) {
-    for (rank_type r = 0; r < n; ++r) {
+      : blocks_(topology.blocks(op, n)), n_(n), ranks_(members(topology, op, n)) {
+    out_.resize(2 * std::size_t{n} + (ranks_.size() - n) * ranks_.size());
+    in_.resize(out_.size());
+    for (rank_type r = 0; r < ranks_.size(); ++r) {
       const std::uint32_t count = topology.steps(op, n, r);
       ranks_[r].steps.reserve(count);
       for (std::uint32_t i = 0; i < count; ++i) {
@@ -101,6 +106,7 @@ class timed_schedule {
     bool active = false;
     bool sent = false;
     bool received = false;
+    std::int64_t tail = 0;  ///< of a helper: when all that it has received is there
   };
   struct state {
     std::vector<step> steps{};
@@ -203,13 +209,14 @@ class timed_schedule {
   void act(Network const& network, rank_type r) {
     state& me = ranks_[r];
     std::int64_t next = never;
-    begin_segments(network, me);
+    bool const helps = r >= n_;
+    begin_segments(me, helps ? 0 : network.start());
     for (lane& l : me.segments) {
       while (l.active) {
         if (l.at == me.steps.size()) {
           l.active = false;
           me.ended = me.now;
-          begin_segments(network, me);
+          begin_segments(me, helps ? 0 : network.start());
           continue;
         }
         step const& s = me.steps[l.at];
@@ -225,6 +232,12 @@ class timed_schedule {
             next = m == me.inbox.end() ? next : std::min(next, m->ready);
             break;
           }
+          if (helps) {
+            l.tail = std::max(l.tail, m->arrived);
+            me.inbox.erase(m);
+            l.received = true;
+            continue;
+          }
           std::int64_t const needs = m->takes.receive +
                                      (s.how == action::copy ? 0 : network.combine(m->from, r, m->bytes, m->loan)) +
                                      (overwrites_itself(s) ? network.overwrite(m->from, r, m->bytes) : 0);
@@ -239,6 +252,10 @@ class timed_schedule {
         l.sent = false;
         l.received = false;
         ++l.at;
+        if (finishes(s)) {
+          me.now += network.combine(r, r, elements_in(bytes_, blocks_, s.send.blocks), loan::none);
+          return wake(r, me.now);
+        }
       }
     }
     if (next != never) {
@@ -246,12 +263,11 @@ class timed_schedule {
     }
   }
 
-  template <class Network>
-  void begin_segments(Network const& network, state& me) {
+  void begin_segments(state& me, std::int64_t takes) {
     while (me.begun != segments_ && !me.segments[me.begun % lanes].active) {
       me.segments[me.begun % lanes] = {.segment = me.begun, .active = true};
       ++me.begun;
-      me.now += network.start();
+      me.now += takes;
     }
   }
 
@@ -260,21 +276,35 @@ class timed_schedule {
     state& me = ranks_[r];
     rank_type const to = s.send.peer;
     const std::size_t bytes = elements_in(bytes_, blocks_, s.send.blocks);
-    message_time const takes = network.message(r, to, bytes, s.loan, !s.receives());
-    auto const [leaves, left] = out_[network.interface(r, to)].carry(me.now + takes.lead, takes);
+    bool const helps = r >= n_;
+    message_time takes = network.message(r, to, bytes, s.loan, !s.receives());
+    if (helps) {
+      takes.send = takes.lead = 0;
+    }
+    auto const [leaves, left] = out_[interface_of(network, r, to)].carry(me.now + takes.lead, takes);
     me.now += takes.send;
     l.sent = true;
-    flying_.push_back({r, to, l.segment, bytes, takes, s.loan, takes.burst == 0 ? me.now : std::max(me.now, left)});
+    std::int64_t const sent = helps ? l.tail : takes.burst == 0 ? me.now : std::max(me.now, left);
+    flying_.push_back({r, to, l.segment, bytes, takes, s.loan, sent});
     expect({leaves + takes.latency, flying_.size() - 1, no_rank});
   }
 
   template <class Network>
   void arrive(Network const& network, message& m, std::int64_t now) {
-    auto const [begins, ends] = in_[network.interface(m.to, m.from)].carry(now, m.takes);
+    auto const [begins, ends] = in_[interface_of(network, m.to, m.from)].carry(now, m.takes);
     m.arrived = std::max(ends, m.sent + m.takes.latency);
     m.ready = whole(m) ? m.arrived : begins;
+    if (m.to >= n_ && m.bytes > helper_packet) {
+      m.ready = begins + m.takes.wire / static_cast<std::int64_t>(m.bytes) * static_cast<std::int64_t>(helper_packet);
+    }
     ranks_[m.to].inbox.push_back(m);
     wake(m.to, m.ready);
+  }
+
+  /// The interface that a member uses: a helper's ports follow those of the ranks.
+  template <class Network>
+  [[nodiscard]] std::size_t interface_of(Network const& network, rank_type of, rank_type other) const noexcept {
+    return of < n_ ? network.interface(of, other) : 2 * std::size_t{n_} + (of - n_) * ranks_.size() + other;
   }
 
   /// In place, as the engine sees it.
@@ -282,15 +312,21 @@ class timed_schedule {
     return s.sends() && s.send.blocks.overlaps(s.receive.blocks, blocks_);
   }
 
+  /// A pass over what another member has combined.
+  static bool finishes(step const& s) noexcept {
+    return !s.sends() && !s.receives() && s.send.memory == memory::work && s.receive.memory == memory::output;
+  }
+
   static bool whole(message const& m) noexcept { return m.takes.lead == m.takes.send; }
 
   std::uint32_t blocks_;
+  rank_type n_;
   std::size_t messages_ = 0;  ///< of one segment
   std::uint32_t segments_ = 1;
   std::size_t bytes_ = 0;  ///< of a segment
   std::vector<state> ranks_;
-  std::vector<interface> out_;  ///< one way, and the other
-  std::vector<interface> in_;
+  std::vector<interface> out_{};  ///< one way, and the other
+  std::vector<interface> in_{};
   std::vector<event> events_{};
   std::vector<message> flying_{};
 };

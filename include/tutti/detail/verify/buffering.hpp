@@ -15,19 +15,19 @@ struct stuck {
 
 /// Runs the schedule with no buffers at all: a send is over when its receiver takes it. A schedule that
 /// ends like this ends with buffers of any size, because buffers only let steps end earlier.
-/// @pre every peer is below n
+/// @pre every peer is a rank or a helper
 template <class Topology, class Op>
 class buffering {
  public:
   constexpr buffering(Topology const& topology, Op const& op, rank_type n)
-      : topology_(topology), op_(op), n_(n), ranks_(n) {
-    for (rank_type r = 0; r < n; ++r) {
+      : topology_(topology), op_(op), n_(n), members_(members(topology, op, n)), ranks_(members_) {
+    for (rank_type r = 0; r < members_; ++r) {
       enter(r);
     }
   }
 
   [[nodiscard]] constexpr stuck run() {
-    for (rank_type r = 0; r < n_; ++r) {
+    for (rank_type r = 0; r < members_; ++r) {
       awake_.push_back(r);
     }
     while (!awake_.empty()) {
@@ -36,7 +36,7 @@ class buffering {
       while (advance(r)) {
       }
     }
-    for (rank_type r = 0; r < n_; ++r) {
+    for (rank_type r = 0; r < members_; ++r) {
       if (!ranks_[r].over) {
         return {r, ranks_[r].at};
       }
@@ -94,6 +94,7 @@ class buffering {
   Topology const& topology_;
   Op op_;
   rank_type n_;
+  rank_type members_;  ///< the helpers, too
   std::vector<state> ranks_;
   std::vector<rank_type> awake_{};
 };

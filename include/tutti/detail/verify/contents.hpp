@@ -35,8 +35,19 @@ struct contents {
   return {contents::kind::element, true, false, r, r + 1, 1, fingerprint(r, b)};
 }
 
+/// What a helper begins with: no contribution.
+[[nodiscard]] constexpr contents identity() {
+  return {.what = contents::kind::element};
+}
+
 /// a * b.
 [[nodiscard]] constexpr contents combined(contents const& a, contents const& b) {
+  if (a.count == 0 || b.count == 0) {
+    contents other = a.count == 0 ? b : a;
+    other.what = contents::kind::accumulator;
+    other.passed = false;
+    return other;
+  }
   return {contents::kind::accumulator,
           a.ordered && b.ordered && a.hi == b.lo,
           false,

@@ -25,14 +25,15 @@ class symbolic_run {
       : topology_(topology),
         op_(op),
         n_(n),
+        members_(members(topology, op, n)),
         blocks_(topology.blocks(op, n)),
         in_place_(in_place),
         found_(found),
-        cells_(std::size_t{n} * blocks_ * (in_place ? 1 : 3)),
-        ranks_(n),
-        awake_(n) {
+        cells_(std::size_t{members_} * blocks_ * (in_place ? 1 : 3)),
+        ranks_(members_),
+        awake_(members_) {
     std::size_t steps = 0;
-    for (rank_type r = 0; r < n; ++r) {
+    for (rank_type r = 0; r < members_; ++r) {
       state& me = ranks_.at[r];
       me.steps = topology.steps(op, n, r);
       steps += me.steps;
@@ -41,10 +42,12 @@ class symbolic_run {
         awake_.at[awake_count_++] = r;
       }
       if (in_place) {
-        me.clock = table<time>(n);
+        me.clock = table<time>(members_);
       }
       for (std::uint32_t b = 0; b < blocks_; ++b) {
-        if (given(op, r, b)) {
+        if (r >= n) {
+          cell(r, memory::input, b) = reduces<Op> ? identity() : contents{};
+        } else if (given(op, r, b)) {
           cell(r, memory::input, b) = contribution(r, b);
         }
       }
@@ -62,12 +65,12 @@ class symbolic_run {
       while (advance(r)) {
       }
     }
-    for (rank_type r = 0; good_ && r < n_; ++r) {
+    for (rank_type r = 0; good_ && r < members_; ++r) {
       if (ranks_.at[r].at < ranks_.at[r].steps) {
         fail(found_.finishes, "waits for a message that is never sent", r);
       } else if (ranks_.at[r].inbox != none) {
         fail(found_.matched, "is sent a message that it does not receive", r);
-      } else if (ranks_.at[r].loans.lent({0, blocks_}, n_, blocks_)) {
+      } else if (ranks_.at[r].loans.lent({0, blocks_}, members_, blocks_)) {
         fail(found_.exact, "ends without what it has lent to a peer", r);
       }
     }
@@ -162,8 +165,8 @@ class symbolic_run {
 
   constexpr bool valid(rank_type r, step const& s, bool sends, bool receives) {
     auto const outside = [this](block_range x) { return x.first >= blocks_ || x.count == 0 || x.count > blocks_; };
-    if ((sends && (s.send.peer >= n_ || s.send.peer == r)) ||
-        (receives && (s.receive.peer >= n_ || s.receive.peer == r))) {
+    if ((sends && (s.send.peer >= members_ || s.send.peer == r)) ||
+        (receives && (s.receive.peer >= members_ || s.receive.peer == r))) {
       fail(found_.matched, "names a peer that does not exist", r);
     } else if (((sends || !receives) && outside(s.send.blocks)) ||
                ((receives || !sends) && outside(s.receive.blocks))) {
@@ -174,7 +177,7 @@ class symbolic_run {
       fail(found_.exact, wrong, r);
     } else if (s.loan != loan::none && !(sends && reduces<Op>)) {
       fail(found_.exact, "lends or gives back what it does not send", r);
-    } else if ((sends || !receives) && ranks_.at[r].loans.lent(s.send.blocks, n_, blocks_)) {
+    } else if ((sends || !receives) && ranks_.at[r].loans.lent(s.send.blocks, members_, blocks_)) {
       fail(found_.exact, "reads what it has lent to a peer", r);
     }
     return good_;
@@ -206,7 +209,7 @@ class symbolic_run {
     m.sent = s.send;
     m.loan = s.loan;
     if (s.loan != loan::none) {
-      book(me.loans.send(s, n_), r);
+      book(me.loans.send(s, members_), r);
     }
     m.data = table<contents>(s.send.blocks.count);
     std::uint32_t b = s.send.blocks.first;
@@ -218,8 +221,8 @@ class symbolic_run {
     }
     if (in_place_) {
       ++me.clock.at[r];
-      m.clock = table<time>(n_);
-      for (rank_type other = 0; other < n_; ++other) {
+      m.clock = table<time>(members_);
+      for (rank_type other = 0; other < members_; ++other) {
         m.clock.at[other] = me.clock.at[other];
       }
       if (receives && s.send.blocks.overlaps(s.receive.blocks, blocks_)) {
@@ -268,12 +271,12 @@ class symbolic_run {
     } else if (m.sent.memory != s.arrives) {
       fail(found_.matched, "is mistaken about the memory that it is sent from", r);
     }
-    book(me.loans.receive(s, m.loan, n_), r);
-    if (me.loans.lent(s.receive.blocks, n_, blocks_)) {
+    book(me.loans.receive(s, m.loan, members_), r);
+    if (me.loans.lent(s.receive.blocks, members_, blocks_)) {
       fail(found_.exact, "writes what it has lent to a peer", r);
     }
     if (in_place_) {
-      for (rank_type other = 0; other < n_; ++other) {
+      for (rank_type other = 0; other < members_; ++other) {
         if (me.clock.at[other] < m.clock.at[other]) {
           me.clock.at[other] = m.clock.at[other];
         }
@@ -341,7 +344,7 @@ class symbolic_run {
 
   /// Puts contents that come from memory `from` into `to`. Accumulators become results in `output`.
   constexpr void store(rank_type r, memory to, std::uint32_t b, memory from, contents const& c) {
-    if (to == memory::output && !wanted(op_, r, b)) {
+    if (to == memory::output && (r >= n_ || !wanted(op_, r, b))) {
       fail(found_.exact, "writes a block of output that it has no room for", r);
     }
     if constexpr (reduces<Op>) {
@@ -376,6 +379,7 @@ class symbolic_run {
   Topology const& topology_;
   Op op_;
   rank_type n_;
+  rank_type members_;  ///< the helpers, too
   std::uint32_t blocks_;
   bool in_place_;
   bool good_ = true;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/message.hpp>
+#include <tutti/topology/concept.hpp>
+
+#include <vector>
+
+namespace tutti::detail {
+
+/// What the engine needs to know of a helper's schedule.
+struct helper_summary {
+  std::vector<helper_worker> workers{};  ///< in the order in which the helper takes from them, or first gives them
+  block_range blocks{};                  ///< that each that gives gives, and each that gets gets
+  memory from = memory::input;
+
+  /// Reads it from the schedule. Allocates nothing if there has been room for as many workers before.
+  /// @pre the helper takes one message at most from each rank, and gives each one at most, all of the same blocks
+  template <class Topology, class Op>
+    requires has_helpers<Topology, Op>
+  void read(Topology const& t, Op const& op, rank_type n, rank_type helper) {
+    workers.clear();
+    for (std::uint32_t i = 0; i != t.steps(op, n, helper); ++i) {
+      const step s = t.at(op, n, helper, i);
+      if (s.receives()) {
+        blocks = s.receive.blocks;
+        from = s.arrives;
+        worker(s.receive.peer).gives = true;
+      }
+      if (s.sends()) {
+        worker(s.send.peer).gets = true;
+      }
+    }
+  }
+
+  /// The place of a rank among the workers, or no_rank.
+  [[nodiscard]] rank_type place_of(rank_type r) const noexcept {
+    for (std::size_t i = 0; i != workers.size(); ++i) {
+      if (workers[i].rank == r) {
+        return static_cast<rank_type>(i);
+      }
+    }
+    return no_rank;
+  }
+
+ private:
+  helper_worker& worker(rank_type r) {
+    rank_type const there = place_of(r);
+    return there != no_rank ? workers[there] : workers.emplace_back(helper_worker{.rank = r});
+  }
+};
+
+/// The same, as one rank sees it.
+struct helper_share {
+  helper_summary const* of;
+  rank_type mine;  ///< the place of the rank among the workers, or no_rank
+};
+
+/// What one rank does with all helpers of an operation.
+struct helper_shares {
+  std::vector<helper_summary> summaries{};
+  std::vector<helper_share> shares{};
+
+  template <class Topology, class Op>
+  void read(Topology const& t, Op const& op, rank_type n, rank_type me) {
+    summaries.resize(members(t, op, n) - n);
+    shares.clear();
+    for (std::size_t i = 0; i != summaries.size(); ++i) {
+      summaries[i].read(t, op, n, n + static_cast<rank_type>(i));
+      shares.push_back({&summaries[i], summaries[i].place_of(me)});
+    }
+  }
+};
+
+}  // namespace tutti::detail

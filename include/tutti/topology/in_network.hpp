@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/topology/tree.hpp>
+#include <tutti/topology/star.hpp>
+
+namespace tutti {
+
+/// The network reduces: every rank sends its contribution to one helper, a switch that combines, and gets the
+/// accumulator of all from it. A broadcast is a message to the helper, which multicasts it.
+///
+/// The schedule keeps rank order, and only raw contributions are combined. (A device with more workers than it keeps
+/// contributions of combines in order of arrival. It is only asked for what commutes.) Where no device can do what the
+/// operation needs it runs by `star`.
+///
+/// Cost: each rank sends S and receives S. An allreduce takes S G + 2 L + a packet, whatever the number of ranks; a
+/// ring, which sends and receives 2 (n - 1) / n S, takes at most twice as long when S is large.
+/// Source: Graham and others, "Scalable hierarchical aggregation protocol (SHArP)", 2016; Sapio and others, "Scaling
+/// distributed machine learning with in-network aggregation" (SwitchML), 2021.
+struct in_network {
+  static constexpr std::string_view name = "in_network";
+  static constexpr bool keeps_order = true;
+  static constexpr bool sends_raw_contributions = true;
+
+  [[nodiscard]] static constexpr star without_helpers() noexcept { return {}; }
+  template <class Op>
+    requires offers<in_network, Op>
+  [[nodiscard]] constexpr rank_type helpers(Op const&, rank_type n) const {
+    return n == 1 ? 0 : 1;
+  }
+
+  // Allreduce
+  [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type) const { return 1; }
+  [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type me) const {
+    return n == 1 ? 1 : me == n ? 2 * n : 2;
+  }
+  [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
+    if (n == 1) {
+      return detail::keep_own(0);
+    }
+    if (me == n) {
+      return i < n ? take(i) : give(i - n);
+    }
+    return i == 0 ? step{.send = {n, memory::input, all}, .receive = {n, memory::work, all}, .arrives = memory::work}
+                  : detail::keep_own(0, memory::work);
+  }
+
+  // Reduce
+  [[nodiscard]] constexpr std::uint32_t blocks(op::reduce, rank_type) const { return 1; }
+  [[nodiscard]] constexpr std::uint32_t steps(op::reduce o, rank_type n, rank_type me) const {
+    return n == 1 ? 1 : me == n ? n + 1 : me == o.root ? 2 : 1;
+  }
+  [[nodiscard]] constexpr step at(op::reduce o, rank_type n, rank_type me, std::uint32_t i) const {
+    if (me == n && n != 1) {
+      return i < n ? take(i) : give(o.root);
+    }
+    return n == 1 || me == o.root ? at(op::allreduce{}, n, me, i) : step{.send = {n, memory::input, all}};
+  }
+
+  // Broadcast
+  [[nodiscard]] constexpr std::uint32_t blocks(op::broadcast, rank_type) const { return 1; }
+  [[nodiscard]] constexpr std::uint32_t steps(op::broadcast, rank_type n, rank_type me) const {
+    return n == 1 ? 0 : me == n ? n : 1;
+  }
+  [[nodiscard]] constexpr step at(op::broadcast o, rank_type n, rank_type me, std::uint32_t i) const {
+    if (me == n) {
+      return i == 0 ? step{.receive = {o.root, memory::work, all}, .arrives = memory::input}
+                    : give(i - 1 < o.root ? i - 1 : i);
+    }
+    return me == o.root ? step{.send = {n, memory::input, all}}
+                        : step{.receive = {n, memory::output, all}, .arrives = memory::work};
+  }
+
+ private:
+  static constexpr block_range all{0, 1};
+
+  /// The helper's: it combines the contribution of rank r with those before it.
+  [[nodiscard]] static constexpr step take(rank_type r) {
+    return {.receive = {r, memory::work, all},
+            .how = action::fold_right,
+            .local = r == 0 ? memory::input : memory::work,
+            .arrives = memory::input};
+  }
+  [[nodiscard]] static constexpr step give(rank_type r) { return {.send = {r, memory::work, all}}; }
+};
+
+}  // namespace tutti
