@@ -21,6 +21,11 @@ class seal {
   seal() noexcept = default;
   explicit seal(key const& k) noexcept : key_(k) {}
 
+  /// The length of a packet with so much payload.
+  [[nodiscard]] std::size_t size(std::size_t payload) const noexcept {
+    return header_bytes + payload + (key_ ? tag_bytes : 0);
+  }
+
   /// Writes a packet, and returns its length. @pre room for `most_packet` bytes; h.length == payload.size()
   std::size_t write(header h, std::span<std::byte const> payload, std::byte* to) const noexcept {
     h.flags = static_cast<std::uint16_t>((h.flags & ~flag::tagged) | (key_ ? flag::tagged : 0));

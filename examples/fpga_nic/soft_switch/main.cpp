@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A switch that adds, as a program. See docs/fpga-nic-protocol.md.
+#include "late_answers.hpp"
+#include "options.hpp"
+#include <tutti/detail/core/descriptor.hpp>
+#include <tutti/detail/fpga_nic/summing_switch.hpp>
+#include <tutti/detail/fpga_nic/udp_port.hpp>
+#include <tutti/time.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <poll.h>
+#include <random>
+#include <stdexcept>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace {
+
+namespace nic = tutti::detail::fpga_nic;
+
+/// The signals that this program acts upon, as a descriptor.
+tutti::detail::descriptor signals() {
+  sigset_t all;
+  sigemptyset(&all);
+  for (int const s : {SIGINT, SIGTERM, SIGUSR1}) {
+    sigaddset(&all, s);
+  }
+  sigprocmask(SIG_BLOCK, &all, nullptr);
+  tutti::detail::descriptor d(signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!d) {
+    throw std::runtime_error("cannot wait for signals: " + tutti::detail::describe_errno(errno));
+  }
+  return d;
+}
+
+class soft_switch {
+ public:
+  explicit soft_switch(options const& o)
+      : options_(o),
+        signals_(signals()),
+        port_(o.at, {.offload = o.offload, .destinations = 64}, o.seal),
+        device_(o.limits, o.seal),
+        random_(static_cast<std::mt19937::result_type>(o.seed)),
+        next_report_(tutti::steady_now() + o.report) {
+    std::printf("soft_switch: listening at %s\n", port_.local().as(o.at.family()).text().c_str());
+    std::fflush(stdout);
+  }
+
+  void run() {
+    for (;;) {
+      auto const now = tutti::steady_now();
+      bool const more = take(now);
+      send_late(now);
+      bool const all_sent = port_.flush();
+      if (options_.report.count() != 0 && now >= next_report_) {
+        next_report_ = now + options_.report;
+        device_.free_abandoned(now);
+        report();
+      }
+      std::array<pollfd, 2> on{{{port_.descriptor(), static_cast<short>(all_sent ? POLLIN : POLLIN | POLLOUT), 0},
+                                {signals_.get(), POLLIN, 0}}};
+      wait(on, more ? tutti::duration(0) : next_time(now) - now);
+      if (on[1].revents != 0 && !go_on()) {
+        report();
+        return;
+      }
+    }
+  }
+
+ private:
+  static constexpr int drains = 16;  ///< before signals and the time are looked at
+
+  [[nodiscard]] bool is_lost() {
+    bool const is = options_.loss > 0 && static_cast<double>(random_()) < options_.loss * 4294967296.0;
+    lost_ += is ? 1 : 0;
+    return is;
+  }
+
+  /// Takes what has come. Whether there may be more.
+  bool take(tutti::time_point now) {
+    for (int i = 0; i < drains; ++i) {
+      std::size_t const n =
+          port_.drain([&](nic::endpoint const& from, std::span<std::byte const> bytes, bool congested) {
+            if (is_lost()) {
+              return;
+            }
+            device_.take(from, bytes, congested, now, [&](nic::endpoint const& to, nic::header const& h, auto payload) {
+              if (is_lost()) {
+                return;
+              }
+              if (options_.delay.count() != 0) {
+                late_.add(now + options_.delay, to, h, payload);
+              } else {
+                port_.send(to, h, payload);  // what the system takes no more of is lost, as in any switch
+              }
+            });
+          });
+      if (n == 0) {
+        return false;
+      }
+      port_.flush();
+    }
+    return true;
+  }
+  void send_late(tutti::time_point now) {
+    for (; !late_.empty() && late_.first().when <= now; late_.drop_first()) {
+      auto const& a = late_.first();
+      port_.send(a.to, a.head, a.payload());
+    }
+  }
+
+  /// When something is to be done, whatever comes.
+  [[nodiscard]] tutti::time_point next_time(tutti::time_point now) const {
+    auto next = now + std::chrono::hours(1);
+    if (options_.report.count() != 0) {
+      next = std::min(next, next_report_);
+    }
+    if (!late_.empty()) {
+      next = std::min(next, late_.first().when);
+    }
+    return std::max(next, now);
+  }
+  static void wait(std::array<pollfd, 2>& on, tutti::duration most) {
+    timespec const t{static_cast<time_t>(most / std::chrono::seconds(1)),
+                     static_cast<long>((most % std::chrono::seconds(1)).count())};
+    if (ppoll(on.data(), on.size(), &t, nullptr) < 0) {
+      on[0].revents = on[1].revents = 0;
+    }
+  }
+
+  /// Acts upon the signals that have come. False: it is to end.
+  bool go_on() {
+    bool go = true;
+    signalfd_siginfo s;
+    while (read(signals_.get(), &s, sizeof s) == static_cast<ssize_t>(sizeof s)) {
+      if (s.ssi_signo == SIGUSR1) {
+        report();
+      } else {
+        go = false;
+      }
+    }
+    return go;
+  }
+
+  void report() const {
+    auto const& c = device_.counted();
+    auto const& p = port_.counted();
+    auto const line = [](char const* name, std::uint64_t n) {
+      std::printf("  %-14s %llu\n", name, static_cast<unsigned long long>(n));
+    };
+    std::printf("soft_switch: %zu job(s)\n", device_.jobs().size());
+    line("packets", c.packets);
+    line("stored", c.stored);
+    line("completed", c.completed);
+    line("repeated", c.repeated);
+    line("duplicates", c.duplicates);
+    line("busy", c.busy);
+    line("results", c.results);
+    line("queries", c.queries);
+    line("joins", c.joins);
+    line("leaves", c.leaves);
+    line("ends", c.ends);
+    line("congested", c.congested);
+    line("malformed", c.malformed);
+    line("badly tagged", c.badly_tagged);
+    line("mismatch", c.of(nic::refusal::mismatch));
+    line("unknown", c.of(nic::refusal::unknown));
+    line("no slots", c.of(nic::refusal::no_slots));
+    line("late", c.of(nic::refusal::late));
+    line("unsupported", c.of(nic::refusal::unsupported));
+    line("unanswered", c.unanswered);
+    line("sent", p.sent);
+    line("writes", p.writes);
+    line("received", p.received);
+    line("reads", p.reads);
+    line("no room", p.no_room);
+    line("failed", p.failed);
+    line("lost", lost_);
+    std::fflush(stdout);
+  }
+
+  options options_;
+  tutti::detail::descriptor signals_;
+  nic::udp_port port_;
+  nic::summing_switch<nic::endpoint> device_;
+  std::mt19937 random_;
+  late_answers late_;
+  tutti::time_point next_report_;
+  std::uint64_t lost_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    soft_switch(read_options(argc, argv)).run();
+  } catch (std::exception const& e) {
+    std::fprintf(stderr, "soft_switch: %s\n", e.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.hpp"
+
+#include <tutti/detail/fpga_nic/udp_socket.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+namespace {
+
+namespace nic = tutti::detail::fpga_nic;
+namespace net = tutti::detail::net;
+
+net::address address_of(std::string const& text) {
+  if (std::uint16_t port = 0; net::parse_port(text, port)) {
+    return nic::any_address(port);
+  }
+  net::host_port at;
+  if (!net::parse(text, at)) {
+    throw std::runtime_error("--listen " + text + " is no address: give a port, host:port or [IPv6]:port");
+  }
+  return net::resolve(at.host, at.port).front();
+}
+
+nic::key key_in(std::string const& path) {
+  std::ifstream file(path);
+  std::string text;
+  if (!(file >> text)) {
+    throw std::runtime_error("--key " + path +
+                             ": this file cannot be read, or is empty; make one, for all ranks and "
+                             "this program: od -An -N16 -tx1 /dev/urandom | tr -d ' ' > " +
+                             path);
+  }
+  nic::key key{};
+  bool const is_hex = text.size() == 2 * key.size() && text.find_first_not_of("0123456789abcdefABCDEF") == text.npos;
+  if (!is_hex) {
+    throw std::runtime_error("--key " + path + ": a key is 32 hexadecimal digits, and this file holds " +
+                             std::to_string(text.size()) + " other characters");
+  }
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    key[i] = static_cast<std::byte>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
+  }
+  return key;
+}
+
+}  // namespace
+
+options read_options(int argc, char** argv) {
+  options o;
+  std::string listen = "7171";
+  std::string key;
+  double delay_us = 0;
+  std::uint64_t memory = o.limits.memory;
+  unsigned lease = 60;
+  unsigned report = 0;
+  bool no_offload = false;
+  CLI::App app{
+      "A switch that adds, as a program: ranks send it what they contribute by UDP, and get the sums.\n"
+      "It ends on SIGINT and SIGTERM, and prints its counters on SIGUSR1 and at the end."};
+  app.option_defaults()->always_capture_default();
+  app.add_option("--listen", listen, "Port, host:port or [IPv6]:port; port 0: any that is free");
+  app.add_option("--jobs", o.limits.jobs, "Jobs at the same time")->check(CLI::Range(1U, 1000U));
+  app.add_option("--slots", o.limits.slots, "Slots of a job, at most")->check(CLI::Range(1, 65535));
+  app.add_option("--memory", memory, "Bytes for the slots of all jobs, e.g. 256M")->transform(CLI::AsSizeValue(false));
+  app.add_option("--lease", lease, "Seconds after which a silent rank is forgotten, at most")
+      ->check(CLI::Range(1U, 86400U));
+  app.add_option("--key", key, "File with 32 hexadecimal digits: packets need a tag that is made with it");
+  app.add_flag("--no-offload", no_offload, "Send and receive packet by packet, without GSO and GRO");
+  app.add_option("--loss", o.loss, "Share of packets to lose, each way: an emulated network")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--delay", delay_us, "Microseconds by which answers are late: an emulated network")
+      ->check(CLI::Range(0.0, 1e7));
+  app.add_option("--seed", o.seed, "Of the packets that are lost");
+  app.add_option("--report", report, "Seconds between counters; 0: none in between");
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::ParseError const& e) {
+    std::exit(app.exit(e));
+  }
+  o.at = address_of(listen);
+  if (!key.empty()) {
+    o.seal = nic::seal(key_in(key));
+  }
+  o.limits.memory = static_cast<std::size_t>(memory);
+  o.limits.lease = std::chrono::seconds(lease);
+  o.delay = std::chrono::nanoseconds(static_cast<std::int64_t>(delay_us * 1e3));
+  o.offload = !no_offload;
+  o.report = std::chrono::seconds(report);
+  return o;
+}

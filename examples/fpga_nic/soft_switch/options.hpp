@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/fpga_nic/seal.hpp>
+#include <tutti/detail/fpga_nic/summing_switch.hpp>
+#include <tutti/detail/net/address.hpp>
+
+#include <chrono>
+#include <cstdint>
+
+/// What the command line says.
+struct options {
+  tutti::detail::net::address at{};
+  tutti::detail::fpga_nic::switch_limits limits{};
+  tutti::detail::fpga_nic::seal seal{};
+  bool offload = true;
+  double loss = 0;
+  std::chrono::nanoseconds delay{};
+  std::uint64_t seed = 1;
+  std::chrono::seconds report{};  ///< 0: at the end, and on SIGUSR1
+};
+
+/// Ends the program if the command line asks for help or is wrong. @throws tutti::error, std::runtime_error
+[[nodiscard]] options read_options(int argc, char** argv);

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/net/address.hpp>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+namespace tutti::detail::fpga_nic {
+
+/// Where a UDP port is: an address of IPv6, or one of IPv4 as IPv6 maps it, and its port. Small, and compared quickly;
+/// `net::address` is what people read.
+class endpoint {
+ public:
+  endpoint() noexcept = default;
+  explicit endpoint(net::address const& at) noexcept : endpoint(at.data()) {}
+  explicit endpoint(sockaddr const* from) noexcept {
+    if (from->sa_family == AF_INET) {
+      sockaddr_in four;
+      std::memcpy(&four, from, sizeof four);
+      std::memcpy(host_.data(), mapped.data(), mapped.size());
+      std::memcpy(host_.data() + mapped.size(), &four.sin_addr, sizeof four.sin_addr);
+      port_ = four.sin_port;
+    } else if (from->sa_family == AF_INET6) {
+      sockaddr_in6 six;
+      std::memcpy(&six, from, sizeof six);
+      std::memcpy(host_.data(), &six.sin6_addr, host_.size());
+      link_ = six.sin6_scope_id;
+      port_ = six.sin6_port;
+    }
+  }
+
+  /// As a socket of this family takes it. @pre AF_INET only for an IPv4 address
+  [[nodiscard]] net::address as(int family) const noexcept {
+    if (family == AF_INET) {
+      sockaddr_in four{};
+      four.sin_family = AF_INET;
+      four.sin_port = port_;
+      std::memcpy(&four.sin_addr, host_.data() + mapped.size(), sizeof four.sin_addr);
+      return {reinterpret_cast<sockaddr const*>(&four), sizeof four};
+    }
+    sockaddr_in6 six{};
+    six.sin6_family = AF_INET6;
+    six.sin6_port = port_;
+    six.sin6_scope_id = link_;
+    std::memcpy(&six.sin6_addr, host_.data(), host_.size());
+    return {reinterpret_cast<sockaddr const*>(&six), sizeof six};
+  }
+  [[nodiscard]] bool is_ipv4() const noexcept { return std::memcmp(host_.data(), mapped.data(), mapped.size()) == 0; }
+
+  friend bool operator==(endpoint const&, endpoint const&) = default;
+
+ private:
+  static constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+  std::array<std::uint8_t, 16> host_{};
+  std::uint32_t link_ = 0;
+  in_port_t port_ = 0;  ///< as in packets
+};
+
+}  // namespace tutti::detail::fpga_nic

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/descriptor.hpp>
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/core/monitor.hpp>
+#include <tutti/detail/fpga_nic/port.hpp>
+#include <tutti/detail/fpga_nic/seal.hpp>
+#include <tutti/detail/fpga_nic/summing_switch.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <span>
+#include <vector>
+
+namespace tutti::detail::fpga_nic {
+
+/// How an in-process network treats packets. Shares are of one packet, from 0 to 1.
+struct in_process_options {
+  double loss = 0;
+  double duplication = 0;
+  double reordering = 0;  ///< of packets that change places with the one before
+  std::uint64_t seed = 1;
+  switch_limits limits{};
+  fpga_nic::seal seal{};
+};
+
+/// A network within a process, and a device in it: packets to the device are handled in the thread that sends them, at
+/// real time. Loss, duplication and reordering are drawn from a seed. Any thread may use it; in_process_port.hpp has
+/// what belongs to one.
+class in_process_network {
+ public:
+  using address = std::uint32_t;
+
+  static constexpr address device = 0;
+
+  /// A packet on its way.
+  struct parcel {
+    address at = 0;  ///< where it comes from, or goes to
+    std::uint16_t size = 0;
+    std::array<std::byte, most_packet> bytes;
+
+    [[nodiscard]] std::span<std::byte const> content() const noexcept { return std::span(bytes).first(size); }
+  };
+
+  /// Parcels in a row: room for some, of which the first `count` are there.
+  struct parcels {
+    std::vector<parcel> room;
+    std::size_t count = 0;
+
+    /// The next one, to be filled, or none.
+    [[nodiscard]] parcel* next() noexcept { return count < room.size() ? &room[count++] : nullptr; }
+  };
+
+  /// `ports`: their addresses are 1 to that. `inbox`: packets that wait at a port; what comes then is lost.
+  TUTTI_DECL explicit in_process_network(unsigned ports, in_process_options const& options = {},
+                                         std::size_t inbox = 1024);
+  in_process_network(in_process_network const&) = delete;
+  in_process_network& operator=(in_process_network const&) = delete;
+
+  /// The device dies: it answers nothing, and forgets all.
+  TUTTI_DECL void kill();
+  /// It begins anew.
+  TUTTI_DECL void restart();
+
+  /// What the device has seen since it began; of a dead one nothing.
+  [[nodiscard]] TUTTI_DECL counters counted();
+  /// Packets that were lost here.
+  [[nodiscard]] TUTTI_DECL std::uint64_t lost();
+
+  [[nodiscard]] fpga_nic::seal const& seal() const noexcept { return options_.seal; }
+  [[nodiscard]] std::size_t inbox() const noexcept { return inbox_; }
+
+  /// Carries what a port sends; `all` is empty afterwards.
+  TUTTI_DECL void carry(address from, parcels& all);
+  /// Takes what has come to a port, by exchanging it for `empty`, which has the same room.
+  TUTTI_DECL void collect(address to, parcels& empty);
+  /// Readable when something has come to a port.
+  [[nodiscard]] int descriptor(address of) const noexcept { return boxes_[of].bell.get(); }
+
+ private:
+  struct box {
+    parcels waiting;
+    tutti::detail::descriptor bell;
+  };
+
+  [[nodiscard]] bool happens(double share) noexcept { return static_cast<double>(random_()) < share * 4294967296.0; }
+  TUTTI_DECL void arrive(address from, parcel const& p);
+  TUTTI_DECL void put(address from, address to, header const& h, std::span<std::byte const> payload);
+  TUTTI_DECL void ring(box& b, parcel* p);
+
+  in_process_options options_;
+  std::size_t inbox_;
+  monitor monitor_;
+  std::mt19937 random_;
+  std::vector<box> boxes_;
+  std::optional<summing_switch<address>> device_;
+  std::uint64_t lost_ = 0;
+};
+
+}  // namespace tutti::detail::fpga_nic
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/fpga_nic/in_process_network.ipp>
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/fpga_nic/protocol.hpp>
+#include <tutti/detail/fpga_nic/slots.hpp>
+#include <tutti/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tutti::detail::fpga_nic {
+
+/// What a device keeps of one job: its members, and its slots.
+template <class Address>
+class job {
+ public:
+  struct member {
+    Address at{};
+    duration lease{};
+    time_point until{};  ///< when its lease runs out
+    bool is_present = false;
+    bool congested = false;  ///< what it sent came marked, and it has not been told
+
+    friend bool operator==(member const&, member const&) = default;
+  };
+
+  job(std::uint32_t nonce, std::uint8_t members, bool in_rank_order, std::uint16_t slot_count)
+      : nonce_(nonce), in_rank_order_(in_rank_order), members_(members), slots_(slot_count, in_order(in_rank_order)) {}
+
+  /// What slots cost a job.
+  [[nodiscard]] static constexpr std::size_t bytes(std::uint16_t slot_count, bool in_rank_order) noexcept {
+    return slots::bytes(slot_count, in_order(in_rank_order));
+  }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes(slots_.size(), in_rank_order_); }
+
+  [[nodiscard]] std::uint32_t nonce() const noexcept { return nonce_; }
+  [[nodiscard]] bool in_rank_order() const noexcept { return in_rank_order_; }
+  [[nodiscard]] std::uint8_t size() const noexcept { return static_cast<std::uint8_t>(members_.size()); }
+  [[nodiscard]] member& operator[](std::uint8_t i) noexcept { return members_[i]; }
+  [[nodiscard]] fpga_nic::slots& slots() noexcept { return slots_; }
+  [[nodiscard]] fpga_nic::slots const& slots() const noexcept { return slots_; }
+
+  /// The number of the member at this address, or `most_workers`. `likely` is looked at first.
+  [[nodiscard]] std::uint8_t find(Address const& at, std::uint8_t likely) const noexcept {
+    auto const is = [&](member const& m) { return m.is_present && m.at == at; };
+    if (likely < members_.size() && is(members_[likely])) {
+      return likely;
+    }
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (is(members_[i])) {
+        return static_cast<std::uint8_t>(i);
+      }
+    }
+    return most_workers;
+  }
+
+  /// Any member; `most_workers` if there is none.
+  [[nodiscard]] std::uint8_t any() const noexcept {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (members_[i].is_present) {
+        return static_cast<std::uint8_t>(i);
+      }
+    }
+    return most_workers;
+  }
+  /// Whether it has no member whose lease runs.
+  [[nodiscard]] bool is_abandoned(time_point now) const noexcept {
+    for (member const& m : members_) {
+      if (m.is_present && now < m.until) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  friend bool operator==(job const&, job const&) = default;
+
+ private:
+  [[nodiscard]] static constexpr unsigned in_order(bool wanted) noexcept { return wanted ? most_workers_in_order : 0; }
+
+  std::uint32_t nonce_;
+  bool in_rank_order_;
+  std::vector<member> members_;
+  fpga_nic::slots slots_;
+};
+
+}  // namespace tutti::detail::fpga_nic

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/fpga_nic/counters.hpp>
+#include <tutti/detail/fpga_nic/job.hpp>
+#include <tutti/detail/fpga_nic/protocol.hpp>
+#include <tutti/detail/fpga_nic/seal.hpp>
+#include <tutti/detail/fpga_nic/slots.hpp>
+#include <tutti/time.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::detail::fpga_nic {
+
+/// What a device gives to all jobs, and to each.
+struct switch_limits {
+  unsigned jobs = 16;
+  std::uint16_t slots = UINT16_MAX;  ///< of a job
+  std::size_t memory = std::size_t{256} << 20;
+  duration lease = std::chrono::seconds(60);  ///< the longest
+};
+
+/// The device as a program: jobs, their members and slots. Packets in, packets out, at the time that it is given; it
+/// does no I/O, and allocates only when a job begins.
+///
+/// An answer is handed to a callable: `emit(to, header, payload)`. The payload is valid during the call.
+template <class Address>
+class summing_switch {
+ public:
+  explicit summing_switch(switch_limits const& limits = {}, fpga_nic::seal const& s = {}) : limits_(limits), seal_(s) {
+    jobs_.reserve(limits.jobs);
+  }
+
+  [[nodiscard]] counters const& counted() const noexcept { return counters_; }
+  /// The jobs that there are.
+  [[nodiscard]] std::vector<job<Address>> const& jobs() const noexcept { return jobs_; }
+
+  /// Takes a packet as it came; `congested` if it came marked by ECN.
+  template <class Emit>
+  void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emit) {
+    ++counters_.packets;
+    counters_.congested += congested ? 1 : 0;
+    packet p;
+    switch (seal_.read(bytes, p)) {
+      case reading::good:
+        break;
+      case reading::malformed:
+        ++counters_.malformed;
+        return;
+      case reading::badly_tagged:
+        ++counters_.badly_tagged;
+        return;
+    }
+    header const& h = p.head;
+    switch (h.kind) {
+      case kind::join:
+        return join(from, p, now, emit);
+      case kind::joined:
+      case kind::result:
+      case kind::missing:
+      case kind::refuse:
+        ++counters_.malformed;
+        return;
+      default:
+        break;
+    }
+    job<Address>* const j = find(h.job);
+    std::uint8_t const m = j == nullptr ? most_workers : j->find(from, h.worker);
+    if (m == most_workers) {
+      return refuse_stranger(from, h, refusal::unknown, now, emit);
+    }
+    auto& sender = (*j)[m];
+    sender.until = now + sender.lease;
+    sender.congested = sender.congested || congested;
+    switch (h.kind) {
+      case kind::contribute:
+        return answer(*j, m, h, j->slots().contribute(m, h, p.payload), emit);
+      case kind::supply:
+        return answer(*j, m, h, j->slots().supply(m, h, p.payload), emit);
+      case kind::query:
+        return answer_query(*j, m, h, emit);
+      case kind::leave:
+        ++counters_.leaves;
+        sender = {};
+        return end_if(j, j->any() == most_workers);
+      default:  // kind::end
+        if (m != 0) {
+          return refuse_member(*j, m, h, refusal::mismatch, {0, j->size()}, emit);
+        }
+        ++counters_.ends;
+        return end_if(j, true);
+    }
+  }
+
+  /// Frees jobs whose leases have all run out. Done by itself when a job begins; otherwise at the caller's leisure.
+  void free_abandoned(time_point now) {
+    std::erase_if(jobs_, [&](job<Address> const& j) { return j.is_abandoned(now); });
+  }
+
+ private:
+  /// The worker that a mismatch is with, and of how many.
+  struct other {
+    std::uint8_t worker;
+    std::uint8_t workers;
+  };
+
+  [[nodiscard]] job<Address>* find(std::uint32_t nonce) noexcept {
+    for (job<Address>& j : jobs_) {
+      if (j.nonce() == nonce) {
+        return &j;
+      }
+    }
+    return nullptr;
+  }
+  void end_if(job<Address>* j, bool is_over) {
+    if (is_over) {
+      jobs_.erase(jobs_.begin() + (j - jobs_.data()));
+    }
+  }
+
+  template <class Emit>
+  void join(Address const& from, packet const& p, time_point now, Emit& emit) {
+    header const& h = p.head;
+    terms const wanted = read_terms(p.payload);
+    bool const in_rank_order = h.has(flag::in_rank_order);
+    job<Address>* j = find(h.job);
+    if (j == nullptr) {
+      j = begin(h, wanted.slots, now);
+      if (j == nullptr) {
+        return refuse_stranger(from, h, refusal::no_slots, now, emit);
+      }
+    }
+    if (j->size() != h.workers || j->in_rank_order() != in_rank_order) {
+      return refuse_stranger(from, with(h, {j->any(), j->size()}), refusal::mismatch, now, emit);
+    }
+    std::uint8_t const known = j->find(from, h.worker);
+    bool const is_other = known != most_workers && known != h.worker && now < (*j)[known].until;
+    auto& member = (*j)[h.worker];
+    bool const is_taken = member.is_present && !(member.at == from) && now < member.until;
+    if (is_other || is_taken) {
+      return refuse_stranger(from, with(h, {is_other ? known : h.worker, j->size()}), refusal::mismatch, now, emit);
+    }
+    if (known != most_workers && known != h.worker) {
+      (*j)[known] = {};
+    }
+    duration const lease = std::chrono::milliseconds(wanted.lease_ms);
+    member.at = from;
+    member.is_present = true;
+    member.lease = lease < limits_.lease ? lease : limits_.lease;
+    member.until = now + member.lease;
+    ++counters_.joins;
+
+    terms const granted{static_cast<std::uint32_t>(member.lease / std::chrono::milliseconds(1)), j->slots().size()};
+    std::array<std::byte, terms::bytes> payload;
+    write(granted, payload.data());
+    header r = h;
+    r.kind = kind::joined;
+    emit_to(member, r, payload, emit);
+  }
+
+  /// A new job, if there is room for one with at least one slot.
+  [[nodiscard]] job<Address>* begin(header const& h, std::uint16_t wanted, time_point now) {
+    free_abandoned(now);
+    if (jobs_.size() == limits_.jobs) {
+      return nullptr;
+    }
+    bool const in_rank_order = h.has(flag::in_rank_order);
+    std::size_t left = limits_.memory;
+    for (job<Address> const& j : jobs_) {
+      left -= j.bytes();
+    }
+    std::size_t const fit = left / job<Address>::bytes(1, in_rank_order);
+    std::uint16_t const most = wanted < limits_.slots ? wanted : limits_.slots;
+    auto const granted = static_cast<std::uint16_t>(most < fit ? most : fit);
+    if (granted == 0) {
+      return nullptr;
+    }
+    return &jobs_.emplace_back(h.job, h.workers, in_rank_order, granted);
+  }
+
+  template <class Emit>
+  void answer(job<Address>& j, std::uint8_t m, header const& h, verdict const& v, Emit& emit) {
+    switch (v.what) {
+      case outcome::stored:
+        ++counters_.stored;
+        return;
+      case outcome::duplicate:
+        ++counters_.duplicates;
+        return;
+      case outcome::busy:
+        ++counters_.busy;
+        return;
+      case outcome::accepted:
+        ++counters_.repeated;
+        return emit_result(j, m, h, h.worker, h.has(flag::no_data), emit);
+      case outcome::completed: {
+        ++counters_.completed;
+        aggregate const& a = j.slots().at(h);
+        a.arrived.each([&](std::uint8_t w) {
+          if (j[a.member[w]].is_present) {
+            emit_result(j, a.member[w], h, w, a.wants_no_data.has(w), emit);
+          }
+        });
+        return;
+      }
+      default:
+        return refuse_verdict(j, m, h, v, emit);
+    }
+  }
+
+  template <class Emit>
+  void answer_query(job<Address>& j, std::uint8_t m, header const& h, Emit& emit) {
+    verdict const v = j.slots().query(h);
+    if (v.what != outcome::stored && v.what != outcome::accepted) {
+      return refuse_verdict(j, m, h, v, emit);
+    }
+    ++counters_.queries;
+    if (v.what == outcome::accepted) {
+      return emit_result(j, m, h, h.worker, h.has(flag::no_data), emit);
+    }
+    aggregate const& a = j.slots().at(h);
+    std::array<std::byte, bitmap_bytes(most_workers)> bitmap;
+    std::span<std::byte> const payload(bitmap.data(), a.is(h.sequence) ? bitmap_bytes(h.workers) : 0);
+    a.arrived.write(payload);
+    header r = h;
+    r.kind = kind::missing;
+    emit_to(j[m], r, payload, emit);
+  }
+
+  template <class Emit>
+  void emit_result(job<Address>& j, std::uint8_t m, header const& h, std::uint8_t worker, bool no_data, Emit& emit) {
+    ++counters_.results;
+    header r = h;
+    r.kind = kind::result;
+    r.worker = worker;
+    r.flags = static_cast<std::uint16_t>((h.flags & ~flag::no_data) | (no_data ? flag::no_data : 0));
+    emit_to(j[m], r, j.slots().data(h).first(no_data ? 0 : j.slots().at(h).length), emit);
+  }
+
+  template <class Emit>
+  void refuse_verdict(job<Address>& j, std::uint8_t m, header const& h, verdict const& v, Emit& emit) {
+    switch (v.what) {
+      case outcome::late:
+        return refuse_member(j, m, h, refusal::late, {h.worker, h.workers}, emit);
+      case outcome::mismatch:
+        return refuse_member(j, m, h, refusal::mismatch, {v.differs, j.slots().at(h).workers}, emit);
+      case outcome::no_slot:
+        return refuse_member(j, m, h, refusal::no_slots, {h.worker, h.workers}, emit);
+      default:
+        return refuse_member(j, m, h, refusal::unsupported, {h.worker, h.workers}, emit);
+    }
+  }
+  template <class Emit>
+  void refuse_member(job<Address>& j, std::uint8_t m, header const& h, refusal why, other const& o, Emit& emit) {
+    ++counters_.of(why);
+    std::byte const reason{static_cast<std::uint8_t>(why)};
+    header r = with(h, o);
+    r.kind = kind::refuse;
+    emit_to(j[m], r, {&reason, 1}, emit);
+  }
+  /// Answers nothing that is longer than what came, and not often: the address may be another host's.
+  template <class Emit>
+  void refuse_stranger(Address const& from, header const& h, refusal why, time_point now, Emit& emit) {
+    ++counters_.of(why);
+    if (h.length == 0 || now < next_refusal_) {
+      ++counters_.unanswered;
+      return;
+    }
+    next_refusal_ = now + std::chrono::microseconds(100);
+    std::byte const reason{static_cast<std::uint8_t>(why)};
+    header r = h;
+    r.kind = kind::refuse;
+    r.length = 1;
+    r.flags &= flag::phase | flag::in_rank_order;
+    emit(from, std::as_const(r), std::span<std::byte const>(&reason, 1));
+  }
+  [[nodiscard]] static header with(header h, other const& o) noexcept {
+    h.worker = o.worker;
+    h.workers = o.workers;
+    return h;
+  }
+
+  template <class Emit>
+  void emit_to(typename job<Address>::member& m, header r, std::span<std::byte const> payload, Emit& emit) {
+    r.length = static_cast<std::uint16_t>(payload.size());
+    r.flags = static_cast<std::uint16_t>((r.flags & (flag::phase | flag::in_rank_order | flag::no_data)) |
+                                         (m.congested ? flag::congested : 0));
+    m.congested = false;
+    emit(std::as_const(m.at), std::as_const(r), payload);
+  }
+
+  switch_limits limits_;
+  fpga_nic::seal seal_;
+  counters counters_;
+  time_point next_refusal_{};
+  std::vector<job<Address>> jobs_;
+};
+
+}  // namespace tutti::detail::fpga_nic

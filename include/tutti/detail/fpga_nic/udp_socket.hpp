@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/descriptor.hpp>
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/net/address.hpp>
+
+namespace tutti::detail::fpga_nic {
+
+/// What a UDP port asks the system for.
+struct udp_options {
+  bool offload = true;         ///< packets travel through the system in bursts (GSO and GRO), where it can do that
+  int buffer = 16 << 20;       ///< bytes that the system keeps, each way, or as many as it allows
+  unsigned destinations = 16;  ///< that packets are gathered for at the same time; each takes 64 KiB
+};
+
+/// A datagram socket, bound; an address that stands for all of IPv6 serves IPv4, too. What it sends can be marked by
+/// ECN, and it says whether what comes is.
+/// @throws error(failure::join) that says why not
+[[nodiscard]] TUTTI_DECL descriptor udp_socket(net::address const& at, udp_options const& options);
+
+/// Lets the system put packets of one sender together, and says so. False: it cannot.
+[[nodiscard]] TUTTI_DECL bool receive_bursts(int fd) noexcept;
+/// Whether the system cuts what it is given into packets.
+[[nodiscard]] TUTTI_DECL bool sends_bursts(int fd) noexcept;
+
+/// An address that stands for all of this host, IPv6 and IPv4; of IPv4 alone where there is no IPv6.
+[[nodiscard]] TUTTI_DECL net::address any_address(std::uint16_t port) noexcept;
+
+}  // namespace tutti::detail::fpga_nic
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/fpga_nic/udp_socket.ipp>
+#endif

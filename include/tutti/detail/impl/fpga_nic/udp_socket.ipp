@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/fpga_nic/udp_socket.hpp>
+#include <tutti/error.hpp>
+
+#include <cerrno>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+
+namespace tutti::detail::fpga_nic {
+
+inline void switch_on(int fd, int level, int option, int value = 1) noexcept {
+  ::setsockopt(fd, level, option, &value, sizeof value);
+}
+
+TUTTI_DECL descriptor udp_socket(net::address const& at, udp_options const& options) {
+  descriptor s(::socket(at.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (s && at.family() == AF_INET6) {
+    switch_on(s.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  }
+  if (!s || ::bind(s.get(), at.data(), at.size()) != 0) {
+    throw error(failure::join, "cannot receive datagrams at " + at.text() + ": " + describe_errno(errno));
+  }
+  int const fd = s.get();
+  // More than the system's own limit only for the privileged.
+  if (::setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &options.buffer, sizeof options.buffer) != 0) {
+    switch_on(fd, SOL_SOCKET, SO_RCVBUF, options.buffer);
+  }
+  if (::setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &options.buffer, sizeof options.buffer) != 0) {
+    switch_on(fd, SOL_SOCKET, SO_SNDBUF, options.buffer);
+  }
+  constexpr int ect_0 = 2;  // "ECN-capable transport", RFC 3168
+  switch_on(fd, IPPROTO_IP, IP_TOS, ect_0);
+  switch_on(fd, IPPROTO_IP, IP_RECVTOS);
+  if (at.family() == AF_INET6) {
+    switch_on(fd, IPPROTO_IPV6, IPV6_TCLASS, ect_0);
+    switch_on(fd, IPPROTO_IPV6, IPV6_RECVTCLASS);
+  }
+  return s;
+}
+
+TUTTI_DECL bool receive_bursts(int fd) noexcept {
+  int const on = 1;
+  return ::setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on) == 0;
+}
+
+TUTTI_DECL bool sends_bursts(int fd) noexcept {
+  int const none = 0;
+  return ::setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &none, sizeof none) == 0;
+}
+
+TUTTI_DECL net::address any_address(std::uint16_t port) noexcept {
+  sockaddr_in6 six{};
+  six.sin6_family = AF_INET6;
+  six.sin6_addr = in6addr_any;
+  net::address const any(reinterpret_cast<sockaddr const*>(&six), sizeof six);
+  // IPv6 may be compiled in and yet switched off; then only binding says so.
+  if (descriptor const probe(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+      probe && ::bind(probe.get(), any.data(), any.size()) == 0) {
+    return any.with_port(port);
+  }
+  sockaddr_in four{};
+  four.sin_family = AF_INET;
+  four.sin_addr.s_addr = htonl(INADDR_ANY);
+  return net::address(reinterpret_cast<sockaddr const*>(&four), sizeof four).with_port(port);
+}
+
+}  // namespace tutti::detail::fpga_nic

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/fpga_nic/port.hpp>
+#include <tutti/detail/fpga_nic/protocol.hpp>
+#include <tutti/detail/fpga_nic/seal.hpp>
+#include <tutti/time.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace packets {
+
+namespace nic = tutti::detail::fpga_nic;
+
+/// A member of a job, as simple as can be: it sums a vector with the others, in rank order, through a device. What is
+/// not answered it sends again; when the device has forgotten it, it joins again and supplies the results that it has.
+template <nic::port Port>
+class worker {
+ public:
+  static constexpr std::size_t elements = nic::most_payload / sizeof(float);
+  static constexpr std::uint16_t window = 16;
+
+  worker(Port& port, typename Port::address device, unsigned number, unsigned workers, std::uint32_t count,
+         nic::seal seal = {}, std::uint32_t nonce = 0x1234, tutti::duration patience = std::chrono::milliseconds(2))
+      : port_(&port),
+        device_(device),
+        number_(static_cast<std::uint8_t>(number)),
+        workers_(static_cast<std::uint8_t>(workers)),
+        nonce_(nonce),
+        patience_(patience),
+        seal_(seal),
+        sent_(count),
+        has_(count),
+        result_(count * elements) {}
+
+  /// What a worker gives.
+  static float value(unsigned w, std::size_t i) { return 1.F / static_cast<float>(w + 2) + static_cast<float>(i % 97); }
+  /// The sum over all workers in rank order.
+  static std::vector<float> expected(unsigned workers, std::uint32_t count) {
+    std::vector<float> sum(count * elements);
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      sum[i] = value(0, i);
+      for (unsigned w = 1; w < workers; ++w) {
+        sum[i] += value(w, i);
+      }
+    }
+    return sum;
+  }
+
+  [[nodiscard]] bool done() const { return left() == 0; }
+  [[nodiscard]] std::size_t left() const { return static_cast<std::size_t>(std::ranges::count(has_, false)); }
+  [[nodiscard]] std::vector<float> const& result() const { return result_; }
+  [[nodiscard]] unsigned joins() const { return joins_; }
+  [[nodiscard]] bool failed() const { return failed_; }
+
+  /// Takes what has come, and sends what is due.
+  void step() {
+    while (port_->drain([&](auto const&, std::span<std::byte const> bytes, bool) { take(bytes); }) != 0) {
+    }
+    auto const now = tutti::steady_now();
+    if (slots_ == 0) {
+      join(now);
+    } else {
+      contribute(now);
+    }
+    port_->flush();
+  }
+
+ private:
+  void join(tutti::time_point now) {
+    if (now - asked_ < patience_) {
+      return;
+    }
+    asked_ = now;
+    std::array<std::byte, nic::terms::bytes> terms;
+    nic::write(nic::terms{10'000, window}, terms.data());
+    nic::header h = head(nic::kind::join, 0);
+    h.operation = tutti::network_operation::none;
+    h.length = terms.size();
+    port_->send(device_, h, terms);
+  }
+
+  void contribute(tutti::time_point now) {
+    std::uint32_t const count = static_cast<std::uint32_t>(has_.size());
+    std::uint32_t const front = static_cast<std::uint32_t>(std::ranges::find(has_, false) - has_.begin());
+    std::uint32_t const behind = front > 2U * slots_ ? front - 2U * slots_ : 0;
+    for (std::uint32_t q = behind; q < std::min(count, front + slots_); ++q) {
+      bool const may = q < slots_ || has_[q - slots_];
+      bool const due = now - sent_[q] >= patience_;
+      if (has_[q] ? due && joins_ > 1 : due && may) {
+        sent_[q] = now;
+        nic::header h = head(has_[q] ? nic::kind::supply : nic::kind::contribute, q);
+        std::array<float, elements> x;
+        for (std::size_t i = 0; i < elements; ++i) {
+          x[i] = has_[q] ? result_[q * elements + i] : value(number_, q * elements + i);
+        }
+        h.length = nic::most_payload;
+        port_->send(device_, h, std::as_bytes(std::span(x)));
+      }
+    }
+  }
+
+  void take(std::span<std::byte const> bytes) {
+    nic::packet p;
+    if (seal_.read(bytes, p) != nic::reading::good || p.head.job != nonce_) {
+      failed_ = true;
+      return;
+    }
+    nic::header const& h = p.head;
+    if (h.kind == nic::kind::joined) {
+      joins_ += slots_ == 0 ? 1 : 0;
+      slots_ = std::min(window, nic::read_terms(p.payload).slots);
+    } else if (h.kind == nic::kind::result && h.sequence < has_.size() && !has_[h.sequence]) {
+      failed_ = failed_ || h.worker != number_ || h.length != nic::most_payload;
+      std::memcpy(result_.data() + h.sequence * elements, p.payload.data(), p.payload.size());
+      has_[h.sequence] = true;
+    } else if (h.kind == nic::kind::refuse) {
+      auto const why = nic::read_refusal(p.payload);
+      failed_ = failed_ || (why != nic::refusal::unknown && why != nic::refusal::late);
+      if (why == nic::refusal::unknown) {
+        slots_ = 0;
+      }
+    }
+  }
+
+  [[nodiscard]] nic::header head(nic::kind k, std::uint32_t q) const {
+    nic::header h;
+    h.kind = k;
+    h.operation = tutti::network_operation::sum_float32;
+    h.job = nonce_;
+    h.sequence = q;
+    h.fingerprint = 7;
+    h.slot = static_cast<std::uint16_t>(slots_ == 0 ? 0 : q % slots_);
+    h.worker = number_;
+    h.workers = workers_;
+    h.flags = static_cast<std::uint16_t>(nic::flag::in_rank_order | (slots_ == 0 ? 0 : q / slots_ % 2));
+    return h;
+  }
+
+  Port* port_;
+  typename Port::address device_;
+  std::uint8_t number_;
+  std::uint8_t workers_;
+  std::uint32_t nonce_;
+  tutti::duration patience_;
+  nic::seal seal_;
+  std::uint16_t slots_ = 0;  ///< 0: it has not joined
+  unsigned joins_ = 0;
+  bool failed_ = false;
+  tutti::time_point asked_{};
+  std::vector<tutti::time_point> sent_;
+  std::vector<bool> has_;
+  std::vector<float> result_;
+};
+
+/// Lets workers of one thread take turns until all are done. False: they are not, after 20 seconds.
+template <class Workers, class Between>
+[[nodiscard]] bool finish(Workers&& all, Between between) {
+  auto const until = tutti::steady_now() + std::chrono::seconds(20);
+  while (!std::ranges::all_of(all, [](auto const& w) { return w.done(); })) {
+    if (tutti::steady_now() > until) {
+      return false;
+    }
+    for (auto& w : all) {
+      w.step();
+    }
+    between();
+  }
+  return true;
+}
+
+}  // namespace packets
