@@ -49,10 +49,10 @@ class address {
   [[nodiscard]] bool is_any() const noexcept;
   /// Whether it holds for one link only, which has another number on each host.
   [[nodiscard]] bool is_link_local() const noexcept;
-  /// The number of that link here, if this is link-local and says it; otherwise 0.
-  [[nodiscard]] std::uint32_t link() const noexcept;
-  /// A link-local address of another host, as it is reached from this one by a link; any other one as it is.
-  [[nodiscard]] address through(std::uint32_t link) const noexcept;
+  /// The number of its link here (RFC 4007: zone index), if this is link-local and says it; otherwise 0.
+  [[nodiscard]] std::uint32_t zone() const noexcept;
+  /// A link-local address of another host, as this one reaches it; any other one as it is.
+  [[nodiscard]] address through(std::uint32_t zone) const noexcept;
 
   /// The host as a number: "10.0.0.1", "fe80::1%eth0". An IPv4 address that IPv6 wraps is unwrapped.
   [[nodiscard]] std::string host() const;

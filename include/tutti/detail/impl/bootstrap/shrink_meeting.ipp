@@ -103,7 +103,7 @@ TUTTI_DECL shrink_meeting shrink_listener::meeting(rank_type rank, std::vector<s
   for (std::string const& card : cards) {
     unpacker u(card);
     std::string const host(u.text());
-    places.push_back(net::resolve(host, u.number_as<std::uint16_t>()).front().through(own_.link()));
+    places.push_back(net::resolve(host, u.number_as<std::uint16_t>()).front().through(own_.zone()));
     world = world.empty() ? std::string(u.text()) : world;  // rank 0's
   }
   return {rank, std::move(socket_), std::move(places), std::move(world)};

@@ -102,14 +102,14 @@ TUTTI_DECL bool address::is_link_local() const noexcept {
   return family() == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&as_ipv6(*this).sin6_addr);
 }
 
-TUTTI_DECL std::uint32_t address::link() const noexcept {
+TUTTI_DECL std::uint32_t address::zone() const noexcept {
   return is_link_local() ? as_ipv6(*this).sin6_scope_id : 0;
 }
 
-TUTTI_DECL address address::through(std::uint32_t link) const noexcept {
+TUTTI_DECL address address::through(std::uint32_t zone) const noexcept {
   address a = *this;
   if (is_link_local()) {
-    reinterpret_cast<sockaddr_in6*>(&a.storage_)->sin6_scope_id = link;
+    reinterpret_cast<sockaddr_in6*>(&a.storage_)->sin6_scope_id = zone;
   }
   return a;
 }

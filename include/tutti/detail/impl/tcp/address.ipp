@@ -72,13 +72,13 @@ TUTTI_DECL directions directions_of(std::vector<std::string> const& texts, addre
             .between(no_rank, {r});
       }
     }
-    if (at.is_link_local() && own.link() == 0) {
+    if (at.is_link_local() && own.zone() == 0) {
       throw error(failure::join, where + ", which holds for one link only, and this rank listens at " + own.host() +
                                      ", on another; name the interface of that link on all hosts with TUTTI_INTERFACE "
                                      "or tcp_options::interface")
           .between(no_rank, {r});
     }
-    all.addresses.push_back(at.through(own.link()));
+    all.addresses.push_back(at.through(own.zone()));
   }
   return all;
 }
