@@ -161,7 +161,9 @@ class slots {
   struct alignas(64) block {
     std::array<std::byte, most_payload> bytes{};
 
-    friend bool operator==(block const&, block const&) = default;
+    friend bool operator==(block const& a, block const& b) noexcept {
+      return std::memcmp(a.bytes.data(), b.bytes.data(), most_payload) == 0;
+    }
   };
 
   [[nodiscard]] static std::size_t index(header const& h) noexcept {

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "draw.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace nic = tutti::detail::fpga_nic;
+
+nic::header draw::header() {
+  constexpr std::array kinds{nic::kind::join,       nic::kind::contribute, nic::kind::contribute, nic::kind::contribute,
+                             nic::kind::contribute, nic::kind::contribute, nic::kind::contribute, nic::kind::query,
+                             nic::kind::supply,     nic::kind::contribute, nic::kind::contribute};
+  nic::header h;
+  h.kind = kinds[below(kinds.size())];
+  if (one_in(40)) {
+    h.kind = static_cast<nic::kind>(below(16));
+  }
+  h.job = static_cast<std::uint32_t>(1 + below(jobs));
+  // Sequences go on slowly, and wrap in the middle of a run that is long enough.
+  std::uint64_t const turn = drawn_ / 40;
+  h.sequence = static_cast<std::uint32_t>(turn + below(3) - 20'000);
+  if (one_in(10)) {
+    h.sequence -= static_cast<std::uint32_t>(below(8));
+  }
+  h.slot = static_cast<std::uint16_t>(h.sequence % slots);
+  h.flags = static_cast<std::uint16_t>(h.sequence / slots % 2);
+  h.operation = static_cast<tutti::network_operation>(1 + h.sequence / 7 % 4);
+  h.fingerprint = h.sequence / 5 + (one_in(50) ? 1 : 0);
+  h.workers = static_cast<std::uint8_t>(one_in(50) ? 1 + below(255) : workers);
+  h.worker = static_cast<std::uint8_t>(below(h.workers));
+  if (h.sequence / 3 % 2 == 0) {
+    h.flags |= nic::flag::in_rank_order;
+  }
+  if (one_in(8)) {
+    h.flags |= nic::flag::no_data;
+  }
+  if (h.kind == nic::kind::join || h.kind == nic::kind::joined) {
+    h.length = nic::terms::bytes;
+    h.flags = nic::flag::in_rank_order;
+  } else if (h.kind == nic::kind::refuse) {
+    h.length = 1;
+  } else if (h.kind == nic::kind::missing) {
+    h.length = static_cast<std::uint16_t>(nic::bitmap_bytes(h.workers));
+  } else if (h.kind == nic::kind::contribute || h.kind == nic::kind::supply || h.kind == nic::kind::result) {
+    h.length = one_in(20) ? 0 : static_cast<std::uint16_t>(4 * (1 + h.sequence % 256));
+  }
+  return h;
+}
+
+std::span<std::byte const> draw::packet() {
+  ++drawn_;
+  if (!bytes_.empty() && one_in(20)) {
+    mutate();  // the one before again, and changed
+    return bytes_;
+  }
+  nic::header const h = header();
+  payload_.resize(h.length);
+  auto const seed = random_();
+  std::ranges::generate(
+      payload_, [x = seed]() mutable { return static_cast<std::byte>((x = x * 0x5851f42d4c957f2d + 1) >> 56); });
+  if (h.kind == nic::kind::join) {
+    nic::write(nic::terms{static_cast<std::uint32_t>(below(20)), static_cast<std::uint16_t>(below(4))},
+               payload_.data());
+  }
+  bytes_.resize(nic::most_packet);
+  bytes_.resize(seal_.write(h, payload_, bytes_.data()));
+  if (one_in(3)) {
+    mutate();
+  }
+  return bytes_;
+}
+
+void draw::mutate() {
+  for (std::size_t n = 1 + below(3); n > 0; --n) {
+    std::size_t const header = std::min(bytes_.size(), nic::header_bytes);
+    switch (below(7)) {
+      case 0:
+        if (!bytes_.empty()) {
+          bytes_[below(bytes_.size())] ^= static_cast<std::byte>(1U << below(8));
+        }
+        break;
+      case 1:
+        if (header != 0) {
+          bytes_[below(header)] = static_cast<std::byte>(below(256));
+        }
+        break;
+      case 2:
+        if (header != 0) {
+          bytes_[below(header)] = one_in(2) ? std::byte{0xff} : std::byte{0};
+        }
+        break;
+      case 3:
+        bytes_.resize(below(bytes_.size() + 1));
+        break;
+      case 4:
+        bytes_.resize(bytes_.size() + below(40), static_cast<std::byte>(below(256)));
+        break;
+      case 5:  // a length that suits the datagram
+        if (bytes_.size() >= nic::header_bytes) {
+          nic::put(bytes_.data() + 16, static_cast<std::uint16_t>(bytes_.size() - nic::header_bytes));
+        }
+        break;
+      default:  // a field that suits another packet
+        if (header == nic::header_bytes) {
+          std::size_t const from = below(header - 4);
+          std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(from), 4,
+                      bytes_.begin() + static_cast<std::ptrdiff_t>(below(header - 4)));
+        }
+    }
+  }
+}

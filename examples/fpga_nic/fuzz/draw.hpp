@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/fpga_nic/protocol.hpp>
+#include <tutti/detail/fpga_nic/seal.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <vector>
+
+/// Packets that are drawn from a seed: those of a few jobs that go on, and what comes of them when fields, bits and
+/// lengths are changed.
+class draw {
+ public:
+  static constexpr std::uint32_t jobs = 3;
+  static constexpr std::uint16_t slots = 2;
+  static constexpr unsigned workers = 3;
+
+  draw(std::uint64_t seed, tutti::detail::fpga_nic::seal const& seal) : random_(seed), seal_(seal) {}
+
+  /// The next packet, valid until the one after it.
+  [[nodiscard]] std::span<std::byte const> packet();
+
+  /// Below n.
+  [[nodiscard]] std::size_t below(std::size_t n) { return random_() % n; }
+  [[nodiscard]] bool one_in(std::size_t n) { return below(n) == 0; }
+
+ private:
+  [[nodiscard]] tutti::detail::fpga_nic::header header();
+  void mutate();
+
+  std::mt19937_64 random_;
+  tutti::detail::fpga_nic::seal seal_;
+  std::uint64_t drawn_ = 0;
+  std::vector<std::byte> bytes_;
+  std::vector<std::byte> payload_;
+};

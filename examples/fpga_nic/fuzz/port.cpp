@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "draw.hpp"
+#include "targets.hpp"
+#include <tutti/detail/core/descriptor.hpp>
+#include <tutti/detail/fpga_nic/summing_switch.hpp>
+#include <tutti/detail/fpga_nic/udp_port.hpp>
+#include <tutti/time.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <string>
+#include <sys/socket.h>
+#include <vector>
+
+namespace nic = tutti::detail::fpga_nic;
+namespace net = tutti::detail::net;
+
+namespace {
+
+/// Hashes of datagrams, in the order in which they are sent: of one sender over loopback it is kept.
+class thrower {
+ public:
+  thrower(std::uint64_t seed, bool offload)
+      : seed_(seed),
+        next_(seed, {}),
+        port_(net::resolve("127.0.0.1", 0).front(), {.offload = offload}),
+        at_(port_.local().as(AF_INET)) {}
+
+  void throw_some() {
+    sent_.clear();
+    for (std::size_t n = 1 + next_.below(20); n > 0; --n) {
+      throw_one(next_.packet());
+    }
+    std::size_t got = 0;
+    while (got < sent_.size()) {
+      if (!tutti::detail::wait_ready(port_.descriptor(), POLLIN, tutti::steady_now() + std::chrono::seconds(10))) {
+        throw broken(std::to_string(sent_.size() - got) + " datagrams of seed " + std::to_string(seed_) +
+                     " are missing");
+      }
+      port_.drain([&](nic::endpoint const& from, std::span<std::byte const> bytes, bool congested) {
+        // One that is longer than any packet may come cut, but not so short that it could be one.
+        bool const is_cut = got < sent_.size() && bytes.size() > nic::most_packet && bytes.size() < sent_[got].size();
+        if (got == sent_.size() ||
+            !std::ranges::equal(bytes, std::span(sent_[got]).first(is_cut ? bytes.size() : sent_[got].size()))) {
+          throw broken("datagram " + std::to_string(count_ + got) + " of seed " + std::to_string(seed_) +
+                       " came as another one");
+        }
+        ++got;
+        device_.take(from, bytes, congested, tutti::steady_now(),
+                     [&](auto const& to, nic::header const& h, auto payload) { port_.send(to, h, payload); });
+      });
+      port_.flush();
+    }
+    count_ += got;
+    // Answers, which nothing looks at.
+    std::byte answer[2048];
+    while (::recv(thrower_.get(), answer, sizeof answer, MSG_DONTWAIT) > 0) {
+    }
+    if (device_.counted().packets != device_.counted().accounted()) {
+      throw broken("a datagram is counted in none or in several ways");
+    }
+  }
+
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] nic::counters const& counted() const { return device_.counted(); }
+
+ private:
+  void throw_one(std::span<std::byte const> packet) {
+    // Some of them several times, in one burst that the system cuts, and perhaps not at a packet's end.
+    std::size_t const copies = packet.empty() ? 1 : 1 + (next_.one_in(4) ? next_.below(8) : 0);
+    std::vector<std::byte> all;
+    for (std::size_t i = 0; i < copies; ++i) {
+      all.insert(all.end(), packet.begin(), packet.end());
+    }
+    std::size_t const segment = copies == 1 ? all.size() : std::min(all.size(), packet.size() + next_.below(3));
+    int const cut = copies == 1 ? 0 : static_cast<int>(segment);
+    if (::setsockopt(thrower_.get(), IPPROTO_UDP, UDP_SEGMENT, &cut, sizeof cut) != 0 && cut != 0) {
+      return;
+    }
+    if (::sendto(thrower_.get(), all.data(), all.size(), 0, at_.data(), at_.size()) < 0) {
+      throw broken("cannot send a datagram of " + std::to_string(all.size()) +
+                   " bytes: " + tutti::detail::describe_errno(errno));
+    }
+    for (std::size_t at = 0; at == 0 || at < all.size(); at += std::max<std::size_t>(segment, 1)) {
+      std::size_t const size = std::min(segment, all.size() - at);
+      sent_.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(at),
+                         all.begin() + static_cast<std::ptrdiff_t>(at + size));
+    }
+  }
+
+  std::uint64_t seed_;
+  draw next_;
+  nic::udp_port port_;
+  net::address at_;
+  tutti::detail::descriptor thrower_{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  nic::summing_switch<nic::endpoint> device_;
+  std::vector<std::vector<std::byte>> sent_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace
+
+void throw_at_port(std::uint64_t packets, std::uint64_t seed) {
+  for (bool const offload : {true, false}) {
+    thrower t(seed, offload);
+    while (t.count() < packets / 2) {
+      t.throw_some();
+    }
+    std::printf("port %s: %llu datagrams, %llu malformed, %llu refused\n", offload ? "with bursts" : "packet by packet",
+                static_cast<unsigned long long>(t.count()), static_cast<unsigned long long>(t.counted().malformed),
+                static_cast<unsigned long long>(t.counted().all_refused()));
+  }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "draw.hpp"
+#include "targets.hpp"
+#include <tutti/detail/fpga_nic/summing_switch.hpp>
+#include <tutti/time.hpp>
+
+#include <array>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace nic = tutti::detail::fpga_nic;
+
+namespace {
+
+constexpr std::uint32_t addresses = 4;  // of which some never join
+
+/// The slots of all jobs.
+std::map<std::uint32_t, nic::slots> slots_of(nic::summing_switch<std::uint32_t> const& device) {
+  std::map<std::uint32_t, nic::slots> all;
+  for (auto const& j : device.jobs()) {
+    all.emplace(j.nonce(), j.slots());
+  }
+  return all;
+}
+
+class thrower {
+ public:
+  thrower(std::uint64_t seed, nic::seal const& seal)
+      : seed_(seed),
+        seal_(seal),
+        next_(seed, seal),
+        device_({.jobs = 2, .slots = draw::slots, .lease = std::chrono::milliseconds(20)}, seal) {}
+
+  void throw_one() {
+    ++thrown_;
+    now_ += std::chrono::microseconds(next_.below(200)) + std::chrono::milliseconds(next_.one_in(5000) ? 100 : 0);
+    auto const bytes = next_.packet();
+    nic::packet p;
+    bool const is_read = seal_.read(bytes, p) == nic::reading::good;
+    // A member at the address of its number, mostly.
+    auto const from =
+        static_cast<std::uint32_t>(next_.one_in(20) || !is_read ? next_.below(addresses) : p.head.worker % addresses);
+
+    auto const before = device_.counted();
+    unsigned answers = 0;
+    device_.take(from, bytes, next_.one_in(100), now_,
+                 [&](std::uint32_t to, nic::header const& h, std::span<std::byte const> payload) {
+                   ++answers;
+                   check_answer(h, payload);
+                   bool const to_all = h.kind == nic::kind::result;
+                   check(to == from || to_all, "was answered to another address");
+                   check(is_read, "is malformed, and was answered");
+                   check(!is_stranger(before) || payload.size() <= p.payload.size(),
+                         "of a stranger got an answer that is longer");
+                 });
+    auto const& after = device_.counted();
+    check(after.packets == before.packets + 1 && after.packets == after.accounted(),
+          "is counted in none or in several ways");
+    check(is_read || after.malformed + after.badly_tagged == before.malformed + before.badly_tagged + 1,
+          "is malformed, and not counted so");
+    check(after.all_refused() - before.all_refused() == 1 || !refused_, "was refused, and not counted so");
+    refused_ = false;
+    compare(before, after);
+  }
+
+  [[nodiscard]] nic::counters const& counted() const { return device_.counted(); }
+
+ private:
+  void check(bool is_right, char const* what) const {
+    if (!is_right) {
+      throw broken("packet " + std::to_string(thrown_) + " of seed " + std::to_string(seed_) + " " + what);
+    }
+  }
+  /// Whether the packet that is under way was counted as one of an unknown sender.
+  [[nodiscard]] bool is_stranger(nic::counters const& before) const {
+    return device_.counted().of(nic::refusal::unknown) != before.of(nic::refusal::unknown);
+  }
+  void check_answer(nic::header const& h, std::span<std::byte const> payload) {
+    std::array<std::byte, nic::most_packet> bytes;
+    nic::packet p;
+    check(h.length == payload.size() && payload.size() <= nic::most_payload,
+          "was answered with another length than said");
+    check(seal_.read({bytes.data(), seal_.write(h, payload, bytes.data())}, p) == nic::reading::good,
+          "got a malformed answer");
+    refused_ = refused_ || h.kind == nic::kind::refuse;
+  }
+  /// What the packet has changed.
+  void compare(nic::counters const& before, nic::counters const& after) {
+    bool const took = after.stored != before.stored || after.completed != before.completed;
+    bool const job_came_or_went = device_.jobs().size() != slots_.size() || after.joins != before.joins ||
+                                  after.ends != before.ends || after.leaves != before.leaves ||
+                                  after.of(nic::refusal::no_slots) != before.of(nic::refusal::no_slots);
+    if (took || job_came_or_went) {
+      slots_ = slots_of(device_);
+      return;
+    }
+    for (auto const& j : device_.jobs()) {
+      auto const known = slots_.find(j.nonce());
+      check(known != slots_.end() && known->second == j.slots(), "has changed a slot, and was not taken");
+    }
+  }
+
+  std::uint64_t seed_;
+  nic::seal seal_;
+  draw next_;
+  nic::summing_switch<std::uint32_t> device_;
+  std::map<std::uint32_t, nic::slots> slots_;
+  tutti::time_point now_{};
+  std::uint64_t thrown_ = 0;
+  bool refused_ = false;
+};
+
+}  // namespace
+
+void throw_at_switch(std::uint64_t packets, std::uint64_t seed) {
+  nic::key key{};
+  key[3] = std::byte{42};
+  for (nic::seal const& seal : {nic::seal(), nic::seal(key)}) {
+    thrower t(seed, seal);
+    for (std::uint64_t i = 0; i < packets / 2; ++i) {
+      t.throw_one();
+    }
+    auto const& c = t.counted();
+    std::printf("switch: %llu packets, %llu malformed, %llu badly tagged, %llu stored, %llu completed, %llu joins",
+                static_cast<unsigned long long>(c.packets), static_cast<unsigned long long>(c.malformed),
+                static_cast<unsigned long long>(c.badly_tagged), static_cast<unsigned long long>(c.stored),
+                static_cast<unsigned long long>(c.completed), static_cast<unsigned long long>(c.joins));
+    for (auto const& [why, name] : {std::pair{nic::refusal::mismatch, "mismatch"},
+                                    {nic::refusal::unknown, "unknown"},
+                                    {nic::refusal::no_slots, "no slots"},
+                                    {nic::refusal::late, "late"},
+                                    {nic::refusal::unsupported, "unsupported"}}) {
+      std::printf(", %llu %s", static_cast<unsigned long long>(c.of(why)), name);
+      if (c.of(why) == 0 && packets >= 100'000) {
+        throw broken(std::string("no packet was refused as ") + name + ": they are drawn too narrowly");
+      }
+    }
+    std::printf("\n");
+    if (c.completed == 0 && packets >= 100'000) {
+      throw broken("no slot was completed: packets are drawn too narrowly");
+    }
+  }
+}
