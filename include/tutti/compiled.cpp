@@ -76,6 +76,7 @@ extern char const tutti_units_disagree_on_TUTTI_SEPARATE_COMPILATION;
 char const tutti_units_disagree_on_TUTTI_SEPARATE_COMPILATION = 0;
 }
 
+#include <tutti/detail/instances/arithmetic.hpp>
 #include <tutti/detail/instances/loopback.hpp>
 #include <tutti/detail/instances/shared_memory.hpp>
 #include <tutti/detail/instances/tcp.hpp>

@@ -30,7 +30,7 @@ BEGIN {
   allow("topology", "core verify")
   allow("verify", "core topology")
   allow("bootstrap", "core net")
-  allow("reduction", "core wire/concept")
+  allow("reduction", "core wire/concept instances")
   # Transports never see each other; what two of them have in common has a room.
   simulated = "transport/simulated_network transport/simulated_report"
   allow("shared_memory", "core rendezvous transport/shared_memory_options")
@@ -44,8 +44,9 @@ BEGIN {
   allow("communicator", "core trace/no_trace member " concepts)
   # Folding spans is the same for every reduction.
   allow("engine", "core communicator detail/reduction/fold collective/request " concepts)
-  # What is compiled once of each transport, the engine over it: a header of theirs ends with it.
-  allow("instances", "core communicator engine transport")
+  # What is compiled once of each transport, the engine over it, and of each likely reduction: a header of theirs ends
+  # with it.
+  allow("instances", "core communicator engine transport reduction")
   # One edge is all the topology of send and recv; split asks all ranks' colours by a schedule of its own choice.
   allow("collective", "core communicator engine detail/topology/edge topology/doubling " concepts)
   allow("spawn", "core communicator bootstrap")

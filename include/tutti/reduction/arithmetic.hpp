@@ -149,3 +149,7 @@ template <complex_number T>
 struct prod<T> : detail::complex_prod<T> {};
 
 }  // namespace tutti
+
+#ifdef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/instances/arithmetic.hpp>
+#endif

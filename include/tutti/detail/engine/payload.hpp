@@ -97,23 +97,18 @@ struct moving {
 /// costs nothing that can be measured.
 class payload {
  public:
-  /// @pre `by` outlives it
+  /// @pre `how` outlives it
   template <reduction R>
-  payload(combining<R> const& by, rank_type ranks) noexcept
-      : fold_([](payload const& self, step const& st, std::byte const* local, std::byte const* arriving,
-                 std::byte* result, std::size_t n) {
-          static_cast<combining<R> const*>(self.of_)->fold(st, local, arriving, result, n, self.ranks_);
-        }),
-        local_([](payload const& self, step const& st, std::byte const* from, std::byte* to, std::size_t n) {
-          static_cast<combining<R> const*>(self.of_)->local(st, from, to, n, self.ranks_);
-        }),
-        of_(&by),
-        bytes_{by.size_of(memory::input), by.size_of(memory::work), by.size_of(memory::output)},
+  payload(combining<R> const& how, rank_type ranks) noexcept
+      : fold_(&by<R>::fold),
+        local_(&by<R>::local),
+        of_(&how),
+        bytes_{how.size_of(memory::input), how.size_of(memory::work), how.size_of(memory::output)},
         ranks_(ranks),
         elements_only_(SIZE_MAX),
-        in_network_(by.in_network),
-        work_fits_output_(by.work_fits_output),
-        memories_differ_(by.memories_differ) {}
+        in_network_(how.in_network),
+        work_fits_output_(how.work_fits_output),
+        memories_differ_(how.memories_differ) {}
   payload(moving const& elements, rank_type ranks) noexcept
       : fold_([](payload const&, step const&, std::byte const*, std::byte const*, std::byte*, std::size_t) {
           refuse_step("combines, and its operation only moves elements");
@@ -169,6 +164,9 @@ class payload {
   }
 
  private:
+  template <class R>
+  struct by;
+
   void (*fold_)(payload const& self, step const&, std::byte const* local, std::byte const* arriving, std::byte* result,
                 std::size_t n);
   void (*local_)(payload const& self, step const&, std::byte const* from, std::byte* to, std::size_t n);
@@ -180,5 +178,24 @@ class payload {
   bool work_fits_output_ = true;
   bool memories_differ_ = false;
 };
+
+/// The code of a reduction, which is compiled apart for those that are likely (detail/instances/arithmetic.hpp). No
+/// concept is asked again: that would be done for each of those in every unit.
+template <class R>
+struct payload::by {
+  static void fold(payload const& self, step const&, std::byte const* local, std::byte const* arriving,
+                   std::byte* result, std::size_t n);
+  static void local(payload const& self, step const&, std::byte const* from, std::byte* to, std::size_t n);
+};
+
+template <class R>
+void payload::by<R>::fold(payload const& self, step const& st, std::byte const* local, std::byte const* arriving,
+                          std::byte* result, std::size_t n) {
+  static_cast<combining<R> const*>(self.of_)->fold(st, local, arriving, result, n, self.ranks_);
+}
+template <class R>
+void payload::by<R>::local(payload const& self, step const& st, std::byte const* from, std::byte* to, std::size_t n) {
+  static_cast<combining<R> const*>(self.of_)->local(st, from, to, n, self.ranks_);
+}
 
 }  // namespace tutti::detail

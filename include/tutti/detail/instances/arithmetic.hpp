@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/engine/payload.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+
+#include <cstdint>
+
+// What tutti/compiled.cpp holds of these reductions, so that units which are linked with it need not compile it: the
+// kernels for the numbers that are likely.
+namespace tutti {
+
+TUTTI_COMPILED template struct detail::payload::by<sum<float>>;
+TUTTI_COMPILED template struct detail::payload::by<sum<double>>;
+TUTTI_COMPILED template struct detail::payload::by<sum<std::int32_t>>;
+TUTTI_COMPILED template struct detail::payload::by<sum<std::int64_t>>;
+TUTTI_COMPILED template struct detail::payload::by<prod<float>>;
+TUTTI_COMPILED template struct detail::payload::by<prod<double>>;
+TUTTI_COMPILED template struct detail::payload::by<prod<std::int32_t>>;
+TUTTI_COMPILED template struct detail::payload::by<prod<std::int64_t>>;
+TUTTI_COMPILED template struct detail::payload::by<min<float>>;
+TUTTI_COMPILED template struct detail::payload::by<min<double>>;
+TUTTI_COMPILED template struct detail::payload::by<min<std::int32_t>>;
+TUTTI_COMPILED template struct detail::payload::by<min<std::int64_t>>;
+TUTTI_COMPILED template struct detail::payload::by<max<float>>;
+TUTTI_COMPILED template struct detail::payload::by<max<double>>;
+TUTTI_COMPILED template struct detail::payload::by<max<std::int32_t>>;
+TUTTI_COMPILED template struct detail::payload::by<max<std::int64_t>>;
+TUTTI_COMPILED template struct detail::payload::by<mean<float>>;
+TUTTI_COMPILED template struct detail::payload::by<mean<double>>;
+
+}  // namespace tutti
