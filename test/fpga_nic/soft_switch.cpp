@@ -20,6 +20,7 @@
 #include <fstream>
 #include <memory>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <poll.h>
 #include <spawn.h>
 #include <string>
@@ -134,6 +135,16 @@ BOOST_AUTO_TEST_CASE(joining_again_changes_nothing_and_a_number_is_one_members) 
   BOOST_TEST(b.take(102, contribution(1, 2, 0, 8)).size() == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(a_member_has_one_number_at_a_time) {
+  bench b;
+  std::ignore = b.join(100, 0, 3);
+  auto const a = b.join(100, 2, 3);
+  BOOST_TEST((is_refusal(a, nic::refusal::mismatch) && a.h.worker == 0 && a.h.workers == 3));
+  b.now += 2s;  // its lease has run out
+  BOOST_TEST((b.join(100, 2, 3).h.kind == nic::kind::joined));
+  BOOST_TEST((b.join(101, 0, 3).h.kind == nic::kind::joined));
+}
+
 BOOST_AUTO_TEST_CASE(strangers_change_nothing_and_get_little) {
   bench b;
   std::ignore = b.join(100, 0, 1);
@@ -188,9 +199,13 @@ BOOST_AUTO_TEST_CASE(each_worker_gets_the_result_or_only_word_of_it) {
   BOOST_TEST((got[0].to == 103 && got[0].h.worker == 0 && got[0].payload.empty() && got[0].h.has(nic::flag::no_data)));
   BOOST_TEST((got[1].to == 101 && got[1].h.worker == 1 && got[1].payload.size() == 8));
   BOOST_TEST((got[1].h.kind == nic::kind::result && got[1].h.sequence == 5 && got[1].h.job == 0x1234));
+  b.take(103, contribution(0, 2, 7, 8));
+  BOOST_TEST((b.take(101, contribution(1, 2, 7, 8)).at(0).payload.size() == 8));  // it is asked anew each time
+  b.take(101, contribution(1, 2, 9, 8));
+  b.take(103, contribution(0, 2, 9, 8));
   // And again, when it asks or contributes again.
   for (auto const k : {nic::kind::query, nic::kind::contribute}) {
-    nic::header again = contribution(1, 2, 5, k == nic::kind::query ? 0 : 8);
+    nic::header again = contribution(1, 2, 9, k == nic::kind::query ? 0 : 8);
     again.kind = k;
     BOOST_TEST((b.take(101, again).size() == 1 && b.answers[0].payload.size() == 8));
   }
@@ -436,6 +451,18 @@ BOOST_AUTO_TEST_CASE(datagrams_of_others_come_as_they_are_and_congestion_is_seen
         [&](auto const&, std::span<std::byte const> b, bool congested) { got.emplace_back(b.size(), congested); });
     BOOST_TEST_REQUIRE(got.size() == 1U);
     BOOST_TEST((got[0].first == size && got[0].second == (tos == 3)));
+  }
+  // The last was a packet alone; a burst has more to tell.
+  int const segment = 100;
+  if (::setsockopt(other.get(), IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof segment) == 0) {
+    BOOST_TEST(::sendto(other.get(), bytes.data(), bytes.size(), 0, at.data(), at.size()) == 5000);
+    for (int got = 0; got < 50;) {
+      BOOST_TEST_REQUIRE(something_comes(port));
+      port.drain([&](auto const&, std::span<std::byte const> b, bool congested) {
+        ++got;
+        BOOST_TEST((b.size() == 100 && congested));
+      });
+    }
   }
 }
 

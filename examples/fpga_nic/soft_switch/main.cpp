@@ -50,6 +50,13 @@ class soft_switch {
         next_report_(tutti::steady_now() + o.report) {
     std::printf("soft_switch: listening at %s\n", port_.local().as(o.at.family()).text().c_str());
     std::fflush(stdout);
+    constexpr int enough = 4 << 20;
+    if (int const kept = nic::receive_buffer(port_.descriptor()); kept < enough) {
+      std::fprintf(stderr,
+                   "soft_switch: the system keeps %d KiB of what comes, and many ranks send more at once: allow more "
+                   "(sysctl -w net.core.rmem_max=16777216) or run with CAP_NET_ADMIN\n",
+                   kept / 1024);
+    }
   }
 
   void run() {

@@ -25,9 +25,9 @@ class burst {
   burst() : bytes_(most * most_packet) {}
 
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  /// The address that it is for, also when it is empty.
   [[nodiscard]] endpoint const& to() const noexcept { return to_; }
-
-  /// Begins one. @pre empty()
+  /// Makes it one for another address. @pre empty()
   void begin(endpoint const& to, int family) noexcept {
     to_ = to;
     where_ = to.as(family);

@@ -46,17 +46,14 @@ class udp_port {
       ++counters_.no_room;
       return false;
     }
-    if (b->empty()) {
-      b->begin(to, family_);
-    }
     b->add(h, payload, seal_);
     return true;
   }
 
   bool flush() noexcept {
     bool all = true;
-    for (burst& b : bursts_) {
-      all = flush(b) && all;
+    for (std::size_t i = 0; i < used_; ++i) {
+      all = flush(bursts_[i]) && all;
     }
     return all;
   }
@@ -70,27 +67,22 @@ class udp_port {
   }
 
  private:
-  /// The burst to an address, or one that is empty, or made so. None: the system takes no more.
+  /// The burst to an address, or another one that is made so. None: the system takes no more.
   [[nodiscard]] burst* burst_to(endpoint const& to) noexcept {
     // Results go to the workers in turn.
-    std::size_t empty = bursts_.size();
-    for (std::size_t i = 0; i < bursts_.size(); ++i) {
-      std::size_t const at = latest_ + 1 + i < bursts_.size() ? latest_ + 1 + i : latest_ + 1 + i - bursts_.size();
-      if (bursts_[at].empty()) {
-        empty = empty == bursts_.size() ? at : empty;
-      } else if (bursts_[at].to() == to) {
-        latest_ = at;
-        return &bursts_[at];
+    for (std::size_t i = 0; i < used_; ++i) {
+      latest_ = latest_ + 1 < used_ ? latest_ + 1 : 0;
+      if (bursts_[latest_].to() == to) {
+        return &bursts_[latest_];
       }
     }
-    if (empty == bursts_.size()) {
-      empty = latest_ + 1 < bursts_.size() ? latest_ + 1 : 0;  // the one that was used the longest ago, if in turn
-      if (!flush(bursts_[empty])) {
-        return nullptr;
-      }
+    std::size_t const at = used_ < bursts_.size() ? used_++ : latest_ + 1 < used_ ? latest_ + 1 : 0;
+    if (!flush(bursts_[at])) {
+      return nullptr;
     }
-    latest_ = empty;
-    return &bursts_[empty];
+    latest_ = at;
+    bursts_[at].begin(to, family_);
+    return &bursts_[at];
   }
 
   /// Whether it is empty afterwards.
@@ -111,7 +103,8 @@ class udp_port {
   seal seal_;
   udp_inbox inbox_;
   std::vector<burst> bursts_;
-  std::size_t latest_ = 0;
+  std::size_t used_ = 0;    ///< of the bursts: they are some address's
+  std::size_t latest_ = 0;  ///< which one was looked for before
   port_counters counters_;
 };
 

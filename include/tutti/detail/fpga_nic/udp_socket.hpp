@@ -19,6 +19,9 @@ struct udp_options {
 /// @throws error(failure::join) that says why not
 [[nodiscard]] TUTTI_DECL descriptor udp_socket(net::address const& at, udp_options const& options);
 
+/// How many bytes of what comes the system keeps until they are read.
+[[nodiscard]] TUTTI_DECL int receive_buffer(int fd) noexcept;
+
 /// Lets the system put packets of one sender together, and says so. False: it cannot.
 [[nodiscard]] TUTTI_DECL bool receive_bursts(int fd) noexcept;
 /// Whether the system cuts what it is given into packets.

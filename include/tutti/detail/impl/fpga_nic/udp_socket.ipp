@@ -41,6 +41,13 @@ TUTTI_DECL descriptor udp_socket(net::address const& at, udp_options const& opti
   return s;
 }
 
+TUTTI_DECL int receive_buffer(int fd) noexcept {
+  int bytes = 0;
+  socklen_t length = sizeof bytes;
+  ::getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, &length);
+  return bytes / 2;  // the other half is for its own notes
+}
+
 TUTTI_DECL bool receive_bursts(int fd) noexcept {
   int const on = 1;
   return ::setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on) == 0;
