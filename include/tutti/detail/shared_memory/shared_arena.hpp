@@ -45,6 +45,7 @@ class out_of_shared_memory : public std::bad_alloc {
 /// merged; the first that is large enough is taken. Memory comes from the system when it is first used and goes back
 /// with the world, all that was split from it and the last buffer. Thread-safe. Cost: linear in the number of free
 /// pieces.
+/// @tparam File shared_file; a test has a host with less memory
 template <class File>
 class basic_shared_arena : public memory_source {
  public:
