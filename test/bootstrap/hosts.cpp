@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
-#define BOOST_TEST_MODULE bootstrap_hosts
 #include <tutti/detail/bootstrap/hosts.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/core/descriptor.hpp>

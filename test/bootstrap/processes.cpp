@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE bootstrap_processes
 #include <tutti/detail/bootstrap/processes.hpp>
 
 #include <boost/test/unit_test.hpp>

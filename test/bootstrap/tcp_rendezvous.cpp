@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread waits
-#define BOOST_TEST_MODULE bootstrap_tcp_rendezvous
 #include <tutti/detail/bootstrap/tcp_hello.hpp>
 #include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE bootstrap_team_rendezvous
 #include <tutti/detail/bootstrap/processes.hpp>
 #include <tutti/detail/bootstrap/team_rendezvous.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#define BOOST_TEST_MODULE bootstrap_threads
 #include <tutti/detail/bootstrap/threads.hpp>
 #include <tutti/detail/core/deadline.hpp>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE nn_activations
 #include <tutti/nn/detail/exponential.hpp>
 #include <tutti/nn/layer/activation.hpp>
 

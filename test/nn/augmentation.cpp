@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE nn_augmentation
 #include <tutti/nn/data/augmentation.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/data/normalisation.hpp>

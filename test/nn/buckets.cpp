@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: thread
-#define BOOST_TEST_MODULE nn_buckets
 #include <support/counted_new.hpp>
 #include <tutti/join.hpp>
 #include <tutti/nn/random.hpp>

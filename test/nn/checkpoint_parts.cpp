@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE nn_checkpoint_parts
 #include <tutti/nn/checkpoint/history_text.hpp>
 #include <tutti/nn/detail/checkpoint/atomic_file.hpp>
 

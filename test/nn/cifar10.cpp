@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#define BOOST_TEST_MODULE nn_cifar10
 #include <support/data_files.hpp>
 #include <tutti/nn/data/cifar10.hpp>
 #include <tutti/nn/data/read_folder.hpp>

@@ -2,7 +2,6 @@
 // test: address
 //
 // Sums of gradients that travel in fewer bytes, over worlds of threads.
-#define BOOST_TEST_MODULE nn_compressed
 #include <support/worlds.hpp>
 #include <tutti/bfloat16.hpp>
 #include <tutti/half.hpp>

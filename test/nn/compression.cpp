@@ -2,7 +2,6 @@
 // test: address
 //
 // Numbers in fewer bytes: what messages hold, what is chosen for them, what is owed.
-#define BOOST_TEST_MODULE nn_compression
 #include <tutti/bfloat16.hpp>
 #include <tutti/error.hpp>
 #include <tutti/half.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE nn_digits
 #include <tutti/nn/data/digits.hpp>
 
 #include <boost/test/unit_test.hpp>

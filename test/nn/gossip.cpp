@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: thread
-#define BOOST_TEST_MODULE nn_gossip
 #include <nn/plain_step.hpp>
 #include <nn/synchronous_laws.hpp>
 #include <support/counted_new.hpp>

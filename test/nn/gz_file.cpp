@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#define BOOST_TEST_MODULE nn_gz_file
 #include <support/data_files.hpp>
 #include <tutti/nn/detail/data/gz_file.hpp>
 

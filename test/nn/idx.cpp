@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#define BOOST_TEST_MODULE nn_idx
 #include <support/data_files.hpp>
 #include <tutti/nn/data/idx.hpp>
 

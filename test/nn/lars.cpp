@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE nn_lars
 #include <tutti/nn/optimizer/lars.hpp>
 #include <tutti/nn/random.hpp>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
-#define BOOST_TEST_MODULE nn_layers
 #include <nn/layer_laws.hpp>
 #include <tutti/detail/reduction/instructions.hpp>
 #include <tutti/nn/detail/loops.hpp>

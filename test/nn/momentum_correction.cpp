@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE nn_momentum_correction
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/detail/norm.hpp>
 #include <tutti/nn/optimizer/any_optimizer.hpp>

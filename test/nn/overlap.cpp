@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE nn_overlap
 #include <nn/synchronous_laws.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/cnn.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
-#define BOOST_TEST_MODULE nn_own_batches
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/detail/data/own_batches.hpp>
 #include <tutti/nn/detail/data/partition.hpp>

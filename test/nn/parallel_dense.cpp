@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE nn_parallel_dense
 #include <nn/divided_laws.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/nn/parallel/tensor_parallel_mlp.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE nn_parallel_pipeline
 #include <nn/divided_laws.hpp>
 #include <tutti/nn/parallel/pipeline.hpp>
 #include <tutti/nn/zoo/stack.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE nn_parallel_spatial
 #include <nn/divided_laws.hpp>
 #include <tutti/nn/parallel/spatial_cnn.hpp>
 #include <tutti/nn/zoo/stack.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE nn_parameter_server
 #include <support/simulated_worlds.hpp>
 #include <tutti/join.hpp>
 #include <tutti/nn/checkpoint/server_checkpointer.hpp>

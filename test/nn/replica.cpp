@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
-#define BOOST_TEST_MODULE nn_replica
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE nn_report
 #include <tutti/nn/detail/report/epoch_message.hpp>
 #include <tutti/nn/detail/report/training_curves.hpp>
 #include <tutti/nn/report/json.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE nn_sampler
 #include <tutti/nn/data/sampler.hpp>
 
 #include <boost/test/unit_test.hpp>

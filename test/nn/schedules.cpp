@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE nn_schedules
 #include <tutti/nn/schedule/batch_plan.hpp>
 #include <tutti/nn/schedule/learning_rate.hpp>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE nn_sgd
 #include <tutti/nn/optimizer/sgd.hpp>
 #include <tutti/nn/random.hpp>
 

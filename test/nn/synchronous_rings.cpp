@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#define BOOST_TEST_MODULE nn_synchronous_rings
 #include <nn/synchronous_laws.hpp>
 #include <tutti/topology/chain.hpp>
 #include <tutti/topology/direct.hpp>
