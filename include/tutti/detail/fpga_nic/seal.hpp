@@ -5,6 +5,7 @@
 #include <tutti/detail/fpga_nic/siphash.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <span>
