@@ -78,6 +78,13 @@ concept answers = transport<T> && requires(T& t, T const& c, rank_type peer, std
   { c.said(peer, lane) } -> std::same_as<wait_report>;
 };
 
+/// A transport that can tell of a peer from which no message is expected whether it has left, or died, as far as is
+/// known here. To be asked every few milliseconds of waiting.
+template <class T>
+concept notices_departure = transport<T> && requires(T& t, rank_type peer) {
+  { t.has_left(peer) } -> std::same_as<bool>;
+};
+
 /// A transport whose receivers may read a message where the sender has it: `shares(peer, flow, bytes)` says whether
 /// that peer would.
 template <class T>

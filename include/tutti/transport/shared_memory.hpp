@@ -97,6 +97,7 @@ class basic_shared_memory {
     finished(peer, s);
   }
   void inquire(rank_type peer, flow s) { endpoint_.inquire(peer, s); }
+  [[nodiscard]] bool has_left(rank_type peer) const noexcept { return endpoint_.departed(peer); }
   void say(wait_report const& w) noexcept { endpoint_.say(w); }
   bool ask(rank_type peer) noexcept { return endpoint_.ask(peer); }
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return endpoint_.said(r, lane); }

@@ -109,6 +109,11 @@ class tcp {
     }
   }
 
+  /// Connects to the peer, if it has not been: only a connection tells.
+  [[nodiscard]] bool has_left(rank_type peer) {
+    detail::net::connection* const l = fault() ? nullptr : mesh_.reach(peer);
+    return l != nullptr && (l->over || l->in.bye() || l->out.broken());
+  }
   void say(wait_report const& w) { mesh_.say(w); }
   [[nodiscard]] bool ask(rank_type peer) { return mesh_.ask(peer); }
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return mesh_.said(r, lane); }

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/fpga_nic/exchange.hpp>
+#include <tutti/detail/fpga_nic/pace.hpp>
+#include <tutti/detail/fpga_nic/port.hpp>
+#include <tutti/detail/fpga_nic/seal.hpp>
+#include <tutti/detail/fpga_nic/stand_in.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tutti::detail::fpga_nic {
+
+/// What a member has seen of its servers.
+struct member_counters {
+  std::uint64_t sent = 0;      ///< contributions
+  std::uint64_t repeated = 0;  ///< of these, those that were sent before
+  std::uint64_t results = 0;
+  std::uint64_t by_stand_in = 0;  ///< of these, those that did not come from the device
+  std::uint64_t supplied = 0;     ///< results that other members had lost
+  std::uint64_t queries = 0;
+  std::uint64_t ignored = 0;   ///< packets that belong to nothing that is under way
+  std::uint64_t silences = 0;  ///< of the device: how often it was given up
+};
+
+/// How a member is set up: the same on all, but for its number.
+struct job_terms {
+  std::uint32_t nonce = 0;
+  std::uint32_t slots = 256;  ///< of a lane, a power of two
+  duration lease = std::chrono::seconds(60);
+  /// How long a device that was asked may be silent before the stand-in serves in its place.
+  duration silence = std::chrono::milliseconds(200);
+  /// Of 256 packets, so many go to the stand-in though there is a device.
+  std::uint32_t stand_in_share = 0;
+};
+
+/// One rank of a job: gives what its lanes have to give to the device, or to the stand-in at rank 0, sends again what
+/// is lost, and puts results where they are wanted.
+///
+/// Which server a packet's worth goes to need not be agreed on. A member may turn from the device to the stand-in, and
+/// then takes no result of that piece from the device any more; never back. The stand-in needs a contribution of all,
+/// or a result that one has. So there is one result of each piece, whichever server has made it.
+template <port Port>
+class member {
+ public:
+  using address = typename Port::address;
+
+  /// @param all the addresses of the members, in rank order
+  member(Port& at, seal const& s, job_terms const& terms, rank_type me, std::vector<address> all,
+         std::optional<address> device)
+      : port_(at), seal_(s), terms_(terms), me_(me) {
+    header const join = join_header(static_cast<std::uint8_t>(all.size()));
+    stand_in_side_ = {.at = all[0], .join = join, .exists = true};
+    if (device) {
+      device_side_ = {.at = *device, .join = join, .exists = true};
+    }
+    for (exchange& x : lanes_) {
+      x.open(terms.slots);
+    }
+    pace_.limit(2 * terms.slots);
+    if (me == 0) {
+      serving_.emplace(static_cast<std::uint16_t>(terms.slots * collective_lanes), std::move(all), s);
+    }
+  }
+  member(member const&) = delete;
+  member& operator=(member const&) = delete;
+
+  /// Leaves the servers: nothing is sent to them any more.
+  void leave() {
+    drop();
+    for (side* s : {&device_side_, &stand_in_side_}) {
+      if (s->exists && std::exchange(s->joined, false)) {
+        header h = s->join;
+        h.kind = kind::leave;
+        send(*s, h, {});
+      }
+    }
+    port_.flush();
+  }
+
+  [[nodiscard]] exchange& on(std::uint32_t lane) noexcept { return lanes_[lane]; }
+  [[nodiscard]] member_counters const& counted() const noexcept { return counted_; }
+  /// Whether the device answers; without one, false.
+  [[nodiscard]] bool device_answers() const noexcept { return device_side_.exists && device_side_.joined; }
+  /// A rank that said something else about a flow of this lane, or no_rank.
+  [[nodiscard]] rank_type differs(std::uint32_t lane) const noexcept { return differs_[lane]; }
+  void begin(flow s, std::uint32_t fingerprint) noexcept {
+    lanes_[s.lane].begin(s, fingerprint);
+    differs_[s.lane] = no_rank;
+  }
+
+  /// Whether a lane waits for results.
+  [[nodiscard]] bool waits(std::uint32_t lane) const noexcept { return lanes_[lane].ready() && !lanes_[lane].over(); }
+  /// The rank that a lane waits for, as far as it is known.
+  [[nodiscard]] rank_type missing(std::uint32_t lane) noexcept {
+    exchange& x = lanes_[lane];
+    if (x.over()) {
+      return no_rank;
+    }
+    rank_type const known = x.missing();
+    bool const by_stand_in = x.front() != x.sent() && x.at(x.front()).at == given_to::stand_in;
+    return known == no_rank && by_stand_in && me_ != 0 ? 0 : known;
+  }
+
+  /// Sends what may be sent on a lane.
+  void push(std::uint32_t lane, time_point now) {
+    exchange& x = lanes_[lane];
+    if (!x.ready()) {
+      return;
+    }
+    for (std::uint32_t i = x.sent(); under_way_ < pace_.window() && x.may_send(i); ++i) {
+      if (!give(lane, i, choose(x, i), now)) {
+        break;
+      }
+    }
+    port_.flush();
+  }
+
+  /// Asks the device to let this member join, so that it has answered when it is needed.
+  void join(time_point now) {
+    if (device_side_.exists) {
+      ask_to_join(device_side_, now);
+      port_.flush();
+    }
+  }
+
+  /// Takes what has come, and goes on with it; looks, if it is time to.
+  void advance(time_point now) {
+    take_all(now);
+    if (now - looked_ >= between_looks) {
+      look(now);
+    }
+    port_.flush();
+  }
+
+  /// Sends again what has not been answered.
+  void look(time_point now) {
+    looked_ = now;
+    take_all(now);
+    if (serving_) {
+      serving_->look(now, emitter());
+    }
+    for (side* s : {&device_side_, &stand_in_side_}) {
+      if (s->exists && !s->joined && s->wanted) {
+        ask_to_join(*s, now);
+      }
+    }
+    gave_up_ = gave_up_ || (device_side_.exists && !device_side_.joined && device_side_.wanted &&
+                            now - device_side_.wanted_since >= terms_.silence);
+    for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
+      ask_again(lane, now);
+      push(lane, now);
+    }
+    port_.flush();
+  }
+
+  /// Whether members still need the stand-in: those that have joined it and have not left, unless all are silent.
+  [[nodiscard]] bool is_needed(time_point now) const noexcept {
+    return serving_ && serving_->is_needed(now - std::chrono::milliseconds(300));
+  }
+
+  /// Forgets all memory of the user.
+  void drop() noexcept {
+    for (exchange& x : lanes_) {
+      x.drop();
+    }
+    under_way_ = 0;
+  }
+
+ private:
+  /// A server as it is seen from here.
+  struct side {
+    address at{};
+    header join{};
+    bool exists = false;
+    bool joined = false;
+    bool wanted = false;        ///< it is asked to let this member join
+    time_point wanted_since{};  ///< since then
+    time_point asked{};         ///< for the last time
+    time_point heard{};         ///< of it
+    time_point questioned{};    ///< the oldest question since then, or `heard`
+  };
+  static constexpr duration between_looks = std::chrono::milliseconds(2);
+  static constexpr duration between_joins = std::chrono::milliseconds(50);
+
+  [[nodiscard]] header join_header(std::uint8_t members) const noexcept {
+    header h{.kind = kind::join,
+             .job = terms_.nonce,
+             .length = fpga_nic::terms::bytes,
+             .worker = static_cast<std::uint8_t>(me_),
+             .workers = members};
+    h.flags = flag::in_rank_order;
+    return h;
+  }
+  void ask_to_join(side& s, time_point now) {
+    if (!std::exchange(s.wanted, true)) {
+      s.wanted_since = now;
+    }
+    if (now - s.asked < between_joins && s.asked != time_point{}) {
+      return;
+    }
+    s.asked = now;
+    std::array<std::byte, fpga_nic::terms::bytes> payload;
+    write(fpga_nic::terms{static_cast<std::uint32_t>(terms_.lease / std::chrono::milliseconds(1)),
+                          static_cast<std::uint16_t>(terms_.slots * collective_lanes)},
+          payload.data());
+    send(s, s.join, payload);
+  }
+
+  void take_all(time_point now) {
+    std::size_t came = 0;
+    while ((came = port_.drain([&](address const& from, std::span<std::byte const> bytes, bool congested) {
+             take(from, bytes, congested, now);
+           })) != 0) {
+      for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
+        repair(lane, now);
+        push(lane, now);
+      }
+    }
+  }
+
+  [[nodiscard]] auto emitter() noexcept {
+    return
+        [this](address const& to, header const& h, std::span<std::byte const> payload) { port_.send(to, h, payload); };
+  }
+  bool send(side& s, header h, std::span<std::byte const> payload) {
+    h.job = terms_.nonce;
+    h.length = static_cast<std::uint16_t>(payload.size());
+    return port_.send(s.at, h, payload);
+  }
+
+  /// The server of a piece that has not been given to any.
+  [[nodiscard]] given_to choose(exchange const& x, std::uint32_t i) noexcept {
+    if (!device_side_.exists) {
+      return given_to::stand_in;
+    }
+    std::uint32_t const q = x.head_of(kind::contribute, i, 0).sequence;
+    bool const forced = (q * 0x9e3779b1U >> 24) < terms_.stand_in_share;
+    return gave_up_ || forced ? given_to::stand_in : given_to::device;
+  }
+
+  /// Gives a piece to a server, for the first time or again. False if the port takes no more.
+  bool give(std::uint32_t lane, std::uint32_t i, given_to to, time_point now) {
+    exchange& x = lanes_[lane];
+    exchange::piece& p = x.at(i);
+    side& s = to == given_to::device ? device_side_ : stand_in_side_;
+    if (!s.joined) {
+      ask_to_join(s, now);
+      if (p.at == given_to::none) {
+        return false;
+      }
+    } else if (!send(s, x.head_of(kind::contribute, i, lane), x.content(i))) {
+      return false;
+    }
+    ++counted_.sent;
+    if (p.at == given_to::none) {
+      ++under_way_;
+    } else {
+      ++counted_.repeated;
+      p.repeated = true;
+    }
+    p.at = to;
+    p.sent = now;
+    x.count_sent(i);
+    return true;
+  }
+
+  void take(address const& from, std::span<std::byte const> bytes, bool congested, time_point now) {
+    packet p;
+    if (seal_.read(bytes, p) != reading::good || p.head.job != terms_.nonce) {
+      ++counted_.ignored;
+      return;
+    }
+    switch (p.head.kind) {
+      case kind::join:
+      case kind::contribute:
+      case kind::query:
+      case kind::supply:
+      case kind::leave:
+      case kind::end:
+        if (serving_) {
+          serving_->take(from, bytes, congested, now, emitter());
+        }
+        return;
+      default:
+        break;
+    }
+    given_to const server = device_side_.exists && from == device_side_.at ? given_to::device
+                            : from == stand_in_side_.at                    ? given_to::stand_in
+                                                                           : given_to::none;
+    if (server == given_to::none) {
+      ++counted_.ignored;
+      return;
+    }
+    side& s = server == given_to::device ? device_side_ : stand_in_side_;
+    s.heard = now;
+    if (p.head.has(flag::congested) || congested) {
+      pace_.congested(now);
+    }
+    if (p.head.kind == kind::joined) {
+      return take_joined(s, server, p, now);
+    }
+    std::uint32_t const lane = p.head.slot / terms_.slots;
+    if (lane >= collective_lanes) {
+      ++counted_.ignored;
+      return;
+    }
+    std::uint32_t const i = lanes_[lane].piece_of(p.head.sequence);
+    switch (p.head.kind) {
+      case kind::result:
+        return take_result(lane, i, server, p, now);
+      case kind::missing:
+        return take_missing(lane, i, server, p, now);
+      default:
+        return take_refusal(lane, i, server, p, now);
+    }
+  }
+
+  void take_joined(side& s, given_to server, packet const& p, time_point now) {
+    bool const is_new = !std::exchange(s.joined, read_terms(p.payload).slots >= terms_.slots * collective_lanes);
+    s.wanted = !s.joined;
+    if (server == given_to::device) {
+      gave_up_ = !s.joined;
+    } else if (s.joined && is_new) {
+      each_given_to(server, [&](std::uint32_t lane, std::uint32_t i) { give(lane, i, server, now); });
+    }
+  }
+
+  void take_result(std::uint32_t lane, std::uint32_t i, given_to server, packet const& p, time_point now) {
+    exchange& x = lanes_[lane];
+    if (i == exchange::none || x.at(i).done || x.at(i).at != server ||
+        p.payload.size() != (p.head.has(flag::no_data) ? 0 : x.length(i))) {
+      ++counted_.ignored;
+      return;
+    }
+    if (!x.at(i).repeated) {
+      pace_.answered(now - x.at(i).sent);
+    }
+    pace_.result();
+    x.overtake(x.at(i).sent);
+    --under_way_;
+    ++counted_.results;
+    counted_.by_stand_in += server == given_to::stand_in ? 1 : 0;
+    x.finish(i, p.head, p.payload);
+  }
+
+  /// A server lacks contributions, as it says because it was asked, or because others wait.
+  void take_missing(std::uint32_t lane, std::uint32_t i, given_to server, packet const& p, time_point now) {
+    exchange& x = lanes_[lane];
+    exchange::kept const* const k = x.find_kept(p.head.sequence);
+    if (i == exchange::none || x.at(i).done) {
+      if (k != nullptr && server == given_to::stand_in && k->head.length != 0) {
+        supply(*k, now);
+      }
+      return;
+    }
+    worker_set const present = worker_set::read(p.payload, p.head.workers);
+    if (i == x.front() && !p.payload.empty()) {
+      x.hear(present);
+    }
+    bool const takes_part = server == given_to::stand_in || x.at(i).at == server;
+    if (takes_part && !present.has(static_cast<unsigned>(x.part().worker))) {
+      pace_.lost(now);
+      give(lane, i, server, now);
+    }
+  }
+  void supply(exchange::kept const& k, time_point now) {
+    if (!stand_in_side_.joined) {
+      return ask_to_join(stand_in_side_, now);  // it will ask again
+    }
+    header h = k.head;
+    h.kind = kind::supply;
+    h.flags &= flag::phase | flag::in_rank_order;
+    ++counted_.supplied;
+    send(stand_in_side_, h, k.data());
+  }
+
+  void take_refusal(std::uint32_t lane, std::uint32_t i, given_to server, packet const& p, time_point now) {
+    exchange& x = lanes_[lane];
+    side& s = server == given_to::device ? device_side_ : stand_in_side_;
+    switch (read_refusal(p.payload)) {
+      case refusal::unknown:
+        if (std::exchange(s.joined, false) && server == given_to::device) {
+          turn_to_stand_in(now);
+        }
+        return ask_to_join(s, now);
+      case refusal::mismatch:
+        if (i != exchange::none && p.head.worker < x.part().workers.size()) {
+          differs_[lane] = x.part().workers[p.head.worker].rank;
+        }
+        return;
+      case refusal::late:
+        break;
+      case refusal::no_slots:
+      case refusal::unsupported:
+        s.exists = s.exists && server != given_to::device;
+        break;
+    }
+    if (server == given_to::device && i != exchange::none && !x.at(i).done && x.at(i).at == server) {
+      give(lane, i, given_to::stand_in, now);  // what the device knew of this piece is gone
+    }
+  }
+  void turn_to_stand_in(time_point now) {
+    each_given_to(given_to::device,
+                  [&](std::uint32_t lane, std::uint32_t i) { give(lane, i, given_to::stand_in, now); });
+  }
+  template <class F>
+  void each_given_to(given_to server, F f) {
+    for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
+      exchange& x = lanes_[lane];
+      for (std::uint32_t i = x.front(); i < x.sent(); ++i) {
+        if (!x.at(i).done && x.at(i).at == server) {
+          f(lane, i);
+        }
+      }
+    }
+  }
+
+  /// Deals with pieces that others, sent later, have overtaken. Which packet was lost is not known: that of another
+  /// worker, more often than not. Among few the contribution is sent again, which takes one way less; among many a
+  /// question goes first, which is short.
+  void repair(std::uint32_t lane, time_point now) {
+    exchange& x = lanes_[lane];
+    duration const patience = pace_.patience();
+    for (std::uint32_t i = x.front(); i < x.sent(); ++i) {
+      exchange::piece& p = x.at(i);
+      if (p.done || p.at == given_to::none || p.sent >= x.overtaken() || now - p.sent <= patience) {
+        continue;
+      }
+      if (!(x.part().workers.size() <= few_workers ? give(lane, i, p.at, now) : question(lane, i, now))) {
+        return;
+      }
+    }
+  }
+  static constexpr std::size_t few_workers = 8;
+
+  bool question(std::uint32_t lane, std::uint32_t i, time_point now) {
+    exchange& x = lanes_[lane];
+    exchange::piece& p = x.at(i);
+    side& s = p.at == given_to::device ? device_side_ : stand_in_side_;
+    if (!s.joined) {
+      ask_to_join(s, now);
+      return false;
+    }
+    p.sent = now;
+    p.repeated = true;
+    ++counted_.queries;
+    if (s.questioned <= s.heard) {
+      s.questioned = now;
+    }
+    return send(s, x.head_of(kind::query, i, lane), {});
+  }
+
+  /// Asks about the oldest piece that is not answered, and gives up a device that is silent.
+  void ask_again(std::uint32_t lane, time_point now) {
+    exchange& x = lanes_[lane];
+    if (!x.ready() || x.front() == x.sent()) {
+      return;
+    }
+    std::uint32_t const i = x.front();
+    exchange::piece& p = x.at(i);
+    if (p.done || p.at == given_to::none || now - p.sent < patience_with(p.at)) {
+      return;
+    }
+    if (p.at == given_to::device && silent(now)) {
+      return give_up_device(now);
+    }
+    pace_.silence();
+    question(lane, i, now);
+  }
+  /// Where others are waited for, too, questions come ever less often; until one has been answered, they do not.
+  [[nodiscard]] duration patience_with(given_to at) const noexcept {
+    side const& s = at == given_to::device ? device_side_ : stand_in_side_;
+    return s.questioned > s.heard ? std::min(pace_.timeout(), terms_.silence / 10) : pace_.timeout();
+  }
+  [[nodiscard]] bool silent(time_point now) const noexcept {
+    side const& s = device_side_;
+    return s.questioned > s.heard && now - s.questioned >= terms_.silence;
+  }
+  void give_up_device(time_point now) {
+    ++counted_.silences;
+    gave_up_ = true;
+    device_side_.joined = false;
+    ask_to_join(device_side_, now);
+    turn_to_stand_in(now);
+  }
+
+  Port& port_;
+  seal seal_;
+  job_terms terms_;
+  rank_type me_;
+  side device_side_;
+  side stand_in_side_;
+  time_point looked_{};
+  bool gave_up_ = false;  ///< the device, until it answers again
+  pace pace_;
+  std::uint32_t under_way_ = 0;  ///< pieces that have been given, and whose result is not there
+  std::array<exchange, collective_lanes> lanes_;
+  std::array<rank_type, collective_lanes> differs_{};
+  std::optional<stand_in<address>> serving_;
+  member_counters counted_;
+};
+
+}  // namespace tutti::detail::fpga_nic

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/fpga_nic/in_process_port.hpp>
+#include <tutti/detail/fpga_nic/udp_port.hpp>
+#include <tutti/detail/net/address.hpp>
+#include <tutti/detail/net/nonce.hpp>
+#include <tutti/expects.hpp>
+#include <tutti/rendezvous.hpp>
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tutti::detail::fpga_nic {
+
+/// How the ranks of a world reach a device, and each other, beside their transport: a port, the addresses of all
+/// members as they exchange them, and that of the device, if rank 0 knows one.
+template <class N>
+concept network = port<typename N::port> && requires(N& n, std::string const& text) {
+  typename N::options;
+  { n.open() } -> std::same_as<typename N::port&>;
+  { n.card() } -> std::same_as<std::string>;
+  { N::address_of(text) } -> std::same_as<typename N::port::address>;
+  { n.seal() } -> std::same_as<fpga_nic::seal const&>;
+};
+
+/// The name of a new job.
+[[nodiscard]] inline std::uint32_t draw_job() {
+  return static_cast<std::uint32_t>(net::draw_number());
+}
+
+/// The number by which the other members reach this one.
+template <rendezvous M>
+[[nodiscard]] std::string host_of(M const& meet) {
+  if constexpr (on_one_host<M>) {
+    return net::loopback_host();
+  } else {
+    return meet.local_host();
+  }
+}
+
+/// UDP: the device is a soft switch, or hardware.
+class udp_network {
+ public:
+  using port = udp_port;
+
+  struct options {
+    /// Where the device is, "host:port": what rank 0 says counts. Empty: TUTTI_FPGA_NIC, or else there is none.
+    std::string device{};
+    udp_options socket{};
+    fpga_nic::seal seal{};
+  };
+
+  template <locates_hosts M>
+  udp_network(M const& meet, options const& o)
+      : seal_(o.seal),
+        host_(host_of(meet)),
+        port_(listening_at(on_one_host<M> ? std::string() : host_), o.socket, o.seal) {
+    char const* const named = std::getenv("TUTTI_FPGA_NIC");
+    device_ = !o.device.empty() ? o.device : named != nullptr ? named : "";
+  }
+
+  [[nodiscard]] port& open() noexcept { return port_; }
+  [[nodiscard]] fpga_nic::seal const& seal() const noexcept { return seal_; }
+  [[nodiscard]] std::string card() const { return net::format(host_, net::local_address(port_.descriptor()).port()); }
+  /// The device's address, as rank 0 has it; empty: there is none.
+  [[nodiscard]] std::string const& device() const noexcept { return device_; }
+
+  /// @throws error(failure::join) if it is no address, or that of no host
+  [[nodiscard]] static endpoint address_of(std::string const& text) {
+    net::host_port at;
+    if (!net::parse(text, at)) {
+      throw error(failure::join, "fpga_nic: the address of a device is host:port or [v6]:port, not \"" + text + "\"");
+    }
+    return endpoint(net::resolve(at.host, at.port).front());
+  }
+
+ private:
+  [[nodiscard]] static net::address listening_at(std::string const& host) {
+    return host.empty() ? any_address(0) : net::interface_address(host);
+  }
+
+  fpga_nic::seal seal_;
+  std::string host_;
+  port port_;
+  std::string device_;
+};
+
+/// A network within this process, and the device in it.
+class in_process_link {
+ public:
+  using port = in_process_port;
+
+  struct options {
+    in_process_network* network = nullptr;
+    bool has_device = true;
+  };
+
+  template <rendezvous M>
+  in_process_link(M const& meet, options const& o)
+      : port_(expect(o), meet.rank() + 1), seal_(o.network->seal()), has_device_(o.has_device) {}
+
+  [[nodiscard]] port& open() noexcept { return port_; }
+  [[nodiscard]] fpga_nic::seal const& seal() const noexcept { return seal_; }
+  [[nodiscard]] std::string card() const { return std::to_string(port_.local()); }
+  [[nodiscard]] std::string device() const {
+    return has_device_ ? std::to_string(in_process_network::device) : std::string();
+  }
+  [[nodiscard]] static std::uint32_t address_of(std::string const& text) {
+    return static_cast<std::uint32_t>(std::stoul(text));
+  }
+
+ private:
+  static in_process_network& expect(options const& o) {
+    expects(o.network != nullptr, "fpga_nic: options::network is null; give the in_process_network of this process");
+    return *o.network;
+  }
+
+  port port_;
+  fpga_nic::seal seal_;
+  bool has_device_;
+};
+
+}  // namespace tutti::detail::fpga_nic

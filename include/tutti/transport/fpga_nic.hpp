@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/mismatch.hpp>
+#include <tutti/detail/fpga_nic/member.hpp>
+#include <tutti/detail/fpga_nic/networks.hpp>
+#include <tutti/detail/locality/either_descriptor.hpp>
+#include <tutti/transport/concept.hpp>
+
+#include <array>
+#include <bit>
+#include <optional>
+#include <poll.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tutti {
+
+/// How a rank takes part in a world with a device in its network. All ranks give the same; the device's address is rank
+/// 0's.
+template <class Host, class Network>
+struct fpga_nic_options {
+  typename options_of<Host>::type host{};
+  typename Network::options network{};
+  /// Packets of 1 KiB that a lane has under way, a power of two. A device that grants fewer is not used.
+  std::uint32_t slots = 256;
+  /// How long a device that was asked may be silent before rank 0 serves in its place.
+  duration silence = std::chrono::milliseconds(200);
+  /// How long the device remembers a rank that does nothing.
+  duration lease = std::chrono::seconds(60);
+  /// Of 256 packets, so many are served by rank 0 though there is a device.
+  std::uint32_t stand_in_share = 0;
+};
+
+/// Ranks talk through `Host`, and with a device in the network that sums what they send it: a soft switch
+/// (examples/fpga_nic/soft_switch), or hardware. `in_network` uses it; other topologies run over Host alone.
+///
+///     TUTTI_FPGA_NIC=10.0.0.9:4791 mpirun ...      // or options::network.device
+///     auto world = tutti::join<tutti::fpga_nic<tutti::tcp>>();
+///     tutti::allreduce sum{world, tutti::in_network{}, tutti::sum<float>{}};
+///
+/// Without a device, and while one is silent, rank 0 serves in its place; when the device answers again it goes on.
+/// Sums have the bits of `star` up to 8 ranks; with more they are in order of arrival, and equal on all ranks.
+///
+/// Cost: as the topology says, and packets of 22 bytes more than 1,024 bytes of elements. 2 MiB of memory for the last
+/// results, which other ranks may have lost. Thread safety: one thread at a time; instances are independent.
+/// Protocol: docs/fpga-nic-protocol.md
+template <transport Host, detail::fpga_nic::network Network = detail::fpga_nic::udp_network>
+class fpga_nic {
+  using member_type = detail::fpga_nic::member<typename Network::port>;
+
+ public:
+  static constexpr std::string_view name = "fpga_nic";
+  static constexpr bool in_process = Host::in_process;
+  using options = fpga_nic_options<Host, Network>;
+
+  /// Collective over the members of the rendezvous.
+  /// @throws error(failure::join) if Host cannot be opened, no packet can be received, or there are more than 255 ranks
+  template <rendezvous M>
+  explicit fpga_nic(M& meet, options const& o = {})
+      : host_(open_transport<Host>(meet, o.host)), network_(meet, o.network), bells_() {
+    expects(std::has_single_bit(o.slots) && o.slots <= 4096, "fpga_nic: slots must be a power of two up to 4096, not ",
+            o.slots);
+    if (size() > detail::fpga_nic::most_workers) {
+      throw error(failure::join, "fpga_nic: a device serves 255 ranks, and there are " + std::to_string(size()));
+    }
+    // Rank 0 says where the device is, and names the job.
+    auto const said = meet.exchange(rank() == 0 ? std::to_string(detail::fpga_nic::draw_job()) + " " + network_.device()
+                                                : std::string());
+    auto const space = said[0].find(' ');
+    device_ = said[0].substr(space + 1);
+    std::vector<typename Network::port::address> all;
+    for (std::string const& card : meet.exchange(network_.card())) {
+      all.push_back(Network::address_of(card));
+    }
+    std::optional<typename Network::port::address> at;
+    if (!device_.empty()) {
+      at = Network::address_of(device_);
+    }
+    member_.emplace(network_.open(), network_.seal(),
+                    detail::fpga_nic::job_terms{.nonce = static_cast<std::uint32_t>(std::stoul(said[0])),
+                                                .slots = o.slots,
+                                                .lease = o.lease,
+                                                .silence = o.silence,
+                                                .stand_in_share = o.stand_in_share},
+                    rank(), std::move(all), at);
+    member_->join(now());
+  }
+  fpga_nic(fpga_nic const&) = delete;
+  fpga_nic& operator=(fpga_nic const&) = delete;
+  /// Rank 0 stays for as long as others need it in place of a device.
+  ~fpga_nic() {
+    member_->leave();
+    time_point const limit = now() + std::chrono::seconds(5);
+    while (!host_.fault() && now() < limit && member_->is_needed(now())) {
+      member_->advance(now());
+      pollfd one{network_.open().descriptor(), POLLIN, 0};
+      ::poll(&one, 1, 5);
+    }
+  }
+
+  [[nodiscard]] rank_type rank() const noexcept { return host_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return host_.size(); }
+  [[nodiscard]] Host& host() noexcept { return host_; }
+  /// Where the device is, as rank 0 has said; empty: there is none.
+  [[nodiscard]] std::string const& device() const noexcept { return device_; }
+  /// Whether the device has let this rank join, and answers.
+  [[nodiscard]] bool device_answers() const noexcept { return member_->device_answers(); }
+  /// What has been sent, and what has come.
+  [[nodiscard]] detail::fpga_nic::member_counters const& counted() const noexcept { return member_->counted(); }
+
+  void begin(flow s, call const& what) {
+    host_.begin(s, what);
+    if (s.lane < collective_lanes) {
+      member_->begin(s, what.fingerprint());
+    }
+  }
+  void end(flow s) {
+    host_.end(s);
+    if (s.lane < collective_lanes) {
+      member_->on(s.lane).drop();
+    }
+  }
+
+  // --- helpers
+
+  [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what != network_operation::none; }
+  void take_part(flow s, helper_part const& part) { member_->on(s.lane).take_part(part); }
+  [[nodiscard]] rank_type missing(rank_type, flow s) const {
+    return const_cast<member_type&>(*member_).missing(s.lane);
+  }
+
+  // --- messages
+
+  [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+    if (peer < size()) {
+      return host_.send(peer, s, bytes, granule);
+    }
+    if (host_.fault()) {
+      return {};
+    }
+    auto& x = member_->on(s.lane);
+    x.give(bytes.data());
+    member_->push(s.lane, now());
+    bool const gets = x.part().workers[x.part().worker].gets;
+    return {true, bytes.size(), gets || x.over() ? ticket{} : ticket{1}};
+  }
+  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
+    if (peer < size()) {
+      return host_.released(peer, s, k);
+    }
+    auto& x = member_->on(s.lane);
+    if (!x.over()) {
+      member_->advance(now());
+    }
+    return x.over();
+  }
+  /// @throws error(failure::mismatch) if another rank has called something else
+  [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
+    if (peer < size()) {
+      return host_.view(peer, s, w);
+    }
+    static constexpr std::byte nothing{};
+    auto& x = member_->on(s.lane);
+    if (host_.fault()) {
+      return {};
+    }
+    if (x.part().bytes == 0) {
+      return {&nothing, 0};
+    }
+    if (x.place() == nullptr) {
+      x.want(place_for(s, x, w));
+      member_->push(s.lane, now());
+    }
+    chunk c = x.view(w.granule);
+    if (!c) {
+      member_->advance(now());
+      expect_agreement(s);
+      c = x.view(w.granule);
+    }
+    return c;
+  }
+  void release(rank_type peer, flow s) {
+    if (peer < size()) {
+      host_.release(peer, s);
+    } else {
+      member_->on(s.lane).release();
+    }
+  }
+
+  // --- what Host can do
+
+  [[nodiscard]] bool shares(rank_type peer, flow s, std::span<std::byte const> bytes) const
+    requires shares_memory<Host>
+  {
+    return peer < size() && host_.shares(peer, s, bytes);
+  }
+  [[nodiscard]] sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule,
+                          std::byte* back)
+    requires lends<Host>
+  {
+    return host_.lend(peer, s, bytes, granule, back);
+  }
+  [[nodiscard]] sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule)
+    requires lends<Host>
+  {
+    return host_.give_back(peer, s, bytes, granule);
+  }
+  [[nodiscard]] std::byte* home(rank_type peer, flow s)
+    requires lends<Host>
+  {
+    return peer < size() ? host_.home(peer, s) : nullptr;
+  }
+  void next_message(flow s, bool same)
+    requires repeats<Host>
+  {
+    host_.next_message(s, same);
+  }
+  void inquire(rank_type peer, flow s)
+    requires inquires<Host>
+  {
+    host_.inquire(peer, s);
+  }
+  void say(wait_report const& w)
+    requires answers<Host>
+  {
+    host_.say(w);
+  }
+  [[nodiscard]] bool ask(rank_type peer)
+    requires answers<Host>
+  {
+    return host_.ask(peer);
+  }
+  [[nodiscard]] wait_report said(rank_type peer, std::uint32_t lane) const
+    requires answers<Host>
+  {
+    return host_.said(peer, lane);
+  }
+  [[nodiscard]] detail::counted<memory_source> memory() const noexcept
+    requires provides_memory<Host>
+  {
+    return host_.memory();
+  }
+  [[nodiscard]] decltype(auto) incidents() const
+    requires requires(Host const& h) { h.incidents(); }
+  {
+    return host_.incidents();
+  }
+  [[nodiscard]] std::string local_host() const
+    requires requires(Host const& h) { h.local_host(); }
+  {
+    return host_.local_host();
+  }
+  [[nodiscard]] decltype(auto) hosts() const
+    requires requires(Host const& h) { h.hosts(); }
+  {
+    return host_.hosts();
+  }
+
+  void poll() {
+    host_.poll();
+    member_->advance(now());
+  }
+  [[nodiscard]] int arm() { return bells_.either(host_.arm(), network_.open().descriptor()); }
+  void disarm() { host_.disarm(); }
+  [[nodiscard]] time_point now() const { return host_.now(); }
+
+  [[nodiscard]] tutti::fault fault() { return host_.fault(); }
+  void look() {
+    host_.look();
+    member_->look(now());
+    if constexpr (notices_departure<Host>) {
+      look_for_the_missing();
+    }
+  }
+  void revoke(tutti::fault const& why) { host_.revoke(why); }
+  void quiesce() {
+    member_->drop();
+    host_.quiesce();
+  }
+
+ private:
+  /// Where the whole result goes: what is combined on arrival is kept aside.
+  [[nodiscard]] std::byte* place_for(flow s, detail::fpga_nic::exchange const& x, wanted const& w) {
+    if (w.place != nullptr) {
+      return w.place - x.taken();
+    }
+    auto& aside = aside_[s.lane];
+    if (aside.size() < x.part().bytes) {
+      aside.resize(x.part().bytes);
+    }
+    return aside.data();
+  }
+
+  /// The device knows only that calls differ: Host knows what the other rank has called.
+  void expect_agreement(flow s) {
+    rank_type const other = member_->differs(s.lane);
+    if (other == no_rank || host_.fault()) {
+      return;
+    }
+    if constexpr (inquires<Host>) {
+      if (other != rank()) {
+        host_.inquire(other, s);
+      }
+    }
+    auto& since = differs_since_[s.lane];
+    if (since.number != s.number || since.at == time_point{}) {
+      since = {s.number, now()};
+    } else if (now() - since.at > std::chrono::seconds(1)) {
+      host_.revoke({failure::mismatch, other, rank()});
+      throw detail::messages_differ(rank(), other);
+    }
+  }
+  /// A rank that a helper waits for, and that has left, is lost, unless its part was there before: then its result is
+  /// on the way.
+  void look_for_the_missing() {
+    for (std::uint32_t lane = 0; lane != collective_lanes && !host_.fault(); ++lane) {
+      rank_type const r = member_->waits(lane) ? member_->missing(lane) : no_rank;
+      absence& a = absent_[lane];
+      if (r == no_rank || r == rank() || !host_.has_left(r)) {
+        a = {};
+      } else if (a.of != r) {
+        a = {r, now()};
+      } else if (now() - a.since > std::chrono::seconds(2)) {
+        host_.revoke({failure::peer_lost, r, rank()});
+      }
+    }
+  }
+  struct absence {
+    rank_type of = no_rank;
+    time_point since{};
+  };
+  struct difference {
+    std::uint32_t number = 0;
+    time_point at{};
+  };
+
+  Host host_;
+  Network network_;
+  std::string device_;
+  std::optional<member_type> member_;
+  detail::either_descriptor bells_;
+  std::array<std::vector<std::byte>, collective_lanes> aside_;
+  std::array<difference, collective_lanes> differs_since_{};
+  std::array<absence, collective_lanes> absent_{};
+};
+
+}  // namespace tutti

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address thread
+#include <laws/all_topologies.hpp>
+#include <laws/moving_operators.hpp>
+#include <laws/reducing_operators.hpp>
+#include <support/counted_new.hpp>
+#include <support/watched.hpp>
+#include <tutti/reduction/saturating_sum.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/hierarchical.hpp>
+#include <tutti/topology/in_network.hpp>
+#include <tutti/topology/star.hpp>
+#include <tutti/transport/fpga_nic.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <ostream>
+#include <string>
+#include <vector>
+
+// The laws of the operators over ranks of one process and a device there, on a network that loses, repeats and
+// reorders packets.
+
+namespace {
+
+using tutti::in_network;
+using tutti::rank_type;
+using network = tutti::detail::fpga_nic::in_process_network;
+using nic = tutti::fpga_nic<tutti::loopback, tutti::detail::fpga_nic::in_process_link>;
+static_assert(tutti::helps<nic> && tutti::lends<nic> && tutti::answers<nic> && tutti::inquires<nic>);
+
+struct trial {
+  double loss = 0;
+  bool device = true;
+  std::uint32_t stand_in_share = 0;
+  std::uint32_t slots = 64;
+};
+std::ostream& operator<<(std::ostream& out, trial const& t) {
+  return out << "loss " << t.loss << (t.device ? "" : ", no device") << ", share " << t.stand_in_share;
+}
+
+/// Runs check(world) on n ranks; what it returns is a complaint.
+template <class Check>
+void agree(rank_type n, trial const& t, Check check) {
+  network net(n, {.loss = t.loss, .duplication = t.loss, .reordering = t.loss, .seed = n});
+  tutti::world_options<nic> options;
+  options.deadline = std::chrono::seconds(40);
+  options.transport.network = {&net, t.device};
+  options.transport.slots = t.slots;
+  options.transport.stand_in_share = t.stand_in_share;
+  auto const results = tutti::spawn<nic>(n, check, options);
+  for (rank_type r = 0; r < n; ++r) {
+    std::string const complaint = results[r] ? results[r].value() : results[r].failure().text;
+    BOOST_TEST(complaint.empty(), "rank " << r << " of " << n << ", " << t << ": " << complaint);
+  }
+}
+
+constexpr trial lossless{};
+constexpr trial lossy{.loss = 0.01, .stand_in_share = 64};
+constexpr trial very_lossy{.loss = 0.05};
+constexpr trial without_device{.loss = 0.01, .device = false};
+constexpr rank_type sizes[] = {1, 2, 3, 4, 5, 8, 16};
+
+std::vector<float> numbers(std::size_t count, rank_type rank) {
+  std::vector<float> v(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    v[i] = static_cast<float>(std::sin(static_cast<double>(i) * 0.37 + rank));
+  }
+  return v;
+}
+bool same_bits(std::vector<float> const& a, std::vector<float> const& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(operators_equal_the_sequential_answer) {
+  for (rank_type const n : sizes) {
+    agree(n, lossless, [](auto& world) -> std::string {
+      std::string bad = laws::reducing(world, in_network{}, tutti::sum<float>{}, 1023);
+      bad = bad.empty() ? laws::moving<laws::triple>(world, in_network{}, 1023) : bad;
+      bad = bad.empty() ? laws::reducing(world, in_network{}, laws::composition{}, 48) : bad;  // runs by `star`
+      auto const hosts = tutti::hierarchical{tutti::binary_tree{}, in_network{}, 3};
+      return bad.empty() ? laws::reducing(world, hosts, tutti::sum<float>{}, 48) : bad;
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sums_have_the_bits_of_star_or_equal_bits_everywhere) {
+  for (trial const& t : {lossless, lossy, very_lossy, without_device}) {
+    for (rank_type const n : sizes) {
+      if (support::watched && n > 5) {
+        continue;
+      }
+      agree(n, t, [&](auto& world) -> std::string {
+        tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
+        tutti::allreduce reference{world, tutti::star{}, tutti::sum<float>{}};
+        tutti::broadcast share{world, tutti::star{}};
+        for (std::size_t const count : {std::size_t{1}, std::size_t{300}, std::size_t{20'000}}) {
+          for (std::size_t const segment : {std::size_t{0}, std::size_t{10'000}}) {
+            sum.segment(segment);
+            auto v = numbers(count, world.rank());
+            v[0] = -0.0F;
+            auto expected = v;
+            sum(v);
+            if (world.size() <= 8) {
+              reference(expected);
+            } else {
+              expected = v;
+              share(expected, 0);
+            }
+            if (!same_bits(v, expected)) {
+              return "other bits in a sum of " + std::to_string(count);
+            }
+          }
+        }
+        return {};
+      });
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(other_operations_are_right_where_packets_are_lost) {
+  for (trial const& t : {lossy, very_lossy, without_device}) {
+    agree(5, t, [](auto& world) -> std::string {
+      tutti::reduce largest{world, in_network{}, tutti::max<float>{}};
+      tutti::broadcast share{world, in_network{}};
+      tutti::allreduce mean{world, in_network{}, tutti::mean<float>{}};
+      tutti::allreduce mean_by_star{world, tutti::star{}, tutti::mean<float>{}};
+      tutti::allreduce saturating{world, in_network{}, tutti::saturating_sum<std::int32_t>{}};
+      tutti::reduce largest_by_star{world, tutti::star{}, tutti::max<float>{}};
+      constexpr std::size_t count = 5000;
+      for (rank_type root = 0; root != world.size(); ++root) {
+        auto const mine = numbers(count, world.rank());
+        std::vector<float> a(count);
+        std::vector<float> b(count);
+        largest(mine, a, root);
+        largest_by_star(mine, b, root);
+        auto shared = mine;
+        share(shared, root);
+        auto c = mine;
+        auto d = mine;
+        mean(c);
+        mean_by_star(d);
+        std::vector<std::int32_t> whole(count, INT32_MAX / 4 * (world.rank() == root ? -1 : 1));
+        saturating(whole);
+        if (!same_bits(a, b) || !same_bits(shared, numbers(count, root)) || !same_bits(c, d) ||
+            whole != std::vector<std::int32_t>(count, whole[0])) {
+          return "wrong with root " + std::to_string(root);
+        }
+      }
+      return {};
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_operator_that_has_run_allocates_nothing) {
+  agree(4, lossless, [](auto& world) -> std::string {
+    tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
+    sum.segment(20'000);
+    std::vector<float> v(30'000, 1);
+    for (int k = 0; k < 20; ++k) {
+      sum(v);
+    }
+    long const before = support::allocations_of_this_thread;
+    for (int k = 0; k < 20; ++k) {
+      sum(v);
+    }
+    long const more = support::allocations_of_this_thread - before;
+    return more == 0 ? "" : std::to_string(more) + " allocations";
+  });
+}
