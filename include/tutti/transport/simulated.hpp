@@ -89,7 +89,7 @@ class simulated {
     auto const* const edge = world_->edges.find(peer, rank_, s.lane);
     detail::simulation::arrival m{};
     if (edge == nullptr || !simulation_->look(*edge, m)) {
-      rank_type const sender = peer < size() ? peer : missing(peer, s);
+      rank_type const sender = peer < size() ? peer : silent(peer, s);
       if (sender != no_rank && (edge == nullptr ? departed(sender) : simulation_->gone(*edge))) {
         lose(sender);
       }
@@ -205,6 +205,10 @@ class simulated {
   [[nodiscard]] rank_type place() const noexcept { return world_->members()[rank_]; }
   [[nodiscard]] detail::simulated_processors& processors() const noexcept { return simulation_->processors(); }
 
+  [[nodiscard]] rank_type silent(rank_type helper, flow s) const {
+    auto const at = world_->helped.find({helper, s.lane, s.number});
+    return at == world_->helped.end() ? no_rank : at->second.silent();
+  }
   [[nodiscard]] bool departed(rank_type peer) const noexcept {
     return world_->left(peer) || processors().found_dead(world_->members()[peer]);
   }

@@ -28,6 +28,7 @@ struct helped_flow {
         says(o),
         workers(part.workers.begin(), part.workers.end()),
         contents(workers.size()),
+        given(workers.size()),
         left(workers.size()),
         bytes(part.bytes) {
     for (helper_worker const& w : workers) {
@@ -46,6 +47,7 @@ struct helped_flow {
   simulated_opening says;  ///< what the first worker that came has called
   std::vector<helper_worker> workers;
   std::vector<std::vector<std::byte>> contents;  ///< of what the workers have given
+  std::vector<bool> given;                       ///< what is known of these
   std::vector<bool> left;                        ///< whose contribution has left its rank, in virtual time
   std::size_t bytes;
   std::size_t present = 0;                 ///< workers that have come to this flow
@@ -60,6 +62,7 @@ struct helped_flow {
   /// all are there.
   void take(helper_part const& part, std::span<std::byte const> what) {
     contents[part.worker].assign(what.begin(), what.end());
+    given[part.worker] = true;
     if (--to_give != 0) {
       return;
     }
@@ -72,17 +75,22 @@ struct helped_flow {
     }
   }
 
-  /// A rank whose contribution is missing, or no_rank.
-  [[nodiscard]] rank_type missing() const noexcept {
+  /// A rank whose contribution has not left it, or no_rank.
+  [[nodiscard]] rank_type missing() const noexcept { return first_without(left); }
+  /// The same of those that have not given theirs yet: if one is gone, it never will.
+  [[nodiscard]] rank_type silent() const noexcept { return first_without(given); }
+  /// Nothing more will be asked of it.
+  [[nodiscard]] bool over() const noexcept { return to_come == 0 && present == workers.size(); }
+
+ private:
+  [[nodiscard]] rank_type first_without(std::vector<bool> const& mark) const noexcept {
     for (std::size_t i = 0; i != workers.size(); ++i) {
-      if (workers[i].gives && !left[i]) {
+      if (workers[i].gives && !mark[i]) {
         return workers[i].rank;
       }
     }
     return no_rank;
   }
-  /// Nothing more will be asked of it.
-  [[nodiscard]] bool over() const noexcept { return to_come == 0 && present == workers.size(); }
 };
 
 }  // namespace tutti::detail
