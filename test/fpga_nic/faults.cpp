@@ -3,6 +3,7 @@
 #include <laws/late.hpp>
 #include <support/transports.hpp>
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/broadcast.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/in_network.hpp>
@@ -16,6 +17,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <poll.h>
 #include <string>
 #include <sys/prctl.h>
@@ -206,6 +208,39 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_an_error_of_the_others) {
   for (rank_type const r : {0U, 2U}) {
     BOOST_TEST((!results[r] && results[r].failure().kind == failure::peer_lost));
     BOOST_TEST((!results[r] && results[r].failure().at_fault == std::vector<rank_type>{1}));
+  }
+}
+
+// After a fault nothing is read that is the user's again: operations that were given up send nothing more.
+BOOST_AUTO_TEST_CASE(operations_that_are_given_up_leave_memory_alone) {
+  network net(3, {.loss = 0.05, .seed = 3});
+  auto const results = run(net, 3, 20s, [](auto& world) -> std::string {
+    tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
+    tutti::broadcast share{world, in_network{}};
+    for (int k = 0;; ++k) {
+      auto first = std::make_unique<std::vector<float>>(50'000, 1.0F);
+      auto second = std::make_unique<std::vector<float>>(50'000, 1.0F);
+      if (world.rank() == 2 && k == 3) {
+        return "left";
+      }
+      try {
+        auto one = sum.start(*first);
+        auto two = share.start(*second, 0);
+        two.wait();
+        one.wait();
+      } catch (tutti::error const& e) {
+        first.reset();
+        second.reset();
+        for (int i = 0; i < 100; ++i) {
+          world.poll();
+        }
+        return e.kind() == failure::peer_lost ? "lost" : e.what();
+      }
+    }
+  });
+  for (rank_type const r : {0U, 1U}) {
+    std::string const end = results[r] ? results[r].value() : results[r].failure().text;
+    BOOST_TEST(end == "lost");
   }
 }
 

@@ -60,7 +60,7 @@ class fpga_nic {
   template <rendezvous M>
   explicit fpga_nic(M& meet, options const& o = {})
       : host_(open_transport<Host>(meet, o.host)), network_(meet, o.network), bells_() {
-    expects(std::has_single_bit(o.slots) && o.slots <= 4096, "fpga_nic: slots must be a power of two up to 4096, not ",
+    expects(std::has_single_bit(o.slots) && o.slots <= 1024, "fpga_nic: slots must be a power of two up to 1024, not ",
             o.slots);
     if (size() > detail::fpga_nic::most_workers) {
       throw error(failure::join, "fpga_nic: a device serves 255 ranks, and there are " + std::to_string(size()));
@@ -91,8 +91,9 @@ class fpga_nic {
   fpga_nic& operator=(fpga_nic const&) = delete;
   /// Rank 0 stays for as long as others need it in place of a device.
   ~fpga_nic() {
-    member_->leave();
+    member_->leave(now());
     time_point const limit = now() + std::chrono::seconds(5);
+    member_->advance(now());
     while (!host_.fault() && now() < limit && member_->is_needed(now())) {
       member_->advance(now());
       pollfd one{network_.open().descriptor(), POLLIN, 0};
@@ -119,14 +120,18 @@ class fpga_nic {
   void end(flow s) {
     host_.end(s);
     if (s.lane < collective_lanes) {
-      member_->on(s.lane).drop();
+      member_->end(s);
     }
   }
 
   // --- helpers
 
   [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what != network_operation::none; }
-  void take_part(flow s, helper_part const& part) { member_->on(s.lane).take_part(part); }
+  /// @throws precondition_error if other ranks take part than in earlier operations
+  void take_part(flow s, helper_part const& part) {
+    expect_same_workers(part);
+    member_->on(s.lane).take_part(part);
+  }
   [[nodiscard]] rank_type missing(rank_type, flow s) const {
     return const_cast<member_type&>(*member_).missing(s.lane);
   }
@@ -151,10 +156,10 @@ class fpga_nic {
       return host_.released(peer, s, k);
     }
     auto& x = member_->on(s.lane);
-    if (!x.over()) {
+    if (!x.over() && !host_.fault()) {
       member_->advance(now());
     }
-    return x.over();
+    return x.over() || host_.fault();
   }
   /// @throws error(failure::mismatch) if another rank has called something else
   [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
@@ -281,6 +286,21 @@ class fpga_nic {
   }
 
  private:
+  /// A slot is used again when all of its workers have its result, which only holds if they are the same each time.
+  void expect_same_workers(helper_part const& part) {
+    std::uint64_t print = 0;  // of a set: it depends on no order
+    for (helper_worker const& w : part.workers) {
+      std::uint64_t const x = (std::uint64_t{w.rank} + 1) * 0x9e3779b97f4a7c15U;
+      print += (x ^ x >> 29) * 0xbf58476d1ce4e5b9U;
+    }
+    if (workers_ == 0) {
+      workers_ = print;
+    }
+    expects(workers_ == print, "fpga_nic: ", part.workers.size(),
+            " ranks take part in this operation, and they are not those that took part in earlier ones; give it a "
+            "communicator of its own (tutti::dup)");
+  }
+
   /// Where the whole result goes: what is combined on arrival is kept aside.
   [[nodiscard]] std::byte* place_for(flow s, detail::fpga_nic::exchange const& x, wanted const& w) {
     if (w.place != nullptr) {
@@ -344,6 +364,7 @@ class fpga_nic {
   std::array<std::vector<std::byte>, collective_lanes> aside_;
   std::array<difference, collective_lanes> differs_since_{};
   std::array<absence, collective_lanes> absent_{};
+  std::uint64_t workers_ = 0;  ///< the set of ranks that take part
 };
 
 }  // namespace tutti

@@ -30,6 +30,7 @@ class exchange {
   struct piece {
     time_point sent{};
     given_to at = given_to::none;
+    std::uint8_t device_life = 0;  ///< of the device that it was given to: see `member`
     bool done = false;
     bool repeated = false;  ///< sent more than once
   };
@@ -70,11 +71,13 @@ class exchange {
     place_ = nullptr;
     std::fill_n(pieces_.begin(), std::min(std::size_t{count_}, pieces_.size()), piece{});
   }
-  /// Forgets the user's memory: nothing is sent or received any more.
+  /// Forgets the user's memory, and what is under way: nothing is sent or received any more.
   void drop() noexcept {
     active_ = false;
     from_ = nullptr;
     place_ = nullptr;
+    part_.workers = {};
+    count_ = sent_ = front_;
   }
 
   // --- the user's side
@@ -195,10 +198,10 @@ class exchange {
     present_ = present;
     has_bitmap_ = true;
   }
-  /// A worker whose contribution is missing, if that is known; or no_rank.
+  /// Another worker whose contribution is missing, if that is known; or no_rank. (Its own is under way.)
   [[nodiscard]] rank_type missing() const noexcept {
     for (std::size_t w = 0; has_bitmap_ && w != part_.workers.size(); ++w) {
-      if (!present_.has(static_cast<unsigned>(w))) {
+      if (w != part_.worker && !present_.has(static_cast<unsigned>(w))) {
         return part_.workers[w].rank;
       }
     }

@@ -70,15 +70,19 @@ class member {
   member(member const&) = delete;
   member& operator=(member const&) = delete;
 
-  /// Leaves the servers: nothing is sent to them any more.
-  void leave() {
+  /// Leaves the servers: nothing is sent to them any more. Rank 0 is told, whether it has served or not.
+  void leave(time_point now) {
     drop();
+    if (serving_) {
+      serving_->stay(now);
+    }
     for (side* s : {&device_side_, &stand_in_side_}) {
-      if (s->exists && std::exchange(s->joined, false)) {
+      if (s->exists && (s->joined || s == &stand_in_side_)) {
         header h = s->join;
         h.kind = kind::leave;
         send(*s, h, {});
       }
+      s->joined = s->wanted = false;
     }
     port_.flush();
   }
@@ -92,6 +96,13 @@ class member {
   void begin(flow s, std::uint32_t fingerprint) noexcept {
     lanes_[s.lane].begin(s, fingerprint);
     differs_[s.lane] = no_rank;
+  }
+  void end(flow s) noexcept {
+    exchange& x = lanes_[s.lane];
+    for (std::uint32_t i = x.front(); i < x.sent(); ++i) {  // of an operation that was given up
+      under_way_ -= x.at(i).at != given_to::none && !x.at(i).done ? 1U : 0U;
+    }
+    x.drop();
   }
 
   /// Whether a lane waits for results.
@@ -113,7 +124,8 @@ class member {
     if (!x.ready()) {
       return;
     }
-    for (std::uint32_t i = x.sent(); under_way_ < pace_.window() && x.may_send(i); ++i) {
+    // The oldest piece of a lane does not wait for the window: what others fill it with may wait for that very piece.
+    for (std::uint32_t i = x.sent(); (under_way_ < pace_.window() || i == x.front()) && x.may_send(i); ++i) {
       if (!give(lane, i, choose(x, i), now)) {
         break;
       }
@@ -152,6 +164,7 @@ class member {
     }
     gave_up_ = gave_up_ || (device_side_.exists && !device_side_.joined && device_side_.wanted &&
                             now - device_side_.wanted_since >= terms_.silence);
+    turn_to_stand_in(now);
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
       ask_again(lane, now);
       push(lane, now);
@@ -159,10 +172,8 @@ class member {
     port_.flush();
   }
 
-  /// Whether members still need the stand-in: those that have joined it and have not left, unless all are silent.
-  [[nodiscard]] bool is_needed(time_point now) const noexcept {
-    return serving_ && serving_->is_needed(now - std::chrono::milliseconds(300));
-  }
+  /// Whether members may still need the stand-in: not all have left, and it is not long since the last was heard.
+  [[nodiscard]] bool is_needed(time_point now) const noexcept { return serving_ && serving_->is_needed(now); }
 
   /// Forgets all memory of the user.
   void drop() noexcept {
@@ -265,6 +276,7 @@ class member {
       p.repeated = true;
     }
     p.at = to;
+    p.device_life = device_life_;
     p.sent = now;
     x.count_sent(i);
     return true;
@@ -385,35 +397,51 @@ class member {
     side& s = server == given_to::device ? device_side_ : stand_in_side_;
     switch (read_refusal(p.payload)) {
       case refusal::unknown:
-        if (std::exchange(s.joined, false) && server == given_to::device) {
-          turn_to_stand_in(now);
+        if (server == given_to::device && s.joined) {
+          return lose_device(now);
         }
+        s.joined = false;
         return ask_to_join(s, now);
       case refusal::mismatch:
+        if (p.head.operation == network_operation::none) {
+          break;  // of a join: another program has this number in the job
+        }
         if (i != exchange::none && p.head.worker < x.part().workers.size()) {
           differs_[lane] = x.part().workers[p.head.worker].rank;
         }
         return;
       case refusal::late:
-        break;
       case refusal::no_slots:
       case refusal::unsupported:
-        s.exists = s.exists && server != given_to::device;
         break;
+    }
+    if (!s.joined) {  // of a join
+      gave_up_ = gave_up_ || server == given_to::device;
+      return;
     }
     if (server == given_to::device && i != exchange::none && !x.at(i).done && x.at(i).at == server) {
       give(lane, i, given_to::stand_in, now);  // what the device knew of this piece is gone
     }
   }
+  /// What was given to a device that has been lost, is given to the stand-in, sooner or later: a port may be full.
   void turn_to_stand_in(time_point now) {
-    each_given_to(given_to::device,
-                  [&](std::uint32_t lane, std::uint32_t i) { give(lane, i, given_to::stand_in, now); });
+    each_given_to(given_to::device, [&](std::uint32_t lane, std::uint32_t i) {
+      if (lanes_[lane].at(i).device_life != device_life_) {
+        give(lane, i, given_to::stand_in, now);
+      }
+    });
+  }
+  void lose_device(time_point now) {
+    device_side_.joined = false;
+    ++device_life_;
+    ask_to_join(device_side_, now);
+    turn_to_stand_in(now);
   }
   template <class F>
   void each_given_to(given_to server, F f) {
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
       exchange& x = lanes_[lane];
-      for (std::uint32_t i = x.front(); i < x.sent(); ++i) {
+      for (std::uint32_t i = x.front(); x.ready() && i < x.sent(); ++i) {
         if (!x.at(i).done && x.at(i).at == server) {
           f(lane, i);
         }
@@ -427,7 +455,7 @@ class member {
   void repair(std::uint32_t lane, time_point now) {
     exchange& x = lanes_[lane];
     duration const patience = pace_.patience();
-    for (std::uint32_t i = x.front(); i < x.sent(); ++i) {
+    for (std::uint32_t i = x.front(); x.ready() && i < x.sent(); ++i) {
       exchange::piece& p = x.at(i);
       if (p.done || p.at == given_to::none || p.sent >= x.overtaken() || now - p.sent <= patience) {
         continue;
@@ -485,9 +513,7 @@ class member {
   void give_up_device(time_point now) {
     ++counted_.silences;
     gave_up_ = true;
-    device_side_.joined = false;
-    ask_to_join(device_side_, now);
-    turn_to_stand_in(now);
+    lose_device(now);
   }
 
   Port& port_;
@@ -499,7 +525,8 @@ class member {
   time_point looked_{};
   bool gave_up_ = false;  ///< the device, until it answers again
   pace pace_;
-  std::uint32_t under_way_ = 0;  ///< pieces that have been given, and whose result is not there
+  std::uint8_t device_life_ = 0;  ///< counts devices that were lost: a new one knows nothing of what they had
+  std::uint32_t under_way_ = 0;   ///< pieces that have been given, and whose result is not there
   std::array<exchange, collective_lanes> lanes_;
   std::array<rank_type, collective_lanes> differs_{};
   std::optional<stand_in<address>> serving_;

@@ -3,9 +3,12 @@
 
 #include <tutti/detail/fpga_nic/summing_switch.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace tutti::detail::fpga_nic {
@@ -15,61 +18,91 @@ namespace tutti::detail::fpga_nic {
 template <class Address>
 class stand_in {
  public:
+  /// Serves once it has been asked to: then `slots` are allotted.
   stand_in(std::uint16_t slots, std::vector<Address> members, seal const& s)
-      : seal_(s), switch_({.jobs = 1, .slots = slots}, s), members_(std::move(members)) {}
+      : seal_(s),
+        switch_({.jobs = 1, .slots = slots, .memory = SIZE_MAX}, s),
+        members_(std::move(members)),
+        left_(members_.size()),
+        listed_(std::size_t{slots} * 2) {}
 
   /// Takes a packet; answers go to `emit(to, header, payload)`.
   template <class Emit>
   void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emit) {
     switch_.take(from, bytes, congested, now, emit);
-    heard_ = now;
     packet p;
-    if (seal_.read(bytes, p) == reading::good && p.head.kind == kind::contribute && opens(p.head)) {
-      open_.push_back({p.head, now});
+    if (seal_.read(bytes, p) != reading::good) {
+      return;
+    }
+    heard_ = now;
+    if (p.head.kind == kind::leave && p.head.worker < left_.size()) {
+      left_[p.head.worker] = true;
+    } else if (p.head.kind == kind::contribute) {
+      list(p.head, now);
     }
   }
 
-  /// Asks those that are missing, now and then. To be called every few milliseconds.
+  /// Asks those that are missing, now and then, the oldest first. To be called every few milliseconds.
   template <class Emit>
   void look(time_point now, Emit&& emit) {
     std::size_t left = 0;
+    std::size_t asked = 0;
     for (std::size_t i = 0; i != open_.size(); ++i) {
       waiting w = open_[i];
       aggregate const* const a = find(w.head);
       if (a == nullptr || !a->is(w.head.sequence) || a->stands == aggregate::state::complete) {
+        listed_[place(w.head)] = false;
         continue;
       }
-      if (now - w.since >= between_questions) {
-        w.since = now;
+      if (now >= w.next && asked < most_at_once) {
+        ++asked;
+        w.next = now + w.interval;
+        w.interval = std::min(w.interval * 2, longest_interval);
         ask(*a, w.head, emit);
       }
       open_[left++] = w;
     }
     open_.resize(left);
   }
-  /// Whether some members have not left, and one of them has been heard since then.
-  [[nodiscard]] bool is_needed(time_point since) const noexcept { return !switch_.jobs().empty() && heard_ > since; }
+
+  /// Waits for the others from now on.
+  void stay(time_point now) noexcept { heard_ = now; }
+  /// Whether some members have not left, unless all have been silent for a while.
+  [[nodiscard]] bool is_needed(time_point now) const noexcept {
+    return std::find(left_.begin() + 1, left_.end(), false) != left_.end() && now - heard_ < longest_silence;
+  }
 
  private:
-  static constexpr duration between_questions = std::chrono::milliseconds(5);
+  static constexpr duration first_interval = std::chrono::milliseconds(5);
+  static constexpr duration longest_interval = std::chrono::milliseconds(80);
+  static constexpr duration longest_silence = std::chrono::milliseconds(300);
+  static constexpr std::size_t most_at_once = 64;
 
   struct waiting {
     header head;
-    time_point since;
+    time_point next;
+    duration interval;
   };
 
+  [[nodiscard]] static std::size_t place(header const& h) noexcept {
+    return std::size_t{h.slot} * 2 + (h.has(flag::phase) ? 1 : 0);
+  }
   [[nodiscard]] aggregate const* find(header const& h) const noexcept {
     return switch_.jobs().empty() || h.slot >= switch_.jobs().front().slots().size()
                ? nullptr
                : &switch_.jobs().front().slots().at(h);
   }
-  /// Whether it is the first that came of a sequence that is not complete.
-  [[nodiscard]] bool opens(header const& h) const noexcept {
+  /// Notes what has been begun, and is not complete.
+  void list(header const& h, time_point now) {
     aggregate const* const a = find(h);
-    return a != nullptr && a->is(h.sequence) && a->stands == aggregate::state::open && a->count == 1;
+    if (a == nullptr || !a->is(h.sequence) || a->stands != aggregate::state::open || listed_[place(h)]) {
+      return;
+    }
+    listed_[place(h)] = true;
+    open_.push_back({h, now + first_interval, first_interval});
   }
 
-  /// Who is missing is told to all: a member knows which worker it is.
+  /// Tells the members that have not contributed; each knows which worker it is.
   template <class Emit>
   void ask(aggregate const& a, header h, Emit& emit) {
     std::array<std::byte, bitmap_bytes(most_workers)> bitmap;
@@ -78,14 +111,20 @@ class stand_in {
     h.kind = kind::missing;
     h.length = static_cast<std::uint16_t>(payload.size());
     h.flags &= flag::phase | flag::in_rank_order;
-    for (Address const& to : members_) {
-      emit(to, std::as_const(h), std::span<std::byte const>(payload));
+    worker_set here;
+    a.arrived.each([&](std::uint8_t w) { here.add(a.member[w]); });
+    for (std::size_t m = 0; m != members_.size(); ++m) {
+      if (!here.has(static_cast<unsigned>(m))) {
+        emit(members_[m], std::as_const(h), std::span<std::byte const>(payload));
+      }
     }
   }
 
   seal seal_;
   summing_switch<Address> switch_;
   std::vector<Address> members_;
+  std::vector<bool> left_;
+  std::vector<bool> listed_;  ///< by slot and phase: it is among `open_`
   std::vector<waiting> open_;
   time_point heard_{};
 };
