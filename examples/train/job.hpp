@@ -22,3 +22,4 @@ using outcomes = std::vector<tutti::outcome<int>>;
 outcomes train_over_loopback(job const& work);
 outcomes train_over_shared_memory(job const& work);
 outcomes train_over_tcp(job const& work);
+outcomes train_over_fpga_nic(job const& work);

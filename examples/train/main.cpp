@@ -37,6 +37,9 @@ outcomes train(job const& work) {
   if (transport == "loopback") {
     return train_over_loopback(work);
   }
+  if (transport == "fpga_nic") {
+    return train_over_fpga_nic(work);
+  }
   return transport == "tcp" ? train_over_tcp(work) : train_over_shared_memory(work);
 }
 

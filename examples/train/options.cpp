@@ -451,6 +451,15 @@ void check_combinations(options const& o) {
   without_servers(o.checkpoints.every != 0, "--checkpoint-every");
   without_servers(o.checkpoints.sharded, "--sharded-checkpoints");
   without_servers(!o.faults.deaths.empty(), "--die");
+  if ((o.transport == "fpga_nic") != (o.topology == "in_network")) {
+    throw CLI::ValidationError("--topology", "in_network goes with --transport fpga_nic, and no other topology does");
+  }
+  if (o.transport == "fpga_nic" &&
+      (o.settings.reproducible || o.faults.go_on || o.strategy.name == "parameter_server")) {
+    throw CLI::ValidationError("--transport",
+                               "fpga_nic goes with no --reproducible, --on-fault continue or --strategy "
+                               "parameter_server");
+  }
   if (o.settings.reproducible && o.compress.kind != "none") {
     throw CLI::ValidationError("--reproducible", "goes with --compress none: accumulators travel whole");
   }
@@ -503,13 +512,18 @@ options read_options(int argc, char** argv) {
 
   auto* const ranks = app.add_option("--ranks", o.ranks, "How many ranks to start")->check(CLI::Range(1U, 1024U));
   app.add_option("--transport", o.transport,
-                 "How they talk: loopback (threads), shared_memory or tcp (processes); "
+                 "How they talk: loopback (threads), shared_memory or tcp (processes), or fpga_nic: tcp and a device "
+                 "in the network that sums; "
                  "loopback unless a launcher started this process, then tcp")
-      ->check(CLI::IsMember({"loopback", "shared_memory", "tcp"}));
+      ->check(CLI::IsMember({"loopback", "shared_memory", "tcp", "fpga_nic"}));
   auto* const topology = app.add_option("--topology", o.topology,
                                         "Which ranks exchange messages, and when; automatic measures, tries and picks")
                              ->check(CLI::IsMember({"ring", "chain", "binary_tree", "double_tree", "doubling",
-                                                    "butterfly", "star", "direct", "automatic"}));
+                                                    "butterfly", "star", "direct", "in_network", "automatic"}));
+  auto* const device = app.add_option("--device", o.device,
+                                      "With --transport fpga_nic: where the device is, host:port; or else "
+                                      "TUTTI_FPGA_NIC, or else rank 0 serves in its place")
+                           ->default_str("");
 
   app.add_option("--data", o.data,
                  "A folder with MNIST's four files or batches of CIFAR-10, plain or .gz; or builtin, drawn digits");
@@ -565,7 +579,10 @@ options read_options(int argc, char** argv) {
     o.hidden = read_hidden(hidden);
     training.finish();
     faults.finish();
-    compressed.finish(o, topology->count() != 0);
+    if (o.transport == "fpga_nic" && topology->count() == 0) {
+      o.topology = "in_network";
+    }
+    compressed.finish(o, topology->count() != 0 || o.transport == "fpga_nic");
     strategy.finish();
     averaged.finish(o.strategy);
     if (samples->count() != 0 && o.data != "builtin") {
@@ -574,6 +591,9 @@ options read_options(int argc, char** argv) {
     }
     check_report_options(o);
     check_combinations(o);
+    if (o.transport != "fpga_nic" && device->count() != 0) {
+      throw CLI::ValidationError("--device", "needs --transport fpga_nic");
+    }
     if (o.progress_thread && s.reproducible) {
       throw CLI::ValidationError("--progress-thread", "moves plain sums on, not those of --reproducible");
     }

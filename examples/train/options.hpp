@@ -65,6 +65,7 @@ struct options {
   bool ranks_given = false;
   std::string transport;  ///< empty: loopback, or tcp under a launcher
   std::string topology = "ring";
+  std::string device;  ///< of fpga_nic, host:port; empty: what the environment says
   std::string data = "builtin";
   std::size_t samples = 20000;  ///< of the built-in digits
   std::string model = "mlp";

@@ -25,6 +25,7 @@
 #include <tutti/topology/direct.hpp>
 #include <tutti/topology/double_tree.hpp>
 #include <tutti/topology/doubling.hpp>
+#include <tutti/topology/in_network.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
 #include <tutti/trace/switched_trace.hpp>
@@ -96,13 +97,9 @@ void train_by(Communicator& world, tutti::nn::any_strategy strategy, job const& 
   }
 }
 
-/// What one rank does in one world.
-template <class Communicator>
-void train_in(Communicator& world, job const& work, session& session, fate& end, bool again) {
-  auto const by = [&](auto&& strategy) {
-    tutti::nn::traced traced(world, strategy);
-    train_by(world, tutti::nn::any_strategy(traced), work, session, end, again);
-  };
+/// Calls by(strategy) with what the options name, where ranks do all of the work.
+template <class Communicator, class F>
+void train_among_ranks(Communicator& world, job const& work, session& session, F&& by) {
   if (work.options.compress.kind != "none") {
     with_compressed(world, work.options, session.sparsity_warm_up(), by);
     return;
@@ -122,12 +119,32 @@ void train_in(Communicator& world, job const& work, session& session, fate& end,
   });
 }
 
+/// Whether ranks sum in the network: the options allow nothing else then.
+template <class Communicator>
+inline constexpr bool sums_in_network = tutti::helps<typename Communicator::transport_type>;
+
+/// What one rank does in one world.
+template <class Communicator>
+void train_in(Communicator& world, job const& work, session& session, fate& end, bool again) {
+  auto const by = [&](auto&& strategy) {
+    tutti::nn::traced traced(world, strategy);
+    train_by(world, tutti::nn::any_strategy(traced), work, session, end, again);
+  };
+  if constexpr (sums_in_network<Communicator>) {
+    with_strategy(world, tutti::in_network{}, work.options, session.model(), by);
+  } else {
+    train_among_ranks(world, work, session, by);
+  }
+}
+
 /// What one rank does.
 template <class Communicator>
 int train_as_member(Communicator& world, job const& work) {
   using transport = typename Communicator::transport_type;
-  if (work.options.strategy.name == "parameter_server") {
-    return train_with_servers(world, work, names_in(world));
+  if constexpr (!sums_in_network<Communicator>) {
+    if (work.options.strategy.name == "parameter_server") {
+      return train_with_servers(world, work, names_in(world));
+    }
   }
   session session(work, transport::name, world.rank(), names_in(world));
   fate end(work.options.faults, world.rank(), world.size(), !tutti::in_process<transport>);
@@ -135,14 +152,16 @@ int train_as_member(Communicator& world, job const& work) {
     train_in(world, work, session, end, false);
     return 0;
   }
-  bool again = false;
-  tutti::nn::survive(
-      world, tutti::join_timeout, [&](auto& now) { train_in(now, work, session, end, again); },
-      [&](auto& smaller, tutti::error const& why) {
-        again = true;
-        auto const state = tutti::nn::latest_state(smaller, session.model(), session.history());
-        session.shrink(state, smaller.rank(), names_in(smaller), why.what());
-      });
+  if constexpr (!sums_in_network<Communicator>) {
+    bool again = false;
+    tutti::nn::survive(
+        world, tutti::join_timeout, [&](auto& now) { train_in(now, work, session, end, again); },
+        [&](auto& smaller, tutti::error const& why) {
+          again = true;
+          auto const state = tutti::nn::latest_state(smaller, session.model(), session.history());
+          session.shrink(state, smaller.rank(), names_in(smaller), why.what());
+        });
+  }
   return 0;
 }
 
@@ -154,15 +173,15 @@ inline training_trace trace_for(job const& work) {
 }
 
 template <class Transport>
-outcomes train_over(job const& work) {
+outcomes train_over(job const& work, tutti::world_options<Transport> const& how = {}) {
   return tutti::spawn<Transport>(
-      work.options.ranks, [&](auto& world) { return train_as_member(world, work); }, {}, trace_for(work));
+      work.options.ranks, [&](auto& world) { return train_as_member(world, work); }, how, trace_for(work));
 }
 
 /// As one process of a launcher's world.
 template <class Transport>
-outcomes train_in_launched_world(job const& work) {
-  auto world = tutti::join<Transport>({}, trace_for(work));
+outcomes train_in_launched_world(job const& work, tutti::world_options<Transport> const& how = {}) {
+  auto world = tutti::join<Transport>(how, trace_for(work));
   if (work.options.ranks_given && work.options.ranks != world.size()) {
     throw std::runtime_error("--ranks says " + std::to_string(work.options.ranks) + ", but the launcher started " +
                              std::to_string(world.size()) + "; leave the option out under a launcher");

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run.hpp"
+#include <tutti/transport/fpga_nic.hpp>
+#include <tutti/transport/tcp.hpp>
+
+outcomes train_over_fpga_nic(job const& work) {
+  using transport = tutti::fpga_nic<tutti::tcp>;
+  tutti::world_options<transport> how;
+  how.transport.network.device = work.options.device;
+  return work.launched ? train_in_launched_world<transport>(work, how) : train_over<transport>(work, how);
+}
