@@ -7,6 +7,7 @@
 #include <tutti/detail/bootstrap/launched_rendezvous.hpp>
 #include <tutti/detail/bootstrap/team_rendezvous.hpp>
 #include <tutti/spawn.hpp>
+#include <tutti/topology/in_network.hpp>
 #include <tutti/tutti.hpp>
 
 #include <cstdio>
@@ -58,6 +59,18 @@ class tutti_rank {
 
   template <class Use>
   void with(work const& w, vectors const& v, Use const& use) {
+    if constexpr (tutti::helps<typename World::transport_type>) {  // all else runs over its host
+      if (!among<tutti::in_network>(w, v, use)) {
+        throw not_offered(w);
+      }
+    } else {
+      with_ranks(w, v, use);
+    }
+  }
+
+ private:
+  template <class Use>
+  void with_ranks(work const& w, vectors const& v, Use const& use) {
     if (w.algorithm == tutti::automatic::name) {
       if (!best_) {
         best_.emplace(tutti::automatic(*world_).for_memory(kind_));
@@ -72,7 +85,6 @@ class tutti_rank {
     }
   }
 
- private:
   template <class... Topologies, class Use>
   bool among(work const& w, vectors const& v, Use const& use) {
     return ((Topologies::name == w.algorithm && over(Topologies{}, w, v, use)) || ...);

@@ -48,6 +48,24 @@ def each_host(program, executable, network, placement, path):
             for number, host in enumerate(placement.order)]
 
 
+def with_switch(program, executable, network, placement, path):
+    """A process per rank, and a soft switch in the network, which ends with rank 0."""
+    device = f"{network.DEVICE}:{random.randrange(12000, 29000)}"
+    started = [(command, {**variables, "TUTTI_FPGA_NIC": device})
+               for command, variables in each_rank(program, executable, network, placement, path)]
+    command, variables = started[0]
+    both = ["ip", "netns", "exec", network.switch, "sh", "-c", BESIDE, "sh", soft_switch(executable), device, *command]
+    return [(both, variables), *started[1:]]
+
+
+# Runs the second of two programs, and the first beside it.
+BESIDE = '"$1" --listen "$2" & first=$!; shift 2; "$@"; code=$?; kill $first; exit $code'
+
+
+def soft_switch(executable):
+    return os.path.join(os.path.dirname(os.path.dirname(executable)), "examples", "soft_switch")
+
+
 def meeting_point(network, placement):
     """In a namespace of its own every port below those that connections get is free, but for earlier worlds."""
     return {"TUTTI_MASTER_ADDR": network.address(placement.hosts[0]), "TUTTI_INTERFACE": "eth0",
@@ -132,6 +150,18 @@ def _tutti_by(topology):
     return _tutti(f"tutti:{topology}", "tcp", each_rank, f"TCP alone, {topology}", offers, usual=False)
 
 
+def in_network_ways(op, size, ranks, inputs):
+    return [Way("in_network", s) for s in segments(size)]
+
+
+class Switched(Networked):
+    """Ranks that sum in the network."""
+
+    def missing(self, folder):
+        needed = soft_switch(os.path.join(folder, self.executable))
+        return super().missing(folder) or ("" if os.access(needed, os.X_OK) else f"{needed} is not built")
+
+
 def _openmpi(setting, settings, *options, ops=("allreduce", "broadcast"), needs=lambda placement: True):
     words = [w for name, value in options for w in ("--mca", name, value)]
     return Networked("openmpi", "openmpi", "peer", FIELD, "bench_openmpi", OPENMPI_PACKAGES, settings, "mpirun.openmpi",
@@ -158,9 +188,14 @@ def several_packed(placement):
     return placement.each > 1 and placement.packed
 
 
+IN_NETWORK = Switched("tutti:in_network", "tutti", "ours", FIELD, "bench_tutti", "nothing but tutti",
+                      "a soft switch sums in the network, beside TCP", options=("transport=tcp+fpga_nic",),
+                      starts=with_switch, offers=in_network_ways, usual=False)
+
 PROGRAMS = [
     _tutti("tutti:tcp", "tcp", each_rank, "TCP alone, also within a host"),
-    *map(_tutti_by, ("ring", "butterfly", "double_tree")),
+    *map(_tutti_by, ("ring", "butterfly", "double_tree", "star")),
+    IN_NETWORK,
     _tutti("tutti:shared_memory+tcp", "shared_memory+tcp", each_rank, "by_locality, flat topologies", needs=several),
     _tutti("tutti:hierarchical", "shared_memory+tcp", each_rank, "by_locality, hierarchical topologies",
            hierarchical_ways, several),

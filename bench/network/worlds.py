@@ -13,7 +13,8 @@ STREAM = 0.2  # seconds for which one raw socket sends
 PING_PONGS = 400
 
 BOUND = Networked("bound", "limit", "limit", FIELD, "bench_limit", "nothing but tutti",
-                  "2 (n - 1) / n S / B, or log2 n messages, by raw sockets on the same links in the same round",
+                  "2 (n - 1) / n S / B, or log2 n messages, by raw sockets on the same links in the same round; S / B where "
+                  "a contender sums in the network",
                   offers=lambda *_: [Way()])
 
 
@@ -40,9 +41,10 @@ class Bound:
 
     program = BOUND
 
-    def __init__(self, network, cores, link, trunk):
-        """link, trunk: worlds of two raw sockets, on one bridge and across the trunk; trunk may be None."""
-        self._network, self._cores, self._link, self._trunk = network, cores, link, trunk
+    def __init__(self, network, cores, link, trunk, summed=False):
+        """link, trunk: worlds of two raw sockets, on one bridge and across the trunk; trunk may be None. summed: a
+        contender sums in the network."""
+        self._network, self._cores, self._link, self._trunk, self._summed = network, cores, link, trunk, summed
 
     @property
     def ended(self):
@@ -55,7 +57,7 @@ class Bound:
         wire = Wire(goodput=self.goodput(self._link, self._network.rate, size, patience),
                     trunk=self.goodput(self._trunk, self._network.trunk, size, patience) if self._trunk else math.inf,
                     half=self.ping_pong("ping_pong", patience)["loop"] / 2, processor=asleep["processor"] / 2)
-        seconds = bound(told["op"], self._network.hosts, self._cores, size, wire)
+        seconds = bound(told["op"], self._network.hosts, self._cores, size, wire, self._summed)
         return {"loop": seconds, "alone": seconds, "writing": None, "iterations": 1, "wire": {k: v for k, v in vars(wire).items() if v < math.inf}}
 
     def goodput(self, world, rate, size, patience):
