@@ -5,8 +5,6 @@ import dataclasses
 # What may leave at once after a pause: more than the largest packet that the kernel carries as one. With less it
 # cuts them up, and then the cores bound what passes and not the network.
 BURST = "128kb"
-# Where packets are lost they are to be lost one by one, and not by bursts that the kernel carries as one.
-SMALL_BURST = "4kb"
 QUEUE = "50ms"  # how long a packet may wait for its turn before it is dropped
 
 
@@ -19,7 +17,7 @@ class Network:
     rate: float  # bits a second of each host's link
     bridges: int = 1
     trunk: float = 0  # bits a second between the bridges
-    loss: float = 0  # share of the packets that each end of a link loses
+    loss: float = 0  # share of the packets that a soft switch loses, each way
 
     @property
     def switch(self):
@@ -61,19 +59,13 @@ class Network:
             yield ["ip", "-n", self.space(h), "address", "add", f"{self.address(h)}/24", "dev", "eth0"]
             yield from self.attach(f"port{h}", self.bridge(h))
             yield ["ip", "-n", self.space(h), "link", "set", "eth0", "up"]
-            yield from self.shape(self.space(h), "eth0")
-            yield from self.shape(self.switch, f"port{h}")
+            yield shaped(self.space(h), "eth0", self.rate)
+            yield shaped(self.switch, f"port{h}", self.rate)
         if self.bridges == 2:
             yield ["ip", "-n", self.switch, "link", "add", "trunk0", "type", "veth", "peer", "name", "trunk1"]
             for b in range(2):
                 yield from self.attach(f"trunk{b}", b)
-                yield shaped(self.switch, f"trunk{b}", self.trunk, BURST)
-
-    def shape(self, space, link):
-        yield shaped(space, link, self.rate, SMALL_BURST if self.loss else BURST)
-        if self.loss:
-            yield ["tc", "-n", space, "qdisc", "add", "dev", link, "parent", "1:", "netem", "limit", "10000", "loss",
-                   f"{self.loss * 100:.15g}%"]
+                yield shaped(self.switch, f"trunk{b}", self.trunk)
 
     def attach(self, port, bridge):
         yield ["ip", "-n", self.switch, "link", "set", port, "master", f"bridge{bridge}"]
@@ -84,9 +76,9 @@ def within(space, script, quiet=False):
     return ["ip", "netns", "exec", space, "sh", "-c", f"{{ {script}; }}" + (" 2>/dev/null" if quiet else "")]
 
 
-def shaped(space, link, rate, burst):
-    return ["tc", "-n", space, "qdisc", "add", "dev", link, "root", "handle", "1:", "tbf", "rate", f"{rate:.15g}bit",
-            "burst", burst, "latency", QUEUE]
+def shaped(space, link, rate):
+    return ["tc", "-n", space, "qdisc", "add", "dev", link, "root", "tbf", "rate", f"{rate:.15g}bit", "burst", BURST,
+            "latency", QUEUE]
 
 
 @dataclasses.dataclass(frozen=True)

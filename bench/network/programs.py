@@ -54,12 +54,13 @@ def with_switch(program, executable, network, placement, path):
     started = [(command, {**variables, "TUTTI_FPGA_NIC": device})
                for command, variables in each_rank(program, executable, network, placement, path)]
     command, variables = started[0]
-    both = ["ip", "netns", "exec", network.switch, "sh", "-c", BESIDE, "sh", soft_switch(executable), device, *command]
+    both = ["ip", "netns", "exec", network.switch, "sh", "-c", BESIDE, "sh", soft_switch(executable), device, str(network.loss),
+            *command]
     return [(both, variables), *started[1:]]
 
 
 # Runs the second of two programs, and the first beside it.
-BESIDE = '"$1" --listen "$2" & first=$!; shift 2; "$@"; code=$?; kill $first; exit $code'
+BESIDE = '"$1" --listen "$2" --loss "$3" & first=$!; shift 3; "$@"; code=$?; kill $first; exit $code'
 
 
 def soft_switch(executable):
