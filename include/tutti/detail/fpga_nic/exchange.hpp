@@ -128,6 +128,7 @@ class exchange {
   [[nodiscard]] std::uint32_t highest() const noexcept { return highest_; }
   [[nodiscard]] std::uint32_t sent() const noexcept { return sent_; }
   [[nodiscard]] piece& at(std::uint32_t i) noexcept { return pieces_[i & (pieces_.size() - 1)]; }
+  [[nodiscard]] piece const& at(std::uint32_t i) const noexcept { return pieces_[i & (pieces_.size() - 1)]; }
 
   /// Whether piece i may be sent for the first time: its slot has been left.
   [[nodiscard]] bool may_send(std::uint32_t i) noexcept {
@@ -154,6 +155,8 @@ class exchange {
   [[nodiscard]] std::span<std::byte const> content(std::uint32_t i) const noexcept {
     return mine().gives ? std::span(from_ + offset(i), length(i)) : std::span<std::byte const>{};
   }
+  /// Bytes of the result of piece i: what was only passed on, its giver has.
+  [[nodiscard]] std::size_t awaited(std::uint32_t i) const noexcept { return mine().gives && copies() ? 0 : length(i); }
   /// The piece of a sequence, or `none`.
   [[nodiscard]] std::uint32_t piece_of(std::uint32_t sequence) const noexcept {
     std::uint32_t const i = sequence - base_;
@@ -208,11 +211,10 @@ class exchange {
     return no_rank;
   }
 
+ private:
   [[nodiscard]] std::size_t length(std::uint32_t i) const noexcept {
     return std::min(most_payload, part_.bytes - offset(i));
   }
-
- private:
   [[nodiscard]] helper_worker const& mine() const noexcept { return part_.workers[part_.worker]; }
   [[nodiscard]] bool copies() const noexcept { return part_.operation == network_operation::copy; }
   [[nodiscard]] static std::size_t offset(std::uint32_t i) noexcept { return std::size_t{i} * most_payload; }

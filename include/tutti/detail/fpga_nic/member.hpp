@@ -108,8 +108,8 @@ class member {
   /// Whether a lane waits for results.
   [[nodiscard]] bool waits(std::uint32_t lane) const noexcept { return lanes_[lane].ready() && !lanes_[lane].over(); }
   /// The rank that a lane waits for, as far as it is known.
-  [[nodiscard]] rank_type missing(std::uint32_t lane) noexcept {
-    exchange& x = lanes_[lane];
+  [[nodiscard]] rank_type missing(std::uint32_t lane) const noexcept {
+    exchange const& x = lanes_[lane];
     if (x.over()) {
       return no_rank;
     }
@@ -345,8 +345,7 @@ class member {
 
   void take_result(std::uint32_t lane, std::uint32_t i, given_to server, packet const& p, time_point now) {
     exchange& x = lanes_[lane];
-    if (i == exchange::none || x.at(i).done || x.at(i).at != server ||
-        p.payload.size() != (p.head.has(flag::no_data) ? 0 : x.length(i))) {
+    if (i == exchange::none || x.at(i).done || x.at(i).at != server || p.payload.size() != x.awaited(i)) {
       ++counted_.ignored;
       return;
     }
