@@ -579,10 +579,13 @@ options read_options(int argc, char** argv) {
     o.hidden = read_hidden(hidden);
     training.finish();
     faults.finish();
+    if (o.transport == "fpga_nic" && o.compress.kind != "none") {
+      throw CLI::ValidationError("--compress", "is none with --transport fpga_nic: a device sums floats");
+    }
+    compressed.finish(o, topology->count() != 0);
     if (o.transport == "fpga_nic" && topology->count() == 0) {
       o.topology = "in_network";
     }
-    compressed.finish(o, topology->count() != 0 || o.transport == "fpga_nic");
     strategy.finish();
     averaged.finish(o.strategy);
     if (samples->count() != 0 && o.data != "builtin") {
