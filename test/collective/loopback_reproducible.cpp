@@ -130,8 +130,8 @@ struct of_three : tutti::reproducible_sum<float> {
 };
 
 BOOST_AUTO_TEST_CASE(more_ranks_than_an_accumulator_holds_are_refused) {
-  static_assert(tutti::most_contributions<tutti::reproducible_sum<float>> == binned::most);
-  static_assert(tutti::most_contributions<tutti::reproducible_sum<binned, float>> == binned::most);
+  static_assert(most_contributions(tutti::reproducible_sum<float>{}) == binned::most);
+  static_assert(most_contributions(tutti::reproducible_sum<binned, float>{}) == binned::most);
   for (rank_type const n : {3U, 4U}) {
     support::agree<tutti::loopback>(n, [&](auto& world) -> std::string {
       try {

@@ -5,11 +5,13 @@
 #include <laws/reducing_operators.hpp>
 #include <support/counted_new.hpp>
 #include <support/watched.hpp>
+#include <tutti/reduction/fixed_point_sum.hpp>
 #include <tutti/reduction/saturating_sum.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/hierarchical.hpp>
 #include <tutti/topology/in_network.hpp>
+#include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
 #include <tutti/transport/fpga_nic.hpp>
 #include <tutti/transport/loopback.hpp>
@@ -196,6 +198,48 @@ BOOST_AUTO_TEST_CASE(other_operations_are_right_where_packets_are_lost) {
       }
       return {};
     });
+  }
+}
+
+// Ranks lift, the device adds integers and knows of no factor: what has overflowed is seen, and the bits are a ring's.
+BOOST_AUTO_TEST_CASE(a_device_adds_fixed_point_numbers) {
+  for (trial const& t : {lossless, lossy, without_device}) {
+    for (rank_type const n : {1U, 2U, 5U, 16U}) {
+      if (support::watched && n > 5) {
+        continue;
+      }
+      agree(n, t, [&](auto& world) -> std::string {
+        tutti::fixed_point_sum const how{1e6F, world.size()};
+        tutti::allreduce sum{world, in_network{}, how};
+        tutti::allreduce deep{world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 1}, how};
+        tutti::reduce total{world, in_network{}, how};
+        tutti::allreduce reference{world, tutti::ring{}, how};
+        static_assert(tutti::has_helpers<std::remove_cvref_t<decltype(sum.topology())>, tutti::op::allreduce>);
+        auto const mine = [&] {
+          auto v = numbers(20'000, world.rank());
+          v[17] = world.rank() == 1 ? 1e9F : -1e9F;
+          v[18] = world.rank() == 0 ? std::nanf("") : 1.0F;
+          return v;
+        }();
+        auto expected = mine;
+        reference(expected);
+        for (std::size_t const segment : {std::size_t{0}, std::size_t{10'000}}) {
+          sum.segment(segment);
+          auto in_place = mine;
+          std::vector<float> apart(mine.size());
+          sum(in_place);
+          deep(mine, apart);
+          std::vector<float> at_root = mine;
+          total(at_root, world.size() - 1);
+          bool const root = world.rank() == world.size() - 1;
+          if (!same_bits(in_place, expected) || !same_bits(apart, expected) ||
+              !same_bits(at_root, root ? expected : mine)) {
+            return "other bits, segments of " + std::to_string(segment);
+          }
+        }
+        return std::isnan(expected[17]) && std::isnan(expected[18]) && !std::isnan(expected[19]) ? "" : "no overflow";
+      });
+    }
   }
 }
 

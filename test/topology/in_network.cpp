@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <laws/topology.hpp>
+#include <tutti/detail/engine/lifted.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/hierarchical.hpp>
 #include <tutti/topology/in_network.hpp>
@@ -21,6 +22,13 @@ static_assert(laws::hold<op::broadcast>(in_network{}, 1, 9));
 static_assert(laws::hold<op::allreduce>(tutti::hierarchical{tutti::binary_tree{}, in_network{}, 3}, 1, 9));
 static_assert(laws::hold<op::reduce>(tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}, 1, 9));
 static_assert(laws::hold<op::broadcast>(tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}, 1, 9));
+
+// What reductions that lift are run by.
+using tutti::detail::lifted;
+static_assert(laws::hold<op::allreduce>(lifted{in_network{}}, 1, 9));
+static_assert(laws::hold<op::reduce>(lifted{in_network{}}, 1, 9));
+static_assert(laws::hold<op::allreduce>(lifted{tutti::hierarchical{tutti::binary_tree{}, in_network{}, 3}}, 1, 9));
+static_assert(laws::hold<op::reduce>(lifted{tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}}, 1, 9));
 
 // Helpers are Outer's alone, and only where it has some.
 static_assert(tutti::has_helpers<in_network, op::allreduce> && !tutti::has_helpers<tutti::star, op::allreduce>);
@@ -66,6 +74,31 @@ struct inventive : in_network {
     return s;
   }
 };
+// Ranks that lift where their accumulators are already, or do not lift, or a helper that does not know of it.
+struct late : lifted<in_network> {
+  constexpr step at(op::allreduce o, rank_type n, rank_type me, std::uint32_t i) const {
+    return lifted<in_network>::at(o, n, me, me == 0 && i < 2 ? 1 - i : i);
+  }
+};
+struct unlifted : lifted<in_network> {
+  constexpr step at(op::allreduce o, rank_type n, rank_type me, std::uint32_t i) const {
+    return me == 0 && i == 0 ? step{} : lifted<in_network>::at(o, n, me, i);
+  }
+};
+struct unaware : lifted<in_network> {
+  constexpr step at(op::allreduce o, rank_type n, rank_type me, std::uint32_t i) const {
+    return me == n ? inner.at(o, n, me, i) : lifted<in_network>::at(o, n, me, i);
+  }
+};
+BOOST_AUTO_TEST_CASE(what_is_lifted_is_proved_like_the_rest) {
+  for (rank_type const n : {2U, 3U, 8U}) {
+    BOOST_TEST(!tutti::verify(late{}, op::allreduce{}, n));
+    BOOST_TEST(!tutti::verify(unlifted{}, op::allreduce{}, n));
+    BOOST_TEST(!tutti::verify(unaware{}, op::allreduce{}, n));
+  }
+  laws::check(lifted{in_network{}}, {10, 17, 33, 64});
+}
+
 BOOST_AUTO_TEST_CASE(helpers_are_proved_like_ranks) {
   for (rank_type const n : {2U, 3U, 8U}) {
     BOOST_TEST(!verify(hasty{}, op::allreduce{}, n));

@@ -63,16 +63,25 @@ concept contributes_elements = reduction<R> && std::same_as<contribution_t<R>, t
 template <class R>
 concept accumulates_in_elements = reduction<R> && std::same_as<typename R::value_type, typename R::accumulator_type>;
 
-/// How many contributions an accumulator can hold. A reduction for which that is less than any number of ranks says so
-/// with `static constexpr std::uint32_t most_contributions`.
+/// How many contributions an accumulator of r can hold. A reduction for which that is less than any number of ranks
+/// says so with `static constexpr std::uint32_t most_contributions` or, if it was made for as many, with a member
+/// function.
 template <reduction R>
-inline constexpr rank_type most_contributions = [] {
-  if constexpr (requires { R::most_contributions; }) {
+[[nodiscard]] constexpr rank_type most_contributions([[maybe_unused]] R const& r) {
+  if constexpr (requires { r.most_contributions(); }) {
+    return r.most_contributions();
+  } else if constexpr (requires { R::most_contributions; }) {
     return rank_type{R::most_contributions};
   } else {
     return no_rank;
   }
-}();
+}
+
+/// A reduction that is made with arguments, of which `settings()`, a hash, tells whether the ranks gave the same.
+template <class R>
+concept has_own_settings = reduction<R> && requires(R const r) {
+  { r.settings() } -> std::same_as<std::uint32_t>;
+};
 
 /// Whether only contributions may travel, and no accumulators to be combined on: a reduction says so with
 /// `static constexpr bool needs_raw_contributions = true` if its accumulators would undo what its elements are for.
@@ -85,19 +94,18 @@ inline constexpr bool needs_raw_contributions = [] {
   }
 }();
 
-/// What a device in the network is asked to do with contributions: what the ranks would do with `combine`, in some
-/// order. Ranks do what `lower` does. A reduction says so with `static constexpr network_operation in_network`, and one
-/// that derives from it and combines otherwise says so again.
+/// What a device in the network is asked to do with accumulators: what the ranks would do with `combine`, in some
+/// order. Ranks do what `lift` and `lower` do. A reduction says so with `static constexpr network_operation
+/// in_network`, and one that derives from it and combines otherwise says so again.
 template <reduction R>
 inline constexpr network_operation network_operation_of = [] {
   if constexpr (requires { R::in_network; }) {
     constexpr network_operation asked = R::in_network;
     constexpr bool of_floats = asked == network_operation::sum_float32 || asked == network_operation::max_float32;
     constexpr bool of_integers = asked == network_operation::saturating_sum_int32;
-    static_assert(asked == network_operation::none || accumulates_in_elements<R>,
-                  "a device sends results of the type that it gets");
-    static_assert(!of_floats || std::same_as<contribution_t<R>, float>, "the device's elements are float");
-    static_assert(!of_integers || std::same_as<contribution_t<R>, std::int32_t>, "the device's elements are int32_t");
+    using given = typename R::accumulator_type;
+    static_assert(!of_floats || std::same_as<given, float>, "the device's elements are float");
+    static_assert(!of_integers || std::same_as<given, std::int32_t>, "the device's elements are int32_t");
     return asked;
   } else {
     return network_operation::none;

@@ -49,8 +49,8 @@ enum class loan : std::uint8_t {
 /// says so with `loan`: a transport through memory then lets the receiver read and write them where
 /// the sender has them, and no finished element is copied twice.
 ///
-/// A step with neither peer is local: it copies `send` to `receive`, and from `input` or `work` to
-/// `output` of a reducing operation it finishes (lifts, lowers).
+/// A step with neither peer is local: it copies `send` to `receive`; in a reducing operation it lifts what it takes
+/// from `input`, and lowers what it puts into `output`.
 struct step {
   endpoint send{};
   endpoint receive{};
@@ -67,7 +67,7 @@ struct step {
 
 /// What is wrong with the memories of a step of a reducing operation; "" if nothing. Each memory holds after it what it
 /// is for: what arrives is stored as it is, so a copy goes to the memory that it was sent from, and only a local step
-/// finishes what it moves to `output`.
+/// finishes what it moves to `output`, or lifts what it moves from `input` to `work`.
 [[nodiscard]] constexpr std::string_view misplacement(step const& s) noexcept {
   if (s.sends() && !s.receives()) {
     return "";
@@ -79,8 +79,8 @@ struct step {
     return s.arrives == memory::output || s.local == memory::output ? "combines what is not to be combined" : "";
   }
   memory const from = s.receives() ? s.arrives : s.send.memory;
-  bool const finishes = !s.receives() && s.receive.memory == memory::output;
-  return s.receive.memory == from || finishes ? "" : "copies into a memory that holds something else";
+  bool const lifts_or_finishes = !s.receives() && (s.receive.memory == memory::output || from == memory::input);
+  return s.receive.memory == from || lifts_or_finishes ? "" : "copies into a memory that holds something else";
 }
 
 /// A value that says which rank sends what to which, for any number of ranks. It owns no memory and does no I/O.

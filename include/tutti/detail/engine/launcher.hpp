@@ -4,6 +4,7 @@
 #include <tutti/collective/request.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/engine/execution.hpp>
+#include <tutti/detail/engine/lifted.hpp>
 #include <tutti/detail/engine/place_pool.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/topology/concept.hpp>
@@ -29,6 +30,8 @@ template <class Transport, class Op, class Payload, class Topology>
 [[nodiscard]] constexpr auto runnable(Topology const& t) {
   if constexpr (has_helpers<Topology, Op> && !can_be_helped<Transport, Payload>) {
     return t.without_helpers();
+  } else if constexpr (has_helpers<Topology, Op> && Payload::lifts_for_helpers) {
+    return lifted<Topology>{t};
   } else {
     return t;
   }

@@ -38,6 +38,8 @@ struct combining {
   static constexpr bool in_order = !R::commutative;
   /// What a helper is asked for.
   static constexpr network_operation in_network = network_operation_of<R>;
+  /// Whether contributions must be lifted before a helper gets them.
+  static constexpr bool lifts_for_helpers = lifts<R>;
   /// Whether `work` may be the user's own output.
   static constexpr bool work_fits_output = accumulates_in_elements<R>;
   /// Whether contributions, accumulators and results differ as numbers.
@@ -50,16 +52,21 @@ struct combining {
   }
 
   /// @throws precondition_error unless an accumulator has room for a contribution of every rank
-  static void expect_room(rank_type ranks) {
-    if constexpr (most_contributions<R> != no_rank) {
-      if (ranks > most_contributions<R>) {
-        refuse_ranks(R::name, most_contributions<R>, ranks);
-      }
+  void expect_room(rank_type ranks) const {
+    if (ranks > most_contributions(reduction)) {
+      refuse_ranks(R::name, most_contributions(reduction), ranks);
     }
   }
 
   /// What ranks must have in common besides the names of types.
-  [[nodiscard]] static std::uint32_t identity() { return hash(spelling_of<R>()); }
+  [[nodiscard]] std::uint32_t identity() const {
+    std::uint32_t const spelt = hash(spelling_of<R>());
+    if constexpr (has_own_settings<R>) {
+      return spelt ^ reduction.settings();
+    } else {
+      return spelt;
+    }
+  }
 
   /// Combines `n` arriving elements or accumulators with the local ones.
   void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n,
@@ -72,11 +79,19 @@ struct combining {
                         local, arriving, result, n, ranks);
   }
 
-  /// A step of one rank alone: contributions and accumulators that reach the output are finished.
+  /// A step of one rank alone: contributions are lifted, and what reaches the output is finished.
   void local(step const& st, std::byte const* from, std::byte* to, std::size_t n, rank_type ranks) const {
     if (st.receive.memory == memory::output && st.send.memory != memory::output) {
       tutti::detail::finish(reduction, st.send.memory == memory::input, from, to, n, ranks);
-    } else if (from != to) {
+      return;
+    }
+    if constexpr (lifts<R>) {
+      if (st.send.memory == memory::input) {
+        tutti::detail::lift(reduction, from, to, n);
+        return;
+      }
+    }
+    if (from != to) {
       std::memcpy(to, from, n * size_of(st.send.memory));
     }
   }
@@ -88,6 +103,7 @@ struct moving {
 
   static constexpr bool in_order = false;
   static constexpr network_operation in_network = network_operation::copy;
+  static constexpr bool lifts_for_helpers = false;
 
   [[nodiscard]] constexpr std::size_t size_of(memory) const noexcept { return element_bytes; }
 };

@@ -139,6 +139,16 @@ struct finish_one {
   }
 };
 
+/// The beginning of one element.
+template <reduction R>
+struct lift_one {
+  static constexpr instruction_set widest = detail::widest<R>;
+
+  R reduction;
+
+  constexpr typename R::accumulator_type operator()(contribution_t<R> const& x) const { return reduction.lift(x); }
+};
+
 template <class T>
 [[nodiscard]] inline bool aligned(void const* p) noexcept {
   return reinterpret_cast<std::uintptr_t>(p) % alignof(T) == 0;
@@ -188,6 +198,19 @@ void fold(R const& r, fold_kind kind, std::byte const* local, std::byte const* a
       });
     });
   });
+}
+
+/// Begins a reduction before any fold: `to[i] = lift(from[i])`. `to` may be `from` itself if both hold the same type;
+/// else they do not overlap.
+///
+/// @pre both pointers are aligned for what they hold. @throws precondition_error otherwise
+template <reduction R>
+void lift(R const& r, std::byte const* from, std::byte* to, std::size_t n) {
+  using from_type = contribution_t<R>;
+  using result_type = typename R::accumulator_type;
+  expects(detail::aligned<from_type>(from) && detail::aligned<result_type>(to),
+          "lift: operands must be aligned for their types, and an address of these is not; pass vectors of the types");
+  detail::run(detail::lift_one<R>{r}, n, reinterpret_cast<result_type*>(to), reinterpret_cast<from_type const*>(from));
 }
 
 /// Ends a reduction that needs no fold any more: `to[i] = lower(from[i], ranks)`, lifting first if

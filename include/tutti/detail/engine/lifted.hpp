@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/concept.hpp>
+
+#include <concepts>
+
+namespace tutti::detail {
+
+/// The schedules of a topology whose helpers combine, for a reduction that lifts, which helpers do not: each rank lifts
+/// its contribution first, in a local step, and nothing but accumulators travels.
+template <topology Inner>
+struct lifted {
+  static constexpr std::string_view name = Inner::name;
+  static constexpr bool keeps_order = Inner::keeps_order;
+  static constexpr bool sends_raw_contributions = false;
+
+  /// Operations that only move elements have nothing to lift.
+  template <class Op>
+  static constexpr bool reduces =
+      has_helpers<Inner, Op> &&
+      (std::same_as<Op, op::allreduce> || std::same_as<Op, op::reduce> || std::same_as<Op, op::reduce_scatter>);
+
+  [[no_unique_address]] Inner inner;
+
+  [[nodiscard]] constexpr topology_settings settings(rank_type n) const
+    requires has_settings<Inner>
+  {
+    return inner.settings(n);
+  }
+  [[nodiscard]] constexpr auto without_helpers() const { return inner.without_helpers(); }
+  template <class Op>
+    requires reduces<Op>
+  [[nodiscard]] constexpr rank_type helpers(Op const& op, rank_type n) const {
+    return inner.helpers(op, n);
+  }
+
+  template <class Op>
+    requires reduces<Op>
+  [[nodiscard]] constexpr std::uint32_t blocks(Op const& op, rank_type n) const {
+    return inner.blocks(op, n);
+  }
+  template <class Op>
+    requires reduces<Op>
+  [[nodiscard]] constexpr std::uint32_t steps(Op const& op, rank_type n, rank_type me) const {
+    return inner.steps(op, n, me) + (me < n ? 1 : 0);
+  }
+  template <class Op>
+    requires reduces<Op>
+  [[nodiscard]] constexpr step at(Op const& op, rank_type n, rank_type me, std::uint32_t i) const {
+    if (me < n && i == 0) {
+      block_range const all{0, inner.blocks(op, n)};
+      return {.send = {no_rank, memory::input, all}, .receive = {no_rank, memory::work, all}};
+    }
+    step s = inner.at(op, n, me, me < n ? i - 1 : i);
+    s.arrives = from_here_on(s.arrives);
+    if (me < n) {  // a helper's input is the identity, and stays there
+      s.send.memory = from_here_on(s.send.memory);
+      s.local = from_here_on(s.local);
+    }
+    return s;
+  }
+
+ private:
+  [[nodiscard]] static constexpr memory from_here_on(memory m) noexcept {
+    return m == memory::input ? memory::work : m;
+  }
+};
+template <topology Inner>
+lifted(Inner) -> lifted<Inner>;
+
+}  // namespace tutti::detail

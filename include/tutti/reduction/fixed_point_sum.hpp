@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/reduction/number.hpp>
+#include <tutti/expects.hpp>
+#include <tutti/network_operation.hpp>
+#include <tutti/operation.hpp>
+#include <tutti/reduction/saturating_sum.hpp>
+#include <tutti/types.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+namespace tutti {
+
+/// The sum of floats by integers, as programmable switches make it: each rank multiplies its numbers by `factor` and
+/// rounds them to int32_t, integers are added, and the sum is divided by the factor.
+///
+///     tutti::allreduce sum{world, tutti::in_network{}, tutti::fixed_point_sum{1e6F, world.size()}};
+///
+/// A result is wrong by at most ranks / 2 / factor, and half of its own last bit. It is exact addition of integers in
+/// between, so the bits are the same in any order, over every topology and at every device.
+///
+/// Of n ranks, each may give up to 2^30 / n / factor, so no sum of integers overflows. What is larger, or no number, is
+/// an *overflow*: the result is NaN, on all ranks, whatever the others give. A rank marks it by the smallest integer:
+/// the rest of the sum, at most 2^30, cannot lift that above -2^30, and additions that saturate cannot wrap it around.
+/// A sum that must be had nevertheless is to be made again, of floats: nn::fixed_point does that.
+///
+/// Sources: Sapio and others, "Scaling distributed machine learning with in-network aggregation" (SwitchML), NSDI 2021,
+/// which picks the factor by block; Lao and others, "ATP: in-network aggregation for multi-tenant learning", NSDI 2021,
+/// which has a constant one, and sends what has overflowed as floats.
+class fixed_point_sum {
+ public:
+  using value_type = float;
+  using accumulator_type = std::int32_t;
+  static constexpr std::string_view name = "fixed_point_sum";
+  static constexpr bool commutative = true;
+  static constexpr bool associative = true;
+  static constexpr bool symmetric = true;
+  static constexpr bool fuses = false;  // products are exact
+  static constexpr network_operation in_network = network_operation::saturating_sum_int32;
+
+  /// @param factor of the numbers, the same on all ranks; the integers' last bit is worth 1 / factor
+  /// @param ranks how many contribute at most
+  /// @throws precondition_error if the factor is no number or below 2^-97 (where sums may be no floats), or there are
+  /// no
+  ///         ranks or more than 2^30
+  constexpr fixed_point_sum(float factor, rank_type ranks) : factor_(factor), ranks_(ranks) {
+    expects(factor >= 0x1p-97F && factor <= std::numeric_limits<float>::max(),
+            "fixed_point_sum: the factor must be a number from 2^-97 on, not ", double{factor});
+    expects(ranks > 0 && ranks <= range, "fixed_point_sum: there must be 1 to 2^30 ranks, not ", ranks);
+    most_ = static_cast<double>(range / static_cast<std::int32_t>(ranks));
+  }
+
+  [[nodiscard]] constexpr float factor() const noexcept { return factor_; }
+  /// How many contributions a sum has room for.
+  [[nodiscard]] constexpr rank_type most_contributions() const noexcept { return ranks_; }
+  /// The largest number that does not overflow.
+  [[nodiscard]] constexpr float largest() const noexcept {
+    auto const near = static_cast<float>(most_ / double{factor_});
+    return double{near} * double{factor_} <= most_ ? near
+                                                   : std::bit_cast<float>(std::bit_cast<std::uint32_t>(near) - 1);
+  }
+  /// What ranks must agree upon.
+  [[nodiscard]] constexpr std::uint32_t settings() const noexcept {
+    return (std::bit_cast<std::uint32_t>(factor_) * 16777619U) ^ ranks_;
+  }
+
+  [[nodiscard]] static constexpr std::int32_t identity() noexcept { return 0; }
+  [[nodiscard]] constexpr std::int32_t lift(float x) const noexcept {
+    double const scaled = double{x} * double{factor_};  // exact: each has 24 bits
+    bool const fits = scaled >= -most_ && scaled <= most_;
+    double const nearest = ((fits ? scaled : 0.0) + 0x1.8p52) - 0x1.8p52;  // of two, the even one
+    return fits ? static_cast<std::int32_t>(nearest) : overflow;
+  }
+  [[nodiscard]] static constexpr std::int32_t combine(std::int32_t a, std::int32_t b) noexcept {
+    return saturating_sum<std::int32_t>::combine(a, b);
+  }
+  [[nodiscard]] constexpr float lower(std::int32_t a, rank_type) const noexcept {
+    return a < -range ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(double(a) / double{factor_});
+  }
+
+ private:
+  static constexpr std::int32_t range = std::int32_t{1} << 30;
+  static constexpr std::int32_t overflow = std::numeric_limits<std::int32_t>::min();
+
+  float factor_;
+  rank_type ranks_;
+  double most_ = 0;  ///< the size of the largest integer that a rank gives
+};
+
+}  // namespace tutti
