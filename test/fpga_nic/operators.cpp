@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
+#include <fpga_nic/device_under_test.hpp>
 #include <laws/all_topologies.hpp>
 #include <laws/moving_operators.hpp>
 #include <laws/reducing_operators.hpp>
@@ -46,10 +47,10 @@ std::ostream& operator<<(std::ostream& out, trial const& t) {
   return out << "loss " << t.loss << (t.device ? "" : ", no device") << ", share " << t.stand_in_share;
 }
 
-/// Runs check(world) on n ranks; what it returns is a complaint.
+/// Runs check(world) on n ranks; what it returns is a complaint. Returns what the device has counted.
 template <class Check>
-void agree(rank_type n, trial const& t, Check check) {
-  network net(n, {.loss = t.loss, .duplication = t.loss, .reordering = t.loss, .seed = n});
+tutti::detail::fpga_nic::counters agree(rank_type n, trial const& t, Check check) {
+  network net(n, {.loss = t.loss, .duplication = t.loss, .reordering = t.loss, .seed = n, .device = device_under_test});
   tutti::world_options<nic> options;
   options.deadline = std::chrono::seconds(40);
   options.transport.network = {&net, t.device};
@@ -60,6 +61,7 @@ void agree(rank_type n, trial const& t, Check check) {
     std::string const complaint = results[r] ? results[r].value() : results[r].failure().text;
     BOOST_TEST(complaint.empty(), "rank " << r << " of " << n << ", " << t << ": " << complaint);
   }
+  return net.counted();
 }
 
 constexpr trial lossless{};
@@ -139,7 +141,7 @@ BOOST_AUTO_TEST_CASE(sums_have_the_bits_of_star_or_equal_bits_everywhere) {
       if (support::watched && n > 5) {
         continue;
       }
-      agree(n, t, [&](auto& world) -> std::string {
+      auto const counted = agree(n, t, [&](auto& world) -> std::string {
         tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
         tutti::allreduce reference{world, tutti::star{}, tutti::sum<float>{}};
         tutti::broadcast share{world, tutti::star{}};
@@ -163,6 +165,7 @@ BOOST_AUTO_TEST_CASE(sums_have_the_bits_of_star_or_equal_bits_everywhere) {
         }
         return {};
       });
+      BOOST_TEST((counted.completed != 0) == (t.device && n > 1), n << " ranks, " << t << ": " << counted.completed);
     }
   }
 }

@@ -11,12 +11,35 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <random>
 #include <span>
 #include <vector>
 
 namespace tutti::detail::fpga_nic {
+
+class in_process_network;
+struct in_process_options;
+
+/// What stands at address 0 of an in-process network: packets in, packets out. Calls come from any thread, one at a
+/// time.
+class in_process_device {
+ public:
+  in_process_device() = default;
+  in_process_device(in_process_device const&) = delete;
+  in_process_device& operator=(in_process_device const&) = delete;
+  virtual ~in_process_device() = default;
+
+  /// Takes a packet as it came. Answers go to `net.answer`, now or in `settle`.
+  virtual void take(std::uint32_t from, std::span<std::byte const> packet, in_process_network& net) = 0;
+  /// Nothing more comes for now: what is under way in the device is finished.
+  virtual void settle(in_process_network& net) = 0;
+  /// What it has seen.
+  [[nodiscard]] virtual counters counted() = 0;
+};
+
+/// Makes the device of a network, when that begins and after each restart.
+using in_process_device_maker = std::unique_ptr<in_process_device> (*)(in_process_options const&);
 
 /// How an in-process network treats packets. Shares are of one packet, from 0 to 1.
 struct in_process_options {
@@ -26,6 +49,7 @@ struct in_process_options {
   std::uint64_t seed = 1;
   switch_limits limits{};
   fpga_nic::seal seal{};
+  in_process_device_maker device = nullptr;  ///< none: the device is a summing_switch
 };
 
 /// A network within a process, and a device in it: packets to the device are handled in the thread that sends them, at
@@ -76,6 +100,8 @@ class in_process_network {
 
   /// Carries what a port sends; `all` is empty afterwards.
   TUTTI_DECL void carry(address from, parcels& all);
+  /// Carries what the device answers. For the device, while it is called.
+  TUTTI_DECL void answer(address to, std::span<std::byte const> packet);
   /// Takes what has come to a port, by exchanging it for `empty`, which has the same room.
   TUTTI_DECL void collect(address to, parcels& empty);
   /// Readable when something has come to a port.
@@ -89,15 +115,14 @@ class in_process_network {
 
   [[nodiscard]] bool happens(double share) noexcept { return static_cast<double>(random_()) < share * 4294967296.0; }
   TUTTI_DECL void arrive(address from, parcel const& p);
-  TUTTI_DECL void put(address from, address to, header const& h, std::span<std::byte const> payload);
-  TUTTI_DECL void ring(box& b, parcel* p);
+  TUTTI_DECL void put(address from, address to, std::span<std::byte const> packet);
 
   in_process_options options_;
   std::size_t inbox_;
   monitor monitor_;
   std::mt19937 random_;
   std::vector<box> boxes_;
-  std::optional<summing_switch<address>> device_;
+  std::unique_ptr<in_process_device> device_;
   std::uint64_t lost_ = 0;
 };
 

@@ -13,6 +13,25 @@
 
 namespace tutti::detail::fpga_nic {
 
+/// The device as a program.
+class in_process_switch final : public in_process_device {
+ public:
+  explicit in_process_switch(in_process_options const& o) : seal_(o.seal), switch_(o.limits, o.seal) {}
+
+  void take(std::uint32_t from, std::span<std::byte const> packet, in_process_network& net) override {
+    switch_.take(from, packet, false, steady_now(), [&](std::uint32_t to, header const& h, auto payload) {
+      std::array<std::byte, most_packet> bytes;
+      net.answer(to, std::span(bytes).first(seal_.write(h, payload, bytes.data())));
+    });
+  }
+  void settle(in_process_network&) override {}
+  [[nodiscard]] counters counted() override { return switch_.counted(); }
+
+ private:
+  fpga_nic::seal seal_;
+  summing_switch<std::uint32_t> switch_;
+};
+
 TUTTI_DECL in_process_network::in_process_network(unsigned ports, in_process_options const& options, std::size_t inbox)
     : options_(options),
       inbox_(inbox),
@@ -35,7 +54,7 @@ TUTTI_DECL void in_process_network::kill() {
 
 TUTTI_DECL void in_process_network::restart() {
   held const lock(monitor_);
-  device_.emplace(options_.limits, options_.seal);
+  device_ = options_.device != nullptr ? options_.device(options_) : std::make_unique<in_process_switch>(options_);
 }
 
 TUTTI_DECL counters in_process_network::counted() {
@@ -64,54 +83,43 @@ TUTTI_DECL void in_process_network::carry(address from, parcels& all) {
     }
   }
   all.count = 0;
+  if (device_) {
+    device_->settle(*this);
+  }
 }
 
 /// @pre this thread holds the monitor, as it does for the two below
 TUTTI_DECL void in_process_network::arrive(address from, parcel const& p) {
   if (p.at != device) {
-    if (p.at >= boxes_.size()) {
-      ++lost_;
-      return;
-    }
-    box& b = boxes_[p.at];
-    parcel* const to = b.waiting.next();
-    if (to != nullptr) {
-      to->at = from;
-      to->size = p.size;
-      std::copy_n(p.bytes.data(), p.size, to->bytes.data());
-    }
-    ring(b, to);
+    put(from, p.at, p.content());
   } else if (device_) {
-    device_->take(
-        from, p.content(), false, steady_now(),
-        [&](address to, header const& h, std::span<std::byte const> payload) { put(device, to, h, payload); });
+    device_->take(from, p.content(), *this);
   } else {
     ++lost_;
   }
 }
 
-TUTTI_DECL void in_process_network::put(address from, address to, header const& h, std::span<std::byte const> payload) {
+TUTTI_DECL void in_process_network::answer(address to, std::span<std::byte const> packet) {
   if (happens(options_.loss)) {
     ++lost_;
     return;
   }
-  box& b = boxes_[to];
   for (int copies = happens(options_.duplication) ? 2 : 1; copies > 0; --copies) {
-    parcel* const p = b.waiting.next();
-    if (p != nullptr) {
-      p->at = from;
-      p->size = static_cast<std::uint16_t>(options_.seal.write(h, payload, p->bytes.data()));
-    }
-    ring(b, p);
+    put(device, to, packet);
   }
 }
 
-/// A packet has come, or there was no room for it.
-TUTTI_DECL void in_process_network::ring(box& b, parcel* p) {
+TUTTI_DECL void in_process_network::put(address from, address to, std::span<std::byte const> packet) {
+  bool const fits = to < boxes_.size() && packet.size() <= most_packet;
+  parcel* const p = fits ? boxes_[to].waiting.next() : nullptr;
   if (p == nullptr) {
     ++lost_;
     return;
   }
+  p->at = from;
+  p->size = static_cast<std::uint16_t>(packet.size());
+  std::ranges::copy(packet, p->bytes.begin());
+  box& b = boxes_[to];
   if (b.waiting.count > 1 && happens(options_.reordering)) {
     std::swap(*p, b.waiting.room[b.waiting.count - 2]);
   }
