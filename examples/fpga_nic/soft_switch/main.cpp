@@ -1,49 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A switch that adds, as a program. See docs/fpga-nic-protocol.md.
+#include "../signals.hpp"
 #include "late_answers.hpp"
 #include "options.hpp"
-#include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/fpga_nic/summing_switch.hpp>
 #include <tutti/detail/fpga_nic/udp_port.hpp>
 #include <tutti/time.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <poll.h>
 #include <random>
-#include <stdexcept>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 namespace {
 
 namespace nic = tutti::detail::fpga_nic;
 
-/// The signals that this program acts upon, as a descriptor.
-tutti::detail::descriptor signals() {
-  sigset_t all;
-  sigemptyset(&all);
-  for (int const s : {SIGINT, SIGTERM, SIGUSR1}) {
-    sigaddset(&all, s);
-  }
-  sigprocmask(SIG_BLOCK, &all, nullptr);
-  tutti::detail::descriptor d(signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC));
-  if (!d) {
-    throw std::runtime_error("cannot wait for signals: " + tutti::detail::describe_errno(errno));
-  }
-  return d;
-}
-
 class soft_switch {
  public:
   explicit soft_switch(options const& o)
       : options_(o),
-        signals_(signals()),
         port_(o.at, {.offload = o.offload, .destinations = 64}, o.seal),
         device_(o.limits, o.seal),
         random_(static_cast<std::mt19937::result_type>(o.seed)),
@@ -71,9 +50,9 @@ class soft_switch {
         report();
       }
       std::array<pollfd, 2> on{{{port_.descriptor(), static_cast<short>(all_sent ? POLLIN : POLLIN | POLLOUT), 0},
-                                {signals_.get(), POLLIN, 0}}};
+                                {signals_.descriptor(), POLLIN, 0}}};
       wait(on, more ? tutti::duration(0) : next_time(now) - now);
-      if (on[1].revents != 0 && !go_on()) {
+      if (on[1].revents != 0 && !signals_.go_on([&] { report(); })) {
         report();
         return;
       }
@@ -141,20 +120,6 @@ class soft_switch {
     }
   }
 
-  /// Acts upon the signals that have come. False: it is to end.
-  bool go_on() {
-    bool go = true;
-    signalfd_siginfo s;
-    while (read(signals_.get(), &s, sizeof s) == static_cast<ssize_t>(sizeof s)) {
-      if (s.ssi_signo == SIGUSR1) {
-        report();
-      } else {
-        go = false;
-      }
-    }
-    return go;
-  }
-
   void report() const {
     auto const& c = device_.counted();
     auto const& p = port_.counted();
@@ -193,7 +158,7 @@ class soft_switch {
   }
 
   options options_;
-  tutti::detail::descriptor signals_;
+  signals signals_;
   nic::udp_port port_;
   nic::summing_switch<nic::endpoint> device_;
   std::mt19937 random_;
