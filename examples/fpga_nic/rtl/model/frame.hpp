@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+/// Packets in the frames of a network: Ethernet II, IPv4 without options, UDP.
+namespace frame {
+
+using mac_address = std::array<std::uint8_t, 6>;
+
+/// Where a UDP port is, and the next station on the way to it.
+struct place {
+  mac_address mac{};
+  std::uint32_t ip = 0;  ///< 10.0.0.1 is 0x0a000001
+  std::uint16_t port = 0;
+
+  friend bool operator==(place const&, place const&) = default;
+};
+
+/// A UDP datagram in a frame.
+struct datagram {
+  place from;
+  place to;
+  bool congested = false;  ///< marked by ECN
+  std::span<std::byte const> payload;
+};
+
+inline constexpr std::size_t headers = 14 + 20 + 8;
+inline constexpr std::size_t least = 60;  ///< without the frame check sequence, as everywhere here
+inline constexpr std::size_t most = 1514;
+inline constexpr std::uint16_t type_ipv4 = 0x0800;
+inline constexpr std::uint16_t type_arp = 0x0806;
+
+/// As networks order them.
+template <class T>
+void put(std::byte* to, T value) noexcept {
+  for (std::size_t i = 0; i < sizeof(T); ++i) {
+    to[i] = static_cast<std::byte>(value >> (8 * (sizeof(T) - 1 - i)));
+  }
+}
+template <class T>
+[[nodiscard]] T get(std::byte const* from) noexcept {
+  T value = 0;
+  for (std::size_t i = 0; i < sizeof(T); ++i) {
+    value = static_cast<T>(value << 8 | static_cast<T>(from[i]));
+  }
+  return value;
+}
+
+/// A sum of the Internet's checksums, RFC 1071.
+class checksum {
+ public:
+  /// @pre only the last bytes that are added are of an odd number
+  void add(std::span<std::byte const> bytes) noexcept {
+    std::size_t i = 0;
+    for (; i + 1 < bytes.size(); i += 2) {
+      sum_ += get<std::uint16_t>(bytes.data() + i);
+    }
+    sum_ += i < bytes.size() ? static_cast<unsigned>(bytes[i]) << 8 : 0;
+  }
+  void add(std::uint32_t word) noexcept { sum_ += (word >> 16) + (word & 0xffffU); }
+
+  [[nodiscard]] std::uint16_t value() const noexcept {
+    std::uint64_t s = sum_;
+    while (s >> 16 != 0) {
+      s = (s & 0xffffU) + (s >> 16);
+    }
+    return static_cast<std::uint16_t>(~s);
+  }
+
+ private:
+  std::uint64_t sum_ = 0;
+};
+
+/// That of a UDP datagram, with the one that it carries if it is to be checked: then 0 is right.
+[[nodiscard]] inline std::uint16_t udp_checksum(std::byte const* ip, std::size_t length) noexcept {
+  checksum c;
+  c.add(get<std::uint32_t>(ip + 12));
+  c.add(get<std::uint32_t>(ip + 16));
+  c.add(std::uint32_t{17});
+  c.add(static_cast<std::uint32_t>(length));
+  c.add({ip + 20, length});
+  return c.value();
+}
+
+/// Writes a datagram as a frame, and returns its length. @pre room for `most` bytes; the payload fits
+inline std::size_t write(datagram const& d, std::byte* to) noexcept {
+  std::memcpy(to, d.to.mac.data(), 6);
+  std::memcpy(to + 6, d.from.mac.data(), 6);
+  put(to + 12, type_ipv4);
+  std::byte* const ip = to + 14;
+  std::memset(ip, 0, 28);
+  put<std::uint8_t>(ip, 0x45);
+  put<std::uint8_t>(ip + 1, d.congested ? 3 : 2);  // ECT(0): capable of ECN, RFC 3168
+  put(ip + 2, static_cast<std::uint16_t>(28 + d.payload.size()));
+  put<std::uint16_t>(ip + 6, 0x4000);  // not to be fragmented
+  put<std::uint8_t>(ip + 8, 64);
+  put<std::uint8_t>(ip + 9, 17);
+  put(ip + 12, d.from.ip);
+  put(ip + 16, d.to.ip);
+  checksum c;
+  c.add({ip, 20});
+  put(ip + 10, c.value());
+  std::byte* const udp = ip + 20;
+  std::size_t const length = 8 + d.payload.size();
+  put(udp, d.from.port);
+  put(udp + 2, d.to.port);
+  put(udp + 4, static_cast<std::uint16_t>(length));
+  if (!d.payload.empty()) {
+    std::memcpy(udp + 8, d.payload.data(), d.payload.size());
+  }
+  std::uint16_t const sum = udp_checksum(ip, length);
+  put(udp + 6, sum == 0 ? std::uint16_t{0xffff} : sum);
+  std::size_t const size = headers + d.payload.size();
+  if (size >= least) {
+    return size;
+  }
+  std::memset(to + size, 0, least - size);
+  return least;
+}
+
+/// Reads a frame. False: it is not one of an IPv4 UDP datagram without options, or something is wrong with it.
+[[nodiscard]] inline bool read(std::span<std::byte const> bytes, datagram& to) noexcept {
+  if (bytes.size() < least || get<std::uint16_t>(bytes.data() + 12) != type_ipv4) {
+    return false;
+  }
+  std::byte const* const ip = bytes.data() + 14;
+  std::byte const* const udp = ip + 20;
+  std::size_t const total = get<std::uint16_t>(ip + 2);
+  std::size_t const length = get<std::uint16_t>(udp + 4);
+  checksum c;
+  c.add({ip, 20});
+  bool const is_udp = get<std::uint8_t>(ip) == 0x45 && get<std::uint8_t>(ip + 9) == 17 && c.value() == 0;
+  if (!is_udp || (get<std::uint16_t>(ip + 6) & 0x3fffU) != 0 || length < 8 || total != 20 + length ||
+      14 + total > bytes.size() || (get<std::uint16_t>(udp + 6) != 0 && udp_checksum(ip, length) != 0)) {
+    return false;
+  }
+  std::memcpy(to.to.mac.data(), bytes.data(), 6);
+  std::memcpy(to.from.mac.data(), bytes.data() + 6, 6);
+  to.from.ip = get<std::uint32_t>(ip + 12);
+  to.to.ip = get<std::uint32_t>(ip + 16);
+  to.from.port = get<std::uint16_t>(udp);
+  to.to.port = get<std::uint16_t>(udp + 2);
+  to.congested = (get<std::uint8_t>(ip + 1) & 3U) == 3;
+  to.payload = {udp + 8, length - 8};
+  return true;
+}
+
+}  // namespace frame

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+/// Frames in a row. Room that was taken once is kept.
+class frame_queue {
+ public:
+  static constexpr std::size_t room = 2048;  ///< of a frame; more than `frame::most`, to try frames that are too long
+
+  struct item {
+    std::size_t size = 0;
+    bool bad = false;  ///< the station that received it says so
+    std::array<std::byte, room> bytes;
+
+    [[nodiscard]] std::span<std::byte const> content() const noexcept { return std::span(bytes).first(size); }
+  };
+
+  [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
+  /// @pre not empty()
+  [[nodiscard]] item const& front() const noexcept { return items_[begin_]; }
+  void pop() noexcept {
+    if (++begin_ == end_) {
+      begin_ = end_ = 0;
+    }
+  }
+  /// Room for one more, which is there from now on.
+  [[nodiscard]] item& push() {
+    if (end_ == items_.size()) {
+      items_.emplace_back();
+    }
+    item& i = items_[end_++];
+    i.size = 0;
+    i.bad = false;
+    return i;
+  }
+
+ private:
+  std::vector<item> items_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "frame_queue.hpp"
+
+#include <Vsumming_nic.h>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <verilated.h>
+
+/// The device as Verilator has translated it, and what stands around it: a network that gives frames beat by beat and
+/// takes frames, and a host that reads and writes registers.
+class nic_model {
+ public:
+  /// `pause`: the share of clocks in which the network has no beat, and of those in which it takes none.
+  explicit nic_model(double pause = 0, std::uint64_t seed = 1)
+      : top_(std::make_unique<Vsumming_nic>(context_.get())),
+        pause_(static_cast<std::uint32_t>(pause * 4294967295.0)),
+        random_(static_cast<std::mt19937::result_type>(seed)) {
+    top_->rst = 1;
+    for (int i = 0; i < 8; ++i) {
+      step();
+    }
+    top_->rst = 0;
+    step();
+  }
+  nic_model(nic_model const&) = delete;
+  nic_model& operator=(nic_model const&) = delete;
+  ~nic_model() { top_->final(); }
+
+  /// Clocks since it began.
+  [[nodiscard]] std::uint64_t clocks() const noexcept { return clocks_; }
+
+  // --- network
+
+  /// A frame on its way to the device.
+  void give(std::span<std::byte const> frame, bool bad = false) {
+    if (frame.empty() || frame.size() > frame_queue::room) {
+      throw std::invalid_argument("a frame of " + std::to_string(frame.size()) + " bytes");
+    }
+    auto& i = arriving_.push();
+    i.size = frame.size();
+    i.bad = bad;
+    std::ranges::copy(frame, i.bytes.begin());
+  }
+  /// What the device has sent.
+  [[nodiscard]] frame_queue& sent() noexcept { return sent_; }
+  /// Whether nothing is on its way to, in, or out of the device.
+  [[nodiscard]] bool idle() const noexcept { return arriving_.empty() && top_->idle != 0; }
+  /// Clocks until it is idle. @throws std::runtime_error if it is not after so many
+  void settle(std::uint64_t most = 1'000'000) {
+    for (std::uint64_t const end = clocks_ + most; !idle();) {
+      if (clocks_ == end) {
+        throw std::runtime_error("the device is not idle after " + std::to_string(most) + " clocks");
+      }
+      step();
+    }
+  }
+
+  /// One clock.
+  void step() {
+    step([] {});
+  }
+
+  // --- registers
+
+  [[nodiscard]] std::uint32_t read(std::uint32_t at) {
+    top_->s_axil_araddr = at;
+    top_->s_axil_arvalid = 1;
+    top_->s_axil_rready = 1;
+    std::uint32_t value = 0;
+    std::uint32_t answer = 0;
+    bool accepted = false;
+    bool answered = false;
+    await(
+        "a read", at, answered,
+        [&] {
+          accepted = accepted || top_->s_axil_arready != 0;
+          if (top_->s_axil_rvalid != 0) {
+            answered = true;
+            value = top_->s_axil_rdata;
+            answer = top_->s_axil_rresp;
+          }
+        },
+        [&] { top_->s_axil_arvalid = accepted ? 0 : 1; });
+    top_->s_axil_rready = 0;
+    expect_ok("read", at, answer);
+    return value;
+  }
+
+  void write(std::uint32_t at, std::uint32_t value) {
+    top_->s_axil_awaddr = at;
+    top_->s_axil_awvalid = 1;
+    top_->s_axil_wdata = value;
+    top_->s_axil_wstrb = 15;
+    top_->s_axil_wvalid = 1;
+    top_->s_axil_bready = 1;
+    std::uint32_t answer = 0;
+    bool address_taken = false;
+    bool data_taken = false;
+    bool answered = false;
+    await(
+        "a write", at, answered,
+        [&] {
+          address_taken = address_taken || top_->s_axil_awready != 0;
+          data_taken = data_taken || top_->s_axil_wready != 0;
+          if (top_->s_axil_bvalid != 0) {
+            answered = true;
+            answer = top_->s_axil_bresp;
+          }
+        },
+        [&] {
+          top_->s_axil_awvalid = address_taken ? 0 : 1;
+          top_->s_axil_wvalid = data_taken ? 0 : 1;
+        });
+    top_->s_axil_bready = 0;
+    expect_ok("write", at, answer);
+  }
+
+ private:
+  static constexpr std::size_t beat = 64;  ///< bytes
+
+  [[nodiscard]] bool pauses() noexcept { return pause_ != 0 && random_() < pause_; }
+
+  /// One clock; `look` is called before its edge.
+  template <class Look>
+  void step(Look&& look) {
+    drive_input();
+    top_->m_axis_tready = !pauses();
+    top_->clk = 0;
+    top_->eval();
+    look();
+    bool const taken = top_->s_axis_tvalid != 0 && top_->s_axis_tready != 0;
+    if (top_->m_axis_tvalid != 0 && top_->m_axis_tready != 0) {
+      take_output();
+    }
+    top_->clk = 1;
+    top_->eval();
+    ++clocks_;
+    if (taken) {
+      at_ += beat;
+      if (at_ >= arriving_.front().size) {
+        at_ = 0;
+        arriving_.pop();
+      }
+      top_->s_axis_tvalid = 0;
+    }
+  }
+
+  /// A beat that is offered stays until it is taken.
+  void drive_input() {
+    if (top_->s_axis_tvalid != 0 || arriving_.empty() || top_->rst != 0 || pauses()) {
+      return;
+    }
+    auto const& f = arriving_.front();
+    std::size_t const n = std::min(beat, f.size - at_);
+    std::array<std::byte, beat> bytes{};
+    std::copy_n(f.bytes.begin() + static_cast<std::ptrdiff_t>(at_), n, bytes.begin());
+    std::memcpy(top_->s_axis_tdata.data(), bytes.data(), beat);
+    top_->s_axis_tkeep = n == beat ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
+    top_->s_axis_tlast = at_ + n == f.size;
+    top_->s_axis_tuser = f.bad && at_ + n == f.size;
+    top_->s_axis_tvalid = 1;
+  }
+
+  void take_output() {
+    auto const n = static_cast<std::size_t>(__builtin_popcountll(top_->m_axis_tkeep));
+    bool const is_last = top_->m_axis_tlast != 0;
+    bool const contiguous =
+        n != 0 && top_->m_axis_tkeep == (n == beat ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1);
+    if (!contiguous || (!is_last && n != beat) || building_.size + n > frame_queue::room) {
+      throw std::runtime_error("the device sent a beat that no frame has: keep " + std::to_string(top_->m_axis_tkeep) +
+                               " after " + std::to_string(building_.size) + " bytes");
+    }
+    std::memcpy(building_.bytes.data() + building_.size, top_->m_axis_tdata.data(), n);
+    building_.size += n;
+    if (is_last) {
+      auto& f = sent_.push();
+      f.size = building_.size;
+      std::copy_n(building_.bytes.begin(), f.size, f.bytes.begin());
+      building_.size = 0;
+    }
+  }
+
+  /// Clocks until `done`; `look` sees each before its edge, `then` is called after it.
+  template <class Look, class Then>
+  void await(char const* what, std::uint32_t at, bool const& done, Look look, Then then) {
+    for (int i = 0; !done; ++i) {
+      if (i == 1000) {
+        throw std::runtime_error(std::string(what) + " of register " + std::to_string(at) + " was not answered");
+      }
+      step(look);
+      then();
+    }
+  }
+  static void expect_ok(char const* what, std::uint32_t at, std::uint32_t answer) {
+    if (answer != 0) {
+      throw std::runtime_error(std::string("the device refused to ") + what + " register " + std::to_string(at));
+    }
+  }
+
+  std::unique_ptr<VerilatedContext> context_ = std::make_unique<VerilatedContext>();
+  std::unique_ptr<Vsumming_nic> top_;
+  std::uint32_t pause_;
+  std::mt19937 random_;
+  std::uint64_t clocks_ = 0;
+  frame_queue arriving_;
+  std::size_t at_ = 0;            ///< in the first of these
+  frame_queue::item building_{};  ///< a frame that is leaving
+  frame_queue sent_;
+};

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "../model/frame.hpp"
+#include "registers.hpp"
+#include <tutti/detail/fpga_nic/counters.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+/// What is done with a device's registers, which README.md lists.
+namespace device {
+
+namespace at {
+inline constexpr std::uint32_t identification = 0x000;
+inline constexpr std::uint32_t version = 0x004;
+inline constexpr std::uint32_t sizes = 0x008;
+inline constexpr std::uint32_t lanes = 0x00c;
+inline constexpr std::uint32_t control = 0x010;
+inline constexpr std::uint32_t mac_low = 0x014;
+inline constexpr std::uint32_t mac_high = 0x018;
+inline constexpr std::uint32_t ip = 0x01c;
+inline constexpr std::uint32_t port = 0x020;
+inline constexpr std::uint32_t end_job = 0x024;
+inline constexpr std::uint32_t jobs = 0x100;
+inline constexpr std::uint32_t counters = 0x200;
+}  // namespace at
+
+/// What the device was built with.
+struct build {
+  unsigned lanes = 0;
+  unsigned slots = 0;
+  unsigned slots_in_order = 0;  ///< of a job that adds in rank order
+  unsigned workers = 0;
+  unsigned jobs = 0;
+
+  friend bool operator==(build const&, build const&) = default;
+};
+
+/// @throws std::runtime_error if there is another device, or one of another version
+template <registers R>
+[[nodiscard]] build identify(R& r) {
+  auto const expect = [&](char const* what, std::uint32_t where, std::uint32_t wanted) {
+    if (std::uint32_t const is = r.read(where); is != wanted) {
+      std::array<char, 128> text;
+      std::snprintf(text.data(), text.size(), "the %s in the registers is %08x, not %08x: is this summing_nic?", what,
+                    is, wanted);
+      throw std::runtime_error(text.data());
+    }
+  };
+  expect("identification", at::identification, 0x74757474);  // "tutt"
+  expect("version", at::version, 0x00010001);
+  std::uint32_t const sizes = r.read(at::sizes);
+  std::uint32_t const lanes = r.read(at::lanes);
+  return {.lanes = lanes & 0xffU,
+          .slots = sizes & 0xffffU,
+          .slots_in_order = lanes >> 8 & 0xffffU,
+          .workers = sizes >> 16 & 0xffU,
+          .jobs = sizes >> 24};
+}
+
+/// Gives it an address, and lets it answer there.
+template <registers R>
+void enable(R& r, frame::place const& where) {
+  std::byte const* const mac = std::as_bytes(std::span(where.mac)).data();
+  r.write(at::control, 0);
+  r.write(at::mac_high, frame::get<std::uint16_t>(mac));
+  r.write(at::mac_low, frame::get<std::uint32_t>(mac + 2));
+  r.write(at::ip, where.ip);
+  r.write(at::port, where.port);
+  r.write(at::control, 1);
+}
+/// From now on all frames are foreign to it.
+template <registers R>
+void disable(R& r) {
+  r.write(at::control, 0);
+}
+template <registers R>
+[[nodiscard]] bool is_enabled(R& r) {
+  return (r.read(at::control) & 1U) != 0;
+}
+/// The address that it has.
+template <registers R>
+[[nodiscard]] frame::place place_of(R& r) {
+  frame::place p;
+  std::span<std::byte> const mac = std::as_writable_bytes(std::span(p.mac));
+  frame::put(mac.data(), static_cast<std::uint16_t>(r.read(at::mac_high)));
+  frame::put(mac.data() + 2, r.read(at::mac_low));
+  p.ip = r.read(at::ip);
+  p.port = static_cast<std::uint16_t>(r.read(at::port));
+  return p;
+}
+
+/// A job, as the device's table has it.
+struct job {
+  std::uint32_t nonce = 0;
+  unsigned members = 0;
+  unsigned present = 0;
+  unsigned slots = 0;
+  bool in_rank_order = false;
+  bool exists = false;
+};
+template <registers R>
+[[nodiscard]] job job_at(R& r, unsigned number) {
+  std::uint32_t const here = at::jobs + 16 * number;
+  std::uint32_t const what = r.read(here + 4);
+  return {.nonce = r.read(here),
+          .members = what & 0xffU,
+          .present = r.read(here + 12),
+          .slots = r.read(here + 8),
+          .in_rank_order = (what >> 8 & 1U) != 0,
+          .exists = what >> 31 != 0};
+}
+/// Ends a job, whatever its members say. @throws std::runtime_error if the device does not get to it
+template <registers R>
+void end_job(R& r, unsigned number) {
+  r.write(at::end_job, number);
+  for (int i = 0; r.read(at::end_job) != 0; ++i) {
+    if (i == 1'000'000) {
+      throw std::runtime_error("the device has not ended job " + std::to_string(number));
+    }
+  }
+}
+
+/// The names of the counters, in their order.
+inline constexpr std::array<std::string_view, 27> counter_names{
+    "frames",   "bad",     "no room",  "foreign", "bad header",  "bad checksum", "packets",  "malformed",  "tagged",
+    "joins",    "leaves",  "ends",     "queries", "stored",      "completed",    "repeated", "duplicates", "busy",
+    "mismatch", "unknown", "no slots", "late",    "unsupported", "unanswered",   "results",  "congested",  "sent"};
+using counter_values = std::array<std::uint64_t, counter_names.size()>;
+
+template <registers R>
+[[nodiscard]] counter_values counted(R& r) {
+  counter_values all;
+  for (std::uint32_t k = 0; k != all.size(); ++k) {
+    std::uint64_t const low = r.read(at::counters + 8 * k);  // the device holds the upper half for the next one
+    all[k] = std::uint64_t{r.read(at::counters + 8 * k + 4)} << 32 | low;
+  }
+  return all;
+}
+
+inline void print(counter_values const& v) {
+  for (std::size_t k = 0; k != v.size(); ++k) {
+    std::printf("  %-14s %llu\n", counter_names[k].data(), static_cast<unsigned long long>(v[k]));
+  }
+}
+
+/// What the soft switch counts, too.
+[[nodiscard]] inline tutti::detail::fpga_nic::counters as_of_switch(counter_values const& v) noexcept {
+  tutti::detail::fpga_nic::counters c;
+  c.packets = v[6];
+  c.malformed = v[7];
+  c.badly_tagged = v[8];
+  c.joins = v[9];
+  c.leaves = v[10];
+  c.ends = v[11];
+  c.queries = v[12];
+  c.stored = v[13];
+  c.completed = v[14];
+  c.repeated = v[15];
+  c.duplicates = v[16];
+  c.busy = v[17];
+  for (std::size_t why = 1; why != tutti::detail::fpga_nic::refusals; ++why) {
+    c.refused[why] = v[17 + why];
+  }
+  c.unanswered = v[23];
+  c.results = v[24];
+  c.congested = v[25];
+  return c;
+}
+
+}  // namespace device
