@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// a + b as a processor adds float32: subnormals, to nearest, ties to even, -0 kept. All NaNs are 0x7fc00000. Five
+// stages, one pair a cycle.
+module float32_add (
+    input  wire         clk,
+    input  wire  [31:0] a,
+    input  wire  [31:0] b,
+    output logic [31:0] sum
+);
+
+  // 27 if there is no one.
+  function automatic [4:0] leading_zeros(input [26:0] bits);
+    integer i;
+    begin
+      leading_zeros = 5'd27;
+      for (i = 0; i < 27; i = i + 1) if (bits[i]) leading_zeros = 5'd26 - i[4:0];
+    end
+  endfunction
+
+  // 1: the larger magnitude first. An exponent of 0 counts as 1, without the hidden bit.
+  wire a_is_normal = a[30:23] != 8'd0;
+  wire b_is_normal = b[30:23] != 8'd0;
+  wire [7:0] a_exponent = a_is_normal ? a[30:23] : 8'd1;
+  wire [7:0] b_exponent = b_is_normal ? b[30:23] : 8'd1;
+  wire b_is_larger = b[30:0] > a[30:0];
+
+  logic        sign1, small_sign1;
+  logic [ 7:0] exponent1, distance1;
+  logic [23:0] large1, small1;
+  logic        large_is_nan1, large_is_infinite1, small_is_infinite1;
+  always_ff @(posedge clk) begin
+    sign1 <= b_is_larger ? b[31] : a[31];
+    small_sign1 <= b_is_larger ? a[31] : b[31];
+    exponent1 <= b_is_larger ? b_exponent : a_exponent;
+    distance1 <= b_is_larger ? b_exponent - a_exponent : a_exponent - b_exponent;
+    large1 <= b_is_larger ? {b_is_normal, b[22:0]} : {a_is_normal, a[22:0]};
+    small1 <= b_is_larger ? {a_is_normal, a[22:0]} : {b_is_normal, b[22:0]};
+    large_is_nan1 <= a[30:0] > 31'h7f800000 || b[30:0] > 31'h7f800000;
+    large_is_infinite1 <= a[30:0] == 31'h7f800000 || b[30:0] == 31'h7f800000;
+    small_is_infinite1 <= a[30:0] == 31'h7f800000 && b[30:0] == 31'h7f800000;
+  end
+
+  // 2: the smaller one is aligned, with a guard bit, a round bit, and one for all that is lost.
+  wire [26:0] shifted = {small1, 3'b000} >> distance1;
+  wire [26:0] lost = {small1, 3'b000} & ~({27{1'b1}} << distance1);
+
+  logic        sign2, subtracts2, is_nan2, is_infinite2;
+  logic [ 7:0] exponent2;
+  logic [23:0] large2;
+  logic [26:0] small2;
+  always_ff @(posedge clk) begin
+    sign2 <= sign1;
+    subtracts2 <= sign1 != small_sign1;
+    is_nan2 <= large_is_nan1 || (small_is_infinite1 && sign1 != small_sign1);
+    is_infinite2 <= large_is_infinite1;
+    exponent2 <= exponent1;
+    large2 <= large1;
+    small2 <= {shifted[26:1], shifted[0] | (lost != 27'd0)};
+  end
+
+  // 3: the sum of the magnitudes, or their difference.
+  logic        sign3, subtracts3, is_nan3, is_infinite3;
+  logic [ 7:0] exponent3;
+  logic [27:0] magnitude3;
+  always_ff @(posedge clk) begin
+    sign3 <= sign2;
+    subtracts3 <= subtracts2;
+    is_nan3 <= is_nan2;
+    is_infinite3 <= is_infinite2;
+    exponent3 <= exponent2;
+    magnitude3 <= subtracts2 ? {1'b0, large2, 3'b000} - {1'b0, small2} : {1'b0, large2, 3'b000} + {1'b0, small2};
+  end
+
+  // 4: the leading one where it belongs, or as far as the smallest exponent lets it. The leading one of magnitude3 is
+  // in bit 26 if the exponent stays.
+  wire [7:0] zeros = {3'd0, leading_zeros(magnitude3[26:0])};
+  wire [7:0] most = exponent3 - 8'd1;
+  wire [7:0] left = zeros < most ? zeros : most;
+
+  logic        sign4, is_nan4, is_infinite4;
+  logic [ 7:0] exponent4;
+  logic [26:0] magnitude4;
+  always_ff @(posedge clk) begin
+    sign4 <= sign3 && !(subtracts3 && magnitude3 == 28'd0);
+    is_nan4 <= is_nan3;
+    if (magnitude3[27]) begin
+      exponent4 <= exponent3 + 8'd1;
+      magnitude4 <= {magnitude3[27:2], magnitude3[1] | magnitude3[0]};
+      is_infinite4 <= is_infinite3 || exponent3 == 8'd254;
+    end else begin
+      exponent4 <= exponent3 - left;
+      magnitude4 <= magnitude3[26:0] << left;
+      is_infinite4 <= is_infinite3;
+    end
+  end
+
+  // 5: rounded. A carry out of the fraction goes into the exponent, and makes an infinity of the largest one.
+  wire [7:0] field = magnitude4[26] ? exponent4 : 8'd0;
+  wire up = magnitude4[2] && (magnitude4[1] || magnitude4[0] || magnitude4[3]);
+  wire [30:0] rounded = {field, magnitude4[25:3]} + {30'd0, up};
+  always_ff @(posedge clk) begin
+    if (is_nan4) sum <= 32'h7fc00000;
+    else if (is_infinite4) sum <= {sign4, 31'h7f800000};
+    else sum <= {sign4, rounded};
+  end
+
+endmodule

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether the header of a packet is well formed (docs/fpga-nic-protocol.md), and what hardware makes of it.
+module packet_check (
+    input  wire [175:0] head,        // 22 bytes, the first one in bits 0 to 7
+    input  wire [ 15:0] udp_length,
+    output wire         malformed,   // or of a kind that only devices send
+    output wire         has_tag      // well formed but for that
+);
+
+  wire [3:0] kind = head[3:0];
+  wire [7:0] operation = head[15:8];
+  wire [15:0] length = head[143:128];
+  wire [7:0] worker = head[151:144];
+  wire [7:0] workers = head[159:152];
+  wire [15:0] flags = head[175:160];
+
+  wire [16:0] said = 17'd30 + {1'b0, length} + (flags[3] ? 17'd8 : 17'd0);
+  wire combines = operation >= 8'd2 && operation <= 8'd4;
+  wire [15:0] bitmap = {11'd0, workers[7:3]} + {15'd0, workers[2:0] != 3'd0};
+
+  logic fits;
+  always_comb begin
+    case (kind)
+      4'd1, 4'd2: fits = length == 16'd6;
+      4'd3, 4'd4, 4'd7: fits = length == 16'd0;
+      4'd5, 4'd6, 4'd9: fits = length <= 16'd1024 && !(combines && length[1:0] != 2'd0);
+      4'd8: fits = length == 16'd0 || length == bitmap;
+      4'd10: fits = length == 16'd1;
+      default: fits = 1'b0;
+    endcase
+  end
+
+  wire well_formed = head[7:4] == 4'd1 && flags[15:5] == 11'd0 && worker < workers && fits &&
+                     said == {1'b0, udp_length};
+  wire from_device = kind == 4'd2 || kind == 4'd6 || kind == 4'd8 || kind == 4'd10;
+
+  assign has_tag = well_formed && flags[3];
+  assign malformed = !well_formed || (!flags[3] && from_device);
+
+  wire unused = &{1'b0, head[127:16], flags[4], flags[2:0]};
+
+endmodule
