@@ -109,6 +109,30 @@ BOOST_AUTO_TEST_CASE(a_member_gets_what_is_left_when_it_joins) {
   BOOST_TEST(is_refusal(b.join(100, 0, 1, 1, 6), nic::refusal::no_slots));
 }
 
+BOOST_AUTO_TEST_CASE(a_device_may_have_room_for_few_members_and_fewer_slots_in_order) {
+  bench b({.members = 8, .slots = 16, .slots_in_order = 2});
+  BOOST_TEST(is_refusal(b.join(100, 0, 9), nic::refusal::no_slots));
+  BOOST_TEST((nic::read_terms(b.join(100, 0, 8, 20, 1).payload).slots == 16));
+  nic::header h = contribution(0, 2, 0, nic::terms::bytes);
+  h.kind = nic::kind::join;
+  h.flags = nic::flag::in_rank_order;
+  std::vector<std::byte> terms(nic::terms::bytes);
+  nic::write(nic::terms{1000, 20}, terms.data());
+  BOOST_TEST((nic::read_terms(b.take(100, written(h, terms)).at(0).payload).slots == 2));
+}
+
+BOOST_AUTO_TEST_CASE(an_operation_has_no_more_workers_than_its_job_has_members) {
+  bench b;
+  std::ignore = b.join(100, 0, 2);
+  auto const before = b.device.jobs();
+  nic::header h = contribution(0, 3, 0, 8);
+  BOOST_TEST(is_refusal(b.take(100, h).at(0), nic::refusal::unsupported));
+  h.kind = nic::kind::supply;
+  BOOST_TEST(is_refusal(b.take(100, h).at(0), nic::refusal::unsupported));
+  BOOST_TEST((b.device.jobs() == before));
+  BOOST_TEST(b.take(100, contribution(0, 1, 0, 8)).size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(joining_again_changes_nothing_and_a_number_is_one_members) {
   bench b;
   std::ignore = b.join(100, 0, 2);

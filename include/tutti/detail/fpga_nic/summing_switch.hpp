@@ -20,7 +20,9 @@ namespace tutti::detail::fpga_nic {
 /// What a device gives to all jobs, and to each.
 struct switch_limits {
   unsigned jobs = 16;
-  std::uint16_t slots = UINT16_MAX;  ///< of a job
+  unsigned members = most_workers;            ///< of a job
+  std::uint16_t slots = UINT16_MAX;           ///< of a job
+  std::uint16_t slots_in_order = UINT16_MAX;  ///< of a job that adds in rank order
   std::size_t memory = std::size_t{256} << 20;
   duration lease = std::chrono::seconds(60);  ///< the longest
 };
@@ -77,6 +79,9 @@ class summing_switch {
     auto& sender = (*j)[m];
     sender.until = now + sender.lease;
     sender.congested = sender.congested || congested;
+    if (h.workers > j->size() && (h.kind == kind::contribute || h.kind == kind::supply)) {
+      return refuse_member(*j, m, h, refusal::unsupported, {h.worker, h.workers}, emit);
+    }
     switch (h.kind) {
       case kind::contribute:
         return answer(*j, m, h, j->slots().contribute(m, h, p.payload), emit);
@@ -166,16 +171,17 @@ class summing_switch {
   /// A new job, if there is room for one with at least one slot.
   [[nodiscard]] job<Address>* begin(header const& h, std::uint16_t wanted, time_point now) {
     free_abandoned(now);
-    if (jobs_.size() == limits_.jobs) {
+    if (jobs_.size() == limits_.jobs || h.workers > limits_.members) {
       return nullptr;
     }
     bool const in_rank_order = h.has(flag::in_rank_order);
+    std::uint16_t const limit = in_rank_order ? limits_.slots_in_order : limits_.slots;
     std::size_t left = limits_.memory;
     for (job<Address> const& j : jobs_) {
       left -= j.bytes();
     }
     std::size_t const fit = left / job<Address>::bytes(1, in_rank_order);
-    std::uint16_t const most = wanted < limits_.slots ? wanted : limits_.slots;
+    std::uint16_t const most = wanted < limit ? wanted : limit;
     auto const granted = static_cast<std::uint16_t>(most < fit ? most : fit);
     if (granted == 0) {
       return nullptr;
