@@ -337,8 +337,9 @@ module control #(
   logic [10:0] o_length;
   logic [47:0] o_mac, o_address;
   assign order = {
-    o_release, o_result && o_length != 11'd0, reply_payload, o_mac, o_address,
-    11'd0, o_congested, 1'b0, o_no_data, in_rank_order, phase, o_workers, o_worker, 5'd0, o_length, p[127:8], 4'd1, o_kind
+    o_release, o_result && o_length != 11'd0, o_result ? 48'd0 : reply_payload, o_mac, o_address,
+    11'd0, o_congested, 1'b0, o_no_data, in_rank_order, phase, o_workers, o_worker,
+    5'd0, o_length, p[127:8], 4'd1, o_kind
   };
   always_comb begin
     order_put = 1'b0;
