@@ -336,6 +336,53 @@ class compression_options {
   CLI::Option* clipping_;
 };
 
+/// The options that say by which numbers gradients are added up.
+class summing_options {
+ public:
+  summing_options(CLI::App& app, summing& s) : chosen_(s) {
+    app.add_option("--sums", s.kind,
+                   "Gradients are added as floats; or as integers, which is what programmable switches add: multiplied "
+                   "by a factor (fixed_point) or by a power of two for each block (shared_exponents)")
+        ->check(CLI::IsMember({"float", "fixed_point", "shared_exponents"}));
+    factor_ = app.add_option("--factor", s.factor, "Of fixed_point: the last bit of an integer is worth 1 over this")
+                  ->check(CLI::Range(1e-20, 1e30));
+    block_ = app.add_option("--exponent-block", s.block, "Of shared_exponents: how many gradients share one")
+                 ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30));
+    app.add_flag("--compare-sums", s.compared,
+                 "An experiment: also adds the gradients in double, and reports by how much the weights differ")
+        ->default_str("");
+  }
+
+  /// @throws CLI::ValidationError if the options do not go together
+  void finish(options const& o) const {
+    if (factor_->count() != 0 && chosen_.kind != "fixed_point") {
+      throw CLI::ValidationError("--factor", "needs --sums fixed_point");
+    }
+    if (block_->count() != 0 && chosen_.kind != "shared_exponents") {
+      throw CLI::ValidationError("--exponent-block", "needs --sums shared_exponents");
+    }
+    bool const plain = o.strategy.name == "synchronous" && o.compress.kind == "none" && !o.settings.reproducible;
+    if (!plain && chosen_.kind != "float") {
+      throw CLI::ValidationError("--sums",
+                                 "is float but with --strategy synchronous, without --compress and "
+                                 "--reproducible");
+    }
+    if (chosen_.compared && (!plain || o.settings.optimizer != tutti::nn::optimizer_kind::sgd)) {
+      throw CLI::ValidationError("--compare-sums",
+                                 "goes with --strategy synchronous and --optimizer sgd, without "
+                                 "--compress and --reproducible");
+    }
+    if (o.progress_thread && (chosen_.kind != "float" || chosen_.compared)) {
+      throw CLI::ValidationError("--progress-thread", "moves sums of floats on, and does not go with --compare-sums");
+    }
+  }
+
+ private:
+  summing& chosen_;
+  CLI::Option* factor_;
+  CLI::Option* block_;
+};
+
 /// The options that say what is kept of a training, and whether it goes on.
 void add_checkpoint_options(CLI::App& app, tutti::nn::checkpoint_options& o) {
   auto* const folder = app.add_option("--checkpoint", o.folder, "Keep checkpoints in this folder, after each epoch");
@@ -564,6 +611,7 @@ options read_options(int argc, char** argv) {
       ->default_str("");
 
   compression_options compressed(app, o.compress);
+  summing_options sums(app, o.sums);
   training_options training(app, s);
   add_checkpoint_options(app, o.checkpoints);
   strategy_options strategy(app, o.strategy);
@@ -580,7 +628,7 @@ options read_options(int argc, char** argv) {
     training.finish();
     faults.finish();
     if (o.transport == "fpga_nic" && o.compress.kind != "none") {
-      throw CLI::ValidationError("--compress", "is none with --transport fpga_nic: a device sums floats");
+      throw CLI::ValidationError("--compress", "is none with --transport fpga_nic: a device sums floats, or --sums");
     }
     compressed.finish(o, topology->count() != 0);
     if (o.transport == "fpga_nic" && topology->count() == 0) {
@@ -594,6 +642,7 @@ options read_options(int argc, char** argv) {
     }
     check_report_options(o);
     check_combinations(o);
+    sums.finish(o);
     if (o.transport != "fpga_nic" && device->count() != 0) {
       throw CLI::ValidationError("--device", "needs --transport fpga_nic");
     }

@@ -48,6 +48,14 @@ struct compression {
   float local_clipping = std::numeric_limits<float>::infinity();
 };
 
+/// How gradients are added up.
+struct summing {
+  std::string kind = "float";
+  float factor = 1e6F;      ///< of fixed_point
+  std::size_t block = 256;  ///< numbers, of shared_exponents
+  bool compared = false;    ///< with sums in double
+};
+
 /// What becomes of a training when ranks fail, and the ranks that are made to fail.
 struct fault_options {
   struct death {
@@ -76,6 +84,7 @@ struct options {
   std::size_t bucket = 0;  ///< bytes; 0: gradients are summed when all are complete
   bool progress_thread = false;
   compression compress;
+  summing sums;
   tutti::nn::checkpoint_options checkpoints;
   fault_options faults;
   std::string plot;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "compared.hpp"
 #include "fate.hpp"
 #include "parameter_server.hpp"
 #include "same_options.hpp"
@@ -127,8 +128,17 @@ inline constexpr bool sums_in_network = tutti::helps<typename Communicator::tran
 template <class Communicator>
 void train_in(Communicator& world, job const& work, session& session, fate& end, bool again) {
   auto const by = [&](auto&& strategy) {
+    if constexpr (requires { strategy.overflows(); }) {
+      session.count_overflows(strategy.overflows());
+    }
     tutti::nn::traced traced(world, strategy);
-    train_by(world, tutti::nn::any_strategy(traced), work, session, end, again);
+    tutti::nn::any_strategy any(traced);
+    if (work.options.sums.compared) {
+      compared watched(world, any, tutti::nn::replica::attached, session.deviations());
+      train_by(world, tutti::nn::any_strategy(watched), work, session, end, again);
+    } else {
+      train_by(world, std::move(any), work, session, end, again);
+    }
   };
   if constexpr (sums_in_network<Communicator>) {
     with_strategy(world, tutti::in_network{}, work.options, session.model(), by);

@@ -72,6 +72,14 @@ std::string describe(options const& options) {
   return text;
 }
 
+/// By which numbers gradients are added up.
+std::string describe(summing const& how) {
+  char number[64];
+  std::snprintf(number, sizeof number, how.kind == "fixed_point" ? ", factor %.9g" : ", blocks of %.0f",
+                how.kind == "fixed_point" ? double{how.factor} : static_cast<double>(how.block));
+  return how.kind + number;
+}
+
 /// The strategy with all that decides its numbers: for checkpoints.
 std::string strategy_in_full(options const& options) {
   auto const& how = options.averaging;
@@ -90,6 +98,9 @@ std::string strategy_in_full(options const& options) {
                   how.local_epochs);
   }
   text += numbers;
+  if (options.sums.kind != "float") {
+    text += ", " + describe(options.sums);
+  }
   if (options.compress.kind != "none") {
     auto const& less = options.compress;
     text.append(", ").append(less.kind);
@@ -285,6 +296,9 @@ void session::introduce() const {
   if (options.compress.kind != "none") {
     std::printf("sends  %s\n", describe(options).c_str());
   }
+  if (options.sums.kind != "float") {
+    std::printf("sums   as integers: %s; what overflows again as floats\n", describe(options.sums).c_str());
+  }
   if (options.strategy.replicas_differ()) {
     std::printf("loss   of a step is rank 0's where it is not that of all\n");
   }
@@ -312,6 +326,15 @@ std::string session::how_it_was_trained() const {
   return text + (options.compress.kind == "none" ? "" : ", sent as " + describe(options));
 }
 
+std::vector<double> session::weight_deviations() const {
+  std::vector<double> all = deviations_;
+  std::size_t const before = history_.steps.size() - std::min(history_.steps.size(), all.size());
+  for (std::size_t i = 0; i != all.size() && before + i != history_.steps.size(); ++i) {
+    all[i] *= double{history_.steps[before + i].rate};
+  }
+  return all;
+}
+
 void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
   if (rank_ != 0) {
     return;
@@ -319,6 +342,15 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
   std::printf("\ntest accuracy %.2f %% after epoch %zu, %.0f images/s; batch %zu in all, %s per rank\n\n",
               100 * history_.epochs.back().test_accuracy, history_.epochs.size(), history_.images_per_second(),
               settings_.batch, shard_sizes(settings_.batch, parts_).c_str());
+  if (overflows_ != nullptr) {
+    auto const all = static_cast<double>(model_->parameters().size() * (model_->plan().steps() - steps_before_));
+    std::printf("%" PRIu64 " sums overflowed and were made again as floats, %.3g %% of all\n\n", *overflows_,
+                100 * static_cast<double>(*overflows_) / std::max(all, 1.0));
+  }
+  if (!deviations_.empty()) {
+    std::printf("weights after a step differ by %.3g at most from what sums in double would have given\n\n",
+                std::ranges::max(weight_deviations()));
+  }
   auto const weights = nn::hash_of(model_->parameters());
   if (settings_.reproducible) {
     std::printf("weights %016" PRIx64 ", for any number of ranks\n\n", weights);
@@ -403,6 +435,9 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
                      {"momentum_correction", options.compress.momentum_correction},
                      {"momentum_masking", options.compress.momentum_masking},
                      {"local_clipping", options.compress.local_clipping},
+                     {"sums", options.sums.kind},
+                     {"factor", options.sums.factor},
+                     {"exponent_block", options.sums.block},
                      {"bytes_counted_from_step", steps_before_},
                      {"bytes_sent_per_rank", sent},
                      {"bytes_of_float_sums_per_rank", as_floats},
@@ -410,6 +445,12 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
                      {"weights", weights},
                      {"members", names_}};
     report.update(nn::to_json(settings_, history_));
+    if (overflows_ != nullptr) {
+      report["run"]["overflows"] = *overflows_;
+    }
+    if (!deviations_.empty()) {
+      report["weight_deviations"] = weight_deviations();
+    }
     for (auto const& one : traffic) {
       report["traffic"].push_back(one ? nlohmann::ordered_json{{"sent_bytes", one->sent},
                                                                {"received_bytes", one->received},

@@ -14,6 +14,7 @@
 #include <tutti/types.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,6 +53,12 @@ class session {
   /// given as moved in the steps from now on.
   /// @pre it counts until the last step
   void count(tutti::traffic_count const& bytes);
+  /// The report says how many sums overflowed in the steps from now on.
+  /// @pre it counts until `finish`
+  void count_overflows(std::uint64_t const& overflows) noexcept { overflows_ = &overflows; }
+  /// By how much each step's sums of gradients differ at most from sums in double: to be filled in, with a number
+  /// before each `step`.
+  [[nodiscard]] std::vector<double>& deviations() noexcept { return deviations_; }
   /// Ranks were lost this many seconds after the training began, or was gone on with; `ranks` of `before` went on.
   void fault(double seconds, std::size_t before, std::size_t ranks);
 
@@ -75,6 +82,8 @@ class session {
   void introduce() const;
   [[nodiscard]] std::size_t steps_done() const;
   [[nodiscard]] std::string how_it_was_trained() const;
+  /// Of each step: a weight follows its gradient by the rate, whatever the momentum.
+  [[nodiscard]] std::vector<double> weight_deviations() const;
 
   job const& work_;
   std::string transport_;
@@ -92,4 +101,6 @@ class session {
   double sent_before_ = 0;  // in the world before; bytes of this world that are no part of the training, less
   double received_before_ = 0;
   std::size_t steps_before_ = 0;  // since when they are counted
+  std::uint64_t const* overflows_ = nullptr;
+  std::vector<double> deviations_;
 };

@@ -7,6 +7,7 @@
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/compressed.hpp>
 #include <tutti/nn/strategy/federated.hpp>
+#include <tutti/nn/strategy/fixed_point.hpp>
 #include <tutti/nn/strategy/gathered.hpp>
 #include <tutti/nn/strategy/gossip.hpp>
 #include <tutti/nn/strategy/local_sgd.hpp>
@@ -34,6 +35,11 @@ void with_strategy(Communicator& world, Topology topology, options const& option
   } else if (options.strategy.name == "federated") {
     std::size_t const round = how.local_epochs * model.plan().batches(0);
     f(nn::federated(world, topology, {round, how.participation, options.settings.seed}));
+  } else if (options.sums.kind != "float") {
+    auto const scale = options.sums.kind == "fixed_point"
+                           ? nn::fixed_point_scale(nn::constant_factor{options.sums.factor})
+                           : nn::fixed_point_scale(nn::shared_exponents{options.sums.block});
+    f(nn::fixed_point(world, topology, scale, options.bucket, nn::replica::attached));
   } else {
     f(nn::synchronous(world, topology, options.bucket,
                       options.progress_thread ? nn::bucket_progress::by_thread : nn::bucket_progress::between_layers));

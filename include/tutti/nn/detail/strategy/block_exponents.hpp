@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/types.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace tutti::nn::detail {
+
+/// The exponents that numbers share, block by block, of several buckets: block floating point. A block's numbers are
+/// multiplied by the power of two that leaves the largest one of all ranks below 2^30 / ranks, rounded down to a power
+/// of two: the room that fixed_point_sum has with a factor of 1.
+class block_exponents {
+ public:
+  void resize(std::size_t buckets, std::size_t blocks) {
+    blocks_ = blocks;
+    sizes_.resize(buckets * blocks);
+  }
+
+  /// The largest size of each block of a bucket, which all ranks' are to be compared with; NaN if any is.
+  [[nodiscard]] std::span<float> measure(std::size_t bucket, std::span<float const> numbers, std::size_t block) {
+    auto const sizes = of(bucket, numbers.size(), block);
+    for (std::size_t b = 0; b != sizes.size(); ++b) {
+      std::uint32_t largest = 0;  // sizes are ordered as their bits are, infinity and NaN above all numbers
+      for (float const x : within(numbers, b, block)) {
+        largest = std::max(largest, std::bit_cast<std::uint32_t>(x) & 0x7fffffffU);
+      }
+      sizes[b] = std::bit_cast<float>(largest);
+    }
+    return sizes;
+  }
+
+  /// Once the sizes are those of all ranks. Blocks that are not all numbers become NaN.
+  void scale(std::size_t bucket, std::span<float const> from, std::span<float> to, std::size_t block, rank_type ranks) {
+    auto const sizes = of(bucket, from.size(), block);
+    for (std::size_t b = 0; b != sizes.size(); ++b) {
+      double const by = power_of_two(shift(sizes[b], ranks));
+      bool const finite = sizes[b] <= std::numeric_limits<float>::max();
+      auto const out = within(to, b, block);
+      std::ranges::transform(within(from, b, block), out.begin(), [=](float x) {
+        return finite ? static_cast<float>(double{x} * by) : std::numeric_limits<float>::quiet_NaN();
+      });
+    }
+  }
+  void scale_back(std::size_t bucket, std::span<float> sums, std::size_t block, rank_type ranks) {
+    auto const sizes = of(bucket, sums.size(), block);
+    for (std::size_t b = 0; b != sizes.size(); ++b) {
+      double const by = power_of_two(-shift(sizes[b], ranks));
+      for (float& x : within(sums, b, block)) {
+        x = static_cast<float>(double{x} * by);
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] std::span<float> of(std::size_t bucket, std::size_t numbers, std::size_t block) {
+    return std::span(sizes_).subspan(bucket * blocks_, (numbers + block - 1) / block);
+  }
+  template <class T>
+  [[nodiscard]] static std::span<T> within(std::span<T> numbers, std::size_t b, std::size_t block) {
+    return numbers.subspan(b * block, std::min(block, numbers.size() - b * block));
+  }
+
+  /// The power of two by which numbers up to this size are multiplied. Of no numbers, and of zeros: any.
+  [[nodiscard]] static int shift(float size, rank_type ranks) noexcept {
+    auto const bits = std::bit_cast<std::uint32_t>(size);
+    int const beyond = bits >> 23 == 0 ? -126 : static_cast<int>(bits >> 23) - 126;  // size < 2^beyond
+    return 30 - static_cast<int>(std::bit_width(ranks - 1)) - beyond;
+  }
+  [[nodiscard]] static double power_of_two(int exponent) noexcept {
+    return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+  }
+
+  std::size_t blocks_ = 0;  ///< of the longest bucket
+  std::vector<float> sizes_;
+};
+
+}  // namespace tutti::nn::detail

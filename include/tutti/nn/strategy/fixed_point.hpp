@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/request.hpp>
+#include <tutti/expects.hpp>
+#include <tutti/nn/detail/strategy/block_exponents.hpp>
+#include <tutti/nn/detail/strategy/equal_replicas.hpp>
+#include <tutti/nn/detail/strategy/group_operations.hpp>
+#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/fixed_point_sum.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+namespace tutti::nn {
+
+/// All numbers are multiplied by one factor before they are rounded to integers.
+struct constant_factor {
+  float factor = 1e6F;
+};
+
+/// Numbers are multiplied by a power of two, one for each so many of them: the largest for which all ranks have room,
+/// as an allreduce of the largest sizes tells.
+struct shared_exponents {
+  std::size_t block = 256;
+};
+
+/// How numbers become integers.
+using fixed_point_scale = std::variant<constant_factor, shared_exponents>;
+
+/// Synchronous training whose gradients are summed as integers, as programmable switches do it: see fixed_point_sum.
+/// Sums that have overflowed, which all ranks see, are made again, of floats, at the end of the step. What is attached
+/// to a message is summed as floats.
+///
+/// With shared exponents a bucket's sum starts when the exponents of all ranks are known; those of the next bucket are
+/// agreed on meanwhile. Cost: an allreduce of one number in `block` besides, before the sum. Nothing overflows there
+/// but what is no number: then its block does.
+///
+/// Sources: Lao and others, "ATP", NSDI 2021 (a constant factor, overflows again as floats); Sapio and others,
+/// "SwitchML", NSDI 2021 (exponents that the next packet's workers agree on).
+template <class Communicator, offers<op::allreduce> Topology>
+class fixed_point : public detail::steps_by_sums<fixed_point<Communicator, Topology>> {
+ public:
+  /// @param bucket most bytes of a bucket, the same on all ranks; 0: the whole message is one
+  /// @param attached how many numbers at a message's end are no gradients
+  /// @pre the communicator outlives the strategy
+  /// @throws precondition_error for a factor that fixed_point_sum refuses, and blocks of nothing
+  fixed_point(Communicator& world, Topology topology, fixed_point_scale scale, std::size_t bucket, std::size_t attached)
+      : all_(world, topology),
+        sum_(world, topology, fixed_point_sum{factor_of(scale), world.size()}),
+        largest_(world, topology, max<float>{}),
+        block_(block_of(scale)),
+        bucket_(bucket),
+        attached_(attached) {}
+
+  [[nodiscard]] rank_type rank() const noexcept { return all_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return all_.size(); }
+  /// Numbers that were summed again as floats, in all steps so far; the same on all ranks.
+  [[nodiscard]] std::uint64_t const& overflows() const noexcept { return overflows_; }
+
+  /// Cost: one broadcast.
+  void share(std::span<float> numbers) { all_.share(numbers); }
+  /// Of floats. Cost: one allreduce.
+  void sum(std::span<float> numbers) { all_.sum(numbers); }
+
+  /// Cost: no allocation from the second message of a size on.
+  /// @pre the message outlives `finish`, or the strategy
+  void begin(std::span<float> message) {
+    expects(message.size() >= attached_, "fixed_point: a message of ", message.size(), " numbers is shorter than the ",
+            attached_, " attached ones");
+    maxima_under_way_.clear();  // those of a step that failed
+    sums_under_way_.clear();
+    message_ = message.first(message.size() - attached_);
+    behind_ = message.last(attached_);
+    complete_from_ = message.size();
+    std::size_t const most = bucket_ == 0 ? message_.size() : bucket_ / sizeof(float);
+    numbers_ = std::max(most, std::size_t{1});
+    buckets_ = (message_.size() + numbers_ - 1) / numbers_;
+    sums_.resize(message_.size());
+    maxima_under_way_.reserve(buckets_);
+    sums_under_way_.reserve(buckets_);
+    if (block_ != 0) {
+      exponents_.resize(buckets_, (std::min(numbers_, message_.size()) + block_ - 1) / block_);
+    }
+  }
+
+  /// Starts what can be started, and moves on what is under way.
+  /// @pre follows `begin`
+  void completed(std::size_t first) {
+    complete_from_ = std::min(complete_from_, first);
+    start(waiting::no);
+    all_.world().poll();
+  }
+
+  /// The message becomes the sums.
+  /// @throws error if an allreduce has failed; the message is then of no use
+  void finish() {
+    complete_from_ = 0;
+    start(waiting::yes);
+    for (auto& one : sums_under_way_) {
+      one.wait();
+    }
+    sum_of_behind_.wait();
+    sum_again();
+  }
+
+ private:
+  enum class waiting : bool { no, yes };
+
+  [[nodiscard]] static float factor_of(fixed_point_scale const& scale) {
+    auto const* const constant = std::get_if<constant_factor>(&scale);
+    return constant != nullptr ? constant->factor : 1;
+  }
+  [[nodiscard]] static std::size_t block_of(fixed_point_scale const& scale) {
+    auto const* const shared = std::get_if<shared_exponents>(&scale);
+    expects(shared == nullptr || shared->block != 0, "fixed_point: an exponent must be shared by 1 number or more");
+    return shared == nullptr ? 0 : shared->block;
+  }
+
+  // Bucket 0 is the last one of the message.
+  [[nodiscard]] std::size_t end_of(std::size_t bucket) const noexcept { return message_.size() - bucket * numbers_; }
+  [[nodiscard]] std::size_t begin_of(std::size_t bucket) const noexcept {
+    std::size_t const end = end_of(bucket);
+    return end - std::min(end, numbers_);
+  }
+  template <class T>
+  [[nodiscard]] std::span<T> part(std::span<T> all, std::size_t bucket) const noexcept {
+    return all.subspan(begin_of(bucket), end_of(bucket) - begin_of(bucket));
+  }
+
+  /// All ranks start the same in the same order, each when it can: what is attached; then the largest sizes of each
+  /// bucket before the sums of the one before it.
+  void start(waiting how) {
+    if (!behind_.empty() && complete_from_ <= message_.size()) {
+      sum_of_behind_ = all_.start_sum(behind_);
+      behind_ = {};
+    }
+    while (sums_under_way_.size() != buckets_) {
+      std::size_t const next = maxima_under_way_.size();
+      bool const looks_ahead = next != buckets_ && next <= sums_under_way_.size() + (block_ != 0 ? 1 : 0);
+      if (looks_ahead ? !start_maxima(next) : !start_sum(sums_under_way_.size(), how)) {
+        return;
+      }
+    }
+  }
+  /// False if it is too early.
+  bool start_maxima(std::size_t bucket) {
+    if (begin_of(bucket) < complete_from_) {
+      return false;
+    }
+    maxima_under_way_.emplace_back();
+    if (block_ != 0) {
+      auto const sizes = exponents_.measure(bucket, part(std::span<float const>(message_), bucket), block_);
+      maxima_under_way_.back() = largest_.start(sizes);
+    }
+    return true;
+  }
+  bool start_sum(std::size_t bucket, waiting how) {
+    request& sizes = maxima_under_way_[bucket];
+    if (how == waiting::yes) {
+      sizes.wait();
+    } else if (!sizes.test()) {
+      return false;
+    }
+    auto const own = part(std::span<float const>(message_), bucket);
+    auto const to = part(std::span(sums_), bucket);
+    if (block_ == 0) {
+      sums_under_way_.push_back(sum_.start(own, to));
+    } else {
+      exponents_.scale(bucket, own, to, block_, size());
+      sums_under_way_.push_back(sum_.start(to));
+    }
+    return true;
+  }
+
+  /// Puts the sums into the message. Until now that has what this rank gives.
+  void sum_again() {
+    again_.clear();
+    for (std::size_t i = 0; i != sums_.size(); ++i) {
+      if (std::isnan(sums_[i])) {
+        again_.push_back(message_[i]);
+      }
+    }
+    if (!again_.empty()) {
+      overflows_ += again_.size();
+      all_.sum(again_);
+    }
+    for (std::size_t bucket = 0; block_ != 0 && bucket != buckets_; ++bucket) {
+      exponents_.scale_back(bucket, part(std::span(sums_), bucket), block_, size());
+    }
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i != sums_.size(); ++i) {
+      message_[i] = std::isnan(sums_[i]) ? again_[taken++] : sums_[i];
+    }
+  }
+
+  detail::group_operations<Communicator, Topology> all_;
+  allreduce<Communicator, Topology, fixed_point_sum> sum_;
+  allreduce<Communicator, Topology, max<float>> largest_;
+  std::size_t block_;  ///< numbers that share an exponent; 0: all have the factor
+  std::size_t bucket_;
+  std::size_t attached_;
+  std::span<float> message_;  // of gradients
+  std::span<float> behind_;   // what is attached, until its sum is started
+  std::size_t complete_from_ = 0;
+  std::size_t numbers_ = 1;  // in a bucket
+  std::size_t buckets_ = 0;
+  std::vector<float> sums_;  // as they come from integers
+  detail::block_exponents exponents_;
+  std::vector<request> maxima_under_way_;
+  std::vector<request> sums_under_way_;
+  request sum_of_behind_;
+  std::vector<float> again_;  // what has overflowed
+  std::uint64_t overflows_ = 0;
+};
+
+}  // namespace tutti::nn
