@@ -2,9 +2,11 @@
 #pragma once
 
 #include <tutti/detail/fpga_nic/exchange.hpp>
+#include <tutti/detail/fpga_nic/job_terms.hpp>
 #include <tutti/detail/fpga_nic/pace.hpp>
 #include <tutti/detail/fpga_nic/port.hpp>
 #include <tutti/detail/fpga_nic/seal.hpp>
+#include <tutti/detail/fpga_nic/server.hpp>
 #include <tutti/detail/fpga_nic/stand_in.hpp>
 
 #include <array>
@@ -28,17 +30,6 @@ struct member_counters {
   std::uint64_t silences = 0;  ///< of the device: how often it was given up
 };
 
-/// How a member is set up: the same on all, but for its number.
-struct job_terms {
-  std::uint32_t nonce = 0;
-  std::uint32_t slots = 256;  ///< of a lane, a power of two
-  duration lease = std::chrono::seconds(60);
-  /// How long a device that was asked may be silent before the stand-in serves in its place.
-  duration silence = std::chrono::milliseconds(200);
-  /// Of 256 packets, so many go to the stand-in though there is a device.
-  std::uint32_t stand_in_share = 0;
-};
-
 /// One rank of a job: gives what its lanes have to give to the device, or to the stand-in at rank 0, sends again what
 /// is lost, and puts results where they are wanted.
 ///
@@ -53,12 +44,12 @@ class member {
   /// @param all the addresses of the members, in rank order
   member(Port& at, seal const& s, job_terms const& terms, rank_type me, std::vector<address> all,
          std::optional<address> device)
-      : port_(at), seal_(s), terms_(terms), me_(me) {
-    header const join = join_header(static_cast<std::uint8_t>(all.size()));
-    stand_in_side_ = {.at = all[0], .join = join, .exists = true};
-    if (device) {
-      device_side_ = {.at = *device, .join = join, .exists = true};
-    }
+      : port_(at),
+        seal_(s),
+        terms_(terms),
+        me_(me),
+        device_(at, terms, me, all.size(), device),
+        stand_in_(at, terms, me, all.size(), all[0]) {
     for (exchange& x : lanes_) {
       x.open(terms.slots);
     }
@@ -76,21 +67,17 @@ class member {
     if (serving_) {
       serving_->stay(now);
     }
-    for (side* s : {&device_side_, &stand_in_side_}) {
-      if (s->exists && (s->joined || s == &stand_in_side_)) {
-        header h = s->join;
-        h.kind = kind::leave;
-        send(*s, h, {});
-      }
-      s->joined = s->wanted = false;
+    if (device_.joined()) {
+      device_.leave();
     }
+    stand_in_.leave();
     port_.flush();
   }
 
   [[nodiscard]] exchange& on(std::uint32_t lane) noexcept { return lanes_[lane]; }
   [[nodiscard]] member_counters const& counted() const noexcept { return counted_; }
   /// Whether the device answers; without one, false.
-  [[nodiscard]] bool device_answers() const noexcept { return device_side_.exists && device_side_.joined; }
+  [[nodiscard]] bool device_answers() const noexcept { return device_.joined(); }
   /// A rank that said something else about a flow of this lane, or no_rank.
   [[nodiscard]] rank_type differs(std::uint32_t lane) const noexcept { return differs_[lane]; }
   void begin(flow s, std::uint32_t fingerprint) noexcept {
@@ -135,8 +122,8 @@ class member {
 
   /// Asks the device to let this member join, so that it has answered when it is needed.
   void join(time_point now) {
-    if (device_side_.exists) {
-      ask_to_join(device_side_, now);
+    if (device_.exists()) {
+      device_.ask_to_join(now);
       port_.flush();
     }
   }
@@ -157,13 +144,9 @@ class member {
     if (serving_) {
       serving_->look(now, emitter());
     }
-    for (side* s : {&device_side_, &stand_in_side_}) {
-      if (s->exists && !s->joined && s->wanted) {
-        ask_to_join(*s, now);
-      }
-    }
-    gave_up_ = gave_up_ || (device_side_.exists && !device_side_.joined && device_side_.wanted &&
-                            now - device_side_.wanted_since >= terms_.silence);
+    device_.go_on_asking(now);
+    stand_in_.go_on_asking(now);
+    gave_up_ = gave_up_ || device_.answers_no_join(now, terms_.silence);
     turn_to_stand_in(now);
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
       ask_again(lane, now);
@@ -184,44 +167,7 @@ class member {
   }
 
  private:
-  /// A server as it is seen from here.
-  struct side {
-    address at{};
-    header join{};
-    bool exists = false;
-    bool joined = false;
-    bool wanted = false;        ///< it is asked to let this member join
-    time_point wanted_since{};  ///< since then
-    time_point asked{};         ///< for the last time
-    time_point heard{};         ///< of it
-    time_point questioned{};    ///< the oldest question since then, or `heard`
-  };
   static constexpr duration between_looks = std::chrono::milliseconds(2);
-  static constexpr duration between_joins = std::chrono::milliseconds(50);
-
-  [[nodiscard]] header join_header(std::uint8_t members) const noexcept {
-    header h{.kind = kind::join,
-             .job = terms_.nonce,
-             .length = fpga_nic::terms::bytes,
-             .worker = static_cast<std::uint8_t>(me_),
-             .workers = members};
-    h.flags = flag::in_rank_order;
-    return h;
-  }
-  void ask_to_join(side& s, time_point now) {
-    if (!std::exchange(s.wanted, true)) {
-      s.wanted_since = now;
-    }
-    if (now - s.asked < between_joins && s.asked != time_point{}) {
-      return;
-    }
-    s.asked = now;
-    std::array<std::byte, fpga_nic::terms::bytes> payload;
-    write(fpga_nic::terms{static_cast<std::uint32_t>(terms_.lease / std::chrono::milliseconds(1)),
-                          static_cast<std::uint16_t>(terms_.slots * collective_lanes)},
-          payload.data());
-    send(s, s.join, payload);
-  }
 
   void take_all(time_point now) {
     std::size_t came = 0;
@@ -239,15 +185,11 @@ class member {
     return
         [this](address const& to, header const& h, std::span<std::byte const> payload) { port_.send(to, h, payload); };
   }
-  bool send(side& s, header h, std::span<std::byte const> payload) {
-    h.job = terms_.nonce;
-    h.length = static_cast<std::uint16_t>(payload.size());
-    return port_.send(s.at, h, payload);
-  }
+  [[nodiscard]] server<Port>& side(given_to at) noexcept { return at == given_to::device ? device_ : stand_in_; }
 
   /// The server of a piece that has not been given to any.
   [[nodiscard]] given_to choose(exchange const& x, std::uint32_t i) noexcept {
-    if (!device_side_.exists) {
+    if (!device_.exists()) {
       return given_to::stand_in;
     }
     std::uint32_t const q = x.head_of(kind::contribute, i, 0).sequence;
@@ -259,13 +201,13 @@ class member {
   bool give(std::uint32_t lane, std::uint32_t i, given_to to, time_point now) {
     exchange& x = lanes_[lane];
     exchange::piece& p = x.at(i);
-    side& s = to == given_to::device ? device_side_ : stand_in_side_;
-    if (!s.joined) {
-      ask_to_join(s, now);
+    server<Port>& s = side(to);
+    if (!s.joined()) {
+      s.ask_to_join(now);
       if (p.at == given_to::none) {
         return false;
       }
-    } else if (!send(s, x.head_of(kind::contribute, i, lane), x.content(i))) {
+    } else if (!s.send(x.head_of(kind::contribute, i, lane), x.content(i))) {
       return false;
     }
     ++counted_.sent;
@@ -302,20 +244,17 @@ class member {
       default:
         break;
     }
-    given_to const server = device_side_.exists && from == device_side_.at ? given_to::device
-                            : from == stand_in_side_.at                    ? given_to::stand_in
-                                                                           : given_to::none;
-    if (server == given_to::none) {
+    given_to const by = device_.is(from) ? given_to::device : stand_in_.is(from) ? given_to::stand_in : given_to::none;
+    if (by == given_to::none) {
       ++counted_.ignored;
       return;
     }
-    side& s = server == given_to::device ? device_side_ : stand_in_side_;
-    s.heard = now;
+    side(by).hear(now);
     if (p.head.has(flag::congested) || congested) {
       pace_.congested(now);
     }
     if (p.head.kind == kind::joined) {
-      return take_joined(s, server, p, now);
+      return take_joined(by, p, now);
     }
     std::uint32_t const lane = p.head.slot / terms_.slots;
     if (lane >= collective_lanes) {
@@ -325,27 +264,26 @@ class member {
     std::uint32_t const i = lanes_[lane].piece_of(p.head.sequence);
     switch (p.head.kind) {
       case kind::result:
-        return take_result(lane, i, server, p, now);
+        return take_result(lane, i, by, p, now);
       case kind::missing:
-        return take_missing(lane, i, server, p, now);
+        return take_missing(lane, i, by, p, now);
       default:
-        return take_refusal(lane, i, server, p, now);
+        return take_refusal(lane, i, by, p, now);
     }
   }
 
-  void take_joined(side& s, given_to server, packet const& p, time_point now) {
-    bool const is_new = !std::exchange(s.joined, read_terms(p.payload).slots >= terms_.slots * collective_lanes);
-    s.wanted = !s.joined;
-    if (server == given_to::device) {
-      gave_up_ = !s.joined;
-    } else if (s.joined && is_new) {
-      each_given_to(server, [&](std::uint32_t lane, std::uint32_t i) { give(lane, i, server, now); });
+  void take_joined(given_to by, packet const& p, time_point now) {
+    bool const is_new = side(by).grant(read_terms(p.payload));
+    if (by == given_to::device) {
+      gave_up_ = !device_.joined();
+    } else if (is_new) {
+      each_given_to(by, [&](std::uint32_t lane, std::uint32_t i) { give(lane, i, by, now); });
     }
   }
 
-  void take_result(std::uint32_t lane, std::uint32_t i, given_to server, packet const& p, time_point now) {
+  void take_result(std::uint32_t lane, std::uint32_t i, given_to by, packet const& p, time_point now) {
     exchange& x = lanes_[lane];
-    if (i == exchange::none || x.at(i).done || x.at(i).at != server || p.payload.size() != x.awaited(i)) {
+    if (i == exchange::none || x.at(i).done || x.at(i).at != by || p.payload.size() != x.awaited(i)) {
       ++counted_.ignored;
       return;
     }
@@ -356,16 +294,16 @@ class member {
     x.overtake(x.at(i).sent);
     --under_way_;
     ++counted_.results;
-    counted_.by_stand_in += server == given_to::stand_in ? 1 : 0;
+    counted_.by_stand_in += by == given_to::stand_in ? 1 : 0;
     x.finish(i, p.head, p.payload);
   }
 
   /// A server lacks contributions, as it says because it was asked, or because others wait.
-  void take_missing(std::uint32_t lane, std::uint32_t i, given_to server, packet const& p, time_point now) {
+  void take_missing(std::uint32_t lane, std::uint32_t i, given_to by, packet const& p, time_point now) {
     exchange& x = lanes_[lane];
     exchange::kept const* const k = x.find_kept(p.head.sequence);
     if (i == exchange::none || x.at(i).done) {
-      if (k != nullptr && server == given_to::stand_in && k->head.length != 0) {
+      if (k != nullptr && by == given_to::stand_in && k->head.length != 0) {
         supply(*k, now);
       }
       return;
@@ -374,33 +312,32 @@ class member {
     if (i == x.front() && !p.payload.empty()) {
       x.hear(present);
     }
-    bool const takes_part = server == given_to::stand_in || x.at(i).at == server;
+    bool const takes_part = by == given_to::stand_in || x.at(i).at == by;
     if (takes_part && !present.has(static_cast<unsigned>(x.part().worker))) {
       pace_.lost(now);
-      give(lane, i, server, now);
+      give(lane, i, by, now);
     }
   }
   void supply(exchange::kept const& k, time_point now) {
-    if (!stand_in_side_.joined) {
-      return ask_to_join(stand_in_side_, now);  // it will ask again
+    if (!stand_in_.joined()) {
+      return stand_in_.ask_to_join(now);  // it will ask again
     }
     header h = k.head;
     h.kind = kind::supply;
     h.flags &= flag::phase | flag::in_rank_order;
     ++counted_.supplied;
-    send(stand_in_side_, h, k.data());
+    stand_in_.send(h, k.data());
   }
 
-  void take_refusal(std::uint32_t lane, std::uint32_t i, given_to server, packet const& p, time_point now) {
+  void take_refusal(std::uint32_t lane, std::uint32_t i, given_to by, packet const& p, time_point now) {
     exchange& x = lanes_[lane];
-    side& s = server == given_to::device ? device_side_ : stand_in_side_;
     switch (read_refusal(p.payload)) {
       case refusal::unknown:
-        if (server == given_to::device && s.joined) {
+        if (by == given_to::device && device_.joined()) {
           return lose_device(now);
         }
-        s.joined = false;
-        return ask_to_join(s, now);
+        side(by).forget();
+        return side(by).ask_to_join(now);
       case refusal::mismatch:
         if (p.head.operation == network_operation::none) {
           break;  // of a join: another program has this number in the job
@@ -414,11 +351,11 @@ class member {
       case refusal::unsupported:
         break;
     }
-    if (!s.joined) {  // of a join
-      gave_up_ = gave_up_ || server == given_to::device;
+    if (!side(by).joined()) {  // of a join
+      gave_up_ = gave_up_ || by == given_to::device;
       return;
     }
-    if (server == given_to::device && i != exchange::none && !x.at(i).done && x.at(i).at == server) {
+    if (by == given_to::device && i != exchange::none && !x.at(i).done && x.at(i).at == by) {
       give(lane, i, given_to::stand_in, now);  // what the device knew of this piece is gone
     }
   }
@@ -431,17 +368,17 @@ class member {
     });
   }
   void lose_device(time_point now) {
-    device_side_.joined = false;
+    device_.forget();
     ++device_life_;
-    ask_to_join(device_side_, now);
+    device_.ask_to_join(now);
     turn_to_stand_in(now);
   }
   template <class F>
-  void each_given_to(given_to server, F f) {
+  void each_given_to(given_to by, F f) {
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
       exchange& x = lanes_[lane];
       for (std::uint32_t i = x.front(); x.ready() && i < x.sent(); ++i) {
-        if (!x.at(i).done && x.at(i).at == server) {
+        if (!x.at(i).done && x.at(i).at == by) {
           f(lane, i);
         }
       }
@@ -469,18 +406,16 @@ class member {
   bool question(std::uint32_t lane, std::uint32_t i, time_point now) {
     exchange& x = lanes_[lane];
     exchange::piece& p = x.at(i);
-    side& s = p.at == given_to::device ? device_side_ : stand_in_side_;
-    if (!s.joined) {
-      ask_to_join(s, now);
+    server<Port>& s = side(p.at);
+    if (!s.joined()) {
+      s.ask_to_join(now);
       return false;
     }
     p.sent = now;
     p.repeated = true;
     ++counted_.queries;
-    if (s.questioned <= s.heard) {
-      s.questioned = now;
-    }
-    return send(s, x.head_of(kind::query, i, lane), {});
+    s.question(now);
+    return s.send(x.head_of(kind::query, i, lane), {});
   }
 
   /// Asks about the oldest piece that is not answered, and gives up a device that is silent.
@@ -494,20 +429,15 @@ class member {
     if (p.done || p.at == given_to::none || now - p.sent < patience_with(p.at)) {
       return;
     }
-    if (p.at == given_to::device && silent(now)) {
+    if (p.at == given_to::device && device_.is_silent(now, terms_.silence)) {
       return give_up_device(now);
     }
     pace_.silence();
     question(lane, i, now);
   }
   /// Where others are waited for, too, questions come ever less often; until one has been answered, they do not.
-  [[nodiscard]] duration patience_with(given_to at) const noexcept {
-    side const& s = at == given_to::device ? device_side_ : stand_in_side_;
-    return s.questioned > s.heard ? std::min(pace_.timeout(), terms_.silence / 10) : pace_.timeout();
-  }
-  [[nodiscard]] bool silent(time_point now) const noexcept {
-    side const& s = device_side_;
-    return s.questioned > s.heard && now - s.questioned >= terms_.silence;
+  [[nodiscard]] duration patience_with(given_to at) noexcept {
+    return side(at).owes() ? std::min(pace_.timeout(), terms_.silence / 10) : pace_.timeout();
   }
   void give_up_device(time_point now) {
     ++counted_.silences;
@@ -519,8 +449,8 @@ class member {
   seal seal_;
   job_terms terms_;
   rank_type me_;
-  side device_side_;
-  side stand_in_side_;
+  server<Port> device_;
+  server<Port> stand_in_;
   time_point looked_{};
   bool gave_up_ = false;  ///< the device, until it answers again
   pace pace_;

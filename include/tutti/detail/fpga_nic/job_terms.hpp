@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/time.hpp>
+
+#include <cstdint>
+
+namespace tutti::detail::fpga_nic {
+
+/// How a member is set up: the same on all, but for its number.
+struct job_terms {
+  std::uint32_t nonce = 0;
+  std::uint32_t slots = 256;  ///< of a lane, a power of two
+  duration lease = std::chrono::seconds(60);
+  /// How long a device that was asked may be silent before the stand-in serves in its place.
+  duration silence = std::chrono::milliseconds(200);
+  /// Of 256 packets, so many go to the stand-in though there is a device.
+  std::uint32_t stand_in_share = 0;
+};
+
+}  // namespace tutti::detail::fpga_nic
