@@ -13,7 +13,8 @@ usage: sh test/run.sh [options]
 Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tests.
 
   --all              also under the address and undefined behaviour sanitizers (in build/asan-ubsan) and under the
-                     thread sanitizer (in build/tsan), each test that says so at its top; and a clang++ 16 or
+                     thread sanitizer (in build/tsan), each test that says so at its top; also the tests that only
+                     read sources (label "sources": each header alone, format, clang-tidy); and a clang++ 16 or
                      newer, if there is one, reads all sources
   --sanitizers-only  nothing but the sanitizers
   --only REGEX       builds and runs only the tests whose name matches
@@ -24,7 +25,7 @@ Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tes
 TEXT
 }
 
-plain=yes sanitizers=no second_compiler=no only=. ci=no jobs=$(nproc)
+plain=yes sanitizers=no second_compiler=no only=. ci=no jobs=$(nproc) left_out=""
 while [ $# -gt 0 ]; do
   case $1 in
     --all) sanitizers=yes second_compiler=yes ;;
@@ -47,6 +48,7 @@ if [ "$ci" = yes ]; then
   install_optional bits32
 fi
 [ "$second_compiler" = no ] || second=$(find_clang)
+[ "$second_compiler$only" != no. ] || left_out="^sources$"
 
 # build_and_test <preset> <label of its tests, or "."> [option of cmake...]
 build_and_test() {
@@ -55,11 +57,12 @@ build_and_test() {
   say "Configuring $preset"
   cmake -S "$root" --preset "$preset" "$@"
   set -- --test-dir "$root/build/$preset" --tests-regex "$only" --label-regex "$label"
+  [ -z "$left_out" ] || set -- "$@" --label-exclude "$left_out"
   tests=$(ctest "$@" --show-only | sed -n 's/^ *Test *#[0-9]*: \([^ ]*\).*/\1/p')
   [ -n "$tests" ] || return 0
   found=yes
   targets=all
-  if [ "$only$label" != .. ]; then
+  if [ "$only$label$left_out" != .. ]; then
     targets=$(printf '%s\n' "$tests" | awk 'NR == FNR { runs[$1]; next } $1 in runs { $1 = ""; print }' \
       - "$root/build/$preset/test_needs")
   fi

@@ -55,7 +55,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/include/tutti/tutti.hpp)
   endif()
   tutti_check_with_second_compiler(odr)
   add_test(NAME odr COMMAND odr)
-  set_tests_properties(odr PROPERTIES TIMEOUT ${timeout} LABELS packaging)
+  set_tests_properties(odr PROPERTIES TIMEOUT ${timeout} LABELS sources)
   tutti_test_needs(odr odr)
 endif()
 
