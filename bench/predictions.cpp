@@ -152,7 +152,7 @@ class measurer {
       best.autotune(world_, op, data_.first(bytes / sizeof(float)));
     }
     auto ways = best.predict(op, bytes);
-    all.picks.push_back(one_of(op, best.choose(op, bytes, false), ways));
+    all.picks.push_back(one_of(op, best.choose(op, bytes), ways));
     std::erase_if(ways, [&, every = ways](tutti::detail::prediction const& p) {
       return one_of(op, p.way, every) != way{p.way.topology.kind(), p.way.segment_bytes};
     });

@@ -121,13 +121,14 @@ class automatic : public selection {
     expects(how.ways > 0 && how.turns > 0, "automatic: autotune_options::ways and turns must be 1 or more, not ",
             how.ways, " and ", how.turns);
     std::size_t const bytes = vector.size() * sizeof(vector[0]);
-    auto ways = predict(op, bytes);
+    using trials = detail::trials<Communicator>;
+    auto ways = predict(op, bytes, {.helped = trials::template helped<Op, typename decltype(vector)::value_type>});
     auto const slow = std::find_if(ways.begin() + 1, ways.end(), [&](detail::prediction const& p) {
       return static_cast<double>(p.time) > how.within * static_cast<double>(ways.front().time);
     });
     ways.erase(slow, ways.end());
     ways.resize(std::min(ways.size(), how.ways));
-    auto const& way = ways[detail::trials(world).fastest(op, ways, vector, how)].way;
+    auto const& way = ways[trials(world).fastest(op, ways, vector, how)].way;
     auto const [from, to] = detail::tuning::like(bytes);
     detail::preference const found{
         detail::symbolic::kind_of<Op>, from, to, way.topology.kind(), way.segment_bytes, ways.size()};
@@ -135,21 +136,23 @@ class automatic : public selection {
     return to_text(found, tuning_->hosts());
   }
 
+  /// Where helpers cannot do their part, none is picked that has some.
+  [[nodiscard]] automatic without_helpers() const { return *this; }
   template <class Op>
-  [[nodiscard]] choice<selection> choose(Op op, std::size_t bytes, bool in_order) const {
-    return tuning_->choose(op, bytes, in_order);
+  [[nodiscard]] choice<selection> choose(Op op, std::size_t bytes, demands needs = {}) const {
+    return tuning_->choose(op, bytes, needs);
   }
 
   /// All ways to run an operation on this many bytes and what they are expected to take, the fastest first.
   template <class Op>
-  [[nodiscard]] std::vector<detail::prediction> predict(Op op, std::size_t bytes, bool in_order = false) const {
-    return tuning_->predict(op, bytes, in_order);
+  [[nodiscard]] std::vector<detail::prediction> predict(Op op, std::size_t bytes, demands needs = {}) const {
+    return tuning_->predict(op, bytes, needs);
   }
 
   /// What is picked for this many bytes, what it is expected to take, why, and what the others would take.
   template <class Op>
-  [[nodiscard]] std::string explain(Op op, std::size_t bytes, bool in_order = false) const {
-    return tutti::detail::explain(*tuning_, op, bytes, in_order);
+  [[nodiscard]] std::string explain(Op op, std::size_t bytes, demands needs = {}) const {
+    return tutti::detail::explain(*tuning_, op, bytes, needs);
   }
 
  private:

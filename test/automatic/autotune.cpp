@@ -24,6 +24,7 @@ template <class World>
 network_profile wrong(World& world) {
   network_profile p{.ranks = world.size(), .hosts = world.hosts().hosts(), .start = 50'000};
   p.near = {1'000'000, {{4, 100'000, 100'000, 0, 100'000, 0, 0}, {1024, 400'000, 200'000, 0, 400'000, 9'000, 5'000}}};
+  p.helper = {2'000'000, {{.bytes = 4, .wire = 1'000'000}}};
   return p;
 }
 
@@ -37,8 +38,8 @@ void finds_the_best(simulated_network const& net, rank_type n, std::size_t bytes
     std::vector<float> scratch(bytes / sizeof(float));
     best.autotune(world, op, scratch, of_all);
     std::vector<std::pair<choice<selection>, bool>> ways;  // and whether that is the pick
-    auto const pick = best.choose(op, bytes, false);
-    for (prediction const& p : best.predict(op, bytes)) {
+    auto const pick = best.choose(op, bytes, {.helped = true});
+    for (prediction const& p : best.predict(op, bytes, {.helped = true})) {
       ways.emplace_back(p.way,
                         p.way.topology.kind() == pick.topology.kind() && p.way.segment_bytes == pick.segment_bytes);
     }
@@ -90,8 +91,8 @@ BOOST_AUTO_TEST_CASE(all_ranks_find_the_same_and_keep_it_for_such_sizes) {
       automatic const told(world, wrong(world));
       told.prefer(found);
       for (std::size_t const bytes : {8193U, 12000U, 16384U}) {
-        auto const a = best.choose(op::allreduce{}, bytes, false);
-        auto const b = told.choose(op::allreduce{}, bytes, false);
+        auto const a = best.choose(op::allreduce{}, bytes);
+        auto const b = told.choose(op::allreduce{}, bytes);
         if (a.topology.kind() != b.topology.kind() || a.segment_bytes != b.segment_bytes) {
           return "what was found is not what is said";
         }

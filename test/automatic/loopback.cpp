@@ -30,7 +30,7 @@ tutti::automatic_options briefly() {
 template <class Op, class World, class F>
 std::string each_way(World& world, tutti::automatic const& best, bool in_order, F f) {
   std::string complaint;
-  for (auto const& p : best.predict(Op{}, 1 << 20, in_order)) {
+  for (auto const& p : best.predict(Op{}, 1 << 20, {.in_order = in_order})) {
     if (complaint.empty() && p.way.segment_bytes == 0) {
       tutti::automatic told(world, best.profile());
       told.prefer(std::string(tutti::name(tutti::detail::symbolic::kind_of<Op>)) + "=" +
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_priced_below_what_is_picked) {
         return {};
       }
       for (std::size_t bytes = 1; bytes <= std::size_t{1} << 24; bytes *= 4) {
-        auto const pick = best.choose(tutti::op::allreduce{}, bytes, false);
+        auto const pick = best.choose(tutti::op::allreduce{}, bytes);
         auto const all = best.predict(tutti::op::allreduce{}, bytes);
         for (auto const& p : all) {
           if (p.time < all.front().time) {
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(vectors_in_memory_of_the_transport_are_priced_apart) {
            return "the kinds are not priced apart";
          }
          auto const picks = [](tutti::automatic const& a, auto op, tutti::schedule_kind kind) {
-           return a.choose(op, 4, false).topology.kind() == kind;
+           return a.choose(op, 4).topology.kind() == kind;
          };
          if (!picks(given, tutti::op::broadcast{}, tutti::schedule_kind::star) ||
              !picks(again, tutti::op::allreduce{}, tutti::schedule_kind::chain)) {

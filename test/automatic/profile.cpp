@@ -20,7 +20,8 @@ tutti::detail::network_profile some() {
                    7,
                    {{4, 9, 8, 30, 11}, {1 << 16, 50, 40, 0, 2000}}},
           .provided = {300'000, {{4, 10, 10, 0, 12, 3, 1, 5}}, 0, {{4, 9, 8, 30, 11}, {1 << 16, 40, 4, 0, 1000}}},
-          .far = {9'000'000, {{4, 10, 10, 2, 10, 0, 0}}}};
+          .far = {9'000'000, {{4, 10, 10, 2, 10, 0, 0}}},
+          .helper = {2'000'000, {{.bytes = 4, .wire = 3}}}};
 }
 
 bool is_refused(std::string const& text) {
@@ -54,7 +55,7 @@ BOOST_AUTO_TEST_CASE(what_is_cut_off_anywhere_is_refused) {
 BOOST_AUTO_TEST_CASE(what_is_no_profile_is_refused) {
   auto const text = tutti::detail::to_text(some());
   BOOST_TEST(is_refused("\177ELF\n"));
-  BOOST_TEST(is_refused(with(text, "tutti-profile 6", "tutti-profile 5")));
+  BOOST_TEST(is_refused(with(text, "tutti-profile 7", "tutti-profile 6")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks four")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks -4")));
   BOOST_TEST(is_refused(with(text, "ranks 4", "ranks 16777216")));

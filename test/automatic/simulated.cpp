@@ -145,13 +145,14 @@ BOOST_AUTO_TEST_CASE(what_is_measured_predicts_the_simulator_and_picks_its_best)
         BOOST_TEST((rank.value() == all.results.front().value()));
       }
       network_profile p = all.results.front().value();
+      BOOST_TEST(!p.helper.points.empty());
       BOOST_TEST(p.near.moves.empty(), "n " << n << ": processors were seen to move what a wire moves");
       p.hosts = n;
       p.far = p.far.points.empty() ? p.near : p.far;
       tuning t(p, hosts, memory_kind::ordinary);
       for (std::size_t const bytes : {4U, 1024U, 32U << 10, 1U << 20}) {
         auto const check = [&](auto op) {
-          auto const ways = t.predict(op, bytes, false);
+          auto const ways = t.predict(op, bytes, {.helped = true});
           double error = 0;
           double picked = INFINITY;
           double const least = least_simulated(net, op, n, bytes, ways, error, ways.front(), picked);

@@ -6,6 +6,7 @@
 #include <laws/reducing_operators.hpp>
 #include <support/counted_new.hpp>
 #include <support/watched.hpp>
+#include <tutti/automatic.hpp>
 #include <tutti/reduction/fixed_point_sum.hpp>
 #include <tutti/reduction/saturating_sum.hpp>
 #include <tutti/spawn.hpp>
@@ -19,6 +20,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -244,6 +246,33 @@ BOOST_AUTO_TEST_CASE(a_device_adds_fixed_point_numbers) {
       });
     }
   }
+}
+
+// What is measured of the device is what `automatic` goes by, for operations that it can do.
+BOOST_AUTO_TEST_CASE(automatic_knows_the_device_and_what_it_can_do) {
+  agree(4, lossless, [](auto& world) -> std::string {
+    tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}});
+    auto const times = [&](tutti::demands needs) {
+      auto const ways = best.predict(tutti::op::allreduce{}, 4096, needs);
+      return std::ranges::count_if(
+          ways, [](auto const& p) { return p.way.topology.kind() == tutti::schedule_kind::in_network && p.time > 0; });
+    };
+    if (times({.helped = true}) != 1 || times({}) != 0) {
+      return "the device is a candidate where it cannot help, or none where it can";
+    }
+    best.prefer("allreduce=in_network; reduce=in_network; broadcast=in_network");
+    auto const by = [&](auto sum) { return sum.explain(4000).find(": in_network, ") != std::string::npos; };
+    if (!by(tutti::allreduce{world, best, tutti::sum<float>{}}) ||
+        by(tutti::allreduce{world, best, tutti::sum<double>{}}) || !by(tutti::broadcast{world, best})) {
+      return "what is preferred is not run, or run where it cannot be";
+    }
+    std::string bad = laws::reducing(world, best, tutti::sum<float>{}, 1023);
+    bad = bad.empty() ? laws::reducing(world, best, tutti::sum<double>{}, 1023) : bad;
+    bad = bad.empty() ? laws::reducing(world, best, laws::composition{}, 48) : bad;
+    std::vector<float> v(3000);
+    auto const found = best.autotune(world, tutti::op::allreduce{}, v, {.ways = 100, .within = 1e9, .turns = 1});
+    return bad.empty() && !found.starts_with("allreduce:8193-16384=") ? found : bad;
+  });
 }
 
 BOOST_AUTO_TEST_CASE(an_operator_that_has_run_allocates_nothing) {

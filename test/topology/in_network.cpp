@@ -6,6 +6,7 @@
 #include <tutti/topology/hierarchical.hpp>
 #include <tutti/topology/in_network.hpp>
 #include <tutti/topology/ring.hpp>
+#include <tutti/topology/selection.hpp>
 
 #include <algorithm>
 
@@ -37,6 +38,9 @@ static_assert(members(tutti::hierarchical{tutti::ring{}, tutti::ring{}, 2}, op::
 static_assert(members(tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}, op::allreduce{}, 4) == 5);
 static_assert(members(tutti::hierarchical{tutti::binary_tree{}, in_network{}, 4}, op::allreduce{}, 4) == 4);
 static_assert(!tutti::offers<tutti::hierarchical<in_network, tutti::ring>, op::allreduce>);
+static_assert(laws::hold<op::allreduce>(tutti::hierarchical{tutti::selection(tutti::schedule_kind::in_network),
+                                                            in_network{}, 3},
+                                        1, 9));
 static_assert(std::same_as<decltype(tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}.without_helpers()),
                            tutti::hierarchical<tutti::binary_tree, tutti::star>>);
 

@@ -4,6 +4,7 @@
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/direct.hpp>
+#include <tutti/topology/in_network.hpp>
 #include <tutti/topology/planned.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/selection.hpp>
@@ -29,6 +30,13 @@ static_assert(std::same_as<decltype(tutti::plan(tutti::ring{}, op::allreduce{}, 
 static_assert(std::same_as<decltype(tutti::plan(tutti::butterfly{}, op::allreduce{}, 2, 0)), tutti::plan<true>>);
 static_assert(std::same_as<decltype(tutti::plan(tutti::direct{}, op::allreduce{}, 2, 0)), tutti::plan<false, true>>);
 static_assert(std::is_trivially_copyable_v<tutti::planned<true>>);
+
+// Of a topology with helpers, which a plan of ranks' steps cannot have: what it runs without them.
+static_assert([] {
+  const tutti::plan p(tutti::in_network{}, op::allreduce{}, 5, 2);
+  return p.view().steps(op::allreduce{}, 5, 2) == tutti::star{}.steps(op::allreduce{}, 5, 2) &&
+         p.view().settings(5).identity == identity_of(tutti::star{}, 5).identity;
+}());
 
 // It promises no more than what it is made from.
 template <class Plan, class Topology>

@@ -28,6 +28,9 @@ BOOST_AUTO_TEST_CASE(is_right_whatever_is_picked) {
     if (!selection::groups_hosts(kind)) {
       laws::check(selection(kind), {1, 2, 3, 5, 8, 11});
     }
+    laws::check(selection(kind, &maps[0]).without_helpers(), {6});
+    BOOST_TEST(members(selection(kind, &maps[0]).without_helpers(), op::allreduce{}, 6) == 6);
+    BOOST_TEST((members(selection(kind, &maps[0]), op::allreduce{}, 6) == 7) == (kind == schedule_kind::in_network));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace tutti {
 
@@ -122,6 +123,20 @@ concept has_helpers = offers<T, Op> && requires(T const t, Op const op, rank_typ
   { t.without_helpers() } -> topology;
 };
 
+namespace detail {
+/// What a topology runs by without helpers, in all operations.
+template <topology T>
+[[nodiscard]] constexpr auto ranks_alone(T const& t) {
+  if constexpr (requires { t.without_helpers(); }) {
+    return t.without_helpers();
+  } else {
+    return t;
+  }
+}
+template <class T>
+using ranks_alone_t = decltype(ranks_alone(std::declval<T const&>()));
+}  // namespace detail
+
 /// The ranks and their helpers.
 template <class Op, class T>
   requires offers<T, Op>
@@ -199,14 +214,19 @@ struct choice {
   std::size_t segment_bytes = 0;
 };
 
+/// What an operation needs of the schedule that is picked for it, and what that may use.
+struct demands {
+  bool in_order = false;  ///< contributions are combined in rank order
+  bool helped = false;    ///< it may have helpers: transport and reduction are such that they can do their part
+};
+
 /// A topology that picks, for every operation anew, the schedule and the segments that suit its size.
-/// All ranks must pick alike; what was picked is part of the call. `in_order`: the schedule must combine
-/// contributions in rank order.
+/// All ranks must pick alike; what was picked is part of the call.
 template <class T, class Op>
-concept chooses = offers<T, Op> && requires(T const t, Op const op, std::size_t bytes, bool in_order) {
+concept chooses = offers<T, Op> && requires(T const t, Op const op, std::size_t bytes, demands needs) {
   requires offers<typename T::schedule, Op>;
   requires std::convertible_to<T const&, typename T::schedule>;
-  { t.choose(op, bytes, in_order) } -> std::same_as<choice<typename T::schedule>>;
+  { t.choose(op, bytes, needs) } -> std::same_as<choice<typename T::schedule>>;
 };
 
 /// The topology whose schedules the operations of a topology run by: its own, unless it picks others.

@@ -38,6 +38,9 @@ class hierarchical {
     return text;
   }();
 
+  /// Only the topology among hosts may have helpers.
+  static constexpr bool inner_is_alone = std::same_as<detail::ranks_alone_t<Inner>, Inner>;
+
   /// What an operation consists of.
   template <class Op>
   static constexpr bool reduces = std::same_as<Op, op::allreduce> || std::same_as<Op, op::reduce>;
@@ -45,16 +48,19 @@ class hierarchical {
   static constexpr bool spreads = std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>;
   template <class Op>
   static constexpr bool possible =
-      (reduces<Op> || spreads<Op>)&&offers<Outer, Op> &&
-      (!reduces<Op> || (offers<Inner, op::reduce> && !has_helpers<Inner, op::reduce>)) &&
-      (!spreads<Op> || (offers<Inner, op::broadcast> && !has_helpers<Inner, op::broadcast>));
+      inner_is_alone && (reduces<Op> || spreads<Op>)&&offers<Outer, Op> &&
+      (!reduces<Op> || offers<Inner, op::reduce>)&&(!spreads<Op> || offers<Inner, op::broadcast>);
 
  public:
   static constexpr std::string_view name{full_name.data(), full_name.size()};
   static constexpr bool keeps_order = Inner::keeps_order && Outer::keeps_order && Groups::in_rank_order;
   static constexpr bool sends_raw_contributions = false;
 
-  constexpr hierarchical(Inner inner, Outer outer, Groups groups) : inner_(inner), outer_(outer), groups_(groups) {}
+  constexpr hierarchical(Inner inner, Outer outer, Groups groups) : inner_(inner), outer_(outer), groups_(groups) {
+    if constexpr (inner_is_alone) {
+      inner_ = detail::ranks_alone(inner);
+    }
+  }
   /// Hosts of this many consecutive ranks each; the last one may have fewer.
   constexpr hierarchical(Inner inner, Outer outer, rank_type ranks_per_host)
     requires std::same_as<Groups, detail::consecutive>

@@ -91,12 +91,23 @@ class planned {
 template <bool KeepsOrder, bool SendsRaw = false>
 class plan {
  public:
+  /// The steps are those of ranks: of a topology with helpers, what it runs without them.
   /// @throws precondition_error if the plan shall keep rank order, and the topology does not in this operation
   template <identifiable Topology, class Op>
     requires offers<Topology, Op> && (!std::same_as<Op, op::transfer>) &&
-                 (!KeepsOrder || Topology::keeps_order || tells_order<Topology, Op>) &&
-                 (!SendsRaw || Topology::sends_raw_contributions)
+             (!KeepsOrder || detail::ranks_alone_t<Topology>::keeps_order || tells_order<Topology, Op>) &&
+             (!SendsRaw || detail::ranks_alone_t<Topology>::sends_raw_contributions)
   constexpr plan(Topology const& topology, Op op, rank_type n, rank_type me)
+      : plan(of_ranks{}, detail::ranks_alone(topology), op, n, me) {}
+
+  [[nodiscard]] constexpr planned<KeepsOrder, SendsRaw> view() const noexcept {
+    return {steps_, blocks_, purpose_, made_of_};
+  }
+
+ private:
+  struct of_ranks {};
+  template <class Topology, class Op>
+  constexpr plan(of_ranks, Topology const& topology, Op op, rank_type n, rank_type me)
       : blocks_(topology.blocks(op, n)), purpose_(plan_purpose::of(op, n, me)), made_of_(identity_of(topology, n)) {
     expects(!KeepsOrder || combines_in_order<Op>(topology, n),
             "plan<true> is of schedules that combine in rank order, and the topology that was picked does not in "
@@ -108,11 +119,6 @@ class plan {
     }
   }
 
-  [[nodiscard]] constexpr planned<KeepsOrder, SendsRaw> view() const noexcept {
-    return {steps_, blocks_, purpose_, made_of_};
-  }
-
- private:
   std::vector<step> steps_;
   std::uint32_t blocks_;
   plan_purpose purpose_;

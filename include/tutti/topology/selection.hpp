@@ -8,6 +8,7 @@
 #include <tutti/topology/double_tree.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/hierarchical.hpp>
+#include <tutti/topology/in_network.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
 
@@ -25,22 +26,24 @@ enum class schedule_kind : std::uint8_t {
   double_tree,
   chain,
   star,
+  in_network,
   hosts_doubling,  ///< hierarchical: binary trees on the hosts, and among the hosts doubling, and so on
   hosts_ring,
   hosts_butterfly
 };
 
 [[nodiscard]] constexpr std::string_view name(schedule_kind kind) noexcept {
-  constexpr std::string_view names[] = {"direct",         "doubling",    "ring",           "butterfly",
-                                        "binary_tree",    "double_tree", "chain",          "star",
-                                        "hosts_doubling", "hosts_ring",  "hosts_butterfly"};
+  constexpr std::string_view names[] = {"direct",      "doubling",       "ring",       "butterfly",
+                                        "binary_tree", "double_tree",    "chain",      "star",
+                                        "in_network",  "hosts_doubling", "hosts_ring", "hosts_butterfly"};
   return names[static_cast<std::size_t>(kind)];
 }
 
 inline constexpr std::array all_schedule_kinds{
-    schedule_kind::direct,      schedule_kind::doubling,       schedule_kind::ring,           schedule_kind::butterfly,
-    schedule_kind::binary_tree, schedule_kind::double_tree,    schedule_kind::chain,          schedule_kind::star,
-    schedule_kind::hosts_ring,  schedule_kind::hosts_doubling, schedule_kind::hosts_butterfly};
+    schedule_kind::direct,     schedule_kind::doubling,       schedule_kind::ring,
+    schedule_kind::butterfly,  schedule_kind::binary_tree,    schedule_kind::double_tree,
+    schedule_kind::chain,      schedule_kind::star,           schedule_kind::in_network,
+    schedule_kind::hosts_ring, schedule_kind::hosts_doubling, schedule_kind::hosts_butterfly};
 
 /// One of tutti's topologies, picked at run time: one type, which stores no schedule and allocates nothing.
 /// Each answer costs one jump more than the topology's own. (A `plan` is the other way to one type: it
@@ -85,6 +88,8 @@ class selection {
         return f(chain{});
       case schedule_kind::star:
         return f(star{});
+      case schedule_kind::in_network:
+        return f(in_network{});
       case schedule_kind::hosts_doubling:
         return f(hierarchical{binary_tree{}, doubling{}, *hosts_});
       case schedule_kind::hosts_ring:
@@ -116,6 +121,16 @@ class selection {
   template <class Op>
   [[nodiscard]] constexpr bool serves() const {
     return visit([]<class T>(T const&) { return offers<T, Op>; });
+  }
+
+  /// What is run where no transport, or no device, can do what helpers are asked for.
+  [[nodiscard]] constexpr selection without_helpers() const noexcept {
+    return kind_ == schedule_kind::in_network ? selection(schedule_kind::star) : *this;
+  }
+  template <class Op>
+    requires offers<in_network, Op>
+  [[nodiscard]] constexpr rank_type helpers(Op const& o, rank_type n) const {
+    return answer<Op>([&](auto const& t) { return members(t, o, n) - n; });
   }
 
   template <class Op>

@@ -92,7 +92,7 @@ class launcher {
   [[nodiscard]] auto explain(std::size_t bytes) const
     requires chooses<topology_type, Op>
   {
-    return topology_.explain(Op{}, bytes, Payload::in_order);
+    return topology_.explain(Op{}, bytes, needs);
   }
 
  protected:
@@ -133,12 +133,13 @@ class launcher {
 
  private:
   static constexpr bool picks = chooses<topology_type, Op>;
+  static constexpr demands needs{.in_order = Payload::in_order, .helped = can_be_helped<transport_type, Payload>};
   static constexpr bool agrees_once = !picks && has_settings<topology_type>;
 
   /// How this operation shall be run.
   [[nodiscard]] choice<schedule> pick(Op const& op, Payload const& payload, std::size_t count) const {
     if constexpr (picks) {
-      auto by = topology_.choose(op, count * payload.size_of(memory::output), Payload::in_order);
+      auto by = topology_.choose(op, count * payload.size_of(memory::output), needs);
       by.segment_bytes = segment_ != 0 ? segment_ : by.segment_bytes;
       return by;
     } else {

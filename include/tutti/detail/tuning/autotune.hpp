@@ -4,12 +4,15 @@
 #include <tutti/buffer.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/reduce.hpp>
 #include <tutti/detail/tuning/tuning.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/time.hpp>
 #include <tutti/topology/doubling.hpp>
+#include <tutti/topology/star.hpp>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <span>
 #include <vector>
@@ -27,7 +30,14 @@ struct autotune_options {
 /// Runs several ways in turns, so that what disturbs one disturbs all, and finds the fastest.
 template <class Communicator>
 class trials {
+  template <class Op, class T>
+  class runner;
+
  public:
+  /// Whether ways with helpers may be tried, on elements of this type.
+  template <class Op, class T>
+  static constexpr bool helped = can_be_helped<typename Communicator::transport_type, typename runner<Op, T>::payload>;
+
   explicit trials(Communicator& world)
       : world_(world), meet_(world, doubling{}, sum<std::int32_t>{}), agree_(world, doubling{}, max<std::int64_t>{}) {}
 
@@ -57,57 +67,57 @@ class trials {
   }
 
  private:
-  template <class Op, class T>
-  class runner;
-
   template <class T>
   class runner<op::allreduce, T> {
    public:
-    static constexpr bool together = true;  // no rank is ready before all have begun
+    using payload = combining<sum<T>>;
     runner(Communicator& world, op::allreduce, choice<selection> const& way, std::span<T> vector)
         : run_(world, way.topology, sum<T>{}), vector_(vector) {
       run_.segment(way.segment_bytes);
     }
     void run() { run_(vector_); }
+    [[nodiscard]] static constexpr bool counts() noexcept { return true; }
 
    private:
     allreduce<Communicator, selection, sum<T>> run_;
     std::span<T> vector_;
   };
 
+  /// The root goes on when all have answered, each with one message: what it takes then is what the last of them took,
+  /// and that.
   template <class T>
   class runner<op::broadcast, T> {
    public:
-    static constexpr bool together = false;  // back to back, the root runs ahead
+    using payload = moving;
     runner(Communicator& world, op::broadcast op, choice<selection> const& way, std::span<T> vector)
-        : run_(world, way.topology), vector_(vector), root_(op.root) {
+        : run_(world, way.topology), answer_(world, star{}, sum<std::int32_t>{}), vector_(vector), root_(op.root) {
       run_.segment(way.segment_bytes);
     }
-    void run() { run_(vector_, root_); }
+    void run() {
+      std::array<std::int32_t, 1> all{};
+      run_(vector_, root_);
+      answer_(all, root_);
+    }
+    [[nodiscard]] bool counts() const noexcept { return run_.world().rank() == root_; }
 
    private:
     broadcast<Communicator, selection> run_;
+    reduce<Communicator, star, sum<std::int32_t>> answer_;
     std::span<T> vector_;
     rank_type root_;
   };
 
-  /// Nanoseconds of this many operations, on this rank.
+  /// Nanoseconds of one of this many operations; 0 on a rank that cannot tell.
   template <class Runner>
   [[nodiscard]] std::int64_t time(Runner& one, std::int64_t times) {
-    std::int64_t took = 0;
-    for (std::int64_t done = 0; done < times;) {
-      std::array<std::int32_t, 1> nothing{};
-      meet_(nothing);
-      world_.patience() = {};  // as if nothing else computed here
-      std::int64_t const batch = Runner::together ? times : 1;
-      auto const begin = world_.transport().now();
-      for (std::int64_t i = 0; i < batch; ++i) {
-        one.run();
-      }
-      took += (world_.transport().now() - begin).count();
-      done += batch;
+    std::array<std::int32_t, 1> nothing{};
+    meet_(nothing);
+    world_.patience() = {};  // as if nothing else computed here
+    auto const begin = world_.transport().now();
+    for (std::int64_t i = 0; i < times; ++i) {
+      one.run();
     }
-    return took / times;
+    return one.counts() ? (world_.transport().now() - begin).count() / times : 0;
   }
 
   [[nodiscard]] static std::size_t least_median(std::span<std::int64_t const> times, std::size_t ways) {

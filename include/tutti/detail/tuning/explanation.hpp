@@ -41,9 +41,9 @@ inline int percent(std::int64_t part, std::int64_t all) {
 
 /// What `t` picks for an operation on this many bytes, in words.
 template <class Op>
-[[nodiscard]] std::string explain(tuning& t, Op op, std::size_t bytes, bool in_order) {
+[[nodiscard]] std::string explain(tuning& t, Op op, std::size_t bytes, demands needs) {
   using namespace explanation;
-  choice<selection> const way = t.choose(op, bytes, in_order);
+  choice<selection> const way = t.choose(op, bytes, needs);
   auto const s = t.analyse(op, bytes, way);
   std::int64_t const latency = std::min(s.empty, s.all);
   std::int64_t const combining = std::min(std::max<std::int64_t>(s.all - s.uncombining, 0), s.all - latency);
@@ -62,7 +62,7 @@ template <class Op>
         "  for vectors in ordinary memory; if those of all ranks are by tutti::allocator, say "
         "for_memory(tutti::memory_kind::provided)\n";
   }
-  preference const* const wish = t.template preferred<Op>(bytes, in_order);
+  preference const* const wish = t.template preferred<Op>(bytes, needs);
   text += "  because: " +
           (wish == nullptr    ? "of all, it is expected to be the fastest for the longest of its class of sizes"
            : wish->tried == 0 ? "it was told to"
@@ -71,7 +71,7 @@ template <class Op>
   text += std::string("  bound by ") + bound + ": " + std::to_string(percent(latency, s.all)) +
           " % would remain if messages were empty, " + std::to_string(percent(moving, s.all)) +
           " % is for moving bytes, " + std::to_string(percent(combining, s.all)) + " % for combining\n";
-  auto const all = t.predict(op, bytes, in_order);
+  auto const all = t.predict(op, bytes, needs);
   for (prediction const& p : all) {
     text += "  " + in_words(p.time) + "  " + in_words(p.way) + "\n";
   }

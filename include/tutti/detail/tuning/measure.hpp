@@ -9,6 +9,7 @@
 #include <tutti/detail/tuning/profile.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/doubling.hpp>
+#include <tutti/topology/in_network.hpp>
 
 #include <algorithm>
 #include <array>
@@ -36,7 +37,7 @@ struct measuring {
 /// within a host), and sending and receiving add up; else a wire does. The lower quartile of several times counts, of
 /// the slowest rank. Within a host, what is only moved is measured, too: copy_probe. If the transport provides memory,
 /// all that is within a host is measured once more in 2 MiB of it, which later buffers of the world get; unless some
-/// rank is given none.
+/// rank is given none. If the transport has helpers, allreduces by one of them are timed as a whole.
 template <class Communicator>
 class world_meter {
  public:
@@ -53,7 +54,8 @@ class world_meter {
       most = std::max(most, hosts.members(h).size());
     }
     auto const& neighbours = hosts.members(hosts.host(world_.rank()));
-    auto const budget = how.budget / (most > 1 && speakers.size() > 1 ? 2 : 1);
+    bool const helped = helps<typename Communicator::transport_type> && world_.size() > 1;
+    auto const budget = how.budget / std::max((most > 1) + (speakers.size() > 1) + helped, 1);
     if (most > 1) {
       auto given = provided_memory();
       auto of_each = budget;
@@ -69,6 +71,9 @@ class world_meter {
     if (speakers.size() > 1) {
       p.far = measure_link(speakers, place::between_hosts, {}, budget, p.start);
     }
+    if (helped) {
+      p.helper = measure_helper(p.near, budget);
+    }
     return p;
   }
 
@@ -78,6 +83,7 @@ class world_meter {
   static constexpr std::size_t longest_provided = 1024 << 10;
   static constexpr std::size_t always = 64 << 10;
   static constexpr std::size_t long_from = 16 << 10;
+  static constexpr std::size_t short_segment = 2 << 10;
   static constexpr int most_turns = 32;
   static constexpr std::uint32_t in_a_row = 4;   ///< messages of `always` bytes, to see what a link lasts
   static constexpr std::int64_t wire_from = 92;  ///< percent: a processor that only sends takes two thirds, or half
@@ -202,6 +208,59 @@ class world_meter {
       moved.sizes.clear();
     }
     return solve(all, least, w, std::move(moved.sizes));
+  }
+
+  /// What a message to a helper and the one from it take, half of it each: an allreduce takes twice the latency, a
+  /// packet, which is handed on when it is there, and the message. Short segments tell what each takes of a processor.
+  /// Ranks that share an interface send all at once here, as they do later.
+  network_profile::link measure_helper(network_profile::link const& near, duration budget) {
+    allreduce run{world_, in_network{}, sum<float>{}};
+    std::int64_t const limit = budget.count() * 1000;
+    std::int64_t spent = 0;
+    std::vector<float> memory;
+    auto const timed = [&](std::int64_t turns, int warming) {
+      auto const begin = world_.transport().now();
+      std::int64_t t[2] = {time(run, memory, static_cast<int>(turns), warming), 0};
+      t[1] = since(begin);
+      agree_(std::span(t));
+      spent += t[1];
+      return t[0];
+    };
+    network_profile::link link;
+    std::int64_t shortest = 0;
+    std::int64_t last = 0;
+    std::int64_t gap = 0;
+    for (std::size_t const bytes : sizes) {
+      auto const size = static_cast<std::int64_t>(bytes);
+      std::int64_t const expected =
+          bytes <= 2048 ? last : last * (size / static_cast<std::int64_t>(memory.size() * sizeof(float)));
+      if (bytes > always && spent + 3 * expected > limit) {
+        break;
+      }
+      memory.resize(bytes / sizeof(float));
+      last = timed(last == 0 ? 16 : std::clamp<std::int64_t>((limit - spent) / 6 / expected, 2, most_turns), 1);
+      if (link.points.empty()) {
+        shortest = last;
+      }
+      auto const packet = static_cast<std::int64_t>(std::min(bytes, helper_packet));
+      std::int64_t const moving = std::max<std::int64_t>(last - shortest - at_size(near, bytes).combine, 0);
+      link.points.push_back({.bytes = bytes, .wire = moving - moving / (size + packet) * packet});
+      if (bytes == always) {
+        run.segment(short_segment);
+        constexpr std::int64_t segments = always / short_segment;
+        gap = std::clamp<std::int64_t>((timed(4, 1) - shortest) / segments, 0, shortest / 2) / 2;
+        run.segment(0);
+      }
+    }
+    link.latency = shortest / 2 - gap;
+    for (std::size_t i = link.points.size(); i-- > 0;) {
+      network_profile::point& p = link.points[i];
+      p.send = p.lead = p.receive = gap;
+      if (i + 1 != link.points.size()) {  // a long one is not faster: the short one was disturbed
+        p.wire = std::min(p.wire, link.points[i + 1].wire);
+      }
+    }
+    return link;
   }
 
   [[nodiscard]] static std::int64_t lasts(std::int64_t of_always, std::size_t bytes) {
@@ -374,6 +433,11 @@ class world_meter {
   /// The lower quartile of several runs' times, after some that warm up.
   std::int64_t time(probe const& what, std::span<float> memory, int turns, int warming) {
     allreduce run{world_, what, sum<float>{}};
+    return time(run, memory, turns, warming);
+  }
+  template <class Topology>
+  std::int64_t time(allreduce<Communicator, Topology, sum<float>>& run, std::span<float> memory, int turns,
+                    int warming) {
     for (int i = 0; i < warming; ++i) {
       run(memory);
     }

@@ -61,6 +61,7 @@ struct network_profile {
   link near{};             ///< between ranks of one host
   link provided{};         ///< the same of memory_kind::provided; without points: it makes no difference
   link far{};              ///< between hosts
+  link helper{};           ///< to a helper and from it, while all ranks do; without points: none helps
 
   [[nodiscard]] bool tells_apart() const noexcept { return !provided.points.empty(); }
   /// Between ranks of one host, of vectors that lie there.
@@ -72,7 +73,7 @@ struct network_profile {
 
 namespace profile_text {
 
-inline constexpr std::string_view title = "tutti-profile 6";
+inline constexpr std::string_view title = "tutti-profile 7";
 inline constexpr std::size_t most_points = 64;
 inline constexpr std::int64_t most = std::int64_t{1} << 50;  ///< of any number: sums stay far from overflow
 
@@ -213,6 +214,7 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   put_link("near", p.near);
   put_link("provided", p.provided);
   put_link("far", p.far);
+  put_link("helper", p.helper);
   return out + "end\n";
 }
 
@@ -229,6 +231,7 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   p.near = profile_text::read_link(in, "near");
   p.provided = profile_text::read_link(in, "provided");
   p.far = profile_text::read_link(in, "far");
+  p.helper = profile_text::read_link(in, "helper");
   in.line("end");
   return p;
 }
@@ -330,14 +333,15 @@ class profiled_network {
   }
   /// Between hosts, the ranks of a host share its interface.
   [[nodiscard]] rank_type interface(rank_type from, rank_type to) const {
-    return near(from, to) ? from : hosts_->ranks() + hosts_->host(from);
+    return helps(from, to) || near(from, to) ? from : hosts_->ranks() + hosts_->host(from);
   }
   [[nodiscard]] std::int64_t start() const { return profile_->start; }
 
  private:
+  [[nodiscard]] bool helps(rank_type a, rank_type b) const { return std::max(a, b) >= hosts_->ranks(); }
   [[nodiscard]] bool near(rank_type a, rank_type b) const { return hosts_->host(a) == hosts_->host(b); }
   [[nodiscard]] network_profile::link const& link(rank_type a, rank_type b) const {
-    return near(a, b) ? *near_ : profile_->far;
+    return helps(a, b) ? profile_->helper : near(a, b) ? *near_ : profile_->far;
   }
 
   network_profile const* profile_;

@@ -51,13 +51,13 @@ class tuning {
   /// What is picked for vectors of this many bytes. Some nanoseconds once a class of sizes has been priced, which
   /// allocates and takes up to 100 ms for long vectors of many ranks: docs/performance.md.
   template <class Op>
-  [[nodiscard]] choice<selection> choose(Op, std::size_t bytes, bool in_order) {
-    if (preference const* const wish = preferred<Op>(bytes, in_order)) {
+  [[nodiscard]] choice<selection> choose(Op, std::size_t bytes, demands needs) {
+    if (preference const* const wish = preferred<Op>(bytes, needs)) {
       return {selection(wish->kind, hosts_), wish->segment_bytes};
     }
-    remembered& c = chosen_[static_cast<std::size_t>(symbolic::kind_of<Op>)][in_order ? 1 : 0][class_of(bytes)];
+    remembered& c = chosen_[static_cast<std::size_t>(symbolic::kind_of<Op>)][place_of(needs)][class_of(bytes)];
     if (!c.known) {
-      prediction const best = predict(Op{}, std::size_t{1} << class_of(bytes), in_order).front();
+      prediction const best = predict(Op{}, std::size_t{1} << class_of(bytes), needs).front();
       c = {true, best.way.topology.kind(), best.way.segment_bytes};
     }
     return {selection(c.kind, hosts_), c.segment_bytes};
@@ -65,11 +65,11 @@ class tuning {
 
   /// All ways to run an operation that may be picked, the fastest first.
   template <class Op>
-  [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, bool in_order) const {
+  [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, demands needs) const {
     profiled_network const network(profile_, *hosts_, symbolic::kind_of<Op>, memory_);
     std::vector<prediction> all;
     for (schedule_kind const kind : all_schedule_kinds) {
-      if (is_candidate<Op>(kind, in_order)) {
+      if (is_candidate<Op>(kind, needs)) {
         selection const s(kind, hosts_);
         std::size_t const messages = steps(s, op);
         if (messages > most_messages && !all.empty()) {
@@ -103,10 +103,10 @@ class tuning {
 
   /// The last preference that fits and can be followed, or null.
   template <class Op>
-  [[nodiscard]] preference const* preferred(std::size_t bytes, bool in_order) const {
+  [[nodiscard]] preference const* preferred(std::size_t bytes, demands needs) const {
     for (auto p = preferences_.rbegin(); p != preferences_.rend(); ++p) {
       if (p->operation == symbolic::kind_of<Op> && p->from <= bytes && bytes <= p->to &&
-          is_candidate<Op>(p->kind, in_order)) {
+          is_candidate<Op>(p->kind, needs)) {
         return &*p;
       }
     }
@@ -151,13 +151,17 @@ class tuning {
   }
 
   template <class Op>
-  [[nodiscard]] bool is_candidate(schedule_kind kind, bool in_order) const {
+  [[nodiscard]] bool is_candidate(schedule_kind kind, demands needs) const {
     bool const groups = hosts_->hosts() > 1 && hosts_->hosts() < hosts_->ranks();
-    if (selection::groups_hosts(kind) && !groups) {
+    bool const helped = needs.helped && !profile_.helper.points.empty();
+    if ((selection::groups_hosts(kind) && !groups) || (kind == schedule_kind::in_network && !helped)) {
       return false;
     }
     selection const s(kind, hosts_);
-    return s.serves<Op>() && (!in_order || s.combines_in_order<Op>(profile_.ranks));
+    return s.serves<Op>() && (!needs.in_order || s.combines_in_order<Op>(profile_.ranks));
+  }
+  [[nodiscard]] static constexpr std::size_t place_of(demands needs) noexcept {
+    return (needs.in_order ? 2U : 0U) + (needs.helped ? 1U : 0U);
   }
 
   template <class Op>
@@ -173,7 +177,7 @@ class tuning {
   host_map const* hosts_;
   memory_kind memory_;
   std::vector<preference> preferences_{};
-  std::array<std::array<std::array<remembered, classes>, 2>, 12> chosen_{};
+  std::array<std::array<std::array<remembered, classes>, 4>, 12> chosen_{};
 };
 
 }  // namespace tutti::detail
