@@ -165,7 +165,7 @@ module control #(
   // What a version becomes by a packet that is taken. (What it holds stands still from RULE on.)
   logic begins;
   logic [3:0] verdict;
-  logic [WORKER_BITS-1:0] differs;
+  logic [WORKER_BITS-1:0] differs, sender;
   wire is_contribution = kind == CONTRIBUTE;
   wire completes = verdict == COMPLETED;
   wire [WORKERS-1:0] me = is_contribution ? {{(WORKERS - 1) {1'b0}}, 1'b1} << as_worker : {WORKERS{1'b0}};
@@ -178,7 +178,7 @@ module control #(
   logic [WORKERS*WORKER_BITS-1:0] new_members;
   always_comb begin
     new_members = members;
-    if (is_contribution) new_members[as_worker*WORKER_BITS+:WORKER_BITS] = look;
+    if (is_contribution) new_members[as_worker*WORKER_BITS+:WORKER_BITS] = sender;
   end
   wire [META_BITS-1:0] new_version = {
     !completes,
@@ -337,7 +337,7 @@ module control #(
   logic [10:0] o_length;
   logic [47:0] o_mac, o_address;
   assign order = {
-    o_release, o_result && o_length != 11'd0, o_result ? 48'd0 : reply_payload, o_mac, o_address,
+    o_release, o_result && o_length != 11'd0, o_result || o_length == 11'd0 ? 48'd0 : reply_payload, o_mac, o_address,
     11'd0, o_congested, 1'b0, o_no_data, in_rank_order, phase, o_workers, o_worker,
     5'd0, o_length, p[127:8], 4'd1, o_kind
   };
@@ -498,6 +498,7 @@ module control #(
         begins <= begins_now;
         verdict <= verdict_now;
         differs <= differs_now;
+        sender <= look;
         state <= ACT;
       end
 

@@ -51,6 +51,12 @@ class nic_model {
     i.bad = bad;
     std::ranges::copy(frame, i.bytes.begin());
   }
+  /// How many frames the device has taken from the network.
+  [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
+  /// Whether it says, in this clock, that it had no room for the last one.
+  [[nodiscard]] bool overflows() const noexcept { return top_->overflow != 0; }
+  /// Whether the network takes nothing from it for now.
+  void hold(bool holds) noexcept { holds_ = holds; }
   /// What the device has sent.
   [[nodiscard]] frame_queue& sent() noexcept { return sent_; }
   /// Whether nothing is on its way to, in, or out of the device.
@@ -73,7 +79,7 @@ class nic_model {
   // --- registers
 
   [[nodiscard]] std::uint32_t read(std::uint32_t at) {
-    top_->s_axil_araddr = at;
+    top_->s_axil_araddr = static_cast<std::uint16_t>(at);
     top_->s_axil_arvalid = 1;
     top_->s_axil_rready = 1;
     std::uint32_t value = 0;
@@ -97,7 +103,7 @@ class nic_model {
   }
 
   void write(std::uint32_t at, std::uint32_t value) {
-    top_->s_axil_awaddr = at;
+    top_->s_axil_awaddr = static_cast<std::uint16_t>(at);
     top_->s_axil_awvalid = 1;
     top_->s_axil_wdata = value;
     top_->s_axil_wstrb = 15;
@@ -134,7 +140,7 @@ class nic_model {
   template <class Look>
   void step(Look&& look) {
     drive_input();
-    top_->m_axis_tready = !pauses();
+    top_->m_axis_tready = !holds_ && !pauses();
     top_->clk = 0;
     top_->eval();
     look();
@@ -150,6 +156,7 @@ class nic_model {
       if (at_ >= arriving_.front().size) {
         at_ = 0;
         arriving_.pop();
+        ++taken_;
       }
       top_->s_axis_tvalid = 0;
     }
@@ -212,6 +219,8 @@ class nic_model {
   std::uint32_t pause_;
   std::mt19937 random_;
   std::uint64_t clocks_ = 0;
+  std::uint64_t taken_ = 0;
+  bool holds_ = false;
   frame_queue arriving_;
   std::size_t at_ = 0;            ///< in the first of these
   frame_queue::item building_{};  ///< a frame that is leaving
