@@ -22,6 +22,7 @@ class Words:
     y: str = "time of one operation"
     x_text: object = size_text
     y_text: object = time_text
+    x_base: int = 2
 
 
 def chart(title, curves, words=Words()):
@@ -29,7 +30,7 @@ def chart(title, curves, words=Words()):
     points = [p for _, _, curve in curves for p in curve]
     if not points:
         return None
-    x = axis([p[0] for p in points], 2, LEFT, WIDTH - RIGHT)
+    x = axis([p[0] for p in points], words.x_base, LEFT, WIDTH - RIGHT)
     y = axis([v for p in points for v in p[1:]], 10, HEIGHT - BOTTOM, TOP)
     wide = max(WIDTH, WIDTH - RIGHT + SYMBOL + LETTER * max(len(name) for name, _, _ in curves))
     out = [

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The logic of bench/compare, bench/netns and of those of bench/training, which are Python with nothing but
+# The logic of bench/compare, bench/netns and of those of bench/training and bench/in_network, Python with nothing but
 # its standard library. What needs root, or PyTorch, is skipped without it, and says so.
 find_package(Python3 QUIET COMPONENTS Interpreter)
 if(Python3_FOUND)
-  foreach(name comparison network network_smoke strategies training training_torch)
+  foreach(name comparison in_network network network_smoke strategies training training_torch)
     add_test(NAME bench_${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/bench/${name}.py)
     set_tests_properties(bench_${name} PROPERTIES TIMEOUT 60 LABELS bench)
     tutti_test_needs(bench_${name})

@@ -70,16 +70,24 @@ class fixed_point_sum {
 
   [[nodiscard]] static constexpr std::int32_t identity() noexcept { return 0; }
   [[nodiscard]] constexpr std::int32_t lift(float x) const noexcept {
+    // Without a branch, so that the loop over them is vectorised.
     double const scaled = double{x} * double{factor_};  // exact: each has 24 bits
-    bool const fits = scaled >= -most_ && scaled <= most_;
-    double const nearest = ((fits ? scaled : 0.0) + 0x1.8p52) - 0x1.8p52;  // of two, the even one
-    return fits ? static_cast<std::int32_t>(nearest) : overflow;
+    double const size = scaled < 0 ? -scaled : scaled;
+    std::uint64_t const mask = 0 - static_cast<std::uint64_t>(size <= most_);  // none for NaN
+    double const kept = std::bit_cast<double>(std::bit_cast<std::uint64_t>(scaled) & mask);
+    auto const nearest = std::bit_cast<std::uint64_t>(kept + 0x1.8p52);  // of two, the even one; in its last bits
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(nearest) |
+                                     (static_cast<std::uint32_t>(~mask) & static_cast<std::uint32_t>(overflow)));
   }
   [[nodiscard]] static constexpr std::int32_t combine(std::int32_t a, std::int32_t b) noexcept {
     return saturating_sum<std::int32_t>::combine(a, b);
   }
   [[nodiscard]] constexpr float lower(std::int32_t a, rank_type) const noexcept {
-    return a < -range ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(double(a) / double{factor_});
+    // Without a branch, so that the loop over them is vectorised.
+    constexpr auto nan = std::bit_cast<std::uint32_t>(std::numeric_limits<float>::quiet_NaN());
+    auto const quotient = std::bit_cast<std::uint32_t>(static_cast<float>(double(a) / double{factor_}));
+    std::uint32_t const mask = 0 - static_cast<std::uint32_t>(a < -range);
+    return std::bit_cast<float>((quotient & ~mask) | (nan & mask));
   }
 
  private:

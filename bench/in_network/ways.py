@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""By which numbers, and by whom, gradients are summed in the experiment."""
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """words: options of train; {device} stands for the switch's address. factor: of a constant one."""
+
+    name: str
+    words: tuple
+    servers: int = 0
+    factor: float = 0
+
+    def command(self, train, device, workers, words):
+        """What to start for a training with so many workers."""
+        return [train, "--ranks", str(workers + self.servers), *(w.format(device=device) for w in self.words), *words]
+
+    @property
+    def comparable(self):
+        """Whether its sums can be compared with sums in double, step by step."""
+        return not self.servers
+
+
+DEVICE = ("--transport", "fpga_nic", "--device", "{device}")
+
+
+def constant(factor):
+    return Way(f"constant factor {factor:.0e}", (*DEVICE, "--sums", "fixed_point", "--factor", f"{factor:g}"),
+               factor=factor)
+
+
+RING = Way("ring", ("--transport", "loopback", "--topology", "ring"))
+FLOATS = Way("float32 in the network", DEVICE)
+EXPONENTS = Way("shared exponents", (*DEVICE, "--sums", "shared_exponents"))
+SERVER = Way("parameter server", ("--transport", "tcp", "--strategy", "parameter_server"), servers=1)
+
+
+def ways(factors):
+    return [RING, FLOATS, EXPONENTS, SERVER, *(constant(f) for f in factors)]

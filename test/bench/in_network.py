@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The logic of bench/in_network/run: python3 test/bench/in_network.py"""
+import os
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+
+from comparison import plot  # noqa: E402
+from comparison.batch import Failed  # noqa: E402
+from in_network import table, trial  # noqa: E402
+from in_network.ways import EXPONENTS, FLOATS, RING, SERVER, constant, ways  # noqa: E402
+
+
+def report(accuracy, deviations=None, overflows=None):
+    one = {"run": {"parameters": 100, "weights": 7}, "steps": {"loss": [2.0, 1.0]}, "epochs": [{"test_loss": 0.5}],
+           "test_accuracy": accuracy}
+    if deviations:
+        one["weight_deviations"] = deviations
+    if overflows is not None:
+        one["run"]["overflows"] = overflows
+    return one
+
+
+class Figures(unittest.TestCase):
+    def test_of_one_training(self):
+        one = trial.figures(report(0.9, [1e-9, 3e-9, 2e-9], 5))
+        self.assertEqual((one["accuracy"], one["loss"], one["deviation"], one["overflows"], one["sums"]),
+                         (0.9, 0.5, 3e-9, 5, 200))
+        self.assertIsNone(trial.figures(report(0.9))["deviation"])
+        self.assertIsNone(trial.figures(report(0.9))["overflows"])
+
+    def test_of_several_seeds(self):
+        one = table.summary([trial.figures(r) for r in (report(0.9, [4e-9], 1), report(0.8, None, 3), report(0.7, None, 0))])
+        self.assertAlmostEqual(one["accuracy"], 0.8)
+        self.assertEqual((one["worst"], one["best"], one["seeds"], one["deviation"], one["overflows"]),
+                         (0.7, 0.9, 3, 4e-9, 4))
+        self.assertAlmostEqual(one["share"], 4 / 600)
+
+    def test_rows_are_compared_with_the_ring(self):
+        ring = table.summary([trial.figures(report(0.9))])
+        other = table.summary([trial.figures(report(0.895, [1e-7], 2))])
+        rows = table.rows("mlp", 4, [(RING, ring), (constant(1e6), other), (SERVER, "it failed")], ring)
+        self.assertIn("| ring | 1 | 90.00 % | 90.00 - 90.00 | +0.00 | 0.5000 |  |  |", rows)
+        self.assertIn("| constant factor 1e+06 | 1 | 89.50 % | 89.50 - 89.50 | -0.50 | 0.5000 | 1.0e-07 | 2 (1 %) |", rows)
+        self.assertIn("| parameter server | | it failed |", rows)
+
+    def test_curves_are_over_the_factor_and_others_are_level(self):
+        one = table.summary([trial.figures(report(0.9, [1e-9], 0))])
+        two = table.summary([trial.figures(report(0.8, [1e-3], 0))])
+        none = table.summary([trial.figures(report(0.9))])
+        some = [(FLOATS, one), (SERVER, none), (constant(1e6), one), (constant(10.0), two), (constant(1e3), "it failed")]
+        curves = table.curves(some, lambda r: r["deviation"])
+        self.assertEqual(curves, [("constant factor", False, [(10.0, 1e-3, 1e-3, 1e-3), (1e6, 1e-9, 1e-9, 1e-9)]),
+                                  ("float32 in the network", False, [(10.0, 1e-9, 1e-9, 1e-9), (1e6, 1e-9, 1e-9, 1e-9)])])
+        picture = plot.chart("title", curves, plot.Words("factor", "deviation", lambda v: f"{v:.0e}", str, x_base=10))
+        self.assertIn(">1e+05<", picture)
+        self.assertEqual(table.curves([(FLOATS, one)], lambda r: r["deviation"]), [])
+
+
+class Commands(unittest.TestCase):
+    def test_servers_are_ranks_besides_the_workers(self):
+        self.assertEqual(SERVER.command("train", "a:1", 4, ["--epochs", "1"])[:3], ["train", "--ranks", "5"])
+        self.assertEqual(RING.command("train", "a:1", 4, [])[:3], ["train", "--ranks", "4"])
+
+    def test_the_device_is_the_switch(self):
+        words = constant(1e6).command("train", "127.0.0.1:7171", 2, ["--seed", "2"])
+        self.assertEqual(words[words.index("--device") + 1], "127.0.0.1:7171")
+        self.assertEqual(words[words.index("--factor") + 1], "1e+06")
+        self.assertEqual(words[-2:], ["--seed", "2"])
+        self.assertNotIn("--device", RING.command("train", "127.0.0.1:7171", 2, []))
+
+    def test_names_are_unique(self):
+        names = [w.name for w in ways([10.0**e for e in range(1, 12)])]
+        self.assertEqual(len(set(names)), len(names))
+        self.assertIn(EXPONENTS.name, names)
+
+    def test_a_training_that_fails_says_why(self):
+        with self.assertRaisesRegex(Failed, "no such thing"):
+            trial.run(["sh", "-c", "echo no such thing; exit 3"], 10)
+        with self.assertRaisesRegex(Failed, "more than 0 s"):
+            trial.run(["sh", "-c", "exec sleep 60"], 0.1)
+
+    def test_a_switch_that_does_not_start_is_an_error(self):
+        with self.assertRaises(Failed):
+            with trial.Switch("true"):
+                pass
+
+
+if __name__ == "__main__":
+    unittest.main()
