@@ -85,16 +85,13 @@ class nic_model {
     std::uint32_t value = 0;
     std::uint32_t answer = 0;
     bool accepted = false;
-    bool answered = false;
     await(
-        "a read", at, answered,
+        "a read", at,
         [&] {
           accepted = accepted || top_->s_axil_arready != 0;
-          if (top_->s_axil_rvalid != 0) {
-            answered = true;
-            value = top_->s_axil_rdata;
-            answer = top_->s_axil_rresp;
-          }
+          value = top_->s_axil_rdata;
+          answer = top_->s_axil_rresp;
+          return top_->s_axil_rvalid != 0;
         },
         [&] { top_->s_axil_arvalid = accepted ? 0 : 1; });
     top_->s_axil_rready = 0;
@@ -112,16 +109,13 @@ class nic_model {
     std::uint32_t answer = 0;
     bool address_taken = false;
     bool data_taken = false;
-    bool answered = false;
     await(
-        "a write", at, answered,
+        "a write", at,
         [&] {
           address_taken = address_taken || top_->s_axil_awready != 0;
           data_taken = data_taken || top_->s_axil_wready != 0;
-          if (top_->s_axil_bvalid != 0) {
-            answered = true;
-            answer = top_->s_axil_bresp;
-          }
+          answer = top_->s_axil_bresp;
+          return top_->s_axil_bvalid != 0;
         },
         [&] {
           top_->s_axil_awvalid = address_taken ? 0 : 1;
@@ -197,16 +191,18 @@ class nic_model {
     }
   }
 
-  /// Clocks until `done`; `look` sees each before its edge, `then` is called after it.
+  /// Clocks until `look` is true, which sees each before its edge; `then` is called after it.
   template <class Look, class Then>
-  void await(char const* what, std::uint32_t at, bool const& done, Look look, Then then) {
-    for (int i = 0; !done; ++i) {
-      if (i == 1000) {
-        throw std::runtime_error(std::string(what) + " of register " + std::to_string(at) + " was not answered");
-      }
-      step(look);
+  void await(char const* what, std::uint32_t at, Look look, Then then) {
+    for (int i = 0; i != 1000; ++i) {
+      bool done = false;
+      step([&] { done = look(); });
       then();
+      if (done) {
+        return;
+      }
     }
+    throw std::runtime_error(std::string(what) + " of register " + std::to_string(at) + " was not answered");
   }
   static void expect_ok(char const* what, std::uint32_t at, std::uint32_t answer) {
     if (answer != 0) {

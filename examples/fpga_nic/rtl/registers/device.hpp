@@ -6,6 +6,7 @@
 #include <tutti/detail/fpga_nic/counters.hpp>
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -112,7 +113,7 @@ template <registers R>
   std::uint32_t const what = r.read(here + 4);
   return {.nonce = r.read(here),
           .members = what & 0xffU,
-          .present = r.read(here + 12),
+          .present = static_cast<unsigned>(std::popcount(r.read(here + 12))),
           .slots = r.read(here + 8),
           .in_rank_order = (what >> 8 & 1U) != 0,
           .exists = what >> 31 != 0};

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <rtl/model/nic_model.hpp>
+#include <rtl/registers/device.hpp>
+#include <rtl/registers/model.hpp>
+#include <rtl/registers/xdma.hpp>
+#include <tutti/detail/fpga_nic/protocol.hpp>
+#include <tutti/detail/fpga_nic/seal.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <cstdlib>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+
+// Registers, behind the same four functions: those of the Verilated device over its AXI-Lite, and those of a card,
+// whose place a file takes.
+
+namespace {
+
+namespace nic = tutti::detail::fpga_nic;
+
+constexpr frame::place own{.mac = {0x02, 0x74, 0x75, 0x81, 0xf4, 0x69}, .ip = 0xc0a80a02, .port = 40001};
+constexpr frame::place host{.mac = {0x02, 0, 0, 0, 0, 1}, .ip = 0xc0a80a01, .port = 50000};
+
+struct fixture {
+  fixture() { registers.open({model}); }
+
+  void send(nic::header const& h, std::span<std::byte const> payload, frame::place const& to = own) {
+    std::array<std::byte, nic::most_packet> packet;
+    std::array<std::byte, frame::most> bytes;
+    std::size_t const length = nic::seal().write(h, payload, packet.data());
+    model.give(std::span(bytes).first(
+        frame::write({.from = host, .to = to, .payload = std::span(packet).first(length)}, bytes.data())));
+    model.settle();
+  }
+  void join(std::uint32_t nonce) {
+    std::array<std::byte, nic::terms::bytes> terms;
+    nic::write(nic::terms{1000, 16}, terms.data());
+    send({.kind = nic::kind::join, .job = nonce, .length = nic::terms::bytes, .worker = 1, .workers = 3}, terms);
+  }
+
+  nic_model model{0.2};
+  model_registers registers;
+};
+
+/// A file of one page, in the place of a card's registers.
+class page {
+ public:
+  page() {
+    int const fd = ::mkstemp(name_.data());
+    BOOST_REQUIRE(fd >= 0);
+    BOOST_REQUIRE(::ftruncate(fd, xdma_registers::bytes) == 0);
+    ::close(fd);
+  }
+  page(page const&) = delete;
+  page& operator=(page const&) = delete;
+  ~page() { ::unlink(name_.c_str()); }
+  [[nodiscard]] std::string const& name() const { return name_; }
+
+ private:
+  std::string name_ = "registers_XXXXXX";
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_device_says_what_it_is, fixture) {
+  auto const built = device::identify(registers);
+  BOOST_TEST(built.lanes == 16);
+  BOOST_TEST(built.slots == 16384);
+  BOOST_TEST(built.slots_in_order == 2048);
+  BOOST_TEST(built.workers >= 16);
+  BOOST_TEST(built.jobs >= 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(it_keeps_the_address_that_it_is_given, fixture) {
+  BOOST_TEST(!device::is_enabled(registers));
+  device::enable(registers, own);
+  BOOST_TEST((device::place_of(registers) == own));
+  BOOST_TEST(device::is_enabled(registers));
+  device::disable(registers);
+  BOOST_TEST(!device::is_enabled(registers));
+  BOOST_TEST((device::place_of(registers) == own));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_read_only_or_not_there_ignores_writes, fixture) {
+  for (std::uint32_t const at : {device::at::identification, device::at::version, device::at::sizes, device::at::lanes,
+                                 device::at::counters, 0xff0U, 0xffcU}) {
+    std::uint32_t const before = registers.read(at);
+    registers.write(at, ~before);
+    BOOST_TEST(registers.read(at) == before, "register " << at);
+  }
+  BOOST_TEST(registers.read(0xff0) == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(frames_are_counted_by_what_becomes_of_them, fixture) {
+  join(7);
+  BOOST_TEST(device::counted(registers)[3] == 1, "a device that is not enabled takes frames");
+  device::enable(registers, own);
+  frame::place other = own;
+  other.port ^= 1;
+  std::array<std::byte, nic::terms::bytes> const none{};
+  send({.kind = nic::kind::join, .job = 7, .length = 6, .workers = 1}, none, other);
+  auto const foreign = device::counted(registers);
+  BOOST_TEST(foreign[0] == 2);
+  BOOST_TEST(foreign[3] == 2);
+  BOOST_TEST(model.sent().empty());
+
+  join(7);
+  send({.kind = nic::kind::query, .job = 9, .worker = 1, .workers = 3}, {});
+  auto const c = device::as_of_switch(device::counted(registers));
+  BOOST_TEST(c.packets == 2);
+  BOOST_TEST(c.joins == 1);
+  BOOST_TEST(c.of(nic::refusal::unknown) == 1);
+  BOOST_TEST(c.unanswered == 1);
+  BOOST_TEST(c.accounted() == c.packets);
+  BOOST_TEST(device::counted(registers).back() == 1, "frames were sent");
+}
+
+BOOST_FIXTURE_TEST_CASE(jobs_are_shown_and_can_be_ended, fixture) {
+  device::enable(registers, own);
+  BOOST_TEST(!device::job_at(registers, 0).exists);
+  join(0x12345678);
+  auto const j = device::job_at(registers, 0);
+  BOOST_TEST(j.exists);
+  BOOST_TEST(j.nonce == 0x12345678);
+  BOOST_TEST(j.members == 3);
+  BOOST_TEST(j.present == 1);
+  BOOST_TEST(j.slots == 16);
+  BOOST_TEST(!j.in_rank_order);
+  device::end_job(registers, 0);
+  BOOST_TEST(!device::job_at(registers, 0).exists);
+}
+
+BOOST_AUTO_TEST_CASE(a_card_is_a_file_that_is_mapped) {
+  page const card;
+  xdma_registers r;
+  r.open({.path = card.name()});
+  BOOST_CHECK_EXCEPTION(std::ignore = device::identify(r), std::runtime_error, [](auto const& e) {
+    return std::string(e.what()).find("identification in the registers is 00000000") != std::string::npos;
+  });
+  device::enable(r, own);
+  r.close();
+  r.close();
+  r.open({.path = card.name()});
+  BOOST_TEST((device::place_of(r) == own));
+  BOOST_TEST(r.read(device::at::mac_high) == 0x0274U);
+  BOOST_TEST(r.read(device::at::mac_low) == 0x7581f469U);
+}
+
+BOOST_AUTO_TEST_CASE(a_card_that_is_not_there_is_named) {
+  xdma_registers r;
+  BOOST_CHECK_EXCEPTION(r.open({.path = "/nowhere/xdma0_user"}), std::runtime_error, [](auto const& e) {
+    return std::string(e.what()).find("/nowhere/xdma0_user cannot be opened (No such file") != std::string::npos;
+  });
+}
