@@ -45,6 +45,7 @@ packages_for() {
     clang) echo "clang-16 clang-format-16 clang-tidy-16" ;;
     libcxx) echo "libc++-16-dev libc++abi-16-dev" ;;
     bits32) echo "g++-multilib" ;;
+    hardware) echo "verilator" ;;
     *) fail "no packages are known for \"$1\"" ;;
   esac
 }

@@ -1,0 +1,181 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Checks the device in hardware: see usage. Without Verilator it says so and ends with 77.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../../.." && pwd)
+
+usage() {
+  cat << 'TEXT'
+usage: sh check.sh [options]
+
+Lints the Verilog of the device, builds it with Verilator, and compares it with this host's float32 and with its model
+in C++, summing_switch.
+
+  --full         1e8 pairs, 1e7 frames of each kind, both ways to meet a full buffer, 2 to 32 workers, the netlist that
+                 Yosys makes on the same bench, and mutants of the Verilog, all of which must be found: hours
+  --mutants      nothing but the mutants
+  --netlist      nothing but the netlist
+  --pairs N      that the lanes add as float32, 1e7
+  --frames N     of each kind of traffic: packets that are spoilt, and workers that sum; 5e4
+  --seed N       what they are drawn from, 1
+  --build DIR    where to build; build/rtl in the repository
+  --jobs N       compilers at once, 2
+  --help         this text
+TEXT
+}
+
+what=check full=no pairs=1e7 frames=5e4 seed=1 build=$root/build/rtl jobs=2
+while [ $# -gt 0 ]; do
+  case $1 in
+    --full) full=yes pairs=1e8 frames=1e7 ;;
+    --mutants) what=mutants ;;
+    --netlist) what=netlist ;;
+    --pairs) pairs=${2:?--pairs needs a number} && shift ;;
+    --frames) frames=${2:?--frames needs a number} && shift ;;
+    --seed) seed=${2:?--seed needs a number} && shift ;;
+    --build) build=${2:?--build needs a folder} && shift ;;
+    --jobs) jobs=${2:?--jobs needs a number} && shift ;;
+    --help | -h) usage && exit 0 ;;
+    *) usage >&2 && echo "check.sh: unknown option $1" >&2 && exit 1 ;;
+  esac
+  shift
+done
+
+command -v verilator > /dev/null || { echo "SKIP: there is no Verilator (Debian: verilator)" && exit 77; }
+cxx=${CXX:-c++}
+launcher=${OBJCACHE:-}  # of compilers; the makefiles of Verilator know this name, too
+echo '#include <CLI/CLI.hpp>' | $cxx -std=c++20 -fsyntax-only -x c++ - 2> /dev/null ||
+  { echo "SKIP: there is no CLI11 (Debian: libcli11-dev)" && exit 77; }
+include=$(verilator --getenv VERILATOR_ROOT)/include
+mkdir -p "$build"
+build=$(cd "$build" && pwd)
+
+# What the bench must know of the device, too.
+tick=64 lease=15
+# Two devices: one that makes the network wait, and one that drops.
+sizes_of() {
+  case $1 in
+    waits) echo "SLOTS=16 WORKERS=8 JOBS=2 BUFFER_BEATS=64 DROP_WHEN_FULL=0" ;;
+    drops) echo "SLOTS=32 WORKERS=32 JOBS=1 BUFFER_BEATS=128 DROP_WHEN_FULL=1" ;;
+  esac
+}
+
+# compile <folder> <top> <flags of the compiler> <source>...: the program <folder>/run, of what Verilator wrote there.
+compile() {
+  folder=$1 top=$2 flags=$3
+  shift 3
+  make -s -j "$jobs" -C "$folder" -f "V$top.mk" OPT_FAST=-O2 CXX="$cxx" OBJCACHE="$launcher" "V$top"__ALL.a verilated.o \
+    verilated_threads.o > "$folder/make.log" 2>&1 || { cat "$folder/make.log" && return 1; }
+  objects=""
+  for source in "$@"; do
+    object=$folder/check_$(basename "$source" .cpp).o
+    $launcher $cxx -std=c++20 -O2 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow $flags \
+      -I"$root/include" -isystem "$folder" -isystem "$include" -c "$source" -o "$object"
+    objects="$objects $object"
+  done
+  $cxx $objects "$folder/V${top}__ALL.a" "$folder/verilated.o" "$folder/verilated_threads.o" -lpthread -latomic \
+    -o "$folder/run"
+}
+# Signals that begin as they like begin as noise, drawn from a seed, and so do those that have no value.
+verilate() { verilator --cc -O3 -Wall --x-assign unique --x-initial unique "$@"; }
+
+# lanes <folder> <Verilog>: the program that compares 16 lanes.
+lanes() {
+  verilate --Mdir "$1" -I"$2" "$here/check/lanes_16.sv"
+  compile "$1" lanes_16 "" "$here/check/lanes.cpp"
+}
+# device <folder> <Verilog> <which>: the program that compares the device.
+device() {
+  parameters=""
+  for size in $(sizes_of "$3"); do parameters="$parameters -G$size"; done
+  verilate --Mdir "$1" -I"$2" $parameters -GTICK_CYCLES=$tick -GLEASE_MS=$lease "$2/summing_nic.sv"
+  compile_device "$1" "$3"
+}
+compile_device() {
+  compile "$1" summing_nic \
+    "-DCHECK_TICK_CYCLES=$tick -DCHECK_LEASE_MS=$lease -DCHECK_$(sizes_of "$2" | grep -o 'DROP_WHEN_FULL=.')" \
+    "$here/check/device.cpp" "$here/check/throw_packets.cpp" "$here/check/do_work.cpp" "$here/../fuzz/draw.cpp"
+}
+
+lint() {
+  verilator --lint-only -Wall -I"$here" "$here/summing_nic.sv"
+  for which in waits drops; do
+    parameters=""
+    for size in $(sizes_of "$which"); do parameters="$parameters -G$size"; done
+    verilator --lint-only -Wall -I"$here" $parameters "$here/summing_nic.sv"
+  done
+  if command -v yosys > /dev/null; then
+    yosys -q -p "read_verilog -sv $here/*.sv; hierarchy -check -top summing_nic -chparam SLOTS 16 -chparam WORKERS 8;
+                 proc; check -assert" > "$build/yosys.log" 2>&1 || { cat "$build/yosys.log" && return 1; }
+  fi
+  echo "lint: nothing is found"
+}
+
+# The device as gates and memories.
+netlist() {
+  command -v yosys > /dev/null || { echo "netlist: left out, there is no Yosys (Debian: yosys)" && return; }
+  mkdir -p "$build/netlist"
+  parameters="-chparam TICK_CYCLES $tick -chparam LEASE_MS $lease"
+  for size in $(sizes_of waits); do parameters="$parameters -chparam ${size%=*} ${size#*=}"; done
+  yosys -q -l "$build/netlist/yosys.log" -p "
+    read_verilog -sv $here/*.sv; hierarchy -check -top summing_nic $parameters; proc; flatten; opt; check -assert; fsm;
+    opt; wreduce; peepopt; opt_clean; alumacc; share; opt; memory -nomap; opt_clean; opt -fast -full; techmap; opt -fast;
+    abc -fast -lut 6; opt_clean; rename -top summing_nic; write_verilog -noattr $build/netlist/netlist.v" > /dev/null 2>&1
+  # Of what Yosys writes no lint is asked.
+  verilate -Wno-lint -Wno-fatal --output-split 20000 --Mdir "$build/netlist" --top-module summing_nic \
+    "$build/netlist/netlist.v" 2> "$build/netlist/verilator.log"
+  compile_device "$build/netlist" waits
+  echo "netlist:"
+  "$build/netlist/run" --frames "$1" --seed "$seed"
+}
+
+# Each script in check/mutants is one slip in the file that its name begins with, and must be found.
+mutants() {
+  missed=""
+  for script in "$here"/check/mutants/*.sed; do
+    name=$(basename "$script" .sed)
+    file=${name%%.*}.sv
+    mutant=$build/mutants/$name
+    rm -rf "$mutant"
+    mkdir -p "$mutant/rtl"
+    cp "$here"/*.sv "$mutant/rtl"
+    sed -f "$script" "$here/$file" > "$mutant/rtl/$file"
+    ! cmp -s "$here/$file" "$mutant/rtl/$file" || { echo "mutants: $name changes nothing" && exit 1; }
+    case $file in
+      lane.sv | float32_add.sv)
+        lanes "$mutant" "$mutant/rtl" > "$mutant/log" 2>&1
+        run="--pairs 1e7"
+        ;;
+      *)
+        device "$mutant" "$mutant/rtl" waits > "$mutant/log" 2>&1
+        run="--frames 1e5"
+        ;;
+    esac || { cat "$mutant/log" && echo "mutants: $name does not build" && exit 1; }
+    if timeout 600 "$mutant/run" $run --seed "$seed" > "$mutant/log" 2>&1; then
+      missed="$missed $name"
+    else
+      echo "mutants: $name is found: $(tail -n 1 "$mutant/log" | cut -c 1-100)"
+    fi
+    rm -rf "$mutant"
+  done
+  [ -z "$missed" ] || { echo "mutants: not found:$missed" && return 1; }
+}
+
+case $what in
+  mutants) mutants && exit 0 ;;
+  netlist) netlist "$frames" && exit 0 ;;
+esac
+
+lint
+lanes "$build/lanes" "$here"
+"$build/lanes/run" --pairs "$pairs" --seed "$seed"
+device "$build/waits" "$here" waits
+"$build/waits/run" --frames "$frames" --seed "$seed"
+if [ "$full" = yes ]; then
+  device "$build/drops" "$here" drops
+  "$build/drops/run" --frames "$frames" --seed "$seed" --workers 2 32
+  netlist 1e5
+  mutants
+fi

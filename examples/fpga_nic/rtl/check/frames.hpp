@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "../model/frame.hpp"
+#include "bench.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <vector>
+
+/// Frames to the device, and what the way makes of them.
+namespace frames {
+
+/// The station with this number.
+[[nodiscard]] inline frame::place station(std::uint32_t number) {
+  auto const low = static_cast<std::uint8_t>(number);
+  auto const high = static_cast<std::uint8_t>(number >> 8);
+  return {{0x02, 0, 0, 0, high, low}, 0x0a4d1000 + number, static_cast<std::uint16_t>(7000 + number % 3)};
+}
+
+[[nodiscard]] inline std::vector<std::byte> of(frame::place const& from, std::span<std::byte const> packet,
+                                               bool congested = false) {
+  std::vector<std::byte> bytes(frame::most);
+  bytes.resize(frame::write({from, own_place, congested, packet}, bytes.data()));
+  return bytes;
+}
+
+/// Makes something of it that is refused before it is read, or is as good as before. Whether it is bad: the station
+/// says so.
+[[nodiscard]] inline bool spoil(std::vector<std::byte>& f, std::mt19937_64& random) {
+  auto const below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  auto const correct_header = [&] {
+    frame::put<std::uint16_t>(f.data() + 24, 0);
+    frame::checksum c;
+    c.add({f.data() + 14, 20});
+    frame::put(f.data() + 24, c.value());
+  };
+  switch (below(14)) {
+    case 0:
+      return true;
+    case 1:  // a bit of what checksums cover; they find any one
+      f[14 + below(f.size() - 14)] ^= static_cast<std::byte>(1U << below(8));
+      return false;
+    case 2:  // to another station
+      f[below(6)] ^= static_cast<std::byte>(1U << below(8));
+      return false;
+    case 3:
+      f.resize(1 + below(f.size() - 1));
+      return false;
+    case 4:  // more than IPv4 says
+      f.resize(f.size() + 1 + below(200), std::byte{0xa5});
+      return false;
+    case 5:
+      frame::put(f.data() + 12, frame::type_arp);
+      return false;
+    case 6:  // with options
+      f[14] = std::byte{0x46};
+      correct_header();
+      return false;
+    case 7:  // a fragment
+      frame::put(f.data() + 20, static_cast<std::uint16_t>(below(2) == 0 ? 0x2000 : 1 + below(0x1fff)));
+      correct_header();
+      return false;
+    case 8:  // not UDP
+      f[23] = std::byte{6};
+      correct_header();
+      return false;
+    case 9:  // to another host
+      f[30 + below(4)] ^= static_cast<std::byte>(1U << below(8));
+      correct_header();
+      return false;
+    case 10:  // to another port
+      f[36 + below(2)] ^= static_cast<std::byte>(1U << below(8));
+      return false;
+    case 11:  // UDP without a checksum
+      frame::put<std::uint16_t>(f.data() + 40, 0);
+      return false;
+    case 12:  // lengths that do not agree
+      frame::put(f.data() + 16, static_cast<std::uint16_t>(below(2000)));
+      correct_header();
+      return false;
+    default:
+      frame::put(f.data() + 38, static_cast<std::uint16_t>(below(2000)));
+      return false;
+  }
+}
+
+}  // namespace frames

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <utility>
+
+/// Pairs of words of 32 bits that a lane may get wrong, drawn from a seed.
+class operands {
+ public:
+  using pair = std::pair<std::uint32_t, std::uint32_t>;
+
+  enum class kind : std::uint8_t { any, near, subnormal, cancelling, tie, special, boundary, overflow, count };
+  static constexpr auto kinds = static_cast<std::size_t>(kind::count);
+
+  explicit operands(std::uint64_t seed) : random_(seed) {}
+
+  [[nodiscard]] pair next(kind k) {
+    std::uint64_t const r = random_();
+    auto const a = static_cast<std::uint32_t>(r);
+    auto const b = static_cast<std::uint32_t>(r >> 32);
+    std::uint64_t const s = random_();
+    switch (k) {
+      case kind::near:  // exponents that the fractions of both reach
+        return {a, with_exponent(b, exponent(a) + static_cast<std::uint32_t>(s % 57) - 28)};
+      case kind::subnormal:
+        return {with_exponent(a, s % 3), with_exponent(b, s / 3 % 26)};
+      case kind::cancelling: {  // of nearly the same magnitude
+        std::uint32_t const few = static_cast<std::uint32_t>(s) >> (s >> 32) % 32;
+        return {a, (a ^ 0x80000000U) + (s >> 63 == 0 ? few : 0U - few)};
+      }
+      case kind::tie: {  // the smaller one is half of the last place of the other, and a little or nothing
+        auto const e = static_cast<std::uint32_t>(24 + s % 230);
+        std::uint32_t const little = (s >> 8) % 4 == 0 ? 0 : 1U << (s >> 10) % 23;
+        return {with_exponent(a, e), with_exponent((b & 0x80000000U) | (s >> 20 & 1U ? little : 0), e - 24)};
+      }
+      case kind::special:
+        return {specials[s % specials.size()], (s >> 32) % 2 == 0 ? specials[(s >> 33) % specials.size()] : b};
+      case kind::boundary:  // fractions of few or of nearly all bits
+        return {sparse(a, s), sparse(b, s >> 32)};
+      case kind::overflow:
+        return {with_exponent(a, 250 + s % 6), with_exponent(b, 226 + s / 6 % 30)};
+      default:
+        return {a, b};
+    }
+  }
+
+  /// Zeros, the least and largest of each class, infinities, NaNs, ones, the ends of integers.
+  static constexpr std::array<std::uint32_t, 24> specials{
+      0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000,
+      0x00800001, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7f800001, 0xff800001, 0x7fc00000,
+      0xffc00000, 0x7fffffff, 0xffffffff, 0x3f800000, 0xbf800000, 0x7effffff, 0x34000000, 0x33800000};
+
+ private:
+  [[nodiscard]] static std::uint32_t exponent(std::uint32_t x) { return x >> 23 & 0xffU; }
+  [[nodiscard]] static std::uint32_t with_exponent(std::uint32_t x, std::uint64_t e) {
+    return (x & 0x807fffffU) | (static_cast<std::uint32_t>(e) & 0xffU) << 23;
+  }
+  [[nodiscard]] static std::uint32_t sparse(std::uint32_t x, std::uint64_t s) {
+    std::uint32_t const few = 1U << s % 23 | 1U << s / 23 % 23;
+    return (x & 0xff800000U) | (s >> 20 & 1U ? few : 0x007fffffU & ~few);
+  }
+
+  std::mt19937_64 random_;
+};

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "../model/frame.hpp"
+#include "../registers/device.hpp"
+#include <tutti/detail/fpga_nic/protocol.hpp>
+#include <tutti/detail/fpga_nic/summing_switch.hpp>
+#include <tutti/time.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+/// What the device must answer to frames, and how it must count them: `summing_switch`, behind the checks of frames.
+class oracle {
+ public:
+  /// `members`, `slots` and so on: as the device was built. Time is in units of 100 us.
+  oracle(device::build const& b, frame::place const& own, unsigned lease_ms)
+      : own_(own),
+        switch_({.jobs = b.jobs,
+                 .members = b.workers,
+                 .slots = static_cast<std::uint16_t>(b.slots),
+                 .slots_in_order = static_cast<std::uint16_t>(b.slots_in_order),
+                 .lease = std::chrono::milliseconds(lease_ms)}) {}
+
+  /// A frame has come: `bad` if the station says so, `dropped` if there was no room for it.
+  void take(std::span<std::byte const> bytes, bool bad, bool dropped, std::uint64_t now) {
+    ++frames_[count_frames];
+    fate const f = dropped ? fate::no_room : bad ? fate::bad : look(bytes);
+    if (f != fate::packet) {
+      ++frames_[static_cast<std::size_t>(f)];
+      return;
+    }
+    std::byte const* const ip = bytes.data() + 14;
+    std::size_t const length = std::max<std::size_t>(frame::get<std::uint16_t>(ip + 24), 8) - 8;
+    sender from;
+    std::copy_n(bytes.begin() + 6, 6, std::as_writable_bytes(std::span(from.at.mac)).begin());
+    from.at.ip = frame::get<std::uint32_t>(ip + 12);
+    from.at.port = frame::get<std::uint16_t>(ip + 20);
+    bool const congested = (static_cast<unsigned>(ip[1]) & 3U) == 3;
+    switch_.take(from, {ip + 28, length}, congested, std::chrono::microseconds(100) * now,
+                 [&](sender const& to, tutti::detail::fpga_nic::header const& h, std::span<std::byte const> payload) {
+                   answer(to, h, payload);
+                 });
+  }
+
+  /// Frames that the device has not sent yet.
+  [[nodiscard]] std::deque<std::vector<std::byte>>& expected() noexcept { return expected_; }
+
+  [[nodiscard]] device::counter_values counted() const {
+    device::counter_values v{};
+    std::ranges::copy(frames_, v.begin());
+    auto const& c = switch_.counted();
+    std::array const of_switch{c.packets,    c.malformed,  c.badly_tagged, c.joins,      c.leaves,
+                               c.ends,       c.queries,    c.stored,       c.completed,  c.repeated,
+                               c.duplicates, c.busy,       c.refused[1],   c.refused[2], c.refused[3],
+                               c.refused[4], c.refused[5], c.unanswered,   c.results,    c.congested};
+    std::ranges::copy(of_switch, v.begin() + 6);
+    v.back() = sent_;
+    return v;
+  }
+
+ private:
+  /// The numbers are those of counters.
+  enum class fate : std::uint8_t { bad = 1, no_room = 2, foreign = 3, bad_header = 4, bad_checksum = 5, packet = 6 };
+  static constexpr std::size_t count_frames = 0;
+
+  /// A member is known by IP and port; what it gets goes where its `join` came from.
+  struct sender {
+    frame::place at;
+
+    friend bool operator==(sender const& a, sender const& b) noexcept {
+      return a.at.ip == b.at.ip && a.at.port == b.at.port;
+    }
+  };
+
+  [[nodiscard]] fate look(std::span<std::byte const> bytes) const {
+    if (bytes.size() < frame::headers) {
+      return fate::foreign;
+    }
+    std::byte const* const ip = bytes.data() + 14;
+    std::byte const* const udp = ip + 20;
+    if (!std::ranges::equal(bytes.first(6), std::as_bytes(std::span(own_.mac))) ||
+        frame::get<std::uint16_t>(bytes.data() + 12) != frame::type_ipv4 || static_cast<unsigned>(ip[0]) >> 4 != 4 ||
+        static_cast<unsigned>(ip[9]) != 17 || frame::get<std::uint32_t>(ip + 16) != own_.ip ||
+        frame::get<std::uint16_t>(udp + 2) != own_.port) {
+      return fate::foreign;
+    }
+    std::size_t const total = frame::get<std::uint16_t>(ip + 2);
+    std::size_t const length = frame::get<std::uint16_t>(udp + 4);
+    frame::checksum c;
+    c.add({ip, 20});
+    if ((static_cast<unsigned>(ip[0]) & 15U) != 5 || (frame::get<std::uint16_t>(ip + 6) & 0x3fffU) != 0 ||
+        total != 20 + length || 14 + total > bytes.size() || c.value() != 0) {
+      return fate::bad_header;
+    }
+    bool const is_short = length < 8 + tutti::detail::fpga_nic::header_bytes;
+    bool const is_right = is_short || frame::get<std::uint16_t>(udp + 6) == 0 || frame::udp_checksum(ip, length) == 0;
+    return is_right ? fate::packet : fate::bad_checksum;
+  }
+
+  void answer(sender const& to, tutti::detail::fpga_nic::header const& h, std::span<std::byte const> payload) {
+    std::array<std::byte, tutti::detail::fpga_nic::most_packet> packet;
+    tutti::detail::fpga_nic::write(h, packet.data());
+    std::ranges::copy(payload, packet.begin() + tutti::detail::fpga_nic::header_bytes);
+    auto& f = expected_.emplace_back(frame::most);
+    f.resize(frame::write({own_, to.at, false, {packet.data(), tutti::detail::fpga_nic::header_bytes + payload.size()}},
+                          f.data()));
+    ++sent_;
+  }
+
+  frame::place own_;
+  tutti::detail::fpga_nic::summing_switch<sender> switch_;
+  std::array<std::uint64_t, 6> frames_{};
+  std::uint64_t sent_ = 0;
+  std::deque<std::vector<std::byte>> expected_;
+};

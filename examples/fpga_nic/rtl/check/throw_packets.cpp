@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "../../fuzz/draw.hpp"
+#include "bench.hpp"
+#include "frames.hpp"
+#include "scenarios.hpp"
+#include <tutti/detail/fpga_nic/seal.hpp>
+
+#include <random>
+#include <vector>
+
+namespace nic = tutti::detail::fpga_nic;
+
+device::counter_values throw_packets(std::uint64_t seed, std::uint64_t frames) {
+  std::mt19937_64 random(seed);
+  nic::key key{};
+  key[5] = std::byte{7};
+  // The device knows no tags. With a key all that is drawn has one.
+  nic::seal const seal = random() % 8 == 0 ? nic::seal(key) : nic::seal();
+  draw next(seed, seal);
+  bench b(random() % 2 == 0 ? 0 : 0.3, random() % 2 == 0, seed);
+  while (b.given() < frames) {
+    auto const packet = next.packet();
+    nic::packet p;
+    bool const is_read = nic::parse(packet, p);
+    auto const from = next.one_in(20) || !is_read ? next.below(4) : p.head.worker % 4U;
+    auto f = frames::of(frames::station(static_cast<std::uint32_t>(from)), packet, next.one_in(50));
+    bool const bad = next.one_in(10) && frames::spoil(f, random);
+    b.give(std::move(f), bad);
+    // Some come one after the other, others into an idle device.
+    for (std::size_t i = next.one_in(3) ? next.below(400) : 0; i != 0 || b.waiting() > 8; i -= i != 0 ? 1 : 0) {
+      b.step();
+    }
+  }
+  return b.finish();
+}

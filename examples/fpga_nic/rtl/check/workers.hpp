@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "frames.hpp"
+#include <tutti/detail/fpga_nic/protocol.hpp>
+#include <tutti/network_operation.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace nic = tutti::detail::fpga_nic;
+
+/// A job and its members, each of which contributes to sequence after sequence until it has all results. They know
+/// nothing of time: what is sent, and when, is up to the caller, and any packet may be sent at any time.
+class workers {
+ public:
+  using packet = std::vector<std::byte>;
+
+  struct plan {
+    std::uint32_t nonce = 0;
+    std::uint32_t first_station = 0;
+    std::uint8_t members = 2;
+    std::uint8_t first_worker = 0;  ///< members before it take part in nothing
+    bool in_rank_order = false;
+    std::uint16_t slots = 2;
+    std::uint32_t begin = 0;      ///< the first sequence
+    std::uint32_t sequences = 0;  ///< in all
+    bool is_short = false;        ///< payloads of a beat or two
+  };
+
+  workers(plan const& p, std::uint64_t seed) : plan_(p), random_(seed), members_(p.members) {
+    for (member& m : members_) {
+      m.next.resize(p.slots);
+      for (std::uint16_t s = 0; s < p.slots; ++s) {
+        m.next[s] = s;
+      }
+    }
+  }
+
+  [[nodiscard]] std::uint8_t size() const noexcept { return plan_.members; }
+  [[nodiscard]] frame::place place(std::uint8_t m) const { return frames::station(plan_.first_station + m); }
+  [[nodiscard]] bool is_member(std::uint32_t station) const noexcept {
+    return station >= plan_.first_station && station < plan_.first_station + plan_.members;
+  }
+  [[nodiscard]] std::uint32_t first_station() const noexcept { return plan_.first_station; }
+
+  [[nodiscard]] bool is_done() const {
+    for (std::uint8_t m = plan_.first_worker; m < plan_.members; ++m) {
+      for (std::uint32_t const q : members_[m].next) {
+        if (q < plan_.sequences) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  /// Something that a member might send now.
+  [[nodiscard]] packet next_of(std::uint8_t m) {
+    member& self = members_[m];
+    if (!self.has_joined || random_() % 200 == 0) {
+      return join(m);
+    }
+    if (m < plan_.first_worker) {  // it only stays a member
+      return of_kind(nic::kind::query, m, static_cast<std::uint32_t>(random_() % (plan_.sequences + 1)), {});
+    }
+    std::uint32_t q = self.next[random_() % plan_.slots];
+    if (q >= plan_.sequences) {
+      if (q < plan_.slots) {  // there are fewer sequences than slots
+        return of_kind(nic::kind::query, m, q, {});
+      }
+      q -= plan_.slots;  // of what is over, again
+    }
+    switch (random_() % 24) {
+      case 0:
+        return of_kind(nic::kind::query, m, q, {});
+      case 1:
+        if (auto const r = results_.find(q - plan_.slots); q >= plan_.slots && r != results_.end()) {
+          return of_kind(nic::kind::supply, m, q - plan_.slots, r->second);
+        }
+        break;
+      case 2:
+        if (q >= plan_.slots) {
+          return contribution(m, q - plan_.slots);  // late, or a duplicate
+        }
+        break;
+      case 3:
+        if (m != 0 && random_() % 8 == 0) {
+          self.has_joined = false;
+          return of_kind(nic::kind::leave, m, 0, {});
+        }
+        break;
+      default:
+        break;
+    }
+    return contribution(m, q);
+  }
+
+  /// Something that a member gets. @throws std::runtime_error if it is not what others have got
+  void take(std::uint8_t m, nic::packet const& p) {
+    member& self = members_[m];
+    if (p.head.job != plan_.nonce) {
+      throw std::runtime_error("a member got an answer of another job");
+    }
+    std::uint32_t const q = p.head.sequence - plan_.begin;
+    switch (p.head.kind) {
+      case nic::kind::joined:
+        self.has_joined = true;
+        return;
+      case nic::kind::refuse:
+        if (nic::read_refusal(p.payload) == nic::refusal::unknown) {
+          self.has_joined = false;
+        } else if (nic::read_refusal(p.payload) == nic::refusal::late && m >= plan_.first_worker &&
+                   self.next[q % plan_.slots] == q) {
+          throw std::runtime_error("a slot has gone on without a worker that awaits its result");
+        }
+        return;
+      case nic::kind::result: {
+        if (!p.head.has(nic::flag::no_data)) {
+          packet const bytes(p.payload.begin(), p.payload.end());
+          auto const [known, is_new] = results_.try_emplace(q, bytes);
+          if (!is_new && known->second != bytes) {
+            throw std::runtime_error("workers got different results of sequence " + std::to_string(q));
+          }
+        }
+        if (self.next[q % plan_.slots] == q) {
+          self.next[q % plan_.slots] += plan_.slots;
+        }
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+ private:
+  struct member {
+    bool has_joined = false;
+    std::vector<std::uint32_t> next{};  ///< of each slot: the sequence whose result it awaits
+  };
+
+  /// What is alike in all packets of a sequence.
+  [[nodiscard]] nic::header head(nic::kind k, std::uint8_t m, std::uint32_t q) const {
+    std::uint64_t const drawn = mixed(q);
+    nic::header h;
+    h.kind = k;
+    h.job = plan_.nonce;
+    h.sequence = plan_.begin + q;
+    h.fingerprint = static_cast<std::uint32_t>(drawn);
+    h.slot = static_cast<std::uint16_t>(q % plan_.slots);
+    h.worker = static_cast<std::uint8_t>(m < plan_.first_worker ? 0 : m - plan_.first_worker);
+    h.workers = static_cast<std::uint8_t>(plan_.members - plan_.first_worker);
+    constexpr std::array operations{tutti::network_operation::sum_float32, tutti::network_operation::max_float32,
+                                    tutti::network_operation::saturating_sum_int32, tutti::network_operation::copy};
+    h.operation = operations[drawn >> 32 & 3U];
+    h.flags = q / plan_.slots % 2 == 0 ? std::uint16_t{0} : nic::flag::phase;
+    if (plan_.in_rank_order && (drawn >> 34 & 7U) != 0) {
+      h.flags |= nic::flag::in_rank_order;
+    }
+    return h;
+  }
+  [[nodiscard]] std::uint16_t length(std::uint32_t q) const {
+    std::uint64_t const drawn = mixed(q) >> 40;
+    std::size_t const words = plan_.is_short || drawn % 3 == 0 ? 1 + drawn % 20 : 1 + drawn % 256;
+    return static_cast<std::uint16_t>(4 * words);
+  }
+  [[nodiscard]] std::uint64_t mixed(std::uint64_t q) const {
+    std::mt19937_64 r(q * 0x9e3779b97f4a7c15U + plan_.nonce);
+    return r();
+  }
+
+  [[nodiscard]] packet contribution(std::uint8_t m, std::uint32_t q) const {
+    nic::header h = head(nic::kind::contribute, m, q);
+    std::mt19937_64 r(mixed(q) + m + 1);  // the same whenever it is sent
+    bool const gives = h.operation == tutti::network_operation::copy ? h.worker == mixed(q) % h.workers
+                                                                     : r() % 8 != 0;  // some take part without elements
+    if (r() % 8 == 0) {
+      h.flags |= nic::flag::no_data;
+    }
+    packet elements(gives ? length(q) : std::size_t{0});
+    for (std::size_t i = 0; i < elements.size(); i += 4) {
+      std::uint64_t const drawn = r();
+      auto bits = static_cast<std::uint32_t>(drawn);
+      if ((drawn >> 32) % 4 != 0) {  // most have exponents near each other
+        bits = (bits & 0x807fffffU) | static_cast<std::uint32_t>(118 + (drawn >> 34) % 20) << 23;
+      } else if ((drawn >> 34) % 4 == 0) {
+        bits &= 0x807fffffU;  // subnormal
+      } else if ((drawn >> 34) % 64 == 1) {
+        bits |= 0x7f800000U;  // infinite or no number
+      }
+      nic::put(elements.data() + i, bits);
+    }
+    return written(h, elements);
+  }
+  [[nodiscard]] packet of_kind(nic::kind k, std::uint8_t m, std::uint32_t q, std::span<std::byte const> payload) const {
+    return written(head(k, m, q), payload);
+  }
+  [[nodiscard]] packet join(std::uint8_t m) const {
+    nic::header h;
+    h.kind = nic::kind::join;
+    h.job = plan_.nonce;
+    h.worker = m;
+    h.workers = plan_.members;
+    h.flags = plan_.in_rank_order ? nic::flag::in_rank_order : std::uint16_t{0};
+    std::array<std::byte, nic::terms::bytes> terms;
+    nic::write(nic::terms{60'000, plan_.slots}, terms.data());
+    return written(h, terms);
+  }
+  [[nodiscard]] static packet written(nic::header h, std::span<std::byte const> payload) {
+    h.length = static_cast<std::uint16_t>(payload.size());
+    packet bytes(nic::header_bytes + payload.size());
+    nic::write(h, bytes.data());
+    std::ranges::copy(payload, bytes.begin() + nic::header_bytes);
+    return bytes;
+  }
+
+  plan plan_;
+  std::mt19937_64 random_;
+  std::vector<member> members_;
+  std::map<std::uint32_t, packet> results_{};
+};
