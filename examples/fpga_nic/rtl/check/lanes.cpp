@@ -48,15 +48,14 @@ template <class R>
 
 class bench {
  public:
-  explicit bench(std::uint64_t seed) : draw_(seed) {}
-
-  /// Gives each lane a pair, and compares what comes of those of five clocks before.
-  void step(operation o) {
-    auto& now = under_way_[clock_ % under_way_.size()];
+  /// Gives each lane what `pair_of(lane)` says, and compares what comes of the pairs of five clocks before.
+  template <class PairOf>
+  void step(operation o, PairOf const& pair_of) {
+    beat& now = under_way_[clock_ % under_way_.size()];
     now.op = o;
     now.filled = true;
     for (std::size_t l = 0; l != lane_count; ++l) {
-      now.pairs[l] = pair_of((clock_ - stages) * lane_count + l);
+      now.pairs[l] = pair_of(l);
       top_->x[l] = now.pairs[l].first;
       top_->y[l] = now.pairs[l].second;
     }
@@ -68,6 +67,12 @@ class bench {
     ++clock_;
     compare(under_way_[(clock_ - stages) % under_way_.size()]);
   }
+  /// So that the last pairs are compared, too.
+  void finish() {
+    for (std::size_t i = 0; i != stages; ++i) {
+      step(pass, [](std::size_t) { return operands::pair{}; });
+    }
+  }
 
   [[nodiscard]] std::uint64_t compared() const noexcept { return compared_; }
 
@@ -75,18 +80,9 @@ class bench {
   struct beat {
     operation op = pass;
     bool filled = false;
-    std::array<operands::pair, lane_count> pairs;
+    std::array<operands::pair, lane_count> pairs{};
   };
 
-  /// First all pairs of special values, under each operation; then drawn ones.
-  [[nodiscard]] operands::pair pair_of(std::uint64_t n) {
-    constexpr std::size_t m = operands::specials.size();
-    std::uint64_t const i = n / (lane_count * operations) * lane_count + n % lane_count;
-    if (i < m * m) {
-      return {operands::specials[i / m], operands::specials[i % m]};
-    }
-    return draw_.next(static_cast<operands::kind>((n + n / lane_count) % operands::kinds));
-  }
   void compare(beat const& b) {
     if (!b.filled) {
       return;
@@ -106,33 +102,56 @@ class bench {
 
   std::unique_ptr<VerilatedContext> context_ = std::make_unique<VerilatedContext>();
   std::unique_ptr<Vlanes_16> top_ = std::make_unique<Vlanes_16>(context_.get());
-  operands draw_;
   std::array<beat, stages + 1> under_way_{};
   std::uint64_t clock_ = stages;  // so that no index is below 0
   std::uint64_t compared_ = 0;
 };
+
+/// All pairs of words of any sign, any exponent, and a fraction that is the least, the largest or the middle.
+void exhaust_corners(bench& b) {
+  constexpr std::array<std::uint32_t, 5> fractions{0, 1, 0x3fffff, 0x400000, 0x7fffff};
+  constexpr std::size_t words = 512 * fractions.size();
+  static_assert(words % lane_count == 0);
+  auto const word = [&](std::size_t i) {
+    return static_cast<std::uint32_t>(i / fractions.size()) << 23 | fractions[i % fractions.size()];
+  };
+  for (std::uint8_t o = 0; o != operations; ++o) {
+    for (std::size_t x = 0; x != words; ++x) {
+      for (std::size_t y = 0; y != words; y += lane_count) {
+        b.step(static_cast<operation>(o), [&](std::size_t l) { return operands::pair{word(x), word(y + l)}; });
+      }
+    }
+  }
+}
+
+/// Half of the beats are sums.
+void draw_pairs(bench& b, std::uint64_t sums, std::uint64_t seed) {
+  constexpr std::array order{sum, pass, sum, max, sum, pass_canonical, sum, saturating_sum};
+  operands draw(seed);
+  for (std::uint64_t i = 0; i * lane_count / 2 < sums; ++i) {
+    b.step(order[i % order.size()],
+           [&](std::size_t l) { return draw.next(static_cast<operands::kind>((i / 2 + l) % operands::kinds)); });
+  }
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
   double pairs = 1e7;
   std::uint64_t seed = 1;
-  CLI::App app{"Gives pairs of words to 16 lanes, as Verilator has translated them, and compares with this host."};
+  CLI::App app{
+      "Gives pairs of words to 16 lanes, as Verilator has translated them, and compares with this host: all pairs of\n"
+      "corners of float32, and drawn ones."};
   app.option_defaults()->always_capture_default();
-  app.add_option("--pairs", pairs, "That are added as float32; a quarter as many of each other operation")
+  app.add_option("--pairs", pairs, "That are drawn and added as float32; a quarter as many of each other operation")
       ->check(CLI::Range(1.0, 1e12));
   app.add_option("--seed", seed, "What they are drawn from");
   CLI11_PARSE(app, argc, argv);
   try {
-    bench b(seed);
-    // Every pair of special values meets every operation; after that half of all beats are sums.
-    constexpr std::array order{pass, pass_canonical, sum, max, saturating_sum};
-    constexpr std::array rest{sum, pass, sum, max, sum, pass_canonical, sum, saturating_sum};
-    auto const steps = static_cast<std::uint64_t>(pairs / lane_count * 2) + 1;
-    constexpr std::uint64_t special_steps = operations * (operands::specials.size() * operands::specials.size() / 16);
-    for (std::uint64_t i = 0; i != special_steps + steps + stages; ++i) {
-      b.step(i < special_steps ? order[i % order.size()] : rest[i % rest.size()]);
-    }
+    bench b;
+    exhaust_corners(b);
+    draw_pairs(b, static_cast<std::uint64_t>(pairs), seed);
+    b.finish();
     std::printf("lanes: %llu pairs, none differs\n", static_cast<unsigned long long>(b.compared()));
   } catch (std::exception const& e) {
     std::fprintf(stderr, "lanes: %s\n", e.what());
