@@ -17,15 +17,24 @@ class Switch:
         said = self._process.stdout.readline()
         self.address = said.split()[-1] if "listening" in said else None
 
+    def expect_alive(self):
+        """@raises Failed if it has ended: ranks go on without it, and what they measure is something else"""
+        if self._process.poll() is not None:
+            raise Failed("the soft switch has ended")
+
     def __enter__(self):
         if self.address is None:
-            self.__exit__()
+            self.end()
             raise Failed("the soft switch does not start")
         return self
 
     def __exit__(self, *_):
+        self.end()
+
+    def end(self):
         self._process.terminate()
-        self._process.communicate()
+        self._process.wait()
+        self._process.stdout.close()
 
 
 def run(command, patience):

@@ -9,16 +9,19 @@
 #include "session.hpp"
 #include "strategies.hpp"
 #include <tutti/automatic.hpp>
+#include <tutti/collective/allreduce.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/gather_timelines.hpp>
 #include <tutti/join.hpp>
 #include <tutti/member.hpp>
 #include <tutti/nn/checkpoint/latest_state.hpp>
+#include <tutti/nn/report/hash.hpp>
 #include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/reproducible.hpp>
 #include <tutti/nn/strategy/traced.hpp>
 #include <tutti/nn/survive.hpp>
 #include <tutti/nn/trainer.hpp>
+#include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
@@ -34,8 +37,10 @@
 #include <tutti/trace/traffic_count.hpp>
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -82,6 +87,19 @@ std::vector<std::optional<rank_traffic>> traffic_of(Communicator& world, tutti::
   return all;
 }
 
+/// Whatever the strategy, all ranks end with the same weights.
+/// @throws std::runtime_error on all ranks if they do not
+template <class Communicator>
+void expect_equal_weights(Communicator& world, tutti::nn::replica const& model) {
+  std::uint64_t const own = tutti::nn::hash_of(model.parameters());
+  std::array<std::uint64_t, 2> most{own, ~own};
+  tutti::allreduce{world, tutti::direct{}, tutti::max<std::uint64_t>{}}(most);
+  if (most[0] != ~most[1]) {
+    throw std::runtime_error(
+        "ranks ended with different weights: their machines compute differently, or this is a bug");
+  }
+}
+
 /// What one rank does in one world, once the strategy is known.
 /// @param again whether the training has begun in a world before this one
 template <class Communicator>
@@ -91,7 +109,9 @@ void train_by(Communicator& world, tutti::nn::any_strategy strategy, job const& 
   saving saver(world, session, strategy, work.options.checkpoints, again);
   session.count(world.trace().first());
   tutti::nn::train(session.model(), strategy, session, saver, end);
-  session.finish(traffic_of(world, strategy, before));
+  auto const traffic = traffic_of(world, strategy, before);
+  expect_equal_weights(world, session.model());
+  session.finish(traffic);
   saver.finish();
   if (!work.options.trace.empty()) {
     session.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace().second())));

@@ -2,6 +2,7 @@
 """The logic of bench/in_network/run: python3 test/bench/in_network.py"""
 import os
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
@@ -81,6 +82,19 @@ class Commands(unittest.TestCase):
             trial.run(["sh", "-c", "echo no such thing; exit 3"], 10)
         with self.assertRaisesRegex(Failed, "more than 0 s"):
             trial.run(["sh", "-c", "exec sleep 60"], 0.1)
+
+    def test_a_switch_that_ends_is_an_error(self):
+        with tempfile.TemporaryDirectory() as place:
+            program = os.path.join(place, "switch")
+            with open(program, "w", encoding="utf-8") as f:
+                f.write("#!/bin/sh\necho listening at 127.0.0.1:1\nexec sleep 60\n")
+            os.chmod(program, 0o700)
+            with trial.Switch(program) as switch:
+                self.assertEqual(switch.address, "127.0.0.1:1")
+                switch.expect_alive()
+                switch.end()
+                with self.assertRaisesRegex(Failed, "ended"):
+                    switch.expect_alive()
 
     def test_a_switch_that_does_not_start_is_an_error(self):
         with self.assertRaises(Failed):
