@@ -33,6 +33,7 @@ class exchange {
     std::uint8_t device_life = 0;  ///< of the device that it was given to: see `member`
     bool done = false;
     bool repeated = false;  ///< sent more than once
+    bool wanted = false;    ///< the stand-in waits for it, so it is not given to a device first
   };
   /// A result.
   struct kept {
@@ -135,6 +136,13 @@ class exchange {
     return i < count_ && i < front_ + slots_ + slots_ && (i < slots_ || i - slots_ < front_ || at(i - slots_).done);
   }
   void count_sent(std::uint32_t i) noexcept { sent_ = std::max(sent_, i + 1); }
+  /// The stand-in waits for a piece that has not been sent yet.
+  void want_at_stand_in(std::uint32_t sequence) noexcept {
+    std::uint32_t const i = sequence - base_;
+    if (active_ && i >= sent_ && i < count_ && i - front_ < pieces_.size()) {
+      at(i).wanted = true;
+    }
+  }
 
   [[nodiscard]] header head_of(kind k, std::uint32_t i, std::uint32_t lane) const noexcept {
     std::uint32_t const q = base_ + i;

@@ -194,7 +194,7 @@ class member {
     }
     std::uint32_t const q = x.head_of(kind::contribute, i, 0).sequence;
     bool const forced = (q * 0x9e3779b1U >> 24) < terms_.stand_in_share;
-    return gave_up_ || forced ? given_to::stand_in : given_to::device;
+    return gave_up_ || forced || x.at(i).wanted ? given_to::stand_in : given_to::device;
   }
 
   /// Gives a piece to a server, for the first time or again. False if the port takes no more.
@@ -305,6 +305,8 @@ class member {
     if (i == exchange::none || x.at(i).done) {
       if (k != nullptr && by == given_to::stand_in && k->head.length != 0) {
         supply(*k, now);
+      } else if (by == given_to::stand_in) {
+        x.want_at_stand_in(p.head.sequence);
       }
       return;
     }
@@ -314,7 +316,9 @@ class member {
     }
     bool const takes_part = by == given_to::stand_in || x.at(i).at == by;
     if (takes_part && !present.has(static_cast<unsigned>(x.part().worker))) {
-      pace_.lost(now);
+      if (x.at(i).at == by) {
+        pace_.lost(now);
+      }
       give(lane, i, by, now);
     }
   }
