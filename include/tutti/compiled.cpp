@@ -44,6 +44,7 @@
 #include <tutti/detail/impl/engine/unfinished.ipp>
 #include <tutti/detail/impl/engine/wait.ipp>
 #include <tutti/detail/impl/fpga_nic/in_process_network.ipp>
+#include <tutti/detail/impl/fpga_nic/key_file.ipp>
 #include <tutti/detail/impl/fpga_nic/udp_socket.ipp>
 #include <tutti/detail/impl/locality/either_descriptor.ipp>
 #include <tutti/detail/impl/net/address.ipp>

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <poll.h>
 #include <string>
@@ -49,7 +50,7 @@ auto run(network& net, rank_type n, tutti::duration deadline, F f) {
 /// A switch that is a process, at a UDP port of this host.
 class switch_process {
  public:
-  switch_process() {
+  explicit switch_process(tutti::detail::fpga_nic::seal const& seal = {}) : seal_(seal) {
     int ends[2] = {-1, -1};
     BOOST_REQUIRE(::pipe(ends) == 0);
     child_ = ::fork();
@@ -77,13 +78,13 @@ class switch_process {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     static volatile std::sig_atomic_t crashed = 0;
     ::signal(SIGUSR1, [](int) { crashed = 1; });
-    udp_port port(tutti::detail::net::resolve("127.0.0.1", 0).front());
+    udp_port port(tutti::detail::net::resolve("127.0.0.1", 0).front(), {}, seal_);
     std::uint16_t const number = tutti::detail::net::local_address(port.descriptor()).port();
     if (::write(tell, &number, sizeof number) != sizeof number) {
       ::_exit(1);
     }
     for (;;) {
-      summing_switch<endpoint> device;
+      summing_switch<endpoint> device({}, seal_);
       for (crashed = 0; crashed == 0;) {
         pollfd one{port.descriptor(), POLLIN, 0};
         ::poll(&one, 1, 10);
@@ -103,8 +104,26 @@ class switch_process {
     }
   }
 
+  tutti::detail::fpga_nic::seal seal_;
   pid_t child_ = -1;
   std::uint16_t number_ = 0;
+};
+
+/// A file, for as long as this lives.
+class temporary_file {
+ public:
+  explicit temporary_file(std::string const& text)
+      : path_("/tmp/tutti-fpga-nic-" + std::to_string(::getpid()) + "-" + std::to_string(count++)) {
+    std::ofstream(path_) << text;
+  }
+  temporary_file(temporary_file const&) = delete;
+  temporary_file& operator=(temporary_file const&) = delete;
+  ~temporary_file() { ::unlink(path_.c_str()); }
+  [[nodiscard]] std::string const& path() const noexcept { return path_; }
+
+ private:
+  static inline int count = 0;
+  std::string path_;
 };
 
 }  // namespace
@@ -242,6 +261,127 @@ BOOST_AUTO_TEST_CASE(operations_that_are_given_up_leave_memory_alone) {
     std::string const end = results[r] ? results[r].value() : results[r].failure().text;
     BOOST_TEST(end == "lost");
   }
+}
+
+// What rank 0 has given to itself in place of the device, and another rank has not reached yet, that gives there at
+// once: it does not ask the device, which would wait in vain.
+BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
+  namespace fpga = tutti::detail::fpga_nic;
+  constexpr std::uint32_t slots = 64;
+  constexpr std::uint32_t pieces = 200;
+  constexpr std::uint32_t waited_for = 100;
+  constexpr std::uint32_t nonce = 9;
+  network net(2);
+  fpga::in_process_port at_0(net, 1);
+  fpga::in_process_port at_1(net, 2);
+  fpga::member<fpga::in_process_port> rank_1(at_1, {}, {.nonce = nonce, .slots = slots}, 1, {1, 2},
+                                             std::optional(network::device));
+  auto const fill = [](float of) { return std::vector<float>(pieces * fpga::most_payload / sizeof(float), of); };
+  auto const given = fill(1);
+  auto result = fill(0);
+  tutti::helper_worker const workers[] = {{0, true, true}, {1, true, true}};
+  rank_1.begin({0, 0}, 7);
+  rank_1.on(0).take_part({.helper = 2,
+                          .workers = workers,
+                          .worker = 1,
+                          .operation = tutti::network_operation::sum_float32,
+                          .bytes = given.size() * sizeof(float)});
+  rank_1.on(0).give(std::as_bytes(std::span(given)).data());
+  rank_1.on(0).want(std::as_writable_bytes(std::span(result)).data());
+
+  fpga::exchange of_rank_0;  // which says what rank 0 sends
+  of_rank_0.open(slots);
+  of_rank_0.begin({0, 0}, 7);
+  of_rank_0.take_part({.helper = 2,
+                       .workers = workers,
+                       .worker = 0,
+                       .operation = tutti::network_operation::sum_float32,
+                       .bytes = given.size() * sizeof(float)});
+  of_rank_0.give(std::as_bytes(std::span(given)).data());
+  auto const say = [&](network::address to, fpga::header h, std::span<std::byte const> payload) {
+    h.job = nonce;
+    h.length = static_cast<std::uint16_t>(payload.size());
+    at_0.send(to, h, payload);
+    at_0.flush();
+  };
+  std::array<std::byte, fpga::terms::bytes> terms;
+  write(fpga::terms{10'000, slots * tutti::collective_lanes}, terms.data());
+  fpga::header join{.kind = fpga::kind::join, .worker = 0, .workers = 2};
+  join.flags = fpga::flag::in_rank_order;
+  say(network::device, join, terms);
+  std::byte const rank_0_is_there{1};
+  auto of_stand_in = of_rank_0.head_of(fpga::kind::missing, waited_for, 0);
+  of_stand_in.worker = 1;
+  say(2, of_stand_in, {&rank_0_is_there, 1});
+
+  tutti::time_point now = tutti::steady_now();
+  rank_1.join(now);
+  std::uint32_t at_stand_in = 0;
+  for (std::uint32_t i = 0; !rank_1.on(0).over() && i < 10 * pieces; ++i) {
+    now += std::chrono::nanoseconds(100);
+    rank_1.advance(now);
+    rank_1.push(0, now);
+    if (i < pieces && i != waited_for) {
+      say(network::device, of_rank_0.head_of(fpga::kind::contribute, i, 0), of_rank_0.content(i));
+    }
+    at_0.drain([&](auto, std::span<std::byte const> bytes, bool) {
+      fpga::packet p;
+      BOOST_TEST((net.seal().read(bytes, p) == fpga::reading::good));
+      if (p.head.kind == fpga::kind::join) {
+        p.head.kind = fpga::kind::joined;
+        say(2, p.head, terms);
+      } else if (p.head.kind == fpga::kind::contribute) {
+        at_stand_in += p.head.sequence == waited_for ? 1 : 1000;
+        p.head.kind = fpga::kind::result;
+        p.head.flags &= fpga::flag::phase | fpga::flag::in_rank_order;
+        auto const sum = fill(2);
+        say(2, p.head, std::as_bytes(std::span(sum)).first(fpga::most_payload));
+      }
+    });
+  }
+  BOOST_TEST((result == fill(2)));
+  BOOST_TEST(at_stand_in == 1);
+  BOOST_TEST(rank_1.counted().sent == pieces);
+  BOOST_TEST(rank_1.counted().repeated == 0);
+}
+
+// With a key, packets have a tag; all must have the same key.
+BOOST_AUTO_TEST_CASE(ranks_and_device_share_a_key) {
+  temporary_file const one("000102030405060708090a0b0c0d0e0F\n");
+  temporary_file const other("000102030405060708090a0b0c0d0e0e");
+  auto const key = tutti::detail::fpga_nic::read_key(one.path());
+  BOOST_TEST(static_cast<int>(key[15]) == 15);
+  auto const sum_by = [](std::string const& device, std::vector<std::string> const& files) {
+    using keyed_nic = tutti::fpga_nic<tutti::loopback>;
+    return tutti::detail::run_threads(static_cast<rank_type>(files.size()), [&](auto& meet) -> std::string {
+      tutti::world_options<keyed_nic> options;
+      options.deadline = 20s;
+      options.transport.network.device = device;
+      options.transport.network.key_file = files[meet.rank()];
+      tutti::communicator<keyed_nic> world(meet, options);
+      tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
+      std::vector<float> v(5000, 1);
+      for (int k = 0; k < 1000 && !world.transport().device_answers(); ++k) {
+        sum(v);
+      }
+      std::fill(v.begin(), v.end(), 1.F);
+      sum(v);
+      return v[4999] == static_cast<float>(world.size()) && world.transport().device_answers() ? "" : "no sum";
+    });
+  };
+  switch_process const device{tutti::detail::fpga_nic::seal(key)};
+  for (auto const& r : sum_by(device.address(), {one.path(), one.path()})) {
+    BOOST_TEST((r ? r.value() : r.failure().text) == "");
+  }
+  for (auto const& r : sum_by(device.address(), {one.path(), other.path()})) {
+    BOOST_TEST(!r);
+    BOOST_TEST(r.failure().text.find("rank 1 has another key than rank 0") != std::string::npos, r.failure().text);
+  }
+  for (std::string const wrong : {"", "0001", "000102030405060708090a0b0c0d0e0g", "0x0102030405060708090a0b0c0d0e0f"}) {
+    temporary_file const bad(wrong);
+    BOOST_CHECK_THROW((void)tutti::detail::fpga_nic::read_key(bad.path()), tutti::error);
+  }
+  BOOST_CHECK_THROW((void)tutti::detail::fpga_nic::read_key("/nowhere/at/all"), tutti::error);
 }
 
 // The same with processes, over UDP.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include <tutti/detail/fpga_nic/key_file.hpp>
 #include <tutti/detail/fpga_nic/udp_socket.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <cstdlib>
-#include <fstream>
 #include <stdexcept>
 #include <string>
 
@@ -24,27 +24,6 @@ net::address address_of(std::string const& text) {
     throw std::runtime_error("--listen " + text + " is no address: give a port, host:port or [IPv6]:port");
   }
   return net::resolve(at.host, at.port).front();
-}
-
-nic::key key_in(std::string const& path) {
-  std::ifstream file(path);
-  std::string text;
-  if (!(file >> text)) {
-    throw std::runtime_error("--key " + path +
-                             ": this file cannot be read, or is empty; make one, for all ranks and "
-                             "this program: od -An -N16 -tx1 /dev/urandom | tr -d ' ' > " +
-                             path);
-  }
-  nic::key key{};
-  bool const is_hex = text.size() == 2 * key.size() && text.find_first_not_of("0123456789abcdefABCDEF") == text.npos;
-  if (!is_hex) {
-    throw std::runtime_error("--key " + path + ": a key is 32 hexadecimal digits, and this file holds " +
-                             std::to_string(text.size()) + " other characters");
-  }
-  for (std::size_t i = 0; i < key.size(); ++i) {
-    key[i] = static_cast<std::byte>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
-  }
-  return key;
 }
 
 }  // namespace
@@ -83,7 +62,7 @@ options read_options(int argc, char** argv) {
   }
   o.at = address_of(listen);
   if (!key.empty()) {
-    o.seal = nic::seal(key_in(key));
+    o.seal = nic::seal(nic::read_key(key));
   }
   o.limits.memory = static_cast<std::size_t>(memory);
   o.limits.lease = std::chrono::seconds(lease);

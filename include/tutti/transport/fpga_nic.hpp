@@ -72,8 +72,15 @@ class fpga_nic {
     auto const space = said[0].find(' ');
     device_ = said[0].substr(space + 1);
     std::vector<typename Network::port::address> all;
-    for (std::string const& card : meet.exchange(network_.card())) {
-      all.push_back(Network::address_of(card));
+    auto const cards = meet.exchange(network_.card() + " " + std::to_string(network_.seal().fingerprint()));
+    for (std::string const& card : cards) {
+      auto const end = card.rfind(' ');
+      if (card.substr(end) != cards[0].substr(cards[0].rfind(' '))) {
+        throw error(failure::join, "fpga_nic: rank " + std::to_string(all.size()) +
+                                       " has another key than rank 0; give all ranks the same "
+                                       "file (TUTTI_FPGA_NIC_KEY), or none");
+      }
+      all.push_back(Network::address_of(card.substr(0, end)));
     }
     std::optional<typename Network::port::address> at;
     if (!device_.empty()) {

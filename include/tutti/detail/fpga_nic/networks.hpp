@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/fpga_nic/in_process_port.hpp>
+#include <tutti/detail/fpga_nic/key_file.hpp>
 #include <tutti/detail/fpga_nic/udp_port.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/net/nonce.hpp>
@@ -50,17 +51,17 @@ class udp_network {
     /// Where the device is, "host:port": what rank 0 says counts. Empty: TUTTI_FPGA_NIC, or else there is none.
     std::string device{};
     udp_options socket{};
-    fpga_nic::seal seal{};
+    /// A file with 32 hexadecimal digits, the same on all ranks and at the device, which packets are tagged with.
+    /// Empty: TUTTI_FPGA_NIC_KEY, or else packets have no tag.
+    std::string key_file{};
   };
 
   template <locates_hosts M>
   udp_network(M const& meet, options const& o)
-      : seal_(o.seal),
+      : seal_(seal_by(said_or_set(o.key_file, "TUTTI_FPGA_NIC_KEY"))),
         host_(host_of(meet)),
-        port_(listening_at(on_one_host<M> ? std::string() : host_), o.socket, o.seal) {
-    char const* const named = std::getenv("TUTTI_FPGA_NIC");
-    device_ = !o.device.empty() ? o.device : named != nullptr ? named : "";
-  }
+        port_(listening_at(on_one_host<M> ? std::string() : host_), o.socket, seal_),
+        device_(said_or_set(o.device, "TUTTI_FPGA_NIC")) {}
 
   [[nodiscard]] port& open() noexcept { return port_; }
   [[nodiscard]] fpga_nic::seal const& seal() const noexcept { return seal_; }
@@ -78,6 +79,13 @@ class udp_network {
   }
 
  private:
+  [[nodiscard]] static std::string said_or_set(std::string const& said, char const* variable) {
+    char const* const set = std::getenv(variable);
+    return !said.empty() || set == nullptr ? said : set;
+  }
+  [[nodiscard]] static fpga_nic::seal seal_by(std::string const& file) {
+    return file.empty() ? fpga_nic::seal() : fpga_nic::seal(read_key(file));
+  }
   [[nodiscard]] static net::address listening_at(std::string const& host) {
     return host.empty() ? any_address(0) : net::interface_address(host);
   }
