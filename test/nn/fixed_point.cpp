@@ -228,6 +228,27 @@ BOOST_AUTO_TEST_CASE(no_topology_and_no_bucket_is_seen_in_sums_by_a_constant_fac
   });
 }
 
+/// What is attached; then the exponents of each bucket, beside the sum of the one before it. Alike on all ranks,
+/// whenever their gradients are complete.
+BOOST_AUTO_TEST_CASE(exponents_of_the_next_bucket_are_under_way_when_a_sum_starts) {
+  support::agree<tutti::loopback>(3, [](auto& world) -> std::string {
+    auto const started = [&](nn::fixed_point_scale scale) {
+      nn::fixed_point strategy(world, tutti::ring{}, scale, 1000 * sizeof(float), attached);
+      static_cast<void>(summed(strategy, own(3000, world.rank())));
+      std::vector<std::string> all;
+      world.recent().each([&](auto const& one) { all.emplace_back(one.what.reduction); });
+      return all;
+    };
+    auto const ends_with = [](std::vector<std::string> const& all, std::vector<std::string> const& last) {
+      return all.size() >= last.size() && std::equal(last.rbegin(), last.rend(), all.rbegin());
+    };
+    std::string const sum(tutti::fixed_point_sum::name.substr(0, tutti::call::text - 1));
+    bool const constant = ends_with(started(nn::constant_factor{1e6F}), {"sum", sum, sum, sum});
+    bool const shared = ends_with(started(nn::shared_exponents{}), {"sum", "max", "max", sum, "max", sum, sum});
+    return constant && shared ? "" : world.recent().text();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_step_allocates_nothing_once_one_of_its_length_was_made) {
   support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
     for (nn::fixed_point_scale const scale :
