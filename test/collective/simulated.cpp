@@ -5,6 +5,11 @@
 #include <laws/moving_operators.hpp>
 #include <laws/reducing_operators.hpp>
 #include <support/simulated_worlds.hpp>
+#include <tutti/reduction/fixed_point_sum.hpp>
+
+#include <string>
+#include <type_traits>
+#include <vector>
 
 // The laws of the operators, in virtual time.
 
@@ -22,6 +27,26 @@ BOOST_AUTO_TEST_CASE(accumulators_need_not_be_elements) {
     support::agree_in_virtual_time(n, [](auto& world) {
       return laws::all_topologies_helped::each(
           [&](auto topology) { return laws::reducing(world, topology, laws::wide_mean{}, 1023); });
+    });
+  }
+}
+
+// Ranks lift what a switch adds.
+BOOST_AUTO_TEST_CASE(a_switch_adds_fixed_point_numbers) {
+  for (tutti::rank_type const n : {1U, 2U, 5U, 8U}) {
+    support::agree_in_virtual_time(n, [](auto& world) -> std::string {
+      tutti::fixed_point_sum const how{1000, world.size()};
+      tutti::allreduce sum{world, tutti::in_network{}, how};
+      tutti::allreduce reference{world, tutti::ring{}, how};
+      static_assert(tutti::has_helpers<std::remove_cvref_t<decltype(sum.topology())>, tutti::op::allreduce>);
+      std::vector<float> v(1023);
+      for (std::size_t i = 0; i != v.size(); ++i) {
+        v[i] = static_cast<float>(i * (world.rank() + 1)) / 7;
+      }
+      auto expected = v;
+      sum(v);
+      reference(expected);
+      return v == expected ? "" : "other sums than a ring's";
     });
   }
 }
