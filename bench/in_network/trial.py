@@ -57,5 +57,5 @@ def figures(report):
     deviations = report.get("weight_deviations")
     sums = report["run"]["parameters"] * len(report["steps"]["loss"])
     return {"accuracy": report["test_accuracy"], "loss": report["epochs"][-1]["test_loss"],
-            "weights": report["run"]["weights"], "overflows": report["run"].get("overflows"), "sums": sums,
+            "weights": report["run"].get("weights"), "overflows": report["run"].get("overflows"), "sums": sums,
             "deviation": max(deviations) if deviations else None}

@@ -442,9 +442,11 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
                      {"bytes_sent_per_rank", sent},
                      {"bytes_of_float_sums_per_rank", as_floats},
                      {"reproducible", settings_.reproducible},
-                     {"weights", weights},
                      {"members", names_}};
     report.update(nn::to_json(settings_, history_));
+    if (options.strategy.name != "parameter_server") {  // whose servers have the weights
+      report["run"]["weights"] = weights;
+    }
     if (overflows_ != nullptr) {
       report["run"]["overflows"] = *overflows_;
     }

@@ -62,3 +62,7 @@ for pair in '--factor 10' '--sums fixed_point --exponent-block 2' '--sums fixed_
   '--sums fixed_point --bucket 16K --progress-thread'; do
   if $train $small $pair > log 2>&1; then wrong "$pair go together"; fi
 done
+
+# Of servers the first rank's model has no weights that mean anything.
+$train $small --ranks 3 --strategy parameter_server --report report.json > log 2>&1 || wrong 'servers'
+if grep -q '"weights"' report.json; then wrong 'weights of a server'; fi
