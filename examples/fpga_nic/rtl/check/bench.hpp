@@ -31,7 +31,7 @@ inline constexpr frame::place own_place{{0x02, 0x74, 0x75, 0x74, 0x74, 0x69}, 0x
 class bench {
  public:
   /// `pause`: how often the network pauses, on both sides. `holds`: now and then it takes nothing for long.
-  bench(double pause, bool holds, std::uint64_t seed) : model_(pause, seed), holds_(holds), random_(seed) {
+  bench(double pause, bool holds, std::uint64_t seed) : model_(pause, seed, true), holds_(holds), random_(seed) {
     registers_.open({model_});
     build_ = device::identify(registers_);
     device::enable(registers_, own_place);

@@ -21,10 +21,15 @@
 class nic_model {
  public:
   /// `pause`: the share of clocks in which the network has no beat, and of those in which it takes none.
-  explicit nic_model(double pause = 0, std::uint64_t seed = 1)
-      : top_(std::make_unique<Vsumming_nic>(context_.get())),
+  /// `noise`: what no reset sets is drawn, too; in a large memory that takes time.
+  explicit nic_model(double pause = 0, std::uint64_t seed = 1, bool noise = false)
+      : context_(context(seed, noise)),
+        top_(std::make_unique<Vsumming_nic>(context_.get())),
         pause_(static_cast<std::uint32_t>(pause * 4294967295.0)),
         random_(static_cast<std::mt19937::result_type>(seed)) {
+    top_->s_axis_tvalid = 0;
+    top_->s_axil_awvalid = top_->s_axil_wvalid = top_->s_axil_arvalid = 0;
+    top_->s_axil_bready = top_->s_axil_rready = 0;
     top_->rst = 1;
     for (int i = 0; i < 8; ++i) {
       step();
@@ -128,6 +133,13 @@ class nic_model {
  private:
   static constexpr std::size_t beat = 64;  ///< bytes
 
+  [[nodiscard]] static std::unique_ptr<VerilatedContext> context(std::uint64_t seed, bool noise) {
+    auto c = std::make_unique<VerilatedContext>();
+    c->randReset(noise ? 2 : 0);
+    c->randSeed(static_cast<int>(1 + seed % 0x7fffffff));
+    return c;
+  }
+
   [[nodiscard]] bool pauses() noexcept { return pause_ != 0 && random_() < pause_; }
 
   /// One clock; `look` is called before its edge.
@@ -138,8 +150,8 @@ class nic_model {
     top_->clk = 0;
     top_->eval();
     look();
-    bool const taken = top_->s_axis_tvalid != 0 && top_->s_axis_tready != 0;
-    if (top_->m_axis_tvalid != 0 && top_->m_axis_tready != 0) {
+    bool const taken = top_->s_axis_tvalid != 0 && top_->s_axis_tready != 0 && top_->rst == 0;
+    if (top_->m_axis_tvalid != 0 && top_->m_axis_tready != 0 && top_->rst == 0) {
       take_output();
     }
     top_->clk = 1;
@@ -210,7 +222,7 @@ class nic_model {
     }
   }
 
-  std::unique_ptr<VerilatedContext> context_ = std::make_unique<VerilatedContext>();
+  std::unique_ptr<VerilatedContext> context_;
   std::unique_ptr<Vsumming_nic> top_;
   std::uint32_t pause_;
   std::mt19937 random_;
