@@ -4,6 +4,8 @@
 #include <tutti/detail/fpga_nic/key_file.hpp>
 #include <tutti/detail/fpga_nic/udp_socket.hpp>
 
+#include <tutti/error.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <cstdlib>
@@ -62,7 +64,11 @@ options read_options(int argc, char** argv) {
   }
   o.at = address_of(listen);
   if (!key.empty()) {
-    o.seal = nic::seal(nic::read_key(key));
+    try {
+      o.seal = nic::seal(nic::read_key(key));
+    } catch (tutti::error const& e) {
+      throw std::runtime_error(std::string("--key: ") + e.what());
+    }
   }
   o.limits.memory = static_cast<std::size_t>(memory);
   o.limits.lease = std::chrono::seconds(lease);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/untouched_memory.hpp>
 #include <tutti/detail/fpga_nic/protocol.hpp>
 #include <tutti/detail/fpga_nic/worker_set.hpp>
 #include <tutti/detail/reduction/fold.hpp>
@@ -331,8 +332,8 @@ class slots {
   std::uint16_t count_;
   unsigned in_order_;
   std::vector<aggregate> aggregates_;
-  std::vector<block> data_;
-  std::vector<block> kept_;  ///< contributions that are added when all are there
+  std::vector<block, untouched_memory<block>> data_;
+  std::vector<block, untouched_memory<block>> kept_;  ///< contributions that are added when all are there
 };
 
 }  // namespace tutti::detail::fpga_nic
