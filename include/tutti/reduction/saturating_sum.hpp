@@ -28,9 +28,10 @@ struct saturating_sum : detail::of_numbers<T> {
     using bits = std::make_unsigned_t<T>;
     using limits = std::numeric_limits<T>;
     auto const wrapped = static_cast<T>(static_cast<bits>(static_cast<bits>(a) + static_cast<bits>(b)));
-    auto const bound = static_cast<T>(a < 0 ? limits::min() : limits::max());
+    auto const bound = static_cast<T>((a >> limits::digits) ^ limits::max());
     bool const overflows = static_cast<T>((a ^ wrapped) & (b ^ wrapped)) < 0;
-    return overflows ? bound : wrapped;
+    auto const mask = static_cast<T>(-static_cast<T>(overflows));
+    return static_cast<T>((wrapped & ~mask) | (bound & mask));
   }
 };
 

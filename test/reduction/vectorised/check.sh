@@ -81,6 +81,8 @@ for level in -O2 -O3; do
   wide 'min<float>' minps
   wide 'min<int>' pminsd
   wide 'saturating_sum<int>' paddd
+  wide 'fixed_point_sum' mulpd
+  wide 'fixed_point_sum' divpd
   wide 'bit_xor<unsigned int>' 'pxord?|xorps'
   wide 'sum<std::complex<float> >' addps
   look run_avx2 'prod<std::complex<float> >' 'vmulps.*ymm'
@@ -96,6 +98,7 @@ for level in -O2 -O3; do
   mostly 'sum<double>' addpd addsd
   mostly 'prod<float>' mulps mulss
   mostly 'mean<float>' addps addss
+  mostly 'fixed_point_sum' divpd divsd
   if grep -q vfm "$work/listing"; then
     echo "fused multiply-add: bits that depend on the processor"
     failed=1

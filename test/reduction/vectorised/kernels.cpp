@@ -7,6 +7,7 @@
 #include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/bitwise.hpp>
+#include <tutti/reduction/fixed_point_sum.hpp>
 #include <tutti/reduction/functor.hpp>
 #include <tutti/reduction/logical.hpp>
 #include <tutti/reduction/saturating_sum.hpp>
@@ -40,6 +41,7 @@ template void fold(mean<float> const&, fold_kind, in, in, out, std::size_t, rank
 template void fold(logical_or<int> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(bit_xor<unsigned> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(saturating_sum<int> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(fixed_point_sum const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(prod<long> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(sum<std::complex<float>> const&, fold_kind, in, in, out, std::size_t, rank_type);
 template void fold(prod<std::complex<float>> const&, fold_kind, in, in, out, std::size_t, rank_type);
