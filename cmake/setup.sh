@@ -45,7 +45,9 @@ packages_for() {
     clang) echo "clang-16 clang-format-16 clang-tidy-16" ;;
     libcxx) echo "libc++-16-dev libc++abi-16-dev" ;;
     bits32) echo "g++-multilib" ;;
-    hardware) echo "verilator" ;;
+    hardware) echo "verilator make" ;;
+    interface) echo "iproute2" ;;
+    synthesis) echo "yosys nextpnr-ice40 fpga-icestorm" ;;
     *) fail "no packages are known for \"$1\"" ;;
   esac
 }
