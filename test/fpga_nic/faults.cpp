@@ -14,6 +14,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -210,6 +211,28 @@ BOOST_AUTO_TEST_CASE(a_late_rank_is_named_by_all) {
     for (rank_type r = 0; r < 3; ++r) {
       BOOST_TEST(laws::blames(results[r], r, {late}) == "");
     }
+  }
+}
+
+// The device knows all of them, and tells.
+BOOST_AUTO_TEST_CASE(several_late_ranks_are_all_named) {
+  network net(4);
+  auto const results = run(net, 4, 300ms, [&](auto& world) {
+    while (world.rank() >= 2 && !world.transport().fault()) {
+      world.poll();
+      std::this_thread::yield();
+    }
+    tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
+    std::vector<float> v(100);
+    sum(v);
+  });
+  for (rank_type r = 0; r < 2; ++r) {
+    BOOST_TEST_REQUIRE(!results[r]);
+    auto at_fault = results[r].failure().at_fault;
+    std::ranges::sort(at_fault);
+    BOOST_TEST((at_fault == std::vector<rank_type>{2, 3}));
+    BOOST_TEST(results[r].failure().text.find("; the device at 0 lacks rank 2") != std::string::npos,
+               results[r].failure().text);
   }
 }
 

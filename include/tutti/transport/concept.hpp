@@ -9,8 +9,10 @@
 
 #include <concepts>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace tutti {
 
@@ -132,6 +134,18 @@ concept helps = transport<T> && requires(T& t, flow s, rank_type helper, helper_
   { T::does(mine.operation) } -> std::same_as<bool>;
   { t.take_part(s, mine) } -> std::same_as<void>;
   { t.missing(helper, s) } -> std::same_as<rank_type>;
+};
+
+/// What a helper waits for, as it has said: how it is called, and the ranks whose part it lacks.
+struct helper_report {
+  std::string name{};
+  std::vector<rank_type> missing{};
+};
+
+/// A transport that knows of all ranks that a helper waits for, for errors.
+template <class T>
+concept reports_helpers = helps<T> && requires(T const& t) {
+  { t.waits_for() } -> std::same_as<helper_report>;
 };
 
 /// A transport that does the arithmetic itself: virtual time, device memory, payloads that do not

@@ -141,6 +141,16 @@ class fpga_nic {
     member_->on(s.lane).take_part(part);
   }
   [[nodiscard]] rank_type missing(rank_type, flow s) const { return member_->missing(s.lane); }
+  [[nodiscard]] helper_report waits_for() const {
+    for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
+      auto all = member_->lacks(lane);
+      if (!all.ranks.empty()) {
+        bool const by_device = all.server == detail::fpga_nic::given_to::device;
+        return {by_device ? "the device at " + device_ : "rank 0, in place of a device,", std::move(all.ranks)};
+      }
+    }
+    return {};
+  }
 
   // --- messages
 

@@ -24,6 +24,7 @@ struct transport_calls {
   void (*rest)(void*, duration) = nullptr;  ///< null, unless it rests
   bool (*ask)(void*, rank_type) = nullptr;  ///< null, unless it answers; as the next
   wait_report (*said)(void const*, rank_type, std::uint32_t) = nullptr;
+  helper_report (*waits_for)(void const*) = nullptr;  ///< null, unless it reports helpers
 
   template <class Transport>
   [[nodiscard]] static constexpr transport_calls of() noexcept {
@@ -43,6 +44,9 @@ struct transport_calls {
     if constexpr (answers<t>) {
       c.ask = [](void* p, rank_type peer) { return static_cast<t*>(p)->ask(peer); };
       c.said = [](void const* p, rank_type r, std::uint32_t lane) { return static_cast<t const*>(p)->said(r, lane); };
+    }
+    if constexpr (reports_helpers<t>) {
+      c.waits_for = [](void const* p) { return static_cast<t const*>(p)->waits_for(); };
     }
     return c;
   }
@@ -73,6 +77,11 @@ class any_transport {
   [[nodiscard]] bool answers() const noexcept { return calls_->ask != nullptr; }
   [[nodiscard]] bool ask(rank_type peer) const { return calls_->ask(of_, peer); }
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const { return calls_->said(of_, r, lane); }
+
+  /// What its helpers lack; nothing where it knows of none.
+  [[nodiscard]] helper_report waits_for() const {
+    return calls_->waits_for == nullptr ? helper_report{} : calls_->waits_for(of_);
+  }
 
  private:
   template <class Transport>

@@ -209,14 +209,20 @@ class exchange {
     present_ = present;
     has_bitmap_ = true;
   }
-  /// Another worker whose contribution is missing, if that is known; or no_rank. (Its own is under way.)
-  [[nodiscard]] rank_type missing() const noexcept {
+  /// Calls f(rank) for the other workers whose contributions are missing, if that is known. (Its own is under way.)
+  template <class F>
+  void each_missing(F f) const {
     for (std::size_t w = 0; has_bitmap_ && w != part_.workers.size(); ++w) {
       if (w != part_.worker && !present_.has(static_cast<unsigned>(w))) {
-        return part_.workers[w].rank;
+        f(part_.workers[w].rank);
       }
     }
-    return no_rank;
+  }
+  /// The first of them, or no_rank.
+  [[nodiscard]] rank_type missing() const noexcept {
+    rank_type first = no_rank;
+    each_missing([&](rank_type r) { first = first == no_rank ? r : first; });
+    return first;
   }
 
  private:

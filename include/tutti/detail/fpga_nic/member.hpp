@@ -105,6 +105,21 @@ class member {
     return known == no_rank && by_stand_in && me_ != 0 ? 0 : known;
   }
 
+  /// All ranks that the oldest piece of a lane lacks, as the server that has it says.
+  struct lacking {
+    given_to server = given_to::none;
+    std::vector<rank_type> ranks{};
+  };
+  [[nodiscard]] lacking lacks(std::uint32_t lane) const {
+    exchange const& x = lanes_[lane];
+    lacking all;
+    if (!x.over() && x.front() != x.sent()) {
+      all.server = x.at(x.front()).at;
+      x.each_missing([&](rank_type r) { all.ranks.push_back(r); });
+    }
+    return all;
+  }
+
   /// Sends what may be sent on a lane.
   void push(std::uint32_t lane, time_point now) {
     exchange& x = lanes_[lane];

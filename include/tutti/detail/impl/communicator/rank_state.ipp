@@ -3,6 +3,7 @@
 
 #include <tutti/detail/communicator/rank_state.hpp>
 
+#include <algorithm>
 #include <string_view>
 #include <thread>
 
@@ -164,6 +165,15 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, 
   }
   if (why.reporter != rank && why.reporter != no_rank && why.reporter != why.culprit) {
     text += "; noticed by " + describe_rank(why.reporter);
+  }
+  if (why.kind == failure::deadline) {
+    helper_report const helper = any.waits_for();
+    for (rank_type const r : helper.missing) {
+      text += (r == helper.missing.front() ? "; " + helper.name + " lacks " : ", ") + describe_rank(r);
+      if (r != rank && std::find(at_fault.begin(), at_fault.end(), r) == at_fault.end()) {
+        at_fault.push_back(r);
+      }
+    }
   }
   return report(why.kind, text, what, number, step, std::move(at_fault));
 }
