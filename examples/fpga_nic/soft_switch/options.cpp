@@ -3,7 +3,6 @@
 
 #include <tutti/detail/fpga_nic/key_file.hpp>
 #include <tutti/detail/fpga_nic/udp_socket.hpp>
-
 #include <tutti/error.hpp>
 
 #include <CLI/CLI.hpp>

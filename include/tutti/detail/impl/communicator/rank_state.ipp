@@ -3,7 +3,6 @@
 
 #include <tutti/detail/communicator/rank_state.hpp>
 
-#include <algorithm>
 #include <string_view>
 #include <thread>
 
@@ -125,7 +124,11 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, 
                                      std::uint32_t step) const {
   std::vector<rank_type> at_fault;
   auto const blame = [&](rank_type r) {
-    if (r != no_rank && (at_fault.empty() || at_fault.front() != r)) {
+    bool known = r == no_rank;
+    for (rank_type const other : at_fault) {
+      known = known || other == r;
+    }
+    if (!known) {
       at_fault.push_back(r);
     }
   };
@@ -170,9 +173,7 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, 
     helper_report const helper = any.waits_for();
     for (rank_type const r : helper.missing) {
       text += (r == helper.missing.front() ? "; " + helper.name + " lacks " : ", ") + describe_rank(r);
-      if (r != rank && std::find(at_fault.begin(), at_fault.end(), r) == at_fault.end()) {
-        at_fault.push_back(r);
-      }
+      blame(r == rank ? no_rank : r);
     }
   }
   return report(why.kind, text, what, number, step, std::move(at_fault));
