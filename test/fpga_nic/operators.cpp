@@ -261,10 +261,20 @@ BOOST_AUTO_TEST_CASE(automatic_knows_the_device_and_what_it_can_do) {
       return "the device is a candidate where it cannot help, or none where it can";
     }
     best.prefer("allreduce=in_network; reduce=in_network; broadcast=in_network");
-    auto const by = [&](auto sum) { return sum.explain(4000).find(": in_network, ") != std::string::npos; };
+    auto const by = [&](auto const& sum) { return sum.explain(4000).find(": in_network, ") != std::string::npos; };
     if (!by(tutti::allreduce{world, best, tutti::sum<float>{}}) ||
         by(tutti::allreduce{world, best, tutti::sum<double>{}}) || !by(tutti::broadcast{world, best})) {
       return "what is preferred is not run, or run where it cannot be";
+    }
+    tutti::fixed_point_sum const as_integers{1e3F, world.size()};
+    tutti::allreduce lifting{world, best, as_integers};
+    tutti::allreduce picked{world, tutti::selection(tutti::schedule_kind::in_network), as_integers};
+    std::vector<float> a(2000, 1.5F);
+    std::vector<float> b(2000, 1.5F);
+    lifting(a);
+    picked(b);
+    if (by(lifting) || a[1999] != 6 || b[1999] != 6) {
+      return "what ranks lift is wrong, or a schedule is picked that does not lift it";
     }
     std::string bad = laws::reducing(world, best, tutti::sum<float>{}, 1023);
     bad = bad.empty() ? laws::reducing(world, best, tutti::sum<double>{}, 1023) : bad;

@@ -25,10 +25,15 @@ inline constexpr bool can_be_helped = [] {
   }
 }();
 
+/// The same of what a topology runs. One that picks has schedules of one type, which lift nothing beforehand.
+template <class Transport, class Op, class Payload, class Topology>
+inline constexpr bool runs_helped =
+    can_be_helped<Transport, Payload> && !(Payload::lifts_for_helpers && chooses<Topology, Op>);
+
 /// The topology that is run, of the one that the user has given.
 template <class Transport, class Op, class Payload, class Topology>
 [[nodiscard]] constexpr auto runnable(Topology const& t) {
-  if constexpr (has_helpers<Topology, Op> && !can_be_helped<Transport, Payload>) {
+  if constexpr (has_helpers<Topology, Op> && !runs_helped<Transport, Op, Payload, Topology>) {
     return t.without_helpers();
   } else if constexpr (has_helpers<Topology, Op> && Payload::lifts_for_helpers) {
     return lifted<Topology>{t};
@@ -133,7 +138,8 @@ class launcher {
 
  private:
   static constexpr bool picks = chooses<topology_type, Op>;
-  static constexpr demands needs{.in_order = Payload::in_order, .helped = can_be_helped<transport_type, Payload>};
+  static constexpr demands needs{.in_order = Payload::in_order,
+                                 .helped = runs_helped<transport_type, Op, Payload, Topology>};
   static constexpr bool agrees_once = !picks && has_settings<topology_type>;
 
   /// How this operation shall be run.
