@@ -95,7 +95,7 @@ row_of() {
 }
 
 say "Cells, as Yosys maps them; ns: the longest path through cells, without wires"
-echo "| module | family | LUT | FF | LUT as memory | carry cells | block RAM | URAM | ns |"
+echo "| module | family | LUT | FF | memory in LUTs, cells | carry cells | block RAM | URAM | ns |"
 echo "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 for module in $modules; do
   for family in $families; do
