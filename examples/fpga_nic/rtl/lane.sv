@@ -20,12 +20,12 @@ module lane (
       .sum(sum)
   );
 
-  // Floats are ordered as integers once the bits of negative ones are inverted: -0 is smaller than +0.
-  wire x_is_nan = x[30:0] > 31'h7f800000;
-  wire y_is_nan = y[30:0] > 31'h7f800000;
-  wire [31:0] x_key = x[31] ? ~x : {1'b1, x[30:0]};
-  wire [31:0] y_key = y[31] ? ~y : {1'b1, y[30:0]};
-  wire [31:0] larger = x_is_nan || y_is_nan ? NAN : x_key > y_key ? x : y;
+  // -0 is smaller than +0.
+  wire x_is_nan = &x[30:23] && x[22:0] != 23'd0;
+  wire y_is_nan = &y[30:23] && y[22:0] != 23'd0;
+  wire y_is_longer = y[30:0] > x[30:0];
+  wire takes_y = x[31] != y[31] ? x[31] : y_is_longer != x[31];
+  wire [31:0] larger = x_is_nan || y_is_nan ? NAN : takes_y ? y : x;
 
   wire [32:0] wide = {x[31], x} + {y[31], y};
   wire [31:0] saturated = wide[32] == wide[31] ? wide[31:0] : wide[32] ? 32'h80000000 : 32'h7fffffff;

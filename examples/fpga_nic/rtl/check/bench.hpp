@@ -59,7 +59,11 @@ class bench {
     }
     std::uint64_t const taken = model_.taken();
     model_.step();
+    if (!waiting_.empty() && ++since_progress_ == 100'000) {
+      throw std::runtime_error("the device takes no frame any more");
+    }
     if (model_.taken() != taken) {
+      since_progress_ = 0;
       item const& i = waiting_.front();
       oracle_->take(i.bytes, i.bad, model_.overflows(), (model_.clocks() - 1 - reset_clocks) / tick_clocks);
       waiting_.pop_front();
@@ -138,5 +142,6 @@ class bench {
   std::uint64_t until_hold_ = 3000;
   std::mt19937_64 random_;
   std::uint64_t given_ = 0;
+  std::uint64_t since_progress_ = 0;  // clocks
   std::uint64_t compared_ = 0;
 };

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+# A lease still runs when it ends.
+s/now < record\[155:116\]/now <= record[155:116]/
