@@ -6,9 +6,11 @@
 #include <span>
 #include <vector>
 
-/// Frames in a row. Room that was taken once is kept.
+/// Frames in a row. Room that was taken once is kept; there is some from the start.
 class frame_queue {
  public:
+  frame_queue() : items_(1024) {}
+
   static constexpr std::size_t room = 2048;  ///< of a frame; more than `frame::most`, to try frames that are too long
 
   struct item {
