@@ -43,8 +43,8 @@ module float32_add (
     is_infinite1 <= a_is_special || b_is_special;
   end
 
-  // 2: the smaller one is aligned, step by step, with a guard bit, a round bit, and one for all that is lost. At a distance
-  // of 32 or more it changes nothing.
+  // 2: the smaller one is aligned, step by step, with a guard bit, a round bit, and one for all that is lost. At a
+  // distance of 32 or more it changes nothing.
   wire [26:0] by0 = {small1, 3'b000};
   wire [26:0] by16 = distance1[4] ? {16'd0, by0[26:17], by0[16:0] != 17'd0} : by0;
   wire [26:0] by8 = distance1[3] ? {8'd0, by16[26:9], by16[8:0] != 9'd0} : by16;

@@ -35,7 +35,8 @@ module frame_check (
   assign congested = data[121:120] == 2'd3;
   assign addressed = enabled && to_mac == own_mac && ether_type == 16'h0800 && data[119:116] == 4'd4 &&
                      data[191:184] == 8'd17 && to_ip == own_ip && word(data[303:288]) == own_port;
-  assign plain = data[115:112] == 4'd5 && fragment[13:0] == 14'd0 && {1'b0, total_length} == {1'b0, udp_length} + 17'd20;
+  assign plain = data[115:112] == 4'd5 && fragment[13:0] == 14'd0 &&
+                 {1'b0, total_length} == {1'b0, udp_length} + 17'd20;
 
   wire unused = &{1'b0, data[127:122], data[159:144], data[183:176], data[207:192], data[511:336], fragment[15:14]};
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Takes frames apart. A frame is held until all of it has come and has been checked - frame, addresses, checksums,
-// lengths -, and leaves no trace if one of these is wrong. What is left are packets: their headers wait in a queue, and
-// their payloads in a ring of beats, from which the reader takes as many beats as the length says, packet by packet.
+// lengths -, and leaves no trace if one of these is wrong. What is left are packets: their headers wait in a queue,
+// and their payloads in a ring of beats, from which the reader takes as many beats as the length says.
 module receive #(
     parameter RING_BITS = 9,
     parameter DROP_WHEN_FULL = 1
@@ -38,7 +38,7 @@ module receive #(
     output wire                 idle
 );
 
-  // Beats that a frame may still bring when it is let in: 16 of its own, as many of the one before, and some in stages.
+  // Beats that may still come when a frame is let in: 16 of its own, as many of the one before, and some in stages.
   localparam ROOM = 40;
 
   function automatic [6:0] count_of(input [63:0] keep);

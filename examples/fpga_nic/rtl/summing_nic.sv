@@ -3,13 +3,13 @@
 // The device that sums in the network: frames in, frames out. What it does with them is in docs/fpga-nic-protocol.md;
 // ports, parameters and registers are in README.md beside this file.
 module summing_nic #(
-    parameter SLOTS          = 512,    // of a job, a power of two from 16 on; in rank order a job has an eighth of them
+    parameter SLOTS          = 512,    // of a job, a power of two from 16 on; an eighth of them in rank order
     parameter WORKERS        = 32,     // most members of a job: 8, 16 or 32
     parameter JOBS           = 1,      // a power of two, at most 16
     parameter BUFFER_BEATS   = 512,    // payloads that wait, in units of 64 bytes: a power of two from 64 on
     parameter LEASE_MS       = 60000,  // the longest lease, at most 65535
     parameter TICK_CYCLES    = 25000,  // cycles of clk in 100 us
-    parameter DROP_WHEN_FULL = 1       // s_axis_tready is always high, and frames for which there is no room are dropped
+    parameter DROP_WHEN_FULL = 1       // s_axis_tready is always high, and frames without room are dropped
 ) (
     input  wire         clk,
     input  wire         rst,            // synchronous, active high

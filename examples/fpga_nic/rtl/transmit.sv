@@ -9,8 +9,8 @@ module transmit (
     input  wire  [ 31:0] own_ip,
     input  wire  [ 15:0] own_port,
 
-    // From bit 0: 22 bytes of header, IP, port and MAC of the receiver, 6 bytes of payload, 1 the payload is the oldest
-    // result instead, 1 no frame: the oldest result is released.
+    // From bit 0: 22 bytes of header, IP, port and MAC of the receiver, 6 bytes of payload, 1 bit: the payload is the
+    // oldest result instead, 1 bit: no frame, the oldest result is released.
     input  wire          order_put,
     input  wire  [321:0] order,
     output wire          order_full,

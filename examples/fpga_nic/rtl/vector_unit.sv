@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements: the memory of all slots, 16 lanes, and results on their way out. Commands are done in order, a beat a cycle;
-// a beat waits where it would read what an earlier one has not yet written.
+// Elements: the memory of all slots, 16 lanes, and results on their way out. Commands are done in order, a beat a
+// cycle; a beat waits where it would read what an earlier one has not yet written.
 module vector_unit #(
     parameter INDEX_BITS = 10,  // log2 of the blocks of 1 KiB
     parameter RING_BITS = 9
