@@ -14,7 +14,7 @@ Lints the Verilog of the device, builds it with Verilator, and compares it with 
 in C++, summing_switch.
 
   --full         1e8 pairs, 1e7 frames of each kind, both ways to meet a full buffer, 2 to 32 workers, the netlist that
-                 Yosys makes on the same bench, and mutants of the Verilog, all of which must be found: hours
+                 Yosys makes on the same bench, and mutants of the Verilog, all of which must be found
   --mutants      nothing but the mutants
   --netlist      nothing but the netlist
   --pairs N      that the lanes add as float32, 1e7
