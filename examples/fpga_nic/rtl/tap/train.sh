@@ -57,7 +57,8 @@ train_through() {
   name=$1 address=$2
   shift 2
   say "Training through $name"
-  "$@" > "$work/$name" 2>&1 &
+  : > "$work/$name"
+  "$@" >> "$work/$name" 2>&1 &
   device=$!
   until grep -q "^$name: " "$work/$name"; do
     kill -0 "$device" 2> /dev/null || { cat "$work/$name" >&2 && fail "$name has not started"; }
