@@ -302,11 +302,11 @@ class member {
       ++counted_.ignored;
       return;
     }
-    if (!x.at(i).repeated) {
+    if (!x.at(i).repeated) {  // else it is not known which one was answered
       pace_.answered(now - x.at(i).sent);
+      x.overtake(x.at(i).sent);
     }
     pace_.result();
-    x.overtake(x.at(i).sent);
     --under_way_;
     ++counted_.results;
     counted_.by_stand_in += by == given_to::stand_in ? 1 : 0;

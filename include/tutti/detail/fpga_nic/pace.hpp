@@ -9,8 +9,8 @@
 namespace tutti::detail::fpga_nic {
 
 /// How fast a member sends, and how long it waits for an answer: round trips as in RFC 6298, and a window of packets
-/// under way that grows with each result, and is halved by marks of ECN, and where packets
-/// are lost after silence again and again, once a round trip.
+/// under way. It grows with each result, unless round trips have become so long that more would only wait in queues, and
+/// is halved by marks of ECN, and where packets are lost after silence again and again, once a round trip.
 class pace {
  public:
   /// The answer to a packet that was sent once came after this time.
@@ -22,6 +22,9 @@ class pace {
     backoff_ = 1;
   }
   void result() noexcept {
+    if (mean_ > 4 * least_ + std::chrono::milliseconds(2)) {
+      return;
+    }
     credit_ += slow_start_ ? window_ : 1;
     if (credit_ >= window_) {
       credit_ -= window_;
