@@ -110,12 +110,12 @@ void train_by(Communicator& world, tutti::nn::any_strategy strategy, job const& 
   session.count(world.trace().first());
   tutti::nn::train(session.model(), strategy, session, saver, end);
   auto const traffic = traffic_of(world, strategy, before);
-  expect_equal_weights(world, session.model());
   session.finish(traffic);
   saver.finish();
   if (!work.options.trace.empty()) {
     session.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace().second())));
   }
+  expect_equal_weights(world, session.model());
 }
 
 /// Calls by(strategy) with what the options name, where ranks do all of the work.

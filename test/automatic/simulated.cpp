@@ -40,6 +40,7 @@ struct loggp_network {
 simulated_network switched(rank_type n, loggp nic) {
   auto net = one_switch(n, nic);
   net.combine = picoseconds(50);
+  net.sums = true;
   return net;
 }
 

@@ -7,6 +7,7 @@
 #include <support/counted_new.hpp>
 #include <support/watched.hpp>
 #include <tutti/automatic.hpp>
+#include <tutti/collective/dup.hpp>
 #include <tutti/reduction/fixed_point_sum.hpp>
 #include <tutti/reduction/saturating_sum.hpp>
 #include <tutti/spawn.hpp>
@@ -251,7 +252,17 @@ BOOST_AUTO_TEST_CASE(a_device_adds_fixed_point_numbers) {
 // What is measured of the device is what `automatic` goes by, for operations that it can do.
 BOOST_AUTO_TEST_CASE(automatic_knows_the_device_and_what_it_can_do) {
   agree(4, lossless, [](auto& world) -> std::string {
-    tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}});
+    // Measuring is no operation of the user's: others than all ranks may take part later, on a communicator of its own.
+    auto apart = tutti::dup(world);
+    (void)tutti::automatic(apart, {.how = {.budget = std::chrono::milliseconds(1)}, .anew = true});
+    tutti::allreduce deep{apart, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}, tutti::sum<float>{}};
+    std::vector<float> by_hosts(100, 1);
+    deep(by_hosts);
+    tutti::automatic const unaware(apart, {.how = {.budget = std::chrono::milliseconds(1)}, .anew = true});
+    if (by_hosts[99] != 4 || !unaware.profile().helper.points.empty()) {
+      return "a device that serves some ranks was measured by all";
+    }
+    tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}, .anew = true});
     auto const times = [&](tutti::demands needs) {
       auto const ways = best.predict(tutti::op::allreduce{}, 4096, needs);
       return std::ranges::count_if(

@@ -136,6 +136,19 @@ concept helps = transport<T> && requires(T& t, flow s, rank_type helper, helper_
   { t.missing(helper, s) } -> std::same_as<rank_type>;
 };
 
+/// Whether a helper can be asked now, and is worth it; alike on all ranks. A transport that may be without one, or
+/// whose helper serves others, says so by `bool has_helper() const`.
+template <transport T>
+[[nodiscard]] constexpr bool has_helper([[maybe_unused]] T const& t) {
+  if constexpr (!helps<T>) {
+    return false;
+  } else if constexpr (requires { t.has_helper(); }) {
+    return t.has_helper();
+  } else {
+    return true;
+  }
+}
+
 /// What a helper waits for, as it has said: how it is called, and the ranks whose part it lacks.
 struct helper_report {
   std::string name{};

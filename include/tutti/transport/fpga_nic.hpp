@@ -141,6 +141,10 @@ class fpga_nic {
     member_->on(s.lane).take_part(part);
   }
   [[nodiscard]] rank_type missing(rank_type, flow s) const { return member_->missing(s.lane); }
+  /// Whether there is a device, and no operation has gone through it that only some ranks took part in.
+  [[nodiscard]] bool has_helper() const noexcept { return !device_.empty() && (workers_ == 0 || all_workers_); }
+  /// From now on other ranks may take part than before. @pre all ranks have ended all operations with the device
+  void release_helpers() noexcept { workers_ = 0; }
   [[nodiscard]] helper_report waits_for() const {
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
       auto all = member_->lacks(lane);
@@ -311,6 +315,7 @@ class fpga_nic {
     }
     if (workers_ == 0) {
       workers_ = print;
+      all_workers_ = part.workers.size() == size();
     }
     expects(workers_ == print, "fpga_nic: ", part.workers.size(),
             " ranks take part in this operation, and they are not those that took part in earlier ones; give it a "
@@ -381,6 +386,7 @@ class fpga_nic {
   std::array<difference, collective_lanes> differs_since_{};
   std::array<absence, collective_lanes> absent_{};
   std::uint64_t workers_ = 0;  ///< the set of ranks that take part
+  bool all_workers_ = false;   ///< which is all
 };
 
 }  // namespace tutti

@@ -53,6 +53,7 @@ struct simulated_network {
   std::vector<host> hosts;     ///< those of one switch after each other
   loggp memory{};              ///< between ranks of one host, each of which has a way in and a way out
   picoseconds combine{};       ///< what the processor takes to combine or copy a byte
+  bool sums = false;  ///< `automatic` may pick `in_network`: the root sums. It does, too, where a user picks it
 };
 
 /// Hosts on one switch: nothing is shared but the interfaces.

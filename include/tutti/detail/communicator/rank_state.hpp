@@ -76,6 +76,7 @@ struct rank_state : duty {
   [[nodiscard]] TUTTI_DECL host_map hosts_by_name() const;
 
   /// The error that a fault of this epoch is to an operation.
+  [[nodiscard]] TUTTI_DECL std::string others_that_are_missing(rank_type culprit) const;
   [[nodiscard]] TUTTI_DECL error explain(tutti::fault const& why, call const& what, operation_number const& number,
                                          std::uint32_t step) const;
   /// An error of an operation of this rank, in the words of every tutti error.

@@ -9,7 +9,7 @@
 namespace tutti::detail::fpga_nic {
 
 /// How fast a member sends, and how long it waits for an answer: round trips as in RFC 6298, and a window of packets
-/// under way. It grows with each result, unless round trips have become so long that more would only wait in queues, and
+/// under way. It grows with each result, unless round trips have become so long that more would only wait in queues. It
 /// is halved by marks of ECN, and where packets are lost after silence again and again, once a round trip.
 class pace {
  public:

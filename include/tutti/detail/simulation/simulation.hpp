@@ -80,6 +80,8 @@ class simulation {
   [[nodiscard]] simulated_processors& processors() noexcept { return processors_; }
   [[nodiscard]] simulated_processors const& processors() const noexcept { return processors_; }
 
+  [[nodiscard]] simulated_network const& network() const noexcept { return net_; }
+
   /// Keeps a rank's processor busy with combining this many bytes.
   void combine(rank_type r, std::size_t bytes) noexcept {
     processors_.spend(r, net_.combine * static_cast<std::int64_t>(bytes));

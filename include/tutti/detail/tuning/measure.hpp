@@ -21,7 +21,8 @@ namespace tutti::detail {
 
 /// How a world is measured.
 struct measuring {
-  /// How long it may take, about; half of it for messages between hosts if there are both kinds. Within a host, up to a
+  /// How long it may take, about; in equal parts for messages within hosts, between hosts, and through a device that
+  /// sums. Within a host, up to a
   /// quarter goes by until transports through memory have settled, and half of the rest is for memory that the
   /// transport provides, if it does. Where messages are slow it takes longer: some tens of messages of 64 KiB are
   /// measured in any case.
@@ -54,7 +55,8 @@ class world_meter {
       most = std::max(most, hosts.members(h).size());
     }
     auto const& neighbours = hosts.members(hosts.host(world_.rank()));
-    bool const helped = helps<typename Communicator::transport_type> && world_.size() > 1;
+    bool const helped =
+        sums_by_helper<typename Communicator::transport_type> && has_helper(world_.transport()) && world_.size() > 1;
     auto const budget = how.budget / std::max((most > 1) + (speakers.size() > 1) + helped, 1);
     if (most > 1) {
       auto given = provided_memory();
@@ -91,6 +93,8 @@ class world_meter {
   static constexpr std::size_t longest_swap = 256 << 10;
   static constexpr bool copies_aside = shares_memory<typename Communicator::transport_type>;
   static constexpr bool lending = lends<typename Communicator::transport_type>;
+  template <class Transport>
+  static constexpr bool sums_by_helper = can_be_helped<Transport, combining<sum<float>>>;
 
   /// Picoseconds of one message of one size.
   struct times {
@@ -251,6 +255,9 @@ class world_meter {
         gap = std::clamp<std::int64_t>((timed(4, 1) - shortest) / segments, 0, shortest / 2) / 2;
         run.segment(0);
       }
+    }
+    if constexpr (requires { world_.transport().release_helpers(); }) {
+      world_.transport().release_helpers();  // all have ended: they have agreed on what it took
     }
     link.latency = shortest / 2 - gap;
     for (std::size_t i = link.points.size(); i-- > 0;) {

@@ -138,7 +138,7 @@ class fixed_point : public detail::steps_by_sums<fixed_point<Communicator, Topol
   /// All ranks start the same in the same order, each when it can: what is attached; then the largest sizes of each
   /// bucket before the sums of the one before it.
   void start(waiting how) {
-    if (!behind_.empty() && complete_from_ <= message_.size()) {
+    if (!behind_.empty()) {
       sum_of_behind_ = all_.start_sum(behind_);
       behind_ = {};
     }

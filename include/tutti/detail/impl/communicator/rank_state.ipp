@@ -120,6 +120,18 @@ TUTTI_DECL std::string rank_state::circle(std::uint64_t members_of_it) const {
   return text;
 }
 
+/// "; the device at 10.0.0.9:7171 lacks rank 2 (...), rank 3 (...)", if a helper waits for this rank and others.
+TUTTI_DECL std::string rank_state::others_that_are_missing(rank_type culprit) const {
+  helper_report const helper = any.waits_for();
+  std::string text;
+  bool found = false;
+  for (rank_type const r : helper.missing) {
+    found = found || r == culprit;
+    text += (text.empty() ? "; " + helper.name + " lacks " : ", ") + describe_rank(r);
+  }
+  return found && helper.missing.size() > 1 ? text : std::string();
+}
+
 TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, operation_number const& number,
                                      std::uint32_t step) const {
   std::vector<rank_type> at_fault;
@@ -170,11 +182,7 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, 
     text += "; noticed by " + describe_rank(why.reporter);
   }
   if (why.kind == failure::deadline) {
-    helper_report const helper = any.waits_for();
-    for (rank_type const r : helper.missing) {
-      text += (r == helper.missing.front() ? "; " + helper.name + " lacks " : ", ") + describe_rank(r);
-      blame(r == rank ? no_rank : r);
-    }
+    text += others_that_are_missing(why.culprit);
   }
   return report(why.kind, text, what, number, step, std::move(at_fault));
 }

@@ -12,7 +12,9 @@ TUTTI_DECL error calls_differ(rank_type me, std::string const& mine, rank_type p
   if (mine != theirs) {
     text += " called " + theirs + "; all ranks must call the same operations in the same order";
   } else {
-    text += " with other settings: segment() must be the same on all ranks, as must the whole names of types";
+    text +=
+        " with other settings: segment() must be the same on all ranks, as must the whole names of types, and what a "
+        "reduction was made with";
     if (mine.find("(functor ") != std::string::npos) {
       text +=
           ", and the function: without a name, given by tutti::named<\"...\">, it is known by its type, as the "
