@@ -13,12 +13,13 @@ usage: sh check.sh [options]
 Lints the Verilog of the device, builds it with Verilator, and compares it with this host's float32 and with its model
 in C++, summing_switch.
 
-  --full         1e8 pairs, 1e7 frames of each kind, both ways to meet a full buffer, 2 to 32 workers, the netlist that
-                 Yosys makes on the same bench, and mutants of the Verilog, all of which must be found
+  --full         1e8 pairs, 1e7 frames of each kind, the netlist that Yosys makes on the same bench, and mutants of
+                 the Verilog, all of which must be found
   --mutants      nothing but the mutants
   --netlist      nothing but the netlist
   --pairs N      that the lanes add as float32, 1e7
-  --frames N     of each kind of traffic: packets that are spoilt, and workers that sum; 5e4
+  --frames N     of each kind of traffic: packets that are spoilt, and workers that sum; 5e4, and 1e4 where a device
+                 drops what it has no room for
   --seed N       what they are drawn from, 1
   --build DIR    where to build; build/rtl in the repository
   --jobs N       compilers at once, 2
@@ -43,7 +44,9 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-command -v verilator > /dev/null || { echo "SKIP: there is no Verilator (Debian: verilator)" && exit 77; }
+for tool in verilator make; do
+  command -v $tool > /dev/null || { echo "SKIP: there is no $tool (Debian: $tool)" && exit 77; }
+done
 cxx=${CXX:-c++}
 launcher=${OBJCACHE:-}  # of compilers; the makefiles of Verilator know this name, too
 echo '#include <CLI/CLI.hpp>' | $cxx -std=c++20 -fsyntax-only -x c++ - 2> /dev/null ||
@@ -78,7 +81,7 @@ compile() {
       continue
     fi
     $launcher $cxx -std=c++20 -O2 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow $flags \
-      -I"$root/include" -isystem "$folder" -isystem "$include" -c "$source" -o "$object"
+      -I"$root/include" -isystem "$folder" -isystem "$include" -c "$source" -o "$object" || return 1
     objects="$objects $object"
   done
   $cxx $objects "$folder/V${top}__ALL.a" "$folder/verilated.o" "$folder/verilated_threads.o" -lpthread -latomic \
@@ -90,14 +93,14 @@ verilate() { verilator --cc -O3 $warnings --x-assign unique --x-initial unique "
 
 # lanes <folder> <Verilog>: the program that compares 16 lanes.
 lanes() {
-  verilate --Mdir "$1" -I"$2" "$here/check/lanes_16.sv"
+  verilate --Mdir "$1" -I"$2" "$here/check/lanes_16.sv" || return 1
   compile "$1" lanes_16 "" "$here/check/lanes.cpp"
 }
 # device <folder> <Verilog> <which>: the program that compares the device.
 device() {
   parameters=""
   for size in $(sizes_of "$3"); do parameters="$parameters -G$size"; done
-  verilate --Mdir "$1" -I"$2" $parameters -GTICK_CYCLES=$tick -GLEASE_MS=$lease "$2/summing_nic.sv"
+  verilate --Mdir "$1" -I"$2" $parameters -GTICK_CYCLES=$tick -GLEASE_MS=$lease "$2/summing_nic.sv" || return 1
   compile_device "$1" "$3"
 }
 compile_device() {
@@ -124,12 +127,14 @@ lint() {
 netlist() {
   command -v yosys > /dev/null || { echo "netlist: left out, there is no Yosys (Debian: yosys)" && return; }
   mkdir -p "$build/netlist"
+  rm -f "$build/netlist/netlist.v"
   parameters="-chparam TICK_CYCLES $tick -chparam LEASE_MS $lease"
   for size in $(sizes_of waits); do parameters="$parameters -chparam ${size%=*} ${size#*=}"; done
   yosys -q -l "$build/netlist/yosys.log" -p "
     read_verilog -sv $here/*.sv; hierarchy -check -top summing_nic $parameters; proc; flatten; opt; check -assert; fsm;
     opt; wreduce; peepopt; opt_clean; alumacc; share; opt; memory -nomap; opt_clean; opt -fast -full; techmap; opt -fast;
-    abc -fast -lut 6; opt_clean; rename -top summing_nic; write_verilog -noattr $build/netlist/netlist.v" > /dev/null 2>&1
+    abc -fast -lut 6; opt_clean; rename -top summing_nic; write_verilog -noattr $build/netlist/netlist.v" > /dev/null 2>&1 ||
+    { tail -n 20 "$build/netlist/yosys.log" && echo "netlist: Yosys failed" && return 1; }
   # Of what Yosys writes no lint is asked.
   warnings="-Wno-lint -Wno-fatal"
   verilate --output-split 20000 --Mdir "$build/netlist" --top-module summing_nic \
@@ -139,13 +144,14 @@ netlist() {
   "$build/netlist/run" --frames "$1" --seed "$seed"
 }
 
-# Each script in check/mutants is one slip in the file that its name begins with, and must be found.
+# Each script in check/mutants is one slip in the file that its name begins with, and must be found: by what finds
+# nothing in the Verilog without it.
 mutants() {
   missed=""
   lanes "$build/lanes" "$here"
-  "$build/lanes/run" --pairs 1e6
+  "$build/lanes/run" --pairs 1e7 --seed "$seed"
   device "$build/waits" "$here" waits
-  "$build/waits/run" --frames 1e4
+  "$build/waits/run" --frames 1e5 --seed "$seed"
   warnings=-Wno-lint  # a slip may leave a signal without use
   for script in "$here"/check/mutants/*.sed; do
     name=$(basename "$script" .sed)
@@ -156,22 +162,24 @@ mutants() {
     cp "$here"/*.sv "$mutant/rtl"
     sed -f "$script" "$here/$file" > "$mutant/rtl/$file"
     ! cmp -s "$here/$file" "$mutant/rtl/$file" || { echo "mutants: $name changes nothing" && exit 1; }
+    builds=yes
     case $file in
       lane.sv | float32_add.sv)
-        of=$build/lanes
-        lanes "$mutant" "$mutant/rtl" > "$mutant/log" 2>&1
-        run="--pairs 1e7"
+        of=$build/lanes run="--pairs 1e7"
+        lanes "$mutant" "$mutant/rtl" > "$mutant/log" 2>&1 || builds=no
         ;;
       *)
-        of=$build/waits
-        device "$mutant" "$mutant/rtl" waits > "$mutant/log" 2>&1
-        run="--frames 1e5"
+        of=$build/waits run="--frames 1e5"
+        device "$mutant" "$mutant/rtl" waits > "$mutant/log" 2>&1 || builds=no
         ;;
-    esac || { cat "$mutant/log" && echo "mutants: $name does not build" && exit 1; }
+    esac
+    [ $builds = yes ] || { cat "$mutant/log" && echo "mutants: $name does not build" && exit 1; }
     if "$mutant/run" $run --seed "$seed" > "$mutant/log" 2>&1; then
       missed="$missed $name"
+    elif reason=$(grep -m 1 -E '^(lanes|device): ' "$mutant/log"); then
+      echo "mutants: $name is found: $(printf '%s' "$reason" | cut -c 1-100)"
     else
-      echo "mutants: $name is found: $(grep -m 1 -E '^(lanes|device): ' "$mutant/log" | cut -c 1-100)"
+      tail -n 5 "$mutant/log" && echo "mutants: $name ended the bench, which did not say why" && exit 1
     fi
     rm -rf "$mutant"
   done
@@ -179,8 +187,14 @@ mutants() {
 }
 
 case $what in
-  mutants) mutants && exit 0 ;;
-  netlist) netlist "$frames" && exit 0 ;;
+  mutants)
+    mutants
+    exit
+    ;;
+  netlist)
+    netlist "$frames"
+    exit
+    ;;
 esac
 
 lint
@@ -188,8 +202,10 @@ lanes "$build/lanes" "$here"
 "$build/lanes/run" --pairs "$pairs" --seed "$seed"
 device "$build/waits" "$here" waits
 "$build/waits/run" --frames "$frames" --seed "$seed"
-if [ "$full" = yes ]; then
-  device "$build/drops" "$here" drops
+device "$build/drops" "$here" drops
+if [ "$full" = no ]; then
+  "$build/drops/run" --frames 1e4 --seed "$seed" --workers 2 32
+else
   "$build/drops/run" --frames "$frames" --seed "$seed" --workers 2 32
   netlist 1e5
   mutants

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-/// What the device is put through. Each begins with a device after a reset, is drawn from a seed, gives about so many
+/// What the device is put through. Each begins with a device after a reset, is drawn from a seed, gives about this many
 /// frames, and returns what was counted. @throws std::runtime_error if the device differs from its model
 
 /// Packets of few jobs, spoilt in any field.

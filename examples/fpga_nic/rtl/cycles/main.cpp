@@ -46,7 +46,7 @@ std::size_t frames_sent(nic_model& model) {
   return n;
 }
 
-/// Clocks for a contribution of so many bytes, its result included.
+/// Clocks for a contribution of this many bytes, its result included.
 double clocks_per_packet(unsigned workers, bool in_rank_order, std::size_t payload_bytes) {
   constexpr std::uint32_t sequences = 256;
   nic_model model;

@@ -66,7 +66,7 @@ class nic_model {
   [[nodiscard]] frame_queue& sent() noexcept { return sent_; }
   /// Whether nothing is on its way to, in, or out of the device.
   [[nodiscard]] bool idle() const noexcept { return arriving_.empty() && top_->idle != 0; }
-  /// Clocks until it is idle. @throws std::runtime_error if it is not after so many
+  /// Clocks until it is idle. @throws std::runtime_error if it is not after this many
   void settle(std::uint64_t most = 1'000'000) {
     for (std::uint64_t const end = clocks_ + most; !idle();) {
       if (clocks_ == end) {
