@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""By which numbers, and by whom, gradients are summed in the experiment."""
+"""As which numbers, and by which server, gradients are summed in the experiment."""
 import dataclasses
 
 
@@ -13,7 +13,7 @@ class Way:
     factor: float = 0
 
     def command(self, train, device, workers, words):
-        """What to start for a training with so many workers."""
+        """What to start for a training with this many workers."""
         return [train, "--ranks", str(workers + self.servers), *(w.format(device=device) for w in self.words), *words]
 
     @property

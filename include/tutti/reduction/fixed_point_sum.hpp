@@ -45,13 +45,13 @@ class fixed_point_sum {
   /// @param factor of the numbers, the same on all ranks; the integers' last bit is worth 1 / factor
   /// @param ranks how many contribute at most
   /// @throws precondition_error if the factor is no number or below 2^-97 (where sums may be no floats), or there are
-  /// no
-  ///         ranks or more than 2^30
+  /// no ranks or more than 2^30
   constexpr fixed_point_sum(float factor, rank_type ranks) : factor_(factor), ranks_(ranks) {
     expects(factor >= 0x1p-97F && factor <= std::numeric_limits<float>::max(),
             "fixed_point_sum: the factor must be a number from 2^-97 on, not ", double{factor});
     expects(ranks > 0 && ranks <= range, "fixed_point_sum: there must be 1 to 2^30 ranks, not ", ranks);
-    most_ = static_cast<double>(range / static_cast<std::int32_t>(ranks));
+    std::int32_t const most = range / static_cast<std::int32_t>(ranks);
+    most_ = most;
   }
 
   [[nodiscard]] constexpr float factor() const noexcept { return factor_; }

@@ -124,17 +124,17 @@ concept has_helpers = offers<T, Op> && requires(T const t, Op const op, rank_typ
 };
 
 namespace detail {
-/// What a topology runs by without helpers, in all operations.
-template <topology T>
+/// What an operation runs by without helpers.
+template <class Op, topology T>
 [[nodiscard]] constexpr auto ranks_alone(T const& t) {
-  if constexpr (requires { t.without_helpers(); }) {
+  if constexpr (has_helpers<T, Op>) {
     return t.without_helpers();
   } else {
     return t;
   }
 }
-template <class T>
-using ranks_alone_t = decltype(ranks_alone(std::declval<T const&>()));
+template <class Op, class T>
+using ranks_alone_t = decltype(ranks_alone<Op>(std::declval<T const&>()));
 }  // namespace detail
 
 /// The ranks and their helpers.

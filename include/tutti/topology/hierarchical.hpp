@@ -39,7 +39,8 @@ class hierarchical {
   }();
 
   /// Only the topology among hosts may have helpers.
-  static constexpr bool inner_is_alone = std::same_as<detail::ranks_alone_t<Inner>, Inner>;
+  static constexpr bool inner_is_alone = std::same_as<detail::ranks_alone_t<op::reduce, Inner>, Inner> &&
+                                         std::same_as<detail::ranks_alone_t<op::broadcast, Inner>, Inner>;
 
   /// What an operation consists of.
   template <class Op>
@@ -58,7 +59,7 @@ class hierarchical {
 
   constexpr hierarchical(Inner inner, Outer outer, Groups groups) : inner_(inner), outer_(outer), groups_(groups) {
     if constexpr (inner_is_alone) {
-      inner_ = detail::ranks_alone(inner);
+      inner_ = detail::ranks_alone<op::broadcast>(detail::ranks_alone<op::reduce>(inner));
     }
   }
   /// Hosts of this many consecutive ranks each; the last one may have fewer.

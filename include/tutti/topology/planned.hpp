@@ -95,10 +95,10 @@ class plan {
   /// @throws precondition_error if the plan shall keep rank order, and the topology does not in this operation
   template <identifiable Topology, class Op>
     requires offers<Topology, Op> && (!std::same_as<Op, op::transfer>) &&
-             (!KeepsOrder || detail::ranks_alone_t<Topology>::keeps_order || tells_order<Topology, Op>) &&
-             (!SendsRaw || detail::ranks_alone_t<Topology>::sends_raw_contributions)
+             (!KeepsOrder || detail::ranks_alone_t<Op, Topology>::keeps_order || tells_order<Topology, Op>) &&
+             (!SendsRaw || detail::ranks_alone_t<Op, Topology>::sends_raw_contributions)
   constexpr plan(Topology const& topology, Op op, rank_type n, rank_type me)
-      : plan(of_ranks{}, detail::ranks_alone(topology), op, n, me) {}
+      : plan(of_ranks{}, detail::ranks_alone<Op>(topology), op, n, me) {}
 
   [[nodiscard]] constexpr planned<KeepsOrder, SendsRaw> view() const noexcept {
     return {steps_, blocks_, purpose_, made_of_};

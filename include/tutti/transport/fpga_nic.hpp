@@ -143,7 +143,9 @@ class fpga_nic {
   [[nodiscard]] rank_type missing(rank_type, flow s) const { return member_->missing(s.lane); }
   /// Whether there is a device, and no operation has gone through it that only some ranks took part in.
   [[nodiscard]] bool has_helper() const noexcept { return !device_.empty() && (workers_ == 0 || all_workers_); }
-  /// From now on other ranks may take part than before. @pre all ranks have ended all operations with the device
+  /// Whether no operation has gone through the device so far.
+  [[nodiscard]] bool helpers_are_new() const noexcept { return workers_ == 0; }
+  /// As if none had. @pre all ranks have ended all that they have begun with the device
   void release_helpers() noexcept { workers_ = 0; }
   [[nodiscard]] helper_report waits_for() const {
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {

@@ -14,7 +14,7 @@ struct job_terms {
   duration lease = std::chrono::seconds(60);
   /// How long a device that was asked may be silent before the stand-in serves in its place.
   duration silence = std::chrono::milliseconds(200);
-  /// Of 256 packets, so many go to the stand-in though there is a device.
+  /// This many of 256 packets go to the stand-in though there is a device.
   std::uint32_t stand_in_share = 0;
 };
 

@@ -219,6 +219,10 @@ class world_meter {
   /// Ranks that share an interface send all at once here, as they do later.
   network_profile::link measure_helper(network_profile::link const& near, duration budget) {
     allreduce run{world_, in_network{}, sum<float>{}};
+    bool is_new = false;
+    if constexpr (requires { world_.transport().helpers_are_new(); }) {
+      is_new = world_.transport().helpers_are_new();
+    }
     std::int64_t const limit = budget.count() * 1000;
     std::int64_t spent = 0;
     std::vector<float> memory;
@@ -257,7 +261,9 @@ class world_meter {
       }
     }
     if constexpr (requires { world_.transport().release_helpers(); }) {
-      world_.transport().release_helpers();  // all have ended: they have agreed on what it took
+      if (is_new) {  // all have ended what was done here: they have agreed on what it took
+        world_.transport().release_helpers();
+      }
     }
     link.latency = shortest / 2 - gap;
     for (std::size_t i = link.points.size(); i-- > 0;) {

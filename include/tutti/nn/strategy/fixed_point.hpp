@@ -26,7 +26,7 @@ struct constant_factor {
   float factor = 1e6F;
 };
 
-/// Numbers are multiplied by a power of two, one for each so many of them: the largest for which all ranks have room,
+/// Numbers are multiplied by a power of two, one for each block of them: the largest for which all ranks have room,
 /// as an allreduce of the largest sizes tells.
 struct shared_exponents {
   std::size_t block = 256;
