@@ -14,10 +14,13 @@ inline thread_local constinit long allocations_of_this_thread = 0;  // of each
 
 }  // namespace support
 
-[[gnu::noinline]] void* operator new(std::size_t size) {
+[[gnu::noinline]] void* operator new(std::size_t size, std::nothrow_t const&) noexcept {
   ++support::allocations;
   ++support::allocations_of_this_thread;
-  if (void* const memory = std::malloc(size == 0 ? 1 : size)) {
+  return std::malloc(size == 0 ? 1 : size);
+}
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  if (void* const memory = operator new(size, std::nothrow)) {
     return memory;
   }
   throw std::bad_alloc();
