@@ -22,10 +22,9 @@ namespace tutti::detail {
 /// How a world is measured.
 struct measuring {
   /// How long it may take, about; in equal parts for messages within hosts, between hosts, and through a device that
-  /// sums. Within a host, up to a
-  /// quarter goes by until transports through memory have settled, and half of the rest is for memory that the
-  /// transport provides, if it does. Where messages are slow it takes longer: some tens of messages of 64 KiB are
-  /// measured in any case.
+  /// sums. Within a host, up to a quarter goes by until transports through memory have settled, and half of the rest is
+  /// for memory that the transport provides, if it does. Where messages are slow it takes longer: some tens of messages
+  /// of 64 KiB are measured in any case.
   duration budget = std::chrono::milliseconds(20);
 };
 
