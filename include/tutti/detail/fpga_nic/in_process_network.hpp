@@ -60,6 +60,7 @@ class in_process_network {
   using address = std::uint32_t;
 
   static constexpr address device = 0;
+  static constexpr address group = UINT32_MAX;  ///< all ports but the sender's
 
   /// A packet on its way.
   struct parcel {

@@ -35,6 +35,9 @@ class udp_inbox {
   udp_inbox(udp_inbox const&) = delete;
   udp_inbox& operator=(udp_inbox const&) = delete;
 
+  /// Whether there is room for bursts that the system has put together.
+  [[nodiscard]] bool takes_bursts() const noexcept { return room_ > most_packet + 1; }
+
   /// Reads what is there, or some of it, and calls f(from, bytes, congested) for each packet. Returns how many.
   template <class F>
   std::size_t read(int fd, F&& f) {

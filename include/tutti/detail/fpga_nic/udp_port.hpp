@@ -8,9 +8,11 @@
 #include <tutti/detail/fpga_nic/udp_inbox.hpp>
 #include <tutti/detail/fpga_nic/udp_socket.hpp>
 #include <tutti/detail/net/socket.hpp>
+#include <tutti/error.hpp>
 
 #include <cstddef>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,14 +26,30 @@ class udp_port {
 
   /// @throws error(failure::join) if nothing can be received there
   explicit udp_port(net::address const& at, udp_options const& options = {}, seal const& s = {})
-      : socket_(udp_socket(at, options)),
+      : options_(options),
+        socket_(udp_socket(at, options)),
         family_(at.family()),
         offload_(options.offload && sends_bursts(socket_.get())),
         seal_(s),
         inbox_(options.offload && receive_bursts(socket_.get())),
         bursts_(options.destinations) {}
 
-  [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }
+  /// Receives what is sent to a group, too, and sends to groups through the same interface.
+  /// @throws error(failure::join) if this host cannot; then nothing has changed
+  void join(udp_group const& group) {
+    tutti::detail::descriptor heard = group_socket(group, options_);
+    if (!send_to_group(socket_.get(), group)) {
+      throw error(failure::join,
+                  "cannot send to the group " + group.at.text() + " through the interface of " + group.by.host());
+    }
+    either_ = either_socket(socket_.get(), heard.get());
+    if (inbox_.takes_bursts()) {
+      std::ignore = receive_bursts(heard.get());
+    }
+    group_ = std::move(heard);
+  }
+
+  [[nodiscard]] int descriptor() const noexcept { return group_ ? either_.get() : socket_.get(); }
   /// The address that this is bound to, with its port.
   [[nodiscard]] endpoint local() const noexcept { return endpoint(net::local_address(socket_.get())); }
   [[nodiscard]] port_counters const& counted() const noexcept { return counters_; }
@@ -61,7 +79,11 @@ class udp_port {
   template <class F>
   std::size_t drain(F&& f) {
     ++counters_.reads;
-    std::size_t const n = inbox_.read(socket_.get(), std::forward<F>(f));
+    std::size_t n = inbox_.read(socket_.get(), f);
+    if (group_) {
+      ++counters_.reads;
+      n += inbox_.read(group_.get(), f);
+    }
     counters_.received += n;
     return n;
   }
@@ -97,7 +119,10 @@ class udp_port {
     return p.state != burst::sending::full;
   }
 
+  udp_options options_;
   tutti::detail::descriptor socket_;
+  tutti::detail::descriptor group_;  ///< none: it has joined no group
+  tutti::detail::descriptor either_;
   int family_;
   bool offload_;
   seal seal_;

@@ -19,6 +19,23 @@ struct udp_options {
 /// @throws error(failure::join) that says why not
 [[nodiscard]] TUTTI_DECL descriptor udp_socket(net::address const& at, udp_options const& options);
 
+/// A group of receivers, to which a packet is sent once: an address of IPv4 or IPv6 multicast.
+struct udp_group {
+  net::address at;        ///< with its port
+  net::address by;        ///< of the interface that its packets come and go through
+  int hops = 1;           ///< 1: they pass no router
+  bool is_shared = true;  ///< others on this host hear what this one sends
+};
+
+/// Makes a socket send to groups through the interface. False: it cannot.
+[[nodiscard]] TUTTI_DECL bool send_to_group(int fd, udp_group const& group);
+/// A datagram socket that receives what is sent to the group, and nothing else. A host may have several.
+/// @throws error(failure::join) that says why not
+[[nodiscard]] TUTTI_DECL descriptor group_socket(udp_group const& group, udp_options const& options);
+/// A descriptor that is readable when one of two is.
+/// @throws error(failure::join) if the process has no descriptors left
+[[nodiscard]] TUTTI_DECL descriptor either_socket(int first, int second);
+
 /// How many bytes of what comes the system keeps until they are read.
 [[nodiscard]] TUTTI_DECL int receive_buffer(int fd) noexcept;
 

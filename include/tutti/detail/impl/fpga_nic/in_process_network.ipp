@@ -90,7 +90,15 @@ TUTTI_DECL void in_process_network::carry(address from, parcels& all) {
 
 /// @pre this thread holds the monitor, as it does for the two below
 TUTTI_DECL void in_process_network::arrive(address from, parcel const& p) {
-  if (p.at != device) {
+  if (p.at == group) {
+    for (address to = 1; to < boxes_.size(); ++to) {
+      bool const lost = to != from && happens(options_.loss);  // behind the place where the ways part
+      lost_ += lost ? 1 : 0;
+      if (to != from && !lost) {
+        put(from, to, p.content());
+      }
+    }
+  } else if (p.at != device) {
     put(from, p.at, p.content());
   } else if (device_) {
     device_->take(from, p.content(), *this);

@@ -4,9 +4,13 @@
 #include <tutti/detail/fpga_nic/udp_socket.hpp>
 #include <tutti/error.hpp>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 namespace tutti::detail::fpga_nic {
@@ -15,10 +19,13 @@ inline void switch_on(int fd, int level, int option, int value = 1) noexcept {
   ::setsockopt(fd, level, option, &value, sizeof value);
 }
 
-TUTTI_DECL descriptor udp_socket(net::address const& at, udp_options const& options) {
+inline descriptor bound_socket(net::address const& at, udp_options const& options, bool is_group) {
   descriptor s(::socket(at.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (s && at.family() == AF_INET6) {
     switch_on(s.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  }
+  if (s && is_group) {
+    switch_on(s.get(), SOL_SOCKET, SO_REUSEADDR);
   }
   if (!s || ::bind(s.get(), at.data(), at.size()) != 0) {
     throw error(failure::join, "cannot receive datagrams at " + at.text() + ": " + describe_errno(errno));
@@ -39,6 +46,55 @@ TUTTI_DECL descriptor udp_socket(net::address const& at, udp_options const& opti
     switch_on(fd, IPPROTO_IPV6, IPV6_RECVTCLASS);
   }
   return s;
+}
+
+TUTTI_DECL descriptor udp_socket(net::address const& at, udp_options const& options) {
+  return bound_socket(at, options, false);
+}
+
+/// The number of the interface with this address; 0: there is none.
+inline unsigned interface_number(net::address const& by) {
+  auto const all = net::interfaces();
+  auto const it = std::ranges::find_if(all, [&](net::interface const& i) { return i.at.host() == by.host(); });
+  return it == all.end() ? 0 : ::if_nametoindex(it->name.c_str());
+}
+
+TUTTI_DECL bool send_to_group(int fd, udp_group const& group) {
+  unsigned const number = interface_number(group.by);
+  if (group.at.family() == AF_INET) {
+    ip_mreqn through{};
+    through.imr_ifindex = static_cast<int>(number);
+    switch_on(fd, IPPROTO_IP, IP_MULTICAST_TTL, group.hops);
+    switch_on(fd, IPPROTO_IP, IP_MULTICAST_LOOP, group.is_shared ? 1 : 0);
+    return number != 0 && ::setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &through, sizeof through) == 0;
+  }
+  switch_on(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, group.hops);
+  switch_on(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, group.is_shared ? 1 : 0);
+  return number != 0 && ::setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, &number, sizeof number) == 0;
+}
+
+TUTTI_DECL descriptor group_socket(udp_group const& group, udp_options const& options) {
+  descriptor s = bound_socket(group.at, options, true);
+  group_req wanted{};
+  wanted.gr_interface = interface_number(group.by);
+  std::memcpy(&wanted.gr_group, group.at.data(), group.at.size());
+  int const level = group.at.family() == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
+  if (wanted.gr_interface == 0 || ::setsockopt(s.get(), level, MCAST_JOIN_GROUP, &wanted, sizeof wanted) != 0) {
+    throw error(failure::join, "cannot join the group " + group.at.text() + " at the interface of " + group.by.host() +
+                                   ": " + (wanted.gr_interface == 0 ? "there is none" : describe_errno(errno)));
+  }
+  return s;
+}
+
+TUTTI_DECL descriptor either_socket(int first, int second) {
+  descriptor both(::epoll_create1(EPOLL_CLOEXEC));
+  for (int const fd : {first, second}) {
+    epoll_event readable{.events = EPOLLIN, .data = {.fd = fd}};
+    if (!both || ::epoll_ctl(both.get(), EPOLL_CTL_ADD, fd, &readable) != 0) {
+      throw error(failure::join, "cannot watch two sockets: " + describe_errno(errno));
+    }
+  }
+  return both;
 }
 
 TUTTI_DECL int receive_buffer(int fd) noexcept {
