@@ -35,6 +35,7 @@
 #include <tutti/detail/impl/core/duties.ipp>
 #include <tutti/detail/impl/core/expects.ipp>
 #include <tutti/detail/impl/core/inheritance.ipp>
+#include <tutti/detail/impl/core/message.ipp>
 #include <tutti/detail/impl/core/mismatch.ipp>
 #include <tutti/detail/impl/core/node_identity.ipp>
 #include <tutti/detail/impl/core/operation.ipp>

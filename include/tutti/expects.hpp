@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/core/message.hpp>
 
-#include <concepts>
-#include <cstdint>
 #include <initializer_list>
 #include <source_location>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 
 namespace tutti {
 
@@ -34,32 +31,9 @@ struct condition {
   std::source_location where;
 };
 
-/// A part of a message: a text or a number.
-class message_part {
- public:
-  constexpr message_part(std::string_view text) noexcept : text_(text) {}
-  constexpr message_part(char const* text) noexcept : text_(text) {}
-  template <std::integral Number>
-  constexpr message_part(Number number) noexcept
-      : whole_(static_cast<std::uint64_t>(number)),
-        kind_(std::signed_integral<Number> ? kind::negatable : kind::whole) {}
-  template <std::floating_point Number>
-  constexpr message_part(Number number) noexcept : real_(static_cast<double>(number)), kind_(kind::real) {}
-
-  void append_to(std::string& text) const;
-
- private:
-  enum class kind : char { text, negatable, whole, real };
-
-  std::string_view text_;
-  std::uint64_t whole_ = 0;
-  double real_ = 0;
-  kind kind_ = kind::text;
-};
-
 /// Throws precondition_error. Apart from the functions that check: a check that holds costs a comparison.
 [[noreturn, gnu::cold]] TUTTI_DECL void refuse(std::source_location where, char const* message);
-[[noreturn, gnu::cold]] TUTTI_DECL void refuse(std::source_location where, std::initializer_list<message_part> parts);
+[[noreturn, gnu::cold]] TUTTI_DECL void refuse(std::source_location where, message_parts parts);
 
 }  // namespace detail
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/message.hpp>
 #include <tutti/member.hpp>
 
 #include <unistd.h>
@@ -20,7 +21,7 @@ TUTTI_DECL member this_member(std::string role) {
 namespace detail {
 
 TUTTI_DECL std::string encode(member const& m) {
-  return m.host + ' ' + std::to_string(m.pid) + ' ' + m.role;
+  return message({m.host, " ", m.pid, " ", m.role});
 }
 
 TUTTI_DECL bool decode(std::string_view text, member& to) {
@@ -45,11 +46,11 @@ TUTTI_DECL bool decode(std::string_view text, member& to) {
 }  // namespace detail
 
 TUTTI_DECL std::string describe(member const& m) {
-  return (m.role.empty() ? "" : m.role + " on ") + m.host + ", pid " + std::to_string(m.pid);
+  return detail::message({m.role, m.role.empty() ? "" : " on ", m.host, ", pid ", m.pid});
 }
 
 TUTTI_DECL std::string describe(rank_type rank, member const& m) {
-  return "rank " + std::to_string(rank) + " (" + describe(m) + ")";
+  return detail::message({"rank ", rank, " (", describe(m), ")"});
 }
 
 }  // namespace tutti

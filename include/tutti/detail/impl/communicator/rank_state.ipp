@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/communicator/rank_state.hpp>
+#include <tutti/detail/core/message.hpp>
 
 #include <string_view>
 #include <thread>
@@ -29,7 +30,7 @@ TUTTI_DECL rank_state::rank_state(any_transport over, tracing trace, rank_type m
   for (rank_type r = 0; r < size(); ++r) {
     auto const end = texts[r].find('\n');
     if (end == std::string::npos || !decode(std::string_view(texts[r]).substr(end + 1), members[r])) {
-      throw error(failure::join, "rank " + std::to_string(r) + " introduced itself in words of another version")
+      throw error(failure::join, message({"rank ", r, " introduced itself in words of another version"}))
           .between(rank, {r});
     }
   }
@@ -108,11 +109,11 @@ TUTTI_DECL std::string rank_state::circle(std::uint64_t members_of_it) const {
     if ((members_of_it & tutti::fault::bit_of(r)) == 0) {
       continue;
     }
-    text += (text.empty() ? "ranks wait for each other: " : ", ") + describe_rank(r);
+    append(text, {text.empty() ? "ranks wait for each other: " : ", ", describe_rank(r)});
     for (std::uint32_t lane = any.answers() ? lane_count : 0; lane-- > 0;) {  // send and recv come first
       wait_report const w = any.said(r, lane);
       if ((members_of_it & tutti::fault::bit_of(w.peer)) != 0) {
-        text += " waits for rank " + std::to_string(w.peer) + " in " + describe(w.what);
+        append(text, {" waits for rank ", w.peer, " in ", describe(w.what)});
         break;
       }
     }
@@ -127,7 +128,11 @@ TUTTI_DECL std::string rank_state::others_that_are_missing(rank_type culprit) co
   bool found = false;
   for (rank_type const r : helper.missing) {
     found = found || r == culprit;
-    text += (text.empty() ? "; " + helper.name + " lacks " : ", ") + describe_rank(r);
+    if (text.empty()) {
+      append(text, {"; ", helper.name, " lacks ", describe_rank(r)});
+    } else {
+      append(text, {", ", describe_rank(r)});
+    }
   }
   return found && helper.missing.size() > 1 ? text : std::string();
 }
@@ -158,28 +163,32 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, 
   std::string text;
   switch (why.kind) {
     case failure::peer_lost:
-      text = describe_rank(why.culprit) + " is gone";
+      append(text, {describe_rank(why.culprit), " is gone"});
       break;
     case failure::deadline:
       if (why.circle != 0) {
         text = circle(why.circle);
         break;
       }
-      text = why.culprit == no_rank ? "not complete in time, and no rank was found that does not answer"
-             : why.culprit == rank  ? "this rank did not answer in time"
-                                    : "no answer from " + describe_rank(why.culprit) + " in time";
+      if (why.culprit == no_rank) {
+        text = "not complete in time, and no rank was found that does not answer";
+      } else if (why.culprit == rank) {
+        text = "this rank did not answer in time";
+      } else {
+        append(text, {"no answer from ", describe_rank(why.culprit), " in time"});
+      }
       break;
     case failure::mismatch:
-      text = "the calls of " + describe_rank(why.reporter) + " and " + describe_rank(why.culprit) + " differ";
+      append(text, {"the calls of ", describe_rank(why.reporter), " and ", describe_rank(why.culprit), " differ"});
       break;
     case failure::cancelled:
-      text = describe_rank(why.culprit) + " gave up its operation";
+      append(text, {describe_rank(why.culprit), " gave up its operation"});
       break;
     default:
-      text = std::string(tutti::name(why.kind)) + " error at " + describe_rank(why.culprit);
+      append(text, {tutti::name(why.kind), " error at ", describe_rank(why.culprit)});
   }
   if (why.reporter != rank && why.reporter != no_rank && why.reporter != why.culprit) {
-    text += "; noticed by " + describe_rank(why.reporter);
+    append(text, {"; noticed by ", describe_rank(why.reporter)});
   }
   if (why.kind == failure::deadline) {
     text += others_that_are_missing(why.culprit);
@@ -191,10 +200,8 @@ TUTTI_DECL error rank_state::report(failure kind, std::string const& text, call 
                                     operation_number const& number, std::uint32_t step,
                                     std::vector<rank_type> at_fault) const {
   std::string operation = describe(what, number);
-  std::string said = operation;
-  said.append(" #").append(std::to_string(number.sequence)).append(" of ").append(name);
-  said.append(", step ").append(std::to_string(step)).append(", on ").append(describe_rank(rank));
-  said.append(" of ").append(std::to_string(size())).append(" (").append(any.name()).append("): ").append(text);
+  std::string const said = message({operation, " #", number.sequence, " of ", name, ", step ", step, ", on ",
+                                    describe_rank(rank), " of ", size(), " (", any.name(), "): ", text});
   return {{kind, name, std::move(operation), number.sequence, step, rank, std::move(at_fault)}, said};
 }
 

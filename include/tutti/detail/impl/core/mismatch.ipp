@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/message.hpp>
 #include <tutti/detail/core/mismatch.hpp>
 
 #include <string>
@@ -8,9 +9,9 @@
 namespace tutti::detail {
 
 TUTTI_DECL error calls_differ(rank_type me, std::string const& mine, rank_type peer, std::string const& theirs) {
-  std::string text = "rank " + std::to_string(me) + " called " + mine + ", but rank " + std::to_string(peer);
+  std::string text = message({"rank ", me, " called ", mine, ", but rank ", peer});
   if (mine != theirs) {
-    text += " called " + theirs + "; all ranks must call the same operations in the same order";
+    append(text, {" called ", theirs, "; all ranks must call the same operations in the same order"});
   } else {
     text +=
         " with other settings: segment() must be the same on all ranks, as must the whole names of types, and what a "
@@ -27,9 +28,8 @@ TUTTI_DECL error calls_differ(rank_type me, std::string const& mine, rank_type p
 }
 
 TUTTI_DECL error messages_differ(rank_type me, rank_type peer) {
-  error e(failure::mismatch, "the message that rank " + std::to_string(peer) + " sends is another than rank " +
-                                 std::to_string(me) +
-                                 " receives; send and recv must agree in type and number of elements");
+  error e(failure::mismatch, message({"the message that rank ", peer, " sends is another than rank ", me,
+                                      " receives; send and recv must agree in type and number of elements"}));
   e.between(me, {peer});
   return e;
 }

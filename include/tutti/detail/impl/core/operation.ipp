@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/message.hpp>
 #include <tutti/operation.hpp>
 
 #include <cstring>
@@ -15,20 +16,19 @@ TUTTI_DECL std::string describe(call const& c, operation_number const& n) {
   }
   out += '(';
   if (auto const r = bounded(c.reduction); !r.empty()) {
-    out.append(r).append(" ");
+    detail::append(out, {r, " "});
   }
   if (auto const e = bounded(c.element); !e.empty() || c.count != 0) {
-    out.append(e).append(" x ").append(std::to_string(c.count));
+    detail::append(out, {e, " x ", c.count});
   }
   if (c.root != no_rank) {
-    out.append(", root ").append(std::to_string(c.root));
+    detail::append(out, {", root ", c.root});
   }
   if (n.is_message()) {
-    out.append(out.back() == '(' ? "" : ", ").append("from rank ").append(std::to_string(n.from));
-    out.append(" to rank ").append(std::to_string(n.to));
+    detail::append(out, {out.back() == '(' ? "" : ", ", "from rank ", n.from, " to rank ", n.to});
   }
   if (auto const t = bounded(c.topology); !t.empty()) {
-    out.append(out.back() == '(' ? "" : ", ").append(t);
+    detail::append(out, {out.back() == '(' ? "" : ", ", t});
   }
   return out + ')';
 }

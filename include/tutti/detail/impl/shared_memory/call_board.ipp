@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/message.hpp>
 #include <tutti/detail/shared_memory/call_board.hpp>
 
 namespace tutti::detail {
@@ -11,7 +12,7 @@ TUTTI_DECL std::string call_board::describe(std::uint32_t check) const {
   std::uint32_t its_check = 0;
   for (call_record const& r : records) {
     if (r.read(what, number, its_check) && its_check == check) {
-      return tutti::describe(what) + " in flow " + std::to_string(number);
+      return message({tutti::describe(what), " in flow ", number});
     }
   }
   return "a call that it has left since";
