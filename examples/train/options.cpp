@@ -564,9 +564,11 @@ options read_options(int argc, char** argv) {
                  "loopback unless a launcher started this process, then tcp")
       ->check(CLI::IsMember({"loopback", "shared_memory", "tcp", "fpga_nic"}));
   auto* const topology = app.add_option("--topology", o.topology,
-                                        "Which ranks exchange messages, and when; automatic measures, tries and picks")
+                                        "Which ranks exchange messages, and when; hosts_... on each host first, then "
+                                        "among the hosts; automatic measures, tries and picks")
                              ->check(CLI::IsMember({"ring", "chain", "binary_tree", "double_tree", "doubling",
-                                                    "butterfly", "star", "direct", "in_network", "automatic"}));
+                                                    "butterfly", "star", "direct", "hosts_ring", "hosts_doubling",
+                                                    "hosts_butterfly", "in_network", "automatic"}));
   auto* const device = app.add_option("--device", o.device,
                                       "With --transport fpga_nic: where the device is, host:port; or else "
                                       "TUTTI_FPGA_NIC, or else rank 0 serves in its place")

@@ -23,15 +23,9 @@
 #include <tutti/nn/trainer.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
-#include <tutti/topology/binary_tree.hpp>
-#include <tutti/topology/butterfly.hpp>
-#include <tutti/topology/chain.hpp>
 #include <tutti/topology/direct.hpp>
-#include <tutti/topology/double_tree.hpp>
-#include <tutti/topology/doubling.hpp>
 #include <tutti/topology/in_network.hpp>
-#include <tutti/topology/ring.hpp>
-#include <tutti/topology/star.hpp>
+#include <tutti/topology/selection.hpp>
 #include <tutti/trace/switched_trace.hpp>
 #include <tutti/trace/trace_pair.hpp>
 #include <tutti/trace/traffic_count.hpp>
@@ -48,18 +42,19 @@
 #include <utility>
 #include <vector>
 
-/// Calls f with the topology of that name.
+/// Calls f with the topology of that name. `selection` is one type for all but one of them: each strategy is compiled
+/// for it once.
 template <class Communicator, class F>
 void with_topology(Communicator& world, std::string const& name, F&& f) {
   if (name == tutti::automatic::name) {
     f(tutti::automatic(world));
     return;
   }
-  auto const called = [&](auto... known) { return ((decltype(known)::name == name && (f(known), true)) || ...); };
-  if (!called(tutti::ring{}, tutti::chain{}, tutti::binary_tree{}, tutti::double_tree{}, tutti::doubling{},
-              tutti::butterfly{}, tutti::star{}, tutti::direct{})) {
+  auto const* const kind = std::ranges::find(tutti::all_schedule_kinds, name, [](auto k) { return tutti::name(k); });
+  if (kind == tutti::all_schedule_kinds.end()) {
     throw std::invalid_argument("--topology must be one that --help lists, not \"" + name + "\"");
   }
+  f(tutti::selection(*kind, &world.hosts()));
 }
 
 template <class Communicator>
