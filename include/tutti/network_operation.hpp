@@ -13,6 +13,7 @@ enum class network_operation : std::uint8_t {
   sum_float32 = 2,
   max_float32 = 3,
   saturating_sum_int32 = 4,
+  update = 5,  ///< the sum of gradients, float32, by which weights that the device holds are moved
 };
 
 }  // namespace tutti

@@ -28,6 +28,16 @@ namespace nic = tutti::detail::fpga_nic;
   return h;
 }
 
+/// What is about a block of weights.
+[[nodiscard]] inline nic::header about_weights(nic::kind kind, std::uint32_t number, std::uint32_t version,
+                                               std::size_t length) {
+  nic::header h = contribution(0, 1, number, length, tutti::network_operation::none);
+  h.kind = kind;
+  h.fingerprint = version;
+  h.flags = nic::flag::keyed;
+  return h;
+}
+
 [[nodiscard]] inline std::vector<std::byte> written(nic::header const& h, std::span<std::byte const> payload,
                                                     nic::seal const& seal = {}) {
   std::vector<std::byte> bytes(nic::header_bytes + payload.size() + nic::tag_bytes);

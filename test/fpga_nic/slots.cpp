@@ -65,6 +65,11 @@ std::vector<nic::header> all_kinds() {
     h.kind = kind;
     all.push_back(h);
   }
+  all.push_back(contribution(3, 9, 7, nic::block_bytes + nic::update_terms::bytes, network_operation::update));
+  for (auto const& [kind, length] :
+       {std::pair{nic::kind::supply, 1024}, {nic::kind::query, 0}, {nic::kind::result, 1024}, {nic::kind::result, 0}}) {
+    all.push_back(about_weights(kind, 5, 6, static_cast<std::size_t>(length)));
+  }
   return all;
 }
 
@@ -110,6 +115,22 @@ BOOST_AUTO_TEST_CASE(a_header_that_says_what_cannot_be_is_malformed) {
   }
   nic::packet p;
   BOOST_TEST(!nic::parse(written(contribution(0, 1, 0, 1028), std::vector<std::byte>(1028)), p));
+  // An update of no whole block, or without terms; half a block of weights; what no slot and no weights have to do
+  // with.
+  std::vector<nic::header> wrong;
+  for (std::size_t const length : {0U, 16U, 1024U, 1036U}) {
+    wrong.push_back(contribution(0, 1, 0, length, network_operation::update));
+  }
+  for (auto const& [kind, length] : {std::pair{nic::kind::supply, 512},
+                                     {nic::kind::result, 512},
+                                     {nic::kind::contribute, 1024},
+                                     {nic::kind::missing, 0},
+                                     {nic::kind::leave, 0}}) {
+    wrong.push_back(about_weights(kind, 0, 0, static_cast<std::size_t>(length)));
+  }
+  for (nic::header const& h : wrong) {
+    BOOST_TEST(!nic::parse(written(h, std::vector<std::byte>(h.length)), p), "length " << h.length);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(siphash_gives_what_its_authors_print) {
@@ -393,7 +414,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_done_here_is_refused_and_changes_nothing) {
   given g = worker(0, 0, 3);
   g.h.flags = nic::flag::in_rank_order;
   BOOST_TEST((g.to(slots).what == outcome::unsupported));
-  for (int const o : {0, 5, 255}) {
+  for (int const o : {0, 6, 255}) {
     g = worker(0, 0);
     g.h.operation = static_cast<network_operation>(o);
     BOOST_TEST((g.to(slots).what == outcome::unsupported));

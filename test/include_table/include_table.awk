@@ -36,7 +36,7 @@ BEGIN {
   allow("shared_memory", "core rendezvous transport/shared_memory_options")
   allow("tcp", "core net rendezvous transport/tcp_options")
   # A device folds elements as ranks do.
-  allow("fpga_nic", "core net rendezvous detail/reduction/fold reduction/arithmetic reduction/saturating_sum")
+  allow("fpga_nic", "core net rendezvous detail/reduction/fold detail/reduction/kernel detail/reduction/number reduction/arithmetic reduction/saturating_sum")
   allow("simulation", "core transport/simulation_options " simulated)
   allow("locality", "core rendezvous")
   allow("transport", "core trace/concept rendezvous shared_memory tcp simulation locality fpga_nic instances")

@@ -12,6 +12,10 @@ nic::header draw::header() {
                              nic::kind::supply,     nic::kind::contribute, nic::kind::contribute};
   nic::header h;
   h.kind = kinds[below(kinds.size())];
+  bool const is_keyed = one_in(6);
+  if (is_keyed) {
+    h.kind = one_in(3) ? nic::kind::query : nic::kind::supply;
+  }
   if (one_in(40)) {
     h.kind = static_cast<nic::kind>(below(16));
   }
@@ -24,7 +28,7 @@ nic::header draw::header() {
   }
   h.slot = static_cast<std::uint16_t>(h.sequence % slots);
   h.flags = static_cast<std::uint16_t>(h.sequence / slots % 2);
-  h.operation = static_cast<tutti::network_operation>(1 + h.sequence / 7 % 4);
+  h.operation = static_cast<tutti::network_operation>(1 + h.sequence / 7 % 5);
   h.fingerprint = h.sequence / 5 + (one_in(50) ? 1 : 0);
   h.workers = static_cast<std::uint8_t>(one_in(50) ? 1 + below(255) : workers);
   h.worker = static_cast<std::uint8_t>(below(h.workers));
@@ -44,6 +48,15 @@ nic::header draw::header() {
   } else if (h.kind == nic::kind::contribute || h.kind == nic::kind::supply || h.kind == nic::kind::result) {
     h.length = one_in(20) ? 0 : static_cast<std::uint16_t>(4 * (1 + h.sequence % 256));
   }
+  if (nic::has_terms(h)) {
+    h.length = nic::block_bytes + nic::update_terms::bytes;
+  }
+  if (is_keyed) {
+    h.flags |= nic::flag::keyed;
+    h.sequence = static_cast<std::uint32_t>(one_in(50) ? random_() : below(blocks));
+    h.fingerprint = version();
+    h.length = h.kind == nic::kind::supply ? nic::block_bytes : 0;
+  }
   return h;
 }
 
@@ -61,6 +74,11 @@ std::span<std::byte const> draw::packet() {
   if (h.kind == nic::kind::join) {
     nic::write(nic::terms{static_cast<std::uint32_t>(below(20)), static_cast<std::uint16_t>(below(4))},
                payload_.data());
+  }
+  if (nic::has_terms(h)) {
+    std::uint32_t const step = one_in(50) ? 1 : 0;
+    nic::write(nic::update_terms{h.sequence % blocks, version() - step, 0x3dcccccd, 0},
+               payload_.data() + nic::block_bytes);
   }
   bytes_.resize(nic::most_packet);
   bytes_.resize(seal_.write(h, payload_, bytes_.data()));

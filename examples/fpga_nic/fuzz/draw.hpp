@@ -17,6 +17,7 @@ class draw {
   static constexpr std::uint32_t jobs = 3;
   static constexpr std::uint16_t slots = 2;
   static constexpr unsigned workers = 3;
+  static constexpr std::uint32_t blocks = 3;  ///< of weights
 
   draw(std::uint64_t seed, tutti::detail::fpga_nic::seal const& seal) : random_(seed), seal_(seal) {}
 
@@ -29,6 +30,8 @@ class draw {
 
  private:
   [[nodiscard]] tutti::detail::fpga_nic::header header();
+  /// That blocks have by now, if they follow.
+  [[nodiscard]] std::uint32_t version() const { return static_cast<std::uint32_t>(drawn_ / 400); }
   void mutate();
 
   std::mt19937_64 random_;

@@ -3,26 +3,63 @@
 #include "targets.hpp"
 #include <tutti/detail/fpga_nic/slots.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string>
 
 namespace nic = tutti::detail::fpga_nic;
 
+namespace {
+
+/// A packet about a block: it changes no slot, and no block to an earlier version.
+void throw_weights(nic::slots& slots, nic::slots const& before, nic::packet const& p, std::string const& which) {
+  auto const k = p.head.sequence;
+  auto const v = p.head.kind == nic::kind::supply ? slots.store(p.head, p.payload) : slots.recall(p.head);
+  if (v.what != nic::outcome::stored) {
+    if (!(slots == before)) {
+      throw broken(which + " was not taken, and has changed something");
+    }
+    return;
+  }
+  bool const is_in_time =
+      !before.weights().has(k) || static_cast<std::int32_t>(p.head.fingerprint - before.weights().version(k)) >= 0;
+  if (!is_in_time || !slots.weights().has(k, p.head.fingerprint) ||
+      !std::ranges::equal(slots.weights().data(k), p.payload)) {
+    throw broken(which + " was stored where a later block was, or as another one");
+  }
+  for (std::uint32_t i = 0; i < draw::blocks; ++i) {
+    bool const had = before.weights().has(i);
+    if (i != k && (had != slots.weights().has(i) ||
+                   (had && !std::ranges::equal(before.weights().data(i), slots.weights().data(i))))) {
+      throw broken(which + " has changed another block than its own");
+    }
+  }
+}
+
+}  // namespace
+
 void throw_at_slots(std::uint64_t packets, std::uint64_t seed) {
   draw next(seed, {});
   nic::slots slots(draw::slots, 4);
   nic::slots before = slots;
   std::uint64_t malformed = 0;
-  std::array<std::uint64_t, 9> outcomes{};
+  std::array<std::uint64_t, 10> outcomes{};
   for (std::uint64_t i = 0; i < packets; ++i) {
     if (i % 400 == 0) {  // a sequence that was drawn far ahead makes all others late
       slots = nic::slots(draw::slots, 4);
+      slots.make_room(draw::blocks);
       before = slots;
     }
+    std::string const which = "packet " + std::to_string(i) + " of seed " + std::to_string(seed);
     nic::packet p;
     if (!nic::parse(next.packet(), p)) {
       ++malformed;
+      continue;
+    }
+    if (p.head.has(nic::flag::keyed)) {
+      throw_weights(slots, before, p, which);
+      before = slots;
       continue;
     }
     auto const member = p.head.worker;
@@ -40,7 +77,6 @@ void throw_at_slots(std::uint64_t packets, std::uint64_t seed) {
     ++outcomes[static_cast<std::size_t>(v.what)];
     bool const is_query = p.head.kind != nic::kind::contribute && p.head.kind != nic::kind::supply;
     bool const may_change = !is_query && (v.what == nic::outcome::stored || v.what == nic::outcome::completed);
-    std::string const which = "packet " + std::to_string(i) + " of seed " + std::to_string(seed);
     if (!may_change) {
       if (!(slots == before)) {
         throw broken(which + " was not taken, and has changed a slot");
@@ -51,6 +87,10 @@ void throw_at_slots(std::uint64_t packets, std::uint64_t seed) {
     if (!a.is(p.head.sequence) || a.length > nic::most_payload || a.count > a.workers ||
         (v.what == nic::outcome::completed) != (a.stands == nic::aggregate::state::complete)) {
       throw broken(which + " has left a slot that cannot be");
+    }
+    bool const updates = v.what == nic::outcome::completed && nic::has_terms(p.head);
+    if (updates == (slots.weights() == before.weights())) {
+      throw broken(which + (updates ? " has updated nothing" : " has changed weights"));
     }
     for (std::uint16_t s = 0; s < slots.size(); ++s) {
       for (std::uint16_t const phase : {std::uint16_t{0}, nic::flag::phase}) {
@@ -68,7 +108,7 @@ void throw_at_slots(std::uint64_t packets, std::uint64_t seed) {
   std::printf("slots: %llu packets, %llu malformed", static_cast<unsigned long long>(packets),
               static_cast<unsigned long long>(malformed));
   constexpr std::array names{"stored", "completed", "accepted",    "duplicate", "busy",
-                             "late",   "mismatch",  "unsupported", "no slot"};
+                             "late",   "mismatch",  "unsupported", "no slot",   "no weights"};
   for (std::size_t o = 0; o < outcomes.size(); ++o) {
     std::printf(", %llu %s", static_cast<unsigned long long>(outcomes[o]), names[o]);
     if (outcomes[o] == 0 && packets >= 100'000) {

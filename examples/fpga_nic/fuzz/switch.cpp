@@ -31,7 +31,8 @@ class thrower {
       : seed_(seed),
         seal_(seal),
         next_(seed, seal),
-        device_({.jobs = 2, .slots = draw::slots, .lease = std::chrono::milliseconds(20)}, seal) {}
+        device_({.jobs = 2, .slots = draw::slots, .keys = draw::blocks, .lease = std::chrono::milliseconds(20)}, seal) {
+  }
 
   void throw_one() {
     ++thrown_;
@@ -49,7 +50,7 @@ class thrower {
                  [&](std::uint32_t to, nic::header const& h, std::span<std::byte const> payload) {
                    ++answers;
                    check_answer(h, payload);
-                   bool const to_all = h.kind == nic::kind::result;
+                   bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::keyed);
                    check(to == from || to_all, "was answered to another address");
                    check(is_read, "is malformed, and was answered");
                    check(!is_stranger(before) || payload.size() <= p.payload.size(),
@@ -88,7 +89,8 @@ class thrower {
   }
   /// What the packet has changed.
   void compare(nic::counters const& before, nic::counters const& after) {
-    bool const took = after.stored != before.stored || after.completed != before.completed;
+    bool const took =
+        after.stored != before.stored || after.completed != before.completed || after.stores != before.stores;
     bool const job_came_or_went = device_.jobs().size() != slots_.size() || after.joins != before.joins ||
                                   after.ends != before.ends || after.leaves != before.leaves ||
                                   after.of(nic::refusal::no_slots) != before.of(nic::refusal::no_slots);
@@ -131,15 +133,16 @@ void throw_at_switch(std::uint64_t packets, std::uint64_t seed) {
                                     {nic::refusal::unknown, "unknown"},
                                     {nic::refusal::no_slots, "no slots"},
                                     {nic::refusal::late, "late"},
-                                    {nic::refusal::unsupported, "unsupported"}}) {
+                                    {nic::refusal::unsupported, "unsupported"},
+                                    {nic::refusal::no_weights, "no weights"}}) {
       std::printf(", %llu %s", static_cast<unsigned long long>(c.of(why)), name);
       if (c.of(why) == 0 && packets >= 100'000) {
         throw broken(std::string("no packet was refused as ") + name + ": they are drawn too narrowly");
       }
     }
     std::printf("\n");
-    if (c.completed == 0 && packets >= 100'000) {
-      throw broken("no slot was completed: packets are drawn too narrowly");
+    if ((c.completed == 0 || c.updates == 0 || c.pulls == 0) && packets >= 100'000) {
+      throw broken("no slot was completed, nothing updated or nothing pulled: packets are drawn too narrowly");
     }
   }
 }

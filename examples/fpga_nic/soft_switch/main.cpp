@@ -130,6 +130,9 @@ class soft_switch {
     line("packets", c.packets);
     line("stored", c.stored);
     line("completed", c.completed);
+    line("updates", c.updates);
+    line("stores", c.stores);
+    line("pulls", c.pulls);
     line("repeated", c.repeated);
     line("duplicates", c.duplicates);
     line("busy", c.busy);
@@ -146,6 +149,7 @@ class soft_switch {
     line("no slots", c.of(nic::refusal::no_slots));
     line("late", c.of(nic::refusal::late));
     line("unsupported", c.of(nic::refusal::unsupported));
+    line("no weights", c.of(nic::refusal::no_weights));
     line("unanswered", c.unanswered);
     line("sent", p.sent);
     line("writes", p.writes);

@@ -22,10 +22,13 @@ struct counters {
   std::uint64_t completed = 0;                    ///< those, and supplies, by which there was a result
   std::uint64_t repeated = 0;                     ///< those that were answered by a result that was there
   std::uint64_t duplicates = 0;                   ///< those that were there, when others were missing
+  std::uint64_t stores = 0;                       ///< blocks of weights that members have supplied
+  std::uint64_t pulls = 0;                        ///< questions that were answered by weights
   std::uint64_t busy = 0;                         ///< those that have to wait for an earlier sequence
   std::array<std::uint64_t, refusals> refused{};  ///< by reason
 
   std::uint64_t unanswered = 0;  ///< refusals that were not sent
+  std::uint64_t updates = 0;     ///< blocks of weights that were moved: of those that completed
   std::uint64_t results = 0;     ///< results that were sent
   std::uint64_t congested = 0;   ///< packets that came marked by ECN
 
@@ -41,7 +44,7 @@ struct counters {
   }
   [[nodiscard]] std::uint64_t accounted() const noexcept {
     return malformed + badly_tagged + joins + leaves + ends + queries + stored + completed + repeated + duplicates +
-           busy + all_refused();
+           busy + stores + pulls + all_refused();
   }
 
   friend bool operator==(counters const&, counters const&) = default;

@@ -25,14 +25,19 @@ class job {
     friend bool operator==(member const&, member const&) = default;
   };
 
-  job(std::uint32_t nonce, std::uint8_t members, bool in_rank_order, std::uint16_t slot_count)
-      : nonce_(nonce), in_rank_order_(in_rank_order), members_(members), slots_(slot_count, in_order(in_rank_order)) {}
+  job(std::uint32_t nonce, std::uint8_t members, bool in_rank_order, std::uint16_t slot_count, bool awaits_weights)
+      : nonce_(nonce),
+        in_rank_order_(in_rank_order),
+        members_(members),
+        slots_(slot_count, in_order(in_rank_order), awaits_weights) {}
 
   /// What slots cost a job.
   [[nodiscard]] static constexpr std::size_t bytes(std::uint16_t slot_count, bool in_rank_order) noexcept {
     return slots::bytes(slot_count, in_order(in_rank_order));
   }
-  [[nodiscard]] std::size_t bytes() const noexcept { return bytes(slots_.size(), in_rank_order_); }
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return bytes(slots_.size(), in_rank_order_) + slots_.weights().bytes();
+  }
 
   [[nodiscard]] std::uint32_t nonce() const noexcept { return nonce_; }
   [[nodiscard]] bool in_rank_order() const noexcept { return in_rank_order_; }

@@ -368,6 +368,7 @@ class member {
       case refusal::late:
       case refusal::no_slots:
       case refusal::unsupported:
+      case refusal::no_weights:
         break;
     }
     if (!side(by).joined()) {  // of a join

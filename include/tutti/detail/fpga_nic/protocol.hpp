@@ -3,6 +3,7 @@
 
 #include <tutti/network_operation.hpp>
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +15,9 @@ namespace tutti::detail::fpga_nic {
 
 inline constexpr std::uint8_t protocol_version = 1;
 inline constexpr std::size_t header_bytes = 22;
-inline constexpr std::size_t most_payload = 1024;
+inline constexpr std::size_t most_payload = 1024;  ///< of elements
+inline constexpr std::size_t block_bytes = 1024;   ///< of the weights of a key
 inline constexpr std::size_t tag_bytes = 8;
-inline constexpr std::size_t most_packet = header_bytes + most_payload + tag_bytes;
 inline constexpr unsigned most_workers = 255;
 inline constexpr unsigned most_workers_in_order = 8;  ///< whose contributions are added in rank order
 
@@ -27,20 +28,21 @@ enum class kind : std::uint8_t {
   end = 4,         ///< worker 0 ends the job for all
   contribute = 5,  ///< payload: elements, or none
   result = 6,      ///< payload: elements, or none for a worker that wants none
-  query = 7,       ///< answered by `result` or `missing`
+  query = 7,       ///< answered by `result` or `missing`; keyed: by `result`
   missing = 8,     ///< payload: a bitmap of the workers that have contributed; none if nothing is known
-  supply = 9,      ///< payload: the result, from a worker that has it
+  supply = 9,      ///< payload: the result, from a worker that has it; keyed: a block of weights
   refuse = 10,     ///< payload: a `refusal`
 };
 
 enum class refusal : std::uint8_t {
   mismatch = 1,     ///< another worker, named in the header, has said something else
   unknown = 2,      ///< the job, or the sender in it: join again
-  no_slots = 3,     ///< there is no memory for the job, or no slot of this number in it
+  no_slots = 3,     ///< there is no memory for the job, or a block of this key, or no slot of this number
   late = 4,         ///< the slot has gone on to a later sequence
   unsupported = 5,  ///< the operation, or rank order of so many
+  no_weights = 6,   ///< there is no block of this key, or it is of another version
 };
-inline constexpr std::size_t refusals = 6;  ///< one more than the largest
+inline constexpr std::size_t refusals = 7;  ///< one more than the largest
 
 namespace flag {
 inline constexpr std::uint16_t phase = 1U << 0;          ///< which of the two versions of the slot
@@ -48,7 +50,9 @@ inline constexpr std::uint16_t in_rank_order = 1U << 1;  ///< combine in rank or
 inline constexpr std::uint16_t no_data = 1U << 2;  ///< the sender wants to know that there is a result, not the result
 inline constexpr std::uint16_t tagged = 1U << 3;   ///< a tag follows the payload
 inline constexpr std::uint16_t congested = 1U << 4;  ///< what the receiver sent came marked by ECN
-inline constexpr std::uint16_t all = (1U << 5) - 1;
+inline constexpr std::uint16_t keyed =
+    1U << 5;  ///< about a block of weights: sequence is its key, fingerprint its version
+inline constexpr std::uint16_t all = (1U << 6) - 1;
 }  // namespace flag
 
 struct header {
@@ -76,6 +80,19 @@ struct terms {
 
   friend constexpr bool operator==(terms const&, terms const&) = default;
 };
+
+/// What is to become of the sum of an update's contributions: behind the elements in the payload of each.
+struct update_terms {
+  static constexpr std::size_t bytes = 16;
+
+  std::uint32_t key = 0;      ///< of the block
+  std::uint32_t version = 0;  ///< of the block before the update
+  std::uint32_t rate = 0;     ///< the bits of a float
+  std::uint32_t decay = 0;    ///< the bits of a float
+
+  friend constexpr bool operator==(update_terms const&, update_terms const&) = default;
+};
+inline constexpr std::size_t most_packet = header_bytes + most_payload + update_terms::bytes + tag_bytes;
 
 /// The header and payload of a packet that is well formed.
 struct packet {
@@ -115,6 +132,18 @@ constexpr void write(terms const& t, std::byte* to) noexcept {
   put(to + 4, t.slots);
 }
 
+constexpr void write(update_terms const& t, std::byte* to) noexcept {
+  put(to, t.key);
+  put(to + 4, t.version);
+  put(to + 8, t.rate);
+  put(to + 12, t.decay);
+}
+
+/// @pre the payload of a well-formed contribution to an update
+[[nodiscard]] constexpr update_terms read_update_terms(std::span<std::byte const> payload) noexcept {
+  std::byte const* const at = payload.data() + payload.size() - update_terms::bytes;
+  return {get<std::uint32_t>(at), get<std::uint32_t>(at + 4), get<std::uint32_t>(at + 8), get<std::uint32_t>(at + 12)};
+}
 /// @pre the payload of a well-formed `join` or `joined`
 [[nodiscard]] constexpr terms read_terms(std::span<std::byte const> payload) noexcept {
   return {get<std::uint32_t>(payload.data()), get<std::uint16_t>(payload.data() + 4)};
@@ -132,11 +161,23 @@ constexpr void write(terms const& t, std::byte* to) noexcept {
 /// Whether elements are combined, and not only passed on.
 [[nodiscard]] constexpr bool combines(network_operation o) noexcept {
   return o == network_operation::sum_float32 || o == network_operation::max_float32 ||
-         o == network_operation::saturating_sum_int32;
+         o == network_operation::saturating_sum_int32 || o == network_operation::update;
+}
+
+/// Whether terms of an update are behind the elements.
+[[nodiscard]] constexpr bool has_terms(header const& h) noexcept {
+  return h.kind == kind::contribute && h.operation == network_operation::update;
 }
 
 /// Whether a packet of this kind may have a payload of this length.
 [[nodiscard]] constexpr bool fits(header const& h) noexcept {
+  if (has_terms(h)) {
+    return !h.has(flag::keyed) && h.length == block_bytes + update_terms::bytes;
+  }
+  if (h.has(flag::keyed) && h.kind != kind::query && h.kind != kind::refuse) {
+    bool const is_all = h.length == block_bytes;
+    return (h.kind == kind::supply && is_all) || (h.kind == kind::result && (is_all || h.length == 0));
+  }
   switch (h.kind) {
     case kind::join:
     case kind::joined:

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <tutti/detail/core/untouched_memory.hpp>
+#include <tutti/detail/fpga_nic/block.hpp>
+#include <tutti/detail/fpga_nic/held_weights.hpp>
 #include <tutti/detail/fpga_nic/protocol.hpp>
 #include <tutti/detail/fpga_nic/worker_set.hpp>
 #include <tutti/detail/reduction/fold.hpp>
@@ -11,7 +13,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,7 @@ enum class outcome : std::uint8_t {
   mismatch,     ///< another worker has said something else
   unsupported,  ///< an operation, or an order, that is not done here
   no_slot,      ///< there is no slot of this number
+  no_weights,   ///< there is no block of this key, or it has another version
 };
 
 struct verdict {
@@ -50,6 +52,7 @@ struct aggregate {
   std::uint16_t length = 0;  ///< of the elements, in bytes; 0: none yet
   std::uint32_t sequence = 0;
   std::uint32_t fingerprint = 0;
+  update_terms terms{};                             ///< of an update that a worker has contributed to
   bool has_completed = false;                       ///< a sequence before this one
   std::uint32_t completed = 0;                      ///< which one
   worker_set arrived{};                             ///< the workers that have contributed
@@ -73,8 +76,10 @@ struct aggregate {
 class slots {
  public:
   /// `in_order`: the number of workers whose contributions can be kept until they are added in rank order; 0: none.
-  slots(std::uint16_t count, unsigned in_order)
+  /// `awaits_weights`: contributions to updates are taken before there is the block; it is needed for the last one.
+  slots(std::uint16_t count, unsigned in_order, bool awaits_weights = false)
       : count_(count),
+        awaits_weights_(awaits_weights),
         in_order_(in_order < most_workers_in_order ? in_order : most_workers_in_order),
         aggregates_(std::size_t{count} * 2),
         data_(aggregates_.size()),
@@ -89,24 +94,30 @@ class slots {
   [[nodiscard]] std::uint16_t size() const noexcept { return count_; }
 
   /// A `contribute` of the member with this number.
-  [[nodiscard]] verdict contribute(std::uint8_t member, header const& h, std::span<std::byte const> elements) noexcept {
+  [[nodiscard]] verdict contribute(std::uint8_t member, header const& h, std::span<std::byte const> payload) noexcept {
+    update_terms const terms = has_terms(h) ? read_update_terms(payload) : update_terms{};
+    std::span<std::byte const> const elements =
+        payload.first(payload.size() - (has_terms(h) ? update_terms::bytes : 0));
     if (verdict const v = admits(member, h); v.what != outcome::stored) {
       return v;
     }
     std::size_t const i = index(h);
     aggregate& a = aggregates_[i];
     if (a.is(h.sequence)) {
-      if (verdict const v = agrees(a, member, h);
+      if (verdict const v = agrees(a, member, h, elements.size(), terms);
           v.what == outcome::mismatch || a.stands == aggregate::state::complete) {
         return v;
       }
-      if (a.arrived.has(h.worker)) {
-        return {outcome::duplicate};
-      }
-    } else {
-      begin(a, h);
     }
-    take(i, member, h, elements);
+    if (has_terms(h) && !may_update(a, h, terms)) {
+      return {outcome::no_weights};
+    }
+    if (!a.is(h.sequence)) {
+      begin(a, h);
+    } else if (a.arrived.has(h.worker)) {
+      return {outcome::duplicate};
+    }
+    take(i, member, h, elements, terms);
     if (a.count < a.workers) {
       return {outcome::stored};
     }
@@ -131,7 +142,7 @@ class slots {
     }
     a.length = h.length;
     a.stands = aggregate::state::complete;
-    copy(data_[i], result);
+    data_[i].copy(result);
     return {outcome::completed};
   }
 
@@ -148,6 +159,23 @@ class slots {
     return same_call(a, h);
   }
 
+  // --- weights
+
+  [[nodiscard]] held_weights const& weights() const noexcept { return weights_; }
+  /// Makes room for the weights of so many keys. @pre not of fewer than there is
+  void make_room(std::size_t keys) { weights_.make_room(keys); }
+  /// A keyed `supply`: `stored`, or `accepted` if a later version is there.
+  [[nodiscard]] verdict store(header const& h, std::span<std::byte const> weights) noexcept {
+    if (h.sequence >= weights_.room()) {
+      return {outcome::no_slot};
+    }
+    return {weights_.store(h.sequence, h.fingerprint, weights) ? outcome::stored : outcome::accepted};
+  }
+  /// A keyed `query`: `accepted`, or why not.
+  [[nodiscard]] verdict recall(header const& h) const noexcept {
+    return {weights_.has(h.sequence) ? outcome::accepted : outcome::no_weights};
+  }
+
   /// The version that a header is about. @pre h.slot < size()
   [[nodiscard]] aggregate const& at(header const& h) const noexcept { return aggregates_[index(h)]; }
   /// Its elements. @pre it is complete
@@ -159,14 +187,6 @@ class slots {
   friend bool operator==(slots const&, slots const&) = default;
 
  private:
-  struct alignas(64) block {
-    std::array<std::byte, most_payload> bytes{};
-
-    friend bool operator==(block const& a, block const& b) noexcept {
-      return std::memcmp(a.bytes.data(), b.bytes.data(), most_payload) == 0;
-    }
-  };
-
   [[nodiscard]] static std::size_t index(header const& h) noexcept {
     return std::size_t{h.slot} * 2 + (h.has(flag::phase) ? 1 : 0);
   }
@@ -222,7 +242,8 @@ class slots {
     return {a.stands == aggregate::state::complete ? outcome::accepted : outcome::stored};
   }
   /// The same of a contribution, whose length and sender say more.
-  [[nodiscard]] static verdict agrees(aggregate const& a, std::uint8_t member, header const& h) noexcept {
+  [[nodiscard]] static verdict agrees(aggregate const& a, std::uint8_t member, header const& h, std::size_t length,
+                                      update_terms const& terms) noexcept {
     verdict const v = same_call(a, h);
     if (v.what == outcome::mismatch) {
       return v;
@@ -230,11 +251,20 @@ class slots {
     if (a.arrived.has(h.worker)) {
       return a.member[h.worker] == member ? v : verdict{outcome::mismatch, h.worker};
     }
-    bool const one_more = h.length != 0 && a.length != 0 && a.stands == aggregate::state::open;
-    if (one_more && (a.operation == network_operation::copy || a.length != h.length)) {
+    if (a.count != 0 && a.terms != terms) {
+      return {outcome::mismatch, a.opener};
+    }
+    bool const one_more = length != 0 && a.length != 0 && a.stands == aggregate::state::open;
+    if (one_more && (a.operation == network_operation::copy || a.length != length)) {
       return {outcome::mismatch, static_cast<std::uint8_t>(a.gave.next(0))};
     }
     return v;
+  }
+  /// Whether a contribution to an update finds the weights that it takes for granted.
+  [[nodiscard]] bool may_update(aggregate const& a, header const& h, update_terms const& terms) const noexcept {
+    unsigned const before = a.is(h.sequence) ? a.count : 0U;
+    bool const is_last = before + 1 >= h.workers && !(before != 0 && a.arrived.has(h.worker));
+    return weights_.has(terms.key, terms.version) || (awaits_weights_ && !is_last);
   }
 
   static void begin(aggregate& a, header const& h) noexcept {
@@ -251,13 +281,16 @@ class slots {
     a.length = 0;
     a.sequence = h.sequence;
     a.fingerprint = h.fingerprint;
+    a.terms = {};
     a.arrived = {};
     a.gave = {};
     a.wants_no_data = {};
   }
 
-  void take(std::size_t i, std::uint8_t member, header const& h, std::span<std::byte const> elements) noexcept {
+  void take(std::size_t i, std::uint8_t member, header const& h, std::span<std::byte const> elements,
+            update_terms const& terms) noexcept {
     aggregate& a = aggregates_[i];
+    a.terms = terms;
     a.arrived.add(h.worker);
     a.member[h.worker] = member;
     ++a.count;
@@ -269,20 +302,15 @@ class slots {
     }
     bool const is_first = a.length == 0;
     a.gave.add(h.worker);
-    a.length = h.length;
+    a.length = static_cast<std::uint16_t>(elements.size());
     if (combines(a.operation) && a.in_rank_order) {
-      copy(kept_[i * in_order_ + h.worker], elements);
+      kept_[i * in_order_ + h.worker].copy(elements);
     } else if (is_first) {
-      copy(data_[i], elements);
+      data_[i].copy(elements);
     } else {
-      block aligned;  // a payload lies behind 22 bytes, where no float may lie
-      copy(aligned, elements);
+      block aligned;
+      aligned.copy(elements);
       combine(i, aligned);
-    }
-  }
-  static void copy(block& to, std::span<std::byte const> elements) noexcept {
-    if (!elements.empty()) {
-      std::memcpy(to.bytes.data(), elements.data(), elements.size());
     }
   }
 
@@ -293,7 +321,7 @@ class slots {
       a.gave.each([&](unsigned w) {
         block const& from = kept_[i * in_order_ + w];
         if (is_first) {
-          copy(data_[i], {from.bytes.data(), a.length});
+          data_[i].copy({from.bytes.data(), a.length});
         } else {
           combine(i, from);
         }
@@ -305,6 +333,9 @@ class slots {
         std::byte* const to = data_[i].bytes.data();
         detail::finish(r, false, to, to, a.length / 4U, a.workers);
       });
+    }
+    if (a.operation == network_operation::update) {
+      weights_.update(a.terms, data_[i]);
     }
     a.stands = aggregate::state::complete;
   }
@@ -319,6 +350,7 @@ class slots {
   static void with(network_operation o, F const& f) {
     switch (o) {
       case network_operation::sum_float32:
+      case network_operation::update:
         return f(sum<float>{});
       case network_operation::max_float32:
         return f(max<float>{});
@@ -330,10 +362,12 @@ class slots {
   }
 
   std::uint16_t count_;
+  bool awaits_weights_;
   unsigned in_order_;
   std::vector<aggregate> aggregates_;
   std::vector<block, untouched_memory<block>> data_;
   std::vector<block, untouched_memory<block>> kept_;  ///< contributions that are added when all are there
+  held_weights weights_;
 };
 
 }  // namespace tutti::detail::fpga_nic

@@ -23,12 +23,14 @@ struct switch_limits {
   unsigned members = most_workers;            ///< of a job
   std::uint16_t slots = UINT16_MAX;           ///< of a job
   std::uint16_t slots_in_order = UINT16_MAX;  ///< of a job that adds in rank order
+  std::uint32_t keys = UINT32_MAX;            ///< of a job: blocks of weights
   std::size_t memory = std::size_t{256} << 20;
   duration lease = std::chrono::seconds(60);  ///< the longest
+  bool awaits_weights = false;                ///< contributions to updates are taken before there are the weights
 };
 
 /// The device as a program: jobs, their members and slots. Packets in, packets out, at the time that it is given; it
-/// does no I/O, and allocates only when a job begins.
+/// does no I/O, and allocates only when a job begins, or gives it weights of more keys than before.
 ///
 /// An answer is handed to a callable: `emit(to, header, payload)`. The payload is valid during the call.
 template <class Address>
@@ -82,6 +84,9 @@ class summing_switch {
     if (h.workers > j->size() && (h.kind == kind::contribute || h.kind == kind::supply)) {
       return refuse_member(*j, m, h, refusal::unsupported, {h.worker, h.workers}, emit);
     }
+    if (h.has(flag::keyed)) {
+      return h.kind == kind::supply ? store(*j, m, p, emit) : answer_weights(*j, m, h, emit);
+    }
     switch (h.kind) {
       case kind::contribute:
         return answer(*j, m, h, j->slots().contribute(m, h, p.payload), emit);
@@ -99,6 +104,13 @@ class summing_switch {
         }
         ++counters_.ends;
         return end_if(j, true);
+    }
+  }
+
+  /// Gives a job a block of weights, as a member does by `supply`.
+  void store(std::uint32_t nonce, std::uint32_t k, std::uint32_t version, std::span<std::byte const> weights) {
+    if (job<Address>* const j = find(nonce); j != nullptr && make_room(*j, k)) {
+      (void)j->slots().store({.sequence = k, .fingerprint = version}, weights);
     }
   }
 
@@ -176,17 +188,61 @@ class summing_switch {
     }
     bool const in_rank_order = h.has(flag::in_rank_order);
     std::uint16_t const limit = in_rank_order ? limits_.slots_in_order : limits_.slots;
-    std::size_t left = limits_.memory;
-    for (job<Address> const& j : jobs_) {
-      left -= j.bytes();
-    }
-    std::size_t const fit = left / job<Address>::bytes(1, in_rank_order);
+    std::size_t const fit = memory_left() / job<Address>::bytes(1, in_rank_order);
     std::uint16_t const most = wanted < limit ? wanted : limit;
     auto const granted = static_cast<std::uint16_t>(most < fit ? most : fit);
     if (granted == 0) {
       return nullptr;
     }
-    return &jobs_.emplace_back(h.job, h.workers, in_rank_order, granted);
+    return &jobs_.emplace_back(h.job, h.workers, in_rank_order, granted, limits_.awaits_weights);
+  }
+  [[nodiscard]] std::size_t memory_left() const noexcept {
+    std::size_t left = limits_.memory;
+    for (job<Address> const& j : jobs_) {
+      left -= j.bytes();
+    }
+    return left;
+  }
+
+  /// Makes room for the weights of a key, and while it is at it for as many again. False: there is none.
+  bool make_room(job<Address>& j, std::uint32_t k) {
+    std::size_t const there = j.slots().weights().room();
+    std::size_t const fit = memory_left() / held_weights::bytes_of_one;
+    if (k < there) {
+      return true;
+    }
+    if (k >= limits_.keys || k - there >= fit) {
+      return false;
+    }
+    std::size_t const most = limits_.keys - there < fit ? limits_.keys - there : fit;
+    std::size_t const more = k - there + 1 > there ? k - there + 1 : there;
+    j.slots().make_room(there + (more < most ? more : most));
+    return true;
+  }
+  template <class Emit>
+  void store(job<Address>& j, std::uint8_t m, packet const& p, Emit& emit) {
+    if (!make_room(j, p.head.sequence)) {
+      return refuse_member(j, m, p.head, refusal::no_slots, {p.head.worker, p.head.workers}, emit);
+    }
+    ++counters_.stores;
+    (void)j.slots().store(p.head, p.payload);
+    emit_weights(j, m, p.head, true, emit);
+  }
+  template <class Emit>
+  void answer_weights(job<Address>& j, std::uint8_t m, header const& h, Emit& emit) {
+    if (verdict const v = j.slots().recall(h); v.what != outcome::accepted) {
+      return refuse_verdict(j, m, h, v, emit);
+    }
+    ++counters_.pulls;
+    emit_weights(j, m, h, h.has(flag::no_data), emit);
+  }
+  template <class Emit>
+  void emit_weights(job<Address>& j, std::uint8_t m, header const& h, bool no_data, Emit& emit) {
+    auto const& all = j.slots().weights();
+    header r = h;
+    r.kind = kind::result;
+    r.fingerprint = all.version(h.sequence);
+    emit_to(j[m], r, all.data(h.sequence).first(no_data ? 0 : block_bytes), emit);
   }
 
   template <class Emit>
@@ -206,6 +262,7 @@ class summing_switch {
         return emit_result(j, m, h, h.worker, h.has(flag::no_data), emit);
       case outcome::completed: {
         ++counters_.completed;
+        counters_.updates += has_terms(h) ? 1U : 0U;
         aggregate const& a = j.slots().at(h);
         a.arrived.each([&](std::uint8_t w) {
           if (j[a.member[w]].is_present) {
@@ -257,6 +314,8 @@ class summing_switch {
         return refuse_member(j, m, h, refusal::mismatch, {v.differs, j.slots().at(h).workers}, emit);
       case outcome::no_slot:
         return refuse_member(j, m, h, refusal::no_slots, {h.worker, h.workers}, emit);
+      case outcome::no_weights:
+        return refuse_member(j, m, h, refusal::no_weights, {h.worker, h.workers}, emit);
       default:
         return refuse_member(j, m, h, refusal::unsupported, {h.worker, h.workers}, emit);
     }
@@ -282,7 +341,7 @@ class summing_switch {
     header r = h;
     r.kind = kind::refuse;
     r.length = 1;
-    r.flags &= flag::phase | flag::in_rank_order;
+    r.flags &= flag::phase | flag::in_rank_order | flag::keyed;
     emit(from, std::as_const(r), std::span<std::byte const>(&reason, 1));
   }
   [[nodiscard]] static header with(header h, other const& o) noexcept {
@@ -294,7 +353,7 @@ class summing_switch {
   template <class Emit>
   void emit_to(typename job<Address>::member& m, header r, std::span<std::byte const> payload, Emit& emit) {
     r.length = static_cast<std::uint16_t>(payload.size());
-    r.flags = static_cast<std::uint16_t>((r.flags & (flag::phase | flag::in_rank_order | flag::no_data)) |
+    r.flags = static_cast<std::uint16_t>((r.flags & (flag::phase | flag::in_rank_order | flag::no_data | flag::keyed)) |
                                          (m.congested ? flag::congested : 0));
     m.congested = false;
     emit(std::as_const(m.at), std::as_const(r), payload);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/fpga_nic/protocol.hpp>
+#include <tutti/detail/reduction/kernel.hpp>
+#include <tutti/detail/reduction/number.hpp>
+
+#include <bit>
+#include <cstddef>
+
+namespace tutti::detail::fpga_nic {
+
+/// A step of stochastic gradient descent as devices make it: w - rate (g + decay w), and w - rate g where decay is 0.
+/// Each operation is rounded by itself, as in nn::sgd without momentum: the kernels are compiled without fused
+/// multiply-add, and this asks for that in programs that are compiled with. NaNs are canonical.
+struct weight_step {
+  static constexpr instruction_set widest = instruction_set::avx2;
+
+  float rate;
+  float decay;
+
+  explicit weight_step(update_terms const& t) noexcept
+      : rate(std::bit_cast<float>(t.rate)), decay(std::bit_cast<float>(t.decay)) {}
+
+  [[nodiscard]] constexpr float operator()(float weight, float gradient) const noexcept {
+#if defined(__clang__)
+#pragma clang fp contract(off)
+    float const slope = decay == 0 ? gradient : gradient + decay * weight;
+    return canonical(weight - rate * slope);
+#else
+    float const slope = decay == 0 ? gradient : gradient + __builtin_assoc_barrier(decay * weight);
+    return canonical(weight - __builtin_assoc_barrier(rate * slope));
+#endif
+  }
+};
+
+}  // namespace tutti::detail::fpga_nic
