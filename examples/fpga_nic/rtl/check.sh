@@ -54,15 +54,24 @@ echo '#include <CLI/CLI.hpp>' | $cxx -std=c++20 -fsyntax-only -x c++ - 2> /dev/n
 include=$(verilator --getenv VERILATOR_ROOT)/include
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
+case $build in
+  *[[:space:]]*) echo "check.sh: make cannot build in $build, for its blanks: choose another --build" >&2 && exit 1 ;;
+esac
+ln -sfn "$here" "$build/verilog"
+cd "$build"  # from here the Verilog has names without blanks, too
 
 # What the bench must know of the device, too.
 tick=64 lease=15
+late=$(((1 << 40) - 300))  # the time at which one of them begins: what takes 40 bits for it wraps soon
 # Two devices: one that makes the network wait, and one that drops.
 sizes_of() {
   case $1 in
-    waits) echo "SLOTS=16 WORKERS=8 JOBS=2 BUFFER_BEATS=64 DROP_WHEN_FULL=0" ;;
-    drops) echo "SLOTS=32 WORKERS=32 JOBS=1 BUFFER_BEATS=128 DROP_WHEN_FULL=1" ;;
+    waits) echo "SLOTS=16 WORKERS=8 JOBS=2 BUFFER_BEATS=64 DROP_WHEN_FULL=0 TIME_AT_RESET=48'd$late" ;;
+    drops) echo "SLOTS=32 WORKERS=32 JOBS=1 BUFFER_BEATS=128 DROP_WHEN_FULL=1 TIME_AT_RESET=48'd0" ;;
   esac
+}
+defines_of() {
+  sizes_of "$1" | tr ' ' '\n' | sed -n "s/48'd//; s/^\(BUFFER_BEATS\|DROP_WHEN_FULL\|TIME_AT_RESET\)=/-DCHECK_&/p"
 }
 
 # compile <folder> <top> <flags of the compiler> <source>...: the program <folder>/run, of what Verilator wrote there.
@@ -72,19 +81,19 @@ compile() {
   shift 3
   make -s -j "$jobs" -C "$folder" -f "V$top.mk" OPT_FAST=-O2 CXX="$cxx" OBJCACHE="$launcher" "V$top"__ALL.a verilated.o \
     verilated_threads.o > "$folder/make.log" 2>&1 || { cat "$folder/make.log" && return 1; }
-  objects=""
-  for source in "$@"; do
+  for source in "$@"; do  # which becomes a list of objects
     object=$folder/check_$(basename "$source" .cpp).o
     # Those of a mutant are those of the device: it has the same ports.
     if [ -n "$of" ] && cmp -s "$of/V$top.h" "$folder/V$top.h"; then
-      objects="$objects $of/$(basename "$object")"
-      continue
+      object=$of/$(basename "$object")
+    else
+      $launcher $cxx -std=c++20 -O2 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow $flags \
+        -I"$root/include" -isystem "$folder" -isystem "$include" -c "$source" -o "$object" || return 1
     fi
-    $launcher $cxx -std=c++20 -O2 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow $flags \
-      -I"$root/include" -isystem "$folder" -isystem "$include" -c "$source" -o "$object" || return 1
-    objects="$objects $object"
+    shift
+    set -- "$@" "$object"
   done
-  $cxx $objects "$folder/V${top}__ALL.a" "$folder/verilated.o" "$folder/verilated_threads.o" -lpthread -latomic \
+  $cxx "$@" "$folder/V${top}__ALL.a" "$folder/verilated.o" "$folder/verilated_threads.o" -lpthread -latomic \
     -o "$folder/run"
 }
 # Signals that begin as they like begin as noise, drawn from a seed, and so do those that have no value.
@@ -93,7 +102,7 @@ verilate() { verilator --cc -O3 $warnings --x-assign unique --x-initial unique "
 
 # lanes <folder> <Verilog>: the program that compares 16 lanes.
 lanes() {
-  verilate --Mdir "$1" -I"$2" "$here/check/lanes_16.sv" || return 1
+  verilate --Mdir "$1" -I"$2" verilog/check/lanes_16.sv || return 1
   compile "$1" lanes_16 "" "$here/check/lanes.cpp"
 }
 # device <folder> <Verilog> <which>: the program that compares the device.
@@ -105,72 +114,89 @@ device() {
 }
 compile_device() {
   compile "$1" summing_nic \
-    "-DCHECK_TICK_CYCLES=$tick -DCHECK_LEASE_MS=$lease -DCHECK_$(sizes_of "$2" | grep -o 'DROP_WHEN_FULL=.')" \
+    "-DCHECK_TICK_CYCLES=$tick -DCHECK_LEASE_MS=$lease $(defines_of "$2")" \
     "$here/check/device.cpp" "$here/check/throw_packets.cpp" "$here/check/do_work.cpp" "$here/../fuzz/draw.cpp"
 }
 
 lint() {
-  verilator --lint-only -Wall -I"$here" "$here/summing_nic.sv"
+  verilator --lint-only -Wall -Iverilog verilog/summing_nic.sv
   for which in waits drops; do
     parameters=""
     for size in $(sizes_of "$which"); do parameters="$parameters -G$size"; done
-    verilator --lint-only -Wall -I"$here" $parameters "$here/summing_nic.sv"
+    verilator --lint-only -Wall -Iverilog $parameters verilog/summing_nic.sv
   done
+  parameters_are_checked
   if command -v yosys > /dev/null; then
-    yosys -q -p "read_verilog -sv $here/*.sv; hierarchy -check -top summing_nic -chparam SLOTS 16 -chparam WORKERS 8;
-                 proc; check -assert" > "$build/yosys.log" 2>&1 || { cat "$build/yosys.log" && return 1; }
+    yosys -q -p "hierarchy -check -top summing_nic -chparam SLOTS 16 -chparam WORKERS 8; proc; check -assert" \
+      verilog/*.sv > yosys.log 2>&1 || { cat yosys.log && return 1; }
+    echo "lint: nothing is found"
+  else
+    echo "lint: Verilator finds nothing; what Yosys checks is left out, there is none (Debian: yosys)"
   fi
-  echo "lint: nothing is found"
+}
+# What the device cannot be built with is refused, by name.
+parameters_are_checked() {
+  for wrong in SLOTS=8 SLOTS=48 SLOTS=65536 WORKERS=4 WORKERS=24 WORKERS=64 JOBS=3 JOBS=32 BUFFER_BEATS=32 \
+    BUFFER_BEATS=96 LEASE_MS=0 LEASE_MS=65536 TICK_CYCLES=0 DROP_WHEN_FULL=2; do
+    ! verilator --lint-only -Iverilog "-G$wrong" verilog/summing_nic.sv > refused.log 2>&1 ||
+      { echo "lint: $wrong is taken" && return 1; }
+    grep -q "${wrong%=*} is ${wrong#*=}: it must be" refused.log ||
+      { cat refused.log && echo "lint: $wrong is not refused by name" && return 1; }
+  done
 }
 
 # The device as gates and memories.
 netlist() {
   command -v yosys > /dev/null || { echo "netlist: left out, there is no Yosys (Debian: yosys)" && return; }
-  mkdir -p "$build/netlist"
-  rm -f "$build/netlist/netlist.v"
+  mkdir -p netlist
+  rm -f netlist/netlist.v
   parameters="-chparam TICK_CYCLES $tick -chparam LEASE_MS $lease"
   for size in $(sizes_of waits); do parameters="$parameters -chparam ${size%=*} ${size#*=}"; done
-  yosys -q -l "$build/netlist/yosys.log" -p "
-    read_verilog -sv $here/*.sv; hierarchy -check -top summing_nic $parameters; proc; flatten; opt; check -assert; fsm;
+  yosys -q -l netlist/yosys.log -b "verilog -noattr" -o netlist/netlist.v -p "
+    hierarchy -check -top summing_nic $parameters; proc; flatten; opt; check -assert; fsm;
     opt; wreduce; peepopt; opt_clean; alumacc; share; opt; memory -nomap; opt_clean; opt -fast -full; techmap; opt -fast;
-    abc -fast -lut 6; opt_clean; rename -top summing_nic; write_verilog -noattr $build/netlist/netlist.v" > /dev/null 2>&1 ||
-    { tail -n 20 "$build/netlist/yosys.log" && echo "netlist: Yosys failed" && return 1; }
+    abc -fast -lut 6; opt_clean; rename -top summing_nic" verilog/*.sv > /dev/null 2>&1 ||
+    { tail -n 20 netlist/yosys.log && echo "netlist: Yosys failed" && return 1; }
   # Of what Yosys writes no lint is asked.
   warnings="-Wno-lint -Wno-fatal"
-  verilate --output-split 20000 --Mdir "$build/netlist" --top-module summing_nic \
-    "$build/netlist/netlist.v" 2> "$build/netlist/verilator.log"
-  compile_device "$build/netlist" waits
+  verilate --output-split 20000 --Mdir netlist --top-module summing_nic \
+    netlist/netlist.v 2> netlist/verilator.log
+  compile_device netlist waits
   echo "netlist:"
-  "$build/netlist/run" --frames "$1" --seed "$seed"
+  netlist/run --frames "$1" --seed "$seed"
 }
 
 # Each script in check/mutants is one slip in the file that its name begins with, and must be found: by what finds
 # nothing in the Verilog without it.
 mutants() {
   missed=""
-  lanes "$build/lanes" "$here"
-  "$build/lanes/run" --pairs 1e7 --seed "$seed"
-  device "$build/waits" "$here" waits
-  "$build/waits/run" --frames 1e5 --seed "$seed"
+  lanes lanes verilog
+  lanes/run --pairs 1e7 --seed "$seed"
+  device waits verilog waits
+  waits/run --frames 1e5 --seed "$seed"
+  device drops verilog drops
+  drops/run --frames 1e4 --seed "$seed"
   warnings=-Wno-lint  # a slip may leave a signal without use
-  for script in "$here"/check/mutants/*.sed; do
+  for script in verilog/check/mutants/*.sed; do
     name=$(basename "$script" .sed)
     file=${name%%.*}.sv
-    mutant=$build/mutants/$name
+    mutant=mutants/$name
     rm -rf "$mutant"
     mkdir -p "$mutant/rtl"
-    cp "$here"/*.sv "$mutant/rtl"
-    sed -f "$script" "$here/$file" > "$mutant/rtl/$file"
-    ! cmp -s "$here/$file" "$mutant/rtl/$file" || { echo "mutants: $name changes nothing" && exit 1; }
+    cp verilog/*.sv "$mutant/rtl"
+    sed -f "$script" "verilog/$file" > "$mutant/rtl/$file"
+    ! cmp -s "verilog/$file" "$mutant/rtl/$file" || { echo "mutants: $name changes nothing" && exit 1; }
     builds=yes
     case $file in
       lane.sv | float32_add.sv)
-        of=$build/lanes run="--pairs 1e7"
+        of=lanes run="--pairs 1e7"
         lanes "$mutant" "$mutant/rtl" > "$mutant/log" 2>&1 || builds=no
         ;;
       *)
-        of=$build/waits run="--frames 1e5"
-        device "$mutant" "$mutant/rtl" waits > "$mutant/log" 2>&1 || builds=no
+        which=waits
+        [ "$name" != receive.drops_too_early ] || which=drops
+        of=$which run="--frames 1e5"
+        device "$mutant" "$mutant/rtl" $which > "$mutant/log" 2>&1 || builds=no
         ;;
     esac
     [ $builds = yes ] || { cat "$mutant/log" && echo "mutants: $name does not build" && exit 1; }
@@ -198,15 +224,15 @@ case $what in
 esac
 
 lint
-lanes "$build/lanes" "$here"
-"$build/lanes/run" --pairs "$pairs" --seed "$seed"
-device "$build/waits" "$here" waits
-"$build/waits/run" --frames "$frames" --seed "$seed"
-device "$build/drops" "$here" drops
+lanes lanes verilog
+lanes/run --pairs "$pairs" --seed "$seed"
+device waits verilog waits
+waits/run --frames "$frames" --seed "$seed"
+device drops verilog drops
 if [ "$full" = no ]; then
-  "$build/drops/run" --frames 1e4 --seed "$seed" --workers 2 32
+  drops/run --frames 1e4 --seed "$seed" --workers 2 32
 else
-  "$build/drops/run" --frames "$frames" --seed "$seed" --workers 2 32
+  drops/run --frames "$frames" --seed "$seed" --workers 2 32
   netlist 1e5
   mutants
 fi

@@ -15,7 +15,7 @@ module control #(
     input  wire                            rst,
 
     input  wire                            packet_valid,
-    input  wire  [                  360:0] packet,         // see receive.sv
+    input  wire  [                  368:0] packet,         // see receive.sv
     output wire                            packet_take,
 
     output logic                           command_put,
@@ -61,7 +61,7 @@ module control #(
   logic [4:0] state, after;  // after: what follows once the payload is discarded, or the result handed out
 
   // The packet in hand.
-  logic [360:0] p;
+  logic [368:0] p;
   wire [3:0] kind = p[3:0];
   wire [7:0] operation = p[15:8];
   wire [31:0] nonce = p[47:16];
@@ -77,9 +77,9 @@ module control #(
   wire congested = p[176];
   wire [47:0] mac = p[224:177];
   wire [47:0] address = p[272:225];  // IP and port: what a member is known by
-  wire [39:0] now = p[312:273];
-  wire [31:0] wanted_lease = p[344:313];
-  wire [15:0] wanted_slots = p[360:345];
+  wire [47:0] now = p[320:273];
+  wire [31:0] wanted_lease = p[352:321];
+  wire [15:0] wanted_slots = p[368:353];
   wire [WORKER_BITS-1:0] as_worker = worker[WORKER_BITS-1:0];
 
   // Jobs.
@@ -122,12 +122,16 @@ module control #(
   logic [JOB_BITS-1:0] job;      // of the packet
   logic [WORKER_BITS-1:0] look;  // the member that is looked at: the sender, once it is found
   logic scanning;
+  // The member that last sent as each worker: where its next packet is looked up first.
+  logic [WORKER_BITS-1:0] senders [0:JOBS*WORKERS-1];
+  wire [JOB_BITS+WORKER_BITS-1:0] known_job_and_worker = {known_job, as_worker};
+  wire [JOB_BITS+WORKER_BITS-1:0] job_and_worker = {job, as_worker};
   wire [JOB_BITS+WORKER_BITS-1:0] job_and_member = {job, look};
   wire [RECORD_BITS-1:0] at = job_and_member[RECORD_BITS-1:0];
-  logic [155:0] records [0:JOBS*WORKERS-1];
-  wire [155:0] record = records[at];
+  logic [163:0] records [0:JOBS*WORKERS-1];
+  wire [163:0] record = records[at];
   wire is_sender = present[at] && record[47:0] == address;
-  wire lease_runs = present[at] && now < record[155:116];
+  wire lease_runs = present[at] && now < record[163:116];
   wire [WORKERS-1:0] members_present = present[job*WORKERS+:WORKERS];
   wire [WORKERS-1:0] looked_at = {{(WORKERS - 1) {1'b0}}, 1'b1} << look;
   wire [7:0] size = sizes[job];
@@ -326,7 +330,7 @@ module control #(
   logic [7:0] reply_worker, reply_workers;
   logic [10:0] reply_length;
   logic [47:0] reply_payload;
-  logic [39:0] next_refusal;
+  logic [47:0] next_refusal;
   wire [7:0] answered_byte = {{(8 - WORKER_BITS) {1'b0}}, answered};
   wire may_refuse = length != 11'd0 && now >= next_refusal;
   wire answers = state == ANSWER && present[at];
@@ -432,7 +436,7 @@ module control #(
 
       FIND: begin
         job <= known_job;
-        look <= as_worker;
+        look <= senders[known_job_and_worker[RECORD_BITS-1:0]];
         scanning <= 1'b0;
         alive <= 0;
         if (kind == JOIN) begin
@@ -449,7 +453,7 @@ module control #(
         end else state <= LOOK;
       end
 
-      // The sender, first at the number that it says, which need not be that of the member.
+      // The sender, of which the worker's number says no more than who it may be.
       LOOK: begin
         if (is_sender) begin
           known_elsewhere <= look != as_worker;
@@ -472,6 +476,7 @@ module control #(
 
       MEMBER: begin
         marked[at] <= marked[at] | congested;
+        senders[job_and_worker[RECORD_BITS-1:0]] <= look;
         case (kind)
           LEAVE: begin
             present[at] <= 1'b0;
@@ -612,7 +617,7 @@ module control #(
       if (!waits) begin
         events[{1'b1, why}] <= 1'b1;
         events[14] <= !may_refuse;
-        if (may_refuse) next_refusal <= now + 40'd1;
+        if (may_refuse) next_refusal <= now + 48'd1;
         state <= IDLE;
       end
 
@@ -686,16 +691,16 @@ module control #(
     endcase
 
     if (state == MEMBER || state == ENTER)
-      records[at] <= state == ENTER ? {now + {20'd0, lease}, lease, mac, address}
-                                    : {now + {20'd0, record[115:96]}, record[115:0]};
+      records[at] <= state == ENTER ? {now + {28'd0, lease}, lease, mac, address}
+                                    : {now + {28'd0, record[115:96]}, record[115:0]};
     if (rst) begin
       state <= IDLE;
       valid <= {JOBS{1'b0}};
-      next_refusal <= 40'd0;
+      next_refusal <= 48'd0;
       events <= 16'd0;
     end
   end
 
-  wire unused = &{1'b0, p, job_and_member, job_and_elsewhere, version, to_clear, kept_version, clears_until};
+  wire unused = &{1'b0, p, job_and_member, job_and_elsewhere, job_and_worker, known_job_and_worker, version, to_clear, kept_version, clears_until};
 
 endmodule

@@ -13,7 +13,7 @@ module receive #(
     input  wire  [        47:0] own_mac,
     input  wire  [        31:0] own_ip,
     input  wire  [        15:0] own_port,
-    input  wire  [        39:0] now,
+    input  wire  [        47:0] now,
 
     input  wire  [       511:0] s_axis_tdata,
     input  wire  [        63:0] s_axis_tkeep,
@@ -30,7 +30,7 @@ module receive #(
 
     // Header of 22 bytes, congested, MAC, IP and port of the sender, time, and the first 6 bytes of the payload.
     output wire                 packet_valid,
-    output wire  [       360:0] packet,
+    output wire  [       368:0] packet,
     input  wire                 packet_take,
 
     // 0 frame, 1 bad, 2 no room, 3 foreign, 4 IPv4, 5 UDP checksum, 6 packet, 7 malformed, 8 tagged, 9 congested
@@ -60,7 +60,7 @@ module receive #(
   assign s_axis_tready = DROP_WHEN_FULL != 0 || in_frame || has_room;
 
   logic valid1, first1, last1, bad1, dropped1;
-  logic [39:0] time1;
+  logic [47:0] time1;
   logic [511:0] data1;
   logic [63:0] keep1;
   always_ff @(posedge clk) begin
@@ -106,7 +106,7 @@ module receive #(
   logic valid3, first3, last3, bad3, dropped3;
   logic [5:0] number2, number3;
   logic [6:0] bytes2, bytes3;
-  logic [39:0] time2, time3;
+  logic [47:0] time2, time3;
   logic [511:0] data2, data3;
   always_ff @(posedge clk) begin
     if (valid1) begin
@@ -171,7 +171,7 @@ module receive #(
 
   logic valid4, last4, bad4, dropped4;
   logic [5:0] number4;
-  logic [39:0] time4;
+  logic [47:0] time4;
   logic [511:0] data4;
   logic [31:0] udp_sum4;
   logic [15:0] bytes4;
@@ -233,7 +233,7 @@ module receive #(
   wire full;
   wire [6:0] waiting;
   fifo #(
-      .WIDTH(361),
+      .WIDTH(369),
       .DEPTH_BITS(6)
   ) packets (
       .clk(clk),

@@ -9,7 +9,8 @@ module summing_nic #(
     parameter BUFFER_BEATS   = 512,    // payloads that wait, in units of 64 bytes: a power of two from 64 on
     parameter LEASE_MS       = 60000,  // the longest lease, at most 65535
     parameter TICK_CYCLES    = 25000,  // cycles of clk in 100 us
-    parameter DROP_WHEN_FULL = 1       // s_axis_tready is always high, and frames without room are dropped
+    parameter DROP_WHEN_FULL = 1,      // s_axis_tready is always high, and frames without room are dropped
+    parameter [47:0] TIME_AT_RESET = 48'd0  // in units of 100 us; a simulation may begin late
 ) (
     input  wire         clk,
     input  wire         rst,            // synchronous, active high
@@ -59,16 +60,30 @@ module summing_nic #(
   localparam INDEX_BITS = $clog2(JOBS * SLOTS * 2);
   localparam RING_BITS = $clog2(BUFFER_BEATS);
 
-  // Time, in units of 100 us.
+  generate
+    if (SLOTS < 16 || SLOTS > 32768 || (SLOTS & (SLOTS - 1)) != 0)
+      $error("SLOTS is %0d: it must be a power of two from 16 to 32768", SLOTS);
+    if (WORKERS != 8 && WORKERS != 16 && WORKERS != 32) $error("WORKERS is %0d: it must be 8, 16 or 32", WORKERS);
+    if (JOBS < 1 || JOBS > 16 || (JOBS & (JOBS - 1)) != 0)
+      $error("JOBS is %0d: it must be a power of two from 1 to 16", JOBS);
+    if (BUFFER_BEATS < 64 || BUFFER_BEATS > 65536 || (BUFFER_BEATS & (BUFFER_BEATS - 1)) != 0)
+      $error("BUFFER_BEATS is %0d: it must be a power of two from 64 to 65536", BUFFER_BEATS);
+    if (LEASE_MS < 1 || LEASE_MS > 65535) $error("LEASE_MS is %0d: it must be from 1 to 65535", LEASE_MS);
+    if (TICK_CYCLES < 1) $error("TICK_CYCLES is %0d: it must be at least 1", TICK_CYCLES);
+    if (DROP_WHEN_FULL != 0 && DROP_WHEN_FULL != 1)
+      $error("DROP_WHEN_FULL is %0d: it must be 0 or 1", DROP_WHEN_FULL);
+  endgenerate
+
+  // Time, in units of 100 us: it wraps after 892 years.
   localparam [31:0] LAST_CYCLE = TICK_CYCLES - 1;
   logic [31:0] cycle;
-  logic [39:0] now;
+  logic [47:0] now;
   always_ff @(posedge clk) begin
     cycle <= cycle == LAST_CYCLE ? 32'd0 : cycle + 32'd1;
-    if (cycle == LAST_CYCLE) now <= now + 40'd1;
+    if (cycle == LAST_CYCLE) now <= now + 48'd1;
     if (rst) begin
       cycle <= 32'd0;
-      now <= 40'd0;
+      now <= TIME_AT_RESET;
     end
   end
 
@@ -88,7 +103,7 @@ module summing_nic #(
   wire [511:0] ring_write_data, ring_data;
   wire [RING_BITS:0] ring_taken;
   wire packet_valid, packet_take;
-  wire [360:0] packet;
+  wire [368:0] packet;
   receive #(
       .RING_BITS(RING_BITS),
       .DROP_WHEN_FULL(DROP_WHEN_FULL)

@@ -26,8 +26,8 @@ It claims no frequency of the device on any FPGA: to say that needs a vendor's t
   --slots N      of the device, 512
   --no-placement without the second table
   --no-clocks    without the third table
-  --cycles FILE  the program that counts clocks; build/dev/examples/fpga_nic/rtl/cycles_nic, or build/hardware/... if
-                 not given
+  --cycles FILE  the program that counts clocks; if not given, build/dev/examples/fpga_nic/rtl/cycles_nic, or that in
+                 build/hardware
   --help         this text
 TEXT
 }
@@ -46,18 +46,22 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+if [ -n "$cycles" ]; then
+  [ -x "$cycles" ] || fail "--cycles $cycles: there is no such program (cmake --build build/dev --target cycles_nic)"
+  cycles=$(cd "$(dirname "$cycles")" && pwd)/$(basename "$cycles")
+fi
 [ -n "$modules" ] || modules="lane summing_nic"
 
 command -v yosys > /dev/null && command -v nextpnr-ice40 > /dev/null && command -v icetime > /dev/null ||
   install_missing build synthesis >&2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cd "$here"
+cd "$work"
 
 # yosys_run <commands...>: one after another; what it says is kept.
 yosys_run() {
-  printf '%s\n' "read_verilog -sv $here/*.sv" "$@" > "$work/script"
-  yosys -q -l "$work/log" -s "$work/script" > /dev/null 2>&1 || { tail -n 20 "$work/log" >&2 && fail "Yosys has failed"; }
+  printf '%s\n' "$@" > script
+  yosys -q -l log -s script "$here"/*.sv > /dev/null 2>&1 || { tail -n 20 log >&2 && fail "Yosys has failed"; }
 }
 
 # synthesise <module> <family>: the cells are in $work/cells then, the longest path in $work/path.
@@ -74,8 +78,8 @@ synthesise() {
     ecp5) map="synth_ecp5 -abc9" library=+/ecp5/cells_sim.v ;;
     *) fail "--family $2: there are xc7, xcup and ecp5" ;;
   esac
-  yosys_run "$top" "check -assert" "$map -top $1" "check -assert" "tee -o $work/cells stat" \
-    "read_verilog -lib -specify $library" "tee -o $work/path sta"
+  yosys_run "$top" "check -assert" "$map -top $1" "check -assert" "tee -o cells stat" \
+    "read_verilog -lib -specify $library" "tee -o path sta"
 }
 
 # row_of <module> <family>: what has been synthesised, as a row.
@@ -110,7 +114,7 @@ for module in $modules; do
 done
 
 if [ "$placement" = yes ]; then
-  yosys_run "synth_ice40 -top lane -json $work/lane.json" "check -assert"
+  yosys_run "synth_ice40 -top lane -json lane.json" "check -assert"
   nextpnr-ice40 --hx8k --package ct256 --json "$work/lane.json" --asc "$work/lane.asc" --freq 50 --seed 1 \
     --pcf-allow-unconstrained --timing-allow-fail > "$work/log" 2>&1 || { tail -n 20 "$work/log" >&2 && fail "nextpnr has failed"; }
   say "One lane on an iCE40 HX8K, placed and routed by nextpnr, seed 1"
@@ -119,12 +123,12 @@ if [ "$placement" = yes ]; then
 fi
 
 [ "$clocks" = yes ] || exit 0
-for candidate in "$cycles" "$root/build/dev/examples/fpga_nic/rtl/cycles_nic" \
+for candidate in "$root/build/dev/examples/fpga_nic/rtl/cycles_nic" \
   "$root/build/hardware/examples/fpga_nic/rtl/cycles_nic"; do
-  [ -z "$candidate" ] || [ ! -x "$candidate" ] || { cycles=$candidate && break; }
+  [ -n "$cycles" ] || [ ! -x "$candidate" ] || cycles=$candidate
 done
-if [ ! -x "$cycles" ]; then
-  say "The third table is left out: cycles_nic is not built (cmake --build build/dev --target cycles_nic), or not --cycles"
+if [ -z "$cycles" ]; then
+  say "The third table is left out: cycles_nic is not built (cmake --build build/dev --target cycles_nic)"
   exit 0
 fi
 # A packet of 1024 bytes of elements is a frame of 1088, and takes 1112 of the time of a link: check sequence, preamble,

@@ -28,12 +28,16 @@ constexpr frame::place host{.mac = {0x02, 0, 0, 0, 0, 1}, .ip = 0xc0a80a01, .por
 struct fixture {
   fixture() { registers.open({model}); }
 
-  void send(nic::header const& h, std::span<std::byte const> payload, frame::place const& to = own) {
+  void give(nic::header const& h, std::span<std::byte const> payload, frame::place const& to = own,
+            frame::place const& from = host) {
     std::array<std::byte, nic::most_packet> packet;
     std::array<std::byte, frame::most> bytes;
     std::size_t const length = nic::seal().write(h, payload, packet.data());
     model.give(std::span(bytes).first(
-        frame::write({.from = host, .to = to, .payload = std::span(packet).first(length)}, bytes.data())));
+        frame::write({.from = from, .to = to, .payload = std::span(packet).first(length)}, bytes.data())));
+  }
+  void send(nic::header const& h, std::span<std::byte const> payload, frame::place const& to = own) {
+    give(h, payload, to);
     model.settle();
   }
   void join(std::uint32_t nonce) {
@@ -45,6 +49,37 @@ struct fixture {
   nic_model model{0.2};
   model_registers registers;
 };
+
+frame::place station(unsigned number) {
+  frame::place p = host;
+  p.ip += number;
+  return p;
+}
+
+/// Clocks for a sequence of queries of `workers`, the first of which is the member of this number.
+std::uint64_t clocks_of_queries(unsigned first_member, unsigned workers) {
+  fixture f;
+  device::enable(f.registers, own);
+  std::array<std::byte, nic::terms::bytes> terms;
+  nic::write(nic::terms{1000, 16}, terms.data());
+  for (unsigned m = 0; m != 16; ++m) {
+    f.give({.kind = nic::kind::join, .job = 7, .length = 6, .worker = static_cast<std::uint8_t>(m), .workers = 16},
+           terms, own, station(m));
+  }
+  f.model.settle();
+  std::uint64_t const before = f.model.clocks();
+  for (unsigned i = 0; i != 400; ++i) {
+    f.give({.kind = nic::kind::query,
+            .operation = tutti::network_operation::sum_float32,
+            .job = 7,
+            .worker = static_cast<std::uint8_t>(i % workers),
+            .workers = static_cast<std::uint8_t>(workers)},
+           {}, own, station(first_member + i % workers));
+  }
+  f.model.settle();
+  BOOST_TEST(device::as_of_switch(device::counted(f.registers)).queries == 400);
+  return f.model.clocks() - before;
+}
 
 /// A file of one page, in the place of a card's registers.
 class page {
@@ -132,6 +167,56 @@ BOOST_FIXTURE_TEST_CASE(jobs_are_shown_and_can_be_ended, fixture) {
   BOOST_TEST(!j.in_rank_order);
   device::end_job(registers, 0);
   BOOST_TEST(!device::job_at(registers, 0).exists);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_job_can_be_ended_among_its_packets, fixture) {
+  device::enable(registers, own);
+  join(7);
+  for (std::uint32_t q = 0; q != 40; ++q) {
+    give({.kind = nic::kind::query, .job = 7, .sequence = q, .worker = 1, .workers = 3}, {});
+  }
+  for (int i = 0; i != 100; ++i) {
+    model.step();
+  }
+  device::end_job(registers, 0);
+  BOOST_TEST(!model.idle(), "packets are still coming");
+  BOOST_TEST(!device::job_at(registers, 0).exists);
+  model.settle();
+  auto const c = device::as_of_switch(device::counted(registers));
+  BOOST_TEST(c.queries != 0U);
+  BOOST_TEST(c.of(nic::refusal::unknown) != 0U);
+  BOOST_TEST(c.queries + c.of(nic::refusal::unknown) == 40U);
+  join(8);
+  BOOST_TEST(device::job_at(registers, 0).nonce == 8);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_channels_of_registers_come_in_any_order, fixture) {
+  std::uint32_t value = 0x01020304;
+  for (unsigned const address_waits : {0U, 1U, 5U}) {
+    for (unsigned const data_waits : {0U, 1U, 5U}) {
+      for (unsigned const read_waits : {0U, 2U}) {
+        for (unsigned const answer_waits : {0U, 1U, 7U}) {
+          std::uint32_t const port = value & 0xffffU;
+          registers.write(device::at::port, port);
+          model.finish({.write = register_access::written{device::at::ip, value},
+                        .read = device::at::port,
+                        .address_waits = address_waits,
+                        .data_waits = data_waits,
+                        .read_address_waits = read_waits,
+                        .answer_waits = answer_waits});
+          BOOST_TEST(model.host().value() == port);
+          BOOST_TEST(registers.read(device::at::ip) == value);
+          value = value * 5 + 1;
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_is_found_at_once_whichever_member_it_is) {
+  std::uint64_t const first = clocks_of_queries(0, 4);
+  std::uint64_t const last = clocks_of_queries(12, 4);
+  BOOST_TEST(last < first + first / 10, first << " clocks, and " << last);
 }
 
 BOOST_AUTO_TEST_CASE(a_card_is_a_file_that_is_mapped) {

@@ -200,6 +200,30 @@ BOOST_FIXTURE_TEST_CASE(two_streams_that_have_always_frames_take_turns, fixture)
   BOOST_TEST(whole[1] + 1 >= whole[0]);
 }
 
+BOOST_FIXTURE_TEST_CASE(what_looks_on_sees_each_beat_once_and_does_not_wait_for_the_host, fixture) {
+  auto& t = *top;
+  std::uint32_t offered = 0;  // beats
+  std::uint32_t taken = 0;
+  std::uint32_t shown = 0;
+  int wrong = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    if (offered == taken && happens(60)) {
+      ++offered;
+    }
+    t.tap_valid = offered != taken;
+    t.tap_ready = happens(30);
+    t.clk = 0;
+    t.eval();
+    shown += t.tap_shown;
+    wrong += shown != offered ? 1 : 0;  // in the clock in which it is offered, whether or not it is taken
+    taken += t.tap_valid & t.tap_ready;
+    t.clk = 1;
+    t.eval();
+  }
+  BOOST_TEST(wrong == 0);
+  BOOST_TEST(taken > 3000U);
+}
+
 BOOST_AUTO_TEST_CASE(registers_are_reached_from_a_faster_and_a_slower_clock) {
   for (unsigned const own_share : {15U, 50U, 85U}) {  // of edges, those of the side that asks
     fixture f(own_share);

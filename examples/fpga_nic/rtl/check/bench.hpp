@@ -5,6 +5,7 @@
 #include "../registers/device.hpp"
 #include "../registers/model.hpp"
 #include "oracle.hpp"
+#include "room.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,6 +24,8 @@
 inline constexpr std::uint64_t tick_clocks = CHECK_TICK_CYCLES;
 inline constexpr unsigned most_lease_ms = CHECK_LEASE_MS;
 inline constexpr bool drops_when_full = CHECK_DROP_WHEN_FULL != 0;
+inline constexpr std::size_t buffer_beats = CHECK_BUFFER_BEATS;
+inline constexpr std::uint64_t time_at_reset = CHECK_TIME_AT_RESET;
 
 inline constexpr frame::place own_place{{0x02, 0x74, 0x75, 0x74, 0x74, 0x69}, 0x0a4d0001, 7171};
 
@@ -34,8 +37,7 @@ class bench {
   bench(double pause, bool holds, std::uint64_t seed) : model_(pause, seed, true), holds_(holds), random_(seed) {
     registers_.open({model_});
     build_ = device::identify(registers_);
-    device::enable(registers_, own_place);
-    oracle_.emplace(build_, own_place, most_lease_ms);
+    begin();
   }
 
   [[nodiscard]] device::build const& built() const noexcept { return build_; }
@@ -49,6 +51,25 @@ class bench {
     ++given_;
   }
 
+  /// A host lets the device take frames, or none, while they come. Done some clocks later.
+  void enable(bool on) {
+    if (!model_.host().busy()) {
+      access({.write = register_access::written{device::at::control, on ? 1U : 0U}, .read = any_counter()});
+    }
+  }
+  [[nodiscard]] bool is_enabled() const noexcept { return switches_.empty() ? enabled_ : switches_.back().on; }
+  /// Resets the device, whatever is in it, and gives it its address again.
+  void reset() {
+    while (model_.host().busy()) {
+      step();
+    }
+    if (std::size_t const before = model_.reset(); before != 0) {
+      auto& f = waiting_.front().bytes;
+      f.erase(f.begin(), f.begin() + static_cast<std::ptrdiff_t>(before));
+    }
+    begin();
+  }
+
   /// One clock. `got` is called with each frame that the device has sent.
   template <class Got>
   void step(Got const& got) {
@@ -57,20 +78,38 @@ class bench {
       model_.hold(is_held_);
       until_hold_ = 1 + random_() % (is_held_ ? 2000 : 6000);
     }
+    if (!model_.host().busy() && random_() % 256 == 0) {
+      access({.read = any_counter()});
+    }
     std::uint64_t const taken = model_.taken();
+    std::uint64_t const began = model_.began();
+    bool const was_busy = model_.host().busy();
+    bool const had_written = model_.host().has_written();
     model_.step();
     if (!waiting_.empty() && ++since_progress_ == 100'000) {
       throw std::runtime_error("the device takes no frame any more");
     }
-    if (model_.taken() != taken) {
-      since_progress_ = 0;
-      item const& i = waiting_.front();
-      oracle_->take(i.bytes, i.bad, model_.overflows(), (model_.clocks() - 1 - reset_clocks) / tick_clocks);
-      waiting_.pop_front();
+    if (model_.began() != began) {
+      may_lack_room_ = room_.may_lack() || model_.since_reset() == 1;  // there is none in the first clock
     }
+    if (model_.taken() != taken) {
+      arrive();
+    } else if (model_.overflows()) {
+      throw std::runtime_error("the device lacks room for a frame that has not come");
+    }
+    if (writes_ && model_.host().has_written() && !had_written && writes_->at == device::at::control) {
+      switches_.push_back({model_.clocks() - 1, writes_->value != 0});
+    }
+    if (was_busy && !model_.host().busy()) {
+      look_at_access();
+    }
+    hand_over();
     for (; !model_.sent().empty(); model_.sent().pop()) {
       compare(model_.sent().front().content());
       got(model_.sent().front().content());
+    }
+    if (model_.is_empty() && arrived_.empty()) {
+      room_.clear();
     }
   }
   void step() {
@@ -81,14 +120,14 @@ class bench {
   device::counter_values finish() {
     holds_ = false;
     model_.hold(false);
-    for (std::uint64_t i = 0; !waiting_.empty() || !model_.idle(); ++i) {
+    for (std::uint64_t i = 0; !waiting_.empty() || !arrived_.empty() || !model_.idle() || model_.host().busy(); ++i) {
       if (i == 1'000'000) {
         throw std::runtime_error("the device does not become idle");
       }
       step();
     }
     if (!oracle_->expected().empty()) {
-      throw std::runtime_error("the device has not sent a frame: " + text_of(oracle_->expected().front()));
+      throw std::runtime_error("the device has not sent a frame: " + text_of(oracle_->expected().front().bytes));
     }
     auto const is = device::counted(registers_);
     auto const wanted = oracle_->counted();
@@ -102,12 +141,114 @@ class bench {
   }
 
  private:
-  static constexpr std::uint64_t reset_clocks = 8;  // of nic_model
-
   struct item {
     std::vector<std::byte> bytes;
     bool bad;
   };
+  /// A frame that has come, and is looked at by the model some clocks later: until then it may become foreign.
+  struct arrived {
+    item what;
+    oracle::arrival how;
+    std::uint64_t began;
+  };
+  struct being_switched {
+    std::uint64_t clock;
+    bool on;
+  };
+  /// The registers, where frames go on while they are reached.
+  class stepping_registers {
+   public:
+    struct place {
+      bench& around;
+    };
+
+    void open(place const& where) noexcept { bench_ = &where.around; }
+    [[nodiscard]] std::uint32_t read(std::uint32_t at) {
+      bench_->finish_access({.read = at});
+      return bench_->model_.host().value();
+    }
+    void write(std::uint32_t at, std::uint32_t value) {
+      bench_->finish_access({.write = register_access::written{at, value}});
+    }
+    void close() noexcept { bench_ = nullptr; }
+
+   private:
+    bench* bench_ = nullptr;
+  };
+  void finish_access(register_access const& a) {
+    for (access(a); model_.host().busy();) {
+      step();
+    }
+  }
+
+  /// The address of a frame is looked at so many clocks after the one in which its first beat is taken.
+  static constexpr std::uint64_t until_look = 3;
+
+  void begin() {
+    oracle_.emplace(build_, own_place, most_lease_ms);
+    room_.clear();
+    arrived_.clear();
+    switches_.clear();
+    enabled_ = false;
+    seen_ = {};
+    stepping_registers all;
+    all.open({*this});
+    device::enable(all, own_place);
+  }
+
+  void arrive() {
+    since_progress_ = 0;
+    bool const dropped = model_.overflows();
+    if (dropped && !(drops_when_full && may_lack_room_)) {
+      throw std::runtime_error("the device has dropped frame " + std::to_string(given_ - waiting_.size()) +
+                               ", for which it had room");
+    }
+    std::uint64_t const now = time_at_reset + (model_.since_reset() - 1) / tick_clocks;
+    arrived_.push_back({std::move(waiting_.front()), {.dropped = dropped, .now = now}, model_.began()});
+    waiting_.pop_front();
+  }
+  void hand_over() {
+    for (; !arrived_.empty() && arrived_.front().began + until_look < model_.clocks(); arrived_.pop_front()) {
+      arrived& a = arrived_.front();
+      for (; !switches_.empty() && switches_.front().clock < a.began + until_look; switches_.pop_front()) {
+        enabled_ = switches_.front().on;
+      }
+      a.how.bad = a.what.bad;
+      a.how.enabled = enabled_;
+      if (auto const length = oracle_->take(taken_, a.what.bytes, a.how)) {
+        room_.came(taken_, *length);
+      }
+      ++taken_;
+    }
+  }
+
+  /// Begins an access whose channels come in any order.
+  void access(register_access a) {
+    auto const wait = [&] { return random_() % 2 == 0 ? 0U : static_cast<unsigned>(random_() % 6); };
+    a.address_waits = wait();
+    a.data_waits = wait();
+    a.read_address_waits = wait();
+    a.answer_waits = wait();
+    reads_ = a.read;
+    writes_ = a.write;
+    model_.host().start(a);
+  }
+  [[nodiscard]] std::uint32_t any_counter() {
+    return device::at::counters + 4 * static_cast<std::uint32_t>(random_() % (2 * device::counter_names.size()));
+  }
+  /// What is read while frames come is between what was read before and what is right.
+  void look_at_access() {
+    if (!reads_ || (*reads_ - device::at::counters) % 8 != 0) {
+      return;
+    }
+    std::uint32_t const k = (*reads_ - device::at::counters) / 8;
+    std::uint64_t const value = model_.host().value();
+    if (value < seen_[k]) {
+      throw std::runtime_error("the device has counted " + std::to_string(value) + " of " +
+                               std::string(device::counter_names[k]) + " after " + std::to_string(seen_[k]));
+    }
+    seen_[k] = value;
+  }
 
   [[nodiscard]] static std::string text_of(std::span<std::byte const> bytes) {
     std::string text;
@@ -123,11 +264,13 @@ class bench {
     if (expected.empty()) {
       throw std::runtime_error("the device has sent a frame that was not to come: " + text_of(is));
     }
-    if (!std::ranges::equal(is, expected.front())) {
-      auto const at = std::ranges::mismatch(is, expected.front()).in1 - is.begin();
+    oracle::answer const& wanted = expected.front();
+    if (!std::ranges::equal(is, wanted.bytes)) {
+      auto const at = std::ranges::mismatch(is, wanted.bytes).in1 - is.begin();
       throw std::runtime_error("frame " + std::to_string(compared_) + " differs at byte " + std::to_string(at) +
-                               ":\n  is  " + text_of(is) + "\n  not " + text_of(expected.front()));
+                               ":\n  is  " + text_of(is) + "\n  not " + text_of(wanted.bytes));
     }
+    room_.answered(wanted.to, wanted.has_elements);
     expected.pop_front();
     ++compared_;
   }
@@ -137,6 +280,15 @@ class bench {
   device::build build_;
   std::optional<oracle> oracle_;  // once the registers have been read
   std::deque<item> waiting_;
+  std::deque<arrived> arrived_;
+  room room_{buffer_beats};
+  bool may_lack_room_ = false;             // when the frame that is coming began
+  std::uint64_t taken_ = 0;                // frames that the model has looked at
+  bool enabled_ = true;                    // as of the frame that it looks at next
+  std::deque<being_switched> switches_{};  // later than that
+  std::optional<std::uint32_t> reads_;     // by an access that is under way
+  std::optional<register_access::written> writes_;
+  device::counter_values seen_{};
   bool holds_;
   bool is_held_ = false;
   std::uint64_t until_hold_ = 3000;

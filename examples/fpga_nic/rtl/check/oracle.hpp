@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,13 +28,28 @@ class oracle {
                  .slots_in_order = static_cast<std::uint16_t>(b.slots_in_order),
                  .lease = std::chrono::milliseconds(lease_ms)}) {}
 
-  /// A frame has come: `bad` if the station says so, `dropped` if there was no room for it.
-  void take(std::span<std::byte const> bytes, bool bad, bool dropped, std::uint64_t now) {
+  /// How a frame comes.
+  struct arrival {
+    bool bad = false;      ///< the station says so
+    bool dropped = false;  ///< there was no room for it
+    bool enabled = true;   ///< as the device was when it began
+    std::uint64_t now = 0;
+  };
+
+  /// A frame that the device must send.
+  struct answer {
+    std::vector<std::byte> bytes;
+    std::uint64_t to = 0;  ///< the number of the frame that it answers
+    bool has_elements = false;
+  };
+
+  /// The frame with this number has come. Returns the length of its payload if it is a packet that is kept.
+  std::optional<std::size_t> take(std::uint64_t number, std::span<std::byte const> bytes, arrival const& how) {
     ++frames_[count_frames];
-    fate const f = dropped ? fate::no_room : bad ? fate::bad : look(bytes);
+    fate const f = how.dropped ? fate::no_room : how.bad ? fate::bad : !how.enabled ? fate::foreign : look(bytes);
     if (f != fate::packet) {
       ++frames_[static_cast<std::size_t>(f)];
-      return;
+      return {};
     }
     std::byte const* const ip = bytes.data() + 14;
     std::size_t const length = std::max<std::size_t>(frame::get<std::uint16_t>(ip + 24), 8) - 8;
@@ -42,14 +58,17 @@ class oracle {
     from.at.ip = frame::get<std::uint32_t>(ip + 12);
     from.at.port = frame::get<std::uint16_t>(ip + 20);
     bool const congested = (static_cast<unsigned>(ip[1]) & 3U) == 3;
-    switch_.take(from, {ip + 28, length}, congested, std::chrono::microseconds(100) * now,
+    auto const refused = [&] { return switch_.counted().malformed + switch_.counted().badly_tagged; };
+    std::uint64_t const before = refused();
+    switch_.take(from, {ip + 28, length}, congested, std::chrono::microseconds(100) * how.now,
                  [&](sender const& to, tutti::detail::fpga_nic::header const& h, std::span<std::byte const> payload) {
-                   answer(to, h, payload);
+                   expect(number, to, h, payload);
                  });
+    return refused() == before ? std::optional(length - tutti::detail::fpga_nic::header_bytes) : std::nullopt;
   }
 
   /// Frames that the device has not sent yet.
-  [[nodiscard]] std::deque<std::vector<std::byte>>& expected() noexcept { return expected_; }
+  [[nodiscard]] std::deque<answer>& expected() noexcept { return expected_; }
 
   [[nodiscard]] device::counter_values counted() const {
     device::counter_values v{};
@@ -103,11 +122,14 @@ class oracle {
     return is_right ? fate::packet : fate::bad_checksum;
   }
 
-  void answer(sender const& to, tutti::detail::fpga_nic::header const& h, std::span<std::byte const> payload) {
+  void expect(std::uint64_t number, sender const& to, tutti::detail::fpga_nic::header const& h,
+              std::span<std::byte const> payload) {
     std::array<std::byte, tutti::detail::fpga_nic::most_packet> packet;
     tutti::detail::fpga_nic::write(h, packet.data());
     std::ranges::copy(payload, packet.begin() + tutti::detail::fpga_nic::header_bytes);
-    auto& f = expected_.emplace_back(frame::most);
+    auto& a = expected_.emplace_back(std::vector<std::byte>(frame::most), number);
+    a.has_elements = h.kind == tutti::detail::fpga_nic::kind::result && !payload.empty();
+    auto& f = a.bytes;
     f.resize(frame::write({own_, to.at, false, {packet.data(), tutti::detail::fpga_nic::header_bytes + payload.size()}},
                           f.data()));
     ++sent_;
@@ -117,5 +139,5 @@ class oracle {
   tutti::detail::fpga_nic::summing_switch<sender> switch_;
   std::array<std::uint64_t, 6> frames_{};
   std::uint64_t sent_ = 0;
-  std::deque<std::vector<std::byte>> expected_;
+  std::deque<answer> expected_;
 };

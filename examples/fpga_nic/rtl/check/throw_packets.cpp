@@ -29,6 +29,13 @@ device::counter_values throw_packets(std::uint64_t seed, std::uint64_t frames) {
     auto f = frames::of(frames::station(static_cast<std::uint32_t>(from)), packet, next.one_in(50));
     bool const bad = next.one_in(10) && frames::spoil(f, random);
     b.give(std::move(f), bad);
+    if (next.one_in(200)) {
+      b.enable(next.below(3) != 0);
+    } else if (next.one_in(500)) {
+      b.reset();
+    } else if (!b.is_enabled() && next.one_in(10)) {
+      b.enable(true);
+    }
     // Some come one after the other, others into an idle device.
     for (std::size_t i = next.one_in(3) ? next.below(400) : 0; i != 0 || b.waiting() > 8; i -= i != 0 ? 1 : 0) {
       b.step();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -28,6 +29,12 @@ class frame_queue {
     if (++begin_ == end_) {
       begin_ = end_ = 0;
     }
+  }
+  /// The first one, without its first bytes. @pre not empty(), and it is longer
+  void cut(std::size_t bytes) noexcept {
+    item& i = items_[begin_];
+    std::copy(i.bytes.begin() + static_cast<std::ptrdiff_t>(bytes), i.bytes.end(), i.bytes.begin());
+    i.size -= bytes;
   }
   /// Room for one more, which is there from now on.
   [[nodiscard]] item& push() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frame_queue.hpp"
+#include "register_master.hpp"
 
 #include <Vsumming_nic.h>
 #include <algorithm>
@@ -28,13 +29,7 @@ class nic_model {
         pause_(static_cast<std::uint32_t>(pause * 4294967295.0)),
         random_(static_cast<std::mt19937::result_type>(seed)) {
     top_->s_axis_tvalid = 0;
-    top_->s_axil_awvalid = top_->s_axil_wvalid = top_->s_axil_arvalid = 0;
-    top_->s_axil_bready = top_->s_axil_rready = 0;
-    top_->rst = 1;
-    for (int i = 0; i < 8; ++i) {
-      step();
-    }
-    top_->rst = 0;
+    reset();
     step();
   }
   nic_model(nic_model const&) = delete;
@@ -43,6 +38,24 @@ class nic_model {
 
   /// Clocks since it began.
   [[nodiscard]] std::uint64_t clocks() const noexcept { return clocks_; }
+  [[nodiscard]] std::uint64_t since_reset() const noexcept { return clocks_ - reset_; }
+  /// Some clocks of reset. A frame that is leaving is cut off; one that is coming goes on after it, as a frame.
+  /// Returns how many bytes of that have been taken before.
+  std::size_t reset() {
+    top_->rst = 1;
+    for (int i = 0; i < 8; ++i) {
+      step();
+    }
+    top_->rst = 0;
+    reset_ = clocks_;
+    building_.size = 0;
+    std::size_t const before = at_;
+    if (before != 0) {
+      arriving_.cut(before);
+    }
+    at_ = 0;
+    return before;
+  }
 
   // --- network
 
@@ -58,6 +71,8 @@ class nic_model {
   }
   /// How many frames the device has taken from the network.
   [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
+  /// The clock in which it took the first beat of the frame that it has taken, or is taking.
+  [[nodiscard]] std::uint64_t began() const noexcept { return began_; }
   /// Whether it says, in this clock, that it had no room for the last one.
   [[nodiscard]] bool overflows() const noexcept { return top_->overflow != 0; }
   /// Whether the network takes nothing from it for now.
@@ -65,7 +80,9 @@ class nic_model {
   /// What the device has sent.
   [[nodiscard]] frame_queue& sent() noexcept { return sent_; }
   /// Whether nothing is on its way to, in, or out of the device.
-  [[nodiscard]] bool idle() const noexcept { return arriving_.empty() && top_->idle != 0; }
+  [[nodiscard]] bool idle() const noexcept { return arriving_.empty() && is_empty(); }
+  /// Whether nothing is in the device, as it says.
+  [[nodiscard]] bool is_empty() const noexcept { return top_->idle != 0; }
   /// Clocks until it is idle. @throws std::runtime_error if it is not after this many
   void settle(std::uint64_t most = 1'000'000) {
     for (std::uint64_t const end = clocks_ + most; !idle();) {
@@ -78,56 +95,48 @@ class nic_model {
 
   /// One clock.
   void step() {
-    step([] {});
+    drive_input();
+    host_.drive(*top_);
+    top_->m_axis_tready = !holds_ && !pauses();
+    top_->clk = 0;
+    top_->eval();
+    if (top_->rst == 0) {
+      host_.look(*top_);
+    }
+    bool const taken = top_->s_axis_tvalid != 0 && top_->s_axis_tready != 0 && top_->rst == 0;
+    if (top_->m_axis_tvalid != 0 && top_->m_axis_tready != 0 && top_->rst == 0) {
+      take_output();
+    }
+    top_->clk = 1;
+    top_->eval();
+    if (taken) {
+      began_ = at_ == 0 ? clocks_ : began_;
+      at_ += beat;
+      if (at_ >= arriving_.front().size) {
+        at_ = 0;
+        arriving_.pop();
+        ++taken_;
+      }
+      top_->s_axis_tvalid = 0;
+    }
+    ++clocks_;
   }
 
   // --- registers
 
   [[nodiscard]] std::uint32_t read(std::uint32_t at) {
-    top_->s_axil_araddr = static_cast<std::uint16_t>(at);
-    top_->s_axil_arvalid = 1;
-    top_->s_axil_rready = 1;
-    std::uint32_t value = 0;
-    std::uint32_t answer = 0;
-    bool accepted = false;
-    await(
-        "a read", at,
-        [&] {
-          accepted = accepted || top_->s_axil_arready != 0;
-          value = top_->s_axil_rdata;
-          answer = top_->s_axil_rresp;
-          return top_->s_axil_rvalid != 0;
-        },
-        [&] { top_->s_axil_arvalid = accepted ? 0 : 1; });
-    top_->s_axil_rready = 0;
-    expect_ok("read", at, answer);
-    return value;
+    finish({.read = at});
+    return host_.value();
   }
+  void write(std::uint32_t at, std::uint32_t value) { finish({.write = register_access::written{at, value}}); }
 
-  void write(std::uint32_t at, std::uint32_t value) {
-    top_->s_axil_awaddr = static_cast<std::uint16_t>(at);
-    top_->s_axil_awvalid = 1;
-    top_->s_axil_wdata = value;
-    top_->s_axil_wstrb = 15;
-    top_->s_axil_wvalid = 1;
-    top_->s_axil_bready = 1;
-    std::uint32_t answer = 0;
-    bool address_taken = false;
-    bool data_taken = false;
-    await(
-        "a write", at,
-        [&] {
-          address_taken = address_taken || top_->s_axil_awready != 0;
-          data_taken = data_taken || top_->s_axil_wready != 0;
-          answer = top_->s_axil_bresp;
-          return top_->s_axil_bvalid != 0;
-        },
-        [&] {
-          top_->s_axil_awvalid = address_taken ? 0 : 1;
-          top_->s_axil_wvalid = data_taken ? 0 : 1;
-        });
-    top_->s_axil_bready = 0;
-    expect_ok("write", at, answer);
+  /// The host's side of the registers. What it has begun goes on with the clocks.
+  [[nodiscard]] register_master& host() noexcept { return host_; }
+  /// Does an access to its end.
+  void finish(register_access const& a) {
+    for (host_.start(a); host_.busy();) {
+      step();
+    }
   }
 
  private:
@@ -141,32 +150,6 @@ class nic_model {
   }
 
   [[nodiscard]] bool pauses() noexcept { return pause_ != 0 && random_() < pause_; }
-
-  /// One clock; `look` is called before its edge.
-  template <class Look>
-  void step(Look&& look) {
-    drive_input();
-    top_->m_axis_tready = !holds_ && !pauses();
-    top_->clk = 0;
-    top_->eval();
-    look();
-    bool const taken = top_->s_axis_tvalid != 0 && top_->s_axis_tready != 0 && top_->rst == 0;
-    if (top_->m_axis_tvalid != 0 && top_->m_axis_tready != 0 && top_->rst == 0) {
-      take_output();
-    }
-    top_->clk = 1;
-    top_->eval();
-    ++clocks_;
-    if (taken) {
-      at_ += beat;
-      if (at_ >= arriving_.front().size) {
-        at_ = 0;
-        arriving_.pop();
-        ++taken_;
-      }
-      top_->s_axis_tvalid = 0;
-    }
-  }
 
   /// A beat that is offered stays until it is taken.
   void drive_input() {
@@ -203,31 +186,15 @@ class nic_model {
     }
   }
 
-  /// Clocks until `look` is true, which sees each before its edge; `then` is called after it.
-  template <class Look, class Then>
-  void await(char const* what, std::uint32_t at, Look look, Then then) {
-    for (int i = 0; i != 1000; ++i) {
-      bool done = false;
-      step([&] { done = look(); });
-      then();
-      if (done) {
-        return;
-      }
-    }
-    throw std::runtime_error(std::string(what) + " of register " + std::to_string(at) + " was not answered");
-  }
-  static void expect_ok(char const* what, std::uint32_t at, std::uint32_t answer) {
-    if (answer != 0) {
-      throw std::runtime_error(std::string("the device refused to ") + what + " register " + std::to_string(at));
-    }
-  }
-
   std::unique_ptr<VerilatedContext> context_;
   std::unique_ptr<Vsumming_nic> top_;
   std::uint32_t pause_;
   std::mt19937 random_;
   std::uint64_t clocks_ = 0;
+  std::uint64_t reset_ = 0;
   std::uint64_t taken_ = 0;
+  std::uint64_t began_ = 0;
+  register_master host_;
   bool holds_ = false;
   frame_queue arriving_;
   std::size_t at_ = 0;            ///< in the first of these

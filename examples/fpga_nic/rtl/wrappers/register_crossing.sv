@@ -52,10 +52,10 @@ module register_crossing #(
   logic                  writes;
   logic [ADDR_WIDTH-1:0] address;
   logic [          31:0] value;
-  logic                  answered_1, answered_2;
+  wire                   answered_here;
 
   // On the side that is asked.
-  logic                  asked_1, asked_2;
+  wire                   asked_here;
   logic                  answered;
   logic                  address_left, data_left;  // to be taken
   logic                  busy;
@@ -75,9 +75,12 @@ module register_crossing #(
   assign s_rresp   = status;
   assign s_rdata   = result;
 
+  synchroniser from_m (
+      .clk(s_clk),
+      .from(answered),
+      .to(answered_here)
+  );
   always_ff @(posedge s_clk) begin
-    answered_1 <= answered;
-    answered_2 <= answered_1;
     if (s_rst) begin
       asked     <= 1'b0;
       waiting   <= 1'b0;
@@ -89,7 +92,7 @@ module register_crossing #(
       writes  <= may_write;
       address <= may_write ? s_awaddr : s_araddr;
       value   <= s_wdata;
-    end else if (waiting && answered_2 == asked) begin
+    end else if (waiting && answered_here == asked) begin
       waiting   <= 1'b0;
       answering <= 1'b1;
     end else if ((s_bvalid && s_bready) || (s_rvalid && s_rready)) begin
@@ -106,16 +109,19 @@ module register_crossing #(
   assign m_bready  = busy && writes;
   assign m_rready  = busy && !writes;
 
+  synchroniser from_s (
+      .clk(m_clk),
+      .from(asked),
+      .to(asked_here)
+  );
   always_ff @(posedge m_clk) begin
-    asked_1 <= asked;
-    asked_2 <= asked_1;
     if (m_rst) begin
       answered     <= 1'b0;
       busy         <= 1'b0;
       address_left <= 1'b0;
       data_left    <= 1'b0;
     end else if (!busy) begin
-      if (asked_2 != answered) begin
+      if (asked_here != answered) begin
         busy         <= 1'b1;
         address_left <= 1'b1;
         data_left    <= 1'b1;

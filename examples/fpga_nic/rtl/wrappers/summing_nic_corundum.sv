@@ -89,6 +89,15 @@ module summing_nic_corundum #(
   assign m_axis_sync_rx_tuser  = s_axis_sync_rx_tuser;
   assign s_axis_sync_rx_tready = m_axis_sync_rx_tready;
 
+  wire seen;
+  stream_tap tap (
+      .clk(clk),
+      .rst(rst),
+      .valid(s_axis_sync_rx_tvalid),
+      .ready(s_axis_sync_rx_tready),
+      .shown(seen)
+  );
+
   wire [511:0] nic_tdata;
   wire [ 63:0] nic_tkeep;
   wire         nic_tvalid;
@@ -105,7 +114,7 @@ module summing_nic_corundum #(
       .rst(rst),
       .s_axis_tdata(s_axis_sync_rx_tdata),
       .s_axis_tkeep(s_axis_sync_rx_tkeep),
-      .s_axis_tvalid(s_axis_sync_rx_tvalid && s_axis_sync_rx_tready),
+      .s_axis_tvalid(seen),
       .s_axis_tready(),
       .s_axis_tlast(s_axis_sync_rx_tlast),
       .s_axis_tuser(s_axis_sync_rx_tuser[0]),

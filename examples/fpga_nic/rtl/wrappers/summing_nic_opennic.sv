@@ -75,8 +75,9 @@ module summing_nic_opennic #(
 );
 
   // Reset, in both clocks: at once on, and off some clocks after.
-  logic [3:0] axil_on, axis_on;
-  logic axil_rst, axis_rst, done_1, done_2;
+  (* ASYNC_REG = "TRUE" *) logic [3:0] axil_on, axis_on;
+  logic axil_rst, axis_rst, done;
+  wire axis_runs;
 
   always_ff @(posedge axil_aclk or negedge mod_rstn) begin
     if (!mod_rstn) begin
@@ -96,11 +97,13 @@ module summing_nic_opennic #(
       axis_rst <= !axis_on[3];
     end
   end
-  always_ff @(posedge axil_aclk) begin
-    done_1 <= !axis_rst;
-    done_2 <= done_1 && !axil_rst;
-  end
-  assign mod_rst_done = done_2;
+  synchroniser from_axis (
+      .clk(axil_aclk),
+      .from(!axis_rst),
+      .to(axis_runs)
+  );
+  always_ff @(posedge axil_aclk) done <= axis_runs && !axil_rst;
+  assign mod_rst_done = done;
 
   // From the network: to the host.
   localparam logic [15:0] port_bit = 16'd1 << (6 + INTERFACE);
@@ -114,6 +117,15 @@ module summing_nic_opennic #(
   assign m_axis_qdma_c2h_tuser_src   = s_axis_adap_rx_250mhz_tuser_src;
   assign m_axis_qdma_c2h_tuser_dst   = host_bit;
   assign s_axis_adap_rx_250mhz_tready = m_axis_qdma_c2h_tready;
+
+  wire seen;
+  stream_tap tap (
+      .clk(axis_aclk),
+      .rst(axis_rst),
+      .valid(s_axis_adap_rx_250mhz_tvalid),
+      .ready(s_axis_adap_rx_250mhz_tready),
+      .shown(seen)
+  );
 
   wire [511:0] nic_tdata;
   wire [ 63:0] nic_tkeep;
@@ -174,7 +186,7 @@ module summing_nic_opennic #(
       .rst(axis_rst),
       .s_axis_tdata(s_axis_adap_rx_250mhz_tdata),
       .s_axis_tkeep(s_axis_adap_rx_250mhz_tkeep),
-      .s_axis_tvalid(s_axis_adap_rx_250mhz_tvalid && s_axis_adap_rx_250mhz_tready),
+      .s_axis_tvalid(seen),
       .s_axis_tready(),
       .s_axis_tlast(s_axis_adap_rx_250mhz_tlast),
       .s_axis_tuser(1'b0),

@@ -17,6 +17,10 @@ module wrapper_parts (
     input  wire        ready,
     output wire        last,
 
+    input  wire        tap_valid,
+    input  wire        tap_ready,
+    output wire        tap_shown,
+
     input  wire        s_clk,
     input  wire        s_rst,
     input  wire [11:0] s_awaddr,
@@ -59,6 +63,13 @@ module wrapper_parts (
       .WIDTH(32)
   ) merge (
       .*
+  );
+  stream_tap tap (
+      .clk(clk),
+      .rst(rst),
+      .valid(tap_valid),
+      .ready(tap_ready),
+      .shown(tap_shown)
   );
   register_crossing crossing (.*);
 
