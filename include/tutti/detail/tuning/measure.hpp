@@ -2,14 +2,11 @@
 #pragma once
 
 #include <tutti/allocator.hpp>
-#include <tutti/collective/allreduce.hpp>
-#include <tutti/detail/engine/machine.hpp>
 #include <tutti/detail/tuning/copy_probe.hpp>
+#include <tutti/detail/tuning/helper_meter.hpp>
 #include <tutti/detail/tuning/probe.hpp>
 #include <tutti/detail/tuning/profile.hpp>
-#include <tutti/reduction/arithmetic.hpp>
-#include <tutti/topology/doubling.hpp>
-#include <tutti/topology/in_network.hpp>
+#include <tutti/detail/tuning/stopwatch.hpp>
 
 #include <algorithm>
 #include <array>
@@ -41,7 +38,7 @@ struct measuring {
 template <class Communicator>
 class world_meter {
  public:
-  explicit world_meter(Communicator& world) : world_(world), agree_(world, doubling{}, max<std::int64_t>{}) {}
+  explicit world_meter(Communicator& world) : world_(world), clock_(world) {}
 
   /// Collective; all ranks get the same profile. @throws error
   [[nodiscard]] network_profile measure(measuring const& how) {
@@ -54,8 +51,7 @@ class world_meter {
       most = std::max(most, hosts.members(h).size());
     }
     auto const& neighbours = hosts.members(hosts.host(world_.rank()));
-    bool const helped =
-        sums_by_helper<typename Communicator::transport_type> && has_helper(world_.transport()) && world_.size() > 1;
+    bool const helped = helper_meter<Communicator>::sums && has_helper(world_.transport()) && world_.size() > 1;
     auto const budget = how.budget / std::max((most > 1) + (speakers.size() > 1) + helped, 1);
     if (most > 1) {
       auto given = provided_memory();
@@ -73,27 +69,20 @@ class world_meter {
       p.far = measure_link(speakers, place::between_hosts, {}, budget, p.start);
     }
     if (helped) {
-      p.helper = measure_helper(p.near, budget);
+      p.helper = helper_meter(world_, clock_).measure(p.near, budget);
     }
     return p;
   }
 
  private:
-  static constexpr std::array<std::size_t, 9> sizes{4,         256,        2048,       16 << 10,   64 << 10,
-                                                    256 << 10, 1024 << 10, 4096 << 10, 16384 << 10};
   static constexpr std::size_t longest_provided = 1024 << 10;
-  static constexpr std::size_t always = 64 << 10;
   static constexpr std::size_t long_from = 16 << 10;
-  static constexpr std::size_t short_segment = 2 << 10;
-  static constexpr int most_turns = 32;
-  static constexpr std::uint32_t in_a_row = 4;   ///< messages of `always` bytes, to see what a link lasts
+  static constexpr std::uint32_t in_a_row = 4;   ///< messages of `always_measured` bytes, to see what a link lasts
   static constexpr std::int64_t wire_from = 92;  ///< percent: a processor that only sends takes two thirds, or half
   /// Beyond, what is copied aside first, because peers read it there, takes as long a byte as before.
   static constexpr std::size_t longest_swap = 256 << 10;
   static constexpr bool copies_aside = shares_memory<typename Communicator::transport_type>;
   static constexpr bool lending = lends<typename Communicator::transport_type>;
-  template <class Transport>
-  static constexpr bool sums_by_helper = can_be_helped<Transport, combining<sum<float>>>;
 
   /// Picoseconds of one message of one size.
   struct times {
@@ -119,7 +108,7 @@ class world_meter {
   /// Whether a wire moves the bytes, and not processors.
   struct wire {
     bool moves_bytes = false;
-    std::int64_t lasting = 0;  ///< what it takes for `always` bytes if it goes on and on, where it saves up
+    std::int64_t lasting = 0;  ///< what it takes for `always_measured` bytes if it goes on and on, where it saves up
   };
   enum class place { within_a_host, between_hosts };
 
@@ -133,7 +122,7 @@ class world_meter {
       } catch (std::bad_alloc const&) {
         lacking[0] = 1;
       }
-      agree_(std::span(lacking));
+      clock_.agree(std::span(lacking));
       given.resize(lacking[0] == 0 ? given.size() : 0);
     }
     return given;
@@ -150,23 +139,24 @@ class world_meter {
   /// In the memory `given`, or if there is none, in ordinary memory.
   network_profile::link measure_link(std::vector<rank_type> const& group, place where, std::span<float> given,
                                      duration budget, std::int64_t& start) {
-    std::size_t const longest = given.empty() ? sizes.back() : longest_provided;
+    std::size_t const longest = given.empty() ? measured_sizes.back() : longest_provided;
     std::vector<times> all;
     bool const near = where == place::within_a_host;
     std::int64_t const of_moves = near ? budget.count() * 1000 / (copies_aside ? 8 : 4) : 0;
     std::int64_t const limit = budget.count() * 1000 - of_moves;
     // Ranks decide alike: they go by nothing but what they have agreed on. The first turns are slow.
-    std::int64_t spent = time_size(group, given, sizes.front(), 8, 4, 8).spent;
+    std::int64_t spent = time_size(group, given, measured_sizes.front(), 8, 4, 8).spent;
     std::int64_t once = spent / 9;  // what one turn of the last size took
-    for (std::size_t const bytes : sizes) {
+    for (std::size_t const bytes : measured_sizes) {
       auto const growth = static_cast<std::int64_t>(bytes <= 2048 ? 1 : bytes / all.back().bytes);
       std::int64_t const expected = std::max<std::int64_t>(once * growth, 1);
-      if (bytes > longest || (bytes > always && spent + 2 * expected > limit)) {
+      if (bytes > longest || (bytes > always_measured && spent + 2 * expected > limit)) {
         break;
       }
-      std::int64_t const share = (limit - spent) / (bytes >= always ? 3 : 12);
-      auto const turns = static_cast<int>(std::clamp<std::int64_t>(share / expected, 2, most_turns));
-      bool const brief = bytes < always && expected < limit / 16;
+      std::int64_t const share = (limit - spent) / (bytes >= always_measured ? 3 : 12);
+      auto const turns =
+          static_cast<int>(std::clamp<std::int64_t>(share / expected, 2, stopwatch<Communicator>::most_turns));
+      bool const brief = bytes < always_measured && expected < limit / 16;
       all.push_back(time_size(group, given, bytes, brief ? 8U : 2U, brief ? 4U : 1U, turns));
       if (bytes > longest_swap) {
         all.back().combining_swap =
@@ -190,7 +180,8 @@ class world_meter {
       all[i].solo = std::min(all[i].solo, all[i + 1].solo);
       all[i].relay = std::min(all[i].relay, all[i + 1].relay);
     }
-    auto const long_enough = std::find_if(all.begin(), all.end(), [](times const& t) { return t.bytes == always; });
+    auto const long_enough =
+        std::find_if(all.begin(), all.end(), [](times const& t) { return t.bytes == always_measured; });
     wire w = try_wire(where, group, *long_enough, all.front().relay, limit);
     std::int64_t const gap = std::min(time_gap(group), all.front().relay / 2);
     start = std::max(start, time_start(group, all.front().shift));
@@ -213,70 +204,8 @@ class world_meter {
     return solve(all, least, w, std::move(moved.sizes));
   }
 
-  /// What a message to a helper and the one from it take, half of it each: an allreduce takes twice the latency, a
-  /// packet, which is handed on when it is there, and the message. Short segments tell what each takes of a processor.
-  /// Ranks that share an interface send all at once here, as they do later.
-  network_profile::link measure_helper(network_profile::link const& near, duration budget) {
-    allreduce run{world_, in_network{}, sum<float>{}};
-    bool is_new = false;
-    if constexpr (requires { world_.transport().helpers_are_new(); }) {
-      is_new = world_.transport().helpers_are_new();
-    }
-    std::int64_t const limit = budget.count() * 1000;
-    std::int64_t spent = 0;
-    std::vector<float> memory;
-    auto const timed = [&](std::int64_t turns, int warming) {
-      auto const begin = world_.transport().now();
-      std::int64_t t[2] = {time(run, memory, static_cast<int>(turns), warming), 0};
-      t[1] = since(begin);
-      agree_(std::span(t));
-      spent += t[1];
-      return t[0];
-    };
-    network_profile::link link;
-    std::int64_t shortest = 0;
-    std::int64_t last = 0;
-    std::int64_t gap = 0;
-    for (std::size_t const bytes : sizes) {
-      auto const size = static_cast<std::int64_t>(bytes);
-      std::int64_t const expected =
-          bytes <= 2048 ? last : last * (size / static_cast<std::int64_t>(memory.size() * sizeof(float)));
-      if (bytes > always && spent + 3 * expected > limit) {
-        break;
-      }
-      memory.resize(bytes / sizeof(float));
-      last = timed(last == 0 ? 16 : std::clamp<std::int64_t>((limit - spent) / 6 / expected, 2, most_turns), 1);
-      if (link.points.empty()) {
-        shortest = last;
-      }
-      auto const packet = static_cast<std::int64_t>(std::min(bytes, helper_packet));
-      std::int64_t const moving = std::max<std::int64_t>(last - shortest - at_size(near, bytes).combine, 0);
-      link.points.push_back({.bytes = bytes, .wire = moving - moving / (size + packet) * packet});
-      if (bytes == always) {
-        run.segment(short_segment);
-        constexpr std::int64_t segments = always / short_segment;
-        gap = std::clamp<std::int64_t>((timed(4, 1) - shortest) / segments, 0, shortest / 2) / 2;
-        run.segment(0);
-      }
-    }
-    if constexpr (requires { world_.transport().release_helpers(); }) {
-      if (is_new) {  // all have ended what was done here: they have agreed on what it took
-        world_.transport().release_helpers();
-      }
-    }
-    link.latency = shortest / 2 - gap;
-    for (std::size_t i = link.points.size(); i-- > 0;) {
-      network_profile::point& p = link.points[i];
-      p.send = p.lead = p.receive = gap;
-      if (i + 1 != link.points.size()) {  // a long one is not faster: the short one was disturbed
-        p.wire = std::min(p.wire, link.points[i + 1].wire);
-      }
-    }
-    return link;
-  }
-
   [[nodiscard]] static std::int64_t lasts(std::int64_t of_always, std::size_t bytes) {
-    return of_always / static_cast<std::int64_t>(always) * static_cast<std::int64_t>(bytes);
+    return of_always / static_cast<std::int64_t>(always_measured) * static_cast<std::int64_t>(bytes);
   }
   /// What a link saves up while it is idle: a message that goes round finds it so, and takes that much less.
   static std::int64_t burst(std::vector<times> const& all, short_message const& least, std::int64_t lasting) {
@@ -284,7 +213,7 @@ class world_meter {
     for (times const& t : all) {
       std::int64_t const whole = lasts(lasting, t.bytes);
       std::int64_t const saved = whole - least.rest(t.relay);
-      most = t.bytes >= always && saved > whole / 4 ? std::max(most, saved) : most;
+      most = t.bytes >= always_measured && saved > whole / 4 ? std::max(most, saved) : most;
     }
     return most;
   }
@@ -303,9 +232,9 @@ class world_meter {
   /// Whether a wire moves the bytes. Not if a peer reads them in the sender's memory. Else, all ranks send and
   /// receive, and then every second one only sends. A wire carries both ways at a time; a processor is done sooner if
   /// it need not do both. That is told by long messages, one after the other: a link that has been idle may let some
-  /// bytes pass at once (token buckets), and one that is used by turns always does. So a message that goes round takes
-  /// as long as one of those, or half of it and less; what lies between is a processor's, too.
-  /// @pre messages of `always` bytes, or longer ones, have just passed
+  /// bytes pass at once (token buckets), and one that is used by turns always does. So a message that goes
+  /// round takes as long as one of those, or half of it and less; what lies between is a processor's, too.
+  /// @pre messages of `always_measured` bytes, or longer ones, have just passed
   wire try_wire(place where, std::vector<rank_type> const& group, times const& always_takes, std::int64_t latency,
                 std::int64_t limit) {
     if (copies_aside && where == place::within_a_host) {
@@ -313,13 +242,15 @@ class world_meter {
     }
     auto const turns = static_cast<int>(
         std::clamp<std::int64_t>(limit / (8 * in_a_row * std::max<std::int64_t>(always_takes.shift, 1)), 1, 8));
-    std::vector<float> memory(always / 2);
+    std::vector<float> memory(always_measured / 2);
     std::int64_t t[2] = {
-        time({probe::kind::shift, group, world_.rank(), in_a_row, action::copy}, memory, turns, turns / 2) / in_a_row,
+        clock_.time({probe::kind::shift, group, world_.rank(), in_a_row, action::copy}, memory, turns, turns / 2) /
+            in_a_row,
         // An answer is as long as a message, but a link that was idle may let it pass at once.
-        (time({probe::kind::flood, group, world_.rank(), 2 * in_a_row, action::copy}, memory, turns, 0) - latency) /
+        (clock_.time({probe::kind::flood, group, world_.rank(), 2 * in_a_row, action::copy}, memory, turns, 0) -
+         latency) /
             (2 * in_a_row)};
-    agree_(std::span(t));
+    clock_.agree(std::span(t));
     std::int64_t const both = std::max<std::int64_t>(t[0] - latency, 1);
     std::int64_t const in_turn = std::max<std::int64_t>(always_takes.relay - latency, 1);
     bool const alike = (always_takes.shift - latency) * 100 < in_turn * 125;
@@ -392,7 +323,7 @@ class world_meter {
     auto const hops = static_cast<std::int64_t>(rounds * std::max<std::size_t>(group.size(), 1));
     auto const begin = world_.transport().now();
     auto const timed = [&](probe::kind kind, std::uint32_t repeats, action how, int warming) {
-      return time({kind, group, world_.rank(), repeats, how}, b.memory, turns, warming);
+      return clock_.time({kind, group, world_.rank(), repeats, how}, b.memory, turns, warming);
     };
     std::int64_t t[7] = {timed(probe::kind::shift, shifts, action::copy, 1) / shifts,
                          timed(probe::kind::shift, shifts, action::fold_right, 1) / shifts,
@@ -404,8 +335,8 @@ class world_meter {
     if (bytes <= longest_swap) {  // each lane has memory of its own to copy to
       t[2] = timed(probe::kind::swap, shifts, action::fold_right, collective_lanes) / shifts;
     }
-    t[6] = since(begin);
-    agree_(std::span(t));
+    t[6] = clock_.since(begin);
+    clock_.agree(std::span(t));
     return {bytes, t[0], t[1], t[2], t[3], t[4], t[5], t[6]};
   }
 
@@ -418,9 +349,9 @@ class world_meter {
     auto const begin = world_.transport().now();
     std::int64_t spent[1] = {0};
     for (std::uint32_t done = 0; done < messages && spent[0] < at_most.count(); done += at_once) {
-      (void)time({probe::kind::shift, group, world_.rank(), at_once, action::copy}, memory, 1, 0);
+      (void)clock_.time({probe::kind::shift, group, world_.rank(), at_once, action::copy}, memory, 1, 0);
       spent[0] = (world_.transport().now() - begin).count();
-      agree_(std::span(spent));
+      clock_.agree(std::span(spent));
     }
     return duration(spent[0]);
   }
@@ -428,48 +359,22 @@ class world_meter {
   /// What of the shortest message follows upon another one.
   std::int64_t time_gap(std::vector<rank_type> const& group) {
     std::array<float, 2> memory{};
-    std::int64_t t[2] = {time({probe::kind::flood, group, world_.rank(), 8, action::copy}, memory, 8, 1),
-                         time({probe::kind::flood, group, world_.rank(), 24, action::copy}, memory, 8, 1)};
-    agree_(std::span(t));
+    std::int64_t t[2] = {clock_.time({probe::kind::flood, group, world_.rank(), 8, action::copy}, memory, 8, 1),
+                         clock_.time({probe::kind::flood, group, world_.rank(), 24, action::copy}, memory, 8, 1)};
+    clock_.agree(std::span(t));
     return std::max<std::int64_t>(t[1] - t[0], 0) / 16;
   }
 
   /// What an operation takes besides its messages.
   std::int64_t time_start(std::vector<rank_type> const& group, std::int64_t shift) {
     std::array<float, 2> memory{};
-    std::int64_t t[1] = {time({probe::kind::shift, group, world_.rank(), 1, action::copy}, memory, 16, 1)};
-    agree_(std::span(t));
+    std::int64_t t[1] = {clock_.time({probe::kind::shift, group, world_.rank(), 1, action::copy}, memory, 16, 1)};
+    clock_.agree(std::span(t));
     return std::max<std::int64_t>(t[0] - shift, 0);
   }
 
-  /// The lower quartile of several runs' times, after some that warm up.
-  std::int64_t time(probe const& what, std::span<float> memory, int turns, int warming) {
-    allreduce run{world_, what, sum<float>{}};
-    return time(run, memory, turns, warming);
-  }
-  template <class Topology>
-  std::int64_t time(allreduce<Communicator, Topology, sum<float>>& run, std::span<float> memory, int turns,
-                    int warming) {
-    for (int i = 0; i < warming; ++i) {
-      run(memory);
-    }
-    std::array<std::int64_t, most_turns> took{};
-    for (int i = 0; i < turns; ++i) {
-      world_.patience() = {};  // as if nothing else computed here
-      auto const begin = world_.transport().now();
-      run(memory);
-      took[static_cast<std::size_t>(i)] = since(begin);
-    }
-    auto const middle = took.begin() + turns / 4;
-    std::nth_element(took.begin(), middle, took.begin() + turns);
-    return *middle;
-  }
-
-  /// In picoseconds.
-  [[nodiscard]] std::int64_t since(time_point begin) const { return (world_.transport().now() - begin).count() * 1000; }
-
   Communicator& world_;
-  allreduce<Communicator, doubling, max<std::int64_t>> agree_;
+  stopwatch<Communicator> clock_;
 };
 
 }  // namespace tutti::detail
