@@ -312,7 +312,8 @@ BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
   rank_1.on(0).want(std::as_writable_bytes(std::span(result)).data());
 
   fpga::exchange of_rank_0;  // which says what rank 0 sends
-  of_rank_0.open(slots);
+  fpga::job_terms const terms_of_rank_0{.slots = slots};
+  of_rank_0.open(terms_of_rank_0, 0);
   of_rank_0.begin({0, 0}, 7);
   of_rank_0.take_part({.helper = 2,
                        .workers = workers,
@@ -332,7 +333,7 @@ BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
   join.flags = fpga::flag::in_rank_order;
   say(network::device, join, terms);
   std::byte const rank_0_is_there{1};
-  auto of_stand_in = of_rank_0.head_of(fpga::kind::missing, waited_for, 0);
+  auto of_stand_in = of_rank_0.head_of(fpga::kind::missing, waited_for, 0, fpga::given_to::stand_in);
   of_stand_in.worker = 1;
   say(2, of_stand_in, {&rank_0_is_there, 1});
 
@@ -344,7 +345,8 @@ BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
     rank_1.advance(now);
     rank_1.push(0, now);
     if (i < pieces && i != waited_for) {
-      say(network::device, of_rank_0.head_of(fpga::kind::contribute, i, 0), of_rank_0.content(i));
+      say(network::device, of_rank_0.head_of(fpga::kind::contribute, i, 0, fpga::given_to::stand_in),
+          of_rank_0.content(i));
     }
     at_0.drain([&](auto, std::span<std::byte const> bytes, bool) {
       fpga::packet p;

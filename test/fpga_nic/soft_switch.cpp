@@ -672,6 +672,32 @@ BOOST_AUTO_TEST_CASE(the_program_sums_for_several_jobs) {
   BOOST_TEST(p.status() == 0);
 }
 
+BOOST_AUTO_TEST_CASE(programs_of_racks_sum_through_one_above_them) {
+  using member = worker<nic::udp_port>;
+  program spine({});
+  std::string const up = spine.address.as(AF_INET).text();
+  program racks[] = {program({"--up", up}), program({"--up", up})};
+  constexpr std::uint32_t count = 300;
+  std::deque<nic::udp_port> ports;
+  std::vector<member> all;
+  for (unsigned w = 0; w < 5; ++w) {
+    unsigned const rack = w < 2 ? 0 : 1;
+    ports.emplace_back(net::resolve("127.0.0.1", 0).front());
+    all.emplace_back(ports.back(), racks[rack].address, w - 2 * rack, 2 + rack, count, nic::seal(), 7, 20ms,
+                     nic::rack_place{static_cast<std::uint8_t>(rack), 2}, 2 * rack);
+  }
+  BOOST_TEST_REQUIRE(finish(all, [] {}));
+  for (std::size_t i = 0; i < count * member::elements; ++i) {
+    float const first = member::value(0, i) + member::value(1, i);
+    float const second = member::value(2, i) + member::value(3, i) + member::value(4, i);
+    for (auto const& w : all) {
+      BOOST_TEST_REQUIRE(w.result()[i] == first + second);
+    }
+  }
+  BOOST_TEST(spine.count_after(SIGTERM, "completed") == count);
+  BOOST_TEST(racks[0].count_after(SIGTERM, "came down") == count);
+}
+
 BOOST_AUTO_TEST_CASE(the_program_emulates_a_network_and_reads_what_has_a_tag) {
   nic::key key{};
   key[15] = std::byte{0xab};
@@ -691,6 +717,7 @@ BOOST_AUTO_TEST_CASE(the_program_emulates_a_network_and_reads_what_has_a_tag) {
 BOOST_AUTO_TEST_CASE(the_program_says_what_is_wrong_with_its_options) {
   for (auto const& [options, words] : std::initializer_list<std::pair<std::string, std::string>>{
            {"--listen nowhere", "--listen nowhere is no address: give a port, host:port or [IPv6]:port"},
+           {"--up 7171", "--up 7171 is no address: give host:port or [IPv6]:port"},
            {"--key /dev/null", "--key: the key file /dev/null cannot be read, or is empty"},
            {"--listen 192.0.2.1:1", "cannot receive datagrams at 192.0.2.1:1"},
            {"--loss 2", "--loss: Value 2 not in range"}}) {

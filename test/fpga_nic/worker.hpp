@@ -27,13 +27,16 @@ class worker {
   static constexpr std::uint16_t window = 16;
 
   worker(Port& port, typename Port::address device, unsigned number, unsigned workers, std::uint32_t count,
-         nic::seal seal = {}, std::uint32_t nonce = 0x1234, tutti::duration patience = std::chrono::milliseconds(2))
+         nic::seal seal = {}, std::uint32_t nonce = 0x1234, tutti::duration patience = std::chrono::milliseconds(2),
+         nic::rack_place place = {}, unsigned first = 0)
       : port_(&port),
         device_(device),
         number_(static_cast<std::uint8_t>(number)),
         workers_(static_cast<std::uint8_t>(workers)),
         nonce_(nonce),
         patience_(patience),
+        place_(place),
+        first_(first),
         seal_(seal),
         sent_(count),
         has_(count),
@@ -78,12 +81,14 @@ class worker {
       return;
     }
     asked_ = now;
-    std::array<std::byte, nic::terms::bytes> terms;
+    std::array<std::byte, nic::terms::bytes + nic::rack_place::bytes> terms;
     nic::write(nic::terms{10'000, window}, terms.data());
+    nic::write(place_, terms.data() + nic::terms::bytes);
     nic::header h = head(nic::kind::join, 0);
     h.operation = tutti::network_operation::none;
-    h.length = terms.size();
-    port_->send(device_, h, terms);
+    h.flags = static_cast<std::uint16_t>(h.flags | (place_.exists() ? nic::flag::of_racks : 0));
+    h.length = static_cast<std::uint16_t>(nic::terms::bytes + (place_.exists() ? nic::rack_place::bytes : 0));
+    port_->send(device_, h, std::span(terms).first(h.length));
   }
 
   void contribute(tutti::time_point now) {
@@ -98,7 +103,7 @@ class worker {
         nic::header h = head(has_[q] ? nic::kind::supply : nic::kind::contribute, q);
         std::array<float, elements> x;
         for (std::size_t i = 0; i < elements; ++i) {
-          x[i] = has_[q] ? result_[q * elements + i] : value(number_, q * elements + i);
+          x[i] = has_[q] ? result_[q * elements + i] : value(first_ + number_, q * elements + i);
         }
         h.length = nic::most_payload;
         port_->send(device_, h, std::as_bytes(std::span(x)));
@@ -149,6 +154,8 @@ class worker {
   std::uint8_t workers_;
   std::uint32_t nonce_;
   tutti::duration patience_;
+  nic::rack_place place_;
+  unsigned first_;  ///< of its rack, among all
   nic::seal seal_;
   std::uint16_t slots_ = 0;  ///< 0: it has not joined
   unsigned joins_ = 0;

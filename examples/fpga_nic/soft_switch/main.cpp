@@ -4,7 +4,7 @@
 #include "../signals.hpp"
 #include "late_answers.hpp"
 #include "options.hpp"
-#include <tutti/detail/fpga_nic/summing_switch.hpp>
+#include <tutti/detail/fpga_nic/rack_switch.hpp>
 #include <tutti/detail/fpga_nic/udp_port.hpp>
 #include <tutti/time.hpp>
 
@@ -12,8 +12,10 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <poll.h>
 #include <random>
+#include <span>
 
 namespace {
 
@@ -24,7 +26,7 @@ class soft_switch {
   explicit soft_switch(options const& o)
       : options_(o),
         port_(o.at, {.offload = o.offload, .destinations = 64}, o.seal),
-        device_(o.limits, o.seal),
+        device_(o.limits, o.seal, above(o)),
         random_(static_cast<std::mt19937::result_type>(o.seed)),
         next_report_(tutti::steady_now() + o.report) {
     std::printf("soft_switch: listening at %s\n", port_.local().as(o.at.family()).text().c_str());
@@ -46,7 +48,7 @@ class soft_switch {
       bool const all_sent = port_.flush();
       if (options_.report.count() != 0 && now >= next_report_) {
         next_report_ = now + options_.report;
-        device_.free_abandoned(now);
+        device_.free_abandoned(now, [&](auto const&... answer) { send(now, answer...); });
         report();
       }
       std::array<pollfd, 2> on{{{port_.descriptor(), static_cast<short>(all_sent ? POLLIN : POLLIN | POLLOUT), 0},
@@ -62,6 +64,9 @@ class soft_switch {
  private:
   static constexpr int drains = 16;  ///< before signals and the time are looked at
 
+  [[nodiscard]] static std::optional<nic::endpoint> above(options const& o) {
+    return o.above ? std::optional(nic::endpoint(*o.above)) : std::nullopt;
+  }
   [[nodiscard]] bool is_lost() {
     bool const is = options_.loss > 0 && static_cast<double>(random_()) < options_.loss * 4294967296.0;
     lost_ += is ? 1 : 0;
@@ -76,16 +81,7 @@ class soft_switch {
             if (is_lost()) {
               return;
             }
-            device_.take(from, bytes, congested, now, [&](nic::endpoint const& to, nic::header const& h, auto payload) {
-              if (is_lost()) {
-                return;
-              }
-              if (options_.delay.count() != 0) {
-                late_.add(now + options_.delay, to, h, payload);
-              } else {
-                port_.send(to, h, payload);  // what the system takes no more of is lost, as in any switch
-              }
-            });
+            device_.take(from, bytes, congested, now, [&](auto const&... answer) { send(now, answer...); });
           });
       if (n == 0) {
         return false;
@@ -93,6 +89,16 @@ class soft_switch {
       port_.flush();
     }
     return true;
+  }
+  void send(tutti::time_point now, nic::endpoint const& to, nic::header const& h, std::span<std::byte const> payload) {
+    if (is_lost()) {
+      return;
+    }
+    if (options_.delay.count() != 0) {
+      late_.add(now + options_.delay, to, h, payload);
+    } else {
+      port_.send(to, h, payload);  // what the system takes no more of is lost, as in any switch
+    }
   }
   void send_late(tutti::time_point now) {
     for (; !late_.empty() && late_.first().when <= now; late_.drop_first()) {
@@ -151,6 +157,11 @@ class soft_switch {
     line("unsupported", c.of(nic::refusal::unsupported));
     line("no weights", c.of(nic::refusal::no_weights));
     line("unanswered", c.unanswered);
+    if (options_.above) {
+      line("sent up", device_.climbed().sent);
+      line("repeated up", device_.climbed().repeated);
+      line("came down", device_.climbed().results);
+    }
     line("sent", p.sent);
     line("writes", p.writes);
     line("received", p.received);
@@ -164,7 +175,7 @@ class soft_switch {
   options options_;
   signals signals_;
   nic::udp_port port_;
-  nic::summing_switch<nic::endpoint> device_;
+  nic::rack_switch<nic::endpoint> device_;
   std::mt19937 random_;
   late_answers late_;
   tutti::time_point next_report_;

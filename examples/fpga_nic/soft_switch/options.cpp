@@ -32,6 +32,7 @@ net::address address_of(std::string const& text) {
 options read_options(int argc, char** argv) {
   options o;
   std::string listen = "7171";
+  std::string up;
   std::string key;
   double delay_us = 0;
   std::uint64_t memory = o.limits.memory;
@@ -43,6 +44,8 @@ options read_options(int argc, char** argv) {
       "It ends on SIGINT and SIGTERM, and prints its counters on SIGUSR1 and at the end."};
   app.option_defaults()->always_capture_default();
   app.add_option("--listen", listen, "Port, host:port or [IPv6]:port; port 0: any that is free");
+  app.add_option("--up", up,
+                 "host:port of the switch above: this one is a rack's, and takes part there for all of its ranks");
   app.add_option("--jobs", o.limits.jobs, "Jobs at the same time")->check(CLI::Range(1U, 1000U));
   app.add_option("--slots", o.limits.slots, "Slots of a job, at most")->check(CLI::Range(1, 65535));
   app.add_option("--memory", memory, "Bytes for the slots of all jobs, e.g. 256M")->transform(CLI::AsSizeValue(false));
@@ -62,6 +65,13 @@ options read_options(int argc, char** argv) {
     std::exit(app.exit(e));
   }
   o.at = address_of(listen);
+  if (!up.empty()) {
+    net::host_port at;
+    if (!net::parse(up, at)) {
+      throw std::runtime_error("--up " + up + " is no address: give host:port or [IPv6]:port");
+    }
+    o.above = net::resolve(at.host, at.port).front();
+  }
   if (!key.empty()) {
     try {
       o.seal = nic::seal(nic::read_key(key));

@@ -7,10 +7,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 /// What the command line says.
 struct options {
   tutti::detail::net::address at{};
+  std::optional<tutti::detail::net::address> above{};
   tutti::detail::fpga_nic::switch_limits limits{};
   tutti::detail::fpga_nic::seal seal{};
   bool offload = true;

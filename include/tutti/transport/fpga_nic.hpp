@@ -70,17 +70,21 @@ class fpga_nic {
     auto const said = meet.exchange(rank() == 0 ? std::to_string(detail::fpga_nic::draw_job()) + " " + network_.device()
                                                 : std::string());
     auto const space = said[0].find(' ');
-    device_ = said[0].substr(space + 1);
+    device_ = network_.rack().empty() ? said[0].substr(space + 1) : network_.rack();
     std::vector<typename Network::port::address> all;
-    auto const cards = meet.exchange(network_.card() + " " + std::to_string(network_.seal().fingerprint()));
+    std::vector<std::string> devices;
+    auto const cards =
+        meet.exchange(device_ + " " + network_.card() + " " + std::to_string(network_.seal().fingerprint()));
     for (std::string const& card : cards) {
+      auto const begin = card.find(' ');
+      devices.push_back(card.substr(0, begin));
       auto const end = card.rfind(' ');
       if (card.substr(end) != cards[0].substr(cards[0].rfind(' '))) {
         throw error(failure::join, "fpga_nic: rank " + std::to_string(all.size()) +
                                        " has another key than rank 0; give all ranks the same "
                                        "file (TUTTI_FPGA_NIC_KEY), or none");
       }
-      all.push_back(Network::address_of(card.substr(0, end)));
+      all.push_back(Network::address_of(card.substr(begin + 1, end - begin - 1)));
     }
     std::optional<typename Network::port::address> at;
     if (!device_.empty()) {
@@ -91,7 +95,8 @@ class fpga_nic {
                                                 .slots = o.slots,
                                                 .lease = o.lease,
                                                 .silence = o.silence,
-                                                .stand_in_share = o.stand_in_share},
+                                                .stand_in_share = o.stand_in_share,
+                                                .racks = find_racks(devices)},
                     rank(), std::move(all), at);
     member_->join(now());
   }
@@ -112,7 +117,7 @@ class fpga_nic {
   [[nodiscard]] rank_type rank() const noexcept { return host_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return host_.size(); }
   [[nodiscard]] Host& host() noexcept { return host_; }
-  /// Where the device is, as rank 0 has said; empty: there is none.
+  /// Where this rank's device is: that of its rack, or as rank 0 has said; empty: there is none.
   [[nodiscard]] std::string const& device() const noexcept { return device_; }
   /// Whether the device has let this rank join, and answers.
   [[nodiscard]] bool device_answers() const noexcept { return member_->device_answers(); }
@@ -308,6 +313,28 @@ class fpga_nic {
   }
 
  private:
+  /// Ranks with one device are of one rack.
+  [[nodiscard]] static detail::host_map find_racks(std::vector<std::string> const& devices) {
+    std::vector<std::optional<typename Network::port::address>> at;
+    for (std::string const& d : devices) {
+      at.push_back(d.empty() ? std::optional<typename Network::port::address>() : Network::address_of(d));
+    }
+    detail::host_map racks(at);
+    if (racks.hosts() > 1) {
+      for (rank_type r = 0; r != devices.size(); ++r) {
+        if (devices[r].empty()) {
+          throw error(failure::join, "fpga_nic: other ranks have devices of their racks, and rank " +
+                                         std::to_string(r) + " has none; give all ranks one (TUTTI_FPGA_NIC_RACK)");
+        }
+      }
+      if (racks.hosts() > detail::fpga_nic::most_racks) {
+        throw error(failure::join, "fpga_nic: there are at most 8 racks with devices of their own, not " +
+                                       std::to_string(racks.hosts()));
+      }
+    }
+    return racks;
+  }
+
   /// A slot is used again when all of its workers have its result, which only holds if they are the same each time.
   void expect_same_workers(helper_part const& part) {
     std::uint64_t print = 0;  // of a set: it depends on no order

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/fpga_nic/job_terms.hpp>
 #include <tutti/detail/fpga_nic/protocol.hpp>
 #include <tutti/detail/fpga_nic/worker_set.hpp>
 #include <tutti/message.hpp>
@@ -43,11 +44,13 @@ class exchange {
     [[nodiscard]] std::span<std::byte const> data() const noexcept { return std::span(bytes).first(head.length); }
   };
 
-  /// @pre slots is a power of two; called once, before all else
-  void open(std::uint32_t slots) {
-    slots_ = slots;
-    pieces_.resize(2 * std::size_t{slots});
-    kept_.resize(slots);
+  /// @pre the slots are a power of two; called once, before all else. The terms outlive this
+  void open(job_terms const& terms, rank_type me) {
+    slots_ = terms.slots;
+    racks_ = terms.has_racks() ? &terms.racks : nullptr;
+    rack_ = racks_ != nullptr ? racks_->host(me) : 0;
+    pieces_.resize(2 * std::size_t{slots_});
+    kept_.resize(slots_);
   }
 
   /// A flow begins, of a call with this fingerprint.
@@ -59,6 +62,7 @@ class exchange {
   /// What this member does in it. @pre a helper's share is taken once in a flow
   void take_part(helper_part const& part) {
     part_ = part;
+    count_racks();
     base_ = next_;
     count_ = static_cast<std::uint32_t>((part.bytes + most_payload - 1) / most_payload);
     next_ += count_;
@@ -144,20 +148,53 @@ class exchange {
     }
   }
 
-  [[nodiscard]] header head_of(kind k, std::uint32_t i, std::uint32_t lane) const noexcept {
+  /// What a server of this kind is told of piece i.
+  [[nodiscard]] header head_of(kind k, std::uint32_t i, std::uint32_t lane, given_to server) const noexcept {
     std::uint32_t const q = base_ + i;
-    bool const in_order = combines(part_.operation) && part_.workers.size() <= most_workers_in_order;
     header h{.kind = k,
              .operation = part_.operation,
              .sequence = q,
              .fingerprint = fingerprint_,
-             .slot = static_cast<std::uint16_t>(lane * slots_ + (q & (slots_ - 1))),
-             .worker = static_cast<std::uint8_t>(part_.worker),
-             .workers = static_cast<std::uint8_t>(part_.workers.size())};
-    h.flags =
-        static_cast<std::uint16_t>(((q / slots_ & 1U) != 0 ? flag::phase : 0) | (in_order ? flag::in_rank_order : 0) |
-                                   (mine().gives && copies() ? flag::no_data : 0));
+             .slot = static_cast<std::uint16_t>(lane * slots_ + (q & (slots_ - 1)))};
+    h.flags = static_cast<std::uint16_t>(((q / slots_ & 1U) != 0 ? flag::phase : 0) |
+                                         (mine().gives && copies() ? flag::no_data : 0));
+    number(h, server);
     return h;
+  }
+  /// The sequence of piece i.
+  [[nodiscard]] std::uint32_t sequence_of(std::uint32_t i) const noexcept { return base_ + i; }
+  /// Whether a device can do this: where each rack has one, each must have something to give.
+  [[nodiscard]] bool is_for_devices() const noexcept { return racks_ == nullptr || fills_racks_; }
+
+  /// The rank that a server has named.
+  [[nodiscard]] rank_type named(header const& h, given_to server) const noexcept {
+    unsigned in_rack = 0;
+    for (helper_worker const& w : part_.workers) {
+      bool const is_meant = !counts_by_rack(server) ? &w == part_.workers.data() + h.worker
+                            : h.has(flag::of_racks) ? racks_->host(w.rank) == h.worker
+                                                    : racks_->host(w.rank) == rack_ && in_rack++ == h.worker;
+      if (is_meant) {
+        return w.rank;
+      }
+    }
+    return no_rank;
+  }
+  /// The workers that have contributed, as far as a server knows: `said` is what it has said.
+  [[nodiscard]] worker_set present(packet const& said, given_to server) const noexcept {
+    worker_set const bits = worker_set::read(said.payload, said.head.workers);
+    if (!counts_by_rack(server)) {
+      return bits;
+    }
+    bool const of_racks = said.head.has(flag::of_racks);
+    worker_set all;
+    unsigned in_rack = 0;
+    for (unsigned w = 0; w != part_.workers.size(); ++w) {
+      rank_type const rack = racks_->host(part_.workers[w].rank);
+      if (rack == rack_ ? of_racks || bits.has(in_rack++) : !of_racks || bits.has(rack)) {
+        all.add(w);
+      }
+    }
+    return all;
   }
   /// The elements that piece i gives: none where this member gives nothing.
   [[nodiscard]] std::span<std::byte const> content(std::uint32_t i) const noexcept {
@@ -176,6 +213,7 @@ class exchange {
   void finish(std::uint32_t i, header const& h, std::span<std::byte const> data) {
     kept& k = kept_[h.sequence & (slots_ - 1)];
     k.head = h;
+    number(k.head, given_to::stand_in);  // which will get it
     std::span<std::byte const> const all = mine().gives && copies() ? content(i) : data;
     k.head.length = static_cast<std::uint16_t>(all.size());
     if (!all.empty()) {
@@ -226,6 +264,34 @@ class exchange {
   }
 
  private:
+  [[nodiscard]] bool counts_by_rack(given_to server) const noexcept {
+    return racks_ != nullptr && server == given_to::device;
+  }
+  /// The rack's device numbers the workers of the rack, the stand-in all of them; that adds in order, rack by rack.
+  void number(header& h, given_to server) const noexcept {
+    bool const by_rack = counts_by_rack(server);
+    std::size_t const workers = by_rack ? rack_workers_ : part_.workers.size();
+    h.worker = static_cast<std::uint8_t>(by_rack ? rack_worker_ : part_.worker);
+    h.workers = static_cast<std::uint8_t>(workers);
+    bool const few = workers <= most_workers_in_order || (racks_ != nullptr && !by_rack);
+    h.flags = static_cast<std::uint16_t>((h.flags & ~flag::in_rank_order) |
+                                         (combines(part_.operation) && few ? flag::in_rank_order : 0));
+  }
+  void count_racks() noexcept {
+    if (racks_ == nullptr) {
+      return;
+    }
+    std::uint32_t filled = 0;
+    rack_workers_ = rack_worker_ = 0;
+    for (rank_type w = 0; w != part_.workers.size(); ++w) {
+      rank_type const rack = racks_->host(part_.workers[w].rank);
+      filled |= 1U << rack;
+      rack_worker_ += rack == rack_ && w < part_.worker ? 1U : 0U;
+      rack_workers_ += rack == rack_ ? 1U : 0U;
+    }
+    fills_racks_ = filled + 1 == 1U << racks_->hosts();
+  }
+
   [[nodiscard]] std::size_t length(std::uint32_t i) const noexcept {
     return std::min(most_payload, part_.bytes - offset(i));
   }
@@ -241,6 +307,11 @@ class exchange {
   }
 
   std::uint32_t slots_ = 0;
+  host_map const* racks_ = nullptr;  ///< none: there is one device
+  rank_type rack_ = 0;               ///< of this member
+  rank_type rack_worker_ = 0;        ///< its place among the workers of its rack
+  rank_type rack_workers_ = 0;
+  bool fills_racks_ = false;  ///< each rack has a worker
   flow on_{};
   std::uint32_t fingerprint_ = 0;
   helper_part part_{};

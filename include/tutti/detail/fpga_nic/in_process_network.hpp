@@ -5,12 +5,14 @@
 #include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/core/monitor.hpp>
 #include <tutti/detail/fpga_nic/port.hpp>
+#include <tutti/detail/fpga_nic/rack_switch.hpp>
 #include <tutti/detail/fpga_nic/seal.hpp>
 #include <tutti/detail/fpga_nic/summing_switch.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <random>
 #include <span>
@@ -21,7 +23,7 @@ namespace tutti::detail::fpga_nic {
 class in_process_network;
 struct in_process_options;
 
-/// What stands at address 0 of an in-process network: packets in, packets out. Calls come from any thread, one at a
+/// What stands at one address of an in-process network: packets in, packets out. Calls come from any thread, one at a
 /// time.
 class in_process_device {
  public:
@@ -50,6 +52,7 @@ struct in_process_options {
   switch_limits limits{};
   fpga_nic::seal seal{};
   in_process_device_maker device = nullptr;  ///< none: the device is a summing_switch
+  unsigned racks = 0;                        ///< that many rack_switches, below the device
 };
 
 /// A network within a process, and a device in it: packets to the device are handled in the thread that sends them, at
@@ -61,6 +64,9 @@ class in_process_network {
 
   static constexpr address device = 0;
   static constexpr address group = UINT32_MAX;  ///< all ports but the sender's
+
+  /// The switch of a rack.
+  [[nodiscard]] address rack(unsigned number) const noexcept { return static_cast<address>(boxes_.size()) + number; }
 
   /// A packet on its way.
   struct parcel {
@@ -86,13 +92,13 @@ class in_process_network {
   in_process_network(in_process_network const&) = delete;
   in_process_network& operator=(in_process_network const&) = delete;
 
-  /// The device dies: it answers nothing, and forgets all.
-  TUTTI_DECL void kill();
+  /// A device dies: it answers nothing, and forgets all.
+  TUTTI_DECL void kill(address which = device);
   /// It begins anew.
-  TUTTI_DECL void restart();
+  TUTTI_DECL void restart(address which = device);
 
-  /// What the device has seen since it began; of a dead one nothing.
-  [[nodiscard]] TUTTI_DECL counters counted();
+  /// What a device has seen since it began; of a dead one nothing.
+  [[nodiscard]] TUTTI_DECL counters counted(address which = device);
   /// Packets that were lost here.
   [[nodiscard]] TUTTI_DECL std::uint64_t lost();
 
@@ -101,7 +107,7 @@ class in_process_network {
 
   /// Carries what a port sends; `all` is empty afterwards.
   TUTTI_DECL void carry(address from, parcels& all);
-  /// Carries what the device answers. For the device, while it is called.
+  /// Carries what a device sends. For that device, while it is called.
   TUTTI_DECL void answer(address to, std::span<std::byte const> packet);
   /// Takes what has come to a port, by exchanging it for `empty`, which has the same room.
   TUTTI_DECL void collect(address to, parcels& empty);
@@ -115,7 +121,12 @@ class in_process_network {
   };
 
   [[nodiscard]] bool happens(double share) noexcept { return static_cast<double>(random_()) < share * 4294967296.0; }
-  TUTTI_DECL void arrive(address from, parcel const& p);
+  [[nodiscard]] bool is_device(address at) const noexcept { return at == device || at >= boxes_.size(); }
+  [[nodiscard]] std::unique_ptr<in_process_device>& device_at(address at) noexcept {
+    return devices_[at == device ? 0 : at - boxes_.size() + 1];
+  }
+  TUTTI_DECL void arrive(address from, address to, std::span<std::byte const> packet);
+  TUTTI_DECL void pass_on();
   TUTTI_DECL void put(address from, address to, std::span<std::byte const> packet);
 
   in_process_options options_;
@@ -123,7 +134,13 @@ class in_process_network {
   monitor monitor_;
   std::mt19937 random_;
   std::vector<box> boxes_;
-  std::unique_ptr<in_process_device> device_;
+  std::vector<std::unique_ptr<in_process_device>> devices_;  ///< the one at address 0, and those of racks
+  address acting_ = device;                                  ///< the device that is called
+  struct crossing {
+    address from;
+    parcel what;
+  };
+  std::deque<crossing> between_devices_;
   std::uint64_t lost_ = 0;
 };
 

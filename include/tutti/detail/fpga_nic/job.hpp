@@ -25,18 +25,18 @@ class job {
     friend bool operator==(member const&, member const&) = default;
   };
 
-  job(std::uint32_t nonce, std::uint8_t members, bool in_rank_order, std::uint16_t slot_count, bool awaits_weights)
+  /// `racks`: see `slots`.
+  job(std::uint32_t nonce, std::uint8_t members, bool in_rank_order, std::uint16_t slot_count, bool awaits_weights,
+      std::vector<std::uint8_t> const& racks)
       : nonce_(nonce),
         in_rank_order_(in_rank_order),
         members_(members),
-        slots_(slot_count, in_order(in_rank_order), awaits_weights) {}
+        slots_(slot_count, in_order(in_rank_order), awaits_weights, racks) {}
 
   /// What slots cost a job.
-  [[nodiscard]] static constexpr std::size_t bytes(std::uint16_t slot_count, bool in_rank_order) noexcept {
-    return slots::bytes(slot_count, in_order(in_rank_order));
-  }
-  [[nodiscard]] std::size_t bytes() const noexcept {
-    return bytes(slots_.size(), in_rank_order_) + slots_.weights().bytes();
+  [[nodiscard]] static constexpr std::size_t bytes(std::uint16_t slot_count, bool in_rank_order,
+                                                   std::size_t in_racks) noexcept {
+    return slots::bytes(slot_count, in_order(in_rank_order), in_racks);
   }
 
   [[nodiscard]] std::uint32_t nonce() const noexcept { return nonce_; }

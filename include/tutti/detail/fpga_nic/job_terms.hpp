@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/host_map.hpp>
 #include <tutti/time.hpp>
 
 #include <cstdint>
@@ -16,6 +17,10 @@ struct job_terms {
   duration silence = std::chrono::milliseconds(200);
   /// This many of 256 packets go to the stand-in though there is a device.
   std::uint32_t stand_in_share = 0;
+  /// Which members have one device, where each rack has its own; one rack, or none: there is one device.
+  host_map racks{};
+
+  [[nodiscard]] bool has_racks() const noexcept { return racks.hosts() > 1; }
 };
 
 }  // namespace tutti::detail::fpga_nic

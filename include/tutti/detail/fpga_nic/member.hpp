@@ -48,14 +48,20 @@ class member {
         seal_(s),
         terms_(terms),
         me_(me),
-        device_(at, terms, me, all.size(), device),
+        device_(at, terms, terms_.has_racks() ? terms_.racks.local(me) : me,
+                terms_.has_racks() ? terms_.racks.members(terms_.racks.host(me)).size() : all.size(), device,
+                place_of(me)),
         stand_in_(at, terms, me, all.size(), all[0]) {
     for (exchange& x : lanes_) {
-      x.open(terms.slots);
+      x.open(terms_, me);
     }
     pace_.limit(2 * terms.slots);
     if (me == 0) {
-      serving_.emplace(static_cast<std::uint16_t>(terms.slots * collective_lanes), std::move(all), s);
+      std::vector<std::uint8_t> racks;
+      for (rank_type r = 0; terms_.has_racks() && r != all.size(); ++r) {
+        racks.push_back(static_cast<std::uint8_t>(terms_.racks.host(r)));
+      }
+      serving_.emplace(static_cast<std::uint16_t>(terms.slots * collective_lanes), std::move(all), std::move(racks), s);
     }
   }
   member(member const&) = delete;
@@ -184,6 +190,12 @@ class member {
  private:
   static constexpr duration between_looks = std::chrono::milliseconds(2);
 
+  [[nodiscard]] rack_place place_of(rank_type me) const noexcept {
+    return terms_.has_racks() ? rack_place{static_cast<std::uint8_t>(terms_.racks.host(me)),
+                                           static_cast<std::uint8_t>(terms_.racks.hosts())}
+                              : rack_place{};
+  }
+
   void take_all(time_point now) {
     std::size_t came = 0;
     while ((came = port_.drain([&](address const& from, std::span<std::byte const> bytes, bool congested) {
@@ -204,10 +216,10 @@ class member {
 
   /// The server of a piece that has not been given to any.
   [[nodiscard]] given_to choose(exchange const& x, std::uint32_t i) noexcept {
-    if (!device_.exists()) {
+    if (!device_.exists() || !x.is_for_devices()) {
       return given_to::stand_in;
     }
-    std::uint32_t const q = x.head_of(kind::contribute, i, 0).sequence;
+    std::uint32_t const q = x.sequence_of(i);
     bool const forced = (q * 0x9e3779b1U >> 24) < terms_.stand_in_share;
     return gave_up_ || forced || x.at(i).wanted ? given_to::stand_in : given_to::device;
   }
@@ -222,7 +234,7 @@ class member {
       if (p.at == given_to::none) {
         return false;
       }
-    } else if (!s.send(x.head_of(kind::contribute, i, lane), x.content(i))) {
+    } else if (!s.send(x.head_of(kind::contribute, i, lane, to), x.content(i))) {
       return false;
     }
     ++counted_.sent;
@@ -325,7 +337,7 @@ class member {
       }
       return;
     }
-    worker_set const present = worker_set::read(p.payload, p.head.workers);
+    worker_set const present = x.present(p, by);
     if (i == x.front() && !p.payload.empty()) {
       x.hear(present);
     }
@@ -362,7 +374,7 @@ class member {
           break;  // of a join: another program has this number in the job
         }
         if (i != exchange::none && p.head.worker < x.part().workers.size()) {
-          differs_[lane] = x.part().workers[p.head.worker].rank;
+          differs_[lane] = x.named(p.head, by);
         }
         return;
       case refusal::late:
@@ -435,7 +447,7 @@ class member {
     p.repeated = true;
     ++counted_.queries;
     s.question(now);
-    return s.send(x.head_of(kind::query, i, lane), {});
+    return s.send(x.head_of(kind::query, i, lane, p.at), {});
   }
 
   /// Asks about the oldest piece that is not answered, and gives up a device that is silent.

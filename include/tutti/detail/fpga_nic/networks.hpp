@@ -17,12 +17,14 @@
 namespace tutti::detail::fpga_nic {
 
 /// How the ranks of a world reach a device, and each other, beside their transport: a port, the addresses of all
-/// members as they exchange them, and that of the device, if rank 0 knows one.
+/// members as they exchange them, that of the device, if rank 0 knows one, and that of the device of this rank's rack,
+/// if it has its own.
 template <class N>
 concept network = port<typename N::port> && requires(N& n, std::string const& text) {
   typename N::options;
   { n.open() } -> std::same_as<typename N::port&>;
   { n.card() } -> std::same_as<std::string>;
+  { n.rack() } -> std::convertible_to<std::string>;
   { N::address_of(text) } -> std::same_as<typename N::port::address>;
   { n.seal() } -> std::same_as<fpga_nic::seal const&>;
 };
@@ -50,6 +52,9 @@ class udp_network {
   struct options {
     /// Where the device is, "host:port": what rank 0 says counts. Empty: TUTTI_FPGA_NIC, or else there is none.
     std::string device{};
+    /// Where the device of this rank's rack is, if each has its own: of this rank alone. Empty: TUTTI_FPGA_NIC_RACK, or
+    /// else `device`.
+    std::string rack{};
     udp_options socket{};
     /// A file with 32 hexadecimal digits, the same on all ranks and at the device, which packets are tagged with.
     /// Empty: TUTTI_FPGA_NIC_KEY, or else packets have no tag.
@@ -61,13 +66,16 @@ class udp_network {
       : seal_(seal_by(said_or_set(o.key_file, "TUTTI_FPGA_NIC_KEY"))),
         host_(host_of(meet)),
         port_(listening_at(on_one_host<M> ? std::string() : host_), o.socket, seal_),
-        device_(said_or_set(o.device, "TUTTI_FPGA_NIC")) {}
+        device_(said_or_set(o.device, "TUTTI_FPGA_NIC")),
+        rack_(said_or_set(o.rack, "TUTTI_FPGA_NIC_RACK")) {}
 
   [[nodiscard]] port& open() noexcept { return port_; }
   [[nodiscard]] fpga_nic::seal const& seal() const noexcept { return seal_; }
   [[nodiscard]] std::string card() const { return net::format(host_, net::local_address(port_.descriptor()).port()); }
   /// The device's address, as rank 0 has it; empty: there is none.
   [[nodiscard]] std::string const& device() const noexcept { return device_; }
+  /// That of this rank's rack; empty: it is `device`.
+  [[nodiscard]] std::string const& rack() const noexcept { return rack_; }
 
   /// @throws error(failure::join) if it is no address, or that of no host
   [[nodiscard]] static endpoint address_of(std::string const& text) {
@@ -94,6 +102,7 @@ class udp_network {
   std::string host_;
   port port_;
   std::string device_;
+  std::string rack_;
 };
 
 /// A network within this process, and the device in it.
@@ -104,11 +113,15 @@ class in_process_link {
   struct options {
     in_process_network* network = nullptr;
     bool has_device = true;
+    std::vector<unsigned> racks{};  ///< of each rank; empty: there are none
   };
 
   template <rendezvous M>
   in_process_link(M const& meet, options const& o)
-      : port_(expect(o), meet.rank() + 1), seal_(o.network->seal()), has_device_(o.has_device) {}
+      : port_(expect(o), meet.rank() + 1),
+        seal_(o.network->seal()),
+        has_device_(o.has_device),
+        rack_(o.racks.empty() ? std::string() : std::to_string(o.network->rack(o.racks[meet.rank()]))) {}
 
   [[nodiscard]] port& open() noexcept { return port_; }
   [[nodiscard]] fpga_nic::seal const& seal() const noexcept { return seal_; }
@@ -116,6 +129,7 @@ class in_process_link {
   [[nodiscard]] std::string device() const {
     return has_device_ ? std::to_string(in_process_network::device) : std::string();
   }
+  [[nodiscard]] std::string const& rack() const noexcept { return rack_; }
   [[nodiscard]] static std::uint32_t address_of(std::string const& text) {
     return static_cast<std::uint32_t>(std::stoul(text));
   }
@@ -129,6 +143,7 @@ class in_process_link {
   port port_;
   fpga_nic::seal seal_;
   bool has_device_;
+  std::string rack_;
 };
 
 }  // namespace tutti::detail::fpga_nic

@@ -20,9 +20,10 @@ inline constexpr std::size_t block_bytes = 1024;   ///< of the weights of a key
 inline constexpr std::size_t tag_bytes = 8;
 inline constexpr unsigned most_workers = 255;
 inline constexpr unsigned most_workers_in_order = 8;  ///< whose contributions are added in rank order
+inline constexpr unsigned most_racks = most_workers_in_order;
 
 enum class kind : std::uint8_t {
-  join = 1,        ///< payload: `terms`
+  join = 1,        ///< payload: `terms`; with `flag::of_racks` also a `rack_place`
   joined = 2,      ///< payload: `terms`, as granted
   leave = 3,       ///< a worker goes
   end = 4,         ///< worker 0 ends the job for all
@@ -52,7 +53,8 @@ inline constexpr std::uint16_t tagged = 1U << 3;   ///< a tag follows the payloa
 inline constexpr std::uint16_t congested = 1U << 4;  ///< what the receiver sent came marked by ECN
 inline constexpr std::uint16_t keyed =
     1U << 5;  ///< about a block of weights: sequence is its key, fingerprint its version
-inline constexpr std::uint16_t all = (1U << 6) - 1;
+inline constexpr std::uint16_t of_racks = 1U << 6;  ///< a join of a rack's member; in answers: workers are racks
+inline constexpr std::uint16_t all = (1U << 7) - 1;
 }  // namespace flag
 
 struct header {
@@ -79,6 +81,17 @@ struct terms {
   std::uint16_t slots = 0;     ///< of the whole job
 
   friend constexpr bool operator==(terms const&, terms const&) = default;
+};
+
+/// Which rack a member is of, where each has a switch, and of how many.
+struct rack_place {
+  static constexpr std::size_t bytes = 2;
+
+  std::uint8_t rack = 0;
+  std::uint8_t racks = 0;  ///< 0: there are none
+
+  [[nodiscard]] constexpr bool exists() const noexcept { return racks != 0; }
+  friend constexpr bool operator==(rack_place const&, rack_place const&) = default;
 };
 
 /// What is to become of the sum of an update's contributions: behind the elements in the payload of each.
@@ -148,6 +161,14 @@ constexpr void write(update_terms const& t, std::byte* to) noexcept {
 [[nodiscard]] constexpr terms read_terms(std::span<std::byte const> payload) noexcept {
   return {get<std::uint32_t>(payload.data()), get<std::uint16_t>(payload.data() + 4)};
 }
+constexpr void write(rack_place const& at, std::byte* to) noexcept {
+  put(to, at.rack);
+  put(to + 1, at.racks);
+}
+/// @pre the payload of a well-formed `join` of a rack's member
+[[nodiscard]] constexpr rack_place read_place(std::span<std::byte const> payload) noexcept {
+  return {get<std::uint8_t>(payload.data() + terms::bytes), get<std::uint8_t>(payload.data() + terms::bytes + 1)};
+}
 /// @pre the payload of a well-formed `refuse`
 [[nodiscard]] constexpr refusal read_refusal(std::span<std::byte const> payload) noexcept {
   return static_cast<refusal>(payload[0]);
@@ -180,6 +201,7 @@ constexpr void write(update_terms const& t, std::byte* to) noexcept {
   }
   switch (h.kind) {
     case kind::join:
+      return h.length == terms::bytes + (h.has(flag::of_racks) ? rack_place::bytes : 0);
     case kind::joined:
       return h.length == terms::bytes;
     case kind::leave:

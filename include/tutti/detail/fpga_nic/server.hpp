@@ -23,14 +23,16 @@ class server {
   using address = typename Port::address;
 
   /// @param at none: there is no such server
-  server(Port& by, job_terms const& terms, rank_type me, std::size_t members, std::optional<address> at)
-      : port_(by), at_(at.value_or(address{})), exists_(at.has_value()) {
+  /// @param place none, unless the server is a rack's; then `me` and `members` are those of the rack
+  server(Port& by, job_terms const& terms, rank_type me, std::size_t members, std::optional<address> at,
+         rack_place place = {})
+      : port_(by), at_(at.value_or(address{})), place_(place), exists_(at.has_value()) {
     join_ = {.kind = kind::join,
              .job = terms.nonce,
              .length = fpga_nic::terms::bytes,
              .worker = static_cast<std::uint8_t>(me),
              .workers = static_cast<std::uint8_t>(members)};
-    join_.flags = flag::in_rank_order;
+    join_.flags = static_cast<std::uint16_t>(flag::in_rank_order | (place.exists() ? flag::of_racks : 0));
     asked_for_ = {static_cast<std::uint32_t>(terms.lease / std::chrono::milliseconds(1)),
                   static_cast<std::uint16_t>(terms.slots * collective_lanes)};
   }
@@ -55,9 +57,10 @@ class server {
       return;
     }
     asked_ = now;
-    std::array<std::byte, fpga_nic::terms::bytes> payload;
+    std::array<std::byte, fpga_nic::terms::bytes + rack_place::bytes> payload;
     write(asked_for_, payload.data());
-    send(join_, payload);
+    write(place_, payload.data() + fpga_nic::terms::bytes);
+    send(join_, std::span(payload).first(fpga_nic::terms::bytes + (place_.exists() ? rack_place::bytes : 0)));
   }
   /// Asks again, if it was asked and has not answered.
   void go_on_asking(time_point now) {
@@ -76,6 +79,7 @@ class server {
   void leave() {
     header h = join_;
     h.kind = kind::leave;
+    h.flags = 0;
     send(h, {});
     joined_ = wanted_ = false;
   }
@@ -97,6 +101,7 @@ class server {
 
   Port& port_;
   address at_;
+  rack_place place_;
   header join_{};
   fpga_nic::terms asked_for_{};
   bool exists_;

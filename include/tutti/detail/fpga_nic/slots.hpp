@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace tutti::detail::fpga_nic {
@@ -77,18 +78,21 @@ class slots {
  public:
   /// `in_order`: the number of workers whose contributions can be kept until they are added in rank order; 0: none.
   /// `awaits_weights`: contributions to updates are taken before there is the block; it is needed for the last one.
-  slots(std::uint16_t count, unsigned in_order, bool awaits_weights = false)
+  /// `racks`: by member, where in rank order means in order within each rack, and then rack by rack; empty: there are
+  /// none.
+  slots(std::uint16_t count, unsigned in_order, bool awaits_weights = false, std::vector<std::uint8_t> racks = {})
       : count_(count),
         awaits_weights_(awaits_weights),
-        in_order_(in_order < most_workers_in_order ? in_order : most_workers_in_order),
+        in_order_(kept(in_order, racks.size())),
+        racks_(std::move(racks)),
         aggregates_(std::size_t{count} * 2),
         data_(aggregates_.size()),
         kept_(aggregates_.size() * in_order_) {}
 
-  /// What that takes.
-  [[nodiscard]] static constexpr std::size_t bytes(std::uint16_t count, unsigned in_order) noexcept {
-    std::size_t const kept = in_order < most_workers_in_order ? in_order : most_workers_in_order;
-    return std::size_t{count} * 2 * (sizeof(aggregate) + sizeof(block) * (1 + kept));
+  /// What that takes, with so many members in racks.
+  [[nodiscard]] static constexpr std::size_t bytes(std::uint16_t count, unsigned in_order,
+                                                   std::size_t in_racks = 0) noexcept {
+    return std::size_t{count} * 2 * (sizeof(aggregate) + sizeof(block) * (std::size_t{1} + kept(in_order, in_racks)));
   }
 
   [[nodiscard]] std::uint16_t size() const noexcept { return count_; }
@@ -146,6 +150,25 @@ class slots {
     return {outcome::completed};
   }
 
+  /// What a sum that is complete here has come to with those of other racks, and so a result. False: nothing of that
+  /// sequence is complete here.
+  bool replace(header const& h, std::span<std::byte const> result) noexcept {
+    if (h.slot >= count_) {
+      return false;
+    }
+    std::size_t const i = index(h);
+    aggregate& a = aggregates_[i];
+    bool const fits = a.length == 0 || result.empty() || a.length == result.size();
+    if (!a.is(h.sequence) || a.stands != aggregate::state::complete || !fits) {
+      return false;
+    }
+    if (!result.empty()) {  // else it is known here
+      a.length = static_cast<std::uint16_t>(result.size());
+      data_[i].copy(result);
+    }
+    return true;
+  }
+
   /// A `query`: `accepted` if there is a result, `stored` if there is none yet, whether or not anything is known of the
   /// sequence. Changes nothing.
   [[nodiscard]] verdict query(header const& h) const noexcept {
@@ -187,6 +210,11 @@ class slots {
   friend bool operator==(slots const&, slots const&) = default;
 
  private:
+  /// The contributions that are kept of a version.
+  [[nodiscard]] static constexpr unsigned kept(unsigned in_order, std::size_t in_racks) noexcept {
+    unsigned const alone = in_order < most_workers_in_order ? in_order : most_workers_in_order;
+    return in_racks == 0 || in_order == 0 ? alone : static_cast<unsigned>(in_racks);
+  }
   [[nodiscard]] static std::size_t index(header const& h) noexcept {
     return std::size_t{h.slot} * 2 + (h.has(flag::phase) ? 1 : 0);
   }
@@ -310,23 +338,14 @@ class slots {
     } else {
       block aligned;
       aligned.copy(elements);
-      combine(i, aligned);
+      combine(i, data_[i], aligned);
     }
   }
 
   void finish(std::size_t i) noexcept {
     aggregate& a = aggregates_[i];
     if (combines(a.operation) && a.in_rank_order) {
-      bool is_first = true;
-      a.gave.each([&](unsigned w) {
-        block const& from = kept_[i * in_order_ + w];
-        if (is_first) {
-          data_[i].copy({from.bytes.data(), a.length});
-        } else {
-          combine(i, from);
-        }
-        is_first = false;
-      });
+      racks_.empty() ? add_all(i) : add_by_rack(i);
     }
     if (combines(a.operation)) {
       with(a.operation, [&](auto const& r) {
@@ -339,11 +358,38 @@ class slots {
     }
     a.stands = aggregate::state::complete;
   }
-  void combine(std::size_t i, block const& with_it) noexcept {
+  void add_all(std::size_t i) noexcept {
+    bool is_first = true;
+    aggregates_[i].gave.each([&](unsigned w) { add(i, data_[i], kept_[i * in_order_ + w], is_first); });
+  }
+  void add_by_rack(std::size_t i) noexcept {
+    aggregate const& a = aggregates_[i];
+    bool is_first_rack = true;
+    for (unsigned rack = 0; rack != most_racks; ++rack) {
+      block of_rack;
+      bool is_first = true;
+      a.gave.each([&](unsigned w) {
+        if (racks_[a.member[w]] == rack) {
+          add(i, of_rack, kept_[i * in_order_ + w], is_first);
+        }
+      });
+      if (!is_first) {
+        add(i, data_[i], of_rack, is_first_rack);
+      }
+    }
+  }
+  void add(std::size_t i, block& to, block const& from, bool& is_first) noexcept {
+    if (std::exchange(is_first, false)) {
+      to.copy({from.bytes.data(), aggregates_[i].length});
+    } else {
+      combine(i, to, from);
+    }
+  }
+  void combine(std::size_t i, block& to, block const& with_it) noexcept {
     aggregate const& a = aggregates_[i];
     with(a.operation, [&](auto const& r) {
-      std::byte* const to = data_[i].bytes.data();
-      detail::fold(r, {}, to, with_it.bytes.data(), to, a.length / 4U, a.workers);
+      std::byte* const at = to.bytes.data();
+      detail::fold(r, {}, at, with_it.bytes.data(), at, a.length / 4U, a.workers);
     });
   }
   template <class F>
@@ -364,6 +410,7 @@ class slots {
   std::uint16_t count_;
   bool awaits_weights_;
   unsigned in_order_;
+  std::vector<std::uint8_t> racks_;  ///< by member
   std::vector<aggregate> aggregates_;
   std::vector<block, untouched_memory<block>> data_;
   std::vector<block, untouched_memory<block>> kept_;  ///< contributions that are added when all are there

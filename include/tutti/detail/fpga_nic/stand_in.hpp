@@ -18,10 +18,10 @@ namespace tutti::detail::fpga_nic {
 template <class Address>
 class stand_in {
  public:
-  /// Serves once it has been asked to: then `slots` are allotted.
-  stand_in(std::uint16_t slots, std::vector<Address> members, seal const& s)
+  /// Serves once it has been asked to: then `slots` are allotted. `racks`: see `slots`.
+  stand_in(std::uint16_t slots, std::vector<Address> members, std::vector<std::uint8_t> racks, seal const& s)
       : seal_(s),
-        switch_({.jobs = 1, .slots = slots, .memory = SIZE_MAX}, s),
+        switch_({.jobs = 1, .slots = slots, .memory = SIZE_MAX, .racks = std::move(racks)}, s),
         members_(std::move(members)),
         left_(members_.size()),
         listed_(std::size_t{slots} * 2) {}

@@ -27,6 +27,7 @@ struct switch_limits {
   std::size_t memory = std::size_t{256} << 20;
   duration lease = std::chrono::seconds(60);  ///< the longest
   bool awaits_weights = false;                ///< contributions to updates are taken before there are the weights
+  std::vector<std::uint8_t> racks{};          ///< of members, by number: see `slots`. Of all jobs
 };
 
 /// The device as a program: jobs, their members and slots. Packets in, packets out, at the time that it is given; it
@@ -61,6 +62,10 @@ class summing_switch {
         return;
     }
     header const& h = p.head;
+    if (h.has(flag::of_racks)) {  // rack_switch takes those
+      ++counters_.malformed;
+      return;
+    }
     switch (h.kind) {
       case kind::join:
         return join(from, p, now, emit);
@@ -119,12 +124,7 @@ class summing_switch {
     std::erase_if(jobs_, [&](job<Address> const& j) { return j.is_abandoned(now); });
   }
 
- private:
-  /// The worker that a mismatch is with, and of how many.
-  struct other {
-    std::uint8_t worker;
-    std::uint8_t workers;
-  };
+  // --- for a switch that has this one for its part
 
   [[nodiscard]] job<Address>* find(std::uint32_t nonce) noexcept {
     for (job<Address>& j : jobs_) {
@@ -134,6 +134,40 @@ class summing_switch {
     }
     return nullptr;
   }
+  void end(std::uint32_t nonce) { end_if(find(nonce), true); }
+  void count_malformed() noexcept {
+    ++counters_.packets;
+    ++counters_.malformed;
+  }
+  /// Refuses what a member cannot have here.
+  template <class Emit>
+  void refuse_unsupported(job<Address>& j, std::uint8_t m, header const& h, Emit& emit) {
+    ++counters_.packets;
+    refuse_member(j, m, h, refusal::unsupported, {h.worker, h.workers}, emit);
+  }
+  /// Tells a member something.
+  template <class Emit>
+  void tell(job<Address>& j, std::uint8_t m, header const& h, std::span<std::byte const> payload, Emit& emit) {
+    emit_to(j[m], h, payload, emit);
+  }
+  /// Gives the result of a version to all that have contributed to it. @pre it is complete
+  template <class Emit>
+  void give_results(job<Address>& j, header const& h, Emit& emit) {
+    aggregate const& a = j.slots().at(h);
+    a.arrived.each([&](std::uint8_t w) {
+      if (j[a.member[w]].is_present) {
+        emit_result(j, a.member[w], h, w, a.wants_no_data.has(w), emit);
+      }
+    });
+  }
+
+ private:
+  /// The worker that a mismatch is with, and of how many.
+  struct other {
+    std::uint8_t worker;
+    std::uint8_t workers;
+  };
+
   void end_if(job<Address>* j, bool is_over) {
     if (is_over) {
       jobs_.erase(jobs_.begin() + (j - jobs_.data()));
@@ -188,18 +222,19 @@ class summing_switch {
     }
     bool const in_rank_order = h.has(flag::in_rank_order);
     std::uint16_t const limit = in_rank_order ? limits_.slots_in_order : limits_.slots;
-    std::size_t const fit = memory_left() / job<Address>::bytes(1, in_rank_order);
+    std::size_t const fit = memory_left() / job<Address>::bytes(1, in_rank_order, limits_.racks.size());
     std::uint16_t const most = wanted < limit ? wanted : limit;
     auto const granted = static_cast<std::uint16_t>(most < fit ? most : fit);
     if (granted == 0) {
       return nullptr;
     }
-    return &jobs_.emplace_back(h.job, h.workers, in_rank_order, granted, limits_.awaits_weights);
+    return &jobs_.emplace_back(h.job, h.workers, in_rank_order, granted, limits_.awaits_weights, limits_.racks);
   }
   [[nodiscard]] std::size_t memory_left() const noexcept {
     std::size_t left = limits_.memory;
     for (job<Address> const& j : jobs_) {
-      left -= j.bytes();
+      left -=
+          job<Address>::bytes(j.slots().size(), j.in_rank_order(), limits_.racks.size()) + j.slots().weights().bytes();
     }
     return left;
   }
@@ -260,17 +295,10 @@ class summing_switch {
       case outcome::accepted:
         ++counters_.repeated;
         return emit_result(j, m, h, h.worker, h.has(flag::no_data), emit);
-      case outcome::completed: {
+      case outcome::completed:
         ++counters_.completed;
         counters_.updates += has_terms(h) ? 1U : 0U;
-        aggregate const& a = j.slots().at(h);
-        a.arrived.each([&](std::uint8_t w) {
-          if (j[a.member[w]].is_present) {
-            emit_result(j, a.member[w], h, w, a.wants_no_data.has(w), emit);
-          }
-        });
-        return;
-      }
+        return give_results(j, h, emit);
       default:
         return refuse_verdict(j, m, h, v, emit);
     }
@@ -353,8 +381,9 @@ class summing_switch {
   template <class Emit>
   void emit_to(typename job<Address>::member& m, header r, std::span<std::byte const> payload, Emit& emit) {
     r.length = static_cast<std::uint16_t>(payload.size());
-    r.flags = static_cast<std::uint16_t>((r.flags & (flag::phase | flag::in_rank_order | flag::no_data | flag::keyed)) |
-                                         (m.congested ? flag::congested : 0));
+    r.flags = static_cast<std::uint16_t>(
+        (r.flags & (flag::phase | flag::in_rank_order | flag::no_data | flag::keyed | flag::of_racks)) |
+        (m.congested ? flag::congested : 0));
     m.congested = false;
     emit(std::as_const(m.at), std::as_const(r), payload);
   }

@@ -7,16 +7,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <utility>
 
 namespace tutti::detail::fpga_nic {
 
-/// The device as a program.
+/// A device as a program.
 class in_process_switch final : public in_process_device {
  public:
-  explicit in_process_switch(in_process_options const& o) : seal_(o.seal), switch_(o.limits, o.seal) {}
+  explicit in_process_switch(in_process_options const& o, std::optional<std::uint32_t> above = {})
+      : seal_(o.seal), switch_(o.limits, o.seal, above) {}
 
   void take(std::uint32_t from, std::span<std::byte const> packet, in_process_network& net) override {
     switch_.take(from, packet, false, steady_now(), [&](std::uint32_t to, header const& h, auto payload) {
@@ -29,14 +31,15 @@ class in_process_switch final : public in_process_device {
 
  private:
   fpga_nic::seal seal_;
-  summing_switch<std::uint32_t> switch_;
+  rack_switch<std::uint32_t> switch_;
 };
 
 TUTTI_DECL in_process_network::in_process_network(unsigned ports, in_process_options const& options, std::size_t inbox)
     : options_(options),
       inbox_(inbox),
       random_(static_cast<std::mt19937::result_type>(options.seed)),
-      boxes_(std::size_t{ports} + 1) {
+      boxes_(std::size_t{ports} + 1),
+      devices_(std::size_t{options.racks} + 1) {
   for (std::size_t i = 1; i < boxes_.size(); ++i) {
     boxes_[i].waiting.room.resize(inbox);
     boxes_[i].bell.reset(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
@@ -45,21 +48,30 @@ TUTTI_DECL in_process_network::in_process_network(unsigned ports, in_process_opt
     }
   }
   restart();
+  for (unsigned i = 0; i < options.racks; ++i) {
+    restart(rack(i));
+  }
 }
 
-TUTTI_DECL void in_process_network::kill() {
+TUTTI_DECL void in_process_network::kill(address which) {
   held const lock(monitor_);
-  device_.reset();
+  device_at(which).reset();
 }
 
-TUTTI_DECL void in_process_network::restart() {
+TUTTI_DECL void in_process_network::restart(address which) {
   held const lock(monitor_);
-  device_ = options_.device != nullptr ? options_.device(options_) : std::make_unique<in_process_switch>(options_);
+  if (which != device) {
+    device_at(which) = std::make_unique<in_process_switch>(options_, device);
+  } else {
+    device_at(which) =
+        options_.device != nullptr ? options_.device(options_) : std::make_unique<in_process_switch>(options_);
+  }
 }
 
-TUTTI_DECL counters in_process_network::counted() {
+TUTTI_DECL counters in_process_network::counted(address which) {
   held const lock(monitor_);
-  return device_ ? device_->counted() : counters{};
+  auto const& one = device_at(which);
+  return one ? one->counted() : counters{};
 }
 
 TUTTI_DECL std::uint64_t in_process_network::lost() {
@@ -79,31 +91,42 @@ TUTTI_DECL void in_process_network::carry(address from, parcels& all) {
       continue;
     }
     for (int copies = happens(options_.duplication) ? 2 : 1; copies > 0; --copies) {
-      arrive(from, p);
+      arrive(from, p.at, p.content());
     }
   }
   all.count = 0;
-  if (device_) {
-    device_->settle(*this);
+  pass_on();
+  if (devices_[0]) {
+    acting_ = device;
+    devices_[0]->settle(*this);
   }
 }
 
 /// @pre this thread holds the monitor, as it does for the two below
-TUTTI_DECL void in_process_network::arrive(address from, parcel const& p) {
-  if (p.at == group) {
-    for (address to = 1; to < boxes_.size(); ++to) {
-      bool const lost = to != from && happens(options_.loss);  // behind the place where the ways part
+TUTTI_DECL void in_process_network::arrive(address from, address to, std::span<std::byte const> packet) {
+  if (to == group) {
+    for (address one = 1; one < boxes_.size(); ++one) {
+      bool const lost = one != from && happens(options_.loss);  // behind the place where the ways part
       lost_ += lost ? 1 : 0;
-      if (to != from && !lost) {
-        put(from, to, p.content());
+      if (one != from && !lost) {
+        put(from, one, packet);
       }
     }
-  } else if (p.at != device) {
-    put(from, p.at, p.content());
-  } else if (device_) {
-    device_->take(from, p.content(), *this);
+  } else if (!is_device(to)) {
+    put(from, to, packet);
+  } else if (auto const& one = device_at(to)) {
+    acting_ = to;
+    one->take(from, packet, *this);
   } else {
     ++lost_;
+  }
+}
+
+/// What devices have sent each other arrives: not before the one that sends is done.
+TUTTI_DECL void in_process_network::pass_on() {
+  for (; !between_devices_.empty(); between_devices_.pop_front()) {
+    crossing const& c = between_devices_.front();
+    arrive(c.from, c.what.at, c.what.content());
   }
 }
 
@@ -113,7 +136,15 @@ TUTTI_DECL void in_process_network::answer(address to, std::span<std::byte const
     return;
   }
   for (int copies = happens(options_.duplication) ? 2 : 1; copies > 0; --copies) {
-    put(device, to, packet);
+    if (is_device(to)) {
+      crossing& c = between_devices_.emplace_back();
+      c.from = acting_;
+      c.what.at = to;
+      c.what.size = static_cast<std::uint16_t>(packet.size());
+      std::ranges::copy(packet, c.what.bytes.begin());
+    } else {
+      put(acting_, to, packet);
+    }
   }
 }
 
