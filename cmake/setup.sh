@@ -47,6 +47,7 @@ packages_for() {
     bits32) echo "g++-multilib" ;;
     hardware) echo "verilator make" ;;
     interface) echo "iproute2" ;;
+    softroce) echo "qemu-system-x86 busybox-static cpio kmod xz-utils zstd iproute2 ibverbs-providers ibverbs-utils" ;;
     synthesis) echo "yosys nextpnr-ice40 fpga-icestorm" ;;
     *) fail "no packages are known for \"$1\"" ;;
   esac

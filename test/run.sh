@@ -17,9 +17,9 @@ Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tes
                      read sources (label "sources": each header alone, format, clang-tidy, the Verilog of
                      examples/fpga_nic/rtl); and a clang++ 16 or newer, if there is one, reads all sources
   --sanitizers-only  nothing but the sanitizers
-  --only REGEX       builds and runs only the tests whose name matches
+  --only REGEX       builds and runs only the tests whose name matches; for "softroce" QEMU is installed, too
   --ci               --all, with warnings as errors; installs clang, clang-format,
-                     clang-tidy, libc++ and Verilator, too, if they can be had
+                     clang-tidy, libc++, Verilator and QEMU, too, if they can be had
   --jobs N           how many at once; the default is one per processor
   --help             this text
 TEXT
@@ -48,6 +48,7 @@ if [ "$ci" = yes ]; then
   install_optional bits32
   install_optional hardware
 fi
+case $ci$only in yes* | *softroce*) install_optional softroce ;; esac
 [ "$second_compiler" = no ] || second=$(find_clang)
 [ "$second_compiler$only" != no. ] || left_out="^sources$"
 
