@@ -48,6 +48,7 @@
 #include <tutti/detail/impl/fpga_nic/key_file.ipp>
 #include <tutti/detail/impl/fpga_nic/udp_socket.ipp>
 #include <tutti/detail/impl/locality/either_descriptor.ipp>
+#include <tutti/detail/impl/multicast/networks.ipp>
 #include <tutti/detail/impl/net/address.ipp>
 #include <tutti/detail/impl/net/nonce.ipp>
 #include <tutti/detail/impl/net/socket.ipp>

@@ -37,9 +37,11 @@ BEGIN {
   allow("tcp", "core net rendezvous transport/tcp_options")
   # A device folds elements as ranks do.
   allow("fpga_nic", "core net rendezvous detail/reduction/fold detail/reduction/kernel detail/reduction/number reduction/arithmetic reduction/saturating_sum")
+  # A group is reached by the ports and packets by which a device is.
+  allow("multicast", "core net rendezvous fpga_nic")
   allow("simulation", "core transport/simulation_options " simulated)
   allow("locality", "core rendezvous")
-  allow("transport", "core trace/concept rendezvous shared_memory tcp simulation locality fpga_nic instances")
+  allow("transport", "core trace/concept rendezvous shared_memory tcp simulation locality fpga_nic multicast instances")
   # Its default arguments, and the record that says which rank it is.
   allow("communicator", "core trace/no_trace member " concepts)
   # Folding spans is the same for every reduction.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/mismatch.hpp>
 #include <tutti/detail/fpga_nic/member.hpp>
 #include <tutti/detail/fpga_nic/networks.hpp>
-#include <tutti/detail/locality/either_descriptor.hpp>
+#include <tutti/detail/transport/over_host.hpp>
 #include <tutti/transport/concept.hpp>
 
 #include <array>
@@ -48,19 +47,22 @@ struct fpga_nic_options {
 /// results, which other ranks may have lost; at rank 0 up to 40 MB more once it serves. Thread safety: one thread at a
 /// time; instances are independent. Protocol: docs/fpga-nic-protocol.md
 template <transport Host, detail::fpga_nic::network Network = detail::fpga_nic::udp_network>
-class fpga_nic {
+class fpga_nic : public detail::over_host<Host> {
+  using base = detail::over_host<Host>;
+  using base::host_;
   using member_type = detail::fpga_nic::member<typename Network::port>;
 
  public:
   static constexpr std::string_view name = "fpga_nic";
-  static constexpr bool in_process = Host::in_process;
+  using base::now;
+  using base::rank;
+  using base::size;
   using options = fpga_nic_options<Host, Network>;
 
   /// Collective over the members of the rendezvous.
   /// @throws error(failure::join) if Host cannot be opened, no packet can be received, or there are more than 255 ranks
   template <rendezvous M>
-  explicit fpga_nic(M& meet, options const& o = {})
-      : host_(open_transport<Host>(meet, o.host)), network_(meet, o.network), bells_() {
+  explicit fpga_nic(M& meet, options const& o = {}) : base(meet, o.host), network_(meet, o.network) {
     expects(std::has_single_bit(o.slots) && o.slots <= 1024, "fpga_nic: slots must be a power of two up to 1024, not ",
             o.slots);
     if (size() > detail::fpga_nic::most_workers) {
@@ -100,8 +102,6 @@ class fpga_nic {
                     rank(), std::move(all), at);
     member_->join(now());
   }
-  fpga_nic(fpga_nic const&) = delete;
-  fpga_nic& operator=(fpga_nic const&) = delete;
   /// Rank 0 stays for as long as others need it in place of a device.
   ~fpga_nic() {
     member_->leave(now());
@@ -114,9 +114,6 @@ class fpga_nic {
     }
   }
 
-  [[nodiscard]] rank_type rank() const noexcept { return host_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept { return host_.size(); }
-  [[nodiscard]] Host& host() noexcept { return host_; }
   /// Where this rank's device is: that of its rack, or as rank 0 has said; empty: there is none.
   [[nodiscard]] std::string const& device() const noexcept { return device_; }
   /// Whether the device has let this rank join, and answers.
@@ -208,7 +205,7 @@ class fpga_nic {
     chunk c = x.view(w.granule);
     if (!c) {
       member_->advance(now());
-      expect_agreement(s);
+      this->expect_agreement(s, member_->differs(s.lane));
       c = x.view(w.granule);
     }
     return c;
@@ -221,92 +218,20 @@ class fpga_nic {
     }
   }
 
-  // --- what Host can do
-
-  [[nodiscard]] bool shares(rank_type peer, flow s, std::span<std::byte const> bytes) const
-    requires shares_memory<Host>
-  {
-    return peer < size() && host_.shares(peer, s, bytes);
-  }
-  [[nodiscard]] sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule,
-                          std::byte* back)
-    requires lends<Host>
-  {
-    return host_.lend(peer, s, bytes, granule, back);
-  }
-  [[nodiscard]] sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule)
-    requires lends<Host>
-  {
-    return host_.give_back(peer, s, bytes, granule);
-  }
-  [[nodiscard]] std::byte* home(rank_type peer, flow s)
-    requires lends<Host>
-  {
-    return peer < size() ? host_.home(peer, s) : nullptr;
-  }
-  void next_message(flow s, bool same)
-    requires repeats<Host>
-  {
-    host_.next_message(s, same);
-  }
-  void inquire(rank_type peer, flow s)
-    requires inquires<Host>
-  {
-    host_.inquire(peer, s);
-  }
-  void say(wait_report const& w)
-    requires answers<Host>
-  {
-    host_.say(w);
-  }
-  [[nodiscard]] bool ask(rank_type peer)
-    requires answers<Host>
-  {
-    return host_.ask(peer);
-  }
-  [[nodiscard]] wait_report said(rank_type peer, std::uint32_t lane) const
-    requires answers<Host>
-  {
-    return host_.said(peer, lane);
-  }
-  [[nodiscard]] detail::counted<memory_source> memory() const noexcept
-    requires provides_memory<Host>
-  {
-    return host_.memory();
-  }
-  [[nodiscard]] decltype(auto) incidents() const
-    requires requires(Host const& h) { h.incidents(); }
-  {
-    return host_.incidents();
-  }
-  [[nodiscard]] std::string local_host() const
-    requires requires(Host const& h) { h.local_host(); }
-  {
-    return host_.local_host();
-  }
-  [[nodiscard]] decltype(auto) hosts() const
-    requires requires(Host const& h) { h.hosts(); }
-  {
-    return host_.hosts();
-  }
-
   void poll() {
     host_.poll();
     member_->advance(now());
   }
-  [[nodiscard]] int arm() { return bells_.either(host_.arm(), network_.open().descriptor()); }
-  void disarm() { host_.disarm(); }
-  [[nodiscard]] time_point now() const { return host_.now(); }
-
-  [[nodiscard]] tutti::fault fault() { return host_.fault(); }
+  [[nodiscard]] int arm() { return this->arm_with(network_.open().descriptor()); }
   void look() {
     host_.look();
     member_->look(now());
     if constexpr (notices_departure<Host>) {
-      look_for_the_missing();
+      for (std::uint32_t lane = 0; lane != collective_lanes && !host_.fault(); ++lane) {
+        this->look_for(lane, member_->waits(lane) ? member_->missing(lane) : no_rank);
+      }
     }
   }
-  void revoke(tutti::fault const& why) { host_.revoke(why); }
   void quiesce() {
     member_->drop();
     host_.quiesce();
@@ -363,57 +288,10 @@ class fpga_nic {
     return aside.data();
   }
 
-  /// The device knows only that calls differ: Host knows what the other rank has called.
-  void expect_agreement(flow s) {
-    rank_type const other = member_->differs(s.lane);
-    if (other == no_rank || host_.fault()) {
-      return;
-    }
-    if constexpr (inquires<Host>) {
-      if (other != rank()) {
-        host_.inquire(other, s);
-      }
-    }
-    auto& since = differs_since_[s.lane];
-    if (since.number != s.number || since.at == time_point{}) {
-      since = {s.number, now()};
-    } else if (now() - since.at > std::chrono::seconds(1)) {
-      host_.revoke({failure::mismatch, other, rank()});
-      throw detail::messages_differ(rank(), other);
-    }
-  }
-  /// A rank that a helper waits for, and that has left, is lost, unless its part was there before: then its result is
-  /// on the way.
-  void look_for_the_missing() {
-    for (std::uint32_t lane = 0; lane != collective_lanes && !host_.fault(); ++lane) {
-      rank_type const r = member_->waits(lane) ? member_->missing(lane) : no_rank;
-      absence& a = absent_[lane];
-      if (r == no_rank || r == rank() || !host_.has_left(r)) {
-        a = {};
-      } else if (a.of != r) {
-        a = {r, now()};
-      } else if (now() - a.since > std::chrono::seconds(2)) {
-        host_.revoke({failure::peer_lost, r, rank()});
-      }
-    }
-  }
-  struct absence {
-    rank_type of = no_rank;
-    time_point since{};
-  };
-  struct difference {
-    std::uint32_t number = 0;
-    time_point at{};
-  };
-
-  Host host_;
   Network network_;
   std::string device_;
   std::optional<member_type> member_;
-  detail::either_descriptor bells_;
   std::array<std::vector<std::byte>, collective_lanes> aside_;
-  std::array<difference, collective_lanes> differs_since_{};
-  std::array<absence, collective_lanes> absent_{};
   std::uint64_t workers_ = 0;  ///< the set of ranks that take part
   bool all_workers_ = false;   ///< which is all
 };

@@ -97,6 +97,9 @@ class in_process_network {
   /// It begins anew.
   TUTTI_DECL void restart(address which = device);
 
+  /// From now on what is sent to the group goes nowhere.
+  TUTTI_DECL void close_group();
+
   /// What a device has seen since it began; of a dead one nothing.
   [[nodiscard]] TUTTI_DECL counters counted(address which = device);
   /// Packets that were lost here.
@@ -142,6 +145,7 @@ class in_process_network {
   };
   std::deque<crossing> between_devices_;
   std::uint64_t lost_ = 0;
+  bool has_group_ = true;
 };
 
 }  // namespace tutti::detail::fpga_nic

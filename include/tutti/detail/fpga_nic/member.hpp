@@ -268,6 +268,11 @@ class member {
           serving_->take(from, bytes, congested, now, emitter());
         }
         return;
+      case kind::share:
+      case kind::progress:
+      case kind::ask:
+        ++counted_.ignored;
+        return;
       default:
         break;
     }

@@ -33,6 +33,10 @@ enum class kind : std::uint8_t {
   missing = 8,     ///< payload: a bitmap of the workers that have contributed; none if nothing is known
   supply = 9,      ///< payload: the result, from a worker that has it; keyed: a block of weights
   refuse = 10,     ///< payload: a `refusal`
+  // Between the ranks of a group, which no device takes part in (docs/udp-multicast.md):
+  share = 13,     ///< payload: elements, to the group
+  progress = 14,  ///< payload: a bitmap of packets that the sender lacks, from `sequence` on
+  ask = 15,       ///< how far the receiver has come; answered by `progress`
 };
 
 enum class refusal : std::uint8_t {
@@ -207,6 +211,7 @@ constexpr void write(rack_place const& at, std::byte* to) noexcept {
     case kind::leave:
     case kind::end:
     case kind::query:
+    case kind::ask:
       return h.length == 0;
     case kind::contribute:
     case kind::result:
@@ -216,6 +221,9 @@ constexpr void write(rack_place const& at, std::byte* to) noexcept {
       return h.length == 0 || h.length == bitmap_bytes(h.workers);
     case kind::refuse:
       return h.length == 1;
+    case kind::share:
+    case kind::progress:
+      return h.length <= most_payload;
   }
   return false;
 }

@@ -73,6 +73,9 @@ class summing_switch {
       case kind::result:
       case kind::missing:
       case kind::refuse:
+      case kind::share:
+      case kind::progress:
+      case kind::ask:
         ++counters_.malformed;
         return;
       default:

@@ -68,6 +68,11 @@ TUTTI_DECL void in_process_network::restart(address which) {
   }
 }
 
+TUTTI_DECL void in_process_network::close_group() {
+  held const lock(monitor_);
+  has_group_ = false;
+}
+
 TUTTI_DECL counters in_process_network::counted(address which) {
   held const lock(monitor_);
   auto const& one = device_at(which);
@@ -106,7 +111,7 @@ TUTTI_DECL void in_process_network::carry(address from, parcels& all) {
 TUTTI_DECL void in_process_network::arrive(address from, address to, std::span<std::byte const> packet) {
   if (to == group) {
     for (address one = 1; one < boxes_.size(); ++one) {
-      bool const lost = one != from && happens(options_.loss);  // behind the place where the ways part
+      bool const lost = one != from && (!has_group_ || happens(options_.loss));  // behind where the ways part
       lost_ += lost ? 1 : 0;
       if (one != from && !lost) {
         put(from, one, packet);

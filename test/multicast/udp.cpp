@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address may_skip (threads do not meet)
+// test: address may_skip (the in-process network is what threads meet at)
+#include <laws/late.hpp>
+#include <laws/moving_operators.hpp>
+#include <support/worlds.hpp>
+#include <tutti/collective/dup.hpp>
 #include <tutti/detail/fpga_nic/udp_port.hpp>
 #include <tutti/error.hpp>
+#include <tutti/topology/in_network.hpp>
+#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/tcp.hpp>
+#include <tutti/transport/udp_multicast.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -13,7 +21,7 @@
 #include <string>
 #include <vector>
 
-// Ports that hear what is sent to a group, through the system's own loopback.
+// Ports that hear what is sent to a group, and ranks that broadcast so, through the system's own loopback.
 
 namespace nic = tutti::detail::fpga_nic;
 namespace net = tutti::detail::net;
@@ -109,4 +117,90 @@ BOOST_AUTO_TEST_CASE(a_group_at_an_address_of_no_interface_is_refused) {
   BOOST_CHECK_EXCEPTION(port.join(group), tutti::error, [](tutti::error const& e) {
     return std::string(e.what()).find("the interface of 192.0.2.1: there is none") != std::string::npos;
   });
+}
+
+namespace {
+
+/// Broadcasts over a world and a duplicate of it, at the same time; neither hears the other.
+template <class World>
+std::string broadcasts(World& world) {
+  auto other = tutti::dup(world);
+  tutti::broadcast one{world, tutti::in_network{}};
+  tutti::broadcast two{other, tutti::in_network{}};
+  for (tutti::rank_type root = 0; root != world.size(); ++root) {
+    std::vector<float> a(300'000, static_cast<float>(world.rank()));
+    std::vector<float> b(1000, static_cast<float>(world.rank() + 1));
+    one.segment(root % 2 == 0 ? 0 : 100'000);
+    auto first = one.start(a, root);
+    auto second = two.start(b, root);
+    first.wait();
+    second.wait();
+    if (a != std::vector<float>(a.size(), static_cast<float>(root)) ||
+        b != std::vector<float>(b.size(), static_cast<float>(root + 1))) {
+      return "another vector";
+    }
+  }
+  return laws::moving<laws::triple>(world, tutti::in_network{}, 1023);
+}
+
+/// Whether packets to groups come to all here; says so, if not.
+template <class World>
+bool has_group(World& world) {
+  bool const there = world.transport().has_helper();
+  if (!there && world.size() > 1 && world.rank() == 0) {
+    std::cout << "SKIP: packets to a group do not come to all ranks here\n" << std::flush;
+  }
+  return there;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(ranks_that_are_threads_broadcast) {
+  for (tutti::rank_type const n : {1U, 2U, 4U}) {
+    support::agree<tutti::udp_multicast<tutti::loopback>>(n, [](auto& world) {
+      std::string const bad = broadcasts(world);
+      auto const least = world.size() > 1 && has_group(world) ? 1172U : 0U;  // packets of the longest vector
+      return bad.empty() && least != 0 && world.transport().counted().sent < least ? "the group is not used" : bad;
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_that_are_processes_broadcast) {
+  support::agree<tutti::udp_multicast<tutti::tcp>>(3, [](auto& world) {
+    has_group(world);
+    return broadcasts(world);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_world_that_is_told_to_have_no_group_has_none) {
+  tutti::world_options<tutti::udp_multicast<tutti::loopback>> options;
+  options.transport.network.group = "none";
+  auto const results = tutti::spawn<tutti::udp_multicast<tutti::loopback>>(
+      2, [](auto& world) { return world.transport().has_helper() ? "there is one" : broadcasts(world); }, options);
+  BOOST_TEST((results[0] && results[0].value().empty() && results[1] && results[1].value().empty()));
+}
+
+BOOST_AUTO_TEST_CASE(an_address_that_is_no_group_is_refused_by_all) {
+  for (char const* const wrong : {"10.0.0.1:5000", "239.1.2.3", "240.0.0.1:1", "group"}) {
+    tutti::world_options<tutti::udp_multicast<tutti::loopback>> options;
+    options.transport.network.group = wrong;
+    auto const results = tutti::spawn<tutti::udp_multicast<tutti::loopback>>(
+        2, [](auto&) { return 0; }, options);
+    for (auto const& one : results) {
+      BOOST_TEST((!one && one.failure().text.find(std::string("not \"") + wrong) != std::string::npos),
+                 (one ? "it joined" : one.failure().text));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_never_comes_is_named) {
+  for (tutti::rank_type const late : {0U, 2U}) {
+    std::string const complaint = laws::all_but_one<tutti::udp_multicast<tutti::loopback>>(3, late, [](auto& world) {
+      std::vector<float> v(1 << 20);
+      tutti::broadcast share{world, tutti::in_network{}};
+      share(v, 0);
+      share(v, 1);
+    });
+    BOOST_TEST(complaint.empty(), complaint);
+  }
 }

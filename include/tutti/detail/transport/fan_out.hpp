@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/message.hpp>
+#include <tutti/transport/concept.hpp>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tutti::detail {
+
+/// A message to several ranks through a transport, to one after the other: a group where there is none.
+class fan_out {
+ public:
+  /// @param ranks how many there may be
+  void open(std::size_t ranks) { under_way_.reserve(ranks); }
+  void begin(helper_part const& part) {
+    part_ = part;
+    place_ = 0;
+    taken_ = 0;
+    under_way_.clear();
+    skip();
+  }
+  /// The rank that gives, or no_rank.
+  [[nodiscard]] rank_type root() const noexcept {
+    for (helper_worker const& w : part_.workers) {
+      if (w.gives) {
+        return w.rank;
+      }
+    }
+    return no_rank;
+  }
+  /// A rank that does not have all of the message yet, or no_rank.
+  [[nodiscard]] rank_type waits_for() const noexcept {
+    return place_ < part_.workers.size() ? part_.workers[place_].rank
+           : under_way_.empty()          ? no_rank
+                                         : under_way_.front().to;
+  }
+  [[nodiscard]] std::size_t bytes() const noexcept { return part_.bytes; }
+
+  /// Offers all of the message, until it has been accepted for all ranks: then it is true.
+  template <transport Host>
+  bool send(Host& host, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+    while (place_ < part_.workers.size()) {
+      rank_type const to = part_.workers[place_].rank;
+      sent const now = host.send(to, s, bytes.subspan(taken_), granule);
+      if (!now.accepted) {
+        return false;
+      }
+      if (now.until != 0) {
+        under_way_.push_back({to, now.until});
+      }
+      taken_ += now.bytes;
+      if (taken_ == bytes.size()) {
+        taken_ = 0;
+        ++place_;
+        skip();
+        if constexpr (repeats<Host>) {
+          host.next_message(s, true);
+        }
+      }
+    }
+    return true;
+  }
+  template <transport Host>
+  bool released(Host& host, flow s) {
+    while (!under_way_.empty() && host.released(under_way_.back().to, s, under_way_.back().until)) {
+      under_way_.pop_back();
+    }
+    return under_way_.empty();
+  }
+
+ private:
+  struct reader {
+    rank_type to;
+    ticket until;
+  };
+  /// To the next that gets the message.
+  void skip() noexcept {
+    while (place_ < part_.workers.size() && !part_.workers[place_].gets) {
+      ++place_;
+    }
+  }
+
+  helper_part part_{};
+  std::size_t place_ = 0;  ///< of the rank that it goes to
+  std::size_t taken_ = 0;  ///< bytes that have been accepted for that one
+  std::vector<reader> under_way_;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/mismatch.hpp>
+#include <tutti/detail/locality/either_descriptor.hpp>
+#include <tutti/error.hpp>
+#include <tutti/message.hpp>
+#include <tutti/time.hpp>
+#include <tutti/transport/concept.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace tutti::detail {
+
+/// What transports with helpers beside Host have in common: what Host can do, they can. They add the messages, and what
+/// else a helper is told of.
+template <transport Host>
+class over_host {
+ public:
+  static constexpr bool in_process = Host::in_process;
+
+  over_host(over_host const&) = delete;
+  over_host& operator=(over_host const&) = delete;
+
+  [[nodiscard]] rank_type rank() const noexcept { return host_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return host_.size(); }
+  [[nodiscard]] Host& host() noexcept { return host_; }
+
+  [[nodiscard]] bool shares(rank_type peer, flow s, std::span<std::byte const> bytes) const
+    requires shares_memory<Host>
+  {
+    return peer < size() && host_.shares(peer, s, bytes);
+  }
+  [[nodiscard]] sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule,
+                          std::byte* back)
+    requires lends<Host>
+  {
+    return host_.lend(peer, s, bytes, granule, back);
+  }
+  [[nodiscard]] sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule)
+    requires lends<Host>
+  {
+    return host_.give_back(peer, s, bytes, granule);
+  }
+  [[nodiscard]] std::byte* home(rank_type peer, flow s)
+    requires lends<Host>
+  {
+    return peer < size() ? host_.home(peer, s) : nullptr;
+  }
+  void next_message(flow s, bool same)
+    requires repeats<Host>
+  {
+    host_.next_message(s, same);
+  }
+  void inquire(rank_type peer, flow s)
+    requires inquires<Host>
+  {
+    host_.inquire(peer, s);
+  }
+  void say(wait_report const& w)
+    requires answers<Host>
+  {
+    host_.say(w);
+  }
+  [[nodiscard]] bool ask(rank_type peer)
+    requires answers<Host>
+  {
+    return host_.ask(peer);
+  }
+  [[nodiscard]] wait_report said(rank_type peer, std::uint32_t lane) const
+    requires answers<Host>
+  {
+    return host_.said(peer, lane);
+  }
+  [[nodiscard]] detail::counted<memory_source> memory() const noexcept
+    requires provides_memory<Host>
+  {
+    return host_.memory();
+  }
+  [[nodiscard]] decltype(auto) incidents() const
+    requires requires(Host const& h) { h.incidents(); }
+  {
+    return host_.incidents();
+  }
+  [[nodiscard]] std::string local_host() const
+    requires requires(Host const& h) { h.local_host(); }
+  {
+    return host_.local_host();
+  }
+  [[nodiscard]] decltype(auto) hosts() const
+    requires requires(Host const& h) { h.hosts(); }
+  {
+    return host_.hosts();
+  }
+
+  void disarm() { host_.disarm(); }
+  [[nodiscard]] time_point now() const { return host_.now(); }
+  [[nodiscard]] tutti::fault fault() { return host_.fault(); }
+  void revoke(tutti::fault const& why) { host_.revoke(why); }
+
+ protected:
+  template <class M, class Options>
+  over_host(M& meet, Options const& o) : host_(open_transport<Host>(meet, o)) {}
+  ~over_host() = default;
+
+  /// To sleep on, for what comes by Host and by another way.
+  [[nodiscard]] int arm_with(int other) { return bells_.either(host_.arm(), other); }
+
+  /// A helper knows only that calls differ: Host knows what the other rank has called.
+  /// @param other the rank that said something else, or no_rank
+  void expect_agreement(flow s, rank_type other) {
+    if (other == no_rank || host_.fault()) {
+      return;
+    }
+    if constexpr (inquires<Host>) {
+      if (other != rank()) {
+        host_.inquire(other, s);
+      }
+    }
+    auto& since = differs_since_[s.lane];
+    if (since.number != s.number || since.at == time_point{}) {
+      since = {s.number, now()};
+    } else if (now() - since.at > std::chrono::seconds(1)) {
+      host_.revoke({failure::mismatch, other, rank()});
+      throw messages_differ(rank(), other);
+    }
+  }
+  /// A rank that is waited for on a lane, and that has left, is lost, unless its part was there before: then the result
+  /// is on the way.
+  /// @param missing no_rank: none is waited for
+  void look_for(std::uint32_t lane, rank_type missing)
+    requires notices_departure<Host>
+  {
+    absence& a = absent_[lane];
+    if (missing == no_rank || missing == rank() || !host_.has_left(missing)) {
+      a = {};
+    } else if (a.of != missing) {
+      a = {missing, now()};
+    } else if (now() - a.since > std::chrono::seconds(2)) {
+      host_.revoke({failure::peer_lost, missing, rank()});
+    }
+  }
+
+  Host host_;
+
+ private:
+  struct absence {
+    rank_type of = no_rank;
+    time_point since{};
+  };
+  struct difference {
+    std::uint32_t number = 0;
+    time_point at{};
+  };
+
+  either_descriptor bells_;
+  std::array<difference, collective_lanes> differs_since_{};
+  std::array<absence, collective_lanes> absent_{};
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/multicast/member.hpp>
+#include <tutti/detail/multicast/networks.hpp>
+#include <tutti/detail/transport/fan_out.hpp>
+#include <tutti/detail/transport/over_host.hpp>
+#include <tutti/transport/concept.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <poll.h>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tutti {
+
+/// How a rank takes part in a world with a multicast group. All ranks give the same; the group is rank 0's.
+template <class Host, class Network>
+struct udp_multicast_options {
+  typename options_of<Host>::type host{};
+  typename Network::options network{};
+  /// Packets of 1 KiB that a broadcast has under way, 4 to 4096; fewer where a rank's system keeps fewer.
+  std::uint32_t window = 512;
+  /// How long the ranks that open a world try whether packets to the group come to all.
+  duration patience = std::chrono::seconds(1);
+};
+
+/// Ranks talk through `Host`, and to all at once through a group of IP multicast: what a rank broadcasts leaves it
+/// once, however many ranks there are. `in_network` uses that for broadcast; all else runs over Host alone.
+///
+///     auto world = tutti::join<tutti::udp_multicast<tutti::tcp>>();
+///     tutti::broadcast share{world, tutti::in_network{}};
+///
+/// The group is drawn, or TUTTI_MULTICAST or options::network.group say it at rank 0. When a world is opened its ranks
+/// try the group: where packets to it do not come to all, the rank that broadcasts sends to each by Host, and
+/// `has_helper()` is false on all.
+///
+/// Cost: S at each link, and packets of 22 bytes more than 1,024 bytes of elements; of each rank that receives, a
+/// packet of 22 bytes for 16 that come. What is lost is sent again. A rank that broadcasts is done when all have
+/// confirmed. Thread safety: one thread at a time; instances are independent. Protocol: docs/udp-multicast.md
+template <transport Host, detail::multicast::network Network = detail::multicast::udp_network>
+class udp_multicast : public detail::over_host<Host> {
+  using base = detail::over_host<Host>;
+  using base::host_;
+  using member_type = detail::multicast::member<typename Network::port>;
+
+ public:
+  static constexpr std::string_view name = "udp_multicast";
+  using options = udp_multicast_options<Host, Network>;
+  using base::now;
+  using base::rank;
+  using base::size;
+
+  /// Collective over the members of the rendezvous.
+  /// @throws error(failure::join) if Host cannot be opened, no packet can be received, or the group is none
+  template <rendezvous M>
+  explicit udp_multicast(M& meet, options const& o = {}) : base(meet, o.host), network_(meet, o.network) {
+    expects(o.window >= 4 && o.window <= 4096, "udp_multicast: window must be 4 to 4096 packets, not ", o.window);
+    for (detail::fan_out& one : alone_) {
+      one.open(size());
+    }
+    open(meet, o);
+  }
+
+  /// The group, as rank 0 has said; empty: there is none, or packets to it do not come to all ranks.
+  [[nodiscard]] std::string const& group() const noexcept { return group_; }
+  /// The number by which other hosts reach this one.
+  [[nodiscard]] std::string local_host() const
+    requires requires(Network const& n) { n.host(); }
+  {
+    return network_.host();
+  }
+  /// What has been sent to the group, and asked of it. @pre has_helper()
+  [[nodiscard]] detail::multicast::member_counters const& counted() const noexcept { return member_->counted(); }
+
+  void begin(flow s, call const& what) {
+    host_.begin(s, what);
+    if (member_ && s.lane < collective_lanes) {
+      member_->begin(s, what.fingerprint());
+    }
+  }
+  void end(flow s) {
+    host_.end(s);
+    if (member_ && s.lane < collective_lanes) {
+      member_->end(s);
+    }
+  }
+
+  // --- the helper
+
+  [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what == network_operation::copy; }
+  void take_part(flow s, helper_part const& part) {
+    alone_[s.lane].begin(part);
+    if (member_) {
+      member_->take_part(s, part);
+    }
+  }
+  [[nodiscard]] rank_type missing(rank_type, flow s) const {
+    detail::fan_out const& one = alone_[s.lane];
+    return member_ ? member_->missing(s.lane) : one.root() == rank() ? one.waits_for() : one.root();
+  }
+  /// Whether there is a group, which packets come to all ranks through.
+  [[nodiscard]] bool has_helper() const noexcept { return member_.has_value(); }
+  [[nodiscard]] helper_report waits_for() const {
+    helper_report all;
+    if (member_) {
+      member_->each_behind([&](std::uint32_t, rank_type r) {
+        if (std::ranges::find(all.missing, r) == all.missing.end()) {
+          all.missing.push_back(r);
+        }
+      });
+    }
+    all.name = all.missing.empty() ? "" : "the group at " + group_;
+    return all;
+  }
+
+  // --- messages
+
+  [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+    if (peer < size()) {
+      return host_.send(peer, s, bytes, granule);
+    }
+    if (host_.fault()) {
+      return {};
+    }
+    if (bytes.empty()) {
+      return {true, 0, 0};
+    }
+    if (member_) {
+      member_->give(s.lane, bytes.data(), now());
+    } else if (!alone_[s.lane].send(host_, s, bytes, granule)) {
+      return {};
+    }
+    return {true, bytes.size(), released(peer, s, 1) ? ticket{} : ticket{1}};
+  }
+  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
+    if (peer < size()) {
+      return host_.released(peer, s, k);
+    }
+    if (host_.fault()) {
+      return true;
+    }
+    if (!member_) {
+      return alone_[s.lane].released(host_, s);
+    }
+    if (!member_->over(s.lane)) {
+      member_->advance(now());
+      this->expect_agreement(s, member_->differs(s.lane));
+    }
+    return member_->over(s.lane);
+  }
+  /// @throws error(failure::mismatch) if another rank has called something else
+  [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
+    if (peer < size()) {
+      return host_.view(peer, s, w);
+    }
+    static constexpr std::byte nothing{};
+    if (host_.fault()) {
+      return {};
+    }
+    if (alone_[s.lane].bytes() == 0) {
+      return {&nothing, 0};
+    }
+    if (!member_) {
+      return host_.view(alone_[s.lane].root(), s, w);
+    }
+    if (!member_->is_wanted(s.lane)) {
+      member_->want(s.lane, w.place, now());
+    }
+    chunk c = member_->view(s.lane, w.granule);
+    if (!c) {
+      member_->advance(now());
+      this->expect_agreement(s, member_->differs(s.lane));
+      c = member_->view(s.lane, w.granule);
+    }
+    return c;
+  }
+  void release(rank_type peer, flow s) {
+    if (peer < size()) {
+      host_.release(peer, s);
+    } else if (member_) {
+      member_->release(s.lane);
+    } else if (alone_[s.lane].bytes() != 0) {
+      host_.release(alone_[s.lane].root(), s);
+    }
+  }
+
+  void poll() {
+    host_.poll();
+    if (member_) {
+      member_->advance(now());
+    }
+  }
+  [[nodiscard]] int arm() { return member_ ? this->arm_with(network_.open().descriptor()) : host_.arm(); }
+  void look() {
+    host_.look();
+    if (!member_) {
+      return;
+    }
+    member_->look(now());
+    if constexpr (notices_departure<Host>) {
+      // One that has left and confirmed nothing has lost its confirmation on the way, or misses nothing any more.
+      member_->each_behind([&](std::uint32_t lane, rank_type r) {
+        if (host_.has_left(r)) {
+          member_->excuse(lane, r);
+        }
+      });
+      for (std::uint32_t lane = 0; lane != collective_lanes && !host_.fault(); ++lane) {
+        this->look_for(lane, member_->missing(lane));
+      }
+    }
+  }
+  void quiesce() {
+    if (member_) {
+      member_->drop();
+    }
+    host_.quiesce();
+  }
+
+ private:
+  /// Finds out whether there is a group that all ranks hear, and then makes this rank a member of it.
+  template <rendezvous M>
+  void open(M& meet, options const& o) {
+    if (size() == 1 || size() > detail::fpga_nic::most_workers) {
+      return;
+    }
+    std::uint32_t const nonce = detail::fpga_nic::draw_job();
+    std::ostringstream mine;
+    mine << std::min(o.window, std::max(network_.room(), 4U)) << ' ' << nonce << ' ' << network_.card() << ' '
+         << network_.choose_group(nonce);
+    std::vector<std::string> const said = meet.exchange(mine.str());
+    typename member_type::terms terms{.window = o.window};
+    std::vector<std::string> cards;
+    std::vector<typename Network::port::address> all;
+    for (std::string const& one : said) {
+      std::istringstream in(one);
+      std::uint32_t window = 0;
+      std::uint32_t job = 0;
+      in >> window >> job >> cards.emplace_back();
+      all.push_back(Network::address_of(cards.back()));
+      terms.window = std::min(terms.window, window);
+      if (all.size() == 1) {
+        terms.nonce = job;
+        in >> group_;
+      }
+    }
+    if (!group_.empty() && agreed(meet, network_.join(group_, cards))) {
+      member_.emplace(network_.open(), terms, rank(), std::move(all), Network::address_of(group_));
+      if (agreed(meet, hears_all(o.patience))) {
+        return;
+      }
+      member_.reset();
+    }
+    group_.clear();
+  }
+  /// Whether all ranks say yes.
+  template <rendezvous M>
+  [[nodiscard]] static bool agreed(M& meet, bool mine) {
+    auto const all = meet.exchange(mine ? "yes" : "no");
+    return std::ranges::all_of(all, [](std::string const& one) { return one == "yes"; });
+  }
+  /// Calls out to the group until signs of all ranks have come. They may be lost, so the last one is repeated.
+  [[nodiscard]] bool hears_all(duration patience) {
+    constexpr duration between = std::chrono::milliseconds(10);
+    constexpr int last = 8;
+    time_point const until = now() + patience;
+    time_point next = now();
+    while (!member_->hears_all()) {
+      if (now() >= until) {
+        return false;
+      }
+      if (now() >= next) {
+        member_->call_out();
+        next = now() + between;
+      }
+      pollfd one{network_.open().descriptor(), POLLIN, 0};
+      ::poll(&one, 1, static_cast<int>(between / std::chrono::milliseconds(1)));
+      member_->advance(now());
+    }
+    for (int i = 0; i != last; ++i) {
+      member_->call_out();
+    }
+    return true;
+  }
+
+  Network network_;
+  std::string group_;
+  std::optional<member_type> member_;                    ///< none: there is no group
+  std::array<detail::fan_out, collective_lanes> alone_;  ///< what is known of a message, and its way without a group
+};
+
+}  // namespace tutti
