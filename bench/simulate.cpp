@@ -16,6 +16,7 @@
 #include <tutti/topology/chain.hpp>
 #include <tutti/topology/direct.hpp>
 #include <tutti/topology/doubling.hpp>
+#include <tutti/topology/in_network.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
 
@@ -53,7 +54,8 @@ tutti::simulated_network network(tutti::rank_type ranks) {
   return net;
 }
 
-/// Nothing can be faster: every byte but one's own part must leave and come, every rank hear of every other.
+/// Nothing can be faster, unless the network sums: every byte but one's own part must leave and come, every rank hear
+/// of every other.
 double limit_in_microseconds(tutti::rank_type n, std::size_t bytes) {
   double const us_a_byte = static_cast<double>(per_byte("rate").count()) * 1e-6;
   double rounds = 0;
@@ -107,6 +109,7 @@ int main(int argc, char** argv) try {
       row(tutti::chain{}, n, bytes);
       row(tutti::star{}, n, bytes);
       row(tutti::direct{}, n, bytes);
+      row(tutti::in_network{}, n, bytes);
     }
   }
 } catch (std::exception const& e) {

@@ -11,10 +11,12 @@ from comparison.batch import Failed
 class Switch:
     """A soft switch that runs as long as the block does."""
 
-    def __init__(self, program):
-        self._process = subprocess.Popen([program, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE,
+    def __init__(self, program, *options):
+        self._process = subprocess.Popen([program, "--listen", "127.0.0.1:0", *options], stdout=subprocess.PIPE,
                                          stderr=subprocess.STDOUT, text=True)
         said = self._process.stdout.readline()
+        while said and "listening" not in said:  # a hint about the system
+            said = self._process.stdout.readline()
         self.address = said.split()[-1] if "listening" in said else None
 
     def expect_alive(self):

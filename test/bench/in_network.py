@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from comparison import plot  # noqa: E402
 from comparison.batch import Failed  # noqa: E402
-from in_network import table, trial  # noqa: E402
+from in_network import jobs, resnet50, straggler, table, trial  # noqa: E402
 from in_network.ways import EXPONENTS, FLOATS, RING, SERVER, constant, ways  # noqa: E402
 
 
@@ -100,6 +100,29 @@ class Commands(unittest.TestCase):
         with self.assertRaises(Failed):
             with trial.Switch("true"):
                 pass
+
+
+class Small(unittest.TestCase):
+    def test_jobs_are_compared_round_by_round(self):
+        def one(first, second):
+            return [{"rate": first, "by_rank_0": 0}, {"rate": second, "by_rank_0": 0.01}]
+
+        text = jobs.text({"256 64": [one(10, 9), one(20, 20), one(10, 12)]})
+        self.assertIn("| 256 and 64 | 10.0 | 12.0 | 1.00 | 0.90 - 1.20 | 1 % |", text)
+
+    def test_a_straggler_that_is_named_otherwise_is_shown(self):
+        text = straggler.text({"a rank": [["rank 2", "rank 2"], ["rank 1", "the device"]]})
+        self.assertIn("| a rank | 1 of 2 | the device for rank 1 |", text)
+
+    def test_the_table_of_simulate_is_read(self):
+        said = ("allreduce     ranks      bytes           us  x limit  busiest\n"
+                "ring              4  102228128     126500.0     1.03  nic 0\n"
+                "chain             4  102228128     200000.0     1.63  nic 0\n"
+                "in_network        4  102228128      86900.0     0.71  nic 0\n")
+        found = resnet50.parsed(said)
+        self.assertEqual(found, {"ring": {"4": 126.5}, "in_network": {"4": 86.9}})
+        self.assertIn("| in_network |  | 86.9 |  |  |  |", resnet50.text(found))
+        self.assertIn("ms (virtual)", resnet50.pictures(found)["time"])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include <support/counted_new.hpp>
 #include <tutti/detail/fpga_nic/in_process_port.hpp>
 #include <tutti/detail/fpga_nic/summing_switch.hpp>
+#include <tutti/detail/fpga_nic/turns.hpp>
 #include <tutti/detail/fpga_nic/udp_port.hpp>
 #include <tutti/error.hpp>
 
@@ -314,6 +315,53 @@ BOOST_AUTO_TEST_CASE(jobs_know_nothing_of_each_other) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+// A job with 16 packets under way is served as often as one with 500, whose answers are followed by more at once.
+BOOST_AUTO_TEST_CASE(jobs_are_served_in_turns_whatever_their_windows) {
+  nic::turns<unsigned> waiting(3, 1000);
+  auto const send = [&](std::uint32_t job, std::size_t count) {
+    nic::header h = contribution(0, 1, 0, 8);
+    h.job = job;
+    for (std::size_t i = 0; i < count; ++i) {
+      BOOST_TEST_REQUIRE(waiting.add(job, written(h, std::vector<std::byte>(8)), false));
+    }
+  };
+  std::array<std::size_t, 3> served{};
+  for (std::uint32_t const job : {0U, 1U, 2U}) {
+    send(job, job == 0 ? 500 : 16);
+  }
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<unsigned> again;
+    waiting.serve(10, [&](unsigned from, std::span<std::byte const> bytes, bool) {
+      nic::packet p;
+      BOOST_TEST_REQUIRE((nic::parse(bytes, p) && p.head.job == from));
+      ++served[from];
+      again.push_back(from);
+    });
+    for (unsigned const job : again) {
+      send(job, 1);
+    }
+  }
+  BOOST_TEST(std::ranges::max(served) - std::ranges::min(served) <= 1U);
+  BOOST_TEST(waiting.size() == 532U);
+}
+
+BOOST_AUTO_TEST_CASE(a_line_that_is_full_takes_no_more_and_others_do) {
+  nic::turns<unsigned> waiting(2, 3);
+  nic::header h = contribution(0, 1, 0, 8);
+  auto const add = [&] { return waiting.add(1, written(h, std::vector<std::byte>(8)), false); };
+  BOOST_TEST((add() && add() && add() && !add()));
+  h.job = 7;
+  BOOST_TEST(add());
+  h.job = 8;  // shares the line of the last
+  BOOST_TEST((add() && add() && !add()));
+  std::string order;
+  waiting.serve(100, [&](unsigned, std::span<std::byte const> bytes, bool) {
+    nic::packet p;
+    order += nic::parse(bytes, p) ? std::to_string(p.head.job % 100) + " " : "malformed ";
+  });
+  BOOST_TEST(order == "60 7 60 8 60 8 ");
+}
 
 BOOST_AUTO_TEST_SUITE(ports)
 

@@ -159,6 +159,33 @@ BOOST_AUTO_TEST_CASE(what_the_network_makes_is_caused_by_all_contributions_and_w
   }
 }
 
+// A device keeps no timeline: what is late is told by when ranks have sent, and got.
+BOOST_AUTO_TEST_CASE(a_late_device_and_a_late_rank_are_told_apart) {
+  for (rank_type const late : {0U, 1U, 2U, 3U}) {  // 3: the device
+    std::vector<timeline> all(3);
+    for (rank_type r = 0; r != all.size(); ++r) {
+      tutti::time_point const sent{r == late ? 30ms : 1ms};
+      tutti::time_point const got = tutti::time_point{late < 3 ? 30ms : 1ms} + (late == 3 ? 20ms : 1ms);
+      auto const add = [&](event_kind kind, tutti::time_point when, rank_type peer) {
+        all[r].add({.kind = kind, .time = when, .number = {}, .on = {}, .peer = peer, .bytes = 4});
+      };
+      add(event_kind::start, tutti::time_point{}, tutti::no_rank);
+      add(event_kind::send, sent, 3);
+      add(event_kind::receive, got, 3);
+      add(event_kind::complete, got, tutti::no_rank);
+    }
+    tutti::blame const found(tutti::causality(std::move(all)));
+    BOOST_TEST(found.size() == 4U);
+    BOOST_TEST(found.ranks() == 3U);
+    for (rank_type other = 0; other != found.size(); ++other) {
+      BOOST_TEST((other == late || found.by(other) < found.by(late)), other << " for " << late);
+    }
+    auto const text = tutti::straggler_report(found);
+    auto const name = late == 3 ? std::string("the device") : "rank " + std::to_string(late);
+    BOOST_TEST(text.find(name + " held up the others most") != text.npos, text);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(threads_are_traced_and_their_traces_gathered) {
   std::vector<std::vector<timeline>> gathered(4);
   auto const member = [&](auto& world) {

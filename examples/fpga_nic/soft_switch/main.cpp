@@ -5,6 +5,7 @@
 #include "late_answers.hpp"
 #include "options.hpp"
 #include <tutti/detail/fpga_nic/rack_switch.hpp>
+#include <tutti/detail/fpga_nic/turns.hpp>
 #include <tutti/detail/fpga_nic/udp_port.hpp>
 #include <tutti/time.hpp>
 
@@ -28,11 +29,12 @@ class soft_switch {
         port_(o.at, {.offload = o.offload, .destinations = 64}, o.seal),
         device_(o.limits, o.seal, above(o)),
         random_(static_cast<std::mt19937::result_type>(o.seed)),
+        waiting_(o.limits.jobs + 1, enough),
         next_report_(tutti::steady_now() + o.report) {
     std::printf("soft_switch: listening at %s\n", port_.local().as(o.at.family()).text().c_str());
     std::fflush(stdout);
-    constexpr int enough = 4 << 20;
-    if (int const kept = nic::receive_buffer(port_.descriptor()); kept < enough) {
+    constexpr int enough_kept = 4 << 20;
+    if (int const kept = nic::receive_buffer(port_.descriptor()); kept < enough_kept) {
       std::fprintf(stderr,
                    "soft_switch: the system keeps %d KiB of what comes, and many ranks send more at once: allow more "
                    "(sysctl -w net.core.rmem_max=16777216) or run with CAP_NET_ADMIN\n",
@@ -62,7 +64,9 @@ class soft_switch {
   }
 
  private:
-  static constexpr int drains = 16;  ///< before signals and the time are looked at
+  static constexpr int drains = 16;            ///< before signals and the time are looked at
+  static constexpr std::size_t enough = 4096;  ///< packets that wait; the others wait with the system
+  static constexpr std::size_t turn = 128;     ///< packets that are served before more are fetched
 
   [[nodiscard]] static std::optional<nic::endpoint> above(options const& o) {
     return o.above ? std::optional(nic::endpoint(*o.above)) : std::nullopt;
@@ -73,22 +77,47 @@ class soft_switch {
     return is;
   }
 
-  /// Takes what has come. Whether there may be more.
+  /// Takes what has come. Whether there may be more. Where there are several jobs, all that the system has is fetched
+  /// first, so that they are served in turns.
   bool take(tutti::time_point now) {
+    auto const serve = [&](nic::endpoint const& from, std::span<std::byte const> bytes, bool congested) {
+      device_.take(from, bytes, congested, now, [&](auto const&... answer) { send(now, answer...); });
+    };
     for (int i = 0; i < drains; ++i) {
       std::size_t const n =
           port_.drain([&](nic::endpoint const& from, std::span<std::byte const> bytes, bool congested) {
             if (is_lost()) {
               return;
             }
-            device_.take(from, bytes, congested, now, [&](auto const&... answer) { send(now, answer...); });
+            if (device_.jobs().size() < 2 && waiting_.empty() && options_.rate == 0) {
+              serve(from, bytes, congested);
+            } else if (!waiting_.add(from, bytes, congested)) {
+              ++no_room_;
+            }
           });
-      if (n == 0) {
+      if (n == 0 && waiting_.empty()) {
         return false;
+      }
+      if (n == 0 || waiting_.size() >= enough) {
+        std::size_t const before = waiting_.size();
+        waiting_.serve(allowed(now), serve);
+        credit_ -= static_cast<double>(before - waiting_.size());
+        if (credit_ < 1) {
+          port_.flush();
+          return false;
+        }
       }
       port_.flush();
     }
     return true;
+  }
+  /// Packets that may be served now. With a rate, credit of at most a turn gathers for them.
+  [[nodiscard]] std::size_t allowed(tutti::time_point now) noexcept {
+    auto const most = static_cast<double>(turn);
+    double const grown = std::chrono::duration<double>(now - credited_).count() * options_.rate;
+    credit_ = options_.rate == 0 ? 2 * most : std::min(credit_ + grown, most);
+    credited_ = now;
+    return static_cast<std::size_t>(std::min(credit_, most));
   }
   void send(tutti::time_point now, nic::endpoint const& to, nic::header const& h, std::span<std::byte const> payload) {
     if (is_lost()) {
@@ -115,6 +144,9 @@ class soft_switch {
     }
     if (!late_.empty()) {
       next = std::min(next, late_.first().when);
+    }
+    if (!waiting_.empty()) {
+      next = std::min(next, now + std::chrono::microseconds(100));  // until there is credit
     }
     return std::max(next, now);
   }
@@ -168,6 +200,7 @@ class soft_switch {
     line("reads", p.reads);
     line("no room", p.no_room);
     line("failed", p.failed);
+    line("not queued", no_room_);
     line("lost", lost_);
     std::fflush(stdout);
   }
@@ -177,9 +210,13 @@ class soft_switch {
   nic::udp_port port_;
   nic::rack_switch<nic::endpoint> device_;
   std::mt19937 random_;
+  nic::turns<nic::endpoint> waiting_;
   late_answers late_;
+  double credit_ = 0;
+  tutti::time_point credited_{};
   tutti::time_point next_report_;
   std::uint64_t lost_ = 0;
+  std::uint64_t no_room_ = 0;
 };
 
 }  // namespace

@@ -57,6 +57,8 @@ options read_options(int argc, char** argv) {
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--delay", delay_us, "Microseconds by which answers are late: an emulated network")
       ->check(CLI::Range(0.0, 1e7));
+  app.add_option("--rate", o.rate, "Packets a second that are served, at most: an emulated device; 0: as many as come")
+      ->check(CLI::Range(0.0, 1e9));
   app.add_option("--seed", o.seed, "Of the packets that are lost");
   app.add_option("--report", report, "Seconds between counters; 0: none in between");
   try {

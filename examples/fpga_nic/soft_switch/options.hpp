@@ -18,6 +18,7 @@ struct options {
   bool offload = true;
   double loss = 0;
   std::chrono::nanoseconds delay{};
+  double rate = 0;  ///< packets a second that are served; 0: as many as come
   std::uint64_t seed = 1;
   std::chrono::seconds report{};  ///< 0: at the end, and on SIGUSR1
 };

@@ -13,12 +13,13 @@ namespace tutti {
 
 /// A rank could not go on before a message came.
 struct waiting {
-  event_place receive;        ///< the event that ended it
-  rank_type peer = no_rank;   ///< whose message it was; of what a helper has made, whose contribution came last
-  operation_number number{};  ///< of the operation
-  time_point begin{};         ///< the rank was ready
-  time_point sent{};          ///< the peer began to send; never before `begin`: until then the peer was late
-  time_point end{};           ///< the message was there: from `sent` on it was under way
+  event_place receive;          ///< the event that ended it
+  rank_type peer = no_rank;     ///< whose message it was; of what a helper has made, whose contribution came last
+  operation_number number{};    ///< of the operation
+  time_point begin{};           ///< the rank was ready
+  time_point sent{};            ///< the peer began to send; never before `begin`: until then the peer was late
+  time_point end{};             ///< the message was there: from `sent` on it was under way
+  rank_type through = no_rank;  ///< the helper that has made it, if one has
 };
 
 /// All waits, rank by rank in order of time; those of a rank do not overlap. A rank waits from the last thing on that
@@ -44,8 +45,13 @@ struct waiting {
         if (why && start != started.end() && !busy) {
           time_point const ready = std::max(start->second, free);
           if (ready < e.time) {
-            waits[r].push_back(
-                {{r, i}, why->rank, e.number, ready, std::clamp(all.at(*why).time, ready, e.time), e.time});
+            waits[r].push_back({{r, i},
+                                why->rank,
+                                e.number,
+                                ready,
+                                std::clamp(all.at(*why).time, ready, e.time),
+                                e.time,
+                                e.peer >= all.size() ? e.peer : no_rank});
           }
         }
         free = std::max(free, e.time);
@@ -55,23 +61,34 @@ struct waiting {
   return waits;
 }
 
-/// The ranks that are answerable for time that others waited, in a square of ranks: `of(waiter, culprit)`.
+/// The members that are answerable for time that ranks waited, in a square of them: `of(waiter, culprit)`. Members are
+/// the ranks, and the helpers that something came from, which follow them.
 class blame {
  public:
   /// A rank that waited for a peer's message blames the peer for the time until it sent, but for what of it the
   /// peer waited itself: that is passed on to the rank that the peer waited for, and so on. So a server that is late
-  /// because a worker is, is not blamed, and a server that is late by itself is.
-  explicit blame(causality const& all) : size_(all.size()), late_(size_ * size_), wire_(size_) {
+  /// because a worker is, is not blamed, and a server that is late by itself is. A helper is answerable from the last
+  /// contribution on until its result is there, the ways included: it keeps no timeline of its own.
+  explicit blame(causality const& all) : ranks_(all.size()), size_(ranks_) {
     auto const waits = waits_of(all);
-    for (rank_type r = 0; r != size_; ++r) {
+    for (auto const& of_rank : waits) {
+      for (waiting const& w : of_rank) {
+        size_ = w.through == no_rank ? size_ : std::max(size_, std::size_t{w.through} + 1);
+      }
+    }
+    late_.resize(size_ * size_);
+    wire_.resize(size_);
+    for (rank_type r = 0; r != ranks_; ++r) {
       for (waiting const& w : waits[r]) {
-        pass(waits, r, w.peer, w.begin, w.sent, size_);
-        wire_[r] += w.end - w.sent;
+        pass(waits, r, w.peer, w.begin, w.sent, ranks_);
+        travel(r, w, w.sent, w.end);
       }
     }
   }
 
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(size_); }
+  /// How many of them are ranks.
+  [[nodiscard]] rank_type ranks() const noexcept { return static_cast<rank_type>(ranks_); }
   /// How long one waited while the other did something else. If both are one: while it was waited for.
   [[nodiscard]] duration of(rank_type waiter, rank_type culprit) const { return late_[waiter * size_ + culprit]; }
   /// How long a rank waited for messages that were under way.
@@ -87,6 +104,10 @@ class blame {
   }
 
  private:
+  /// Something was under way that a rank waited for.
+  void travel(rank_type waiter, waiting const& w, time_point from, time_point to) {
+    (w.through == no_rank ? wire_[waiter] : late_[waiter * size_ + w.through]) += to - from;
+  }
   /// @param depth how many more times it may be passed on; more than there are ranks is a clock that is wrong
   void pass(std::vector<std::vector<waiting>> const& waits, rank_type waiter, rank_type culprit, time_point from,
             time_point to, std::size_t depth) {
@@ -108,7 +129,7 @@ class blame {
       } else {
         late_[waiter * size_ + waiter] += sent - begin;
       }
-      wire_[waiter] += end - sent;
+      travel(waiter, *w, sent, end);
       from = end;
     }
     if (from < to) {
@@ -116,7 +137,8 @@ class blame {
     }
   }
 
-  std::size_t size_;
+  std::size_t ranks_;
+  std::size_t size_;  ///< with helpers
   std::vector<duration> late_;
   std::vector<duration> wire_;
 };

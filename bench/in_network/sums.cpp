@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One job of a switch: ranks that are threads sum a vector again and again.
+//
+//   sums DEVICE RANKS SLOTS BYTES SECONDS   says "ready", reads a line, sums for that long, and prints how many sums
+//                                           there were, in how many seconds, and packets by the device and by rank 0
+//   late DEVICE RANKS BYTES SUMS RANK:MS    computes for a millisecond before each sum, one rank for MS more, and
+//                                           prints from the traces of all ranks which rank or device is the straggler;
+//                                           DEVICE star: rank 0 adds, a server
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/barrier.hpp>
+#include <tutti/gather_timelines.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/in_network.hpp>
+#include <tutti/topology/star.hpp>
+#include <tutti/trace/straggler_report.hpp>
+#include <tutti/trace/switched_trace.hpp>
+#include <tutti/transport/fpga_nic.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using nic = tutti::fpga_nic<tutti::loopback>;
+
+tutti::world_options<nic> options_with(std::string const& device) {
+  tutti::world_options<nic> options;
+  options.transport.network.device = device == "star" ? "" : device;
+  return options;
+}
+
+template <class Results>
+int exit_status(Results const& results) {
+  for (auto const& r : results) {
+    if (!r) {
+      std::fprintf(stderr, "in_network_sums: %s\n", r.failure().text.c_str());
+      return 1;
+    }
+  }
+  return 0;
+}
+
+int sum_for(std::string const& device, tutti::rank_type ranks, std::uint32_t slots, std::size_t count, double seconds) {
+  auto options = options_with(device);
+  options.transport.slots = slots;
+  return exit_status(tutti::spawn<nic>(
+      ranks,
+      [&](auto& world) {
+        tutti::allreduce sum{world, tutti::in_network{}, tutti::sum<float>{}};
+        tutti::barrier all{world, tutti::doubling{}};
+        std::vector<float> v(count);
+        sum(v);
+        all();
+        if (world.rank() == 0) {
+          std::puts("ready");
+          std::fflush(stdout);
+          std::getchar();
+        }
+        all();
+        auto const begin = std::chrono::steady_clock::now();
+        auto const now = [&] {
+          return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        };
+        long sums = 0;
+        for (v[0] = 0; v[0] == 0; ++sums) {
+          v[0] = world.rank() == 0 && now() >= seconds ? 1.0F : 0.0F;  // then all see that it is over
+          sum(v);
+        }
+        if (world.rank() == 0) {
+          auto const by = world.transport().counted();
+          std::printf("%ld %.6f %llu %llu\n", sums, now(), static_cast<unsigned long long>(by.results),
+                      static_cast<unsigned long long>(by.by_stand_in));
+        }
+      },
+      options));
+}
+
+template <class World, class Topology>
+void sum_late(World& world, Topology topology, std::size_t count, int sums, tutti::rank_type late,
+              std::chrono::milliseconds by) {
+  using namespace std::chrono_literals;
+  tutti::allreduce sum{world, topology, tutti::sum<float>{}};
+  std::vector<float> v(count);
+  for (int i = 0; i < sums; ++i) {
+    std::this_thread::sleep_for(1ms + (world.rank() == late ? by : 0ms));
+    sum(v);
+  }
+  auto all = tutti::gather_timelines(world, tutti::timeline::of(world.trace()));
+  if (world.rank() == 0) {
+    std::printf("%s", tutti::straggler_report(tutti::blame(tutti::causality(std::move(all)))).c_str());
+  }
+}
+
+int find_late(std::string const& device, tutti::rank_type ranks, std::size_t count, int sums, char const* late) {
+  char* rest = nullptr;
+  auto const rank = static_cast<tutti::rank_type>(std::strtoul(late, &rest, 10));
+  std::chrono::milliseconds const by(*rest == ':' ? std::atoi(rest + 1) : 0);
+  return exit_status(tutti::spawn<nic>(
+      ranks,
+      [&](auto& world) {
+        device == "star" ? sum_late(world, tutti::star{}, count, sums, rank, by)
+                         : sum_late(world, tutti::in_network{}, count, sums, rank, by);
+      },
+      options_with(device), tutti::switched_trace(1U << 16)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string_view const what = argc == 7 ? argv[1] : "";
+  auto const number = [&](int i) { return static_cast<std::uint32_t>(std::strtoul(argv[i], nullptr, 10)); };
+  if (what == "sums") {
+    return sum_for(argv[2], number(3), number(4), number(5) / sizeof(float), std::atof(argv[6]));
+  }
+  if (what == "late") {
+    return find_late(argv[2], number(3), number(4) / sizeof(float), static_cast<int>(number(5)), argv[6]);
+  }
+  std::fprintf(stderr,
+               "usage: in_network_sums sums DEVICE RANKS SLOTS BYTES SECONDS\n"
+               "       in_network_sums late DEVICE|star RANKS BYTES SUMS RANK:MS\n");
+  return 2;
+}
