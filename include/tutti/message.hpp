@@ -41,7 +41,8 @@ struct sent {
 struct wanted {
   std::size_t bytes;    ///< how much of the message is still to come
   std::size_t granule;  ///< no chunk may split one of these: the element size
-  std::byte* place;     ///< where its bytes will be copied to unchanged, or null: they are combined
+  /// Where its bytes will be copied to unchanged, or null: they are combined. The transport's until it is whole.
+  std::byte* place;
 };
 
 /// The next part of a message: readable until `release`. No data: not yet. A transport that was

@@ -74,6 +74,14 @@ BOOST_AUTO_TEST_CASE(one_host_needs_no_connection) {
   });
 }
 
+// A transport between hosts may read messages where they are, too: what a step overwrites is copied before.
+BOOST_AUTO_TEST_CASE(what_far_peers_read_where_it_is_stays_as_it_was) {
+  using readers = tutti::support::emulated_hosts<tutti::loopback, tutti::loopback>;
+  hosts_of<readers> const hosts(1);
+  support::agree<readers>(
+      4, [](auto& world) { return laws::allreduce(world, tutti::doubling{}, tutti::sum<float>{}, 200'003, 0); });
+}
+
 // Between hosts only the speakers are connected.
 BOOST_AUTO_TEST_CASE(there_is_one_flow_between_hosts) {
   hosts_of<processes> const hosts(3);

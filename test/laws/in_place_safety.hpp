@@ -10,15 +10,23 @@
 
 namespace laws {
 
+/// What the transport does with long messages, and with places for what is received.
+struct puppet_ways {
+  bool shares_long = false;
+  bool writes_places = false;
+};
+inline constexpr puppet_ways all_puppet_ways[] = {{true, false}, {false, false}, {true, true}};
+
 /// An allreduce in the user's own memory is right whatever is delayed, and memory that is given back
 /// is read by no rank. One thread runs all ranks; `seed` decides which moves when.
 template <class Topology, class R>
 [[nodiscard]] std::string in_place_safety(Topology topology, R reduction, rank_type n, std::size_t count,
-                                          std::size_t segment, bool shares_long, std::uint64_t seed) {
+                                          std::size_t segment, puppet_ways ways, std::uint64_t seed) {
   using T = typename R::value_type;
   using world_type = tutti::communicator<models::puppet>;
   models::puppet_stage stage(n, seed);
-  stage.shares_long = shares_long;
+  stage.shares_long = ways.shares_long;
+  stage.writes_places = ways.writes_places;
 
   struct rank {
     rank(models::echo_rendezvous meet, Topology t, R r, models::puppet_stage& s)
@@ -77,10 +85,11 @@ template <class Topology, class R>
     for (std::size_t const count : {std::size_t{1}, std::size_t{24}, std::size_t{97}}) {
       for (std::size_t const segment : {std::size_t{0}, std::size_t{64}}) {
         for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-          for (bool const shares_long : {true, false}) {
-            auto const complaint = in_place_safety(topology, reduction, n, count, segment, shares_long, seed);
+          for (puppet_ways const ways : all_puppet_ways) {
+            auto const complaint = in_place_safety(topology, reduction, n, count, segment, ways, seed);
             if (!complaint.empty()) {
-              return complaint + ", seed " + std::to_string(seed) + (shares_long ? ", shared" : ", copied");
+              return complaint + ", seed " + std::to_string(seed) + (ways.shares_long ? ", shared" : ", copied") +
+                     (ways.writes_places ? ", written by the transport" : "");
             }
           }
         }

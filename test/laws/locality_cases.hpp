@@ -113,7 +113,7 @@ struct between_hosts {
     on_uneven_hosts([] { destruction_with_work_in_flight_is_clean<hosts>(5, 100); });
   }
   static void quiescence() {
-    on_some_hosts([] { quiesce_waits_for_readers<hosts>(20); });
+    on_some_hosts([] { quiesce_waits_for_readers_and_writers<hosts>(20); });
   }
   static void sleep() {
     on_some_hosts([] {

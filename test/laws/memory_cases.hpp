@@ -69,7 +69,7 @@ struct through_memory {
     }
     destruction_with_work_in_flight_is_clean<World>(5, 100);
   }
-  static void quiescence() { quiesce_waits_for_readers<World>(Quiesces); }
+  static void quiescence() { quiesce_waits_for_readers_and_writers<World>(Quiesces); }
   static void sleep() {
     sleepers_are_woken<World>(2, 10'000, 4);
     for (std::size_t const bytes : {1000UL, 50'000UL}) {

@@ -342,12 +342,13 @@ void destruction_with_work_in_flight_is_clean(rank_type n, std::size_t bytes) {
   }
 }
 
-/// After `quiesce` no peer reads this rank's memory, whatever it was in the middle of.
+/// After `quiesce` nothing reads this rank's memory, nor writes to it, whatever was under way: the last rank has given
+/// a place for what it receives.
 template <class W>
-void quiesce_waits_for_readers(int worlds) {
+void quiesce_waits_for_readers_and_writers(int worlds) {
   constexpr std::size_t bytes = 20'000;
   for (int turn = 0; turn < worlds; ++turn) {
-    check_all(W::run(3, [&](auto& t) -> verdict {
+    check_all(W::run(3, [&](auto& t, auto& meet) -> verdict {
       flow const s{0, 0};
       t.begin(s, a_call(1));
       if (t.rank() == 0) {
@@ -364,18 +365,26 @@ void quiesce_waits_for_readers(int worlds) {
         t.revoke({failure::cancelled, 0, 0});
         t.quiesce();
         std::fill(data.begin(), data.end(), std::byte{2});
+        meet.exchange("");
         return expect(await_fault(t), failure::cancelled, 0);
       }
+      std::vector<std::byte> place(bytes);
       verdict torn;
       verdict const ended = support::until(t, [&] {
-        chunk const c = t.view(0, s, {bytes, 1, nullptr});
+        chunk const c = t.view(0, s, {bytes, 1, t.rank() == 2 ? place.data() : nullptr});
         if (c && std::any_of(c.data, c.data + c.bytes, [](std::byte b) { return b != std::byte{1}; })) {
           torn = "read memory that was not there any more";
         }
         return !torn.empty();
       });
       t.quiesce();
-      return !torn.empty() ? torn : ended.starts_with("fault(cancelled") ? "" : ended;
+      std::fill(place.begin(), place.end(), std::byte{3});
+      meet.exchange("");
+      bool const untouched = std::all_of(place.begin(), place.end(), [](std::byte b) { return b == std::byte{3}; });
+      return !torn.empty()                          ? torn
+             : !untouched                           ? "something wrote to memory after quiesce"
+             : ended.starts_with("fault(cancelled") ? ""
+                                                    : ended;
     }));
   }
 }

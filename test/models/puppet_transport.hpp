@@ -4,6 +4,7 @@
 #include <tutti/rendezvous.hpp>
 #include <tutti/transport/concept.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
@@ -61,15 +62,17 @@ struct puppet_stage {
   rank_type size;
   std::vector<std::array<edge, tutti::lane_count>> edges;
   std::uint64_t random;
-  bool shares_long = true;  ///< long messages are read where they are, as late as can be
-  std::size_t room = 16;    ///< how many bytes are copied at most, when it does not share
-  std::size_t depth = 8;    ///< messages on an edge
+  bool shares_long = true;     ///< long messages are read where they are, as late as can be
+  bool writes_places = false;  ///< what is received is written to its place, which is its transport's until then
+  std::size_t room = 16;       ///< how many bytes are copied at most, when it does not share
+  std::size_t depth = 8;       ///< messages on an edge
   tutti::fault wrong{};
 };
 
 /// A transport without threads or waiting, whose every delay is chosen by its stage. What arrives is
 /// seen late, at random, and always read from where the sender has it. What is lent is spoiled as
-/// soon as it has been read. A message that is said to hold what the last one held is not looked at.
+/// soon as it has been read. A message that is said to hold what the last one held is not looked at. A place for a
+/// message is written to at any time until the message is whole, as by a device.
 class puppet {
  public:
   static constexpr std::string_view name = "puppet";
@@ -97,6 +100,7 @@ class puppet {
   }
 
   tutti::sent send(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule) {
+    write_places();
     auto& e = stage_->at(rank_, peer, s.lane);
     if (e.sent - e.released >= stage_->depth || stage_->chance(4)) {
       return {};
@@ -117,6 +121,7 @@ class puppet {
     tutti::sent const result = send(peer, s, bytes, granule);
     if (result.until != 0) {
       stage_->at(rank_, peer, s.lane).under_way.back().back = back;
+      landing_of(peer, s).lent = back;
     }
     return result;
   }
@@ -143,19 +148,36 @@ class puppet {
     return m.back;
   }
   bool released(rank_type peer, tutti::flow s, tutti::ticket k) {
+    write_places();
     return !stage_->chance(3) && stage_->at(rank_, peer, s.lane).released >= k;
   }
-  tutti::chunk view(rank_type peer, tutti::flow s, tutti::wanted) {
+  tutti::chunk view(rank_type peer, tutti::flow s, tutti::wanted const& w) {
     auto& e = stage_->at(peer, rank_, s.lane);
+    landing& its = landing_of(peer, s);
+    bool const here = stage_->writes_places && w.place != nullptr && w.place != its.lent;
+    its.rest = here ? std::span(w.place, w.bytes) : std::span<std::byte>();
+    write_places();
     if (e.under_way.empty() || stage_->chance(2)) {
       return {};
     }
     auto const& m = e.under_way.front();
     static constexpr std::byte nothing{};
-    return {m.shared != nullptr ? m.shared : m.copied.empty() ? &nothing : m.copied.data(), m.bytes};
+    std::byte const* const data = m.shared != nullptr ? m.shared : m.copied.empty() ? &nothing : m.copied.data();
+    if (its.rest.empty()) {
+      return {data, m.bytes};
+    }
+    std::memcpy(its.rest.data(), data, m.bytes);
+    std::byte const* const there = its.rest.data();
+    its.rest = its.rest.subspan(m.bytes);
+    write_places();
+    return {there, m.bytes};
   }
   void release(rank_type peer, tutti::flow s) {
+    write_places();
     auto& e = stage_->at(peer, rank_, s.lane);
+    if (landing& its = landing_of(peer, s); e.under_way.front().shared == its.lent) {
+      its.lent = nullptr;
+    }
     if (auto const& m = e.under_way.front(); m.back != nullptr) {
       e.lent = m.back;
       if (!m.made_there) {
@@ -191,9 +213,31 @@ class puppet {
     }
   };
 
+  /// What is still to come of a message, where its place is.
+  struct landing {
+    rank_type peer;
+    std::uint32_t lane;
+    std::span<std::byte> rest{};
+    std::byte* lent = nullptr;  ///< where the peer itself will have written
+  };
+  landing& landing_of(rank_type peer, tutti::flow s) {
+    for (landing& one : places_) {
+      if (one.peer == peer && one.lane == s.lane) {
+        return one;
+      }
+    }
+    return places_.emplace_back(peer, s.lane);
+  }
+  void write_places() {
+    for (landing const& one : places_) {
+      std::fill(one.rest.begin(), one.rest.end(), std::byte{0xdd});
+    }
+  }
+
   puppet_stage* stage_;
   rank_type rank_;
   rank_type size_;
+  std::vector<landing> places_;
   std::array<last_message, tutti::lane_count> last_;
 };
 static_assert(tutti::lends<puppet>);

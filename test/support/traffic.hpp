@@ -37,7 +37,8 @@ struct job {
 template <class T>
 class courier {
  public:
-  explicit courier(job work) : work_(std::move(work)), complete_(work_.in.size()), got_(work_.in.size()) {
+  explicit courier(job work)
+      : work_(std::move(work)), complete_(work_.in.size()), got_(work_.in.size()), places_(work_.in.size()) {
     for (planned_message const& p : work_.out) {
       buffers_.emplace_back(p.bytes + 1);  // messages start at an odd address
     }
@@ -143,12 +144,12 @@ class courier {
   void receive(T& t, std::size_t k) {
     planned_message const& p = work_.in[k];
     std::uint64_t const seed = seed_of(p.peer, t.rank(), work_.on, place_in_order(work_.in, k));
-    if (k % 2 == 0 && place_.size() < p.bytes) {
-      place_.resize(p.bytes);
+    if (k % 2 == 0) {  // one of its own: it is the transport's until the message is whole
+      places_[k].resize(p.bytes);
     }
     while (!complete_[k]) {
       std::size_t const rest = p.bytes - got_[k];
-      std::byte* const place = k % 2 == 0 && rest != 0 ? place_.data() + got_[k] : nullptr;
+      std::byte* const place = k % 2 == 0 && rest != 0 ? places_[k].data() + got_[k] : nullptr;
       chunk const c = t.view(p.peer, work_.on, {rest, p.granule, place});
       if (!c) {
         return;
@@ -173,12 +174,12 @@ class courier {
 
   job work_;
   std::vector<std::vector<std::byte>> buffers_;
-  std::vector<std::byte> place_;
   std::vector<unreleased> unreleased_;
   std::size_t sending_ = 0;
   std::size_t accepted_ = 0;
   std::vector<bool> complete_;
   std::vector<std::size_t> got_;
+  std::vector<std::vector<std::byte>> places_;
   verdict complaint_;
   bool open_ = false;
 };

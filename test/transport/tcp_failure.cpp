@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(destruction) {
   destruction_with_work_in_flight_is_clean<world>(5, 100);
 }
 BOOST_AUTO_TEST_CASE(quiescence) {
-  quiesce_waits_for_readers<world>(50);
+  quiesce_waits_for_readers_and_writers<world>(50);
 }
 BOOST_AUTO_TEST_CASE(sleep) {
   sleepers_are_woken<world>(2, 2000, 4);

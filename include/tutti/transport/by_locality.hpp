@@ -97,10 +97,17 @@ class by_locality {
 
   /// Whether the peer would read these bytes where they are.
   [[nodiscard]] bool shares(rank_type peer, flow s, std::span<std::byte const> bytes) const
-    requires requires(Near const& near) { near.shares(peer, s, bytes); }
+    requires(shares_memory<Near> || shares_memory<Far>)
   {
+    auto const shares_there = [&](auto const& t, rank_type r) {
+      if constexpr (shares_memory<std::remove_cvref_t<decltype(t)>>) {
+        return t.shares(r, s, bytes);
+      } else {
+        return false;
+      }
+    };
     rank_type const near = near_ranks_[peer];
-    return near != no_rank && near_->shares(near, s, bytes);
+    return near != no_rank ? shares_there(*near_, near) : shares_there(far_, peer);
   }
   /// Where tutti::allocator takes buffers from that ranks of this host read without a copy.
   [[nodiscard]] detail::counted<memory_source> memory() const noexcept
@@ -114,7 +121,7 @@ class by_locality {
   }
   [[nodiscard]] sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule,
                           std::byte* back)
-    requires lends<Near>
+    requires(lends<Near> || lends<Far>)
   {
     return through(peer, [&](auto& t, rank_type r) {
       if constexpr (lends<std::remove_cvref_t<decltype(t)>>) {
@@ -125,7 +132,7 @@ class by_locality {
     });
   }
   [[nodiscard]] sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule)
-    requires lends<Near>
+    requires(lends<Near> || lends<Far>)
   {
     return through(peer, [&](auto& t, rank_type r) {
       if constexpr (lends<std::remove_cvref_t<decltype(t)>>) {
@@ -136,7 +143,7 @@ class by_locality {
     });
   }
   [[nodiscard]] std::byte* home(rank_type peer, flow s)
-    requires lends<Near>
+    requires(lends<Near> || lends<Far>)
   {
     return through(peer, [&](auto& t, rank_type r) -> std::byte* {
       if constexpr (lends<std::remove_cvref_t<decltype(t)>>) {

@@ -21,9 +21,10 @@ namespace tutti {
 /// Messages. The engine opens a flow (`begin`), sends and receives on it, and closes it (`end`)
 /// when it is done with it; at most one flow is open on a lane. A message is offered with `send`
 /// until all of its bytes are accepted - the transport may take less, and part of a granule if that is long -
-/// and taken chunk by chunk, each of whole granules, with `view` and `release`. On one lane from one peer messages
-/// arrive in the order sent; different lanes never wait for each other. An accepted message is under way: it needs no
-/// further call on the sending side except `poll`.
+/// and taken chunk by chunk, each of whole granules, with `view` and `release`. A place that is given to `view` is the
+/// transport's to write to, at any time, until the message is whole or there is a fault: it is given to one message at
+/// a time. On one lane from one peer messages arrive in the order sent; different lanes never wait for each other. An
+/// accepted message is under way: it needs no further call on the sending side except `poll`.
 ///
 /// Calls. Both ends of a flow opened it with a `call`; if the two differ, the receiving end's
 /// `view` throws error(failure::mismatch) that shows both and names the peer. On the transfer lane,
@@ -33,8 +34,9 @@ namespace tutti {
 /// asked every few milliseconds of waiting: it finds peers that are gone and revokes the epoch
 /// itself. `revoke` makes the fault known to every member; the first one takes precedence. It is named after ULFM's
 /// MPI_Comm_revoke, but carries a fault, and the library calls it as soon as one is found. After a fault
-/// `send` accepts nothing and `view` returns nothing. `quiesce` returns when no peer works in
-/// this rank's memory any more; it is called after a fault, before the memory goes away.
+/// `send` accepts nothing and `view` returns nothing. `quiesce` returns when nothing works in this rank's memory any
+/// more: no peer, and no device on behalf of this rank or of a peer. It is called after a fault, before the memory goes
+/// away.
 ///
 /// Waiting. `arm` returns a descriptor that becomes readable when there may be something to do;
 /// after `arm` the caller looks once more, then sleeps on the descriptor, and calls `disarm`.
