@@ -66,8 +66,8 @@ late=$(((1 << 40) - 300))  # the time at which one of them begins: what takes 40
 # Two devices: one that makes the network wait, and one that drops.
 sizes_of() {
   case $1 in
-    waits) echo "SLOTS=16 WORKERS=8 JOBS=2 BUFFER_BEATS=64 DROP_WHEN_FULL=0 TIME_AT_RESET=48'd$late" ;;
-    drops) echo "SLOTS=32 WORKERS=32 JOBS=1 BUFFER_BEATS=128 DROP_WHEN_FULL=1 TIME_AT_RESET=48'd0" ;;
+    waits) echo "SLOTS=16 WORKERS=8 JOBS=2 WEIGHTS=16 BUFFER_BEATS=64 DROP_WHEN_FULL=0 TIME_AT_RESET=48'd$late" ;;
+    drops) echo "SLOTS=32 WORKERS=32 JOBS=1 WEIGHTS=0 BUFFER_BEATS=128 DROP_WHEN_FULL=1 TIME_AT_RESET=48'd0" ;;
   esac
 }
 defines_of() {
@@ -136,8 +136,8 @@ lint() {
 }
 # What the device cannot be built with is refused, by name.
 parameters_are_checked() {
-  for wrong in SLOTS=8 SLOTS=48 SLOTS=65536 WORKERS=4 WORKERS=24 WORKERS=64 JOBS=3 JOBS=32 BUFFER_BEATS=32 \
-    BUFFER_BEATS=96 LEASE_MS=0 LEASE_MS=65536 TICK_CYCLES=0 DROP_WHEN_FULL=2; do
+  for wrong in SLOTS=8 SLOTS=48 SLOTS=65536 WORKERS=4 WORKERS=24 WORKERS=64 JOBS=3 JOBS=32 WEIGHTS=1 WEIGHTS=12 \
+    BUFFER_BEATS=32 BUFFER_BEATS=96 LEASE_MS=0 LEASE_MS=65536 TICK_CYCLES=0 DROP_WHEN_FULL=2; do
     ! verilator --lint-only -Iverilog "-G$wrong" verilog/summing_nic.sv > refused.log 2>&1 ||
       { echo "lint: $wrong is taken" && return 1; }
     grep -q "${wrong%=*} is ${wrong#*=}: it must be" refused.log ||
@@ -188,7 +188,7 @@ mutants() {
     ! cmp -s "verilog/$file" "$mutant/rtl/$file" || { echo "mutants: $name changes nothing" && exit 1; }
     builds=yes
     case $file in
-      lane.sv | float32_add.sv)
+      lane.sv | float32_add.sv | float32_multiply.sv)
         of=lanes run="--pairs 1e7"
         lanes "$mutant" "$mutant/rtl" > "$mutant/log" 2>&1 || builds=no
         ;;

@@ -5,21 +5,25 @@
 module control #(
     parameter SLOTS = 512,
     parameter WORKERS = 32,
+    parameter WEIGHTS = 0,
     parameter JOBS = 1,
     parameter LEASE_MS = 60000,
     parameter WORKER_BITS = 5,   // log2 of WORKERS
     parameter JOB_BITS = 1,      // log2 of JOBS, at least 1
-    parameter INDEX_BITS = 10    // log2 of JOBS * SLOTS * 2: versions of slots, and blocks of elements
+    parameter INDEX_BITS = 10,   // log2 of JOBS * SLOTS * 2: versions of slots, and blocks of elements
+    parameter KEY_BITS = 1,      // log2 of JOBS * WEIGHTS, at least 1
+    parameter PACKET_BITS = 369,
+    parameter COMMAND_BITS = 40
 ) (
     input  wire                            clk,
     input  wire                            rst,
 
     input  wire                            packet_valid,
-    input  wire  [                  368:0] packet,         // see receive.sv
+    input  wire  [        PACKET_BITS-1:0] packet,         // see receive.sv
     output wire                            packet_take,
 
     output logic                           command_put,
-    output wire  [     2*INDEX_BITS+19:0] command,        // see vector_unit.sv
+    output wire  [       COMMAND_BITS-1:0] command,        // see vector_unit.sv
     input  wire                            command_full,
 
     output logic                           order_put,
@@ -38,30 +42,34 @@ module control #(
     output wire  [       JOBS*WORKERS-1:0] job_present,
 
     // 0 join, 1 leave, 2 end, 3 query, 4 stored, 5 completed, 6 repeated, 7 duplicate, 8 busy; refused: 9 mismatch,
-    // 10 unknown, 11 no slots, 12 late, 13 unsupported; 14 a refusal that was not sent, 15 a result
-    output logic [                   15:0] events,
+    // 10 unknown, 11 no slots, 12 late, 13 unsupported; 14 a refusal that was not sent, 15 a result; 16 refused: no
+    // weights, 17 weights stored, 18 pulled, 19 updated
+    output logic [                   19:0] events,
     output wire                            idle
 );
 
   localparam SLOT_BITS = $clog2(SLOTS);
   localparam RECORD_BITS = $clog2(JOBS * WORKERS);
-  localparam META_BITS = 130 + WORKER_BITS + WORKERS * (3 + WORKER_BITS);
+  localparam STATE_BITS = 130 + WORKER_BITS + WORKERS * (3 + WORKER_BITS);
+  localparam META_BITS = STATE_BITS + (WEIGHTS != 0 ? 128 : 0);
 
   localparam JOIN = 4'd1, JOINED = 4'd2, LEAVE = 4'd3, END = 4'd4, CONTRIBUTE = 4'd5, RESULT = 4'd6, QUERY = 4'd7,
              MISSING = 4'd8, SUPPLY = 4'd9, REFUSE = 4'd10;
   localparam STORED = 4'd0, COMPLETED = 4'd1, ACCEPTED = 4'd2, DUPLICATE = 4'd3, BUSY = 4'd4, LATE = 4'd5,
-             MISMATCH = 4'd6, UNSUPPORTED = 4'd7;
-  localparam BY_MISMATCH = 3'd1, BY_UNKNOWN = 3'd2, BY_NO_SLOTS = 3'd3, BY_LATE = 3'd4, BY_UNSUPPORTED = 3'd5;
-  localparam COPY = 8'd1, SUM_FLOAT32 = 8'd2, MAX_FLOAT32 = 8'd3;
+             MISMATCH = 4'd6, UNSUPPORTED = 4'd7, NO_WEIGHTS = 4'd9, KEPT = 4'd10, PULLED = 4'd11;
+  localparam BY_MISMATCH = 3'd1, BY_UNKNOWN = 3'd2, BY_NO_SLOTS = 3'd3, BY_LATE = 3'd4, BY_UNSUPPORTED = 3'd5,
+             BY_NO_WEIGHTS = 3'd6;
+  localparam COPY = 8'd1, SUM_FLOAT32 = 8'd2, MAX_FLOAT32 = 8'd3, UPDATE = 8'd5;
 
   localparam IDLE = 5'd0, FIND = 5'd1, LOOK = 5'd2, MEMBER = 5'd3, RULE = 5'd4, ACT = 5'd5, TAKE = 5'd6, FOLD = 5'd7,
              EMIT = 5'd8, WALK = 5'd9, ANSWER = 5'd10, RELEASE = 5'd11, DISCARD = 5'd12, REPLY = 5'd13,
              STRANGER = 5'd14, ABANDON = 5'd15, BEGIN = 5'd16, CLEAR = 5'd17, COMPARE = 5'd18, TARGET = 5'd19,
-             ENTER = 5'd20;
+             ENTER = 5'd20, BEHIND = 5'd21, DECAY = 5'd22, SLOPE = 5'd23, RATE = 5'd24, STEP = 5'd25, KEEP = 5'd26,
+             PULL = 5'd27;
   logic [4:0] state, after;  // after: what follows once the payload is discarded, or the result handed out
 
   // The packet in hand.
-  logic [368:0] p;
+  logic [PACKET_BITS-1:0] p;
   wire [3:0] kind = p[3:0];
   wire [7:0] operation = p[15:8];
   wire [31:0] nonce = p[47:16];
@@ -74,6 +82,7 @@ module control #(
   wire phase = p[160];
   wire in_rank_order = p[161];
   wire no_data = p[162];
+  wire is_keyed = p[165];
   wire congested = p[176];
   wire [47:0] mac = p[224:177];
   wire [47:0] address = p[272:225];  // IP and port: what a member is known by
@@ -81,6 +90,14 @@ module control #(
   wire [31:0] wanted_lease = p[352:321];
   wire [15:0] wanted_slots = p[368:353];
   wire [WORKER_BITS-1:0] as_worker = worker[WORKER_BITS-1:0];
+  // A contribution to an update: key, version, rate and decay are behind its elements.
+  wire has_terms = kind == CONTRIBUTE && operation == UPDATE;
+  wire [10:0] elements = has_terms ? 11'd1024 : length;
+  wire [127:0] terms;
+  generate
+    if (WEIGHTS != 0) assign terms = has_terms ? p[PACKET_BITS-1-:128] : 128'd0;
+    else assign terms = 128'd0;
+  endgenerate
 
   // Jobs.
   logic [JOBS-1:0] valid, keeps;  // keeps: there is room for the contributions of 8 workers
@@ -150,9 +167,50 @@ module control #(
   // Versions of slots.
   wire [JOB_BITS+SLOT_BITS:0] version = {job, slot[SLOT_BITS-1:0], phase};
   wire [INDEX_BITS-1:0] index = version[INDEX_BITS-1:0];
-  logic [SLOT_BITS:0] cleared;
-  wire [JOB_BITS+SLOT_BITS:0] to_clear = {job, cleared};
-  wire [16:0] clears_until = {granted[job], 1'b0} - 17'd1;
+  logic [16:0] cleared;
+  wire [JOB_BITS+SLOT_BITS:0] to_clear = {job, cleared[SLOT_BITS:0]};
+  wire [16:0] last_version = {granted[job], 1'b0} - 17'd1;
+  localparam [31:0] LAST_WEIGHTS = WEIGHTS - 1;
+  wire [16:0] clears_until = WEIGHTS != 0 && LAST_WEIGHTS[16:0] > last_version ? LAST_WEIGHTS[16:0] : last_version;
+
+  // Weights: whether there are some of a key, and their version.
+  wire [31:0] key = is_keyed ? sequence_number : terms[31:0];
+  wire has_place = WEIGHTS != 0 && key <= LAST_WEIGHTS;
+  wire [JOB_BITS+16:0] job_and_key;
+  wire [KEY_BITS-1:0] weights_at = job_and_key[KEY_BITS-1:0];
+  wire has_weights;
+  wire [31:0] weights_version;
+  wire is_earlier = $signed(fingerprint - weights_version) < 0;
+  wire takes_weights = !has_weights || !is_earlier;  // of a packet that brings some
+  logic [31:0] version_now;                          // what the sender is told
+  localparam KEYS_OF_JOB = WEIGHTS > 1 ? $clog2(WEIGHTS) : 0;
+  generate
+    if (WEIGHTS != 0) begin : weights
+      wire [JOB_BITS+16:0] shifted = {{17{1'b0}}, job} << KEYS_OF_JOB;
+      wire is_cleared = state == CLEAR && cleared <= LAST_WEIGHTS[16:0];
+      wire [16:0] of_job = state == CLEAR ? cleared : key[16:0] & LAST_WEIGHTS[16:0];
+      assign job_and_key = shifted | {{JOB_BITS{1'b0}}, of_job};
+      wire is_changed = state == ACT && (updates || (verdict == KEPT && takes_weights));
+      wire is_there;
+      assign has_weights = has_place && is_there;
+      ram #(
+          .WIDTH(33),
+          .DEPTH_BITS(KEY_BITS)
+      ) of_weights (
+          .clk(clk),
+          .write(is_cleared || is_changed),
+          .write_at(weights_at),
+          .write_data(is_cleared ? 33'd0 : {1'b1, is_keyed ? fingerprint : weights_version + 32'd1}),
+          .read(state == LOOK || state == MEMBER),
+          .read_at(weights_at),
+          .read_data({is_there, weights_version})
+      );
+    end else begin : no_weights
+      assign job_and_key = 0;
+      assign has_weights = 1'b0;
+      assign weights_version = 32'd0;
+    end
+  endgenerate
 
   wire begins_now;
   wire [3:0] verdict_now;
@@ -163,6 +221,14 @@ module control #(
   wire [WORKER_BITS-1:0] opener;
   wire [10:0] held_length;
   wire [31:0] held_sequence, held_fingerprint, completed;
+  wire [META_BITS-1:0] held;
+  wire [127:0] held_terms;
+  assign {is_open, is_complete, held_operation, held_in_order, held_workers, opener, count, held_length, held_sequence,
+          held_fingerprint, has_completed, completed, arrived, gave, want_none, members} = held[STATE_BITS-1:0];
+  generate
+    if (WEIGHTS != 0) assign held_terms = held[META_BITS-1-:128];
+    else assign held_terms = 128'd0;
+  endgenerate
   wire [WORKERS-1:0] arrived, gave, want_none;
   wire [WORKERS*WORKER_BITS-1:0] members;
 
@@ -172,19 +238,22 @@ module control #(
   logic [WORKER_BITS-1:0] differs, sender;
   wire is_contribution = kind == CONTRIBUTE;
   wire completes = verdict == COMPLETED;
+  wire updates = WEIGHTS != 0 && completes && has_terms;
   wire [WORKERS-1:0] me = is_contribution ? {{(WORKERS - 1) {1'b0}}, 1'b1} << as_worker : {WORKERS{1'b0}};
   wire [WORKERS-1:0] new_arrived = (begins ? {WORKERS{1'b0}} : arrived) | me;
-  wire [WORKERS-1:0] new_gave = (begins ? {WORKERS{1'b0}} : gave) | (length != 11'd0 ? me : {WORKERS{1'b0}});
+  wire [WORKERS-1:0] new_gave = (begins ? {WORKERS{1'b0}} : gave) | (elements != 11'd0 ? me : {WORKERS{1'b0}});
   wire [WORKERS-1:0] new_want_none = (begins ? {WORKERS{1'b0}} : want_none) | (no_data ? me : {WORKERS{1'b0}});
   wire [10:0] base_length = begins ? 11'd0 : held_length;
-  wire [10:0] new_length = length != 11'd0 || kind == SUPPLY ? length : base_length;
+  wire [10:0] new_length = elements != 11'd0 || kind == SUPPLY ? elements : base_length;
+  wire [127:0] new_terms = is_contribution ? terms : begins ? 128'd0 : held_terms;
   wire [7:0] new_count = (begins ? 8'd0 : count) + {7'd0, is_contribution};
   logic [WORKERS*WORKER_BITS-1:0] new_members;
   always_comb begin
     new_members = members;
     if (is_contribution) new_members[as_worker*WORKER_BITS+:WORKER_BITS] = sender;
   end
-  wire [META_BITS-1:0] new_version = {
+  wire [STATE_BITS+127:0] new_version = {
+    new_terms,
     !completes,
     completes,
     begins ? operation[2:0] : held_operation,
@@ -211,16 +280,16 @@ module control #(
       .clk(clk),
       .write(changes || state == CLEAR),
       .write_at(state == CLEAR ? to_clear[INDEX_BITS-1:0] : index),
-      .write_data(state == CLEAR ? {META_BITS{1'b0}} : new_version),
+      .write_data(state == CLEAR ? {META_BITS{1'b0}} : new_version[META_BITS-1:0]),
       .read(state == LOOK || state == MEMBER),
       .read_at(index),
-      .read_data({is_open, is_complete, held_operation, held_in_order, held_workers, opener, count, held_length,
-                  held_sequence, held_fingerprint, has_completed, completed, arrived, gave, want_none, members})
+      .read_data(held)
   );
 
   slot_rules #(
       .WORKERS(WORKERS),
-      .WORKER_BITS(WORKER_BITS)
+      .WORKER_BITS(WORKER_BITS),
+      .WEIGHTS(WEIGHTS)
   ) rules (
       .is_query(kind == QUERY),
       .is_supply(kind == SUPPLY),
@@ -229,13 +298,19 @@ module control #(
       .sequence_number(sequence_number),
       .fingerprint(fingerprint),
       .slot(slot),
-      .length(length),
+      .length(elements),
       .worker(worker),
       .workers(workers),
       .in_rank_order(in_rank_order),
+      .is_keyed(is_keyed),
+      .has_terms(has_terms),
+      .terms(terms),
       .members_of_job(size),
       .slots(granted[job]),
       .keeps(keeps[job]),
+      .has_place(has_place),
+      .has_weights(has_weights),
+      .has_version(has_weights && weights_version == terms[63:32]),
       .is_open(is_open),
       .is_complete(is_complete),
       .held_operation(held_operation),
@@ -244,6 +319,7 @@ module control #(
       .opener(opener),
       .count(count),
       .held_length(held_length),
+      .held_terms(held_terms),
       .held_sequence(held_sequence),
       .held_fingerprint(held_fingerprint),
       .has_completed(has_completed),
@@ -257,9 +333,10 @@ module control #(
   );
 
   // Elements. Block 0 of a version holds the result; where contributions are kept, there are 8 blocks, one for each.
-  wire is_float = operation == SUM_FLOAT32 || operation == MAX_FLOAT32;
+  wire is_sum = operation == SUM_FLOAT32 || operation == UPDATE;
+  wire is_float = is_sum || operation == MAX_FLOAT32;
   wire [2:0] copying = is_float ? 3'd1 : 3'd0;
-  wire [2:0] combining = operation == SUM_FLOAT32 ? 3'd2 : operation == MAX_FLOAT32 ? 3'd3 : 3'd4;
+  wire [2:0] combining = is_sum ? 3'd2 : operation == MAX_FLOAT32 ? 3'd3 : 3'd4;
   wire is_kept = is_contribution && in_rank_order && operation != COPY;
   wire [JOB_BITS+SLOT_BITS:0] kept_version = {job, slot[SLOT_BITS-4:0], phase, 3'd0};
   wire [INDEX_BITS-1:0] block = keeps[job] ? kept_version[INDEX_BITS-1:0] : index;
@@ -275,13 +352,19 @@ module control #(
   wire [WORKER_BITS-1:0] next = first_of(left);
   wire [WORKERS-1:0] rest = left & (left - 1'b1);
 
-  localparam NOTHING = 2'd0, A_BLOCK = 2'd1, PARTIAL = 2'd2;
+  localparam NOTHING = 2'd0, A_BLOCK = 2'd1, PARTIAL = 2'd2, SOME_WEIGHTS = 2'd3;
   logic [2:0] c_op;
   logic [1:0] c_x, c_to;
   logic c_y, c_emits;
   logic [INDEX_BITS-1:0] c_from, c_into;
   logic [10:0] c_length;
-  assign command = {c_length, c_emits, c_into, c_to, c_from, c_y, c_x, c_op};
+  logic c_stores;
+  wire [31:0] c_factor = state == DECAY ? terms[127:96] : terms[95:64];
+  wire has_decay = terms[126:96] != 31'd0;
+  wire [2*INDEX_BITS+KEY_BITS+52:0] whole_command = {
+    c_factor, weights_at, c_stores, c_length, c_emits, c_into, c_to, c_from, c_y, c_x, c_op
+  };
+  assign command = whole_command[COMMAND_BITS-1:0];
   always_comb begin
     command_put = 1'b0;
     c_op = 3'd0;
@@ -291,13 +374,15 @@ module control #(
     c_to = NOTHING;
     c_into = block;
     c_emits = 1'b0;
+    c_stores = 1'b0;
     c_length = length;
     case (state)
       DISCARD: command_put = length != 11'd0;
       TAKE: begin
         command_put = 1'b1;
         c_to = A_BLOCK;
-        c_emits = completes && !is_kept;
+        c_length = elements;
+        c_emits = completes && !is_kept && !updates;
         if (is_kept) c_into = kept(as_worker[2:0]);
         else if (base_length == 11'd0 || !is_contribution) c_op = is_contribution ? copying : 3'd0;
         else begin
@@ -312,8 +397,59 @@ module control #(
         c_y = 1'b1;
         c_from = kept(next[2:0]);
         c_to = rest == {WORKERS{1'b0}} ? A_BLOCK : PARTIAL;
-        c_emits = rest == {WORKERS{1'b0}};
+        c_emits = rest == {WORKERS{1'b0}} && !updates;
         c_length = result_length;
+      end
+      BEHIND: begin
+        command_put = 1'b1;
+        c_length = 11'd16;
+      end
+      // Decay times the weights; with the sum of gradients; that times the rate; the weights without it.
+      DECAY: begin
+        command_put = 1'b1;
+        c_op = 3'd5;
+        c_x = SOME_WEIGHTS;
+        c_y = 1'b1;
+        c_to = PARTIAL;
+        c_length = result_length;
+      end
+      SLOPE: begin
+        command_put = 1'b1;
+        c_op = 3'd2;
+        c_x = PARTIAL;
+        c_y = 1'b1;
+        c_to = A_BLOCK;
+        c_length = result_length;
+      end
+      RATE: begin
+        command_put = 1'b1;
+        c_op = 3'd5;
+        c_x = A_BLOCK;
+        c_y = 1'b1;
+        c_to = A_BLOCK;
+        c_length = result_length;
+      end
+      STEP: begin
+        command_put = 1'b1;
+        c_op = 3'd6;
+        c_x = SOME_WEIGHTS;
+        c_y = 1'b1;
+        c_to = A_BLOCK;
+        c_stores = 1'b1;
+        c_emits = 1'b1;
+        c_length = result_length;
+      end
+      KEEP: begin
+        command_put = 1'b1;
+        c_stores = 1'b1;
+      end
+      PULL: begin
+        command_put = 1'b1;
+        c_op = 3'd7;
+        c_x = SOME_WEIGHTS;
+        c_y = 1'b1;
+        c_emits = 1'b1;
+        c_length = 11'd1024;
       end
       EMIT: begin
         command_put = 1'b1;
@@ -335,6 +471,7 @@ module control #(
   wire may_refuse = length != 11'd0 && now >= next_refusal;
   wire answers = state == ANSWER && present[at];
 
+  wire [31:0] o_fingerprint = WEIGHTS != 0 && is_keyed && o_kind == RESULT ? version_now : fingerprint;
   logic o_release, o_result, o_no_data, o_congested;
   logic [3:0] o_kind;
   logic [7:0] o_worker, o_workers;
@@ -342,8 +479,8 @@ module control #(
   logic [47:0] o_mac, o_address;
   assign order = {
     o_release, o_result && o_length != 11'd0, o_result || o_length == 11'd0 ? 48'd0 : reply_payload, o_mac, o_address,
-    11'd0, o_congested, 1'b0, o_no_data, in_rank_order, phase, o_workers, o_worker,
-    5'd0, o_length, p[127:8], 4'd1, o_kind
+    10'd0, is_keyed, o_congested, 1'b0, o_no_data, in_rank_order, phase, o_workers, o_worker,
+    5'd0, o_length, slot, o_fingerprint, p[79:8], 4'd1, o_kind
   };
   always_comb begin
     order_put = 1'b0;
@@ -409,7 +546,7 @@ module control #(
 
   assign packet_take = state == IDLE && packet_valid && !end_job;
   assign end_job_done = state == IDLE && end_job;
-  assign idle = state == IDLE && !end_job && events == 16'd0;
+  assign idle = state == IDLE && !end_job && events == 20'd0;
 
   generate
     genvar j;
@@ -424,7 +561,7 @@ module control #(
   assign job_present = present;
 
   always_ff @(posedge clk) begin
-    events <= 16'd0;
+    events <= 20'd0;
     case (state)
       IDLE: begin
         if (end_job) valid[end_job_number] <= 1'b0;
@@ -523,7 +660,8 @@ module control #(
               state <= REPLY;
             end else begin
               events[completes ? 5 : 4] <= 1'b1;
-              if (length != 11'd0) state <= TAKE;
+              events[19] <= updates;
+              if (elements != 11'd0) state <= TAKE;
               else if (!completes) state <= IDLE;
               else if (new_length == 11'd0) begin
                 left <= new_arrived;
@@ -538,6 +676,21 @@ module control #(
             after <= no_data || held_length == 11'd0 ? REPLY : EMIT;
             state <= DISCARD;
           end
+          KEPT: begin
+            events[17] <= 1'b1;
+            version_now <= takes_weights ? fingerprint : weights_version;
+            reply_kind <= RESULT;
+            reply_length <= 11'd0;
+            after <= REPLY;
+            state <= takes_weights ? KEEP : DISCARD;
+          end
+          PULLED: begin
+            events[18] <= 1'b1;
+            version_now <= weights_version;
+            reply_kind <= RESULT;
+            reply_length <= no_data ? 11'd0 : 11'd1024;
+            state <= no_data ? REPLY : PULL;
+          end
           DUPLICATE, BUSY: begin
             events[verdict == BUSY ? 8 : 7] <= 1'b1;
             after <= IDLE;
@@ -548,6 +701,7 @@ module control #(
               LATE: refuse(BY_LATE, worker, workers);
               MISMATCH: refuse(BY_MISMATCH, {{(8 - WORKER_BITS) {1'b0}}, differs}, held_workers);
               UNSUPPORTED: refuse(BY_UNSUPPORTED, worker, workers);
+              NO_WEIGHTS: refuse(BY_NO_WEIGHTS, worker, workers);
               default: refuse(BY_NO_SLOTS, worker, workers);
             endcase
             after <= REPLY;
@@ -559,12 +713,37 @@ module control #(
       TAKE:
       if (!waits) begin
         emitted <= c_emits;
-        if (!completes) state <= IDLE;
+        if (has_terms) state <= BEHIND;
+        else if (!completes) state <= IDLE;
         else if (is_kept) state <= FOLD;
         else begin
           left <= new_arrived;
           state <= WALK;
         end
+      end
+
+      BEHIND:
+      if (!waits) state <= !completes ? IDLE : is_kept ? FOLD : has_decay ? DECAY : RATE;
+
+      DECAY: if (!waits) state <= SLOPE;
+
+      SLOPE: if (!waits) state <= RATE;
+
+      RATE: if (!waits) state <= STEP;
+
+      STEP:
+      if (!waits) begin
+        emitted <= 1'b1;
+        left <= new_arrived;
+        state <= WALK;
+      end
+
+      KEEP: if (!waits) state <= REPLY;
+
+      PULL:
+      if (!waits) begin
+        emitted <= 1'b1;
+        state <= REPLY;
       end
 
       FOLD:
@@ -574,7 +753,7 @@ module control #(
         left <= rest;
         if (rest == {WORKERS{1'b0}}) begin
           left <= new_arrived;
-          state <= WALK;
+          state <= !updates ? WALK : has_decay ? DECAY : RATE;
         end
       end
 
@@ -604,8 +783,8 @@ module control #(
       REPLY:
       if (!waits) begin
         marked[at] <= 1'b0;
-        if (reply_kind == REFUSE) events[{1'b1, why}] <= 1'b1;
-        events[15] <= reply_kind == RESULT;
+        if (reply_kind == REFUSE) events[why == BY_NO_WEIGHTS ? 5'd16 : {2'b01, why}] <= 1'b1;
+        events[15] <= reply_kind == RESULT && !is_keyed;
         state <= emitted ? RELEASE : IDLE;
       end
 
@@ -615,7 +794,7 @@ module control #(
 
       STRANGER:
       if (!waits) begin
-        events[{1'b1, why}] <= 1'b1;
+        events[{2'b01, why}] <= 1'b1;
         events[14] <= !may_refuse;
         if (may_refuse) next_refusal <= now + 48'd1;
         state <= IDLE;
@@ -655,7 +834,7 @@ module control #(
 
       CLEAR: begin
         cleared <= cleared + 1'b1;
-        if (cleared == clears_until[SLOT_BITS:0]) state <= COMPARE;
+        if (cleared == clears_until) state <= COMPARE;
       end
 
       COMPARE: begin
@@ -697,10 +876,11 @@ module control #(
       state <= IDLE;
       valid <= {JOBS{1'b0}};
       next_refusal <= 48'd0;
-      events <= 16'd0;
+      events <= 20'd0;
     end
   end
 
-  wire unused = &{1'b0, p, job_and_member, job_and_elsewhere, job_and_worker, known_job_and_worker, version, to_clear, kept_version, clears_until};
+  wire unused = &{1'b0, p, job_and_member, job_and_elsewhere, job_and_worker, known_job_and_worker, version, to_clear, kept_version, cleared, terms, has_place,
+                  job_and_key, whole_command, version_now, takes_weights, LAST_WEIGHTS, key, new_version};
 
 endmodule

@@ -1,24 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One element of 32 bits: what a device makes of x, which it has, and y, which comes. Five stages.
-module lane (
+module lane #(
+    parameter MULTIPLIES = 0
+) (
     input  wire         clk,
-    input  wire  [ 2:0] op,       // 0: y, 1: y, NaN as canonical, 2: the sum, 3: the larger one, 4: the saturating sum
-    input  wire         is_sum5,  // op was 2 five cycles ago
+    input  wire  [ 2:0] op,       // 0: y, 1: y, NaN as canonical, 2: the sum, 3: the larger one, 4: the saturating sum;
+                                  // if it multiplies 5: x by the factor, 6: x - y, 7: x
+    input  wire  [ 2:0] op5,      // op of five cycles ago
     input  wire  [31:0] x,
     input  wire  [31:0] y,
+    input  wire  [31:0] factor,
     output wire  [31:0] z
 );
 
   localparam NAN = 32'h7fc00000;
 
-  wire [31:0] sum;
+  wire [31:0] sum, product;
+  wire subtracts = MULTIPLIES != 0 && op == 3'd6;
   float32_add adder (
       .clk(clk),
       .a(x),
-      .b(y),
+      .b({y[31] ^ subtracts, y[30:0]}),
       .sum(sum)
   );
+  generate
+    if (MULTIPLIES != 0) begin : has_product
+      float32_multiply multiplier (
+          .clk(clk),
+          .a(x),
+          .b(factor),
+          .product(product)
+      );
+    end else assign product = 32'd0;
+  endgenerate
 
   // -0 is smaller than +0.
   wire x_is_nan = &x[30:23] && x[22:0] != 23'd0;
@@ -36,6 +51,7 @@ module lane (
       3'd0: other1 <= y;
       3'd1: other1 <= y_is_nan ? NAN : y;
       3'd3: other1 <= larger;
+      3'd7: other1 <= MULTIPLIES != 0 ? x : saturated;
       default: other1 <= saturated;
     endcase
     other2 <= other1;
@@ -44,6 +60,10 @@ module lane (
     other5 <= other4;
   end
 
-  assign z = is_sum5 ? sum : other5;
+  wire is_sum5 = op5 == 3'd2 || (MULTIPLIES != 0 && op5 == 3'd6);
+  wire is_product5 = MULTIPLIES != 0 && op5 == 3'd5;
+  assign z = is_sum5 ? sum : is_product5 ? product : other5;
+
+  wire unused = &{1'b0, factor};
 
 endmodule

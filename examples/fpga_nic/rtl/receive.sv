@@ -5,7 +5,8 @@
 // and their payloads in a ring of beats, from which the reader takes as many beats as the length says.
 module receive #(
     parameter RING_BITS = 9,
-    parameter DROP_WHEN_FULL = 1
+    parameter DROP_WHEN_FULL = 1,
+    parameter PACKET_BITS = 369
 ) (
     input  wire                 clk,
     input  wire                 rst,
@@ -28,9 +29,10 @@ module receive #(
     output wire  [       511:0] ring_write_data,
     input  wire  [  RING_BITS:0] ring_taken,      // beats that the reader has taken, modulo twice the size
 
-    // Header of 22 bytes, congested, MAC, IP and port of the sender, time, and the first 6 bytes of the payload.
+    // Header of 22 bytes, congested, MAC, IP and port of the sender, time, and the first 6 bytes of the payload; where
+    // there are weights, the 16 bytes behind the first 1024 of it, too.
     output wire                 packet_valid,
-    output wire  [       368:0] packet,
+    output wire  [PACKET_BITS-1:0] packet,
     input  wire                 packet_take,
 
     // 0 frame, 1 bad, 2 no room, 3 foreign, 4 IPv4, 5 UDP checksum, 6 packet, 7 malformed, 8 tagged, 9 congested
@@ -38,7 +40,7 @@ module receive #(
     output wire                 idle
 );
 
-  // Beats that may still come when a frame is let in: 16 of its own, as many of the one before, and some in stages.
+  // Beats that may still come when a frame is let in: 17 of its own, as many of the one before, and some in stages.
   localparam ROOM = 40;
 
   function automatic [6:0] count_of(input [63:0] keep);
@@ -212,6 +214,8 @@ module receive #(
   // 4: the verdict, at the last beat.
   logic [47:0] start;  // of the payload: its first bytes, of an earlier beat
   wire [47:0] start4 = number4 == 6'd1 ? data4[47:0] : start;
+  logic [127:0] behind;  // the same of what is behind elements
+  wire [127:0] behind4 = number4 == 6'd17 ? data4[127:0] : behind;
   wire ends4 = valid4 && last4;
   wire is_here = ends4 && !dropped4 && !bad4 && addressed4;
   wire has_lengths = {1'b0, bytes4} >= {1'b0, total_length4} + 17'd14;
@@ -230,16 +234,17 @@ module receive #(
   assign ring_write_at = base[RING_BITS-1:0] + place;
   assign ring_write_data = data4;
 
+  wire [496:0] whole4 = {behind4, start4, time4, port4, ip4, mac4, congested4, head4};
   wire full;
   wire [6:0] waiting;
   fifo #(
-      .WIDTH(369),
+      .WIDTH(PACKET_BITS),
       .DEPTH_BITS(6)
   ) packets (
       .clk(clk),
       .rst(rst),
       .put(is_good),
-      .back({start4, time4, port4, ip4, mac4, congested4, head4}),
+      .back(whole4[PACKET_BITS-1:0]),
       .full(full),
       .valid(packet_valid),
       .front(packet),
@@ -250,6 +255,7 @@ module receive #(
   wire [RING_BITS:0] used = base - ring_taken;
   always_ff @(posedge clk) begin
     if (valid4 && number4 == 6'd1) start <= data4[47:0];
+    if (valid4 && number4 == 6'd17) behind <= data4[127:0];
     if (rst) base <= 0;
     else if (is_good) base <= next_base;
     // Packets in the stages after this one and in this cycle take a place each, too.
@@ -269,6 +275,6 @@ module receive #(
 
   assign idle = !(in_frame || valid1 || valid2 || valid3 || valid4 || packet_valid || events != 10'd0);
 
-  wire unused = &{1'b0, full};
+  wire unused = &{1'b0, full, whole4};
 
 endmodule

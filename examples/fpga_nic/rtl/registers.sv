@@ -5,6 +5,7 @@ module registers #(
     parameter SLOTS = 512,
     parameter WORKERS = 32,
     parameter JOBS = 1,
+    parameter WEIGHTS = 0,
     parameter JOB_BITS = 1
 ) (
     input  wire                     clk,
@@ -46,11 +47,11 @@ module registers #(
     input  wire  [JOBS*WORKERS-1:0] job_present,
 
     input  wire                     is_idle,
-    input  wire  [            26:0] events
+    input  wire  [            30:0] events
 );
 
-  localparam COUNTERS = 27;
-  localparam [4:0] LAST_COUNTER = 5'd26;
+  localparam COUNTERS = 31;
+  localparam [4:0] LAST_COUNTER = 5'd30;
 
   // Counters.
   logic [63:0] counters [0:COUNTERS-1];
@@ -110,6 +111,7 @@ module registers #(
   // Reads.
   localparam [15:0] SLOT_COUNT = SLOTS[15:0];
   localparam [15:0] SLOTS_IN_ORDER = SLOTS[18:3];
+  localparam [31:0] WEIGHT_COUNT = WEIGHTS;
   localparam [7:0] WORKER_COUNT = WORKERS[7:0];
   wire reads = s_axil_arvalid && !s_axil_rvalid;
   assign s_axil_arready = reads;
@@ -147,6 +149,7 @@ module registers #(
           10'h007: s_axil_rdata <= own_ip;
           10'h008: s_axil_rdata <= {16'd0, own_port};
           10'h009: s_axil_rdata <= {31'd0, end_job};
+          10'h00a: s_axil_rdata <= WEIGHT_COUNT;
           default: ;
         endcase
       end

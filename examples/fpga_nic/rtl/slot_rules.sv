@@ -3,7 +3,8 @@
 // What becomes of a packet at a version of a slot (docs/fpga-nic-protocol.md). No memory, no clock.
 module slot_rules #(
     parameter WORKERS = 32,
-    parameter WORKER_BITS = 5
+    parameter WORKER_BITS = 5,
+    parameter WEIGHTS = 0
 ) (
     // The packet.
     input  wire                            is_query,
@@ -13,14 +14,20 @@ module slot_rules #(
     input  wire  [                   31:0] sequence_number,
     input  wire  [                   31:0] fingerprint,
     input  wire  [                   15:0] slot,
-    input  wire  [                   10:0] length,
+    input  wire  [                   10:0] length,         // of its elements
     input  wire  [                    7:0] worker,
     input  wire  [                    7:0] workers,
     input  wire                            in_rank_order,
-    // Its job.
+    input  wire                            is_keyed,
+    input  wire                            has_terms,
+    input  wire  [                  127:0] terms,
+    // Its job, and the weights of its key.
     input  wire  [                    7:0] members_of_job,
     input  wire  [                   15:0] slots,
     input  wire                            keeps,          // room for the contributions of 8 workers
+    input  wire                            has_place,      // for the weights of this key
+    input  wire                            has_weights,
+    input  wire                            has_version,    // of the terms
     // The version.
     input  wire                            is_open,
     input  wire                            is_complete,
@@ -30,6 +37,7 @@ module slot_rules #(
     input  wire  [        WORKER_BITS-1:0] opener,
     input  wire  [                    7:0] count,
     input  wire  [                   10:0] held_length,
+    input  wire  [                  127:0] held_terms,
     input  wire  [                   31:0] held_sequence,
     input  wire  [                   31:0] held_fingerprint,
     input  wire                            has_completed,
@@ -44,7 +52,7 @@ module slot_rules #(
 );
 
   localparam STORED = 4'd0, COMPLETED = 4'd1, ACCEPTED = 4'd2, DUPLICATE = 4'd3, BUSY = 4'd4, LATE = 4'd5,
-             MISMATCH = 4'd6, UNSUPPORTED = 4'd7, NO_SLOT = 4'd8;
+             MISMATCH = 4'd6, UNSUPPORTED = 4'd7, NO_SLOT = 4'd8, NO_WEIGHTS = 4'd9, KEPT = 4'd10, PULLED = 4'd11;
 
   // Sequences wrap.
   function automatic precedes(input [31:0] a, input [31:0] b);
@@ -69,7 +77,7 @@ module slot_rules #(
   wire is_it = (is_open || is_complete) && held_sequence == sequence_number;
   wire overtaken = is_complete ? precedes(sequence_number, held_sequence)
                                : has_completed && !precedes(completed, sequence_number);
-  wire combines = operation >= 8'd2 && operation <= 8'd4;
+  wire combines = operation >= 8'd2 && operation <= 8'd5;
   wire is_known = combines || operation == 8'd1;
   wire is_supported = is_known && !(combines && in_rank_order && (!keeps || workers > 8'd8));
   wire waits = is_open && precedes(held_sequence, sequence_number) && !has_contributed;
@@ -81,12 +89,17 @@ module slot_rules #(
   wire one_more = length != 11'd0 && held_length != 11'd0 && is_open;
   wire differs_in_data = one_more && (operation == 8'd1 || held_length != length);
 
+  wire differs_in_terms = WEIGHTS != 0 && has_terms && count != 8'd0 && held_terms != terms;
+  wire lacks_weights = has_terms && (WEIGHTS == 0 || !has_version);
+
   wire [7:0] count_before = is_it ? count : 8'd0;
   assign begins = !is_it;
 
   always_comb begin
     differs = opener;
     if (!is_query && workers > members_of_job) verdict = UNSUPPORTED;
+    else if (is_keyed && is_query) verdict = WEIGHTS != 0 && has_weights ? PULLED : NO_WEIGHTS;
+    else if (is_keyed) verdict = WEIGHTS != 0 && has_place ? KEPT : NO_SLOT;
     else if (slot >= slots) verdict = NO_SLOT;
     else if (is_query) begin
       if (!is_it) verdict = overtaken ? LATE : STORED;
@@ -96,17 +109,20 @@ module slot_rules #(
     else if (is_it && !same_call) verdict = MISMATCH;
     else if (is_it && !is_supply && has_arrived) begin
       differs = as_worker;
-      verdict = !is_same_member ? MISMATCH : is_complete ? ACCEPTED : DUPLICATE;
+      verdict = !is_same_member ? MISMATCH : is_complete ? ACCEPTED : lacks_weights ? NO_WEIGHTS : DUPLICATE;
+    end else if (is_it && !is_supply && differs_in_terms) begin
+      verdict = MISMATCH;
     end else if (is_it && !is_supply && differs_in_data) begin
       differs = first_of(gave);
       verdict = MISMATCH;
     end else if (is_it && is_complete) verdict = ACCEPTED;
     else if (!is_it && (is_open || is_complete) && overtaken) verdict = LATE;
     else if (!is_it && waits) verdict = BUSY;
+    else if (lacks_weights) verdict = NO_WEIGHTS;
     else if (is_supply || count_before + 8'd1 == workers) verdict = COMPLETED;
     else verdict = STORED;
   end
 
-  wire unused = &{1'b0, worker};
+  wire unused = &{1'b0, worker, terms, held_terms, has_place, has_weights, has_version};
 
 endmodule

@@ -6,6 +6,7 @@ module summing_nic #(
     parameter SLOTS          = 512,    // of a job, a power of two from 16 on; an eighth of them in rank order
     parameter WORKERS        = 32,     // most members of a job: 8, 16 or 32
     parameter JOBS           = 1,      // a power of two, at most 16
+    parameter WEIGHTS        = 0,      // of a job, blocks of 1 KiB: 0, or a power of two from 2 to 65536
     parameter BUFFER_BEATS   = 512,    // payloads that wait, in units of 64 bytes: a power of two from 64 on
     parameter LEASE_MS       = 60000,  // the longest lease, at most 65535
     parameter TICK_CYCLES    = 25000,  // cycles of clk in 100 us
@@ -59,6 +60,9 @@ module summing_nic #(
   localparam JOB_BITS = JOBS > 1 ? $clog2(JOBS) : 1;
   localparam INDEX_BITS = $clog2(JOBS * SLOTS * 2);
   localparam RING_BITS = $clog2(BUFFER_BEATS);
+  localparam KEY_BITS = WEIGHTS != 0 ? $clog2(JOBS * WEIGHTS) : 1;
+  localparam PACKET_BITS = WEIGHTS != 0 ? 497 : 369;
+  localparam COMMAND_BITS = 2 * INDEX_BITS + 20 + (WEIGHTS != 0 ? KEY_BITS + 33 : 0);
 
   generate
     if (SLOTS < 16 || SLOTS > 32768 || (SLOTS & (SLOTS - 1)) != 0)
@@ -66,6 +70,8 @@ module summing_nic #(
     if (WORKERS != 8 && WORKERS != 16 && WORKERS != 32) $error("WORKERS is %0d: it must be 8, 16 or 32", WORKERS);
     if (JOBS < 1 || JOBS > 16 || (JOBS & (JOBS - 1)) != 0)
       $error("JOBS is %0d: it must be a power of two from 1 to 16", JOBS);
+    if (WEIGHTS < 0 || WEIGHTS == 1 || WEIGHTS > 65536 || (WEIGHTS & (WEIGHTS - 1)) != 0)
+      $error("WEIGHTS is %0d: it must be 0 or a power of two from 2 to 65536", WEIGHTS);
     if (BUFFER_BEATS < 64 || BUFFER_BEATS > 65536 || (BUFFER_BEATS & (BUFFER_BEATS - 1)) != 0)
       $error("BUFFER_BEATS is %0d: it must be a power of two from 64 to 65536", BUFFER_BEATS);
     if (LEASE_MS < 1 || LEASE_MS > 65535) $error("LEASE_MS is %0d: it must be from 1 to 65535", LEASE_MS);
@@ -93,7 +99,7 @@ module summing_nic #(
   wire [15:0] own_port;
   wire receive_idle, control_idle, vector_idle, transmit_idle;
   wire [9:0] receive_events;
-  wire [15:0] control_events;
+  wire [19:0] control_events;
   wire sent;
   assign idle = receive_idle && control_idle && vector_idle && transmit_idle;
 
@@ -103,10 +109,11 @@ module summing_nic #(
   wire [511:0] ring_write_data, ring_data;
   wire [RING_BITS:0] ring_taken;
   wire packet_valid, packet_take;
-  wire [368:0] packet;
+  wire [PACKET_BITS-1:0] packet;
   receive #(
       .RING_BITS(RING_BITS),
-      .DROP_WHEN_FULL(DROP_WHEN_FULL)
+      .DROP_WHEN_FULL(DROP_WHEN_FULL),
+      .PACKET_BITS(PACKET_BITS)
   ) receiver (
       .clk(clk),
       .rst(rst),
@@ -147,7 +154,7 @@ module summing_nic #(
 
   // Packets.
   wire command_put, command_full, order_put, order_full;
-  wire [2*INDEX_BITS+19:0] command;
+  wire [COMMAND_BITS-1:0] command;
   wire [321:0] order;
   wire end_job, end_job_done;
   wire [JOB_BITS-1:0] end_job_number;
@@ -163,7 +170,11 @@ module summing_nic #(
       .LEASE_MS(LEASE_MS),
       .WORKER_BITS(WORKER_BITS),
       .JOB_BITS(JOB_BITS),
-      .INDEX_BITS(INDEX_BITS)
+      .INDEX_BITS(INDEX_BITS),
+      .WEIGHTS(WEIGHTS),
+      .KEY_BITS(KEY_BITS),
+      .PACKET_BITS(PACKET_BITS),
+      .COMMAND_BITS(COMMAND_BITS)
   ) controller (
       .clk(clk),
       .rst(rst),
@@ -197,7 +208,10 @@ module summing_nic #(
   wire [24:0] result_sum;
   vector_unit #(
       .INDEX_BITS(INDEX_BITS),
-      .RING_BITS(RING_BITS)
+      .RING_BITS(RING_BITS),
+      .WEIGHTS(WEIGHTS),
+      .KEY_BITS(KEY_BITS),
+      .COMMAND_BITS(COMMAND_BITS)
   ) vectors (
       .clk(clk),
       .rst(rst),
@@ -248,7 +262,8 @@ module summing_nic #(
       .SLOTS(SLOTS),
       .WORKERS(WORKERS),
       .JOBS(JOBS),
-      .JOB_BITS(JOB_BITS)
+      .JOB_BITS(JOB_BITS),
+      .WEIGHTS(WEIGHTS)
   ) file (
       .clk(clk),
       .rst(rst),
@@ -285,7 +300,7 @@ module summing_nic #(
       .job_slots(job_slots),
       .job_present(job_present),
       .is_idle(idle),
-      .events({sent, receive_events[9], control_events, receive_events[8:0]})
+      .events({control_events[19:16], sent, receive_events[9], control_events[15:0], receive_events[8:0]})
   );
 
 endmodule

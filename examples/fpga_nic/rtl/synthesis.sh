@@ -24,6 +24,7 @@ It claims no frequency of the device on any FPGA: to say that needs a vendor's t
   --module NAME  only this module in the first table: lane, summing_nic, or any other; may be repeated
   --family NAME  only this family: xc7 (7 series), xcup (UltraScale+), ecp5; may be repeated
   --slots N      of the device, 512
+  --weights N    blocks of weights that it holds, 0
   --no-placement without the second table
   --no-clocks    without the third table
   --cycles FILE  the program that counts clocks; if not given, build/dev/examples/fpga_nic/rtl/cycles_nic, or that in
@@ -32,12 +33,13 @@ It claims no frequency of the device on any FPGA: to say that needs a vendor's t
 TEXT
 }
 
-modules="" families="" slots=512 placement=yes clocks=yes cycles=""
+modules="" families="" slots=512 weights=0 placement=yes clocks=yes cycles=""
 while [ $# -gt 0 ]; do
   case $1 in
     --module) modules="$modules ${2:?--module needs a name}" && shift ;;
     --family) families="$families ${2:?--family needs a name}" && shift ;;
     --slots) slots=${2:?--slots needs a number} && shift ;;
+    --weights) weights=${2:?--weights needs a number} && shift ;;
     --no-placement) placement=no ;;
     --no-clocks) clocks=no ;;
     --cycles) cycles=${2:?--cycles needs a file} && shift ;;
@@ -67,7 +69,7 @@ yosys_run() {
 # synthesise <module> <family>: the cells are in $work/cells then, the longest path in $work/path.
 synthesise() {
   top="hierarchy -check -top $1"
-  [ "$1" != summing_nic ] || top="$top -chparam SLOTS $slots"
+  [ "$1" != summing_nic ] || top="$top -chparam SLOTS $slots -chparam WEIGHTS $weights"
   case $2 in
     xc7)
       map="synth_xilinx -family xc7 -flatten -noiopad -noclkbuf" library=+/xilinx/cells_sim.v

@@ -4,16 +4,20 @@
 // cycle; a beat waits where it would read what an earlier one has not yet written.
 module vector_unit #(
     parameter INDEX_BITS = 10,  // log2 of the blocks of 1 KiB
-    parameter RING_BITS = 9
+    parameter RING_BITS = 9,
+    parameter WEIGHTS = 0,
+    parameter KEY_BITS = 1,     // log2 of the blocks of weights
+    parameter COMMAND_BITS = 40
 ) (
     input  wire                       clk,
     input  wire                       rst,
 
-    // From bit 0: 3 operation of lane.sv; 2 x is 0 nothing, 1 a block, 2 the partial result; 1 y is a block, not the
-    // payload; the block that is read; 2 the result goes 0 nowhere, 1 to a block, 2 to the partial result; the block
-    // that is written; 1 the result is handed out; 11 length in bytes. A payload is taken by exactly one command.
+    // From bit 0: 3 operation of lane.sv; 2 x is 0 nothing, 1 a block, 2 the partial result, 3 weights; 1 y is a block,
+    // not the payload; the block that is read; 2 the result goes 0 nowhere, 1 to a block, 2 to the partial result; the
+    // block that is written; 1 the result is handed out; 11 length in bytes. Where there are weights also 1 the result
+    // goes to weights, too; the block of weights; 32 the factor. A payload is taken by exactly one command.
     input  wire                       command_put,
-    input  wire  [2*INDEX_BITS+19:0]  command,
+    input  wire  [  COMMAND_BITS-1:0] command,
     output wire                       command_full,
 
     // Payloads, beat by beat.
@@ -41,8 +45,9 @@ module vector_unit #(
   wire [10:0] length;
   wire takes;
   wire [4:0] waiting;
+  wire [COMMAND_BITS-1:0] front;
   fifo #(
-      .WIDTH(2 * INDEX_BITS + 20),
+      .WIDTH(COMMAND_BITS),
       .DEPTH_BITS(4)
   ) commands (
       .clk(clk),
@@ -51,14 +56,23 @@ module vector_unit #(
       .back(command),
       .full(command_full),
       .valid(valid),
-      .front({length, emits, into, to, from, y_is_block, x_from, op}),
+      .front(front),
       .take(takes),
       .count(waiting)
   );
+  assign {length, emits, into, to, from, y_is_block, x_from, op} = front[2*INDEX_BITS+19:0];
+  wire stores;
+  wire [KEY_BITS-1:0] key;
+  wire [31:0] factor;
+  generate
+    if (WEIGHTS != 0) assign {factor, key, stores} = front[COMMAND_BITS-1:2*INDEX_BITS+20];
+    else assign {factor, key, stores} = 0;
+  endgenerate
 
-  // Issue. A beat reads in the cycle in which it is issued, and has written 8 cycles later.
+  // Issue. A beat reads in the cycle in which it is issued, and has written 8 cycles later. Commands on weights have 16
+  // beats, so none waits for another one.
   localparam STAGES = 8;
-  localparam A_BLOCK = 2'd1, PARTIAL = 2'd2;
+  localparam A_BLOCK = 2'd1, PARTIAL = 2'd2, SOME_WEIGHTS = 2'd3;
   logic [3:0] beat;
   logic [2:0] results;  // under way, or waiting to be read
   logic s_valid [1:STAGES];
@@ -66,6 +80,9 @@ module vector_unit #(
   logic [1:0] s_x [1:STAGES];
   logic [2:0] s_op [1:STAGES];
   logic s_y_is_block [1:STAGES];
+  logic s_stores [1:STAGES];
+  logic [KEY_BITS-1:0] s_key [1:STAGES];
+  logic [31:0] factor1, factor2;
   logic s_emits [1:STAGES];
   logic s_last [1:STAGES];
   logic [5:0] s_bytes [1:STAGES];  // of the last beat; 0: all
@@ -83,7 +100,7 @@ module vector_unit #(
         conflicts = 1'b1;
   end
   wire [4:0] beats = length[10:6] + {4'd0, length[5:0] != 6'd0};
-  wire is_discard = !y_is_block && to == 2'd0 && !emits;
+  wire is_discard = !y_is_block && to == 2'd0 && !emits && !stores;
   wire has_place = !emits || beat != 4'd0 || results != 3'd4;
   wire issues = valid && !is_discard && !conflicts && has_place;
   wire is_last = {1'b0, beat} + 5'd1 == beats;
@@ -108,6 +125,8 @@ module vector_unit #(
       s_x[i] <= s_x[i-1];
       s_op[i] <= s_op[i-1];
       s_y_is_block[i] <= s_y_is_block[i-1];
+      s_stores[i] <= s_stores[i-1];
+      s_key[i] <= s_key[i-1];
       s_emits[i] <= s_emits[i-1];
       s_last[i] <= s_last[i-1];
       s_bytes[i] <= s_bytes[i-1];
@@ -119,6 +138,10 @@ module vector_unit #(
     s_x[1] <= x_from;
     s_op[1] <= op;
     s_y_is_block[1] <= y_is_block;
+    s_stores[1] <= stores;
+    s_key[1] <= key;
+    factor1 <= factor;
+    factor2 <= factor1;
     s_emits[1] <= emits;
     s_last[1] <= is_last;
     s_bytes[1] <= length[5:0];
@@ -142,17 +165,38 @@ module vector_unit #(
       .read_at({from, beat}),
       .read_data(block_data)
   );
-  wire [511:0] x = s_x[2] == PARTIAL ? partial[s_beat[2]] : block_data;
+  wire [511:0] weights_data;
+  generate
+    if (WEIGHTS != 0) begin : has_weights
+      ram #(
+          .WIDTH(512),
+          .DEPTH_BITS(KEY_BITS + 4)
+      ) weights (
+          .clk(clk),
+          .write(s_valid[8] && s_stores[8]),
+          .write_at({s_key[8], s_beat[8]}),
+          .write_data(made8),
+          .read(1'b1),
+          .read_at({key, beat}),
+          .read_data(weights_data)
+      );
+    end else assign weights_data = 512'd0;
+  endgenerate
+  wire [511:0] x = s_x[2] == PARTIAL ? partial[s_beat[2]]
+                   : WEIGHTS != 0 && s_x[2] == SOME_WEIGHTS ? weights_data : block_data;
   wire [511:0] y = s_y_is_block[2] ? block_data : ring_data;
   genvar l;
   generate
     for (l = 0; l < 16; l = l + 1) begin : lanes
-      lane one (
+      lane #(
+          .MULTIPLIES(WEIGHTS)
+      ) one (
           .clk(clk),
           .op(s_op[2]),
-          .is_sum5(s_op[7] == 3'd2),
+          .op5(s_op[7]),
           .x(x[32*l+:32]),
           .y(y[32*l+:32]),
+          .factor(factor2),
           .z(made[32*l+:32])
       );
     end
@@ -219,6 +263,6 @@ module vector_unit #(
   end
   assign idle = !valid && !moves && results == 3'd0;
 
-  wire unused = &{1'b0, waiting, sums_full, sums};
+  wire unused = &{1'b0, waiting, sums_full, sums, s_stores[8], s_key[8]};
 
 endmodule

@@ -35,7 +35,9 @@ work do_work(std::uint64_t seed, std::uint64_t frames, unsigned least, unsigned 
   for (unsigned j = 0; j < b.built().jobs; ++j) {
     auto const members = static_cast<std::uint8_t>(least + below(most - least + 1));
     bool const in_order = members <= nic::most_workers_in_order && below(2) == 0;
-    unsigned const slots = in_order ? b.built().slots_in_order : b.built().slots;
+    bool const updates = b.built().weights != 0 && below(2) == 0;
+    unsigned const all_slots = in_order ? b.built().slots_in_order : b.built().slots;
+    unsigned const slots = updates ? std::min(all_slots, b.built().weights) : all_slots;
     workers::plan const p{.nonce = 0x1000U + j,
                           .first_station = 100 + 64 * j,
                           .members = members,
@@ -44,7 +46,8 @@ work do_work(std::uint64_t seed, std::uint64_t frames, unsigned least, unsigned 
                           .slots = static_cast<std::uint16_t>(1 + below(slots)),
                           .begin = below(2) == 0 ? 0 : 0U - 20U,  // so that they wrap
                           .sequences = static_cast<std::uint32_t>(1 + frames / (4U * members * b.built().jobs)),
-                          .is_short = below(3) == 0};
+                          .is_short = below(3) == 0,
+                          .updates = updates};
     jobs.emplace_back(p, random());
     sequences.push_back(p.sequences);
   }

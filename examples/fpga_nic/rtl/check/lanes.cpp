@@ -23,23 +23,32 @@ namespace {
 constexpr std::size_t lane_count = 16;
 constexpr std::size_t stages = 5;
 
-enum operation : std::uint8_t { pass, pass_canonical, sum, max, saturating_sum, operations };
+enum operation : std::uint8_t { pass, pass_canonical, sum, max, saturating_sum, product, difference, keep, operations };
 
 template <class R>
 [[nodiscard]] std::uint32_t of_floats(R const& r, std::uint32_t x, std::uint32_t y) {
   return std::bit_cast<std::uint32_t>(r.lower(r.combine(std::bit_cast<float>(x), std::bit_cast<float>(y)), 2));
 }
-/// What reductions make of them.
+[[nodiscard]] std::uint32_t of_numbers(float made) {
+  return std::bit_cast<std::uint32_t>(tutti::detail::canonical(made));
+}
+/// What reductions make of them, or updates of weights.
 [[nodiscard]] std::uint32_t expected(operation o, std::uint32_t x, std::uint32_t y) {
   switch (o) {
     case pass:
       return y;
     case pass_canonical:
-      return std::bit_cast<std::uint32_t>(tutti::detail::canonical(std::bit_cast<float>(y)));
+      return of_numbers(std::bit_cast<float>(y));
     case sum:
       return of_floats(tutti::sum<float>{}, x, y);
     case max:
       return of_floats(tutti::max<float>{}, x, y);
+    case product:
+      return of_numbers(std::bit_cast<float>(x) * std::bit_cast<float>(y));
+    case difference:
+      return of_numbers(std::bit_cast<float>(x) - std::bit_cast<float>(y));
+    case keep:
+      return x;
     default:
       return std::bit_cast<std::uint32_t>(
           tutti::saturating_sum<std::int32_t>::combine(std::bit_cast<std::int32_t>(x), std::bit_cast<std::int32_t>(y)));
@@ -124,13 +133,14 @@ void exhaust_corners(bench& b) {
   }
 }
 
-/// Half of the beats are sums.
+/// A third of the beats are sums, a third are products.
 void draw_pairs(bench& b, std::uint64_t sums, std::uint64_t seed) {
-  constexpr std::array order{sum, pass, sum, max, sum, pass_canonical, sum, saturating_sum};
+  constexpr std::array order{sum, pass,    product,    sum, max,  product, sum, pass_canonical, product,
+                             sum, product, difference, sum, keep, product, sum, product,        saturating_sum};
   operands draw(seed);
-  for (std::uint64_t i = 0; i * lane_count / 2 < sums; ++i) {
+  for (std::uint64_t i = 0; i * lane_count / 3 < sums; ++i) {
     b.step(order[i % order.size()],
-           [&](std::size_t l) { return draw.next(static_cast<operands::kind>((i / 2 + l) % operands::kinds)); });
+           [&](std::size_t l) { return draw.next(static_cast<operands::kind>((i / 3 + l) % operands::kinds)); });
   }
 }
 
@@ -143,7 +153,7 @@ int main(int argc, char** argv) {
       "Gives pairs of words to 16 lanes, as Verilator has translated them, and compares with this host: all pairs of\n"
       "corners of float32, and drawn ones."};
   app.option_defaults()->always_capture_default();
-  app.add_option("--pairs", pairs, "That are drawn and added as float32; a quarter as many of each other operation")
+  app.add_option("--pairs", pairs, "That are drawn and added as float32, and multiplied; fewer of each other operation")
       ->check(CLI::Range(1.0, 1e12));
   app.add_option("--seed", seed, "What they are drawn from");
   CLI11_PARSE(app, argc, argv);

@@ -21,12 +21,15 @@ module lanes_16 (
   genvar l;
   generate
     for (l = 0; l < 16; l = l + 1) begin : lanes
-      lane one (
+      lane #(
+          .MULTIPLIES(1)
+      ) one (
           .clk(clk),
           .op(op),
-          .is_sum5(op5 == 3'd2),
+          .op5(op5),
           .x(x[32*l+:32]),
           .y(y[32*l+:32]),
+          .factor(y[32*l+:32]),
           .z(z[32*l+:32])
       );
     end

@@ -12,7 +12,7 @@ class operands {
  public:
   using pair = std::pair<std::uint32_t, std::uint32_t>;
 
-  enum class kind : std::uint8_t { any, near, subnormal, cancelling, tie, special, boundary, overflow, count };
+  enum class kind : std::uint8_t { any, near, subnormal, cancelling, tie, special, boundary, overflow, product, count };
   static constexpr auto kinds = static_cast<std::size_t>(kind::count);
 
   explicit operands(std::uint64_t seed) : random_(seed) {}
@@ -42,6 +42,14 @@ class operands {
         return {sparse(a, s), sparse(b, s >> 32)};
       case kind::overflow:
         return {with_exponent(a, 250 + s % 6), with_exponent(b, 226 + s / 6 % 30)};
+      case kind::product: {  // the product is near the least or the largest number; few bits, so that it may be a tie
+        auto const e = static_cast<std::uint32_t>(1 + s % 254);
+        auto const of_both = static_cast<std::uint32_t>(s >> 40 & 1U ? 101 + (s >> 41) % 30 : 377 + (s >> 41) % 8);
+        std::uint32_t const f = of_both > e ? of_both - e : 0;
+        return {sparse(with_exponent(a, e), s >> 8), (s >> 50) % 3 == 0
+                                                         ? with_exponent(b, f < 255 ? f : 254)
+                                                         : sparse(with_exponent(b, f < 255 ? f : 254), s >> 24)};
+      }
       default:
         return {a, b};
     }

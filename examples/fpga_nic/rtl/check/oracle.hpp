@@ -26,6 +26,7 @@ class oracle {
                  .members = b.workers,
                  .slots = static_cast<std::uint16_t>(b.slots),
                  .slots_in_order = static_cast<std::uint16_t>(b.slots_in_order),
+                 .keys = b.weights,
                  .lease = std::chrono::milliseconds(lease_ms)}) {}
 
   /// How a frame comes.
@@ -77,9 +78,9 @@ class oracle {
     std::array const of_switch{c.packets,    c.malformed,  c.badly_tagged, c.joins,      c.leaves,
                                c.ends,       c.queries,    c.stored,       c.completed,  c.repeated,
                                c.duplicates, c.busy,       c.refused[1],   c.refused[2], c.refused[3],
-                               c.refused[4], c.refused[5], c.unanswered,   c.results,    c.congested};
+                               c.refused[4], c.refused[5], c.unanswered,   c.results,    c.congested,
+                               sent_,        c.refused[6], c.stores,       c.pulls,      c.updates};
     std::ranges::copy(of_switch, v.begin() + 6);
-    v.back() = sent_;
     return v;
   }
 

@@ -34,6 +34,7 @@ class workers {
     std::uint32_t begin = 0;      ///< the first sequence
     std::uint32_t sequences = 0;  ///< in all
     bool is_short = false;        ///< payloads of a beat or two
+    bool updates = false;         ///< in each slot a block of weights is updated, sequence after sequence
   };
 
   workers(plan const& p, std::uint64_t seed) : plan_(p), random_(seed), members_(p.members) {
@@ -79,6 +80,9 @@ class workers {
       }
       q -= plan_.slots;  // of what is over, again
     }
+    if (plan_.updates && random_() % 8 == 0) {
+      return random_() % 2 == 0 ? pull(m, q) : push(m, q);
+    }
     switch (random_() % 24) {
       case 0:
         return of_kind(nic::kind::query, m, q, {});
@@ -109,6 +113,9 @@ class workers {
     member& self = members_[m];
     if (p.head.job != plan_.nonce) {
       throw std::runtime_error("a member got an answer of another job");
+    }
+    if (p.head.has(nic::flag::keyed)) {
+      return take_weights(p);
     }
     std::uint32_t const q = p.head.sequence - plan_.begin;
     switch (p.head.kind) {
@@ -160,7 +167,7 @@ class workers {
     h.workers = static_cast<std::uint8_t>(plan_.members - plan_.first_worker);
     constexpr std::array operations{tutti::network_operation::sum_float32, tutti::network_operation::max_float32,
                                     tutti::network_operation::saturating_sum_int32, tutti::network_operation::copy};
-    h.operation = operations[drawn >> 32 & 3U];
+    h.operation = plan_.updates ? tutti::network_operation::update : operations[drawn >> 32 & 3U];
     h.flags = q / plan_.slots % 2 == 0 ? std::uint16_t{0} : nic::flag::phase;
     if (plan_.in_rank_order && (drawn >> 34 & 7U) != 0) {
       h.flags |= nic::flag::in_rank_order;
@@ -177,6 +184,48 @@ class workers {
     return r();
   }
 
+  // --- weights: those of a slot are updated by its sequences, so that is what has happened before each
+
+  [[nodiscard]] std::uint32_t version(std::uint32_t q) const { return plan_.begin + q / plan_.slots; }
+  /// The weights before a sequence; nothing if no member has them.
+  [[nodiscard]] packet const* weights(std::uint32_t q) {
+    if (q >= plan_.slots) {
+      auto const r = results_.find(q - plan_.slots);
+      return r == results_.end() ? nullptr : &r->second;
+    }
+    auto const [at, is_new] = first_.try_emplace(q, packet(nic::block_bytes));
+    if (is_new) {
+      draw_floats(at->second, random_);
+    }
+    return &at->second;
+  }
+  [[nodiscard]] nic::header keyed(nic::kind k, std::uint8_t m, std::uint32_t q) const {
+    nic::header h = head(k, m, q);
+    h.flags = nic::flag::keyed;
+    h.sequence = q % plan_.slots;
+    h.fingerprint = version(q);
+    return h;
+  }
+  [[nodiscard]] packet pull(std::uint8_t m, std::uint32_t q) {
+    nic::header h = keyed(nic::kind::query, m, q);
+    h.flags |= random_() % 8 == 0 ? nic::flag::no_data : std::uint16_t{0};
+    return written(h, {});
+  }
+  [[nodiscard]] packet push(std::uint8_t m, std::uint32_t q) {
+    packet const* const w = weights(q);
+    return w == nullptr ? pull(m, q) : written(keyed(nic::kind::supply, m, q), *w);
+  }
+  /// @throws std::runtime_error if they are not those that the update before has made
+  void take_weights(nic::packet const& p) {
+    if (p.head.kind != nic::kind::result || p.payload.empty()) {
+      return;
+    }
+    packet const* const w = weights((p.head.fingerprint - plan_.begin) * plan_.slots + p.head.sequence);
+    if (w != nullptr && !std::ranges::equal(*w, p.payload)) {
+      throw std::runtime_error("the weights of key " + std::to_string(p.head.sequence) + " are others than the result");
+    }
+  }
+
   [[nodiscard]] packet contribution(std::uint8_t m, std::uint32_t q) const {
     nic::header h = head(nic::kind::contribute, m, q);
     std::mt19937_64 r(mixed(q) + m + 1);  // the same whenever it is sent
@@ -185,7 +234,20 @@ class workers {
     if (r() % 8 == 0) {
       h.flags |= nic::flag::no_data;
     }
+    if (plan_.updates) {
+      packet all(nic::block_bytes + nic::update_terms::bytes);
+      draw_floats(std::span(all).first(nic::block_bytes), r);
+      std::mt19937_64 of_all(mixed(q));
+      auto const rate = static_cast<std::uint32_t>(of_all() % 4 == 0 ? of_all() : 0x3c23d70a);
+      auto const decay = static_cast<std::uint32_t>(of_all() % 3 == 0 ? of_all() % 2 << 31 : 0x38d1b717);
+      nic::write(nic::update_terms{q % plan_.slots, version(q), rate, decay}, all.data() + nic::block_bytes);
+      return written(h, all);
+    }
     packet elements(gives ? length(q) : std::size_t{0});
+    draw_floats(elements, r);
+    return written(h, elements);
+  }
+  static void draw_floats(std::span<std::byte> elements, std::mt19937_64& r) {
     for (std::size_t i = 0; i < elements.size(); i += 4) {
       std::uint64_t const drawn = r();
       auto bits = static_cast<std::uint32_t>(drawn);
@@ -198,7 +260,6 @@ class workers {
       }
       nic::put(elements.data() + i, bits);
     }
-    return written(h, elements);
   }
   [[nodiscard]] packet of_kind(nic::kind k, std::uint8_t m, std::uint32_t q, std::span<std::byte const> payload) const {
     return written(head(k, m, q), payload);
@@ -226,4 +287,5 @@ class workers {
   std::mt19937_64 random_;
   std::vector<member> members_;
   std::map<std::uint32_t, packet> results_{};
+  std::map<std::uint32_t, packet> first_{};  ///< weights of slots before all sequences
 };

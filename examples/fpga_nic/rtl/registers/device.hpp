@@ -29,6 +29,7 @@ inline constexpr std::uint32_t mac_high = 0x018;
 inline constexpr std::uint32_t ip = 0x01c;
 inline constexpr std::uint32_t port = 0x020;
 inline constexpr std::uint32_t end_job = 0x024;
+inline constexpr std::uint32_t weights = 0x028;
 inline constexpr std::uint32_t jobs = 0x100;
 inline constexpr std::uint32_t counters = 0x200;
 }  // namespace at
@@ -40,6 +41,7 @@ struct build {
   unsigned slots_in_order = 0;  ///< of a job that adds in rank order
   unsigned workers = 0;
   unsigned jobs = 0;
+  unsigned weights = 0;  ///< of a job, blocks
 
   friend bool operator==(build const&, build const&) = default;
 };
@@ -63,7 +65,8 @@ template <registers R>
           .slots = sizes & 0xffffU,
           .slots_in_order = lanes >> 8 & 0xffffU,
           .workers = sizes >> 16 & 0xffU,
-          .jobs = sizes >> 24};
+          .jobs = sizes >> 24,
+          .weights = r.read(at::weights)};
 }
 
 /// Gives it an address, and lets it answer there.
@@ -130,10 +133,11 @@ void end_job(R& r, unsigned number) {
 }
 
 /// The names of the counters, in their order.
-inline constexpr std::array<std::string_view, 27> counter_names{
-    "frames",   "bad",     "no room",  "foreign", "bad header",  "bad checksum", "packets",  "malformed",  "tagged",
-    "joins",    "leaves",  "ends",     "queries", "stored",      "completed",    "repeated", "duplicates", "busy",
-    "mismatch", "unknown", "no slots", "late",    "unsupported", "unanswered",   "results",  "congested",  "sent"};
+inline constexpr std::array<std::string_view, 31> counter_names{
+    "frames",     "bad",       "no room",  "foreign",    "bad header", "bad checksum", "packets",     "malformed",
+    "tagged",     "joins",     "leaves",   "ends",       "queries",    "stored",       "completed",   "repeated",
+    "duplicates", "busy",      "mismatch", "unknown",    "no slots",   "late",         "unsupported", "unanswered",
+    "results",    "congested", "sent",     "no weights", "stores",     "pulls",        "updates"};
 using counter_values = std::array<std::uint64_t, counter_names.size()>;
 
 template <registers R>
@@ -167,9 +171,13 @@ inline void print(counter_values const& v) {
   c.repeated = v[15];
   c.duplicates = v[16];
   c.busy = v[17];
-  for (std::size_t why = 1; why != tutti::detail::fpga_nic::refusals; ++why) {
+  for (std::size_t why = 1; why != 6; ++why) {
     c.refused[why] = v[17 + why];
   }
+  c.of(tutti::detail::fpga_nic::refusal::no_weights) = v[27];
+  c.stores = v[28];
+  c.pulls = v[29];
+  c.updates = v[30];
   c.unanswered = v[23];
   c.results = v[24];
   c.congested = v[25];

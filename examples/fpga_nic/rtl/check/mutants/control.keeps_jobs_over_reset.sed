@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-# Slip: jobs stay in a reset.
+# Jobs stay in a reset.
 /valid <= {JOBS{1'b0}};/d

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-# Slip: frames are dropped while half of the memory is free.
+# Frames are dropped while half of the memory is free.
 s/(1 << RING_BITS) - ROOM/(1 << (RING_BITS - 1)) - ROOM/

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-# Slip: a reset leaves payloads where they are.
+# A reset leaves payloads where they are.
 s/if (rst) base <= 0;/if (1'b0) base <= 0;/

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-# Slip: the answer to a read is there for one clock, taken or not.
+# The answer to a read is there for one clock, taken or not.
 s/if (s_axil_rready) s_axil_rvalid <= 1'b0/s_axil_rvalid <= 1'b0/
