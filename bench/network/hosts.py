@@ -75,6 +75,13 @@ class Hosts:
         return count(links)
 
 
+def port_bytes(network):
+    """Bytes that each host has sent."""
+    links = json.loads(run(["ip", "-n", network.switch, "-s", "-j", "link", "show"]))
+    sent = {l["ifname"]: l["stats64"]["rx"]["bytes"] for l in links}
+    return [sent[f"port{h}"] for h in range(network.hosts)]
+
+
 def count(links):
     """links: what `ip -s -j link` says of the switch."""
     sent = sum(l["stats64"]["rx"]["bytes"] for l in links if l["ifname"].startswith("port"))

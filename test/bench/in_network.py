@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from comparison import plot  # noqa: E402
 from comparison.batch import Failed  # noqa: E402
-from in_network import jobs, resnet50, straggler, table, trial  # noqa: E402
+from in_network import jobs, resnet50, roles, straggler, table, time_to_accuracy, trial  # noqa: E402
 from in_network.ways import EXPONENTS, FLOATS, RING, SERVER, constant, ways  # noqa: E402
 
 
@@ -113,6 +113,25 @@ class Small(unittest.TestCase):
     def test_a_straggler_that_is_named_otherwise_is_shown(self):
         text = straggler.text({"a rank": [["rank 2", "rank 2"], ["rank 1", "the device"]]})
         self.assertIn("| a rank | 1 of 2 | the device for rank 1 |", text)
+
+    def test_time_is_until_the_epoch_in_which_the_accuracy_is_there(self):
+        def one(last):
+            return {"epochs": [(1.0, 0.5), (2.0, 0.849), (last, 0.85), (9.0, 0.9)], "bytes": 2e6}
+
+        found = {"ring": [one(3.0), one(5.0), one(4.0)], "other": [{"epochs": [(1.0, 0.2)], "bytes": 1e6}]}
+        text = time_to_accuracy.text(found)
+        self.assertIn("| ring | 4.0 | 3.0 - 5.0 | 90.00 % | 2 MB |", text)
+        self.assertIn("| other | never |  | 20.00 % | 1 MB |", text)
+        self.assertIn("test error", time_to_accuracy.pictures(found)["error"])
+
+    def test_shares_are_of_what_happened_between_samples(self):
+        samples = [{"at": 10.0, "by": {"worker 0": (1.0, 1 << 20, 0), "switch": (0.0, 1 << 20, 0)}},
+                   {"at": 12.0, "by": {"worker 0": (2.0, 3 << 20, 500_000)}}]
+        found = roles.shares(samples)
+        self.assertEqual(found, {"worker 0": [(2.0, 0.5, 3 << 20, 250_000.0)]})
+        self.assertIn("| in the network | worker 0 | 50 % | 3 MiB | 2 |", roles.text({"in the network": found}))
+        self.assertEqual(roles.pictures({"in the network": found})["network"].count("<svg"), 4)
+        self.assertEqual([roles.role("one server", i) for i in (0, 1, 2)], ["switch", "server", "worker 0"])
 
     def test_the_table_of_simulate_is_read(self):
         said = ("allreduce     ranks      bytes           us  x limit  busiest\n"
