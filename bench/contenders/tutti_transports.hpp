@@ -10,6 +10,7 @@ int run_tutti_over_loopback(settings const& s);
 int run_tutti_over_shared_memory(settings const& s);
 int run_tutti_over_tcp(settings const& s);
 int run_tutti_over_tcp_and_fpga_nic(settings const& s);
+int run_tutti_over_tcp_and_udp_multicast(settings const& s);
 int run_tutti_over_loopback_and_tcp(settings const& s);
 int run_tutti_over_shared_memory_and_tcp(settings const& s);
 

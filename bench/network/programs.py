@@ -155,6 +155,11 @@ def in_network_ways(op, size, ranks, inputs):
     return [Way("in_network", s) for s in segments(size)]
 
 
+def multicast_ways(op, size, ranks, inputs):
+    """Only a broadcast goes through the group."""
+    return in_network_ways(op, size, ranks, inputs) if op == "broadcast" else []
+
+
 class Switched(Networked):
     """Ranks that sum in the network."""
 
@@ -195,8 +200,10 @@ IN_NETWORK = Switched("tutti:in_network", "tutti", "ours", FIELD, "bench_tutti",
 
 PROGRAMS = [
     _tutti("tutti:tcp", "tcp", each_rank, "TCP alone, also within a host"),
-    *map(_tutti_by, ("ring", "butterfly", "double_tree", "star")),
+    *map(_tutti_by, ("ring", "butterfly", "double_tree", "star", "chain", "binary_tree")),
     IN_NETWORK,
+    _tutti("tutti:udp_multicast", "tcp+udp_multicast", each_rank, "a group of IP multicast beside TCP", multicast_ways,
+           usual=False),
     _tutti("tutti:shared_memory+tcp", "shared_memory+tcp", each_rank, "by_locality, flat topologies", needs=several),
     _tutti("tutti:hierarchical", "shared_memory+tcp", each_rank, "by_locality, hierarchical topologies",
            hierarchical_ways, several),

@@ -40,6 +40,9 @@ outcomes train(job const& work) {
   if (transport == "fpga_nic") {
     return train_over_fpga_nic(work);
   }
+  if (transport == "udp_multicast") {
+    return train_over_udp_multicast(work);
+  }
   return transport == "tcp" ? train_over_tcp(work) : train_over_shared_memory(work);
 }
 

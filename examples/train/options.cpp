@@ -498,8 +498,17 @@ void check_combinations(options const& o) {
   without_servers(o.checkpoints.every != 0, "--checkpoint-every");
   without_servers(o.checkpoints.sharded, "--sharded-checkpoints");
   without_servers(!o.faults.deaths.empty(), "--die");
-  if ((o.transport == "fpga_nic") != (o.topology == "in_network")) {
-    throw CLI::ValidationError("--topology", "in_network goes with --transport fpga_nic, and no other topology does");
+  bool const by_group = o.transport == "udp_multicast";
+  if ((o.transport == "fpga_nic" || by_group) != (o.topology == "in_network")) {
+    throw CLI::ValidationError(
+        "--topology", "in_network goes with --transport fpga_nic or udp_multicast, and no other topology does");
+  }
+  if (by_group && (o.strategy.name != "synchronous" || o.bucket != 0 || o.compress.kind != "none" ||
+                   o.sums.kind != "float" || o.settings.reproducible || o.faults.go_on)) {
+    throw CLI::ValidationError(
+        "--transport",
+        "udp_multicast is a way of --strategy synchronous of its own, and goes with no --bucket, "
+        "--compress, --sums, --reproducible or --on-fault continue");
   }
   if (o.transport == "fpga_nic" &&
       (o.settings.reproducible || o.faults.go_on || o.strategy.name == "parameter_server")) {
@@ -560,9 +569,9 @@ options read_options(int argc, char** argv) {
   auto* const ranks = app.add_option("--ranks", o.ranks, "How many ranks to start")->check(CLI::Range(1U, 1024U));
   app.add_option("--transport", o.transport,
                  "How they talk: loopback (threads), shared_memory or tcp (processes), or fpga_nic: tcp and a device "
-                 "in the network that sums; "
+                 "in the network that sums, or udp_multicast: rank 0 sums, and sends the sums to a group; "
                  "loopback unless a launcher started this process, then tcp")
-      ->check(CLI::IsMember({"loopback", "shared_memory", "tcp", "fpga_nic"}));
+      ->check(CLI::IsMember({"loopback", "shared_memory", "tcp", "fpga_nic", "udp_multicast"}));
   auto* const topology = app.add_option("--topology", o.topology,
                                         "Which ranks exchange messages, and when; hosts_... on each host first, then "
                                         "among the hosts; automatic measures, tries and picks")
@@ -633,7 +642,7 @@ options read_options(int argc, char** argv) {
       throw CLI::ValidationError("--compress", "is none with --transport fpga_nic: a device sums floats, or --sums");
     }
     compressed.finish(o, topology->count() != 0);
-    if (o.transport == "fpga_nic" && topology->count() == 0) {
+    if ((o.transport == "fpga_nic" || o.transport == "udp_multicast") && topology->count() == 0) {
       o.topology = "in_network";
     }
     strategy.finish();

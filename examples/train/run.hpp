@@ -17,6 +17,7 @@
 #include <tutti/nn/checkpoint/latest_state.hpp>
 #include <tutti/nn/report/hash.hpp>
 #include <tutti/nn/strategy/any_strategy.hpp>
+#include <tutti/nn/strategy/central.hpp>
 #include <tutti/nn/strategy/reproducible.hpp>
 #include <tutti/nn/strategy/traced.hpp>
 #include <tutti/nn/survive.hpp>
@@ -135,9 +136,19 @@ void train_among_ranks(Communicator& world, job const& work, session& session, F
   });
 }
 
-/// Whether ranks sum in the network: the options allow nothing else then.
+/// Whether the network helps: the options allow nothing but that then.
 template <class Communicator>
-inline constexpr bool sums_in_network = tutti::helps<typename Communicator::transport_type>;
+inline constexpr bool is_helped = tutti::helps<typename Communicator::transport_type>;
+
+/// What ranks do then: they sum in the network, or rank 0 sums, and what it hands out goes to a group.
+template <class Communicator, class F>
+void train_helped(Communicator& world, job const& work, session& session, F&& by) {
+  if constexpr (Communicator::transport_type::does(tutti::network_operation::sum_float32)) {
+    with_strategy(world, tutti::in_network{}, work.options, session.model(), by);
+  } else {
+    by(tutti::nn::central(world, tutti::binary_tree{}, tutti::in_network{}));
+  }
+}
 
 /// What one rank does in one world.
 template <class Communicator>
@@ -155,8 +166,8 @@ void train_in(Communicator& world, job const& work, session& session, fate& end,
       train_by(world, std::move(any), work, session, end, again);
     }
   };
-  if constexpr (sums_in_network<Communicator>) {
-    with_strategy(world, tutti::in_network{}, work.options, session.model(), by);
+  if constexpr (is_helped<Communicator>) {
+    train_helped(world, work, session, by);
   } else {
     train_among_ranks(world, work, session, by);
   }
@@ -166,7 +177,7 @@ void train_in(Communicator& world, job const& work, session& session, fate& end,
 template <class Communicator>
 int train_as_member(Communicator& world, job const& work) {
   using transport = typename Communicator::transport_type;
-  if constexpr (!sums_in_network<Communicator>) {
+  if constexpr (!is_helped<Communicator>) {
     if (work.options.strategy.name == "parameter_server") {
       return train_with_servers(world, work, names_in(world));
     }
@@ -177,7 +188,7 @@ int train_as_member(Communicator& world, job const& work) {
     train_in(world, work, session, end, false);
     return 0;
   }
-  if constexpr (!sums_in_network<Communicator>) {
+  if constexpr (!is_helped<Communicator>) {
     bool again = false;
     tutti::nn::survive(
         world, tutti::join_timeout, [&](auto& now) { train_in(now, work, session, end, again); },

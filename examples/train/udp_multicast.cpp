@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run.hpp"
+#include <tutti/transport/tcp.hpp>
+#include <tutti/transport/udp_multicast.hpp>
+
+outcomes train_over_udp_multicast(job const& work) {
+  using transport = tutti::udp_multicast<tutti::tcp>;
+  return work.launched ? train_in_launched_world<transport>(work) : train_over<transport>(work);
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: plain
+#include <support/worlds.hpp>
+#include <tutti/nn/strategy/central.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/star.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace {
+
+/// A step whose weights are what it followed.
+struct plain_step {
+  std::vector<float>& numbers;
+  std::vector<float> followed{};
+
+  [[nodiscard]] std::span<float> parameters() { return followed; }
+  [[nodiscard]] std::span<float> message() { return numbers; }
+  [[nodiscard]] static std::size_t samples() { return 1; }
+  void update() { followed = numbers; }
+  void update_alone() { followed.clear(); }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(weights_of_all_ranks_follow_the_sum_over_all) {
+  for (tutti::rank_type const n : {1U, 2U, 5U}) {
+    support::agree<tutti::loopback>(n, [](auto& world) -> std::string {
+      tutti::nn::central strategy(world, tutti::binary_tree{}, tutti::star{});
+      static_assert(tutti::nn::strategy<decltype(strategy)>);
+      auto const size = static_cast<float>(world.size());
+      auto const me = static_cast<float>(world.rank());
+      std::vector<float> message(1000, me + 1);
+      strategy.begin(message);
+      strategy.completed(0);
+      plain_step now{message};
+      bool const all = strategy.step(now) == tutti::nn::score_of::all_ranks;
+      std::vector<float> const sums(1000, size * (size + 1) / 2);
+      std::vector<float> shared(10, me);
+      strategy.share(shared);
+      return all && now.followed == sums && message == sums && shared == std::vector<float>(10, 0) ? ""
+                                                                                                   : "other weights";
+    });
+  }
+}
