@@ -67,6 +67,7 @@ class compared {
     [[nodiscard]] std::span<float> parameters() { return inner.parameters(); }
     [[nodiscard]] std::span<float> message() { return inner.message(); }
     [[nodiscard]] std::size_t samples() const { return inner.samples(); }
+    [[nodiscard]] float learning_rate() const { return inner.learning_rate(); }
     void update() {
       to.compare();
       inner.update();

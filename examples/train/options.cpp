@@ -129,8 +129,10 @@ class strategy_options {
     app.add_option("--strategy", s.name,
                    "What ranks exchange: the sum of their gradients at every step (synchronous), or of their weights "
                    "every few steps (local_sgd), weights with neighbours (gossip), or after rounds in which some train "
-                   "(federated); or the first ranks hold the weights (parameter_server)")
-        ->check(CLI::IsMember({"synchronous", "local_sgd", "gossip", "federated", "parameter_server"}));
+                   "(federated); or the first ranks hold the weights (parameter_server), or a device in the network "
+                   "does, with --transport fpga_nic and --momentum 0 (network_server)")
+        ->check(
+            CLI::IsMember({"synchronous", "local_sgd", "gossip", "federated", "parameter_server", "network_server"}));
     servers_ = app.add_option("--servers", s.servers, "Of parameter_server: how many ranks are servers")
                    ->check(CLI::Range(1U, 1023U));
     given_ =
@@ -236,7 +238,7 @@ class averaging_options {
         throw CLI::ValidationError(option->get_name(), std::string("needs --strategy ") + owner);
       }
     }
-    if (strategy != "synchronous" && settings_.synchronised_statistics) {
+    if (strategy != "synchronous" && strategy != "network_server" && settings_.synchronised_statistics) {
       throw CLI::ValidationError("--synchronised-statistics",
                                  "means something only where all ranks have the same weights: --strategy synchronous");
     }
@@ -515,6 +517,12 @@ void check_combinations(options const& o) {
     throw CLI::ValidationError("--transport",
                                "fpga_nic goes with no --reproducible, --on-fault continue or --strategy "
                                "parameter_server");
+  }
+  if (o.strategy.name == "network_server" && (o.transport != "fpga_nic" || o.settings.momentum != 0 ||
+                                              o.settings.optimizer != tutti::nn::optimizer_kind::sgd)) {
+    throw CLI::ValidationError("--strategy",
+                               "network_server needs --transport fpga_nic, whose device computes no more than "
+                               "--optimizer sgd --momentum 0");
   }
   if (o.settings.reproducible && o.compress.kind != "none") {
     throw CLI::ValidationError("--reproducible", "goes with --compress none: accumulators travel whole");

@@ -11,6 +11,7 @@
 #include <tutti/nn/strategy/gathered.hpp>
 #include <tutti/nn/strategy/gossip.hpp>
 #include <tutti/nn/strategy/local_sgd.hpp>
+#include <tutti/nn/strategy/network_server.hpp>
 #include <tutti/nn/strategy/quantised.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
@@ -28,6 +29,12 @@ void with_strategy(Communicator& world, Topology topology, options const& option
                    F&& f) {
   namespace nn = tutti::nn;
   auto const& how = options.averaging;
+  if constexpr (nn::holds_weights<typename Communicator::transport_type>) {
+    if (options.strategy.name == "network_server") {
+      f(nn::network_server(world, options.settings));
+      return;
+    }
+  }
   if (options.strategy.name == "local_sgd") {
     f(nn::local_sgd(world, topology, how.every));
   } else if (options.strategy.name == "gossip") {

@@ -32,6 +32,7 @@ struct plain_step {
   [[nodiscard]] std::span<float> parameters() const { return weights; }
   [[nodiscard]] std::span<float> message() { return gradient; }
   [[nodiscard]] std::size_t samples() const { return images; }
+  [[nodiscard]] float learning_rate() const { return rate; }
   void update() {
     for (std::size_t i = 0; i != weights.size(); ++i) {
       weights[i] -= rate * gradient[i];

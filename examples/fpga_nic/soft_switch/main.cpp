@@ -17,6 +17,7 @@
 #include <poll.h>
 #include <random>
 #include <span>
+#include <sys/resource.h>
 
 namespace {
 
@@ -89,6 +90,7 @@ class soft_switch {
             if (is_lost()) {
               return;
             }
+            bytes_in_ += bytes.size();
             if (device_.jobs().size() < 2 && waiting_.empty() && options_.rate == 0) {
               serve(from, bytes, congested);
             } else if (!waiting_.add(from, bytes, congested)) {
@@ -123,6 +125,7 @@ class soft_switch {
     if (is_lost()) {
       return;
     }
+    bytes_out_ += options_.seal.size(payload.size());
     if (options_.delay.count() != 0) {
       late_.add(now + options_.delay, to, h, payload);
     } else {
@@ -158,6 +161,15 @@ class soft_switch {
     }
   }
 
+  /// Of this process, in microseconds, what the system does for it included.
+  [[nodiscard]] static std::uint64_t processor_time() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    auto const of = [](timeval const& t) {
+      return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000U + static_cast<std::uint64_t>(t.tv_usec);
+    };
+    return of(used.ru_utime) + of(used.ru_stime);
+  }
   void report() const {
     auto const& c = device_.counted();
     auto const& p = port_.counted();
@@ -202,6 +214,10 @@ class soft_switch {
     line("failed", p.failed);
     line("not queued", no_room_);
     line("lost", lost_);
+    line("bytes in", bytes_in_);  // in UDP, of what was not lost on purpose
+    line("bytes out", bytes_out_);
+    line("cpu us", processor_time());
+    line("us", static_cast<std::uint64_t>((tutti::steady_now() - began_) / std::chrono::microseconds(1)));
     std::fflush(stdout);
   }
 
@@ -217,6 +233,9 @@ class soft_switch {
   tutti::time_point next_report_;
   std::uint64_t lost_ = 0;
   std::uint64_t no_room_ = 0;
+  std::uint64_t bytes_in_ = 0;
+  std::uint64_t bytes_out_ = 0;
+  tutti::time_point began_ = tutti::steady_now();
 };
 
 }  // namespace

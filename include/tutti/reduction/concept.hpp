@@ -101,7 +101,8 @@ template <reduction R>
 inline constexpr network_operation network_operation_of = [] {
   if constexpr (requires { R::in_network; }) {
     constexpr network_operation asked = R::in_network;
-    constexpr bool of_floats = asked == network_operation::sum_float32 || asked == network_operation::max_float32;
+    constexpr bool of_floats = asked == network_operation::sum_float32 || asked == network_operation::max_float32 ||
+                               asked == network_operation::update;
     constexpr bool of_integers = asked == network_operation::saturating_sum_int32;
     using given = typename R::accumulator_type;
     static_assert(!of_floats || std::same_as<given, float>, "the device's elements are float");

@@ -160,6 +160,31 @@ class fpga_nic : public detail::over_host<Host> {
     return {};
   }
 
+  // --- weights that the device holds
+
+  /// These are the weights of all ranks from now on, and the device is given those that it lacks: by rank 0, which
+  /// returns when it has them, or when there is none that takes them. All ranks call this alike.
+  /// @pre whole blocks of 256, which stay as they are until the next call or `let_go`
+  void hold(std::span<float const> weights) {
+    expect_blocks(weights.size());
+    member_->hold(std::as_bytes(weights));
+    wait_while([&] { return member_->stores(now()); });
+  }
+  /// On other ranks than 0 in place of `hold`: gets the weights that rank 0 holds, from the device if it has them.
+  /// @pre rank 0 has called `hold`. Without effect if the world has failed.
+  void pull(std::span<float> weights) {
+    expect_blocks(weights.size());
+    member_->begin_pulls(std::as_writable_bytes(weights));
+    wait_while([&] { return member_->pulls(now()); });
+  }
+  /// Updates from now on move the weights by gradients that lie here, where they are replaced by the new weights.
+  /// @pre as many as there are weights; the same rate and decay on all ranks
+  void push(std::span<float const> gradients, float rate, float decay) {
+    member_->weights().push(std::as_bytes(gradients), rate, decay);
+  }
+  /// The memory of the weights and the gradients is the user's again.
+  void let_go() noexcept { member_->weights().let_go(); }
+
   // --- messages
 
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
@@ -170,6 +195,8 @@ class fpga_nic : public detail::over_host<Host> {
       return {};
     }
     auto& x = member_->on(s.lane);
+    expects(x.part().operation != network_operation::update || member_->weights().are_pushed(bytes),
+            "fpga_nic: an update takes whole blocks of 256 gradients from the memory that push() was given");
     x.give(bytes.data());
     member_->push(s.lane, now());
     bool const gets = x.part().workers[x.part().worker].gets;
@@ -258,6 +285,22 @@ class fpga_nic : public detail::over_host<Host> {
       }
     }
     return racks;
+  }
+
+  static void expect_blocks(std::size_t weights) {
+    constexpr std::size_t block = detail::fpga_nic::block_bytes / sizeof(float);
+    expects(weights % block == 0, "fpga_nic: a device holds blocks of ", block, " weights, and ", weights,
+            " are no whole blocks");
+  }
+  template <class More>
+  void wait_while(More const& more) {
+    while (!host_.fault() && more()) {
+      host_.poll();
+      host_.look();
+      pollfd one{network_.open().descriptor(), POLLIN, 0};
+      ::poll(&one, 1, 1);
+    }
+    member_->end_requests();
   }
 
   /// A slot is used again when all of its workers have its result, which only holds if they are the same each time.

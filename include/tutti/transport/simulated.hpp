@@ -108,7 +108,9 @@ class simulated {
 
   /// A helper is a part of the switch at the root of the network. It does what the ranks would do, in the order of the
   /// workers.
-  [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what != network_operation::none; }
+  [[nodiscard]] static constexpr bool does(network_operation what) noexcept {
+    return what != network_operation::none && what != network_operation::update;
+  }
   [[nodiscard]] bool has_helper() const noexcept { return simulation_->network().sums; }
   void take_part(flow s, helper_part const& part) {
     parts_[s.lane].push_back(part);

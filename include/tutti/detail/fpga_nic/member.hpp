@@ -8,10 +8,12 @@
 #include <tutti/detail/fpga_nic/seal.hpp>
 #include <tutti/detail/fpga_nic/server.hpp>
 #include <tutti/detail/fpga_nic/stand_in.hpp>
+#include <tutti/detail/fpga_nic/weight_exchange.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -48,6 +50,7 @@ class member {
         seal_(s),
         terms_(terms),
         me_(me),
+        members_(all.size()),
         device_(at, terms, terms_.has_racks() ? terms_.racks.local(me) : me,
                 terms_.has_racks() ? terms_.racks.members(terms_.racks.host(me)).size() : all.size(), device,
                 place_of(me)),
@@ -140,6 +143,60 @@ class member {
     }
     port_.flush();
   }
+
+  // --- weights, in the user's memory
+
+  [[nodiscard]] own_weights& weights() noexcept { return weights_.own; }
+  /// These are the weights of all ranks from now on. Rank 0 is to store those that the device lacks.
+  void hold(std::span<std::byte const> all) {
+    weights_.own.hold(all);
+    if (me_ == 0) {
+      weights_.begin_stores();
+      stored_to_ = device_life_;
+    }
+  }
+  /// Goes on with that. False: nothing is left to store, or there is no device that takes it.
+  [[nodiscard]] bool stores(time_point now) {
+    advance(now);
+    if (me_ != 0 || !device_.exists() || gave_up_) {
+      return false;
+    }
+    if (!device_.joined()) {
+      device_.ask_to_join(now);
+    } else {
+      if (stored_to_ != device_life_) {
+        weights_.begin_stores();
+        stored_to_ = device_life_;
+      }
+      weights_.requests.push(now, pace_.timeout(), [&](std::uint32_t k, std::uint32_t) {
+        device_.question(now);
+        return device_.send(about(kind::supply, k), weights_.own.block(k));
+      });
+      give_up_if_silent(now);
+    }
+    port_.flush();
+    return !weights_.requests.over();
+  }
+  /// The weights of all ranks from now on are those that rank 0 holds: they are to come to `all`.
+  void begin_pulls(std::span<std::byte> all) { weights_.begin_pulls(all); }
+  /// Goes on with that. False: all are there. @pre rank 0 holds them
+  [[nodiscard]] bool pulls(time_point now) {
+    advance(now);
+    weights_.requests.push(now, pace_.timeout(), [&](std::uint32_t k, std::uint32_t tries) {
+      bool const by_device = device_.joined() && !gave_up_ && tries % 2 == 0;
+      server<Port>& from = by_device ? device_ : stand_in_;
+      if (!from.joined()) {
+        from.ask_to_join(now);
+        return true;
+      }
+      from.question(now);
+      return from.send(about(kind::query, k), {});
+    });
+    give_up_if_silent(now);
+    port_.flush();
+    return !weights_.requests.over();
+  }
+  void end_requests() noexcept { weights_.end(); }
 
   /// Asks the device to let this member join, so that it has answered when it is needed.
   void join(time_point now) {
@@ -234,7 +291,7 @@ class member {
       if (p.at == given_to::none) {
         return false;
       }
-    } else if (!s.send(x.head_of(kind::contribute, i, lane, to), x.content(i))) {
+    } else if (!contribute(s, x.head_of(kind::contribute, i, lane, to), x.content(i))) {
       return false;
     }
     ++counted_.sent;
@@ -251,6 +308,40 @@ class member {
     return true;
   }
 
+  [[nodiscard]] bool contribute(server<Port>& to, header const& h, std::span<std::byte const> content) {
+    if (!has_terms(h)) {
+      return to.send(h, content);
+    }
+    std::array<std::byte, block_bytes + update_terms::bytes> payload;
+    std::memcpy(payload.data(), content.data(), block_bytes);
+    write(weights_.own.terms_of(content.data()), payload.data() + block_bytes);
+    return to.send(h, payload);
+  }
+  [[nodiscard]] header about(kind what, std::uint32_t k) const noexcept {
+    return {.kind = what,
+            .sequence = k,
+            .fingerprint = weights_.own.version(),
+            .worker = static_cast<std::uint8_t>(me_),
+            .workers = static_cast<std::uint8_t>(members_),
+            .flags = flag::keyed};
+  }
+  void give_up_if_silent(time_point now) {
+    if (device_.joined() && device_.is_silent(now, terms_.silence)) {
+      give_up_device(now);
+    }
+  }
+  /// The stand-in has the weights that this rank has, of what it is asked for.
+  void lend_weights(packet const& p) {
+    bool const is_asked = p.head.has(flag::keyed) && p.head.kind == kind::query;
+    if (!is_asked && !has_terms(p.head)) {
+      return;
+    }
+    std::uint32_t const k = is_asked ? p.head.sequence : read_update_terms(p.payload).key;
+    if (k < weights_.own.blocks()) {
+      serving_->have(terms_.nonce, k, weights_.own.version(), weights_.own.block(k));
+    }
+  }
+
   void take(address const& from, std::span<std::byte const> bytes, bool congested, time_point now) {
     packet p;
     if (seal_.read(bytes, p) != reading::good || p.head.job != terms_.nonce) {
@@ -265,6 +356,7 @@ class member {
       case kind::leave:
       case kind::end:
         if (serving_) {
+          lend_weights(p);
           serving_->take(from, bytes, congested, now, emitter());
         }
         return;
@@ -287,6 +379,9 @@ class member {
     }
     if (p.head.kind == kind::joined) {
       return take_joined(by, p, now);
+    }
+    if (p.head.has(flag::keyed)) {
+      return take_weights(by, p, now);
     }
     std::uint32_t const lane = p.head.slot / terms_.slots;
     if (lane >= collective_lanes) {
@@ -327,7 +422,40 @@ class member {
     --under_way_;
     ++counted_.results;
     counted_.by_stand_in += by == given_to::stand_in ? 1 : 0;
+    if (p.head.operation == network_operation::update && by == given_to::device) {
+      update_terms const t = weights_.own.terms_of(x.content(i).data());
+      weights_.is_updated(t.key, t.version + 1);
+    }
     x.finish(i, p.head, p.payload);
+  }
+  /// What a server says about a block of weights.
+  void take_weights(given_to by, packet const& p, time_point now) {
+    std::uint32_t const k = p.head.sequence;
+    if (p.head.kind == kind::result) {
+      if (!p.payload.empty()) {
+        weights_.take(k, p.head.fingerprint, p.payload);
+      } else if (by == given_to::device) {
+        weights_.know(k, p.head.fingerprint);
+        weights_.requests.finish(k);
+      }
+    } else if (p.head.kind == kind::refuse) {
+      if (read_refusal(p.payload) == refusal::unknown) {
+        take_unknown(by, now);
+      } else if (by == given_to::device && me_ == 0) {  // of a block that it was to store
+        weights_.know_no_room(k);
+        weights_.requests.finish(k);
+      } else if (by == given_to::device) {
+        weights_.requests.again(k);
+      }
+    }
+  }
+  /// A server does not know this member.
+  void take_unknown(given_to by, time_point now) {
+    if (by == given_to::device && device_.joined()) {
+      return lose_device(now);
+    }
+    side(by).forget();
+    side(by).ask_to_join(now);
   }
 
   /// A server lacks contributions, as it says because it was asked, or because others wait.
@@ -369,11 +497,7 @@ class member {
     exchange& x = lanes_[lane];
     switch (read_refusal(p.payload)) {
       case refusal::unknown:
-        if (by == given_to::device && device_.joined()) {
-          return lose_device(now);
-        }
-        side(by).forget();
-        return side(by).ask_to_join(now);
+        return take_unknown(by, now);
       case refusal::mismatch:
         if (p.head.operation == network_operation::none) {
           break;  // of a join: another program has this number in the job
@@ -393,6 +517,14 @@ class member {
       return;
     }
     if (by == given_to::device && i != exchange::none && !x.at(i).done && x.at(i).at == by) {
+      if (read_refusal(p.payload) == refusal::no_weights) {
+        std::uint32_t const k = weights_.own.terms_of(x.content(i).data()).key;
+        weights_.forget(k);
+        if (me_ != 0 && weights_.is_refused(k)) {  // rank 0, which has stored what it could, turns
+          x.at(i).sent = now;
+          return;
+        }
+      }
       give(lane, i, given_to::stand_in, now);  // what the device knew of this piece is gone
     }
   }
@@ -407,6 +539,7 @@ class member {
   void lose_device(time_point now) {
     device_.forget();
     ++device_life_;
+    weights_.forget_all();
     device_.ask_to_join(now);
     turn_to_stand_in(now);
   }
@@ -486,6 +619,7 @@ class member {
   seal seal_;
   job_terms terms_;
   rank_type me_;
+  std::size_t members_;
   server<Port> device_;
   server<Port> stand_in_;
   time_point looked_{};
@@ -496,6 +630,8 @@ class member {
   std::array<exchange, collective_lanes> lanes_;
   std::array<rank_type, collective_lanes> differs_{};
   std::optional<stand_in<address>> serving_;
+  weight_exchange weights_;
+  std::uint8_t stored_to_ = 0;  ///< the life of the device that is to have the weights
   member_counters counted_;
 };
 

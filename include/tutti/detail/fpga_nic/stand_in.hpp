@@ -21,7 +21,7 @@ class stand_in {
   /// Serves once it has been asked to: then `slots` are allotted. `racks`: see `slots`.
   stand_in(std::uint16_t slots, std::vector<Address> members, std::vector<std::uint8_t> racks, seal const& s)
       : seal_(s),
-        switch_({.jobs = 1, .slots = slots, .memory = SIZE_MAX, .racks = std::move(racks)}, s),
+        switch_({.jobs = 1, .slots = slots, .memory = SIZE_MAX, .awaits_weights = true, .racks = std::move(racks)}, s),
         members_(std::move(members)),
         left_(members_.size()),
         listed_(std::size_t{slots} * 2) {}
@@ -40,6 +40,11 @@ class stand_in {
     } else if (p.head.kind == kind::contribute) {
       list(p.head, now);
     }
+  }
+
+  /// Has a block of weights from now on, to answer with and to update.
+  void have(std::uint32_t nonce, std::uint32_t k, std::uint32_t version, std::span<std::byte const> weights) {
+    switch_.store(nonce, k, version, weights);
   }
 
   /// Asks those that are missing, now and then, the oldest first. To be called every few milliseconds.

@@ -20,6 +20,7 @@ class replica_step {
   [[nodiscard]] std::span<float> parameters() noexcept { return model_.parameters(); }
   [[nodiscard]] std::span<float> message() noexcept { return model_.message(); }
   [[nodiscard]] std::size_t samples() const noexcept { return samples_; }
+  [[nodiscard]] float learning_rate() const noexcept { return rate_; }
 
   void update() {
     time_point const before = steady_now();

@@ -46,6 +46,7 @@ class any_strategy {
     virtual std::span<float> parameters() = 0;
     virtual std::span<float> message() = 0;
     [[nodiscard]] virtual std::size_t samples() const = 0;
+    [[nodiscard]] virtual float learning_rate() const = 0;
     virtual void update() = 0;
     virtual void update_alone() = 0;
 
@@ -58,6 +59,7 @@ class any_strategy {
     std::span<float> parameters() override { return inner.parameters(); }
     std::span<float> message() override { return inner.message(); }
     [[nodiscard]] std::size_t samples() const override { return inner.samples(); }
+    [[nodiscard]] float learning_rate() const override { return inner.learning_rate(); }
     void update() override { inner.update(); }
     void update_alone() override { inner.update_alone(); }
     Step& inner;

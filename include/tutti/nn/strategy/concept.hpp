@@ -25,14 +25,15 @@ enum class score_of { all_ranks, this_rank };
 ///
 /// `message()` holds this rank's share of the gradient of the mean loss over the batch of all ranks, and
 /// behind it the same share of that loss and of the accuracy; `samples()` says of how many images, which may
-/// be none. `update()` lets the weights follow the message as it is: it is meant to be the sum over ranks.
-/// `update_alone()` makes the message the mean over this rank's own images first; without any it does nothing.
-/// Both are computing, and timed as such; what else a strategy does is exchange.
+/// be none; `learning_rate()` is the step's. `update()` lets the weights follow the message as it is: it is meant to be
+/// the sum over ranks. `update_alone()` makes the message the mean over this rank's own images first; without any it
+/// does nothing. Both are computing, and timed as such; what else a strategy does is exchange.
 template <class T>
 concept training_step = requires(T& step, T const& constant) {
   { step.parameters() } -> std::same_as<std::span<float>>;
   { step.message() } -> std::same_as<std::span<float>>;
   { constant.samples() } -> std::same_as<std::size_t>;
+  { constant.learning_rate() } -> std::same_as<float>;
   { step.update() } -> std::same_as<void>;
   { step.update_alone() } -> std::same_as<void>;
 };
@@ -44,6 +45,7 @@ struct some_step {
   static std::span<float> parameters() noexcept { return {}; }
   static std::span<float> message() noexcept { return {}; }
   static std::size_t samples() noexcept { return 0; }
+  static float learning_rate() noexcept { return 0; }
   static void update() noexcept {}
   static void update_alone() noexcept {}
 };

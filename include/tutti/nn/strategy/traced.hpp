@@ -61,6 +61,7 @@ class traced {
     [[nodiscard]] std::span<float> parameters() { return inner.parameters(); }
     [[nodiscard]] std::span<float> message() { return inner.message(); }
     [[nodiscard]] std::size_t samples() const { return inner.samples(); }
+    [[nodiscard]] float learning_rate() const { return inner.learning_rate(); }
     void update() {
       to.tell(event_kind::enter, traced::update);
       inner.update();

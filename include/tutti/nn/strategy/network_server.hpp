@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/request.hpp>
+#include <tutti/expects.hpp>
+#include <tutti/network_operation.hpp>
+#include <tutti/nn/detail/strategy/equal_replicas.hpp>
+#include <tutti/nn/detail/strategy/group_operations.hpp>
+#include <tutti/nn/settings.hpp>
+#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/topology/in_network.hpp>
+#include <tutti/types.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace tutti::nn {
+
+/// A transport with a device that holds weights and updates them: the sum of what ranks contribute to an operation of
+/// `network_operation::update` moves them, and its result is the new weights.
+template <class T>
+concept holds_weights = helps<T> && requires(T& t, std::span<float const> numbers, std::span<float> to, float x) {
+  requires std::bool_constant<T::does(network_operation::update)>::value;
+  { t.hold(numbers) } -> std::same_as<void>;
+  { t.pull(to) } -> std::same_as<void>;
+  { t.push(numbers, x, x) } -> std::same_as<void>;
+  { t.let_go() } -> std::same_as<void>;
+};
+
+namespace detail {
+
+/// The sum of gradients, of which a device makes new weights.
+struct pushed_gradients : tutti::sum<float> {
+  static constexpr std::string_view name = "pushed_gradients";
+  static constexpr network_operation in_network = network_operation::update;
+};
+
+}  // namespace detail
+
+/// Synchronous training with a server in the network: a device holds the weights, all ranks are workers. They push
+/// their gradients, it sums them, moves the weights, w - rate (g + decay w), and sends all workers the new ones. At the
+/// beginning, rank 0 stores its weights there and the others pull them. (A parameter server of Li et al., "Scaling
+/// distributed machine learning with the parameter server", OSDI 2014, on the path as the sums of Sapio et al., NSDI
+/// 2021.)
+///
+/// Weights have the bits of `synchronous` over `in_network` with the optimizer sgd without momentum, on all workers: up
+/// to 8 ranks, gradients are added in rank order. Unlike there, no rank runs an optimizer. One worker alone updates its
+/// weights itself.
+///
+/// When the device dies, rank 0 serves in its place, with the weights that it has; when one is back, rank 0 stores the
+/// weights there after the next step. Of weights that do not fit into the device, rank 0 serves the rest. A step that
+/// fails leaves the weights as they were.
+///
+/// Memory: two vectors of the parameters' size, and at rank 0 up to two more once it serves. Cost: one message of the
+/// gradients and one of the weights per rank and step. Nothing is sent before all gradients are complete.
+template <class Communicator>
+  requires holds_weights<typename Communicator::transport_type>
+class network_server : public detail::equal_replicas {
+ public:
+  /// @param bucket most bytes of an operation, of which several are under way, the same on all ranks; 0: one is all
+  /// @pre the communicator outlives the strategy, and there is one such strategy at a time over its transport
+  /// @throws precondition_error for settings of which the device can do only a part
+  network_server(Communicator& world, settings const& how, std::size_t bucket = 0)
+      : all_(world, in_network{}),
+        update_(world, in_network{}, detail::pushed_gradients{}),
+        decay_(how.weight_decay),
+        bucket_(bucket / sizeof(float) / block * block) {
+    expects(
+        how.optimizer == optimizer_kind::sgd && how.momentum == 0 && !how.momentum_corrected,
+        "network_server: a device computes w - rate (g + decay w), which is the optimizer sgd with momentum 0, not ",
+        name(how.optimizer), " with momentum ", how.momentum,
+        "; choose that, or the strategy synchronous, where ranks run the optimizer");
+    expects(!how.reproducible,
+            "network_server: a device adds floats, which are rounded; set reproducible to false, or use the strategy "
+            "reproducible");
+    expects(bucket == 0 || bucket_ != 0, "network_server: a bucket takes at least a block of ", block * sizeof(float),
+            " bytes, not ", bucket);
+  }
+  network_server(network_server const&) = delete;
+  network_server& operator=(network_server const&) = delete;
+  ~network_server() { all_.world().transport().let_go(); }
+
+  [[nodiscard]] rank_type rank() const noexcept { return all_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return all_.size(); }
+
+  /// Cost: rank 0 stores what the device lacks, the others pull all; two barriers.
+  void share(std::span<float> numbers) {
+    if (size() == 1) {
+      return;
+    }
+    keep(numbers);
+    auto& by = all_.world().transport();
+    if (rank() == 0) {
+      by.hold(weights_);
+    }
+    meet();
+    if (rank() != 0) {
+      by.pull(weights_);
+    }
+    meet();  // the world has not failed
+    is_held_ = true;
+    std::copy_n(weights_.begin(), numbers.size(), numbers.begin());
+  }
+  /// Cost: one allreduce.
+  void sum(std::span<float> numbers) { all_.sum(numbers); }
+
+  static constexpr void begin(std::span<float>) noexcept {}
+  static constexpr void completed(std::size_t) noexcept {}
+
+  /// @throws error; the weights are then as they were before the step
+  score_of step(training_step auto& step) {
+    std::span<float> const weights = step.parameters();
+    if (size() == 1) {
+      step.update();
+      return score_of::all_ranks;
+    }
+    if (!is_held_) {
+      keep(weights);
+      all_.world().transport().hold(weights_);
+      is_held_ = true;
+    }
+    std::span<float> const message = step.message();
+    std::copy_n(message.begin(), weights.size(), next_.begin());
+    push(step.learning_rate());
+    all_.sum(message.subspan(weights.size()));
+    for (request& one : under_way_) {
+      one.wait();
+    }
+    weights_.swap(next_);
+    all_.world().transport().hold(weights_);
+    std::copy_n(weights_.begin(), weights.size(), weights.begin());
+    return score_of::all_ranks;
+  }
+
+ private:
+  static constexpr std::size_t block = 256;  ///< numbers
+
+  /// Whole blocks, the last one with zeros.
+  void keep(std::span<float const> weights) {
+    weights_.assign((weights.size() + block - 1) / block * block, 0.0F);
+    next_.assign(weights_.size(), 0.0F);
+    std::ranges::copy(weights, weights_.begin());
+  }
+  void push(float rate) {
+    under_way_.clear();  // those of a step that failed
+    all_.world().transport().push(next_, rate, decay_);
+    std::size_t const most = bucket_ == 0 ? next_.size() : bucket_;
+    for (std::size_t at = 0; at < next_.size(); at += most) {
+      under_way_.push_back(update_.start(std::span(next_).subspan(at, std::min(most, next_.size() - at))));
+    }
+  }
+  void meet() {
+    float nothing = 0;
+    all_.sum({&nothing, 1});
+  }
+
+  detail::group_operations<Communicator, in_network> all_;
+  allreduce<Communicator, in_network, detail::pushed_gradients> update_;
+  float decay_;
+  std::size_t bucket_;          // numbers
+  std::vector<float> weights_;  // as the device has them
+  std::vector<float> next_;     // gradients, and what comes of them
+  bool is_held_ = false;
+  std::vector<request> under_way_;
+};
+
+}  // namespace tutti::nn

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address thread
+#include <tutti/nn/optimizer/sgd.hpp>
+#include <tutti/nn/strategy/any_strategy.hpp>
+#include <tutti/nn/strategy/network_server.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/in_network.hpp>
+#include <tutti/transport/fpga_nic.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+// A server in the network, which may be any that the protocol allows, against ranks that do its work.
+
+namespace {
+
+using namespace std::chrono_literals;
+namespace fpga = tutti::detail::fpga_nic;
+using tutti::rank_type;
+using network = fpga::in_process_network;
+using transport = tutti::fpga_nic<tutti::loopback, fpga::in_process_link>;
+using weights = std::vector<float>;
+
+constexpr std::size_t blocks = 21;
+constexpr std::size_t parameters = blocks * 256 - 100;  // the last block is none of theirs alone
+constexpr float decay = 0.01F;
+
+weights drawn(unsigned seed, std::size_t n) {
+  std::mt19937 random(seed);
+  weights x(n);
+  for (float& e : x) {
+    e = static_cast<float>(static_cast<int>(random() % 20001) - 10000) * 1e-4F;
+  }
+  return x;
+}
+
+/// A step of a model of which nothing is known but its weights and gradients.
+struct step {
+  [[nodiscard]] std::span<float> parameters() { return all; }
+  [[nodiscard]] std::span<float> message() { return gradients; }
+  [[nodiscard]] static std::size_t samples() { return 1; }
+  [[nodiscard]] float learning_rate() const { return rate; }
+  void update() { by.step(all, std::span(gradients).first(::parameters), rate); }
+  void update_alone() { update(); }
+
+  weights& all;
+  tutti::nn::sgd<float>& by;
+  weights gradients;  // and loss and accuracy
+  float rate;
+};
+
+struct conditions {
+  rank_type ranks = 3;
+  fpga::in_process_options net{};
+  bool has_device = true;
+  std::uint32_t stand_in_share = 0;
+  std::size_t bucket = 0;
+  unsigned steps = 5;
+  unsigned shared_anew = 0;  ///< before this step ranks take other weights, which rank 0 shares
+  /// What a rank does before a step.
+  std::function<void(network&, transport&, unsigned)> before = [](network&, transport&, unsigned) {};
+};
+
+/// What each rank has in the end, and what the device has seen.
+struct outcome {
+  std::vector<weights> all;
+  fpga::counters seen{};
+};
+
+template <class Make>
+outcome train(conditions const& c, Make make) {
+  network net(c.ranks, c.net);
+  tutti::world_options<transport> options;
+  options.deadline = 60s;
+  options.transport.network = {&net, c.has_device};
+  options.transport.slots = 16;
+  options.transport.stand_in_share = c.stand_in_share;
+  options.transport.silence = 50ms;
+  auto const ends = tutti::spawn<transport>(
+      c.ranks,
+      [&](auto& world) {
+        auto strategy = make(world, c.bucket);
+        tutti::nn::any_strategy ranks(*strategy);
+        rank_type const me = world.rank();
+        weights mine = drawn(me, parameters);  // rank 0's are everyone's
+        tutti::nn::sgd<float> optimizer(parameters, 0, decay);
+        ranks.share(mine);
+        for (unsigned s = 0; s < c.steps; ++s) {
+          if (s != 0 && s == c.shared_anew) {
+            mine = drawn(1000 + me, parameters);
+            ranks.share(mine);
+          }
+          c.before(net, world.transport(), s);
+          step one{mine, optimizer, drawn(s * 16 + me + 1, parameters + 2), 0.1F / static_cast<float>(s + 1)};
+          float const loss = one.gradients[parameters];
+          ranks.begin(one.message());
+          ranks.completed(0);
+          (void)ranks.step(one);
+          BOOST_TEST_REQUIRE((world.size() != 1 || one.gradients[parameters] == loss));
+        }
+        return mine;
+      },
+      options);
+  outcome o{{}, net.counted()};
+  for (auto const& end : ends) {
+    o.all.push_back(end.value());
+  }
+  return o;
+}
+auto const by_server = [](auto& world, std::size_t bucket) {
+  tutti::nn::settings how;
+  how.momentum = 0;
+  how.weight_decay = decay;
+  return std::make_unique<tutti::nn::network_server<std::remove_reference_t<decltype(world)>>>(world, how, bucket);
+};
+auto const by_ranks = [](auto& world, std::size_t bucket) {
+  return std::make_unique<tutti::nn::synchronous<std::remove_reference_t<decltype(world)>, tutti::in_network>>(
+      world, tutti::in_network{}, bucket);
+};
+
+/// The weights that `synchronous` gives.
+weights wanted_of(conditions const& c) {
+  conditions plain;
+  plain.ranks = c.ranks;
+  plain.steps = c.steps;
+  plain.shared_anew = c.shared_anew;
+  return train(plain, by_ranks).all[0];
+}
+/// Whether all ranks end with these.
+bool all_have(outcome const& o, weights const& wanted) {
+  for (weights const& w : o.all) {
+    if (w.size() != wanted.size() || std::memcmp(w.data(), wanted.data(), w.size() * sizeof(float)) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+BOOST_AUTO_TEST_CASE(weights_have_the_bits_that_ranks_would_compute) {
+  for (rank_type const n : {1U, 2U, 3U, 4U, 8U}) {
+    conditions c;
+    c.ranks = n;
+    weights const wanted = wanted_of(c);
+    for (double const loss : {0.0, 0.01, 0.05}) {
+      c.net.loss = loss;
+      c.net.duplication = loss;
+      c.net.reordering = loss;
+      c.bucket = loss == 0 ? 0 : 4096;
+      auto const o = train(c, by_server);
+      BOOST_TEST(all_have(o, wanted), n << " ranks, loss " << loss);
+      BOOST_TEST((n == 1 || o.seen.updates != 0));
+      if (loss == 0 && n != 1) {
+        BOOST_TEST(o.seen.updates == blocks * c.steps);
+        BOOST_TEST(o.seen.stores == blocks);
+        BOOST_TEST(o.seen.pulls == blocks * (n - 1));
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_dies_in_a_step_is_replaced_and_used_again) {
+  for (double const loss : {0.0, 0.05}) {
+    conditions c;
+    c.steps = 14;
+    c.net.loss = loss;
+    c.before = [](network& net, transport& by, unsigned s) {
+      if (by.rank() == 2 && s == 3) {  // while the others push and ask until this rank takes part
+        for (auto const before = net.counted().packets; net.counted().packets < before + 2 * blocks;) {
+          std::this_thread::yield();
+        }
+        net.kill();
+      }
+      if (by.rank() == 1 && s == 6) {
+        net.restart();
+      }
+      while (s == 7 && !by.device_answers()) {
+        by.poll();
+      }
+    };
+    auto const o = train(c, by_server);
+    BOOST_TEST(all_have(o, wanted_of(c)), "loss " << loss);
+    BOOST_TEST(o.seen.stores >= blocks);
+    BOOST_TEST(o.seen.updates >= blocks);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(weights_that_a_device_has_no_room_for_are_kept_by_rank_0) {
+  conditions c;
+  c.net.limits.keys = 5;
+  auto const o = train(c, by_server);
+  BOOST_TEST(all_have(o, wanted_of(c)));
+  BOOST_TEST(o.seen.updates == 5 * c.steps);
+}
+
+BOOST_AUTO_TEST_CASE(ranks_need_no_device) {
+  conditions c;
+  c.has_device = false;
+  auto const o = train(c, by_server);
+  BOOST_TEST(all_have(o, wanted_of(c)));
+  BOOST_TEST(o.seen.packets == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(updates_that_rank_0_makes_reach_the_device_before_the_next) {
+  conditions c;
+  c.stand_in_share = 64;
+  auto const o = train(c, by_server);
+  BOOST_TEST(all_have(o, wanted_of(c)));
+  BOOST_TEST(o.seen.stores > blocks);
+  BOOST_TEST(o.seen.of(fpga::refusal::no_weights) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(weights_that_are_shared_anew_replace_those_at_the_device) {
+  conditions c;
+  c.shared_anew = 3;
+  auto const o = train(c, by_server);
+  BOOST_TEST(all_have(o, wanted_of(c)));
+  BOOST_TEST(o.seen.stores == 2 * blocks);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_device_does_not_compute_is_refused_at_the_beginning) {
+  network net(1);
+  tutti::world_options<transport> options;
+  options.transport.network.network = &net;
+  auto const ends = tutti::spawn<transport>(
+      1,
+      [](auto& world) {
+        auto const refusal = [&](auto change, std::size_t bucket = 0) {
+          tutti::nn::settings how;
+          how.momentum = 0;
+          change(how);
+          try {
+            tutti::nn::network_server server(world, how, bucket);
+          } catch (tutti::precondition_error const& e) {
+            return std::string(e.what());
+          }
+          return std::string();
+        };
+        BOOST_TEST(refusal([](auto&) {}).empty());
+        BOOST_TEST(refusal([](auto& how) { how.momentum = 0.9F; }).find("momentum 0.9") != std::string::npos);
+        BOOST_TEST(refusal([](auto& how) { how.optimizer = tutti::nn::optimizer_kind::lars; }).find("not lars") !=
+                   std::string::npos);
+        BOOST_TEST(!refusal([](auto& how) { how.reproducible = true; }).empty());
+        BOOST_TEST(!refusal([](auto&) {}, 512).empty());
+      },
+      options);
+  BOOST_TEST(ends[0].has_value());
+}
+
+}  // namespace
