@@ -46,14 +46,14 @@ def measure(o, progress):
     return found
 
 
-def train(o, network, words, sample=lambda processes: None):
+def train(o, network, words, sample=lambda processes: None, training=TRAINING):
     """The epochs of a training with a process on each node, and a soft switch in the network. sample is called with the
     processes again and again, the switch's first."""
     def on(space, *command):
         return ["ip", "netns", "exec", space, *command]
 
     device = f"{network.DEVICE}:{random.randrange(12000, 29000)}"
-    meet = {"TUTTI_MASTER_ADDR": network.address(0), "TUTTI_INTERFACE": "eth0", "TUTTI_SIZE": str(NODES),
+    meet = {"TUTTI_MASTER_ADDR": network.address(0), "TUTTI_INTERFACE": "eth0", "TUTTI_SIZE": str(network.hosts),
             "TUTTI_MASTER_PORT": str(random.randrange(12000, 29000)), "OPENBLAS_NUM_THREADS": "1"}
     if "fpga_nic" in words:
         meet["TUTTI_FPGA_NIC"] = device
@@ -62,9 +62,9 @@ def train(o, network, words, sample=lambda processes: None):
         started = [subprocess.Popen(on(network.switch, o.switch, "--listen", device), stdout=subprocess.DEVNULL,
                                     stderr=subprocess.DEVNULL)]
         try:
-            for rank in range(NODES):
+            for rank in range(network.hosts):
                 started.append(subprocess.Popen(
-                    on(network.space(rank), o.train, *words, *TRAINING, *(["--report", report] if rank == 0 else [])),
+                    on(network.space(rank), o.train, *words, *training, *(["--report", report] if rank == 0 else [])),
                     env={**os.environ, **meet, "TUTTI_RANK": str(rank)}, stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
             until_then = time.monotonic() + o.patience

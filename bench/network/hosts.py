@@ -77,9 +77,14 @@ class Hosts:
 
 def port_bytes(network):
     """Bytes that each host has sent."""
+    return [sent for sent, _ in port_traffic(network)]
+
+
+def port_traffic(network):
+    """(bytes sent, bytes received) of each host."""
     links = json.loads(run(["ip", "-n", network.switch, "-s", "-j", "link", "show"]))
-    sent = {l["ifname"]: l["stats64"]["rx"]["bytes"] for l in links}
-    return [sent[f"port{h}"] for h in range(network.hosts)]
+    of = {l["ifname"]: (l["stats64"]["rx"]["bytes"], l["stats64"]["tx"]["bytes"]) for l in links}
+    return [of[f"port{h}"] for h in range(network.hosts)]
 
 
 def count(links):

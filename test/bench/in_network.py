@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from comparison import plot  # noqa: E402
 from comparison.batch import Failed  # noqa: E402
-from in_network import jobs, resnet50, roles, straggler, table, time_to_accuracy, trial  # noqa: E402
+from in_network import distribution, jobs, resnet50, roles, straggler, table, time_to_accuracy, trial  # noqa: E402
 from in_network.ways import EXPONENTS, FLOATS, RING, SERVER, constant, ways  # noqa: E402
 
 
@@ -123,6 +123,11 @@ class Small(unittest.TestCase):
         self.assertIn("| ring | 4.0 | 3.0 - 5.0 | 90.00 % | 2 MB |", text)
         self.assertIn("| other | never |  | 20.00 % | 1 MB |", text)
         self.assertIn("test error", time_to_accuracy.pictures(found)["error"])
+
+    def test_what_a_server_sends_is_shown_for_each_worker(self):
+        found = {"4": {"sent": 8e6, "received": 4e6, "seconds": 0.5, "processor": 0.25}}
+        self.assertIn("| 4 | 8.0 MB | 2.00 MB | 4.0 MB | 1.00 MB | 0.50 | 0.25 s |", distribution.text(found))
+        self.assertIn("received", distribution.pictures(found)["bytes"])
 
     def test_shares_are_of_what_happened_between_samples(self):
         samples = [{"at": 10.0, "by": {"worker 0": (1.0, 1 << 20, 0), "switch": (0.0, 1 << 20, 0)}},
