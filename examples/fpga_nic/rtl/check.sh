@@ -71,7 +71,7 @@ sizes_of() {
   esac
 }
 defines_of() {
-  sizes_of "$1" | tr ' ' '\n' | sed -n "s/48'd//; s/^\(BUFFER_BEATS\|DROP_WHEN_FULL\|TIME_AT_RESET\)=/-DCHECK_&/p"
+  sizes_of "$1" | tr ' ' '\n' | sed -n "s/48'd//; s/^\(WEIGHTS\|BUFFER_BEATS\|DROP_WHEN_FULL\|TIME_AT_RESET\)=/-DCHECK_&/p"
 }
 
 # compile <folder> <top> <flags of the compiler> <source>...: the program <folder>/run, of what Verilator wrote there.

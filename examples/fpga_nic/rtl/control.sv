@@ -880,7 +880,8 @@ module control #(
     end
   end
 
-  wire unused = &{1'b0, p, job_and_member, job_and_elsewhere, job_and_worker, known_job_and_worker, version, to_clear, kept_version, cleared, terms, has_place,
-                  job_and_key, whole_command, version_now, takes_weights, LAST_WEIGHTS, key, new_version};
+  wire unused = &{1'b0, p, job_and_member, job_and_elsewhere, job_and_worker, known_job_and_worker, version, to_clear,
+                  kept_version, cleared, terms, has_place, job_and_key, whole_command, version_now, takes_weights,
+                  LAST_WEIGHTS, key, new_version};
 
 endmodule
