@@ -210,6 +210,19 @@ BOOST_AUTO_TEST_CASE(packets_that_are_none_of_the_job_s_do_no_harm) {
       h.length = static_cast<std::uint16_t>(h.kind == kind::ask ? 0 : payload.size());
       port.send(network::group, h, std::span(payload).first(h.length));
       port.flush();
+      // What it hears it says again: for the packet after, of another job, with other elements.
+      port.drain([&](auto const&, std::span<std::byte const> heard, bool) {
+        nic::packet p;
+        if (nic::parse(heard, p) && p.head.kind == kind::share && p.head.length != 0) {
+          nic::header other = p.head;
+          ++other.job;
+          ++other.sequence;
+          std::vector<std::byte> wrong(p.payload.begin(), p.payload.end());
+          wrong.front() ^= std::byte{0xff};
+          port.send(network::group, other, wrong);
+        }
+      });
+      port.flush();
       network::parcels junk;  // and what is no packet at all
       junk.room.resize(1);
       auto& one = *junk.next();
