@@ -7,7 +7,7 @@
 set(tutti_boost 1.81)
 
 # Every component; the others build on the first.
-set(tutti_components tutti asio tcp nn)
+set(tutti_components tutti asio tcp verbs nn)
 
 # oneDNN's own configuration asks for OpenCL's headers, which computing on processors does not need.
 function(tutti_find_onednn)
@@ -18,6 +18,17 @@ function(tutti_find_onednn)
     add_library(oneDNN::oneDNN UNKNOWN IMPORTED)
     set_target_properties(oneDNN::oneDNN PROPERTIES IMPORTED_LOCATION "${oneDNN_LIBRARY}"
                                                     INTERFACE_INCLUDE_DIRECTORIES "${oneDNN_INCLUDE_DIR}")
+  endif()
+endfunction()
+
+function(tutti_find_ibverbs)
+  find_path(ibverbs_INCLUDE_DIR infiniband/verbs.h)
+  find_library(ibverbs_LIBRARY ibverbs)
+  mark_as_advanced(ibverbs_INCLUDE_DIR ibverbs_LIBRARY)
+  if(ibverbs_INCLUDE_DIR AND ibverbs_LIBRARY AND NOT TARGET ibverbs::ibverbs)
+    add_library(ibverbs::ibverbs UNKNOWN IMPORTED)
+    set_target_properties(ibverbs::ibverbs PROPERTIES IMPORTED_LOCATION "${ibverbs_LIBRARY}"
+                                                      INTERFACE_INCLUDE_DIRECTORIES "${ibverbs_INCLUDE_DIR}")
   endif()
 endfunction()
 
@@ -34,6 +45,11 @@ function(tutti_find_dependencies component result)
     find_package(Boost ${tutti_boost} QUIET CONFIG)
     if(NOT Boost_FOUND)
       set(missing "Boost ${tutti_boost} or newer (Debian: libboost1.81-dev)")
+    endif()
+  elseif("${component}" STREQUAL "verbs")
+    tutti_find_ibverbs()
+    if(NOT TARGET ibverbs::ibverbs)
+      set(missing "rdma-core (Debian: libibverbs-dev)")
     endif()
   elseif("${component}" STREQUAL "nn")
     if(NOT DEFINED BLA_VENDOR)

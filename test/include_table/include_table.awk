@@ -41,7 +41,9 @@ BEGIN {
   allow("multicast", "core net rendezvous fpga_nic")
   allow("simulation", "core transport/simulation_options " simulated)
   allow("locality", "core rendezvous")
-  allow("transport", "core trace/concept rendezvous shared_memory tcp simulation locality fpga_nic multicast instances")
+  # What both ends of a message must agree on, and where a peer reads it, is as through memory.
+  allow("verbs", "core rendezvous transport/verbs_options detail/shared_memory/call_board")
+  allow("transport", "core trace/concept rendezvous shared_memory tcp simulation locality fpga_nic multicast verbs instances")
   # Its default arguments, and the record that says which rank it is.
   allow("communicator", "core trace/no_trace member " concepts)
   # Folding spans is the same for every reduction.
@@ -74,7 +76,7 @@ BEGIN {
   vendor("^dnnl\\.(h|hpp)$", "^tutti/nn/detail/(convolution|product)/onednn\\.hpp$")
   vendor("^nlohmann/", "^tutti/(nn/(detail/impl/)?report|trace)/json[./_]")
   vendor("^openssl/", "^tutti/detail/tls/")
-  vendor("^(infiniband|rdma)/", "^tutti/detail/verbs/")
+  vendor("^infiniband/", "^tutti/detail/verbs/")
   vendor("^mpi\\.h$", "^tutti/detail/mpi/")
   vendor("^(cuda|cublas|cudnn|nccl)", "^tutti/cuda/")
 

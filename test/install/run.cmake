@@ -30,7 +30,7 @@ if(WAY MATCHES "find_package|no_such_component|missing_library")
   run("" ${CMAKE_COMMAND} --install ${TUTTI_BINARY} --prefix ${prefix})
 endif()
 if(WAY STREQUAL "no_such_component")
-  run("tutti::warp: there is no such component; there are tutti, asio, tcp, nn" ${configure} -DWAY=find_package
+  run("tutti::warp: there is no such component; there are tutti, asio, tcp, verbs, nn" ${configure} -DWAY=find_package
       -DCOMPONENTS=warp)
 elseif(WAY STREQUAL "missing_library")
   run("tutti::asio: it needs Boost 1.81 or newer" ${configure} -DWAY=find_package -DCOMPONENTS=asio

@@ -13,6 +13,10 @@
 #ifdef WITH_tcp
 #include <tutti/transport/tcp.hpp>
 #endif
+#ifdef WITH_verbs
+#include <tutti/transport/verbs.hpp>
+static_assert(tutti::transport<tutti::verbs>);  // few hosts have a device that it could run on
+#endif
 
 #include <vector>
 

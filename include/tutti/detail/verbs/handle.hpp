@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/inheritance.hpp>
+
+#include <cstdint>
+#include <utility>
+
+namespace tutti::detail::rdma {
+
+/// Owns what a function of libibverbs has made. It belongs to the process that made it: a forked child, which has
+/// neither the descriptors nor the mappings behind it, lets it be.
+template <class T, auto End>
+class handle {
+ public:
+  handle() noexcept = default;
+  explicit handle(T* p) noexcept : p_(p) {}
+  handle(handle&& other) noexcept : p_(std::exchange(other.p_, nullptr)), owner_(other.owner_) {}
+  handle& operator=(handle&& other) noexcept {
+    if (this != &other) {
+      reset();
+      p_ = std::exchange(other.p_, nullptr);
+      owner_ = other.owner_;
+    }
+    return *this;
+  }
+  ~handle() { reset(); }
+
+  [[nodiscard]] T* get() const noexcept { return p_; }
+  [[nodiscard]] T* operator->() const noexcept { return p_; }
+  [[nodiscard]] explicit operator bool() const noexcept { return p_ != nullptr; }
+  void reset() noexcept {
+    if (p_ != nullptr && owner_ == inheritance::generation()) {
+      End(p_);
+    }
+    p_ = nullptr;
+  }
+
+ private:
+  T* p_ = nullptr;
+  std::uint32_t owner_ = inheritance::generation();
+};
+
+}  // namespace tutti::detail::rdma

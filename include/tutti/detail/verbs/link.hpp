@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/mismatch.hpp>
+#include <tutti/detail/shared_memory/call_board.hpp>
+#include <tutti/detail/verbs/pull.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tutti::detail::rdma {
+
+/// What a rank has to do with one peer: a connection, slots for short messages both ways, and lanes.
+///
+/// A slot of the peer's is free again when the peer has released its message. Each message tells how many of its lane
+/// its sender has released by then, and where half of them are owed, or the peer waits for its buffer, a message of its
+/// own does. What can come so is bounded, and there is a posted receive for all of it.
+class link {
+ public:
+  link() noexcept = default;
+  link(device const& d, completions const& c, rank_type self, rank_type peer)
+      : device_(&d), self_(self), peer_(peer), memory_(d, memory_bytes), queue_(d, c, peer) {
+    for (std::uint32_t slot = 0; slot < receives; ++slot) {
+      receive(slot);
+    }
+  }
+
+  void connect(card const& mine, card const& theirs, verbs_options const& o) {
+    queue_.connect(*device_, mine, theirs, self_, o);
+    calls_ = theirs.calls;
+    calls_key_ = theirs.calls_key;
+    piece_ = o.piece;
+  }
+
+  [[nodiscard]] queue_pair& queue() noexcept { return queue_; }
+  [[nodiscard]] queue_pair const& queue() const noexcept { return queue_; }
+  [[nodiscard]] bool bye() const noexcept { return bye_; }
+  /// The fault that the peer knows of.
+  [[nodiscard]] tutti::fault const& told() const noexcept { return told_; }
+  /// The peer has sent what no rank sends.
+  [[nodiscard]] bool unsound() const noexcept { return unsound_; }
+  [[nodiscard]] bool gone() const noexcept { return bye_ || queue_.broken(); }
+
+  /// Whether a message can be sent now.
+  [[nodiscard]] bool has_room(std::uint32_t lane) const noexcept {
+    return out_[lane].number - out_[lane].released < slots;
+  }
+  [[nodiscard]] sent send(flow s, std::uint32_t check, std::span<std::byte const> bytes) {
+    outgoing& o = out_[s.lane];
+    message_head h{.kind = head_kind::message, .lane = static_cast<std::uint8_t>(s.lane)};
+    h.check = check;
+    h.bytes = bytes.size();
+    if (!has_room(s.lane)) {
+      return {};
+    }
+    if (bytes.size() < read_from) {
+      if (!post(h, bytes)) {
+        return {};
+      }
+      ++o.number;
+      return {true, bytes.size(), 0};
+    }
+    registration& lent = o.lent[o.number % slots];
+    lent = registration(*device_, bytes.data(), bytes.size(), access::read_by_peers);
+    h.kind = head_kind::long_message;
+    h.key = lent.remote_key();
+    h.address = reinterpret_cast<std::uintptr_t>(bytes.data());
+    if (!post(h, {})) {
+      lent = {};
+      return {};
+    }
+    o.last_lent = ++o.number;
+    return {true, bytes.size(), o.number};
+  }
+  [[nodiscard]] bool released(std::uint32_t lane, ticket k) const noexcept { return out_[lane].released >= k; }
+  /// Whether the peer has yet to read a message of this rank.
+  [[nodiscard]] bool lends() const noexcept {
+    return std::any_of(out_, out_ + lane_count, [](outgoing const& o) { return o.last_lent > o.released; });
+  }
+
+  [[nodiscard]] bool has_message(std::uint32_t lane) const noexcept { return in_[lane].count != 0; }
+  /// @pre has_message
+  /// @throws error(failure::mismatch) that shows both calls
+  [[nodiscard]] chunk view(flow s, wanted const& w, std::uint32_t check, call const& mine, piece_pool& pool) {
+    incoming& i = in_[s.lane];
+    message_head const h = head_of(i.slot[i.first % slots]);
+    std::size_t const left = h.bytes - i.reading.given();
+    if (h.check != check || left > w.bytes) [[unlikely]] {
+      return differ(s, w, h, check, mine);
+    }
+    if (h.kind == head_kind::message) {
+      return {receive_slot(i.slot[i.first % slots]) + sizeof h, h.bytes};
+    }
+    if (!i.reading.active()) {
+      i.reading.begin(*device_, pool, h, w, piece_);
+    }
+    i.reading.ask(queue_, s.lane);
+    return i.reading.next();
+  }
+  void release(std::uint32_t lane, piece_pool& pool) noexcept {
+    incoming& i = in_[lane];
+    if (i.count == 0) {
+      return;
+    }
+    bool const pulled = i.reading.active();
+    if (pulled && !i.reading.release(pool)) {
+      i.reading.ask(queue_, lane);
+      return;
+    }
+    receive(i.slot[i.first % slots]);
+    ++i.first;
+    --i.count;
+    ++i.released;
+    if (pulled || i.released - i.told >= slots / 2) {
+      tell_released(lane);
+    }
+  }
+  /// Says what could not be said before. True if there is still something left.
+  bool tell_all_released() noexcept {
+    bool left = false;
+    for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
+      if (in_[lane].owes) {
+        tell_released(lane);
+        left = left || in_[lane].owes;
+      }
+    }
+    return left;
+  }
+  [[nodiscard]] bool owes() const noexcept { return owes_; }
+
+  /// @throws error(failure::mismatch) if the peer is at this flow with another call; asks it otherwise
+  void inquire(flow s, std::uint32_t check, call const& mine) {
+    if (differs_ || asking_ || gone()) {
+      return;
+    }
+    std::uint32_t theirs = 0;
+    if (asked_lane_ == s.lane && answer().differs(s.number, check, theirs)) {
+      throw calls_differ(self_, text(mine, s.number), peer_, answer().describe(theirs));
+    }
+    ask_calls(s.lane);
+  }
+
+  void tell(tutti::fault const& why) noexcept {
+    message_head h{.kind = head_kind::revoke, .lane = 0};
+    h.address = why.pack();
+    post(h, {}, work::news);
+  }
+  void say_bye() noexcept { post({.kind = head_kind::bye, .lane = 0}, {}, work::news); }
+
+  /// A work request of this link has ended.
+  void complete(work_id const& id, ibv_wc const& c) noexcept {
+    bool const good = c.status == IBV_WC_SUCCESS;
+    if (id.kind == work::receive) {
+      if (good) {
+        hear(id.number, c.byte_len);
+      } else {
+        queue_.fail();
+      }
+      return;
+    }
+    queue_.complete(id, good);
+    if (id.kind == work::question) {
+      asking_ = false;
+      asked_lane_ = good ? id.lane : lane_count;
+    } else if (id.kind == work::read && good) {
+      in_[id.lane].reading.arrive();
+    }
+  }
+
+  /// Takes back what the peer and the device could work in. Only when nothing is under way.
+  void take_back(piece_pool& pool) noexcept {
+    for (outgoing& o : out_) {
+      for (registration& r : o.lent) {
+        r = {};
+      }
+    }
+    for (incoming& i : in_) {
+      i.reading.end(pool);
+    }
+  }
+
+ private:
+  static constexpr std::size_t receive_bytes = receives * slot_bytes;
+  static constexpr std::size_t send_bytes = std::size_t{lane_count} * slots * slot_bytes;
+  static constexpr std::size_t memory_bytes = receive_bytes + send_bytes + sizeof(call_board);
+
+  struct outgoing {
+    std::uint64_t number = 0;  ///< of messages sent
+    std::uint64_t released = 0;
+    std::uint64_t last_lent = 0;
+    registration lent[slots];
+  };
+  struct incoming {
+    std::uint32_t slot[slots];  ///< where the messages are that have not been released
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    std::uint32_t released = 0;
+    std::uint32_t told = 0;
+    bool owes = false;
+    pull reading;
+  };
+
+  [[nodiscard]] std::byte* receive_slot(std::uint32_t k) const noexcept { return memory_.begin() + k * slot_bytes; }
+  [[nodiscard]] message_head head_of(std::uint32_t slot) const noexcept {
+    message_head h{};
+    std::memcpy(static_cast<void*>(&h), receive_slot(slot), sizeof h);
+    return h;
+  }
+  void receive(std::uint32_t slot) noexcept { queue_.post_receive(receive_slot(slot), memory_.key(), slot); }
+
+  /// Sends a head, with what has been released of its lane by now, and what follows it.
+  bool post(message_head h, std::span<std::byte const> bytes, work kind = work::send) noexcept {
+    incoming& back = in_[h.lane];
+    h.released = back.released;
+    ibv_sge part[2] = {{reinterpret_cast<std::uintptr_t>(&h), sizeof h, 0},
+                       {reinterpret_cast<std::uintptr_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()), 0}};
+    ibv_send_wr w{};
+    w.opcode = IBV_WR_SEND;
+    w.sg_list = part;
+    w.num_sge = bytes.empty() ? 1 : 2;
+    if (sizeof h + bytes.size() <= queue_.copies()) {
+      w.send_flags = IBV_SEND_INLINE;
+    } else {
+      // Free: the message that was there has been released.
+      std::byte* const at =
+          memory_.begin() + receive_bytes + (h.lane * slots + out_[h.lane].number % slots) * slot_bytes;
+      std::memcpy(at, &h, sizeof h);
+      std::memcpy(at + sizeof h, bytes.data(), bytes.size());  // not empty: a head alone is copied by the device
+      part[0] = {reinterpret_cast<std::uintptr_t>(at), static_cast<std::uint32_t>(sizeof h + bytes.size()),
+                 memory_.key()};
+      w.num_sge = 1;
+    }
+    if (!queue_.post(w, kind, h.lane)) {
+      return false;
+    }
+    back.told = h.released;
+    return true;
+  }
+  void tell_released(std::uint32_t lane) noexcept {
+    in_[lane].owes = !gone() && !post({.kind = head_kind::released, .lane = static_cast<std::uint8_t>(lane)}, {});
+    owes_ = owes_ || in_[lane].owes;
+  }
+
+  void hear(std::uint32_t slot, std::uint32_t length) noexcept {
+    message_head const h = head_of(slot);
+    bool const carries = h.kind == head_kind::message || h.kind == head_kind::long_message;
+    std::uint64_t const follows = h.kind == head_kind::message ? h.bytes : 0;
+    if (length != sizeof h + follows || h.lane >= lane_count || (carries && in_[h.lane].count == slots)) {
+      unsound_ = true;
+      return;
+    }
+    outgoing& o = out_[h.lane];
+    for (std::uint32_t more = h.released - static_cast<std::uint32_t>(o.released); more != 0; --more) {
+      if (o.released == o.number) {
+        unsound_ = true;
+        return;
+      }
+      o.lent[o.released++ % slots] = {};
+    }
+    if (carries) {
+      incoming& i = in_[h.lane];
+      i.slot[(i.first + i.count++) % slots] = slot;
+      return;
+    }
+    if (h.kind == head_kind::revoke) {
+      told_ = tutti::fault::unpack(h.address);
+    }
+    bye_ = bye_ || h.kind == head_kind::bye;
+    receive(slot);
+  }
+
+  // --- calls that differ
+  [[nodiscard]] call_board const& answer() const noexcept {
+    return *std::launder(reinterpret_cast<call_board const*>(memory_.begin() + receive_bytes + send_bytes));
+  }
+  void ask_calls(std::uint32_t lane) noexcept {
+    ibv_sge to{reinterpret_cast<std::uintptr_t>(&answer()), sizeof(call_board), memory_.key()};
+    ibv_send_wr w{};
+    w.opcode = IBV_WR_RDMA_READ;
+    w.sg_list = &to;
+    w.num_sge = 1;
+    w.wr.rdma.remote_addr = calls_ + lane * sizeof(call_board);
+    w.wr.rdma.rkey = calls_key_;
+    asking_ = queue_.post(w, work::question, lane);
+    asked_lane_ = lane_count;
+  }
+  [[nodiscard]] static std::string text(call const& c, std::uint32_t number) {
+    return message({describe(c), " in flow ", number});
+  }
+  /// The message is another than the one that is expected. Reads what the peer has called, then throws.
+  chunk differ(flow s, wanted const& w, message_head const& h, std::uint32_t check, call const& mine) {
+    if (s.lane == transfer_lane) {
+      throw messages_differ(self_, peer_);
+    }
+    if (h.check == check) {
+      throw calls_differ(self_, message({text(mine, s.number), ", with a message of ", w.bytes, " bytes"}), peer_,
+                         message({text(mine, s.number), ", with one of ", h.bytes}));
+    }
+    if (!gone()) {
+      if (asking_) {
+        return {};
+      }
+      if (!differs_ || asked_lane_ != s.lane) {
+        ask_calls(s.lane);
+        differs_ = asking_;
+        return {};
+      }
+    }
+    throw calls_differ(self_, text(mine, s.number), peer_,
+                       asked_lane_ == s.lane ? answer().describe(h.check) : "a call that it has left since");
+  }
+
+  device const* device_ = nullptr;
+  rank_type self_ = 0;
+  rank_type peer_ = 0;
+  registered_memory memory_;  ///< receive slots, send slots, and the answer to a question
+  queue_pair queue_;
+  outgoing out_[lane_count];
+  incoming in_[lane_count];
+  std::size_t piece_ = 0;
+  std::uint64_t calls_ = 0;
+  std::uint32_t calls_key_ = 0;
+  tutti::fault told_{};
+  std::uint32_t asked_lane_ = lane_count;  ///< which lane's calls were asked for, once they are here
+  bool asking_ = false;
+  bool differs_ = false;
+  bool owes_ = false;
+  bool bye_ = false;
+  bool unsound_ = false;
+};
+
+}  // namespace tutti::detail::rdma

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/message.hpp>
+
+#include <cstdint>
+
+namespace tutti::detail::rdma {
+
+enum class head_kind : std::uint8_t {
+  message = 1,   ///< its bytes follow
+  long_message,  ///< its bytes are to be read
+  released,      ///< nothing but how much has been released
+  revoke,        ///< a fault, in `address`
+  bye            ///< nothing more comes
+};
+
+/// What each SEND begins with.
+struct message_head {
+  head_kind kind;
+  std::uint8_t lane;
+  std::uint16_t unused = 0;
+  std::uint32_t check = 0;  ///< what both ends must agree on
+  std::uint64_t bytes = 0;
+  std::uint32_t released = 0;  ///< how many messages of this lane its sender has released, counted from the first
+  std::uint32_t key = 0;
+  std::uint64_t address = 0;
+};
+static_assert(sizeof(message_head) == 32);
+
+/// How many messages of a lane a peer may be sent that it has not released.
+inline constexpr std::uint32_t slots = 4;
+inline constexpr std::size_t slot_bytes = 8192;
+/// From this size on messages are read by their receiver.
+inline constexpr std::size_t read_from = slot_bytes - sizeof(message_head);
+
+/// All that a peer can have sent before this rank looks: of each lane its messages, and as many releases, for each of
+/// them may tell of one message; a fault, and its goodbye.
+inline constexpr std::uint32_t receives = lane_count * 2 * slots + 2;
+
+}  // namespace tutti::detail::rdma
