@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a parameter server's node sends and receives, and its processor time, over the number of workers; weights go to
-each worker by unicast. Needs root."""
+"""What a node sends and receives that hands out weights, and its processor time, over the number of workers: a
+parameter server that sends to each, rank 0 that sends sums to a group, and a switch that holds the weights. Needs
+root."""
 import os
 
 from comparison import plot
@@ -12,45 +13,63 @@ from in_network.time_to_accuracy import RATE, expect_nodes, train
 WORKERS = (2, 4, 8, 16)
 STEPS = 8
 TRAINING = ("--data", "builtin", "--samples", str(128 * STEPS), "--hidden", "1024", "--epochs", "1", "--batch", "128")
+SERVER, GROUP, SWITCH = "a server, to each", "rank 0, to a group", "a switch, to each"
+WAYS = {
+    SERVER: ("--transport", "tcp", "--strategy", "parameter_server"),
+    GROUP: ("--transport", "udp_multicast"),
+    SWITCH: ("--transport", "fpga_nic", "--strategy", "network_server", "--momentum", "0"),
+}
 
 
 def measure(o, progress):
     expect_nodes()
     found = {}
     for workers in WORKERS:
-        progress(f"distribution: {workers} workers")
         network = Network(f"{NAME}{os.getpid()}", workers + 1, RATE)
         with Hosts(network, congestion_control()):
-            processor = [0.0]
-
-            def sample(processes):
-                if processes[1].poll() is None:
-                    processor[0] = max(processor[0], taken(processes[1].pid)[0])
-
-            sent, received = port_traffic(network)[0]
-            epochs = train(o, network, ("--transport", "tcp", "--strategy", "parameter_server"), sample, TRAINING)
-            sent_now, received_now = port_traffic(network)[0]
-            found[str(workers)] = {"sent": (sent_now - sent) / STEPS, "received": (received_now - received) / STEPS,
-                                   "seconds": epochs[0]["training_s"] / STEPS, "processor": processor[0] / STEPS}
+            for way, words in WAYS.items():
+                progress(f"distribution: {way}, {workers} workers")
+                found.setdefault(way, {})[str(workers)] = one_training(o, network, way, words)
     return found
 
 
+def one_training(o, network, way, words):
+    """Of the node that distributes, in a step. Where that is the switch, all that workers send and receive is its."""
+    nodes = 0 if way == SWITCH else 1
+    processor = [0.0]
+
+    def sample(processes):
+        distributes = processes[nodes]
+        if distributes.poll() is None:
+            processor[0] = max(processor[0], taken(distributes.pid)[0])
+
+    def traffic():
+        ports = port_traffic(network)
+        return ports[0] if nodes else tuple(sum(port[k] for port in ports) for k in (1, 0))
+
+    sent, received = traffic()
+    epochs = train(o, network, words, sample, TRAINING)
+    sent_now, received_now = traffic()
+    return {"sent": (sent_now - sent) / STEPS, "received": (received_now - received) / STEPS,
+            "seconds": epochs[0]["training_s"] / STEPS, "processor": processor[0] / STEPS}
+
+
 def text(found):
-    out = (f"One parameter server at {RATE / 1e6:.0f} Mbit/s, as its workers, an MLP of 814,090 parameters (3.26 MB); each "
-           f"of {STEPS} steps, headers included, and of bytes and processor time what joining, the first weights and the "
-           "test take, too.\n\n"
-           "| workers | server sends | a worker | server receives | a worker | seconds | server's processor time |\n"
-           "| --- | --- | --- | --- | --- | --- | --- |\n")
-    for workers, one in found.items():
-        out += (f"| {workers} | {one['sent'] / 1e6:.1f} MB | {one['sent'] / 1e6 / int(workers):.2f} MB | "
-                f"{one['received'] / 1e6:.1f} MB | {one['received'] / 1e6 / int(workers):.2f} MB | {one['seconds']:.2f} | "
-                f"{one['processor']:.2f} s |\n")
+    out = (f"Links of {RATE / 1e6:.0f} Mbit/s, an MLP of 814,090 parameters (3.26 MB); each of {STEPS} steps, headers "
+           "included, and of bytes and processor time what joining, the first weights and the test take, too. Beside "
+           "*workers*, there is the node that distributes; through a switch it is one worker more.\n\n"
+           "| weights come from | workers | it sends | it receives | seconds | its processor time |\n"
+           "| --- | --- | --- | --- | --- | --- |\n")
+    for way, of in found.items():
+        for workers, one in of.items():
+            out += (f"| {way} | {workers} | {one['sent'] / 1e6:.1f} MB | {one['received'] / 1e6:.1f} MB | "
+                    f"{one['seconds']:.2f} | {one['processor']:.2f} s |\n")
     return out
 
 
 def pictures(found):
-    curves = [(name, False, [(int(w), one[key] / 1e6, one[key] / 1e6, one[key] / 1e6) for w, one in found.items()])
-              for name, key in (("sent, to each", "sent"), ("received", "received"))]
-    words = plot.Words(f"workers, MLP of 814,090 parameters, links of {RATE / 1e6:.0f} Mbit/s", "MB in a step, of the server",
-                       str, lambda v: f"{v:g}")
-    return {"bytes": plot.chart("A parameter server's bytes", curves, words)}
+    curves = [(way, False, [(int(w), one["sent"] / 1e6, one["sent"] / 1e6, one["sent"] / 1e6) for w, one in of.items()])
+              for way, of in found.items()]
+    words = plot.Words(f"workers, MLP of 814,090 parameters, links of {RATE / 1e6:.0f} Mbit/s",
+                       "MB that it sends in a step", str, lambda v: f"{v:g}")
+    return {"bytes": plot.chart("Bytes of the node that hands out weights", curves, words)}
