@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
+#include <fpga_nic/packets.hpp>
 #include <laws/late.hpp>
 #include <support/watched.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/reduce.hpp>
+#include <tutti/detail/fpga_nic/rack_switch.hpp>
+#include <tutti/detail/fpga_nic/stand_in.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/saturating_sum.hpp>
 #include <tutti/spawn.hpp>
@@ -20,6 +23,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 // Each rack has a switch, and those have one above them.
@@ -32,8 +36,11 @@ using tutti::in_network;
 using tutti::rank_type;
 using tutti::star;
 using network = tutti::detail::fpga_nic::in_process_network;
-using nic = tutti::fpga_nic<tutti::loopback, tutti::detail::fpga_nic::in_process_link>;
+using transport = tutti::fpga_nic<tutti::loopback, tutti::detail::fpga_nic::in_process_link>;
 using racks = std::vector<unsigned>;  // by rank
+namespace nic = tutti::detail::fpga_nic;
+using packets::contribution;
+using packets::written;
 
 struct trial {
   double loss = 0;
@@ -48,12 +55,12 @@ network network_of(racks const& of, double loss = 0) {
 }
 template <class F>
 auto run(network& net, racks const& of, F f, tutti::duration deadline = 40s, std::uint32_t stand_in_share = 0) {
-  tutti::world_options<nic> options;
+  tutti::world_options<transport> options;
   options.deadline = deadline;
   options.transport.network = {.network = &net, .racks = of};
   options.transport.slots = 64;
   options.transport.stand_in_share = stand_in_share;
-  return tutti::spawn<nic>(static_cast<rank_type>(of.size()), f, options);
+  return tutti::spawn<transport>(static_cast<rank_type>(of.size()), f, options);
 }
 template <class Results>
 void expect_none(Results const& results, std::string const& where) {
@@ -78,6 +85,75 @@ bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
 }
 
 std::vector<racks> const shapes{{0, 1}, {0, 0, 1}, {0, 0, 1, 1, 1}, {0, 1, 0, 2, 1, 0}, {0, 0, 0, 0, 0, 1, 2, 2}};
+
+struct answer {
+  unsigned to;
+  nic::header h;
+  std::vector<std::byte> payload;
+
+  [[nodiscard]] bool is(unsigned whose, nic::kind k) const { return to == whose && h.kind == k; }
+  [[nodiscard]] bool refuses(nic::refusal why) const {
+    return h.kind == nic::kind::refuse && nic::read_refusal(payload) == why;
+  }
+};
+nic::header of_kind(nic::kind k, unsigned worker, unsigned workers, std::size_t length = 0) {
+  nic::header h = contribution(worker, workers, 0, length);
+  h.kind = k;
+  h.operation = tutti::network_operation::none;
+  h.fingerprint = 0;
+  h.flags = nic::flag::in_rank_order;
+  return h;
+}
+std::vector<std::byte> join_payload(nic::terms const& wanted, nic::rack_place place = {}) {
+  std::vector<std::byte> bytes(nic::terms::bytes + (place.exists() ? nic::rack_place::bytes : 0));
+  nic::write(wanted, bytes.data());
+  if (place.exists()) {
+    nic::write(place, bytes.data() + nic::terms::bytes);
+  }
+  return bytes;
+}
+
+/// The switch of a rack, and all that it sends. Members are numbers.
+struct rack_bench {
+  static constexpr unsigned above = 7;
+  static constexpr nic::rack_place place{1, 3};
+
+  nic::rack_switch<unsigned> device{{.jobs = 2, .slots = 8}, {}, above};
+  tutti::time_point now = 1h;
+  std::vector<answer> answers{};
+
+  std::vector<answer> const& take(unsigned from, nic::header const& h, std::span<std::byte const> payload) {
+    answers.clear();
+    device.take(from, written(h, payload), false, now, [&](unsigned to, nic::header const& r, auto bytes) {
+      answers.push_back({to, r, {bytes.begin(), bytes.end()}});
+    });
+    return answers;
+  }
+  std::vector<answer> const& take(unsigned from, nic::header const& h) {
+    return take(from, h, std::vector<std::byte>(h.length));
+  }
+  std::vector<answer> const& join(unsigned from, unsigned worker, unsigned workers, nic::terms const& wanted,
+                                  nic::rack_place at = place) {
+    nic::header h = of_kind(nic::kind::join, worker, workers, nic::terms::bytes + nic::rack_place::bytes);
+    h.flags |= nic::flag::of_racks;
+    return take(from, h, join_payload(wanted, at));
+  }
+  /// The device above says something to the rack.
+  std::vector<answer> const& say(nic::header h, std::span<std::byte const> payload) {
+    h.worker = place.rack;
+    h.workers = place.racks;
+    h.length = static_cast<std::uint16_t>(payload.size());
+    return take(above, h, payload);
+  }
+  std::vector<answer> const& grant(nic::terms const& what) {
+    return say(of_kind(nic::kind::joined, 0, 1), join_payload(what));
+  }
+  std::vector<answer> const& refuse(nic::header h, nic::refusal why) {
+    h.kind = nic::kind::refuse;
+    std::byte const reason{static_cast<std::uint8_t>(why)};
+    return say(h, {&reason, 1});
+  }
+};
 
 }  // namespace
 
@@ -159,6 +235,57 @@ BOOST_AUTO_TEST_CASE(large_racks_have_equal_bits_everywhere) {
       },
       40s, 64);
   expect_none(results, "a rack of 9");
+}
+
+// However often it joins.
+BOOST_AUTO_TEST_CASE(a_member_is_granted_what_both_devices_have) {
+  rack_bench b;
+  BOOST_TEST_REQUIRE(b.join(100, 0, 2, {1000, 20}).size() == 1U);
+  BOOST_TEST(b.answers[0].is(b.above, nic::kind::join));
+  BOOST_TEST_REQUIRE(b.grant({500, 2}).size() == 1U);
+  BOOST_TEST((b.answers[0].is(100, nic::kind::joined) && nic::read_terms(b.answers[0].payload) == nic::terms{500, 2}));
+  for (auto const& [from, worker, lease] : {std::tuple{100U, 0U, 500U}, {101U, 1U, 300U}}) {
+    BOOST_TEST_REQUIRE(b.join(from, worker, 2, {lease == 300 ? lease : 1000, 20}).size() == 1U);
+    nic::header const question = b.answers[0].h;
+    BOOST_TEST((b.answers[0].is(b.above, nic::kind::contribute) && question.slot == UINT16_MAX));
+    BOOST_TEST_REQUIRE(b.refuse(question, nic::refusal::no_slots).size() == 1U);
+    BOOST_TEST(b.answers[0].is(from, nic::kind::joined));
+    BOOST_TEST((nic::read_terms(b.answers[0].payload) == nic::terms{lease, 2}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_stand_in_serves_the_members_that_it_knows) {
+  for (std::vector<std::uint8_t> const& of : {std::vector<std::uint8_t>{0, 0, 1}, {}}) {
+    nic::stand_in<unsigned> rank_0(4, {100, 101, 102}, of, {});
+    auto const answers = [&](unsigned from, nic::header const& h, std::span<std::byte const> payload) {
+      std::vector<nic::kind> all;
+      rank_0.take(from, written(h, payload), false, tutti::time_point(1h),
+                  [&](unsigned, nic::header const& r, auto) { all.push_back(r.kind); });
+      return all;
+    };
+    auto const join = [&](unsigned from, unsigned worker, unsigned workers) {
+      auto const all =
+          answers(from, of_kind(nic::kind::join, worker, workers, nic::terms::bytes), join_payload({1000, 4}));
+      return all == std::vector{nic::kind::joined};
+    };
+    for (auto const& [from, worker, workers] :
+         {std::tuple{200U, 200U, 255U}, {200U, 0U, 1U}, {200U, 1U, 3U}, {101U, 200U, 255U}, {101U, 0U, 3U}}) {
+      BOOST_TEST(!join(from, worker, workers));
+      nic::header h = contribution(0, 1, 0, 8);
+      h.flags = nic::flag::in_rank_order;
+      BOOST_TEST((answers(from, h, std::vector<std::byte>(8)) != std::vector{nic::kind::result}));
+    }
+    BOOST_TEST((join(102, 2, 3) && join(100, 0, 3) && join(101, 1, 3)));
+    rank_0.stay(tutti::time_point(1h));
+    for (unsigned worker = 1; worker != 3; ++worker) {
+      answers(200, of_kind(nic::kind::leave, worker, 3), {});
+    }
+    BOOST_TEST(rank_0.is_needed(tutti::time_point(1h)));
+    for (unsigned worker = 1; worker != 3; ++worker) {
+      answers(100 + worker, of_kind(nic::kind::leave, worker, 3), {});
+    }
+    BOOST_TEST(!rank_0.is_needed(tutti::time_point(1h)));
+  }
 }
 
 // A link carries the vector once each way, of a rank and of a rack.

@@ -3,6 +3,7 @@
 
 #include <tutti/detail/fpga_nic/summing_switch.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -103,7 +104,7 @@ class rack_switch {
     rack_place place{};
     bool joined = false;
     worker_set asking{};  ///< members that have joined, and wait for the device above to say so
-    terms granted{};      ///< to them
+    terms above{};        ///< what that has granted
     std::vector<version> versions{};
   };
 
@@ -169,7 +170,6 @@ class rack_switch {
         c = &climbs_.emplace_back(climb{.nonce = h.job, .place = place});
         c->versions.resize(std::size_t{j.slots().size()} * 2);
       }
-      c->granted = read_terms(payload);
       c->asking.add(h.worker);
     };
     std::array<std::byte, most_packet> again;
@@ -262,7 +262,7 @@ class rack_switch {
     switch (h.kind) {
       case kind::joined:
         c->joined = true;
-        c->granted.slots = std::min(c->granted.slots, read_terms(p.payload).slots);
+        c->above = read_terms(p.payload);
         return answer_joins(*c, *j, emit);
       case kind::result:
         return finish(*c, h, p.payload, slows, emit);
@@ -296,11 +296,13 @@ class rack_switch {
       pass(c, j, h, p.payload, why == refusal::mismatch ? flag::of_racks : 0, emit);
     }
   }
+  /// With what both devices grant.
   template <class Emit>
   void answer_joins(climb& c, job<Address>& j, Emit& emit) {
-    std::array<std::byte, terms::bytes> payload;
-    write(c.granted, payload.data());
     each_asking(c, j, [&](std::uint8_t m) {
+      auto const lease = static_cast<std::uint32_t>(j[m].lease / std::chrono::milliseconds(1));
+      std::array<std::byte, terms::bytes> payload;
+      write(terms{std::min(lease, c.above.lease_ms), std::min(j.slots().size(), c.above.slots)}, payload.data());
       header r{.kind = kind::joined, .job = c.nonce, .worker = m, .workers = j.size()};
       r.flags = j.in_rank_order() ? flag::in_rank_order : 0;
       below_.tell(j, m, r, payload, emit);

@@ -21,24 +21,39 @@ class stand_in {
   /// Serves once it has been asked to: then `slots` are allotted. `racks`: see `slots`.
   stand_in(std::uint16_t slots, std::vector<Address> members, std::vector<std::uint8_t> racks, seal const& s)
       : seal_(s),
-        switch_({.jobs = 1, .slots = slots, .memory = SIZE_MAX, .awaits_weights = true, .racks = std::move(racks)}, s),
+        switch_({.jobs = 1,
+                 .members = static_cast<unsigned>(members.size()),
+                 .slots = slots,
+                 .memory = SIZE_MAX,
+                 .awaits_weights = true,
+                 .racks = std::move(racks)},
+                s),
         members_(std::move(members)),
         left_(members_.size()),
         listed_(std::size_t{slots} * 2) {}
 
-  /// Takes a packet; answers go to `emit(to, header, payload)`.
+  /// Takes a packet; answers go to `emit(to, header, payload)`. Members join from their own addresses, and what others
+  /// say is not heeded.
   template <class Emit>
   void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emit) {
-    switch_.take(from, bytes, congested, now, emit);
     packet p;
     if (seal_.read(bytes, p) != reading::good) {
       return;
     }
-    heard_ = now;
-    if (p.head.kind == kind::leave && p.head.worker < left_.size()) {
-      left_[p.head.worker] = true;
-    } else if (p.head.kind == kind::contribute) {
-      list(p.head, now);
+    header const& h = p.head;
+    bool const is_its_number = h.worker < members_.size() && members_[h.worker] == from;
+    if (h.kind == kind::join && !(is_its_number && h.workers == members_.size())) {
+      return;
+    }
+    switch_.take(from, bytes, congested, now, emit);
+    if (h.kind == kind::leave && is_its_number) {
+      heard_ = now;
+      left_[h.worker] = true;
+    } else if (has_joined(from, h.worker)) {
+      heard_ = now;
+      if (h.kind == kind::contribute) {
+        list(h, now);
+      }
     }
   }
 
@@ -91,6 +106,9 @@ class stand_in {
 
   [[nodiscard]] static std::size_t place(header const& h) noexcept {
     return std::size_t{h.slot} * 2 + (h.has(flag::phase) ? 1 : 0);
+  }
+  [[nodiscard]] bool has_joined(Address const& from, std::uint8_t likely) const noexcept {
+    return !switch_.jobs().empty() && switch_.jobs().front().find(from, likely) != most_workers;
   }
   [[nodiscard]] aggregate const* find(header const& h) const noexcept {
     return switch_.jobs().empty() || h.slot >= switch_.jobs().front().slots().size()

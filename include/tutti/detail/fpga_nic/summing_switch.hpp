@@ -39,6 +39,9 @@ class summing_switch {
  public:
   explicit summing_switch(switch_limits const& limits = {}, fpga_nic::seal const& s = {}) : limits_(limits), seal_(s) {
     jobs_.reserve(limits.jobs);
+    if (!limits.racks.empty() && limits.racks.size() < limits.members) {  // members have a place in them
+      limits_.members = static_cast<unsigned>(limits.racks.size());
+    }
   }
 
   [[nodiscard]] counters const& counted() const noexcept { return counters_; }
