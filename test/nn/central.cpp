@@ -22,6 +22,7 @@ struct plain_step {
   [[nodiscard]] std::span<float> parameters() { return followed; }
   [[nodiscard]] std::span<float> message() { return numbers; }
   [[nodiscard]] static std::size_t samples() { return 1; }
+  [[nodiscard]] static float learning_rate() { return 0; }
   void update() { followed = numbers; }
   void update_alone() { followed.clear(); }
 };
