@@ -22,6 +22,7 @@
 #include <memory>
 #include <netinet/in.h>
 #include <netinet/udp.h>
+#include <optional>
 #include <poll.h>
 #include <spawn.h>
 #include <string>
@@ -318,12 +319,12 @@ BOOST_AUTO_TEST_SUITE_END()
 
 // A job with 16 packets under way is served as often as one with 500, whose answers are followed by more at once.
 BOOST_AUTO_TEST_CASE(jobs_are_served_in_turns_whatever_their_windows) {
-  nic::turns<unsigned> waiting(3, 1000);
+  nic::turns<unsigned> waiting(3, 1000, 10);
   auto const send = [&](std::uint32_t job, std::size_t count) {
     nic::header h = contribution(0, 1, 0, 8);
     h.job = job;
     for (std::size_t i = 0; i < count; ++i) {
-      BOOST_TEST_REQUIRE(waiting.add(job, written(h, std::vector<std::byte>(8)), false));
+      BOOST_TEST_REQUIRE(waiting.add(job, written(h, std::vector<std::byte>(8)), false, job));
     }
   };
   std::array<std::size_t, 3> served{};
@@ -346,21 +347,31 @@ BOOST_AUTO_TEST_CASE(jobs_are_served_in_turns_whatever_their_windows) {
   BOOST_TEST(waiting.size() == 532U);
 }
 
-BOOST_AUTO_TEST_CASE(a_line_that_is_full_takes_no_more_and_others_do) {
-  nic::turns<unsigned> waiting(2, 3);
-  nic::header h = contribution(0, 1, 0, 8);
-  auto const add = [&] { return waiting.add(1, written(h, std::vector<std::byte>(8)), false); };
-  BOOST_TEST((add() && add() && add() && !add()));
-  h.job = 7;
-  BOOST_TEST(add());
-  h.job = 8;  // shares the line of the last
-  BOOST_TEST((add() && add() && !add()));
-  std::string order;
-  waiting.serve(100, [&](unsigned, std::span<std::byte const> bytes, bool) {
-    nic::packet p;
-    order += nic::parse(bytes, p) ? std::to_string(p.head.job % 100) + " " : "malformed ";
-  });
-  BOOST_TEST(order == "60 7 60 8 60 8 ");
+// Strangers have one line, and little of the room, whatever they call their jobs.
+BOOST_AUTO_TEST_CASE(strangers_share_a_line_that_is_short) {
+  nic::turns<unsigned> waiting(2, 7, 3);
+  auto const add = [&](unsigned from, std::uint32_t job, bool is_known) {
+    nic::header h = contribution(0, 1, 0, 8);
+    h.job = job;
+    return waiting.add(from, written(h, std::vector<std::byte>(8)), false,
+                       is_known ? std::optional(job) : std::nullopt);
+  };
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint32_t const job : {100U, 101U, 102U}) {
+      BOOST_TEST(add(9, job, false));
+    }
+    BOOST_TEST((!add(9, 103, false) && !add(9, 1, false)));
+    BOOST_TEST((add(1, 1, true) && add(1, 1, true) && add(2, 2, true) && add(1, 1, true)));
+    BOOST_TEST(!add(2, 2, true));  // the room is used up
+    BOOST_TEST(waiting.size() == 7U);
+    std::string order;
+    waiting.serve(3, [&](unsigned from, auto, bool) { order += std::to_string(from); });
+    std::ranges::sort(order);
+    BOOST_TEST(order == "129");
+    waiting.serve(100, [&](unsigned from, auto, bool) { order += std::to_string(from); });
+    std::ranges::sort(order);
+    BOOST_TEST((order == "1112999" && waiting.empty()));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE(ports)
@@ -718,6 +729,28 @@ BOOST_AUTO_TEST_CASE(the_program_sums_for_several_jobs) {
   BOOST_TEST(p.count_after(SIGUSR1, "completed") == 1000U);
   BOOST_TEST(p.count_after(SIGTERM, "joins") >= 8U);
   BOOST_TEST(p.status() == 0);
+}
+
+// Strangers say that they are of ever other jobs.
+BOOST_AUTO_TEST_CASE(the_program_serves_jobs_while_strangers_flood_it) {
+  using member = worker<nic::udp_port>;
+  program p({"--rate", "1000"});
+  nic::udp_port stranger(net::resolve("127.0.0.1", 0).front());
+  nic::header h = contribution(0, 1, 0, 1024);
+  std::deque<nic::udp_port> ports;
+  std::vector<member> all;
+  for (unsigned i = 0; i < 4; ++i) {
+    ports.emplace_back(net::resolve("127.0.0.1", 0).front());
+    all.emplace_back(ports.back(), p.address, i % 2, 2, 60, nic::seal(), 1 + i / 2, 100ms);
+  }
+  BOOST_TEST_REQUIRE(finish(all, [&] {
+    for (unsigned i = 0; i < 100; ++i, ++h.job) {
+      stranger.send(p.address, h, std::vector<std::byte>(1024));
+    }
+    stranger.flush();
+  }));
+  auto const wanted = member::expected(2, 60);
+  BOOST_TEST(std::ranges::all_of(all, [&](member const& w) { return !w.failed() && w.result() == wanted; }));
 }
 
 BOOST_AUTO_TEST_CASE(programs_of_racks_sum_through_one_above_them) {

@@ -15,7 +15,8 @@ int main(int argc, char** argv) {
   double packets = 1e6;
   std::uint64_t seed = 1;
   CLI::App app{
-      "Throws packets at the slots, the switch and the UDP port of a device in the network: nothing may crash,\n"
+      "Throws packets at the slots, the switch, a rack's and the UDP port of a device in the network: nothing may "
+      "crash,\n"
       "no refused packet may change a slot, and each is counted."};
   app.option_defaults()->always_capture_default();
   app.add_option("--packets", packets, "At each of them, e.g. 1e7")->check(CLI::Range(1.0, 1e12));
@@ -25,6 +26,7 @@ int main(int argc, char** argv) {
     auto const n = static_cast<std::uint64_t>(packets);
     throw_at_slots(n, seed);
     throw_at_switch(n, seed);
+    throw_at_racks(n, seed);
     throw_at_port(n, seed);
   } catch (std::exception const& e) {
     std::fflush(stdout);

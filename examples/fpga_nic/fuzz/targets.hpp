@@ -17,5 +17,8 @@ void throw_at_slots(std::uint64_t packets, std::uint64_t seed);
 /// where it has to and is no longer than what a stranger has sent.
 void throw_at_switch(std::uint64_t packets, std::uint64_t seed);
 
+/// The same of the switch of a rack, and the device above it.
+void throw_at_racks(std::uint64_t packets, std::uint64_t seed);
+
 /// Whether a UDP port hands on each datagram as it is, in bursts and alone.
 void throw_at_port(std::uint64_t packets, std::uint64_t seed);

@@ -30,7 +30,7 @@ class soft_switch {
         port_(o.at, {.offload = o.offload, .destinations = 64}, o.seal),
         device_(o.limits, o.seal, above(o)),
         random_(static_cast<std::mt19937::result_type>(o.seed)),
-        waiting_(o.limits.jobs + 1, enough),
+        waiting_(o.limits.jobs, 2 * enough, enough / 8),
         next_report_(tutti::steady_now() + o.report) {
     std::printf("soft_switch: listening at %s\n", port_.local().as(o.at.family()).text().c_str());
     std::fflush(stdout);
@@ -54,8 +54,9 @@ class soft_switch {
         device_.free_abandoned(now, [&](auto const&... answer) { send(now, answer...); });
         report();
       }
-      std::array<pollfd, 2> on{{{port_.descriptor(), static_cast<short>(all_sent ? POLLIN : POLLIN | POLLOUT), 0},
-                                {signals_.descriptor(), POLLIN, 0}}};
+      int const wanted = (waiting_.size() < enough ? POLLIN : 0) | (all_sent ? 0 : POLLOUT);
+      std::array<pollfd, 2> on{
+          {{port_.descriptor(), static_cast<short>(wanted), 0}, {signals_.descriptor(), POLLIN, 0}}};
       wait(on, more ? tutti::duration(0) : next_time(now) - now);
       if (on[1].revents != 0 && !signals_.go_on([&] { report(); })) {
         report();
@@ -78,29 +79,31 @@ class soft_switch {
     return is;
   }
 
-  /// Takes what has come. Whether there may be more. Where there are several jobs, all that the system has is fetched
-  /// first, so that they are served in turns.
+  /// Takes what has come. Whether there may be more. Where there are several jobs, more is fetched at once than is
+  /// served, so that they are served in turns.
   bool take(tutti::time_point now) {
     auto const serve = [&](nic::endpoint const& from, std::span<std::byte const> bytes, bool congested) {
       device_.take(from, bytes, congested, now, [&](auto const&... answer) { send(now, answer...); });
     };
     for (int i = 0; i < drains; ++i) {
-      std::size_t const n =
-          port_.drain([&](nic::endpoint const& from, std::span<std::byte const> bytes, bool congested) {
-            if (is_lost()) {
-              return;
-            }
-            bytes_in_ += bytes.size();
-            if (device_.jobs().size() < 2 && waiting_.empty() && options_.rate == 0) {
-              serve(from, bytes, congested);
-            } else if (!waiting_.add(from, bytes, congested)) {
-              ++no_room_;
-            }
-          });
+      auto const fetch = [&] {
+        return port_.drain([&](nic::endpoint const& from, std::span<std::byte const> bytes, bool congested) {
+          if (is_lost()) {
+            return;
+          }
+          bytes_in_ += bytes.size();
+          if (device_.jobs().size() < 2 && waiting_.empty() && options_.rate == 0) {
+            serve(from, bytes, congested);
+          } else if (!waiting_.add(from, bytes, congested, job_of(from, bytes))) {
+            ++no_room_;
+          }
+        });
+      };
+      std::size_t const n = waiting_.size() < enough ? fetch() : 0;
       if (n == 0 && waiting_.empty()) {
         return false;
       }
-      if (n == 0 || waiting_.size() >= enough) {
+      if (!waiting_.empty()) {
         std::size_t const before = waiting_.size();
         waiting_.serve(allowed(now), serve);
         credit_ -= static_cast<double>(before - waiting_.size());
@@ -112,6 +115,12 @@ class soft_switch {
       port_.flush();
     }
     return true;
+  }
+  /// The job of a packet that is one of its members', and has the seal.
+  [[nodiscard]] std::optional<std::uint32_t> job_of(nic::endpoint const& from, std::span<std::byte const> bytes) const {
+    nic::packet p;
+    bool const is_known = options_.seal.read(bytes, p) == nic::reading::good && device_.knows(from, p.head);
+    return is_known ? std::optional(p.head.job) : std::nullopt;
   }
   /// Packets that may be served now. With a rate, credit of at most a turn gathers for them.
   [[nodiscard]] std::size_t allowed(tutti::time_point now) noexcept {

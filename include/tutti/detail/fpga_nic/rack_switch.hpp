@@ -35,6 +35,14 @@ class rack_switch {
   [[nodiscard]] counters const& counted() const noexcept { return below_.counted(); }
   [[nodiscard]] std::vector<job<Address>> const& jobs() const noexcept { return below_.jobs(); }
 
+  /// Whether it is of a member of a job that there is, or of the device above about such a job.
+  [[nodiscard]] bool knows(Address const& from, header const& h) const noexcept {
+    bool const is_from_above = is_rack_ && from == above_;
+    return std::ranges::any_of(jobs(), [&](job<Address> const& j) {
+      return j.nonce() == h.job && (is_from_above || j.find(from, h.worker) != most_workers);
+    });
+  }
+
   /// With the device above.
   struct climb_counters {
     std::uint64_t sent = 0;      ///< sums of this rack

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "draw.hpp"
+#include "targets.hpp"
+#include <tutti/detail/fpga_nic/rack_switch.hpp>
+#include <tutti/time.hpp>
+
+#include <array>
+#include <cstdio>
+#include <deque>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nic = tutti::detail::fpga_nic;
+
+namespace {
+
+/// A rack's switch, the one above it, and another rack that says there what this one says.
+class thrower {
+ public:
+  thrower(std::uint64_t seed, nic::seal const& seal)
+      : seed_(seed),
+        seal_(seal),
+        next_(seed, seal),
+        device_({.jobs = 2, .slots = draw::slots, .lease = std::chrono::milliseconds(20)}, seal, spine),
+        spine_({.jobs = 2, .slots = draw::slots, .lease = std::chrono::milliseconds(50)}, seal) {}
+
+  void throw_one() {
+    ++thrown_;
+    now_ += std::chrono::microseconds(next_.below(200)) + std::chrono::milliseconds(next_.one_in(5000) ? 100 : 0);
+    if (!from_spine_.empty() && !next_.one_in(10)) {
+      auto const bytes = std::move(from_spine_.front());
+      from_spine_.pop_front();
+      return give(spine, bytes);
+    }
+    auto const drawn = next_.packet();
+    std::vector<std::byte> bytes(drawn.begin(), drawn.end());
+    nic::packet p;
+    bool const is_read = seal_.read(bytes, p) == nic::reading::good;
+    if (next_.one_in(20)) {
+      return give(spine, is_read ? as_an_answer(p) : bytes);
+    }
+    auto const from =
+        static_cast<std::uint32_t>(next_.one_in(20) || !is_read ? next_.below(strangers) : p.head.worker % strangers);
+    give(from, is_read && p.head.kind == nic::kind::join && !next_.one_in(20) ? of_rack(p) : bytes);
+  }
+
+  [[nodiscard]] nic::counters const& counted() const { return device_.counted(); }
+  [[nodiscard]] auto const& climbed() const { return device_.climbed(); }
+
+ private:
+  static constexpr std::uint32_t strangers = 4;  // addresses, of which some never join
+  static constexpr std::uint32_t spine = 4;
+  static constexpr std::uint32_t racks = 2;
+
+  [[nodiscard]] std::vector<std::byte> written(nic::header const& h, std::span<std::byte const> payload) const {
+    std::vector<std::byte> bytes(nic::most_packet);
+    bytes.resize(seal_.write(h, payload, bytes.data()));
+    return bytes;
+  }
+  /// A join, as of a member of the rack.
+  [[nodiscard]] std::vector<std::byte> of_rack(nic::packet const& p) {
+    nic::header h = p.head;
+    std::vector<std::byte> payload(nic::terms::bytes + nic::rack_place::bytes);
+    bool const any = next_.one_in(20);
+    nic::write(nic::read_terms(p.payload), payload.data());
+    nic::write(
+        any ? nic::rack_place{static_cast<std::uint8_t>(next_.below(256)), static_cast<std::uint8_t>(next_.below(256))}
+            : nic::rack_place{0, racks},
+        payload.data() + nic::terms::bytes);
+    h.length = static_cast<std::uint16_t>(payload.size());
+    h.flags = nic::flag::of_racks | nic::flag::in_rank_order;
+    return written(h, payload);
+  }
+  /// Of the device above, which never sent it.
+  [[nodiscard]] std::vector<std::byte> as_an_answer(nic::packet const& p) {
+    nic::header h = p.head;
+    std::vector<std::byte> payload(p.payload.begin(), p.payload.end());
+    h.kind = std::array{nic::kind::joined, nic::kind::result, nic::kind::missing, nic::kind::refuse}[next_.below(4)];
+    h.flags &= nic::flag::phase | nic::flag::in_rank_order | nic::flag::no_data | nic::flag::of_racks;
+    if (h.kind != nic::kind::result) {
+      payload.resize(h.kind == nic::kind::joined    ? nic::terms::bytes
+                     : h.kind == nic::kind::missing ? nic::bitmap_bytes(h.workers)
+                                                    : 1);
+    }
+    if (h.kind == nic::kind::refuse) {
+      payload[0] = static_cast<std::byte>(next_.below(8));
+      h.operation = next_.one_in(4) ? tutti::network_operation::none : h.operation;
+    }
+    h.slot = next_.one_in(8) ? static_cast<std::uint16_t>(next_.one_in(2) ? UINT16_MAX : next_.below(9)) : h.slot;
+    h.length = static_cast<std::uint16_t>(payload.size());
+    return written(h, payload);
+  }
+
+  void give(std::uint32_t from, std::span<std::byte const> bytes) {
+    nic::packet p;
+    bool const is_read = seal_.read(bytes, p) == nic::reading::good;
+    auto const unknown = counted().of(nic::refusal::unknown);
+    unsigned to_members = 0;
+    device_.take(from, bytes, next_.one_in(100), now_,
+                 [&](std::uint32_t to, nic::header const& h, std::span<std::byte const> payload) {
+                   check_answer(h, payload);
+                   check(is_read, "is malformed, and was answered");
+                   check(to <= spine, "was answered to an address that nobody has");
+                   if (to == spine) {
+                     return say_above(h, payload);
+                   }
+                   ++to_members;
+                   bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::keyed);
+                   check(to == from || from == spine || to_all, "was answered to another address");
+                   check(counted().of(nic::refusal::unknown) == unknown || payload.size() <= p.payload.size(),
+                         "of a stranger got an answer that is longer");
+                 });
+    check(counted().packets == counted().accounted(), "is counted in none or in several ways");
+    check(to_members <= draw::workers || from == spine, "was answered more than once to a member");
+  }
+  /// The device above hears it, mostly, and the same of the other rack.
+  void say_above(nic::header h, std::span<std::byte const> payload) {
+    for (std::uint8_t const rack : {std::uint8_t{0}, std::uint8_t{1}}) {
+      h.worker = rack;
+      if (next_.one_in(10)) {
+        continue;
+      }
+      spine_.take(rack, written(h, payload), false, now_,
+                  [&](std::uint32_t to, nic::header const& r, std::span<std::byte const> what) {
+                    if (to == 0 && !next_.one_in(10)) {
+                      from_spine_.push_back(written(r, what));
+                    }
+                  });
+    }
+  }
+  void check(bool is_right, char const* what) const {
+    if (!is_right) {
+      throw broken("packet " + std::to_string(thrown_) + " at a rack, of seed " + std::to_string(seed_) + " " + what);
+    }
+  }
+  void check_answer(nic::header const& h, std::span<std::byte const> payload) {
+    std::array<std::byte, nic::most_packet> bytes;
+    nic::packet p;
+    check(h.length == payload.size() && payload.size() <= nic::most_payload,
+          "was answered with another length than said");
+    check(seal_.read({bytes.data(), seal_.write(h, payload, bytes.data())}, p) == nic::reading::good,
+          "got a malformed answer");
+  }
+
+  std::uint64_t seed_;
+  nic::seal seal_;
+  draw next_;
+  nic::rack_switch<std::uint32_t> device_;
+  nic::summing_switch<std::uint32_t> spine_;
+  std::deque<std::vector<std::byte>> from_spine_;
+  tutti::time_point now_{};
+  std::uint64_t thrown_ = 0;
+};
+
+}  // namespace
+
+void throw_at_racks(std::uint64_t packets, std::uint64_t seed) {
+  nic::key key{};
+  key[3] = std::byte{42};
+  for (nic::seal const& seal : {nic::seal(), nic::seal(key)}) {
+    thrower t(seed, seal);
+    for (std::uint64_t i = 0; i < packets / 2; ++i) {
+      t.throw_one();
+    }
+    std::printf(
+        "racks: %llu packets, %llu completed, %llu sent up, %llu again, %llu came down, %llu ignored\n",
+        static_cast<unsigned long long>(t.counted().packets), static_cast<unsigned long long>(t.counted().completed),
+        static_cast<unsigned long long>(t.climbed().sent), static_cast<unsigned long long>(t.climbed().repeated),
+        static_cast<unsigned long long>(t.climbed().results), static_cast<unsigned long long>(t.climbed().ignored));
+    if (packets >= 100'000 && (t.climbed().repeated == 0 || t.climbed().results == 0 || t.climbed().ignored == 0)) {
+      throw broken("nothing was sent up again, or came down, or was ignored: packets are drawn too narrowly");
+    }
+  }
+}
