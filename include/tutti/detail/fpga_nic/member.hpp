@@ -432,9 +432,10 @@ class member {
   void take_weights(given_to by, packet const& p, time_point now) {
     std::uint32_t const k = p.head.sequence;
     if (p.head.kind == kind::result) {
+      bool const is_of_a_store_before = static_cast<std::int32_t>(p.head.fingerprint - weights_.own.version()) < 0;
       if (!p.payload.empty()) {
         weights_.take(k, p.head.fingerprint, p.payload);
-      } else if (by == given_to::device) {
+      } else if (by == given_to::device && !is_of_a_store_before) {
         weights_.know(k, p.head.fingerprint);
         weights_.requests.finish(k);
       }
