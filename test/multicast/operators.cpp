@@ -10,11 +10,13 @@
 #include <tutti/topology/hierarchical.hpp>
 #include <tutti/topology/in_network.hpp>
 #include <tutti/transport/loopback.hpp>
+#include <tutti/transport/tcp.hpp>
 #include <tutti/transport/udp_multicast.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
+#include <deque>
 #include <ostream>
 #include <string>
 #include <thread>
@@ -28,6 +30,8 @@ using namespace std::chrono_literals;
 using tutti::failure;
 using tutti::in_network;
 using tutti::rank_type;
+using tutti::detail::fpga_nic::kind;
+using tutti::detail::fpga_nic::packet;
 using network = tutti::detail::fpga_nic::in_process_network;
 using cast = tutti::udp_multicast<tutti::loopback, tutti::detail::multicast::in_process_link>;
 static_assert(tutti::helps<cast> && tutti::reports_helpers<cast> && tutti::lends<cast> && tutti::answers<cast> &&
@@ -65,6 +69,53 @@ std::vector<std::uint32_t> numbers(std::size_t count, rank_type rank) {
     v[i] = static_cast<std::uint32_t>(i * 2654435761U + rank);
   }
   return v;
+}
+
+/// A network within this process, of which ranks hear, or say, only a part.
+struct partial_link : tutti::detail::multicast::in_process_link {
+  using base = tutti::detail::multicast::in_process_link;
+
+  struct options : base::options {
+    bool (*says)(rank_type, packet const&) = nullptr;   ///< whether a rank sends this; null: all
+    bool (*hears)(rank_type, packet const&) = nullptr;  ///< whether this comes to a rank
+  };
+
+  struct port : base::port {
+    port(options const& o, rank_type r) : base::port(*o.network, r + 1), of(o), rank(r) {}
+
+    bool send(address to, tutti::detail::fpga_nic::header const& h, std::span<std::byte const> payload) {
+      return (of.says != nullptr && !of.says(rank, {h, payload})) || base::port::send(to, h, payload);
+    }
+    template <class F>
+    std::size_t drain(F f) {
+      return base::port::drain([&](address from, std::span<std::byte const> bytes, bool congested) {
+        packet p;
+        if (of.hears == nullptr || (tutti::detail::fpga_nic::parse(bytes, p) && of.hears(rank, p))) {
+          f(from, bytes, congested);
+        }
+      });
+    }
+
+    options of;
+    rank_type rank;
+  };
+
+  template <tutti::rendezvous M>
+  partial_link(M const& meet, options const& o) : base(meet, o), port_(o, meet.rank()) {}
+  [[nodiscard]] port& open() noexcept { return port_; }
+
+  port port_;
+};
+template <tutti::transport Host>
+using partial_cast = tutti::udp_multicast<Host, partial_link>;
+
+template <tutti::transport Host>
+tutti::world_options<partial_cast<Host>> partial_options(network& net) {
+  tutti::world_options<partial_cast<Host>> options;
+  options.deadline = 40s;
+  options.transport.network.network = &net;
+  options.transport.patience = 20s;
+  return options;
 }
 
 /// Broadcasts of several lengths from each rank.
@@ -193,43 +244,53 @@ BOOST_AUTO_TEST_CASE(a_group_that_ceases_to_hear_is_served_rank_by_rank) {
 
 BOOST_AUTO_TEST_CASE(packets_that_are_none_of_the_job_s_do_no_harm) {
   namespace nic = tutti::detail::fpga_nic;
-  using nic::kind;
   network net(4, {});  // the last port is a stranger's
   std::atomic<bool> done = false;
   std::thread stranger([&] {
     nic::in_process_port port(net, 4);
+    nic::header heard{.kind = kind::share, .operation = tutti::network_operation::copy, .workers = 3};
+    network::parcels forged;
+    forged.room.resize(1);
+    auto const say = [&](std::uint32_t as, std::uint32_t to, nic::header const& h, std::span<std::byte const> payload) {
+      auto& one = *forged.next();
+      one.at = to;
+      one.size = static_cast<std::uint16_t>(net.seal().write(h, payload, one.bytes.data()));
+      net.carry(as, forged);
+    };
     std::uint32_t k = 0;
     while (!done) {
       ++k;
-      std::array<std::byte, 300> payload{};
-      nic::header h{
-          .kind = kind::share, .operation = tutti::network_operation::copy, .job = k * 2654435761U, .workers = 3};
+      // In the name of a rank of this job, about packets far off; or else of other calls.
+      std::array<std::byte, 300> payload;
+      payload.fill(static_cast<std::byte>(k * 31));
+      nic::header h = heard;
+      h.sequence = k * 2654435761U;
       h.slot = static_cast<std::uint16_t>(k % 9);
       h.worker = static_cast<std::uint8_t>(k % 3);
-      h.kind = k % 3 == 0 ? kind::share : k % 3 == 1 ? kind::progress : kind::ask;
+      h.kind = k % 5 == 0 ? kind::share : k % 5 < 3 ? kind::progress : kind::ask;
       h.length = static_cast<std::uint16_t>(h.kind == kind::ask ? 0 : payload.size());
-      port.send(network::group, h, std::span(payload).first(h.length));
-      port.flush();
-      // What it hears it says again: for the packet after, of another job, with other elements.
-      port.drain([&](auto const&, std::span<std::byte const> heard, bool) {
-        nic::packet p;
-        if (nic::parse(heard, p) && p.head.kind == kind::share && p.head.length != 0) {
-          nic::header other = p.head;
-          ++other.job;
-          ++other.sequence;
+      h.fingerprint += h.kind == kind::share ? k : 0;
+      say(k % 3 + 1, (k / 3) % 3 + 1, h, std::span(payload).first(h.length));
+      // In its own name what it hears, with other elements; for the packet after, of another job.
+      port.drain([&](auto const&, std::span<std::byte const> bytes, bool) {
+        packet p;
+        if (nic::parse(bytes, p) && p.head.kind == kind::share && p.head.length != 0) {
+          heard = p.head;
           std::vector<std::byte> wrong(p.payload.begin(), p.payload.end());
           wrong.front() ^= std::byte{0xff};
+          port.send(network::group, heard, wrong);
+          nic::header other = heard;
+          ++other.job;
+          ++other.sequence;
           port.send(network::group, other, wrong);
         }
       });
       port.flush();
-      network::parcels junk;  // and what is no packet at all
-      junk.room.resize(1);
-      auto& one = *junk.next();
-      one.at = k % 3 + 1;
-      one.size = static_cast<std::uint16_t>(k % 30);
-      one.bytes.fill(static_cast<std::byte>(k));
-      net.carry(4, junk);
+      auto& junk = *forged.next();  // and what is no packet at all
+      junk.at = k % 3 + 1;
+      junk.size = static_cast<std::uint16_t>(k % 30);
+      junk.bytes.fill(static_cast<std::byte>(k));
+      net.carry(4, forged);
       std::this_thread::yield();
     }
   });
@@ -294,18 +355,242 @@ BOOST_AUTO_TEST_CASE(other_calls_are_found_and_a_rank_that_never_comes_is_named)
 }
 
 BOOST_AUTO_TEST_CASE(a_broadcast_that_has_run_allocates_nothing) {
-  agree(4, 0, [](auto& world) -> std::string {
+  for (bool const has_group : {true, false}) {
+    network net(4, {});
+    auto options = options_for(net);
+    options.transport.network.hears_group = has_group;
+    auto const check = [has_group](auto& world) -> std::string {
+      tutti::broadcast share{world, in_network{}};
+      share.segment(20'000);
+      std::vector<float> v(30'000, 1);
+      for (int k = 0; k < 20; ++k) {
+        share(v, 1);
+      }
+      long const before = support::allocations_of_this_thread;
+      for (int k = 0; k < 20; ++k) {
+        share(v, 1);
+      }
+      long const more = support::allocations_of_this_thread - before;
+      return world.transport().has_helper() != has_group ? "another way than asked for"
+             : more == 0                                 ? ""
+                                                         : std::to_string(more) + " allocations";
+    };
+    expect_no_complaints(tutti::spawn<cast>(4, check, options));
+  }
+}
+
+// A rank that has all may be in another communicator, and never look at this one again.
+BOOST_AUTO_TEST_CASE(a_root_does_not_wait_for_reports_of_ranks_that_are_elsewhere) {
+  network net(3, {});
+  auto options = partial_options<tutti::loopback>(net);
+  options.transport.network.says = [](rank_type r, packet const& p) { return r != 1 || p.head.kind != kind::progress; };
+  expect_no_complaints(tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& meet) -> std::string {
+    tutti::communicator<partial_cast<tutti::loopback>> world(meet, options);
+    tutti::communicator<tutti::loopback> other(meet);
     tutti::broadcast share{world, in_network{}};
-    share.segment(20'000);
-    std::vector<float> v(30'000, 1);
-    for (int k = 0; k < 20; ++k) {
-      share(v, 1);
+    tutti::broadcast next{other, tutti::binary_tree{}};
+    for (int k = 0; k < 5; ++k) {
+      auto v = numbers(1000, world.rank());
+      share(v, 0);
+      auto w = numbers(1000, world.rank());
+      next(w, 0);
+      if (v != numbers(1000, 0) || v != w) {
+        return "another vector";
+      }
     }
-    long const before = support::allocations_of_this_thread;
-    for (int k = 0; k < 20; ++k) {
-      share(v, 1);
+    return {};
+  }));
+}
+
+// Not even where the host's messages are not read in each other's memory.
+BOOST_AUTO_TEST_CASE(a_broadcast_that_another_rank_gave_up_does_not_end_well_at_its_root) {
+  network net(3, {});
+  auto const options = partial_options<tutti::tcp>(net);
+  std::atomic<bool> began = false;
+  auto const results = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& meet) {
+    tutti::communicator<partial_cast<tutti::tcp>> world(meet, options);
+    tutti::broadcast share{world, in_network{}};
+    std::vector<float> v(1000);
+    if (world.rank() == 0) {
+      auto pending = share.start(v, 0);
+      began = true;
+      pending.wait();
     }
-    long const more = support::allocations_of_this_thread - before;
-    return more == 0 ? "" : std::to_string(more) + " allocations";
+    while (!world.transport().fault()) {
+      if (world.rank() == 2 && began) {
+        world.transport().revoke({failure::cancelled, 2, 2});
+      }
+      world.poll();
+      std::this_thread::yield();
+    }
   });
+  BOOST_TEST((!results[0] && results[0].failure().kind == failure::cancelled));
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_leaves_instead_of_taking_part_is_lost) {
+  for (rank_type const leaves : {0U, 2U}) {  // the one that gives, and one that gets
+    network net(3, {});
+    auto const results = tutti::spawn<cast>(
+        3,
+        [&](auto& world) {
+          tutti::broadcast share{world, in_network{}};
+          std::vector<float> v(1000);
+          share(v, 0);
+          if (world.rank() != leaves) {
+            share(v, 0);
+          }
+        },
+        options_for(net));
+    for (rank_type r = 0; r != 3; ++r) {
+      bool const has_all = leaves == 2 && r == 1;  // it may hear of it, or not
+      bool const is_told = !results[r] && results[r].failure().kind == failure::peer_lost &&
+                           results[r].failure().text.find("rank " + std::to_string(leaves)) != std::string::npos;
+      BOOST_TEST((has_all || (r == leaves) == bool(results[r])));
+      BOOST_TEST((has_all || r == leaves || is_told), results[r].failure().text);
+    }
+  }
+}
+
+// A switch may take its time until it forwards a group to a port.
+BOOST_AUTO_TEST_CASE(a_rank_that_hears_the_group_later_than_others_is_waited_for) {
+  network net(2, {});
+  auto options = partial_options<tutti::loopback>(net);
+  options.transport.patience = 10s;
+  options.transport.network.hears = [](rank_type r, packet const&) {
+    static std::atomic<int> deaf_to = 20;
+    return r != 1 || deaf_to-- <= 0;
+  };
+  auto const results = tutti::spawn<partial_cast<tutti::loopback>>(
+      2, [](auto& world) { return world.transport().has_helper() ? "" : "the group is not used"; }, options);
+  expect_no_complaints(results);
+}
+
+// What an operation has left behind, others may still send.
+BOOST_AUTO_TEST_CASE(packets_of_a_broadcast_that_was_given_up_go_nowhere) {
+  network net(3, {});
+  std::atomic<int> given_up = 0;
+  auto const results = tutti::spawn<cast>(
+      3,
+      [&](auto& world) {
+        tutti::broadcast share{world, in_network{}};
+        {
+          std::vector<std::uint32_t> v(50'000);
+          auto pending = share.start(v, 0);
+          while (world.rank() == 0 ? given_up == 0 : world.transport().counted().reports == 0) {
+            world.poll();
+          }
+          if (world.rank() == 2) {  // its request and its vector go, and the others send on
+            ++given_up;
+          } else {
+            pending.wait();
+          }
+        }
+        for (int k = 0; k < 100; ++k) {
+          world.poll();
+        }
+      },
+      options_for(net));
+  for (rank_type r = 0; r != 2; ++r) {
+    BOOST_TEST((!results[r] && results[r].failure().kind == failure::cancelled));
+  }
+}
+
+namespace {
+
+/// Members of a group, one message from the first to others, and a clock that the test turns.
+struct members {
+  static constexpr std::uint32_t nonce = 99;
+  static constexpr std::uint32_t fingerprint = 7;
+  using member = tutti::detail::multicast::member<tutti::detail::fpga_nic::in_process_port>;
+  using part = tutti::helper_part;
+
+  /// @param size ranks of the group, of which 0 to `taking` - 1 take part
+  members(rank_type size, rank_type taking, std::size_t packets) : net(taking, {}), bytes(packets * 1024) {
+    std::vector<std::uint32_t> all(size);
+    for (rank_type r = 0; r != size; ++r) {
+      all[r] = r + 1;
+    }
+    for (rank_type r = 0; r != taking; ++r) {
+      workers.push_back({r, r == 0, r != 0});
+      places.emplace_back(bytes);
+      ports.emplace_back(net, r + 1);
+      ranks.emplace_back(ports[r], member::terms{nonce, 512}, r, all, network::group);
+    }
+  }
+  void begin(rank_type r) {
+    member& m = ranks[r];
+    m.begin({0, 0}, fingerprint);
+    m.take_part({0, 0}, {.helper = 1000, .workers = workers, .worker = r, .bytes = bytes});
+    if (r == 0) {
+      m.give(0, places[r].data(), now);
+    } else {
+      m.want(0, places[r].data(), now);
+    }
+  }
+  void advance(rank_type r) { ranks[r].advance(now); }
+  std::uint64_t asked() { return ranks[0].counted().asked; }
+
+  network net;
+  std::size_t bytes;
+  std::vector<tutti::helper_worker> workers;
+  std::vector<std::vector<std::byte>> places;
+  std::deque<tutti::detail::fpga_nic::in_process_port> ports;
+  std::deque<member> ranks;
+  tutti::time_point now{1s};
+};
+
+}  // namespace
+
+// Of many ranks each reports rarely: but not so rarely that the window is full before.
+BOOST_AUTO_TEST_CASE(a_window_that_is_full_is_reported_at_once) {
+  members all(140, 2, 300);
+  all.begin(1);
+  all.begin(0);
+  for (int k = 0; k < 1000 && !all.ranks[1].has_all(0); ++k) {  // the clock stands still
+    all.advance(1);
+    all.advance(0);
+  }
+  BOOST_TEST(all.ranks[1].has_all(0));
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_begins_late_is_no_long_way_off) {
+  members all(2, 2, 300);
+  all.begin(0);
+  for (int k = 0; k < 1000; ++k) {
+    all.now += 1ms;
+    all.advance(0);
+  }
+  all.begin(1);
+  for (int k = 0; k < 1000 && all.ranks[0].counted().sent < 200; ++k) {
+    all.now += 100us;
+    all.advance(1);
+    all.advance(0);
+  }
+  std::uint64_t const before = all.asked();
+  for (int k = 0; k < 20; ++k) {  // from now on the other one says nothing
+    all.now += 1ms;
+    all.advance(0);
+  }
+  BOOST_TEST(all.asked() > before);
+}
+
+BOOST_AUTO_TEST_CASE(a_silent_rank_is_asked_whatever_others_say) {
+  members all(3, 3, 10);
+  all.begin(0);
+  tutti::detail::fpga_nic::header const lacks{.kind = kind::progress,
+                                              .operation = tutti::network_operation::copy,
+                                              .job = members::nonce,
+                                              .sequence = 0U - 100U,
+                                              .fingerprint = members::fingerprint,
+                                              .length = 1,
+                                              .worker = 1,
+                                              .workers = 3};
+  std::byte const first{1};
+  for (int k = 0; k < 100; ++k) {
+    all.now += 1ms;
+    all.ports[1].send(1, lacks, {&first, 1});
+    all.ports[1].flush();
+    all.advance(0);
+  }
+  BOOST_TEST(all.asked() > 0U);
 }

@@ -191,6 +191,12 @@ class by_locality {
     return near != no_rank ? near_->said(near, lane) : far_.said(peer, lane);
   }
 
+  [[nodiscard]] bool has_left(rank_type peer)
+    requires(notices_departure<Near> && notices_departure<Far>)
+  {
+    return through(peer, [](auto& t, rank_type r) { return t.has_left(r); });
+  }
+
   void poll() {
     near_->poll();
     far_.poll();

@@ -42,7 +42,8 @@ struct udp_multicast_options {
 ///
 /// Cost: S at each link, and packets of 22 bytes more than 1,024 bytes of elements; of each rank that receives, a
 /// packet of 22 bytes for 16 that come. What is lost is sent again. A rank that broadcasts is done when all have
-/// confirmed. Thread safety: one thread at a time; instances are independent. Protocol: docs/udp-multicast.md
+/// confirmed, by a message of a byte through Host, which loses none. Thread safety: one thread at a time; instances are
+/// independent. Protocol: docs/udp-multicast.md
 template <transport Host, detail::multicast::network Network = detail::multicast::udp_network>
 class udp_multicast : public detail::over_host<Host> {
   using base = detail::over_host<Host>;
@@ -96,6 +97,7 @@ class udp_multicast : public detail::over_host<Host> {
   [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what == network_operation::copy; }
   void take_part(flow s, helper_part const& part) {
     alone_[s.lane].begin(part);
+    confirmed_[s.lane] = false;
     if (member_) {
       member_->take_part(s, part);
     }
@@ -142,17 +144,15 @@ class udp_multicast : public detail::over_host<Host> {
     if (peer < size()) {
       return host_.released(peer, s, k);
     }
-    if (host_.fault()) {
-      return true;
-    }
     if (!member_) {
       return alone_[s.lane].released(host_, s);
     }
     if (!member_->over(s.lane)) {
       member_->advance(now());
       this->expect_agreement(s, member_->differs(s.lane));
+      hear_confirmations(s);
     }
-    return member_->over(s.lane);
+    return member_->over(s.lane);  // a fault is no confirmation
   }
   /// @throws error(failure::mismatch) if another rank has called something else
   [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
@@ -178,7 +178,7 @@ class udp_multicast : public detail::over_host<Host> {
       this->expect_agreement(s, member_->differs(s.lane));
       c = member_->view(s.lane, w.granule);
     }
-    return c;
+    return member_->has_all(s.lane) && !confirm(s) ? chunk{} : c;
   }
   void release(rank_type peer, flow s) {
     if (peer < size()) {
@@ -203,15 +203,9 @@ class udp_multicast : public detail::over_host<Host> {
       return;
     }
     member_->look(now());
-    if constexpr (notices_departure<Host>) {
-      // One that has left and confirmed nothing has lost its confirmation on the way, or misses nothing any more.
-      member_->each_behind([&](std::uint32_t lane, rank_type r) {
-        if (host_.has_left(r)) {
-          member_->excuse(lane, r);
-        }
-      });
+    if constexpr (notices_departure<Host>) {  // of the root: those that get something it hears of by Host
       for (std::uint32_t lane = 0; lane != collective_lanes && !host_.fault(); ++lane) {
-        this->look_for(lane, member_->missing(lane));
+        this->look_for(lane, member_->missing_root(lane));
       }
     }
   }
@@ -223,6 +217,26 @@ class udp_multicast : public detail::over_host<Host> {
   }
 
  private:
+  /// Tells the root that this rank has all, before the operation may end here: afterwards it may leave, or wait for
+  /// something that the root does later. False: not yet.
+  bool confirm(flow s) {
+    static constexpr std::byte has_all{1};
+    if (!confirmed_[s.lane]) {
+      if constexpr (repeats<Host>) {
+        host_.next_message(s, false);
+      }
+      confirmed_[s.lane] = host_.send(alone_[s.lane].root(), s, {&has_all, 1}, 1).accepted;
+    }
+    return confirmed_[s.lane];
+  }
+  /// Takes the confirmations that have come, of one rank after the other.
+  void hear_confirmations(flow s) {
+    for (rank_type r; (r = member_->unfinished(s.lane)) != no_rank && host_.view(r, s, {1, 1, nullptr});) {
+      host_.release(r, s);
+      member_->finish(s.lane, r);
+    }
+  }
+
   /// Finds out whether there is a group that all ranks hear, and then makes this rank a member of it.
   template <rendezvous M>
   void open(M& meet, options const& o) {
@@ -264,19 +278,23 @@ class udp_multicast : public detail::over_host<Host> {
     auto const all = meet.exchange(mine ? "yes" : "no");
     return std::ranges::all_of(all, [](std::string const& one) { return one == "yes"; });
   }
-  /// Calls out to the group until signs of all ranks have come. They may be lost, so the last one is repeated.
+  /// Calls out to the group until signs of all ranks say that they hear all: some may begin to later, where a switch
+  /// takes its time. Signs may be lost, so the last one is repeated.
   [[nodiscard]] bool hears_all(duration patience) {
     constexpr duration between = std::chrono::milliseconds(10);
     constexpr int last = 8;
     time_point const until = now() + patience;
     time_point next = now();
-    while (!member_->hears_all()) {
+    bool said = false;
+    while (!member_->all_hear()) {
+      bool const hears = member_->hears_all();
       if (now() >= until) {
-        return false;
+        return hears;
       }
-      if (now() >= next) {
+      if (now() >= next || hears != said) {
         member_->call_out();
         next = now() + between;
+        said = hears;
       }
       pollfd one{network_.open().descriptor(), POLLIN, 0};
       ::poll(&one, 1, static_cast<int>(between / std::chrono::milliseconds(1)));
@@ -292,6 +310,7 @@ class udp_multicast : public detail::over_host<Host> {
   std::string group_;
   std::optional<member_type> member_;                    ///< none: there is no group
   std::array<detail::fan_out, collective_lanes> alone_;  ///< what is known of a message, and its way without a group
+  std::array<bool, collective_lanes> confirmed_{};       ///< the root has been told that this rank has all
 };
 
 }  // namespace tutti

@@ -37,6 +37,9 @@ struct member_counters {
 /// every few packets and as soon as they see a gap, and lost packets are sent again: to the group, and where that has
 /// not helped, to the rank. Packets that all have make room for others. A rank that is silent is asked.
 ///
+/// That a rank has all is told by other means, which do not lose it (`has_all`, `finish`): a rank whose last packet is
+/// lost may be elsewhere by then, and never look at this port again.
+///
 /// Packets are numbered by lane, from one message to the next, alike on all ranks.
 template <fpga_nic::port Port>
 class member {
@@ -55,9 +58,10 @@ class member {
       l.out.open(terms_.window, all_.size());
       l.in.open(terms_.window);
       l.early.open(report_every());
+      l.base = l.next = l.ahead = first_packet;
     }
     pace_.limit(terms_.window);
-    heard_[me_] = 1;
+    heard_[me_] = sign_of_all;
   }
   member(member const&) = delete;
   member& operator=(member const&) = delete;
@@ -66,15 +70,20 @@ class member {
 
   // --- whether the network carries packets to the group
 
-  /// Sends a sign to the group.
+  /// Sends a sign to the group, which tells whether this rank hears all.
   void call_out() {
     header h = head(kind::ask, sign, {});
+    h.flags = hears_all() ? note : std::uint16_t{0};
     port_.send(group_, h, {});
     port_.flush();
   }
   /// Whether signs of all have come. @pre `advance` has been called
   [[nodiscard]] bool hears_all() const noexcept {
-    return std::ranges::all_of(heard_, [](std::uint8_t one) { return one != 0; });
+    return std::ranges::all_of(heard_, [](std::uint8_t one) { return one != no_sign; });
+  }
+  /// Whether the signs of all say that they hear all.
+  [[nodiscard]] bool all_hear() const noexcept {
+    return std::ranges::all_of(heard_, [](std::uint8_t one) { return one == sign_of_all; }) && hears_all();
   }
 
   // --- messages
@@ -90,7 +99,7 @@ class member {
     l.base = l.next;
     l.next += cut{part.bytes}.count();
     raise(l.ahead, l.base);
-    l.fresh = l.congested = false;
+    l.fresh = l.congested = l.is_due = false;
     l.root = no_rank;
     for (helper_worker const& w : part.workers) {
       l.root = w.gives ? w.rank : l.root;
@@ -106,7 +115,6 @@ class member {
   }
   void give(std::uint32_t lane, std::byte const* from, time_point now) {
     lanes_[lane].out.give(from);
-    lanes_[lane].moved = now;
     push(lane, now);
     port_.flush();
   }
@@ -124,6 +132,22 @@ class member {
   [[nodiscard]] bool is_wanted(std::uint32_t lane) const noexcept { return lanes_[lane].in.is_wanted(); }
   [[nodiscard]] chunk view(std::uint32_t lane, std::size_t granule) noexcept { return lanes_[lane].in.view(granule); }
   void release(std::uint32_t lane) noexcept { lanes_[lane].in.release(); }
+  /// Whether this rank has all of what it gets.
+  [[nodiscard]] bool has_all(std::uint32_t lane) const noexcept {
+    return lanes_[lane].does == role::gets && lanes_[lane].in.over();
+  }
+  /// A rank that has not said that it has all of what this one has sent all of; no_rank: there is none.
+  [[nodiscard]] rank_type unfinished(std::uint32_t lane) const noexcept {
+    passage const& l = lanes_[lane];
+    return l.does == role::gives && l.out.all_sent() && !l.out.over() ? l.out.unfinished() : no_rank;
+  }
+  /// That rank has all.
+  void finish(std::uint32_t lane, rank_type r) noexcept {
+    passage& l = lanes_[lane];
+    std::uint32_t const before = l.out.under_way();
+    l.out.finish(r);
+    count_confirmed(l, before);
+  }
   /// Whether all ranks have what this one has given.
   [[nodiscard]] bool over(std::uint32_t lane) const noexcept {
     return lanes_[lane].does != role::gives || lanes_[lane].out.over();
@@ -140,7 +164,12 @@ class member {
   /// The rank that a lane waits for, or no_rank.
   [[nodiscard]] rank_type missing(std::uint32_t lane) const noexcept {
     passage const& l = lanes_[lane];
-    return l.does == role::gives ? l.out.last() : l.does == role::gets ? (l.in.over() ? no_rank : l.root) : no_rank;
+    return l.does == role::gives ? l.out.last() : missing_root(lane);
+  }
+  /// The rank that gives, if this one lacks something of it; or no_rank.
+  [[nodiscard]] rank_type missing_root(std::uint32_t lane) const noexcept {
+    passage const& l = lanes_[lane];
+    return l.does == role::gets && !l.in.over() ? l.root : no_rank;
   }
   /// Calls f(lane, rank) for all that lack packets of this rank's.
   template <class F>
@@ -151,21 +180,18 @@ class member {
       }
     }
   }
-  /// A rank has left: it needs nothing of this lane any more.
-  void excuse(std::uint32_t lane, rank_type r) noexcept {
-    passage& l = lanes_[lane];
-    std::uint32_t const before = l.out.under_way();
-    l.out.excuse(r);
-    under_way_ -= before - l.out.under_way();
-  }
   /// A rank that said something else about a flow of this lane, or no_rank.
   [[nodiscard]] rank_type differs(std::uint32_t lane) const noexcept { return lanes_[lane].differs; }
 
   /// Takes what has come, and goes on with it; looks, if it is time to.
   void advance(time_point now) {
-    while (port_.drain([&](address const&, std::span<std::byte const> bytes, bool congested) {
-      take(bytes, congested, now);
-    }) != 0) {
+    // Others may send as fast as this rank reads.
+    for (int rounds = 16; rounds != 0; --rounds) {
+      if (port_.drain([&](address const& from, std::span<std::byte const> bytes, bool congested) {
+            take(from, bytes, congested, now);
+          }) == 0) {
+        break;
+      }
     }
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
       go_on(lane, now);
@@ -180,9 +206,9 @@ class member {
     looked_ = now;
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
       passage& l = lanes_[lane];
-      if (l.does == role::gets && l.in.is_wanted() && (l.in.lacks() || l.fresh)) {
-        report(lane);
-      } else if (l.does == role::gives && l.out.under_way() != 0 && now - l.moved >= pace_.timeout()) {
+      if (l.does == role::gets && l.in.is_wanted() && !l.in.over() && (l.in.lacks() || l.fresh)) {
+        report(lane, note);
+      } else if (l.does == role::gives && l.out.under_way() != 0) {
         ask(lane, now);
       }
     }
@@ -199,9 +225,17 @@ class member {
 
  private:
   static constexpr duration between_looks = std::chrono::milliseconds(2);
+  static constexpr std::uint16_t no_flags = 0;
   static constexpr std::uint16_t sign = collective_lanes;  ///< in place of a lane
-  static constexpr int last_reports = 3;
-  static constexpr std::uint32_t always = 4;  ///< packets that a lane may have under way, whatever others have
+  /// A flag: of a share, "report now"; of a report, "not at once", so it measures no round trip; of a sign, "I hear
+  /// all".
+  static constexpr std::uint16_t note = fpga_nic::flag::phase;
+  /// Numbers begin anew soon, so every program tries that.
+  static constexpr std::uint32_t first_packet = 0U - 100U;
+  static constexpr std::uint8_t no_sign = 0;      ///< what is known of a rank: nothing,
+  static constexpr std::uint8_t a_sign = 1;       ///< that it is heard,
+  static constexpr std::uint8_t sign_of_all = 2;  ///< and that it hears all
+  static constexpr std::uint32_t always = 4;      ///< packets that a lane may have under way, whatever others have
 
   enum class role : std::uint8_t { none, gives, gets };
   struct passage {
@@ -220,8 +254,7 @@ class member {
     bool fresh = false;            ///< some have
     bool gap = false;              ///< a packet has come before one that was sent earlier
     bool congested = false;        ///< some came marked by ECN
-    // of the one that gives:
-    time_point moved{};  ///< something was heard of those that lack packets, or asked of them
+    bool is_due = false;           ///< the one that gives wants a report now
   };
 
   /// Of numbers that begin anew after the largest.
@@ -248,11 +281,11 @@ class member {
 
   // --- what comes
 
-  void take(std::span<std::byte const> bytes, bool congested, time_point now) {
+  void take(address const& from, std::span<std::byte const> bytes, bool congested, time_point now) {
     fpga_nic::packet p;
     header const& h = p.head;
     if (seal_.read(bytes, p) != fpga_nic::reading::good || h.job != terms_.nonce || h.workers != all_.size() ||
-        h.slot > sign) {
+        h.slot > sign || !(from == all_[h.worker])) {
       ++counted_.ignored;
       return;
     }
@@ -260,7 +293,7 @@ class member {
       return;  // a group gives back what is sent to it
     }
     if (h.slot == sign) {
-      heard_[h.worker] = 1;
+      heard_[h.worker] = h.has(note) ? sign_of_all : std::max(heard_[h.worker], a_sign);
       return;
     }
     bool used = false;
@@ -302,6 +335,7 @@ class member {
       raise(l.ahead, q + 1);
       return l.early.keep(p);
     }
+    l.is_due = l.is_due || p.head.has(note);
     auto const what = l.in.put(q - l.base, p.payload);
     if (what == incoming::taking::ignored) {
       return false;
@@ -319,28 +353,35 @@ class member {
       return false;  // it may be about the message before
     }
     std::uint32_t const upto = h.sequence - l.base;
+    if (upto > l.out.sent()) {
+      return false;
+    }
     std::uint32_t const known = l.out.front_of(h.worker);
     if (h.has(fpga_nic::flag::congested)) {
       pace_.congested(now);
     }
-    if (known < upto && upto <= l.out.sent()) {
+    l.out.contact(h.worker, now);
+    if (known != 0 && known < upto && !h.has(note)) {  // else it may have begun only now
       if (time_point const sent = l.out.sent_once_at(upto - 1); sent != time_point{}) {
         pace_.answered(now - sent);
       }
     }
     std::uint32_t const before = l.out.under_way();
     l.out.confirm(h.worker, upto);
-    for (std::uint32_t i = before - l.out.under_way(); i != 0; --i) {
-      pace_.result();
-      --under_way_;
-      l.moved = now;
-    }
+    count_confirmed(l, before);
     std::uint32_t const lost = mend(lane, h.worker, upto, p.payload, now);
     // A rank that has come late lacks what was sent before; else that so much is lost is a sign of congestion.
     if (known != 0 && lost > pace_.window() / 8) {
       pace_.congested(now);
     }
     return true;
+  }
+  /// @param before packets that were under way
+  void count_confirmed(passage const& l, std::uint32_t before) noexcept {
+    for (std::uint32_t i = before - l.out.under_way(); i != 0; --i) {
+      pace_.result();
+      --under_way_;
+    }
   }
   /// Sends again what a rank lacks, as a bitmap from packet `first` on says. Returns how many that had not been before.
   std::uint32_t mend(std::uint32_t lane, rank_type by, std::uint32_t first, std::span<std::byte const> bitmap,
@@ -353,18 +394,17 @@ class member {
       if (!lacks || i < l.out.front() || i >= l.out.sent()) {
         continue;
       }
-      l.moved = now;
       switch (l.out.mend(i, now, pace_.patience())) {
         case outgoing::repair::none:
           break;
         case outgoing::repair::group:
           ++lost;
           ++counted_.repeated;
-          send(lane, i, group_);
+          send(lane, i, group_, is_narrow() ? note : no_flags);
           break;
         case outgoing::repair::rank:
           ++counted_.alone;
-          send(lane, i, all_[by]);
+          send(lane, i, all_[by], note);
           break;
       }
     }
@@ -373,11 +413,8 @@ class member {
 
   bool take_question(std::uint32_t lane, header const& h) {
     passage& l = lanes_[lane];
-    if (!after(h.sequence, l.base)) {  // this rank has all of that message; its last report was lost
-      header r = head(kind::progress, lane, l);
-      r.fingerprint = h.fingerprint;
-      port_.send(all_[h.worker], r, {});
-      return true;
+    if (!after(h.sequence, l.base)) {
+      return false;  // this rank has all of that message, and has said so
     }
     if (after(h.sequence, l.next)) {
       raise(l.ahead, h.sequence);
@@ -388,7 +425,7 @@ class member {
     }
     if (l.in.is_wanted()) {
       l.in.hear_of(h.sequence - l.base);
-      report(lane);
+      report(lane, note);
     } else {
       raise(l.ahead, h.sequence);
     }
@@ -397,12 +434,13 @@ class member {
 
   // --- what goes
 
-  bool send(std::uint32_t lane, std::uint32_t i, address const& to) {
+  bool send(std::uint32_t lane, std::uint32_t i, address const& to, std::uint16_t flags) {
     passage& l = lanes_[lane];
     auto const content = l.out.content(i);
     header h = head(kind::share, lane, l);
     h.sequence += i;
     h.length = static_cast<std::uint16_t>(content.size());
+    h.flags = flags;
     return port_.send(to, h, content);
   }
   /// Sends what may be sent for the first time.
@@ -410,52 +448,65 @@ class member {
     passage& l = lanes_[lane];
     // Until all have reported, some may be yet to begin, and lack what was sent before.
     std::uint32_t const most = l.out.front() == 0 ? report_every() : terms_.window;
-    while (l.out.may_send(most) && (under_way_ < pace_.window() || l.out.under_way() < always) &&
-           send(lane, l.out.sent(), group_)) {
-      l.moved = l.out.under_way() == 0 ? now : l.moved;
+    auto const room_after = [&](std::uint32_t more) {
+      return under_way_ + more < pace_.window() || l.out.under_way() + more < always;
+    };
+    bool const narrow = most < terms_.window || is_narrow();
+    while (l.out.may_send(most) && room_after(0)) {
+      bool const fills = l.out.sent() + 1 - l.out.front() >= most || !room_after(1);
+      if (!send(lane, l.out.sent(), group_, narrow && fills ? note : no_flags)) {
+        break;
+      }
       l.out.count_sent(now);
       ++under_way_;
       ++counted_.sent;
     }
   }
+  /// Whether so few packets may be under way that ranks which report by count might not, and all would wait.
+  [[nodiscard]] bool is_narrow() const noexcept { return pace_.window() < 2 * report_every(); }
   void go_on(std::uint32_t lane, time_point now) {
     passage& l = lanes_[lane];
     if (l.does == role::gives) {
       push(lane, now);
-    } else if (l.does == role::gets && l.in.is_wanted()) {
+    } else if (l.does == role::gets && l.in.is_wanted() && !l.in.over()) {
       l.gap = l.gap && l.in.lacks();  // else they have only come in another order
-      if (l.gap || l.unreported >= report_every() || (l.fresh && l.in.over())) {
-        report(lane);
+      if (l.gap || l.is_due || l.unreported >= report_every()) {
+        report(lane, no_flags);
       }
     }
   }
-  /// Tells the one that gives how far this rank has come, and what it lacks. The last report is sent twice: the other
-  /// one waits for it, and this rank may not be there to be asked.
-  void report(std::uint32_t lane) {
+  /// Tells the one that gives how far this rank has come, and what it lacks.
+  void report(std::uint32_t lane, std::uint16_t flags) {
     passage& l = lanes_[lane];
     std::array<std::byte, fpga_nic::most_payload> bitmap;
     std::size_t const size = l.in.write_lacking(bitmap);
     header h = head(kind::progress, lane, l);
     h.sequence += l.in.front();
     h.length = static_cast<std::uint16_t>(size);
-    h.flags = l.congested ? fpga_nic::flag::congested : std::uint16_t{0};
-    for (int copies = l.in.over() ? last_reports : 1; copies != 0; --copies) {
-      port_.send(all_[l.root], h, std::span(bitmap).first(size));
-    }
+    h.flags = static_cast<std::uint16_t>(flags | (l.congested ? fpga_nic::flag::congested : 0));
+    port_.send(all_[l.root], h, std::span(bitmap).first(size));
     ++counted_.reports;
     l.unreported = 0;
-    l.fresh = l.gap = l.congested = false;
+    l.fresh = l.gap = l.congested = l.is_due = false;
   }
+  /// Those that lack packets and have been silent for long.
   void ask(std::uint32_t lane, time_point now) {
     passage& l = lanes_[lane];
     header h = head(kind::ask, lane, l);
     h.sequence += l.out.sent();
+    duration const longest = pace_.timeout();
+    bool asked = false;
     l.out.each_behind([&](rank_type r) {
-      ++counted_.asked;
-      port_.send(all_[r], h, {});
+      if (now - l.out.silent_since(r) >= longest) {
+        ++counted_.asked;
+        port_.send(all_[r], h, {});
+        l.out.contact(r, now);
+        asked = true;
+      }
     });
-    l.moved = now;
-    pace_.silence();
+    if (asked) {
+      pace_.silence();
+    }
   }
 
   Port& port_;
@@ -468,7 +519,7 @@ class member {
   time_point looked_{};
   std::uint32_t under_way_ = 0;  ///< packets of all lanes that not all have
   std::array<passage, collective_lanes> lanes_;
-  std::vector<std::uint8_t> heard_;  ///< by rank: whether a sign of it has come
+  std::vector<std::uint8_t> heard_;  ///< by rank: what its signs have said
   member_counters counted_;
 };
 

@@ -14,8 +14,8 @@
 
 namespace tutti::detail::multicast {
 
-/// A message that this rank sends to a group, until each rank that gets it has said that it has it. What is lost is
-/// sent again from the user's memory.
+/// A message that this rank sends to a group, until each rank that gets it has `finish`ed. What is lost is sent again
+/// from the user's memory.
 class outgoing {
  public:
   /// How a lost packet is sent again.
@@ -29,6 +29,7 @@ class outgoing {
   void open(std::uint32_t window, std::size_t ranks) {
     packets_.resize(std::bit_ceil(window));
     fronts_.resize(ranks);
+    contacts_.resize(ranks);
   }
   void begin(helper_part const& part) {
     cut_ = {part.bytes};
@@ -39,6 +40,7 @@ class outgoing {
       fronts_[w.rank] = w.gets ? 0 : cut_.count();
     }
     front_ = std::ranges::min(fronts_);
+    std::ranges::fill(contacts_, time_point{});
   }
   void give(std::byte const* from) noexcept { from_ = from; }
 
@@ -55,20 +57,26 @@ class outgoing {
   [[nodiscard]] std::span<std::byte const> content(std::uint32_t i) const noexcept {
     return {from_ + cut::offset(i), cut_.length(i)};
   }
-  void count_sent(time_point now) noexcept { at(sent_++) = {now, false}; }
+  void count_sent(time_point now) noexcept { at(sent_++) = {now, now, false}; }
 
-  /// A rank has the first `upto` packets.
+  /// A rank has the first `upto` packets, as packets say, which may be lost. That it has all, `finish` says alone.
   void confirm(rank_type by, std::uint32_t upto) noexcept {
     bool const was_last = fronts_[by] == front_;
-    fronts_[by] = std::max(fronts_[by], std::min(upto, sent_));
+    fronts_[by] = std::max(fronts_[by], std::min({upto, sent_, cut_.count() - 1}));
     if (was_last) {
       front_ = std::ranges::min(fronts_);
     }
   }
-  /// A rank needs nothing any more.
-  void excuse(rank_type r) noexcept {
+  /// A rank has all.
+  void finish(rank_type r) noexcept {
     fronts_[r] = cut_.count();
     front_ = std::ranges::min(fronts_);
+  }
+  /// Something was heard of a rank, or asked of it.
+  void contact(rank_type r, time_point now) noexcept { contacts_[r] = now; }
+  /// Since when a rank that is behind has been silent: at the earliest since what it lacks was sent.
+  [[nodiscard]] time_point silent_since(rank_type r) const noexcept {
+    return std::max(contacts_[r], packets_[fronts_[r] & (packets_.size() - 1)].first_sent);
   }
   [[nodiscard]] std::uint32_t front_of(rank_type r) const noexcept { return fronts_[r]; }
   /// When packet i was sent, if only once. @pre it is under way, or was the last that ceased to be
@@ -84,7 +92,8 @@ class outgoing {
       return repair::none;
     }
     bool const again = p.repeated;
-    p = {now, true};
+    p.sent = now;
+    p.repeated = true;
     return again ? repair::rank : repair::group;
   }
 
@@ -97,6 +106,12 @@ class outgoing {
       }
     }
   }
+  /// The first rank that has not finished. @pre not over
+  [[nodiscard]] rank_type unfinished() const noexcept {
+    auto const has_not = [this](std::uint32_t front) { return front != cut_.count(); };
+    return static_cast<rank_type>(std::ranges::find_if(fronts_, has_not) - fronts_.begin());
+  }
+  [[nodiscard]] bool all_sent() const noexcept { return sent_ == cut_.count(); }
   /// A rank that has the fewest packets, or no_rank when all have all.
   [[nodiscard]] rank_type last() const noexcept {
     return over() ? no_rank : static_cast<rank_type>(std::ranges::min_element(fronts_) - fronts_.begin());
@@ -104,7 +119,8 @@ class outgoing {
 
  private:
   struct packet {
-    time_point sent{};
+    time_point first_sent{};
+    time_point sent{};      ///< last
     bool repeated = false;  ///< not for the first time
   };
   [[nodiscard]] packet& at(std::uint32_t i) noexcept { return packets_[i & (packets_.size() - 1)]; }
@@ -115,6 +131,7 @@ class outgoing {
   std::uint32_t sent_ = 0;
   std::vector<packet> packets_;        ///< of those that are under way
   std::vector<std::uint32_t> fronts_;  ///< by rank: the packets that it has, without a gap
+  std::vector<time_point> contacts_;   ///< by rank
 };
 
 }  // namespace tutti::detail::multicast
