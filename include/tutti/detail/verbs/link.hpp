@@ -124,6 +124,7 @@ class link {
         left = left || in_[lane].owes;
       }
     }
+    owes_ = left;
     return left;
   }
   [[nodiscard]] bool owes() const noexcept { return owes_; }

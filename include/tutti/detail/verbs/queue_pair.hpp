@@ -118,7 +118,7 @@ class queue_pair {
     w.sg_list = &place;
     w.num_sge = 1;
     ibv_recv_wr* bad = nullptr;
-    return ibv_post_recv(qp_.get(), &w, &bad) == 0;
+    return !broken_ && ibv_post_recv(qp_.get(), &w, &bad) == 0;
   }
   /// Asks whether the peer is still there, unless an answer is to come.
   void probe() noexcept {
