@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(stops) {
 }
 BOOST_AUTO_TEST_CASE(destruction) {
   destruction_with_work_in_flight_is_clean<world>(2, 10'000);
-  destruction_with_work_in_flight_is_clean<world>(2, 300'000);
+  destruction_with_work_in_flight_is_clean<world>(2, 100'000);
   destruction_with_work_in_flight_is_clean<world>(5, 100);
 }
 BOOST_AUTO_TEST_CASE(quiescence) {
