@@ -48,7 +48,7 @@ if [ "$ci" = yes ]; then
   install_optional bits32
   install_optional hardware
 fi
-case $ci$only in yes* | *softroce*) install_optional softroce verbs ;; esac
+case $ci$only in yes* | *softroce*) install_optional softroce && install_optional verbs ;; esac
 [ "$second_compiler" = no ] || second=$(find_clang)
 [ "$second_compiler$only" != no. ] || left_out="^sources$"
 

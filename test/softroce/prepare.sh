@@ -19,7 +19,7 @@ unable() {
 modules="virtio_pci 9pnet_virtio 9p crc32c_generic crc32_generic crc32_pclmul ib_uverbs rdma_ucm rdma_rxe dummy"
 
 for tool in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio modprobe:kmod xz:xz-utils zstd:zstd \
-  rdma:iproute2; do
+  rdma:iproute2 ibv_rc_pingpong:ibverbs-utils; do
   command -v "${tool%%:*}" > /dev/null 2>&1 ||
     unable "${tool%%:*} is missing; install ${tool#*:}, or run \"sh test/run.sh --only softroce\", which does"
 done
@@ -35,7 +35,7 @@ fetch_kernel() {
   say "Fetching a kernel for the guest (about 110 MB)"
   rm -rf "$cache/package" && mkdir "$cache/package" && cd "$cache/package"
   package=$(kernel_package)
-  [ -n "$package" ] && apt-get download -q "$package"
+  [ -n "$package" ] && timeout 100 apt-get -o Acquire::http::Timeout=10 -o Acquire::Retries=0 download -q "$package"
 }
 
 # A bzImage holds the kernel proper, compressed; where, its header says (Documentation/arch/x86/boot.rst).
@@ -54,7 +54,7 @@ unpack_vmlinux() {
 
 if [ ! -s "$cache/vmlinux" ]; then
   command -v apt-get > /dev/null 2>&1 || unable "it boots a kernel of Debian's, and this is no Debian"
-  (fetch_kernel) || (as_root apt-get update -q && fetch_kernel) || unable "no kernel package could be fetched"
+  (fetch_kernel) || unable "no kernel package could be fetched within 100 s (apt-get update may help)"
   rm -rf "$cache/kernel" && mkdir "$cache/kernel"
   dpkg-deb --fsys-tarfile "$cache"/package/*.deb | tar -x -C "$cache/kernel" --exclude='*/drivers/gpu' \
     --exclude='*/drivers/media' --exclude='*/sound' --wildcards './boot/vmlinuz-*' './lib/modules/*'

@@ -10,5 +10,5 @@ endforeach()
 add_test(NAME softroce COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/softroce/run.sh --limit 240 --
                                sh ${CMAKE_CURRENT_SOURCE_DIR}/softroce/each.sh
                                ${CMAKE_CURRENT_SOURCE_DIR}/softroce/device.sh ${files})
-set_tests_properties(softroce PROPERTIES TIMEOUT 400 COST 100 LABELS softroce SKIP_RETURN_CODE 77)
+set_tests_properties(softroce PROPERTIES TIMEOUT 400 COST 100 PROCESSORS 2 LABELS softroce SKIP_RETURN_CODE 77)
 tutti_test_needs(softroce ${programs})
