@@ -72,8 +72,27 @@ BOOST_AUTO_TEST_CASE(helpers) {
   a_helper_does_not_hide_a_death<world>(3, 1, ::fork);
   a_forked_child_takes_no_part<world>();
 }
+/// For longer than all retries would take.
 BOOST_AUTO_TEST_CASE(stops) {
   a_stopped_process_is_waited_for<world>();
+  check_all(world::run(2, [&](verbs& t, auto& meet) -> verdict {
+    tutti::flow const s{0, 0};
+    std::byte const one{};
+    t.begin(s, a_call(0));
+    auto const process = static_cast<pid_t>(std::stol(meet.exchange(std::to_string(::getpid()))[1]));
+    auto const send = [&] { return t.send(1 - t.rank(), s, {&one, 1}, 1).accepted; };
+    auto const receive = [&] { return static_cast<bool>(t.view(1 - t.rank(), s, {1, 1, nullptr})); };
+    if (t.rank() == 1) {
+      verdict const bad = tutti::support::until(t, receive);
+      return !bad.empty() ? bad : tutti::support::until(t, send);
+    }
+    ::kill(process, SIGSTOP);
+    tutti::time_point const begin = t.now();
+    verdict bad = tutti::support::until(t, [&] { return t.now() - begin > std::chrono::seconds(4); });
+    ::kill(process, SIGCONT);
+    bad = !bad.empty() ? bad : tutti::support::until(t, send);
+    return !bad.empty() ? bad : tutti::support::until(t, receive);
+  }));
 }
 BOOST_AUTO_TEST_CASE(destruction) {
   destruction_with_work_in_flight_is_clean<world>(2, 10'000);
