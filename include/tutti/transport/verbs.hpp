@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 namespace tutti {
 
@@ -45,8 +46,13 @@ class verbs {
     } catch (error const& e) {
       mine.trouble = e.what();
     }
-    mesh_->connect(detail::rdma::cards_of(meet.exchange(mine.text())));
-    meet.exchange("");  // all are ready to receive
+    std::vector<detail::rdma::card> const all = detail::rdma::cards_of(meet.exchange(mine.text()));
+    try {
+      mesh_->connect(all);
+    } catch (error const& e) {
+      mine.trouble = e.what();
+    }
+    detail::rdma::cards_of(meet.exchange(mine.text()));  // all are ready to receive
   }
   verbs(verbs const&) = delete;
   verbs& operator=(verbs const&) = delete;

@@ -15,8 +15,9 @@ namespace tutti::detail::rdma {
 struct card {
   port_address at;
   std::uint32_t lid = 0;
-  std::uint32_t mtu = 0;    ///< the path MTU that its port can do, as the enumeration of libibverbs numbers them
-  std::uint32_t reads = 0;  ///< how many READs of one peer it answers at a time
+  std::uint32_t mtu = 0;      ///< the path MTU that its port can do, as the enumeration of libibverbs numbers them
+  std::uint32_t longest = 0;  ///< message that its port can do
+  std::uint32_t reads = 0;    ///< how many READs of one peer it answers at a time
   std::uint32_t first_packet = 0;
   std::uint64_t calls = 0;  ///< where its call boards are, by lanes, and under which key
   std::uint32_t calls_key = 0;
@@ -32,7 +33,8 @@ struct card {
     for (std::uint8_t const b : at.gid.raw) {
       out << ' ' << int{b};
     }
-    out << ' ' << lid << ' ' << mtu << ' ' << reads << ' ' << first_packet << ' ' << calls << ' ' << calls_key;
+    out << ' ' << lid << ' ' << mtu << ' ' << longest << ' ' << reads << ' ' << first_packet << ' ' << calls << ' '
+        << calls_key;
     for (std::uint32_t const number : queue_pairs) {
       out << ' ' << number;
     }
@@ -57,7 +59,7 @@ struct card {
       in >> value;
       b = static_cast<std::uint8_t>(value);
     }
-    in >> c.lid >> c.mtu >> c.reads >> c.first_packet >> c.calls >> c.calls_key;
+    in >> c.lid >> c.mtu >> c.longest >> c.reads >> c.first_packet >> c.calls >> c.calls_key;
     c.queue_pairs.resize(size);
     for (std::uint32_t& number : c.queue_pairs) {
       in >> number;

@@ -49,7 +49,11 @@ class completions {
       throw device_error(d.at, "cannot make a completion channel", errno);
     }
     inheritance::refuse(channel_->fd);
-    int const entries = most > static_cast<std::uint64_t>(d.limits.max_cqe) ? d.limits.max_cqe : static_cast<int>(most);
+    if (most > static_cast<std::uint64_t>(d.limits.max_cqe)) {
+      throw error(failure::join, message({d.at.text(), " has completion queues of ", d.limits.max_cqe,
+                                          " entries, and so many ranks need ", most, ": take fewer ranks, or tcp"}));
+    }
+    int const entries = static_cast<int>(most);
     queue_ = handle<ibv_cq, ibv_destroy_cq>(
         ibv_create_cq(d.context.get(), entries < 1 ? 1 : entries, nullptr, channel_.get(), 0));
     if (!queue_) {

@@ -153,7 +153,7 @@ inline void keep_mappings_from_children() noexcept {
           port.state != IBV_PORT_ACTIVE) {
         continue;
       }
-      for (int index = 0; index < port.gid_tbl_len; ++index) {
+      for (int index = 0; index < std::min(port.gid_tbl_len, 256); ++index) {
         ibv_gid_entry entry{};
         bool const meant = wish.index == verbs_options::any_gid || wish.index == index;
         if (!meant || ibv_query_gid_ex(found.context.get(), p, static_cast<std::uint32_t>(index), &entry, 0) != 0) {

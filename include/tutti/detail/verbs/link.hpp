@@ -30,6 +30,7 @@ class link {
     calls_ = theirs.calls;
     calls_key_ = theirs.calls_key;
     piece_ = o.piece;
+    longest_read_ = std::min(mine.longest, theirs.longest);
   }
 
   [[nodiscard]] queue_pair& queue() noexcept { return queue_; }
@@ -92,7 +93,7 @@ class link {
       return {receive_slot(i.slot[i.first % slots]) + sizeof h, h.bytes};
     }
     if (!i.reading.active()) {
-      i.reading.begin(*device_, pool, h, w, piece_);
+      i.reading.begin(*device_, pool, h, w, piece_, longest_read_);
     }
     i.reading.ask(queue_, s.lane);
     return i.reading.next();
@@ -246,7 +247,10 @@ class link {
     message_head const h = head_of(slot);
     bool const carries = h.kind == head_kind::message || h.kind == head_kind::long_message;
     std::uint64_t const follows = h.kind == head_kind::message ? h.bytes : 0;
-    if (length != sizeof h + follows || h.lane >= lane_count || (carries && in_[h.lane].count == slots)) {
+    bool const known = h.kind >= head_kind::message && h.kind <= head_kind::bye;
+    bool const fits = h.kind != head_kind::long_message || h.bytes >= read_from;
+    if (!known || !fits || length != sizeof h + follows || h.lane >= lane_count ||
+        (carries && in_[h.lane].count == slots)) {
       unsound_ = true;
       return;
     }
@@ -319,6 +323,7 @@ class link {
   outgoing out_[lane_count];
   incoming in_[lane_count];
   std::size_t piece_ = 0;
+  std::size_t longest_read_ = 0;
   std::uint64_t calls_ = 0;
   std::uint32_t calls_key_ = 0;
   tutti::fault told_{};

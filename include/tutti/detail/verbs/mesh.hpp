@@ -44,6 +44,7 @@ class mesh {
     c.at = device_.at;
     c.lid = device_.port.lid;
     c.mtu = static_cast<std::uint32_t>(device_.port.active_mtu);
+    c.longest = device_.port.max_msg_sz;
     c.reads = static_cast<std::uint32_t>(std::min(device_.limits.max_qp_rd_atom, 255));
     c.first_packet = first_packet_;
     c.calls = reinterpret_cast<std::uintptr_t>(calls_.get());
@@ -53,6 +54,7 @@ class mesh {
     }
     return c;
   }
+  /// @throws error(failure::join) that names both ends
   void connect(std::vector<card> const& all) {
     for (rank_type const r : peers_) {
       links_[r]->connect(all[rank_], all[r], options_);
@@ -128,7 +130,7 @@ class mesh {
   /// takes a second at most.
   void quiesce() noexcept {
     if (fault_ && !stopped_) {
-      settle();
+      settle(patience);
       stop();
     }
   }
@@ -156,12 +158,13 @@ class mesh {
     }
   }
 
-  /// Waits for a moment until all that are still there, and do not know it, have the news.
-  void settle() noexcept {
-    time_point const end = steady_now() + patience;
+  /// Waits until all that are still there, and do not know it, have the news: the peer's device has acknowledged it, or
+  /// all retries have failed.
+  void settle(duration limit) noexcept {
+    time_point const begin = steady_now();
     for (bool wait = true; wait;) {
       poll();
-      wait = steady_now() < end && std::any_of(peers_.begin(), peers_.end(), [this](rank_type r) {
+      wait = steady_now() - begin < limit && std::any_of(peers_.begin(), peers_.end(), [this](rank_type r) {
                link const& l = *links_[r];
                return !l.gone() && !l.told() && l.queue().tells();
              });
@@ -203,7 +206,9 @@ class mesh {
           links_[r]->say_bye();
         }
       }
-      settle();
+      // What was sent must arrive, and retries are finite. After a fault a peer that has heard of it may have stopped
+      // its end before the acknowledgement was out.
+      settle(fault_ ? patience : no_deadline);
       stop();
     }
   }
@@ -229,7 +234,7 @@ class mesh {
 
 /// All ranks' addresses, as exchanged; a rank that cannot take part fails all others, too.
 /// @throws error(failure::join) that names it
-[[nodiscard]] inline std::vector<card> cards_of(std::vector<std::string> const& texts) {
+inline std::vector<card> cards_of(std::vector<std::string> const& texts) {
   std::vector<card> all;
   for (std::string const& text : texts) {
     all.push_back(card::parse(text, static_cast<rank_type>(texts.size())));

@@ -35,20 +35,20 @@ class piece_pool {
 class pull {
  public:
   static constexpr std::size_t under_way = 4;
-  /// A READ may not be longer than this on some devices.
-  static constexpr std::size_t longest_read = std::size_t{1} << 30;
 
   [[nodiscard]] bool active() const noexcept { return active_; }
   [[nodiscard]] std::size_t given() const noexcept { return active_ ? given_ : 0; }
 
-  void begin(device const& d, piece_pool& pool, message_head const& h, wanted const& w, std::size_t usual) {
+  void begin(device const& d, piece_pool& pool, message_head const& h, wanted const& w, std::size_t usual,
+             std::size_t longest) {
     from_ = h.address;
     key_ = h.key;
     total_ = h.bytes;
     asked_ = arrived_ = given_ = 0;
     place_ = w.place;
+    usual = usual < longest ? usual : longest;
     if (place_ != nullptr) {
-      piece_ = longest_read / w.granule * w.granule;
+      piece_ = longest / w.granule * w.granule;
       into_ = registration(d, place_, total_, access::written_here);
     } else {
       piece_ = usual < w.granule ? w.granule : usual / w.granule * w.granule;

@@ -94,7 +94,7 @@ class queue_pair {
     if (broken_ || posted_ - completed_ >= limit) {
       return false;
     }
-    if (kind != work::send || ++quiet_ == depth / 16) {
+    if (kind != work::send || ++quiet_ >= depth / 16) {
       w.send_flags |= IBV_SEND_SIGNALED;
     }
     w.wr_id = work_id{kind, peer_, lane, posted_ + 1}.pack();
