@@ -124,10 +124,12 @@ class Small(unittest.TestCase):
         self.assertIn("| other | never |  | 20.00 % | 1 MB |", text)
         self.assertIn("test error", time_to_accuracy.pictures(found)["error"])
 
-    def test_what_a_server_sends_is_shown_for_each_worker(self):
-        found = {"4": {"sent": 8e6, "received": 4e6, "seconds": 0.5, "processor": 0.25}}
-        self.assertIn("| 4 | 8.0 MB | 2.00 MB | 4.0 MB | 1.00 MB | 0.50 | 0.25 s |", distribution.text(found))
-        self.assertIn("received", distribution.pictures(found)["bytes"])
+    def test_what_the_node_that_distributes_sends_is_shown_for_each_way(self):
+        one = {"sent": 8e6, "received": 4e6, "seconds": 0.5, "processor": 0.25}
+        found = {way: {"2": one, "4": one} for way in distribution.WAYS}
+        for way in distribution.WAYS:
+            self.assertIn(f"| {way} | 4 | 8.0 MB | 4.0 MB | 0.50 | 0.25 s |", distribution.text(found))
+            self.assertIn(way, distribution.pictures(found)["bytes"])
 
     def test_shares_are_of_what_happened_between_samples(self):
         samples = [{"at": 10.0, "by": {"worker 0": (1.0, 1 << 20, 0), "switch": (0.0, 1 << 20, 0)}},
