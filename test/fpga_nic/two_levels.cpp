@@ -47,7 +47,7 @@ struct trial {
   std::uint32_t stand_in_share = 0;
 };
 
-/// A network with so many racks.
+/// A network with this number of racks.
 network network_of(racks const& of, double loss = 0) {
   return network(
       static_cast<unsigned>(of.size()),

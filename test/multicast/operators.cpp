@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(without_a_group_that_all_hear_ranks_talk_through_the_host) 
   }
 }
 
-// A switch may forget who listens, as one that snoops on IGMP does where nothing asks.
+// A switch may forget the members of a group, as one that snoops on IGMP does where nothing asks.
 BOOST_AUTO_TEST_CASE(a_group_that_ceases_to_hear_is_served_rank_by_rank) {
   network net(3, {});
   std::atomic<bool> closed = false;

@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(memory_is_read_only) {
   }));
 }
 
-/// A user who may lock too little is told so, on every rank, and which limit it is.
+/// Where the limit of locked memory is too low, the error on every rank says so, and names the limit.
 BOOST_AUTO_TEST_CASE(memory_may_not_be_locked) {
   tutti::laws::check_all(tutti::support::process_ranks::run(3, [](auto& meet) -> verdict {
     constexpr uid_t any_user = 65534;

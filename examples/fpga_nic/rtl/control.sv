@@ -590,7 +590,7 @@ module control #(
         end else state <= LOOK;
       end
 
-      // The sender, of which the worker's number says no more than who it may be.
+      // The sender: the worker's number is a guess of which member it is.
       LOOK: begin
         if (is_sender) begin
           known_elsewhere <= look != as_worker;

@@ -18,7 +18,7 @@ struct verbs_options {
   /// be.
   int gid_index = any_gid;
 
-  /// What is combined is read from the sender's memory in pieces of so many bytes.
+  /// What is combined is read from the sender's memory in pieces of this length.
   std::size_t piece = std::size_t{128} << 10;
 
   /// A peer that does not acknowledge is sent to again after 4.096 us times 2 to the power of `timeout`, `retries`

@@ -181,7 +181,7 @@ class bench {
     }
   }
 
-  /// The address of a frame is looked at so many clocks after the one in which its first beat is taken.
+  /// The clocks between the one in which a frame's first beat is taken and the look at its address.
   static constexpr std::uint64_t until_look = 3;
 
   void begin() {

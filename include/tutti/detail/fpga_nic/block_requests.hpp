@@ -12,7 +12,7 @@ namespace tutti::detail::fpga_nic {
 /// Something that is to be asked of each block of weights, of some at a time, until it has been answered.
 class block_requests {
  public:
-  /// Of so many blocks, anew.
+  /// Begins anew, for this number of blocks.
   void begin(std::size_t blocks) {
     all_.assign(blocks, {});
     front_ = 0;

@@ -89,7 +89,7 @@ class slots {
         data_(aggregates_.size()),
         kept_(aggregates_.size() * in_order_) {}
 
-  /// What that takes, with so many members in racks.
+  /// What that takes, with this number of members in racks.
   [[nodiscard]] static constexpr std::size_t bytes(std::uint16_t count, unsigned in_order,
                                                    std::size_t in_racks = 0) noexcept {
     return std::size_t{count} * 2 * (sizeof(aggregate) + sizeof(block) * (std::size_t{1} + kept(in_order, in_racks)));
@@ -185,7 +185,7 @@ class slots {
   // --- weights
 
   [[nodiscard]] held_weights const& weights() const noexcept { return weights_; }
-  /// Makes room for the weights of so many keys. @pre not of fewer than there is
+  /// Makes room for the weights of this number of keys. @pre not of fewer than there is
   void make_room(std::size_t keys) { weights_.make_room(keys); }
   /// A keyed `supply`: `stored`, or `accepted` if a later version is there.
   [[nodiscard]] verdict store(header const& h, std::span<std::byte const> weights) noexcept {

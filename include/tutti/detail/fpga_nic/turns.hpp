@@ -21,7 +21,7 @@ class turns {
  public:
   /// @param jobs that have a line for themselves
   /// @param room for packets, in all
-  /// @param of_none at most so many of them are of no job
+  /// @param of_none how many of them are of no job, at most
   turns(std::size_t jobs, std::size_t room, std::size_t of_none) : lines_(jobs + 1), room_(room), of_none_(of_none) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -47,7 +47,7 @@ class turns {
     return true;
   }
 
-  /// Calls f(from, bytes, congested) for so many, or all that there are.
+  /// Calls f(from, bytes, congested) for each of this number of packets, or of all that there are.
   template <class F>
   void serve(std::size_t packets, F f) {
     for (; packets != 0 && size_ != 0; turn_ = (turn_ + 1) % lines_.size()) {

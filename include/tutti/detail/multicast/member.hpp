@@ -370,7 +370,7 @@ class member {
     l.out.confirm(h.worker, upto);
     count_confirmed(l, before);
     std::uint32_t const lost = mend(lane, h.worker, upto, p.payload, now);
-    // A rank that has come late lacks what was sent before; else that so much is lost is a sign of congestion.
+    // A rank that has come late lacks what was sent before; otherwise this loss is a sign of congestion.
     if (known != 0 && lost > pace_.window() / 8) {
       pace_.congested(now);
     }

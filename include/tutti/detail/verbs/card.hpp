@@ -41,7 +41,7 @@ struct card {
     return out.str();
   }
 
-  /// @throws error (failure::join) if this is no such text of a world of so many ranks
+  /// @throws error (failure::join) if this is no such text of a world of this size
   [[nodiscard]] static card parse(std::string const& text, rank_type size) {
     card c;
     if (!text.empty() && text.front() == '!') {

@@ -50,8 +50,9 @@ class completions {
     }
     inheritance::refuse(channel_->fd);
     if (most > static_cast<std::uint64_t>(d.limits.max_cqe)) {
-      throw error(failure::join, message({d.at.text(), " has completion queues of ", d.limits.max_cqe,
-                                          " entries, and so many ranks need ", most, ": take fewer ranks, or tcp"}));
+      throw error(failure::join,
+                  message({d.at.text(), " has completion queues of ", d.limits.max_cqe,
+                           " entries, and the ranks of this world need ", most, ": take fewer ranks, or tcp"}));
     }
     int const entries = static_cast<int>(most);
     queue_ = handle<ibv_cq, ibv_destroy_cq>(
