@@ -476,7 +476,8 @@ BOOST_AUTO_TEST_CASE(packets_of_a_broadcast_that_was_given_up_go_nowhere) {
         {
           std::vector<std::uint32_t> v(50'000);
           auto pending = share.start(v, 0);
-          while (world.rank() == 0 ? given_up == 0 : world.transport().counted().reports == 0) {
+          // Rank 1 waits at once: after the fault it may have no report to wait for.
+          while (world.rank() == 0 ? given_up == 0 : world.rank() == 2 && world.transport().counted().reports == 0) {
             world.poll();
           }
           if (world.rank() == 2) {  // its request and its vector go, and the others send on
