@@ -302,14 +302,14 @@ BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
   auto const given = fill(1);
   auto result = fill(0);
   tutti::helper_worker const workers[] = {{0, true, true}, {1, true, true}};
-  rank_1.begin({0, 0}, 7);
-  rank_1.on(0).take_part({.helper = 2,
-                          .workers = workers,
-                          .worker = 1,
-                          .operation = tutti::network_operation::sum_float32,
-                          .bytes = given.size() * sizeof(float)});
-  rank_1.on(0).give(std::as_bytes(std::span(given)).data());
-  rank_1.on(0).want(std::as_writable_bytes(std::span(result)).data());
+  rank_1.lanes().begin({0, 0}, 7);
+  rank_1.lanes().on(0).take_part({.helper = 2,
+                                  .workers = workers,
+                                  .worker = 1,
+                                  .operation = tutti::network_operation::sum_float32,
+                                  .bytes = given.size() * sizeof(float)});
+  rank_1.lanes().on(0).give(std::as_bytes(std::span(given)).data());
+  rank_1.lanes().on(0).want(std::as_writable_bytes(std::span(result)).data());
 
   fpga::exchange of_rank_0;  // which says what rank 0 sends
   fpga::job_terms const terms_of_rank_0{.slots = slots};
@@ -340,10 +340,10 @@ BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
   tutti::time_point now = tutti::steady_now();
   rank_1.join(now);
   std::uint32_t at_stand_in = 0;
-  for (std::uint32_t i = 0; !rank_1.on(0).over() && i < 10 * pieces; ++i) {
+  for (std::uint32_t i = 0; !rank_1.lanes().on(0).over() && i < 10 * pieces; ++i) {
     now += std::chrono::nanoseconds(100);
     rank_1.advance(now);
-    rank_1.push(0, now);
+    rank_1.lanes().push(0, now);
     if (i < pieces && i != waited_for) {
       say(network::device, of_rank_0.head_of(fpga::kind::contribute, i, 0, fpga::given_to::stand_in),
           of_rank_0.content(i));

@@ -125,13 +125,13 @@ class fpga_nic : public detail::over_host<Host> {
   void begin(flow s, call const& what) {
     host_.begin(s, what);
     if (s.lane < collective_lanes) {
-      member_->begin(s, what.fingerprint());
+      member_->lanes().begin(s, what.fingerprint());
     }
   }
   void end(flow s) {
     host_.end(s);
     if (s.lane < collective_lanes) {
-      member_->end(s);
+      member_->lanes().end(s);
     }
   }
 
@@ -141,9 +141,9 @@ class fpga_nic : public detail::over_host<Host> {
   /// @throws precondition_error if other ranks take part than in earlier operations
   void take_part(flow s, helper_part const& part) {
     expect_same_workers(part);
-    member_->on(s.lane).take_part(part);
+    member_->lanes().on(s.lane).take_part(part);
   }
-  [[nodiscard]] rank_type missing(rank_type, flow s) const { return member_->missing(s.lane); }
+  [[nodiscard]] rank_type missing(rank_type, flow s) const { return member_->lanes().missing(s.lane); }
   /// Whether there is a device, and no operation has gone through it that only some ranks took part in.
   [[nodiscard]] bool has_helper() const noexcept { return !device_.empty() && (workers_ == 0 || all_workers_); }
   /// Whether no operation has gone through the device so far.
@@ -152,7 +152,7 @@ class fpga_nic : public detail::over_host<Host> {
   void release_helpers() noexcept { workers_ = 0; }
   [[nodiscard]] helper_report waits_for() const {
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
-      auto all = member_->lacks(lane);
+      auto all = member_->lanes().lacks(lane);
       if (!all.ranks.empty()) {
         bool const by_device = all.server == detail::fpga_nic::given_to::device;
         return {by_device ? "the device at " + device_ : "rank 0, in place of a device,", std::move(all.ranks)};
@@ -195,11 +195,11 @@ class fpga_nic : public detail::over_host<Host> {
     if (host_.fault()) {
       return {};
     }
-    auto& x = member_->on(s.lane);
+    auto& x = member_->lanes().on(s.lane);
     expects(x.part().operation != network_operation::update || member_->weights().are_pushed(bytes),
             "fpga_nic: an update takes whole blocks of 256 gradients from the memory that push() was given");
     x.give(bytes.data());
-    member_->push(s.lane, now());
+    member_->lanes().push(s.lane, now());
     bool const gets = x.part().workers[x.part().worker].gets;
     return {true, bytes.size(), gets || x.over() ? ticket{} : ticket{1}};
   }
@@ -207,7 +207,7 @@ class fpga_nic : public detail::over_host<Host> {
     if (peer < size()) {
       return host_.released(peer, s, k);
     }
-    auto& x = member_->on(s.lane);
+    auto& x = member_->lanes().on(s.lane);
     if (!x.over() && !host_.fault()) {
       member_->advance(now());
     }
@@ -219,7 +219,7 @@ class fpga_nic : public detail::over_host<Host> {
       return host_.view(peer, s, w);
     }
     static constexpr std::byte nothing{};
-    auto& x = member_->on(s.lane);
+    auto& x = member_->lanes().on(s.lane);
     if (host_.fault()) {
       return {};
     }
@@ -228,12 +228,12 @@ class fpga_nic : public detail::over_host<Host> {
     }
     if (x.place() == nullptr) {
       x.want(place_for(s, x, w));
-      member_->push(s.lane, now());
+      member_->lanes().push(s.lane, now());
     }
     chunk c = x.view(w.granule);
     if (!c) {
       member_->advance(now());
-      this->expect_agreement(s, member_->differs(s.lane));
+      this->expect_agreement(s, member_->lanes().differs(s.lane));
       c = x.view(w.granule);
     }
     return c;
@@ -242,7 +242,7 @@ class fpga_nic : public detail::over_host<Host> {
     if (peer < size()) {
       host_.release(peer, s);
     } else {
-      member_->on(s.lane).release();
+      member_->lanes().on(s.lane).release();
     }
   }
 
@@ -256,12 +256,12 @@ class fpga_nic : public detail::over_host<Host> {
     member_->look(now());
     if constexpr (notices_departure<Host>) {
       for (std::uint32_t lane = 0; lane != collective_lanes && !host_.fault(); ++lane) {
-        this->look_for(lane, member_->waits(lane) ? member_->missing(lane) : no_rank);
+        this->look_for(lane, member_->lanes().waits(lane) ? member_->lanes().missing(lane) : no_rank);
       }
     }
   }
   void quiesce() {
-    member_->drop();
+    member_->lanes().drop();
     host_.quiesce();
   }
 
