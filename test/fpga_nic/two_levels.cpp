@@ -21,6 +21,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -120,6 +121,7 @@ struct rack_bench {
 
   nic::rack_switch<unsigned> device{{.jobs = 2, .slots = 8}, {}, above};
   tutti::time_point now = 1h;
+  unsigned members = 0;
   std::vector<answer> answers{};
 
   std::vector<answer> const& take(unsigned from, nic::header const& h, std::span<std::byte const> payload) {
@@ -147,6 +149,24 @@ struct rack_bench {
   }
   std::vector<answer> const& grant(nic::terms const& what) {
     return say(of_kind(nic::kind::joined, 0, 1), join_payload(what));
+  }
+  /// Members 0 to n - 1 join from addresses from 100 on, and are granted 8 slots.
+  void join_all(unsigned n) {
+    for (unsigned w = 0; w != n; ++w) {
+      join(100 + w, w, n, {1000, 8});
+    }
+    grant({1000, 8});
+    members = n;
+    answers.clear();
+  }
+  [[nodiscard]] nic::header contribution_of(unsigned w, std::uint32_t sequence) const {
+    nic::header h = contribution(w, members, sequence, 8);
+    h.slot = static_cast<std::uint16_t>(sequence % 8);
+    h.flags = static_cast<std::uint16_t>(nic::flag::in_rank_order | (sequence / 8 % 2 != 0 ? nic::flag::phase : 0));
+    return h;
+  }
+  std::vector<answer> const& contribute(unsigned w, std::uint32_t sequence) {
+    return take(100 + w, contribution_of(w, sequence));
   }
   std::vector<answer> const& refuse(nic::header h, nic::refusal why) {
     h.kind = nic::kind::refuse;
@@ -252,6 +272,72 @@ BOOST_AUTO_TEST_CASE(a_member_is_granted_what_both_devices_have) {
     BOOST_TEST(b.answers[0].is(from, nic::kind::joined));
     BOOST_TEST((nic::read_terms(b.answers[0].payload) == nic::terms{lease, 2}));
   }
+}
+
+// A sum is of all members of the rack. What one of them supplies in its place has those of other racks in it.
+BOOST_AUTO_TEST_CASE(a_result_that_a_member_supplies_is_never_sent_up) {
+  for (unsigned const contributions : {0U, 1U, 2U}) {
+    rack_bench b;
+    b.join_all(2);
+    for (unsigned w = 0; w != contributions; ++w) {
+      b.contribute(w, 5);
+    }
+    BOOST_TEST(b.answers.size() == (contributions == 2 ? 1U : 0U));  // the sum
+    std::vector<std::byte> const result(8, std::byte{7});
+    nic::header h = b.contribution_of(0, 5);
+    h.kind = nic::kind::supply;
+    b.take(100, h, result);
+    BOOST_TEST(b.answers.size() == contributions);
+    for (unsigned w = 0; w != 2; ++w) {
+      b.contribute(w, 5);
+      BOOST_TEST_REQUIRE(b.answers.size() == 1U);
+      BOOST_TEST((b.answers[0].is(100 + w, nic::kind::result) && b.answers[0].payload == result));
+    }
+    b.contribute(0, 21);  // the next one in that version is the rack's again
+    b.contribute(1, 21);
+    BOOST_TEST_REQUIRE(b.answers.size() == 1U);
+    BOOST_TEST(b.answers[0].is(b.above, nic::kind::contribute));
+  }
+}
+
+// Many may ask about a rack that is late.
+BOOST_AUTO_TEST_CASE(what_the_device_above_lacks_is_told_to_members_that_have_asked) {
+  rack_bench b;
+  b.join_all(3);
+  for (unsigned w = 0; w != 3; ++w) {
+    b.contribute(w, 5);
+  }
+  nic::header const sum = b.answers.back().h;
+  auto const ask = [&](unsigned w, std::uint32_t sequence) {
+    nic::header h = b.contribution_of(w, sequence);
+    h.kind = nic::kind::query;
+    h.length = 0;
+    b.now += 1ms;
+    BOOST_TEST(b.take(100 + w, h, {}).size() == 2U);  // the sum again, and the question
+  };
+  auto const lacks_others = [&] {
+    nic::header h = sum;
+    h.kind = nic::kind::missing;
+    std::byte const bits{1U << rack_bench::place.rack};
+    return b.say(h, {&bits, 1});
+  };
+  BOOST_TEST(lacks_others().empty());
+  for (std::vector<unsigned> const& askers : {std::vector{1U}, {0U, 2U}, {1U, 1U}}) {
+    for (unsigned const w : askers) {
+      ask(w, 5);
+    }
+    std::set<unsigned> told;
+    for (answer const& a : lacks_others()) {
+      BOOST_TEST((a.h.kind == nic::kind::missing && a.h.has(nic::flag::of_racks)));
+      BOOST_TEST(told.insert(a.to - 100).second);
+    }
+    BOOST_TEST(told == std::set<unsigned>(askers.begin(), askers.end()));
+    BOOST_TEST(lacks_others().empty());
+  }
+  ask(1, 5);
+  nic::header other = sum;
+  other.operation = tutti::network_operation::max_float32;
+  BOOST_TEST(b.refuse(other, nic::refusal::mismatch).size() == 3U);  // which concerns all
 }
 
 BOOST_AUTO_TEST_CASE(a_stand_in_serves_the_members_that_it_knows) {

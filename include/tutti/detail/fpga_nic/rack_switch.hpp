@@ -83,10 +83,10 @@ class rack_switch {
     if (below_.find(c->nonce) == nullptr) {
       return leave(*c, emit);
     }
-    if (waits && p.head.kind == kind::supply) {
+    if (p.head.kind != kind::supply && waits) {
+      go_up(*c, from, p.head, now, emit);
+    } else if (p.head.kind == kind::supply && (waits || is_supplied(*c, p.head))) {
       finish(*c, p.head, p.payload, false, emit);
-    } else if (waits) {
-      go_up(*c, p.head, now, emit);
     }
   }
 
@@ -105,6 +105,7 @@ class rack_switch {
     version::state stands = state::none;
     std::uint32_t sequence = 0;
     time_point sent{};
+    worker_set asked{};  ///< members that have asked about it, and wait for the device above to answer
   };
   /// A job's part with the device above.
   struct climb {
@@ -133,6 +134,15 @@ class rack_switch {
   [[nodiscard]] static bool is_final(climb& c, header const& h) noexcept {
     version const& v = at(c, h);
     return v.stands == version::state::final && v.sequence == h.sequence;
+  }
+  /// Whether a version holds a result that a member has supplied, and not a sum: such a one needs all contributions.
+  [[nodiscard]] bool is_supplied(climb& c, header const& h) noexcept {
+    slots const& all = below_.find(c.nonce)->slots();
+    if (h.slot >= all.size() || is_final(c, h)) {
+      return false;
+    }
+    aggregate const& a = all.at(h);
+    return a.is(h.sequence) && a.stands == aggregate::state::complete && a.count < a.workers;
   }
 
   // --- from members
@@ -209,17 +219,23 @@ class rack_switch {
 
   /// Sends up what the members have come to, for the first time or again; asks, if that is what a member does.
   template <class Emit>
-  void go_up(climb& c, header const& h, time_point now, Emit& emit) {
+  void go_up(climb& c, Address const& from, header const& h, time_point now, Emit& emit) {
+    job<Address> const& j = *below_.find(c.nonce);
     version& v = at(c, h);
     bool const again = v.stands == version::state::sent && v.sequence == h.sequence;
+    if (!again) {
+      v = {.stands = version::state::sent, .sequence = h.sequence};
+    }
+    if (h.kind == kind::query) {
+      v.asked.add(j.find(from, h.worker));
+    }
     if (again && now - v.sent < between_repeats) {
       return;
     }
-    v = {version::state::sent, h.sequence, now};
+    v.sent = now;
     ++counters_.sent;
     counters_.repeated += again ? 1 : 0;
-    slots const& all = below_.find(c.nonce)->slots();
-    std::span<std::byte const> const sum = all.data(h);
+    std::span<std::byte const> const sum = j.slots().data(h);
     header r = head_of(c, kind::contribute);
     r.operation = h.operation;
     r.sequence = h.sequence;
@@ -342,19 +358,22 @@ class rack_switch {
     r.flags = static_cast<std::uint16_t>((h.flags & flag::phase) | (a.in_rank_order ? flag::in_rank_order : 0));
     below_.give_results(j, r, emit);
   }
-  /// Tells all that wait for a version what the device above says of it.
+  /// Tells members that wait for a version what the device above says of it: which racks are missing to those that have
+  /// asked, what else there is to all.
   template <class Emit>
   void pass(climb& c, job<Address>& j, header const& h, std::span<std::byte const> payload, std::uint16_t flags,
             Emit& emit) {
-    if (h.slot >= j.slots().size() || is_final(c, h) || !j.slots().at(h).is(h.sequence)) {
+    bool const waits = h.slot < j.slots().size() && at(c, h).stands == version::state::sent;
+    if (!waits || at(c, h).sequence != h.sequence || !j.slots().at(h).is(h.sequence)) {
       ++counters_.ignored;
       return;
     }
     aggregate const& a = j.slots().at(h);
+    worker_set const asked = std::exchange(at(c, h).asked, {});
     header r = h;
     r.flags = static_cast<std::uint16_t>((h.flags & (flag::phase | flag::in_rank_order)) | flags);
     a.arrived.each([&](std::uint8_t w) {
-      if (j[a.member[w]].is_present) {
+      if (j[a.member[w]].is_present && (h.kind != kind::missing || asked.has(a.member[w]))) {
         below_.tell(j, a.member[w], r, payload, emit);
       }
     });
