@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #include <fpga_nic/packets.hpp>
+#include <tutti/detail/fpga_nic/rack_places.hpp>
 #include <tutti/detail/fpga_nic/seal.hpp>
 #include <tutti/detail/fpga_nic/slots.hpp>
 
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -258,6 +260,55 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_result_has_the_bits_of_the_fold, Operation, oper
       auto const wanted = folded<R>(all, in_rank_order ? ranks : arrival);
       BOOST_TEST(std::ranges::equal(slots.data(h), std::as_bytes(std::span(wanted))),
                  workers << " workers" << (in_rank_order ? " in rank order" : ""));
+    }
+  }
+}
+
+// Rank 0 in place of switches of racks: in rank order within a rack, unless that is large, and then rack by rack.
+BOOST_AUTO_TEST_CASE_TEMPLATE(contributions_of_racks_are_added_rack_by_rack, Operation, operations) {
+  using R = typename Operation::reduction;
+  using T = typename R::value_type;
+  std::mt19937 random(2);
+  for (auto const& sizes : {std::vector{3U, 1U}, {8U, 2U, 5U}, {3U, 12U}, {9U, 9U, 1U}}) {
+    std::vector<std::uint8_t> racks;
+    unsigned blocks = 0;
+    for (unsigned rack = 0; rack != sizes.size(); ++rack) {
+      racks.insert(racks.end(), sizes[rack], static_cast<std::uint8_t>(rack));
+      blocks += sizes[rack] > nic::most_workers_in_order ? 1 : sizes[rack];
+    }
+    std::ranges::shuffle(racks, random);
+    BOOST_TEST(nic::rack_places(racks).blocks() == blocks);
+    nic::slots slots(1, 8, false, nic::rack_places(racks));
+    auto const workers = static_cast<unsigned>(racks.size());
+    for (std::uint32_t sequence = 0; sequence != 4; ++sequence) {
+      std::vector<std::vector<T>> all;
+      std::vector<unsigned> arrival(workers);
+      std::iota(arrival.begin(), arrival.end(), 0U);
+      for (unsigned w = 0; w != workers; ++w) {
+        all.push_back(drawn<T>(random));
+      }
+      std::ranges::shuffle(arrival, random);
+      nic::header h = contribution(0, workers, sequence, elements * sizeof(T), Operation::operation);
+      h.flags = nic::flag::in_rank_order;
+      for (unsigned const w : arrival) {
+        h.worker = static_cast<std::uint8_t>(w);
+        auto const give = [&] { return slots.contribute(h.worker, h, std::as_bytes(std::span(all[w]))).what; };
+        BOOST_TEST((give() == (w == arrival.back() ? outcome::completed : outcome::stored)));
+        BOOST_TEST((give() == (w == arrival.back() ? outcome::accepted : outcome::duplicate)));
+      }
+      std::vector<std::vector<T>> of_racks;
+      for (unsigned rack = 0; rack != sizes.size(); ++rack) {
+        std::vector<unsigned> order;
+        std::ranges::copy_if(arrival, std::back_inserter(order), [&](unsigned w) { return racks[w] == rack; });
+        if (sizes[rack] <= nic::most_workers_in_order) {
+          std::ranges::sort(order);
+        }
+        of_racks.push_back(folded<R>(all, order));
+      }
+      std::vector<unsigned> order(sizes.size());
+      std::iota(order.begin(), order.end(), 0U);
+      auto const wanted = folded<R>(of_racks, order);
+      BOOST_TEST(std::ranges::equal(slots.data(h), std::as_bytes(std::span(wanted))), workers << " workers");
     }
   }
 }

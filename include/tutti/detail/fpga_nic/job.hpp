@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/fpga_nic/protocol.hpp>
+#include <tutti/detail/fpga_nic/rack_places.hpp>
 #include <tutti/detail/fpga_nic/slots.hpp>
 #include <tutti/time.hpp>
 
@@ -27,16 +28,16 @@ class job {
 
   /// `racks`: see `slots`.
   job(std::uint32_t nonce, std::uint8_t members, bool in_rank_order, std::uint16_t slot_count, bool awaits_weights,
-      std::vector<std::uint8_t> const& racks)
+      rack_places const& racks)
       : nonce_(nonce),
         in_rank_order_(in_rank_order),
         members_(members),
         slots_(slot_count, in_order(in_rank_order), awaits_weights, racks) {}
 
   /// What slots cost a job.
-  [[nodiscard]] static constexpr std::size_t bytes(std::uint16_t slot_count, bool in_rank_order,
-                                                   std::size_t in_racks) noexcept {
-    return slots::bytes(slot_count, in_order(in_rank_order), in_racks);
+  [[nodiscard]] static std::size_t bytes(std::uint16_t slot_count, bool in_rank_order,
+                                         rack_places const& racks) noexcept {
+    return slots::bytes(slot_count, in_order(in_rank_order), racks);
   }
 
   [[nodiscard]] std::uint32_t nonce() const noexcept { return nonce_; }

@@ -2,15 +2,16 @@
 #pragma once
 
 #include <tutti/detail/core/untouched_memory.hpp>
+#include <tutti/detail/fpga_nic/aggregate.hpp>
 #include <tutti/detail/fpga_nic/block.hpp>
 #include <tutti/detail/fpga_nic/held_weights.hpp>
 #include <tutti/detail/fpga_nic/protocol.hpp>
-#include <tutti/detail/fpga_nic/worker_set.hpp>
+#include <tutti/detail/fpga_nic/rack_places.hpp>
+#include <tutti/detail/fpga_nic/verdict.hpp>
 #include <tutti/detail/reduction/fold.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/saturating_sum.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -18,53 +19,6 @@
 #include <vector>
 
 namespace tutti::detail::fpga_nic {
-
-/// What became of a packet at a slot. What neither `stored` nor `completed` is leaves the slot as it was.
-enum class outcome : std::uint8_t {
-  stored,       ///< others are still missing
-  completed,    ///< the last one: every worker gets the result
-  accepted,     ///< by a slot that has the result already: the sender gets it
-  duplicate,    ///< the sender has contributed already; others are missing
-  busy,         ///< the slot waits for the workers of an earlier sequence: send it again
-  late,         ///< the slot has gone on
-  mismatch,     ///< another worker has said something else
-  unsupported,  ///< an operation, or an order, that is not done here
-  no_slot,      ///< there is no slot of this number
-  no_weights,   ///< there is no block of this key, or it has another version
-};
-
-struct verdict {
-  outcome what = outcome::stored;
-  std::uint8_t differs = 0;  ///< a worker that said something else, of a mismatch
-
-  friend bool operator==(verdict const&, verdict const&) = default;
-};
-
-/// One version of a slot: what is known of one sequence. Its elements are `slots::data`.
-struct aggregate {
-  enum class state : std::uint8_t { empty, open, complete };
-
-  aggregate::state stands = state::empty;
-  network_operation operation = network_operation::none;
-  bool in_rank_order = false;
-  std::uint8_t workers = 0;
-  std::uint8_t opener = 0;   ///< the worker that all of this is known from
-  std::uint16_t count = 0;   ///< workers that have contributed
-  std::uint16_t length = 0;  ///< of the elements, in bytes; 0: none yet
-  std::uint32_t sequence = 0;
-  std::uint32_t fingerprint = 0;
-  update_terms terms{};                             ///< of an update that a worker has contributed to
-  bool has_completed = false;                       ///< a sequence before this one
-  std::uint32_t completed = 0;                      ///< which one
-  worker_set arrived{};                             ///< the workers that have contributed
-  worker_set gave{};                                ///< those of them that gave elements
-  worker_set wants_no_data{};                       ///< and those that want no elements
-  std::array<std::uint8_t, most_workers> member{};  ///< who contributed as worker w, of those of `arrived`
-
-  [[nodiscard]] bool is(std::uint32_t q) const noexcept { return stands != state::empty && sequence == q; }
-
-  friend bool operator==(aggregate const&, aggregate const&) = default;
-};
 
 /// The slots of one job, in a device or in what stands in for one, and the model of hardware. Packets in, elements out:
 /// no I/O, no clock, no allocation. A worker contributes sequence q to a slot only after it has the result of the
@@ -78,21 +32,22 @@ class slots {
  public:
   /// `in_order`: the number of workers whose contributions can be kept until they are added in rank order; 0: none.
   /// `awaits_weights`: contributions to updates are taken before there is the block; it is needed for the last one.
-  /// `racks`: by member, where in rank order means in order within each rack, and then rack by rack; empty: there are
-  /// none.
-  slots(std::uint16_t count, unsigned in_order, bool awaits_weights = false, std::vector<std::uint8_t> racks = {})
+  /// `racks`: of members, where in rank order means in order within each rack, and then rack by rack. A rack that is
+  /// too large for that adds in order of arrival.
+  slots(std::uint16_t count, unsigned in_order, bool awaits_weights = false, rack_places racks = {})
       : count_(count),
         awaits_weights_(awaits_weights),
-        in_order_(kept(in_order, racks.size())),
+        in_order_(in_order == 0 || racks.empty() ? most_in_order(in_order) : static_cast<unsigned>(racks.members())),
+        blocks_(kept(in_order, racks)),
         racks_(std::move(racks)),
         aggregates_(std::size_t{count} * 2),
         data_(aggregates_.size()),
-        kept_(aggregates_.size() * in_order_) {}
+        kept_(aggregates_.size() * blocks_) {}
 
-  /// What that takes, with this number of members in racks.
-  [[nodiscard]] static constexpr std::size_t bytes(std::uint16_t count, unsigned in_order,
-                                                   std::size_t in_racks = 0) noexcept {
-    return std::size_t{count} * 2 * (sizeof(aggregate) + sizeof(block) * (std::size_t{1} + kept(in_order, in_racks)));
+  /// What that takes.
+  [[nodiscard]] static std::size_t bytes(std::uint16_t count, unsigned in_order,
+                                         rack_places const& racks = {}) noexcept {
+    return std::size_t{count} * 2 * (sizeof(aggregate) + sizeof(block) * (std::size_t{1} + kept(in_order, racks)));
   }
 
   [[nodiscard]] std::uint16_t size() const noexcept { return count_; }
@@ -210,10 +165,12 @@ class slots {
   friend bool operator==(slots const&, slots const&) = default;
 
  private:
-  /// The contributions that are kept of a version.
-  [[nodiscard]] static constexpr unsigned kept(unsigned in_order, std::size_t in_racks) noexcept {
-    unsigned const alone = in_order < most_workers_in_order ? in_order : most_workers_in_order;
-    return in_racks == 0 || in_order == 0 ? alone : static_cast<unsigned>(in_racks);
+  [[nodiscard]] static constexpr unsigned most_in_order(unsigned wanted) noexcept {
+    return wanted < most_workers_in_order ? wanted : most_workers_in_order;
+  }
+  /// The blocks that are kept of a version.
+  [[nodiscard]] static unsigned kept(unsigned in_order, rack_places const& racks) noexcept {
+    return in_order == 0 || racks.empty() ? most_in_order(in_order) : racks.blocks();
   }
   [[nodiscard]] static std::size_t index(header const& h) noexcept {
     return std::size_t{h.slot} * 2 + (h.has(flag::phase) ? 1 : 0);
@@ -328,18 +285,30 @@ class slots {
     if (elements.empty()) {
       return;
     }
-    bool const is_first = a.length == 0;
+    bool const is_kept = combines(a.operation) && a.in_rank_order;
+    bool const is_first = is_kept ? !has_begun(a, member) : a.length == 0;
+    block& to = is_kept ? kept_[i * blocks_ + place(h.worker, member)] : data_[i];
     a.gave.add(h.worker);
     a.length = static_cast<std::uint16_t>(elements.size());
-    if (combines(a.operation) && a.in_rank_order) {
-      kept_[i * in_order_ + h.worker].copy(elements);
-    } else if (is_first) {
-      data_[i].copy(elements);
+    if (is_first) {
+      to.copy(elements);
     } else {
       block aligned;
       aligned.copy(elements);
-      combine(i, data_[i], aligned);
+      combine(i, to, aligned);
     }
+  }
+  /// The block where a worker's contribution is kept.
+  [[nodiscard]] std::size_t place(std::uint8_t worker, std::uint8_t member) const noexcept {
+    return racks_.empty() ? worker : racks_.block(member);
+  }
+  /// Whether that block has something of others.
+  [[nodiscard]] bool has_begun(aggregate const& a, std::uint8_t member) const noexcept {
+    bool has = false;
+    if (!racks_.empty() && racks_.shares(member)) {
+      a.gave.each([&](std::uint8_t w) { has = has || racks_.block(a.member[w]) == racks_.block(member); });
+    }
+    return has;
   }
 
   void finish(std::size_t i) noexcept {
@@ -360,7 +329,7 @@ class slots {
   }
   void add_all(std::size_t i) noexcept {
     bool is_first = true;
-    aggregates_[i].gave.each([&](unsigned w) { add(i, data_[i], kept_[i * in_order_ + w], is_first); });
+    aggregates_[i].gave.each([&](unsigned w) { add(i, data_[i], kept_[i * blocks_ + w], is_first); });
   }
   void add_by_rack(std::size_t i) noexcept {
     aggregate const& a = aggregates_[i];
@@ -368,9 +337,10 @@ class slots {
     for (unsigned rack = 0; rack != most_racks; ++rack) {
       block of_rack;
       bool is_first = true;
-      a.gave.each([&](unsigned w) {
-        if (racks_[a.member[w]] == rack) {
-          add(i, of_rack, kept_[i * in_order_ + w], is_first);
+      a.gave.each([&](std::uint8_t w) {
+        std::uint8_t const m = a.member[w];
+        if (racks_.rack(m) == rack && (is_first || !racks_.shares(m))) {
+          add(i, of_rack, kept_[i * blocks_ + racks_.block(m)], is_first);
         }
       });
       if (!is_first) {
@@ -409,8 +379,9 @@ class slots {
 
   std::uint16_t count_;
   bool awaits_weights_;
-  unsigned in_order_;
-  std::vector<std::uint8_t> racks_;  ///< by member
+  unsigned in_order_;  ///< workers, at most, whose contributions are added so
+  unsigned blocks_;    ///< of contributions that a version keeps
+  rack_places racks_;
   std::vector<aggregate> aggregates_;
   std::vector<block, untouched_memory<block>> data_;
   std::vector<block, untouched_memory<block>> kept_;  ///< contributions that are added when all are there

@@ -19,14 +19,14 @@ template <class Address>
 class stand_in {
  public:
   /// Serves once it has been asked to: then `slots` are allotted. `racks`: see `slots`.
-  stand_in(std::uint16_t slots, std::vector<Address> members, std::vector<std::uint8_t> racks, seal const& s)
+  stand_in(std::uint16_t slots, std::vector<Address> members, std::vector<std::uint8_t> const& racks, seal const& s)
       : seal_(s),
         switch_({.jobs = 1,
                  .members = static_cast<unsigned>(members.size()),
                  .slots = slots,
                  .memory = SIZE_MAX,
                  .awaits_weights = true,
-                 .racks = std::move(racks)},
+                 .racks = rack_places(racks)},
                 s),
         members_(std::move(members)),
         left_(members_.size()),

@@ -4,6 +4,7 @@
 #include <tutti/detail/fpga_nic/counters.hpp>
 #include <tutti/detail/fpga_nic/job.hpp>
 #include <tutti/detail/fpga_nic/protocol.hpp>
+#include <tutti/detail/fpga_nic/rack_places.hpp>
 #include <tutti/detail/fpga_nic/seal.hpp>
 #include <tutti/detail/fpga_nic/slots.hpp>
 #include <tutti/time.hpp>
@@ -27,7 +28,7 @@ struct switch_limits {
   std::size_t memory = std::size_t{256} << 20;
   duration lease = std::chrono::seconds(60);  ///< the longest
   bool awaits_weights = false;                ///< contributions to updates are taken before there are the weights
-  std::vector<std::uint8_t> racks{};          ///< of members, by number: see `slots`. Of all jobs
+  rack_places racks{};                        ///< of members: see `slots`. Of all jobs
 };
 
 /// The device as a program: jobs, their members and slots. Packets in, packets out, at the time that it is given; it
@@ -39,8 +40,8 @@ class summing_switch {
  public:
   explicit summing_switch(switch_limits const& limits = {}, fpga_nic::seal const& s = {}) : limits_(limits), seal_(s) {
     jobs_.reserve(limits.jobs);
-    if (!limits.racks.empty() && limits.racks.size() < limits.members) {  // members have a place in them
-      limits_.members = static_cast<unsigned>(limits.racks.size());
+    if (!limits.racks.empty() && limits.racks.members() < limits.members) {
+      limits_.members = static_cast<unsigned>(limits.racks.members());
     }
   }
 
@@ -228,7 +229,7 @@ class summing_switch {
     }
     bool const in_rank_order = h.has(flag::in_rank_order);
     std::uint16_t const limit = in_rank_order ? limits_.slots_in_order : limits_.slots;
-    std::size_t const fit = memory_left() / job<Address>::bytes(1, in_rank_order, limits_.racks.size());
+    std::size_t const fit = memory_left() / job<Address>::bytes(1, in_rank_order, limits_.racks);
     std::uint16_t const most = wanted < limit ? wanted : limit;
     auto const granted = static_cast<std::uint16_t>(most < fit ? most : fit);
     if (granted == 0) {
@@ -239,8 +240,7 @@ class summing_switch {
   [[nodiscard]] std::size_t memory_left() const noexcept {
     std::size_t left = limits_.memory;
     for (job<Address> const& j : jobs_) {
-      left -=
-          job<Address>::bytes(j.slots().size(), j.in_rank_order(), limits_.racks.size()) + j.slots().weights().bytes();
+      left -= job<Address>::bytes(j.slots().size(), j.in_rank_order(), limits_.racks) + j.slots().weights().bytes();
     }
     return left;
   }
