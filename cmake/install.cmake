@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the headers and a package for find_package(tutti COMPONENTS ...). Each component has an
-# export of its own, so that using one does not need the libraries of the others.
+# Installs the headers, a package for find_package(tutti COMPONENTS ...), and one for pkg-config. Each component has an
+# export of its own, so that using one does not need the libraries of the others. The rules are there without
+# TUTTI_INSTALL, too, so that a project around this one may install(EXPORT) what links tutti::tutti.
 
 include(CMakePackageConfigHelpers)
-set(tutti_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tutti)
+set(tutti_package_dir ${CMAKE_INSTALL_DATADIR}/cmake/tutti)
+set(tutti_install COMPONENT tutti)
+if(NOT TUTTI_INSTALL)
+  list(APPEND tutti_install EXCLUDE_FROM_ALL)
+endif()
 
 foreach(component IN LISTS tutti_components)
   if(component STREQUAL "tutti")
@@ -15,12 +20,13 @@ foreach(component IN LISTS tutti_components)
   if(CMAKE_VERSION VERSION_LESS 3.23)
     install(TARGETS ${target} EXPORT tutti-${component})
   else()
-    install(TARGETS ${target} EXPORT tutti-${component} FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    install(TARGETS ${target} EXPORT tutti-${component}
+            FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${tutti_install})
   endif()
-  install(EXPORT tutti-${component} NAMESPACE tutti:: DESTINATION ${tutti_package_dir})
+  install(EXPORT tutti-${component} NAMESPACE tutti:: DESTINATION ${tutti_package_dir} ${tutti_install})
 endforeach()
 if(CMAKE_VERSION VERSION_LESS 3.23)  # no file sets yet
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tutti DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tutti DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${tutti_install})
 endif()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tutti-config.cmake.in
@@ -30,5 +36,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tutti-config-version.cmak
                                  ARCH_INDEPENDENT)
 install(FILES ${PROJECT_BINARY_DIR}/tutti-config.cmake ${PROJECT_BINARY_DIR}/tutti-config-version.cmake
               ${PROJECT_SOURCE_DIR}/cmake/dependencies.cmake ${PROJECT_SOURCE_DIR}/cmake/compiled.cmake
-        DESTINATION ${tutti_package_dir})
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+        DESTINATION ${tutti_package_dir} ${tutti_install})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} ${tutti_install})
+
+include(${CMAKE_CURRENT_LIST_DIR}/pkg_config.cmake)

@@ -54,6 +54,7 @@ plant tutti/detail/core/a.hpp 'std::jthread t;' 'libc++'
 
 plant tutti/detail/core/a.hpp 'static_assert(true);' ''
 plant tutti/detail/core/a.hpp '#if defined(__x86_64__) && !defined(__clang__)  // NDEBUG' ''
+plant tutti/nn/a.hpp '#if __has_include(<xtensor/containers/xtensor.hpp>)  // newer' ''
 plant tutti/collective/a.hpp '#include <tutti/topology/concept.hpp>' ''
 plant tutti/detail/tcp/a.hpp '#include <tutti/detail/impl/tcp/a.ipp>' ''
 plant tutti/detail/tcp/a.hpp '#ifndef TUTTI_SEPARATE_COMPILATION' ''

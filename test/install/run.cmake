@@ -26,23 +26,39 @@ set(ENV{CMAKE_CXX_COMPILER_LAUNCHER} "${LAUNCHER}")  # a list: as an argument it
 set(configure ${CMAKE_COMMAND} -S ${consumer} -B ${FOLDER}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER}
               -DTUTTI_SOURCE=${TUTTI_SOURCE} -DCMAKE_PREFIX_PATH=${prefix})
 
+# Configures the consumer with these options, builds it, and runs it.
+function(use)
+  run("" ${configure} ${ARGN})
+  run("" ${CMAKE_COMMAND} --build ${FOLDER}/build)
+  run("" ${FOLDER}/build/consumer)
+endfunction()
+
+string(REPLACE ";" "\\;" components "${AVAILABLE}")
 if(WAY MATCHES "find_package|no_such_component|missing_library")
   run("" ${CMAKE_COMMAND} --install ${TUTTI_BINARY} --prefix ${prefix})
 endif()
+# A package and a folder say the same.
 if(WAY STREQUAL "no_such_component")
-  run("tutti::warp: there is no such component; there are tutti, asio, tcp, verbs, nn" ${configure} -DWAY=find_package
-      -DCOMPONENTS=warp)
+  foreach(door IN ITEMS find_package add_subdirectory)
+    run("tutti::warp: there is no such component; there are tutti, asio, tcp, verbs, nn" ${configure} -DWAY=${door}
+        -DCOMPONENTS=warp)
+  endforeach()
 elseif(WAY STREQUAL "missing_library")
-  run("tutti::asio: it needs Boost 1.81 or newer" ${configure} -DWAY=find_package -DCOMPONENTS=asio
-      -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
+  foreach(door IN ITEMS find_package add_subdirectory)
+    run("asio: it needs Boost 1.81 or newer .Debian: libboost1.81-dev, Fedora: boost-devel, Arch: boost, macOS, Homebrew: "
+        ${configure} -DWAY=${door} -DCOMPONENTS=asio -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
+  endforeach()
   # What needs no library does not ask for one.
-  run("" ${configure} -DWAY=find_package -DCOMPONENTS=tcp -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON
-      -DCMAKE_DISABLE_FIND_PACKAGE_BLAS=ON)
-  run("" ${CMAKE_COMMAND} --build ${FOLDER}/build)
-  run("" ${FOLDER}/build/consumer)
+  use(-DWAY=find_package -DCOMPONENTS=tcp -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON -DCMAKE_DISABLE_FIND_PACKAGE_BLAS=ON)
+elseif(WAY STREQUAL "exported")
+  run("" ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/exporter -B ${FOLDER}/exporter -G ${GENERATOR}
+      -DCMAKE_CXX_COMPILER=${COMPILER} -DTUTTI_SOURCE=${TUTTI_SOURCE} -DCMAKE_INSTALL_PREFIX=${prefix})
+  run("" ${CMAKE_COMMAND} --install ${FOLDER}/exporter)
+  if(EXISTS ${prefix}/include/tutti)
+    message(FATAL_ERROR "A project that has tutti as a folder installs tutti without being asked to")
+  endif()
+  run("" ${CMAKE_COMMAND} --install ${FOLDER}/exporter --component tutti)
+  use(-DWAY=exported)
 else()
-  string(REPLACE ";" "\\;" components "${AVAILABLE}")
-  run("" ${configure} -DWAY=${WAY} -DCOMPONENTS=${components})
-  run("" ${CMAKE_COMMAND} --build ${FOLDER}/build)
-  run("" ${FOLDER}/build/consumer)
+  use(-DWAY=${WAY} -DCOMPONENTS=${components})
 endif()

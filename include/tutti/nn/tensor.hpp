@@ -3,8 +3,13 @@
 
 #include <tutti/expects.hpp>
 
+#if __has_include(<xtensor/containers/xtensor.hpp>)  // from xtensor 0.26 on
+#include <xtensor/containers/xadapt.hpp>
+#include <xtensor/containers/xtensor.hpp>
+#else
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xtensor.hpp>
+#endif
 
 #include <cstddef>
 #include <memory>
