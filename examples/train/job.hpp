@@ -24,3 +24,4 @@ outcomes train_over_shared_memory(job const& work);
 outcomes train_over_tcp(job const& work);
 outcomes train_over_fpga_nic(job const& work);
 outcomes train_over_udp_multicast(job const& work);
+outcomes train_over_verbs(job const& work);

@@ -43,6 +43,9 @@ outcomes train(job const& work) {
   if (transport == "udp_multicast") {
     return train_over_udp_multicast(work);
   }
+  if (transport == "verbs") {
+    return train_over_verbs(work);
+  }
   return transport == "tcp" ? train_over_tcp(work) : train_over_shared_memory(work);
 }
 

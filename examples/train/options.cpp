@@ -576,10 +576,11 @@ options read_options(int argc, char** argv) {
 
   auto* const ranks = app.add_option("--ranks", o.ranks, "How many ranks to start")->check(CLI::Range(1U, 1024U));
   app.add_option("--transport", o.transport,
-                 "How they talk: loopback (threads), shared_memory or tcp (processes), or fpga_nic: tcp and a device "
-                 "in the network that sums, or udp_multicast: rank 0 sums, and sends the sums to a group; "
+                 "How they talk: loopback (threads), shared_memory, tcp or verbs (processes; verbs by RDMA), or "
+                 "fpga_nic: tcp and a device in the network that sums, or udp_multicast: rank 0 sums, and sends the "
+                 "sums to a group; "
                  "loopback unless a launcher started this process, then tcp")
-      ->check(CLI::IsMember({"loopback", "shared_memory", "tcp", "fpga_nic", "udp_multicast"}));
+      ->check(CLI::IsMember({"loopback", "shared_memory", "tcp", "verbs", "fpga_nic", "udp_multicast"}));
   auto* const topology = app.add_option("--topology", o.topology,
                                         "Which ranks exchange messages, and when; hosts_... on each host first, then "
                                         "among the hosts; automatic measures, tries and picks")

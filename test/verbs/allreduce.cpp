@@ -46,4 +46,18 @@ BOOST_AUTO_TEST_CASE(doubling) {
   }
 }
 
+/// What is split from a world finds its device as the world did.
+BOOST_AUTO_TEST_CASE(parts) {
+  auto const results = tutti::spawn<tutti::verbs>(4, [](auto& world) {
+    auto half = tutti::split(world, world.rank() % 2);
+    std::vector<float> values(10'000, static_cast<float>(world.rank()));
+    tutti::allreduce{half, tutti::ring{}, tutti::sum<float>{}}(values);
+    return values[0] == values[9'999] ? values[0] : -1;
+  });
+  for (std::size_t r = 0; r != results.size(); ++r) {
+    BOOST_TEST((results[r] ? "" : results[r].failure().text) == "");
+    BOOST_TEST((results[r] ? results[r].value() : -1) == static_cast<float>(2 + r % 2 * 2));
+  }
+}
+
 }  // namespace

@@ -35,13 +35,12 @@ class verbs {
   ///         rendezvous throws
   template <locates_hosts M>
   explicit verbs(M& meet, options const& o = {}) {
-    std::string host;
     if constexpr (!on_one_host<M>) {
-      host = meet.local_host();
+      host_ = meet.local_host();
     }
     detail::rdma::card mine;
     try {
-      mesh_ = detail::owned<detail::rdma::mesh>(new detail::rdma::mesh(o, host, meet.rank(), meet.size()));
+      mesh_ = detail::owned<detail::rdma::mesh>(new detail::rdma::mesh(o, host_, meet.rank(), meet.size()));
       mine = mesh_->mine();
     } catch (error const& e) {
       mine.trouble = e.what();
@@ -65,6 +64,9 @@ class verbs {
 
   [[nodiscard]] rank_type rank() const noexcept { return mesh_->rank(); }
   [[nodiscard]] rank_type size() const noexcept { return mesh_->size(); }
+  /// The number by which other hosts reach this one, for what is made of a part of this world; empty if it is on one
+  /// host.
+  [[nodiscard]] std::string const& local_host() const noexcept { return host_; }
 
   void begin(flow s, call const& what) noexcept { mesh_->begin(s, what); }
   void end(flow) noexcept {}
@@ -167,6 +169,7 @@ class verbs {
     }
   }
 
+  std::string host_;
   detail::owned<detail::rdma::mesh> mesh_;
 };
 

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run.hpp"
+#include <tutti/transport/verbs.hpp>
+
+outcomes train_over_verbs(job const& work) {
+  return work.launched ? train_in_launched_world<tutti::verbs>(work) : train_over<tutti::verbs>(work);
+}
