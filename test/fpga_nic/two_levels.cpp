@@ -4,6 +4,7 @@
 #include <laws/late.hpp>
 #include <support/watched.hpp>
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/detail/fpga_nic/rack_switch.hpp>
@@ -19,8 +20,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -86,6 +89,11 @@ bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
 }
 
 std::vector<racks> const shapes{{0, 1}, {0, 0, 1}, {0, 0, 1, 1, 1}, {0, 1, 0, 2, 1, 0}, {0, 0, 0, 0, 0, 1, 2, 2}};
+
+/// What a strategy asks a device for that holds weights.
+struct pushed_gradients : tutti::sum<float> {
+  static constexpr tutti::network_operation in_network = tutti::network_operation::update;
+};
 
 struct answer {
   unsigned to;
@@ -374,6 +382,34 @@ BOOST_AUTO_TEST_CASE(a_stand_in_serves_the_members_that_it_knows) {
   }
 }
 
+// It refuses each block once, and what moves blocks goes to rank 0.
+BOOST_AUTO_TEST_CASE(weights_are_offered_to_a_switch_of_a_rack_once) {
+  racks const of{0, 1, 1};
+  network net = network_of(of);
+  constexpr std::size_t blocks = 5;
+  auto const results = run(net, of, [](auto& world) -> std::string {
+    std::vector<float> const weights(blocks * 256, 8);
+    std::vector<float> gradients(blocks * 256);
+    auto& by = world.transport();
+    tutti::allreduce update{world, in_network{}, pushed_gradients{}};
+    for (int step = 0; step != 3; ++step) {
+      by.hold(weights);
+      gradients.assign(gradients.size(), 1);
+      by.push(gradients, 0.5F, 0);
+      update(gradients);
+      if (gradients != std::vector<float>(gradients.size(), 6.5F)) {
+        return "other weights";
+      }
+    }
+    by.let_go();
+    return "";
+  });
+  expect_none(results, "weights");
+  for (unsigned const rack : {0U, 1U}) {
+    BOOST_TEST(net.counted(net.rack(rack)).of(nic::refusal::unsupported) == (rack == 0 ? blocks : 0));
+  }
+}
+
 // A link carries the vector once each way, of a rank and of a rack.
 BOOST_AUTO_TEST_CASE(a_rack_sends_up_what_one_rank_sends) {
   racks const of{0, 0, 0, 1, 1};
@@ -480,4 +516,78 @@ BOOST_AUTO_TEST_CASE(a_rank_that_calls_something_else_or_is_late_is_named) {
       BOOST_TEST(laws::blames(results[r], r, {late}) == "");
     }
   }
+}
+
+// A rack's switch does not know which ranks of another rack are missing: those that are there say so.
+BOOST_AUTO_TEST_CASE(late_ranks_of_another_rack_are_all_named_and_no_others) {
+  racks const of{0, 0, 1, 1, 1, 1, 1, 1};
+  network net = network_of(of);
+  auto const results = run(
+      net, of,
+      [&](auto& world) {
+        while ((world.rank() == 4 || world.rank() == 6) && !world.transport().fault()) {
+          world.poll();
+          std::this_thread::yield();
+        }
+        tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
+        std::vector<float> v(100);
+        sum(v);
+      },
+      laws::short_deadline);
+  for (rank_type const r : {0U, 1U, 2U, 7U}) {
+    BOOST_TEST_REQUIRE(!results[r]);
+    std::string const& text = results[r].failure().text;
+    auto const lacks = text.find(" lacks ");
+    BOOST_TEST_REQUIRE(lacks != text.npos, text);
+    for (rank_type other = 0; other != of.size(); ++other) {
+      bool const is_named = text.find("rank " + std::to_string(other) + " (", lacks) != text.npos;
+      BOOST_TEST(is_named == (other == 4 || other == 6), "rank " << r << ": " << text);
+    }
+  }
+}
+
+// The switch of a rack answers for an operation that a rank of the rack is late for. What is complete in the rack, and
+// needs the switch above, it does not answer for.
+BOOST_AUTO_TEST_CASE(a_dead_switch_above_is_noticed_though_that_of_the_rack_answers) {
+  racks const of{0, 0, 1, 1};
+  network net = network_of(of);
+  std::atomic<bool> noticed = false;
+  auto const results = run(net, of, [&](auto& world) -> std::string {
+    tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
+    tutti::barrier meet{world, star{}};
+    std::vector<float> v(1, 1);
+    sum(v);
+    bool const used = world.transport().device_answers();
+    meet();
+    if (world.rank() == 0) {
+      net.kill(network::device);
+    }
+    meet();
+    bool const is_late = world.rank() % 2 == 1;
+    std::vector<float> first(100, 1);
+    std::vector<float> second(100, 2);
+    auto one = sum.start(first);
+    std::optional<tutti::request> two;
+    if (!is_late) {
+      two = sum.start(second);
+    }
+    for (auto const limit = tutti::steady_now() + 20s; !noticed && tutti::steady_now() < limit;) {
+      if (is_late) {
+        std::this_thread::yield();
+        continue;
+      }
+      world.poll();
+      noticed = noticed || world.transport().counted().silences != 0;
+    }
+    if (!noticed) {
+      return "the dead switch is not noticed";
+    }
+    if (is_late) {
+      two = sum.start(second);
+    }
+    one.wait();
+    two->wait();
+    return used && first[0] == 4 && second[0] == 8 ? "" : "a wrong sum";
+  });
+  expect_none(results, "an operation that is late");
 }

@@ -3,12 +3,14 @@
 #include <fpga_nic/packets.hpp>
 #include <tutti/detail/fpga_nic/slots.hpp>
 #include <tutti/detail/fpga_nic/summing_switch.hpp>
+#include <tutti/detail/fpga_nic/weight_exchange.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -299,6 +301,33 @@ BOOST_AUTO_TEST_CASE(a_device_refuses_weights_that_do_not_fit) {
   BOOST_TEST((small.store(UINT32_MAX, 0, weights(numbers)).kind == nic::kind::refuse));
   BOOST_TEST(small.inner().jobs().front().slots().weights().room() == 5U);
   BOOST_TEST((small.pull(4).kind == nic::kind::result));
+}
+
+// Updates of such a block are refused in each step, and it is not offered in each.
+BOOST_AUTO_TEST_CASE(a_block_that_a_device_has_no_room_for_is_offered_once_to_it) {
+  constexpr std::uint32_t blocks = 4;
+  std::vector<std::byte> const all(blocks * nic::block_bytes);
+  nic::weight_exchange exchanged;
+  auto const offered = [&] {
+    std::vector<std::uint32_t> ks;
+    exchanged.own.hold(all);
+    exchanged.begin_stores();
+    exchanged.requests.push(tutti::time_point(std::chrono::hours(1)), {}, [&](std::uint32_t k, std::uint32_t) {
+      ks.push_back(k);
+      return true;
+    });
+    return ks;
+  };
+  BOOST_TEST((offered() == std::vector<std::uint32_t>{0, 1, 2, 3}));
+  exchanged.know_no_room(2);
+  for (std::uint32_t const k : {0U, 1U, 3U}) {
+    exchanged.know(k, exchanged.own.version() + 1);
+  }
+  exchanged.forget(1);
+  exchanged.forget(2);
+  BOOST_TEST((offered() == std::vector<std::uint32_t>{1}));
+  exchanged.forget_all();  // another device may have more
+  BOOST_TEST((offered() == std::vector<std::uint32_t>{0, 1, 2, 3}));
 }
 
 }  // namespace

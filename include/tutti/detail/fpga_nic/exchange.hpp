@@ -30,6 +30,7 @@ class exchange {
   /// One packet's worth of a message.
   struct piece {
     time_point sent{};
+    time_point questioned{};  ///< its server was asked about it, for the first time since that was heard on this lane
     given_to at = given_to::none;
     std::uint8_t device_life = 0;  ///< of the device that it was given to: see `member`
     bool done = false;
@@ -163,8 +164,10 @@ class exchange {
   }
   /// The sequence of piece i.
   [[nodiscard]] std::uint32_t sequence_of(std::uint32_t i) const noexcept { return base_ + i; }
-  /// Whether a device can do this: where each rack has one, each must have something to give.
-  [[nodiscard]] bool is_for_devices() const noexcept { return racks_ == nullptr || fills_racks_; }
+  /// Whether a device can do this: where each rack has one, each must have something to give, and none holds weights.
+  [[nodiscard]] bool is_for_devices() const noexcept {
+    return racks_ == nullptr || (fills_racks_ && part_.operation != network_operation::update);
+  }
 
   /// The rank that a server has named.
   [[nodiscard]] rank_type named(header const& h, given_to server) const noexcept {
@@ -236,6 +239,20 @@ class exchange {
     return k.head.operation != network_operation::none && k.head.sequence == sequence ? &k : nullptr;
   }
 
+  /// A server has said something on this lane.
+  void hear_from(given_to server, time_point now) noexcept { heard_[static_cast<std::size_t>(server)] = now; }
+  /// The server of a piece is asked about it. @pre it has been given
+  void question(std::uint32_t i, time_point now) noexcept { at(i).questioned = owes(i) ? at(i).questioned : now; }
+  /// Whether it owes an answer. What it says on other lanes is none: it may be the switch of a rack, which answers for
+  /// some pieces by itself, while those that need the device above are not answered.
+  [[nodiscard]] bool owes(std::uint32_t i) const noexcept {
+    return at(i).questioned > heard_[static_cast<std::size_t>(at(i).at)];
+  }
+  /// Whether it has owed one for so long.
+  [[nodiscard]] bool is_silent(std::uint32_t i, time_point now, duration limit) const noexcept {
+    return owes(i) && now - at(i).questioned >= limit;
+  }
+
   /// A piece that was sent at that time has its result: those that were sent before are late.
   void overtake(time_point sent) noexcept { overtaken_ = std::max(overtaken_, sent); }
   [[nodiscard]] time_point overtaken() const noexcept { return overtaken_; }
@@ -245,13 +262,17 @@ class exchange {
   /// Those that have contributed to the oldest piece that is under way, as a server says.
   void hear(worker_set const& present) noexcept {
     present_ = present;
+    confirmed_ = has_bitmap_ ? confirmed_ : worker_set{};
     has_bitmap_ = true;
   }
+  /// A worker itself says that it has contributed to that.
+  void confirm(unsigned w) noexcept { confirmed_.add(w); }
   /// Calls f(rank) for the other workers whose contributions are missing, if that is known. (Its own is under way.)
   template <class F>
   void each_missing(F f) const {
     for (std::size_t w = 0; has_bitmap_ && w != part_.workers.size(); ++w) {
-      if (w != part_.worker && !present_.has(static_cast<unsigned>(w))) {
+      bool const is_there = present_.has(static_cast<unsigned>(w)) || confirmed_.has(static_cast<unsigned>(w));
+      if (w != part_.worker && !is_there) {
         f(part_.workers[w].rank);
       }
     }
@@ -325,9 +346,11 @@ class exchange {
   std::uint32_t sent_ = 0;     ///< one more than the last that was sent
   std::uint32_t highest_ = 0;  ///< one more than the last whose result is there
   time_point overtaken_{};
+  std::array<time_point, 3> heard_{};  ///< by server
   std::size_t taken_ = 0;
   std::size_t held_ = 0;
   worker_set present_{};
+  worker_set confirmed_{};
   bool has_bitmap_ = false;
   std::vector<piece> pieces_;  ///< of those from `front_` on
   std::vector<kept> kept_;

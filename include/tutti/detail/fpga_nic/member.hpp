@@ -7,6 +7,7 @@
 #include <tutti/detail/fpga_nic/member_servers.hpp>
 #include <tutti/detail/fpga_nic/pace.hpp>
 #include <tutti/detail/fpga_nic/port.hpp>
+#include <tutti/detail/fpga_nic/roll_call.hpp>
 #include <tutti/detail/fpga_nic/seal.hpp>
 #include <tutti/detail/fpga_nic/stand_in.hpp>
 #include <tutti/detail/fpga_nic/weight_exchange.hpp>
@@ -34,6 +35,7 @@ class member {
         seal_(s),
         terms_(terms),
         servers_(at, terms_, me, all, device),
+        roll_call_(at, terms.nonce, all),
         requests_(servers_, weights_, pace_, me, all.size()),
         lanes_(servers_, terms_, me, pace_, weights_, counted_) {
     pace_.limit(2 * terms.slots);
@@ -121,7 +123,7 @@ class member {
     lanes_.turn_to_stand_in(now);
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
       given_to const late = lanes_.is_late(lane, now);
-      if (late == given_to::device && servers_.device_is_silent(now)) {
+      if (late == given_to::device && lanes_.is_silent(lane, now)) {
         give_up_device(now);
       } else if (late != given_to::none) {
         lanes_.ask_again(lane, now);
@@ -175,13 +177,21 @@ class member {
         }
         return;
       case kind::share:
-      case kind::progress:
-      case kind::ask:
         ++counted_.ignored;
         return;
+      case kind::progress:
+      case kind::ask:
+        return take_of_member(from, p.head);
       default:
         take_answer(from, p, congested, now);
     }
+  }
+  /// What ranks ask each other, where each rack has a device.
+  void take_of_member(address const& from, header const& h) {
+    std::uint32_t const lane = h.slot / terms_.slots;
+    bool const is_used = lane < collective_lanes && (h.kind == kind::ask ? roll_call_.answer(lanes_.on(lane), from, h)
+                                                                         : roll_call_.take(lanes_.on(lane), from, h));
+    counted_.ignored += is_used ? 0 : 1;
   }
   void take_answer(address const& from, packet const& p, bool congested, time_point now) {
     given_to const by = servers_.which(from);
@@ -208,10 +218,16 @@ class member {
     std::uint32_t const lane = p.head.slot / terms_.slots;
     if (lane >= collective_lanes) {
       ++counted_.ignored;
-    } else if (p.head.kind == kind::result) {
+      return;
+    }
+    lanes_.hear_from(by, lane, now);
+    if (p.head.kind == kind::result) {
       lanes_.take_result(lane, by, p, now);
     } else if (p.head.kind == kind::missing) {
       lanes_.take_missing(lane, by, p, now);
+      if (p.head.has(flag::of_racks)) {
+        roll_call_.call(lanes_.on(lane), lane);
+      }
     } else if (is_unknown) {
       take_unknown(by, now);
     } else {
@@ -272,6 +288,7 @@ class member {
   member_counters counted_;
   weight_exchange weights_;
   member_servers<Port> servers_;
+  roll_call<Port> roll_call_;
   weight_requests<Port> requests_;
   member_lanes<Port> lanes_;
   std::optional<stand_in<address>> serving_;

@@ -142,7 +142,12 @@ class member_lanes {
       return given_to::none;
     }
     exchange::piece const& p = x.at(x.front());
-    return p.done || p.at == given_to::none || now - p.sent < patience_with(p.at) ? given_to::none : p.at;
+    return p.done || p.at == given_to::none || now - p.sent < patience_with(x) ? given_to::none : p.at;
+  }
+  /// Whether that server, though it was asked, has said nothing on this lane for so long that it is given up. @pre it
+  /// is late
+  [[nodiscard]] bool is_silent(std::uint32_t lane, time_point now) const noexcept {
+    return lanes_[lane].is_silent(lanes_[lane].front(), now, terms_.silence);
   }
   /// Asks about that piece.
   void ask_again(std::uint32_t lane, time_point now) {
@@ -151,6 +156,8 @@ class member_lanes {
   }
 
   // --- taking what servers say of a piece
+
+  void hear_from(given_to by, std::uint32_t lane, time_point now) noexcept { lanes_[lane].hear_from(by, now); }
 
   void take_result(std::uint32_t lane, given_to by, packet const& p, time_point now) {
     exchange& x = lanes_[lane];
@@ -259,6 +266,7 @@ class member_lanes {
       ++counted_.repeated;
       p.repeated = true;
     }
+    p.questioned = p.at == to ? p.questioned : time_point{};
     p.at = to;
     p.device_life = to_.device_life();
     p.sent = now;
@@ -297,12 +305,12 @@ class member_lanes {
     p.sent = now;
     p.repeated = true;
     ++counted_.queries;
-    s.question(now);
+    x.question(i, now);
     return s.send(x.head_of(kind::query, i, lane, p.at), {});
   }
   /// Where others are waited for, too, questions come ever less often; until one has been answered, they do not.
-  [[nodiscard]] duration patience_with(given_to at) noexcept {
-    return to_.at(at).owes() ? std::min(pace_.timeout(), terms_.silence / 10) : pace_.timeout();
+  [[nodiscard]] duration patience_with(exchange const& x) const noexcept {
+    return x.owes(x.front()) ? std::min(pace_.timeout(), terms_.silence / 10) : pace_.timeout();
   }
 
   void supply(exchange::kept const& k, time_point now) {

@@ -33,7 +33,7 @@ enum class kind : std::uint8_t {
   missing = 8,     ///< payload: a bitmap of the workers that have contributed; none if nothing is known
   supply = 9,      ///< payload: the result, from a worker that has it; keyed: a block of weights
   refuse = 10,     ///< payload: a `refusal`
-  // Between the ranks of a group, which no device takes part in (docs/udp-multicast.md):
+  // Between ranks, of a group (docs/udp-multicast.md), or of racks; no device takes part in that:
   share = 13,     ///< payload: elements, to the group
   progress = 14,  ///< payload: a bitmap of packets that the sender lacks, from `sequence` on
   ask = 15,       ///< how far the receiver has come; answered by `progress`

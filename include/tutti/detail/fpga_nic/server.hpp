@@ -86,11 +86,9 @@ class server {
 
   void hear(time_point now) noexcept { heard_ = now; }
   void question(time_point now) noexcept { questioned_ = questioned_ <= heard_ ? now : questioned_; }
-  /// Whether it owes an answer.
-  [[nodiscard]] bool owes() const noexcept { return questioned_ > heard_; }
   /// Whether it has not answered for that long, though it was asked.
   [[nodiscard]] bool is_silent(time_point now, duration limit) const noexcept {
-    return owes() && now - questioned_ >= limit;
+    return questioned_ > heard_ && now - questioned_ >= limit;
   }
   [[nodiscard]] bool answers_no_join(time_point now, duration limit) const noexcept {
     return exists_ && !joined_ && wanted_ && now - wanted_since_ >= limit;

@@ -40,11 +40,15 @@ class weight_exchange {
 
   /// The device has block k in that version; at rank 0.
   void know(std::uint32_t k, std::uint32_t version) noexcept { note(k, version); }
-  /// It has no room for it.
+  /// It has no room for it, nor will it have any.
   void know_no_room(std::uint32_t k) noexcept { note(k, no_room); }
   /// It may not have it.
-  void forget(std::uint32_t k) noexcept { note(k, unknown); }
-  /// It may have none.
+  void forget(std::uint32_t k) noexcept {
+    if (k < at_device_.size() && at_device_[k] != no_room) {
+      at_device_[k] = unknown;
+    }
+  }
+  /// It may have none, and be another one, with other room.
   void forget_all() noexcept {
     std::ranges::fill(at_device_, unknown);
     std::ranges::fill(refusals_, std::uint8_t{0});
