@@ -7,6 +7,8 @@
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/reduce.hpp>
+#include <tutti/detail/core/node_identity.hpp>
+#include <tutti/detail/fpga_nic/networks.hpp>
 #include <tutti/detail/fpga_nic/rack_switch.hpp>
 #include <tutti/detail/fpga_nic/stand_in.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -263,6 +265,35 @@ BOOST_AUTO_TEST_CASE(large_racks_have_equal_bits_everywhere) {
       },
       40s, 64);
   expect_none(results, "a rack of 9");
+}
+
+BOOST_AUTO_TEST_CASE(a_switch_has_one_place_however_it_is_named) {
+  auto const place = [](char const* text) { return nic::udp_network::place_of(text); };
+  BOOST_TEST(place("10.0.1.9:7171") == place("[::ffff:10.0.1.9]:7171"));
+  BOOST_TEST(place("[2001:db8:0:0::9]:7171") == place("[2001:db8::9]:7171"));
+  BOOST_TEST(place("[fe80::9%lo]:7171") == place("[fe80::9]:7171"));  // the link has another number on each host
+  BOOST_TEST(place("10.0.1.9:7171") != place("10.0.1.9:7172"));
+  BOOST_TEST(place("10.0.1.9:7171") == "10.0.1.9:7171");
+  BOOST_TEST(place("127.0.0.1:7171") == "127.0.0.1:7171 " + tutti::detail::node_identity());  // each host has one
+  BOOST_CHECK_EXCEPTION(place("10.0.1.9"), tutti::error, [](tutti::error const& e) {
+    return std::string(e.what()).find("not \"10.0.1.9\"") != std::string::npos;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(all_ranks_hear_of_a_switch_that_has_no_address) {
+  using udp = tutti::fpga_nic<tutti::loopback>;
+  for (rank_type const wrong : {0U, 1U}) {
+    auto const results = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& meet) {
+      tutti::world_options<udp> options;
+      options.transport.network.device = "127.0.0.1:1";
+      (wrong == 0 ? options.transport.network.device : options.transport.network.rack) =
+          meet.rank() == wrong ? "nowhere" : "127.0.0.1:1";
+      tutti::communicator<udp> world(meet, options);
+    });
+    for (auto const& one : results) {
+      BOOST_TEST((!one && one.failure().text.find("not \"nowhere\"") != std::string::npos));
+    }
+  }
 }
 
 // However often it joins.

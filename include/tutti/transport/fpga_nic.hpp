@@ -70,36 +70,41 @@ class fpga_nic : public detail::over_host<Host> {
       throw error(failure::join, "fpga_nic: a device serves 255 ranks, and there are " + std::to_string(size()));
     }
     // Rank 0 says where the device is, and names the job.
-    auto const said = meet.exchange(rank() == 0 ? std::to_string(detail::fpga_nic::draw_job()) + " " + network_.device()
-                                                : std::string());
-    auto const space = said[0].find(' ');
-    device_ = network_.rack().empty() ? said[0].substr(space + 1) : network_.rack();
+    std::string said = meet.exchange(rank() == 0 ? std::to_string(detail::fpga_nic::draw_job()) + " " +
+                                                       network_.device() + " " + place_of(network_.device())
+                                                 : std::string())[0];
+    std::string const nonce = take_word(said);
+    device_ = take_word(said);
+    if (!network_.rack().empty()) {
+      device_ = network_.rack();
+      said = place_of(device_);
+    }
+    std::vector<std::string> cards =
+        meet.exchange(network_.card() + " " + std::to_string(network_.seal().fingerprint()) + " " + said);
     std::vector<typename Network::port::address> all;
-    std::vector<std::string> devices;
-    auto const cards =
-        meet.exchange(device_ + " " + network_.card() + " " + std::to_string(network_.seal().fingerprint()));
-    for (std::string const& card : cards) {
-      auto const begin = card.find(' ');
-      devices.push_back(card.substr(0, begin));
-      auto const end = card.rfind(' ');
-      if (card.substr(end) != cards[0].substr(cards[0].rfind(' '))) {
-        throw error(failure::join, "fpga_nic: rank " + std::to_string(all.size()) +
+    std::string key;  // rank 0's
+    for (std::string& card : cards) {
+      all.push_back(network_.address_of(take_word(card)));
+      std::string const its = take_word(card);
+      key = all.size() == 1 ? its : key;
+      if (its != key) {
+        throw error(failure::join, "fpga_nic: rank " + std::to_string(all.size() - 1) +
                                        " has another key than rank 0; give all ranks the same "
                                        "file (TUTTI_FPGA_NIC_KEY), or none");
       }
-      all.push_back(Network::address_of(card.substr(begin + 1, end - begin - 1)));
     }
+    auto const racks = find_racks(cards);
     std::optional<typename Network::port::address> at;
     if (!device_.empty()) {
-      at = Network::address_of(device_);
+      at = network_.address_of(device_);
     }
     member_.emplace(network_.open(), network_.seal(),
-                    detail::fpga_nic::job_terms{.nonce = static_cast<std::uint32_t>(std::stoul(said[0])),
+                    detail::fpga_nic::job_terms{.nonce = static_cast<std::uint32_t>(std::stoul(nonce)),
                                                 .slots = o.slots,
                                                 .lease = o.lease,
                                                 .silence = o.silence,
                                                 .stand_in_share = o.stand_in_share,
-                                                .racks = find_racks(devices)},
+                                                .racks = racks},
                     rank(), std::move(all), at);
     member_->join(now());
   }
@@ -266,16 +271,32 @@ class fpga_nic : public detail::over_host<Host> {
   }
 
  private:
-  /// Ranks with one device are of one rack.
-  [[nodiscard]] static detail::host_map find_racks(std::vector<std::string> const& devices) {
-    std::vector<std::optional<typename Network::port::address>> at;
-    for (std::string const& d : devices) {
-      at.push_back(d.empty() ? std::optional<typename Network::port::address>() : Network::address_of(d));
+  /// The next word of what a rank has said.
+  [[nodiscard]] static std::string take_word(std::string& rest) {
+    auto const end = rest.find(' ');
+    std::string word = rest.substr(0, end);
+    rest.erase(0, end == rest.npos ? end : end + 1);
+    return word;
+  }
+  /// Where a device is, for all ranks to compare; why that is not known, behind a '?', for all ranks to throw.
+  [[nodiscard]] static std::string place_of(std::string const& device) {
+    try {
+      return device.empty() ? std::string() : Network::place_of(device);
+    } catch (error const& e) {
+      return std::string("?") + e.what();
     }
-    detail::host_map racks(at);
+  }
+  /// Ranks with one device are of one rack.
+  [[nodiscard]] static detail::host_map find_racks(std::vector<std::string> const& places) {
+    for (std::string const& one : places) {
+      if (one.starts_with('?')) {
+        throw error(failure::join, one.substr(1));
+      }
+    }
+    detail::host_map racks(places);
     if (racks.hosts() > 1) {
-      for (rank_type r = 0; r != devices.size(); ++r) {
-        if (devices[r].empty()) {
+      for (rank_type r = 0; r != places.size(); ++r) {
+        if (places[r].empty()) {
           throw error(failure::join, "fpga_nic: other ranks have devices of their racks, and rank " +
                                          std::to_string(r) + " has none; give all ranks one (TUTTI_FPGA_NIC_RACK)");
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/node_identity.hpp>
 #include <tutti/detail/fpga_nic/in_process_port.hpp>
 #include <tutti/detail/fpga_nic/key_file.hpp>
 #include <tutti/detail/fpga_nic/udp_port.hpp>
@@ -9,6 +10,7 @@
 #include <tutti/expects.hpp>
 #include <tutti/rendezvous.hpp>
 
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -25,7 +27,8 @@ concept network = port<typename N::port> && requires(N& n, std::string const& te
   { n.open() } -> std::same_as<typename N::port&>;
   { n.card() } -> std::same_as<std::string>;
   { n.rack() } -> std::convertible_to<std::string>;
-  { N::address_of(text) } -> std::same_as<typename N::port::address>;
+  { N::place_of(text) } -> std::same_as<std::string>;  // a device's, the same on all ranks that mean the same one
+  { n.address_of(text) } -> std::same_as<typename N::port::address>;
   { n.seal() } -> std::same_as<fpga_nic::seal const&>;
 };
 
@@ -65,25 +68,31 @@ class udp_network {
   udp_network(M const& meet, options const& o)
       : seal_(seal_by(said_or_set(o.key_file, "TUTTI_FPGA_NIC_KEY"))),
         host_(host_of(meet)),
+        zone_(zone_of(host_)),
         port_(listening_at(on_one_host<M> ? std::string() : host_), o.socket, seal_),
         device_(said_or_set(o.device, "TUTTI_FPGA_NIC")),
         rack_(said_or_set(o.rack, "TUTTI_FPGA_NIC_RACK")) {}
 
   [[nodiscard]] port& open() noexcept { return port_; }
   [[nodiscard]] fpga_nic::seal const& seal() const noexcept { return seal_; }
-  [[nodiscard]] std::string card() const { return net::format(host_, net::local_address(port_.descriptor()).port()); }
+  [[nodiscard]] std::string card() const {
+    auto const number = net::resolve(host_, net::local_address(port_.descriptor()).port()).front();
+    return number.through(0).text();
+  }
   /// The device's address, as rank 0 has it; empty: there is none.
   [[nodiscard]] std::string const& device() const noexcept { return device_; }
   /// That of this rank's rack; empty: it is `device`.
   [[nodiscard]] std::string const& rack() const noexcept { return rack_; }
 
   /// @throws error(failure::join) if it is no address, or that of no host
-  [[nodiscard]] static endpoint address_of(std::string const& text) {
-    net::host_port at;
-    if (!net::parse(text, at)) {
-      throw error(failure::join, "fpga_nic: the address of a device is host:port or [v6]:port, not \"" + text + "\"");
-    }
-    return endpoint(net::resolve(at.host, at.port).front());
+  [[nodiscard]] endpoint address_of(std::string const& text) const {
+    net::address const at = number_of(text);
+    return endpoint(at.zone() == 0 ? at.through(zone_) : at);
+  }
+  /// A name may stand for a number that differs from host to host, and so do loopback addresses.
+  [[nodiscard]] static std::string place_of(std::string const& text) {
+    net::address const at = number_of(text);
+    return at.through(0).text() + (at.is_loopback() ? " " + node_identity() : "");
   }
 
  private:
@@ -91,6 +100,14 @@ class udp_network {
     char const* const set = std::getenv(variable);
     return !said.empty() || set == nullptr ? said : set;
   }
+  [[nodiscard]] static net::address number_of(std::string const& text) {
+    net::host_port at;
+    if (!net::parse(text, at)) {
+      throw error(failure::join, "fpga_nic: the address of a device is host:port or [v6]:port, not \"" + text + "\"");
+    }
+    return net::resolve(at.host, at.port).front();
+  }
+  [[nodiscard]] static std::uint32_t zone_of(std::string const& host) { return net::resolve(host, 0).front().zone(); }
   [[nodiscard]] static fpga_nic::seal seal_by(std::string const& file) {
     return file.empty() ? fpga_nic::seal() : fpga_nic::seal(read_key(file));
   }
@@ -100,6 +117,7 @@ class udp_network {
 
   fpga_nic::seal seal_;
   std::string host_;
+  std::uint32_t zone_;  ///< of the link of that, if it holds for one link only
   port port_;
   std::string device_;
   std::string rack_;
@@ -130,6 +148,7 @@ class in_process_link {
     return has_device_ ? std::to_string(in_process_network::device) : std::string();
   }
   [[nodiscard]] std::string const& rack() const noexcept { return rack_; }
+  [[nodiscard]] static std::string place_of(std::string const& text) { return text; }
   [[nodiscard]] static std::uint32_t address_of(std::string const& text) {
     return static_cast<std::uint32_t>(std::stoul(text));
   }
