@@ -31,7 +31,7 @@ class piece_pool {
 };
 
 /// A long message as its receiver reads it out of the sender's memory: straight to its place if it is only moved,
-/// otherwise through buffers, several pieces under way.
+/// otherwise through buffers; piece by piece, several under way.
 class pull {
  public:
   static constexpr std::size_t under_way = 4;
@@ -47,11 +47,10 @@ class pull {
     asked_ = arrived_ = given_ = 0;
     place_ = w.place;
     usual = usual < longest ? usual : longest;
+    piece_ = usual < w.granule ? w.granule : usual / w.granule * w.granule;
     if (place_ != nullptr) {
-      piece_ = longest / w.granule * w.granule;
       into_ = registration(d, place_, total_, access::written_here);
     } else {
-      piece_ = usual < w.granule ? w.granule : usual / w.granule * w.granule;
       std::size_t const pieces = (total_ + piece_ - 1) / piece_;
       buffer_ = pool.take(d, (pieces < under_way ? pieces : under_way) * piece_);
     }
