@@ -48,6 +48,7 @@ packages_for() {
     hardware) echo "verilator make" ;;
     interface) echo "iproute2" ;;
     softroce) echo "qemu-system-x86 busybox-static cpio kmod xz-utils zstd iproute2 ibverbs-providers ibverbs-utils" ;;
+    softroce_peers) echo "perftest" ;;
     verbs) echo "libibverbs-dev" ;;
     synthesis) echo "yosys nextpnr-ice40 fpga-icestorm" ;;
     *) fail "no packages are known for \"$1\"" ;;

@@ -8,7 +8,7 @@ root=$(cd "$here/../.." && pwd)
 
 usage() {
   cat << 'TEXT'
-usage: sh test/softroce/run.sh [--limit SECONDS] -- COMMAND [ARGUMENT...]
+usage: sh test/softroce/run.sh [--limit SECONDS] [--count-instructions] -- COMMAND [ARGUMENT...]
 
 Boots a Linux kernel of Debian's in QEMU, without hardware virtualisation and without rights on this host, and runs
 the command there in this folder. It sees the file system of this host, read-only, and may write to /run, which is
@@ -16,13 +16,17 @@ its TMPDIR, and to /dev/shm. Its RDMA device is rxe0, at address 10.99.0.1 of an
 
 Its output comes here, and its status is returned. 77: this host has no QEMU, or no kernel could be had. 124: the
 guest ran for longer than the limit (150 s). 125: it ended without a status.
+
+  --count-instructions  The clock of the guest goes on by a nanosecond for each instruction, whatever the load of this
+                        host is: times that are measured in the guest can be had again.
 TEXT
 }
 
-limit=150
+limit=150 clock=""
 while [ $# -gt 0 ]; do
   case $1 in
     --limit) limit=${2:?--limit needs a number of seconds} && shift ;;
+    --count-instructions) clock="-icount shift=0" ;;
     --) shift && break ;;
     --help | -h) usage && exit 0 ;;
     *) usage >&2 && exit 2 ;;
@@ -52,7 +56,7 @@ cp "$here/in_guest.sh" "$work/"
 
 # Kernel messages go to the first serial port, the command's output to the second. One processor: on several, the
 # emulator's interrupts between them are slow.
-timeout -k 5 "$limit" qemu-system-x86_64 -machine q35 -accel tcg -cpu max -smp 1 -m 2048 -nodefaults -display none \
+timeout -k 5 "$limit" qemu-system-x86_64 -machine q35 -accel tcg $clock -cpu max -smp 1 -m 2048 -nodefaults -display none \
   -no-reboot -kernel "$cache/vmlinux" -initrd "$cache/initramfs" \
   -append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off random.trust_cpu=on tsc=reliable no_timer_check" \
   -serial "file:$work/console" -serial stdio -net none \

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What do messages over verbs take, between two processes that sleep until there is something to do? Prints one number;
+// bench/softroce.sh runs it beside other projects' programs.
+#include <tutti/detail/bootstrap/processes.hpp>
+#include <tutti/time.hpp>
+#include <tutti/transport/verbs.hpp>
+
+#include <cstddef>
+#include <cstdio>
+#include <poll.h>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using tutti::verbs;
+
+constexpr tutti::flow on{0, 0};
+
+double seconds_since(tutti::time_point begin) {
+  return std::chrono::duration<double>(tutti::steady_now() - begin).count();
+}
+
+/// Sleeps until `done` says so.
+template <class F>
+void until(verbs& t, F done) {
+  while (!done()) {
+    if (t.fault()) {
+      throw std::runtime_error("a rank is gone");
+    }
+    ::pollfd descriptor{t.arm(), POLLIN, 0};
+    bool const now = done();
+    if (!now) {
+      ::poll(&descriptor, 1, -1);
+    }
+    t.disarm();
+    if (now) {
+      return;
+    }
+  }
+}
+
+/// Sends a message whole.
+/// @returns what says that its memory may be changed
+tutti::ticket send(verbs& t, std::span<std::byte const> bytes) {
+  tutti::sent s;
+  until(t, [&] { return (s = t.send(1 - t.rank(), on, bytes, 1)).accepted; });
+  return s.until;
+}
+void wait_released(verbs& t, tutti::ticket k) {
+  until(t, [&] { return t.released(1 - t.rank(), on, k); });
+}
+/// Receives a message to its place.
+void receive(verbs& t, std::span<std::byte> to) {
+  while (!to.empty()) {
+    tutti::chunk c;
+    until(t, [&] { return static_cast<bool>(c = t.view(1 - t.rank(), on, {to.size(), 1, to.data()})); });
+    t.release(1 - t.rank(), on);
+    to = to.subspan(c.bytes);
+  }
+}
+
+/// Half a round trip of 4 bytes, in us.
+double latency(verbs& t) {
+  constexpr int warm_up = 50;
+  constexpr int rounds = 4000;
+  std::byte there[4] = {};
+  std::byte here[4] = {};
+  tutti::time_point begin;
+  for (int i = -warm_up; i < rounds; ++i) {
+    if (i == 0) {
+      begin = tutti::steady_now();
+    }
+    if (t.rank() == 0) {
+      send(t, there);
+    }
+    receive(t, here);
+    if (t.rank() == 1) {
+      send(t, there);
+    }
+  }
+  return seconds_since(begin) * 1e6 / (2 * rounds);
+}
+
+/// MiB/s of messages of 1 MiB one way, four under way, straight to their places.
+double bandwidth(verbs& t) {
+  constexpr std::size_t bytes = std::size_t{1} << 20;
+  constexpr std::size_t under_way = 4;
+  constexpr std::size_t warm_up = 4;
+  constexpr std::size_t count = 256;
+  std::vector<std::byte> memory(under_way * bytes, std::byte{1});
+  std::byte one[1] = {};
+  tutti::ticket until_released[under_way] = {};
+  tutti::time_point begin;
+  for (std::size_t i = 0; i < warm_up + count; ++i) {
+    if (i == warm_up) {
+      begin = tutti::steady_now();
+    }
+    std::span const place(memory.data() + i % under_way * bytes, bytes);
+    if (t.rank() == 1) {
+      receive(t, place);
+    } else {
+      wait_released(t, until_released[i % under_way]);
+      until_released[i % under_way] = send(t, place);
+    }
+  }
+  if (t.rank() == 1) {
+    send(t, one);
+  } else {
+    receive(t, one);
+  }
+  return count * (bytes >> 20) / seconds_since(begin);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string_view const what = argc == 2 ? argv[1] : "";
+  if (what != "latency" && what != "bandwidth") {
+    std::fputs("usage: softroce_messages latency|bandwidth\n", stderr);
+    return 2;
+  }
+  auto const ranks = tutti::detail::run_processes(2, [&](tutti::detail::process_rendezvous& meet) {
+    verbs t(meet);
+    t.begin(on, {});
+    return what == "latency" ? latency(t) : bandwidth(t);
+  });
+  for (auto const& r : ranks) {
+    if (!r) {
+      std::fprintf(stderr, "%s\n", r.failure().text.c_str());
+      return 1;
+    }
+  }
+  std::printf("%.2f\n", ranks[0].value());
+}

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# usage: rounds.sh MESSAGES ROUNDS
+# To be run in the guest of test/softroce: measures the program MESSAGES and other projects' in turns. Prints a line for
+# each figure: its name, a tab, and the number.
+set -eu
+messages=$1 rounds=$2
+
+# with_server PROGRAM...: what its client prints, in $output.
+output=/run/client
+with_server() {
+  "$@" > /run/server 2>&1 &
+  server=$!
+  until grep -q ':4853 .* 0A ' /proc/net/tcp /proc/net/tcp6; do  # until it listens at its port, 18515
+    kill -0 "$server" 2> /dev/null || { cat /run/server && exit 1; }
+  done
+  "$@" 10.99.0.1 > "$output" 2>&1 || { cat "$output" && exit 1; }
+  wait "$server"
+}
+
+say() { printf '%s\t%s\n' "$1" "$2"; }
+
+latency() {
+  with_server ibv_rc_pingpong -d rxe0 -g 1 -e -s 4 -n 5000
+  say "ibv_rc_pingpong -e" "$(awk '$2 == "iters" { print $(NF - 1) / 2 }' "$output")"
+}
+bandwidth() {
+  with_server "$@" -d rxe0 -x 1 -F -s 1048576 -n 256
+  say "$*" "$(awk '$1 == 1048576 { print $4 }' "$output")"
+}
+
+round=0
+while [ "$round" -lt "$rounds" ]; do
+  round=$((round + 1))
+  say "latency" "$("$messages" latency)"
+  latency
+  say "bandwidth" "$("$messages" bandwidth)"
+  bandwidth ib_write_bw -t 4
+  bandwidth ib_send_bw -e
+done
