@@ -16,7 +16,8 @@ unable() {
 }
 
 # What is loaded, besides what it needs itself.
-modules="virtio_pci 9pnet_virtio 9p crc32c_generic crc32_generic crc32_pclmul ib_uverbs rdma_ucm rdma_rxe dummy"
+modules="virtio_pci 9pnet_virtio 9p crc32c_generic crc32_generic crc32_pclmul ib_uverbs rdma_ucm rdma_rxe dummy veth \
+  sch_netem"
 
 for tool in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio modprobe:kmod xz:xz-utils zstd:zstd \
   rdma:iproute2 ibv_rc_pingpong:ibverbs-utils; do

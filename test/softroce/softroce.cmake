@@ -3,12 +3,19 @@
 # What needs an RDMA device, in one boot of a guest that has one. Where there is no QEMU it counts as skipped. The
 # programs of test/verbs are tests of their own, too, for hosts with a device.
 get_property(programs GLOBAL PROPERTY tutti_verbs_tests)
-set(files "")
+set(environment "")
+set(commands ${CMAKE_CURRENT_SOURCE_DIR}/softroce/device.sh)
 foreach(program IN LISTS programs)
-  list(APPEND files $<TARGET_FILE:${program}>)
+  if(program STREQUAL "verbs_two_devices")
+    set(environment env TUTTI_TWO_DEVICES=$<TARGET_FILE:${program}>)
+  else()
+    list(APPEND commands $<TARGET_FILE:${program}>)
+  endif()
 endforeach()
-add_test(NAME softroce COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/softroce/run.sh --limit 240 --
-                               sh ${CMAKE_CURRENT_SOURCE_DIR}/softroce/each.sh
-                               ${CMAKE_CURRENT_SOURCE_DIR}/softroce/device.sh ${files})
-set_tests_properties(softroce PROPERTIES TIMEOUT 400 COST 100 PROCESSORS 2 LABELS softroce SKIP_RETURN_CODE 77)
+if(environment)
+  list(APPEND commands ${CMAKE_CURRENT_SOURCE_DIR}/softroce/two_devices.sh)
+endif()
+add_test(NAME softroce COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/softroce/run.sh --limit 300 -- ${environment}
+                               sh ${CMAKE_CURRENT_SOURCE_DIR}/softroce/each.sh ${commands})
+set_tests_properties(softroce PROPERTIES TIMEOUT 500 COST 100 PROCESSORS 2 LABELS softroce SKIP_RETURN_CODE 77)
 tutti_test_needs(softroce ${programs})

@@ -64,6 +64,18 @@ struct device_wish {
       device.resize(colon);
     }
   }
+
+  /// "mlx5_0, port 1, GID 3", as far as something is wanted.
+  [[nodiscard]] std::string text() const {
+    std::string all = device;
+    if (port != 0) {
+      append(all, {all.empty() ? "" : ", ", "port ", port});
+    }
+    if (index != verbs_options::any_gid) {
+      append(all, {all.empty() ? "" : ", ", "GID ", index});
+    }
+    return all;
+  }
 };
 
 /// An open device, and which of its addresses peers send to.
@@ -180,9 +192,10 @@ inline void keep_mappings_from_children() noexcept {
   }
   if (merit_of_best < 0) {
     throw error(failure::join,
-                message({"no RDMA device with an active port", wish.device.empty() ? "" : ", named " + wish.device,
-                         " was found; there ", there.empty() ? "is none" : "are: " + there,
-                         "; name one with TUTTI_VERBS_DEVICE or verbs_options::device, or take the transport tcp"}));
+                message({"no RDMA device has an active port", wish.text().empty() ? "" : " that is " + wish.text(),
+                         "; there ", there.empty() ? "is none" : "are: " + there,
+                         "; name another one with TUTTI_VERBS_DEVICE and TUTTI_VERBS_GID, or verbs_options, or take "
+                         "the transport tcp"}));
   }
   if (merit_of_best < 4 && wish.device.empty() && rivals.find(' ') != std::string::npos) {
     throw error(failure::join, message({"which RDMA device leads to the other ranks is not known: ", rivals,
