@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/language.hpp>
+
 #include <thread>  // std::chrono durations without the calendar, which costs 0.06 s to parse
 
 namespace tutti {

@@ -4,13 +4,14 @@
 #
 #   // error: <regular expression that the message must match>
 #   // error by clang: <the same for clang, where it differs>
+#   // mistake: <flags to compile with in place of -DMISTAKE>
 #   ... correct program, but for a part of it: ...
 #   #ifdef MISTAKE
 #   ... the mistake ...
 #   #endif
 #
-# (clang 16 does not say which concept kept it from deducing an operator's arguments, only whose.)
-# It is compiled twice: without MISTAKE it must compile, with MISTAKE it must fail with that message.
+# It is compiled twice: without MISTAKE it must compile, with MISTAKE it must fail with that message, which must be in
+# the first error, or in a line of the program text that the compiler shows beside it.
 
 add_library(compile_fail_flags OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/element.cpp)
 target_link_libraries(compile_fail_flags PRIVATE tutti_program)

@@ -1,4 +1,4 @@
-// error: mutable_buffer_of<
+// error: takes buffers of the reduction's type, as std::span
 // SPDX-License-Identifier: Apache-2.0
 //
 // sum<float> does not add up doubles.

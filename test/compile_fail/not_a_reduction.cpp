@@ -1,5 +1,4 @@
-// error: reduction<
-// error by clang: constraints not satisfied for class template 'allreduce'
+// error: the third argument of an operator that combines is a reduction
 // SPDX-License-Identifier: Apache-2.0
 //
 // A bare lambda does not say whether it commutes: reduce_with does.

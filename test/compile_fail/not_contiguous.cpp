@@ -1,4 +1,4 @@
-// error: mutable_buffer
+// error: takes a buffer, as std::span\(ptr, count\), not const, and a root
 // SPDX-License-Identifier: Apache-2.0
 //
 // A buffer is contiguous: a list is none.

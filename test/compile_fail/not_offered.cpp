@@ -1,5 +1,4 @@
-// error: offers<
-// error by clang: constraints not satisfied for class template 'alltoall'
+// error: this topology has no alltoall; direct has
 // SPDX-License-Identifier: Apache-2.0
 //
 // A topology runs the operations that it has schedules for, and no others.

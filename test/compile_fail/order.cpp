@@ -1,5 +1,4 @@
-// error: keeps_order_for
-// error by clang: constraints not satisfied for class template 'allreduce'
+// error: the reduction is not declared commutative.*add tutti::commutative
 // SPDX-License-Identifier: Apache-2.0
 //
 // A ring combines in an order that starts elsewhere for every block; what does not commute needs a

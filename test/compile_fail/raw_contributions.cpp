@@ -1,5 +1,4 @@
-// error: sends_raw_contributions_for
-// error by clang: constraints not satisfied for class template 'allreduce'
+// error: this topology sends partial results: take direct or star
 // SPDX-License-Identifier: Apache-2.0
 //
 // A ring sends partial sums. Those of a sum in float are floats: twice as long as what they are sums of.

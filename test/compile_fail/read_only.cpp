@@ -1,4 +1,4 @@
-// error: mutable_buffer<
+// error: outputs not const|not const, and a root
 // SPDX-License-Identifier: Apache-2.0
 //
 // An operation in place writes its buffer.

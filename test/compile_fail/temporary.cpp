@@ -1,4 +1,4 @@
-// error: satisfaction of [^ ]*lasting<B>|does not satisfy 'lasting'
+// error: takes the same, of memory that lasts: a variable, a span
 // SPDX-License-Identifier: Apache-2.0
 //
 // A started operation uses its memory after the call: a temporary would be gone by then.

@@ -1,5 +1,4 @@
-// error: offers<
-// error by clang: constraints not satisfied for class template 'broadcast'
+// error: this topology has no such operation
 // SPDX-License-Identifier: Apache-2.0
 //
 // A topology of the user's own that lacks part of a schedule is refused where it is used, by name.

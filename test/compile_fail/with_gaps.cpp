@@ -1,4 +1,4 @@
-// error: std::span\(pointer, count\), or specialise tutti::enable_buffer
+// error: as std::span\(ptr, count\)
 // SPDX-License-Identifier: Apache-2.0
 //
 // A class with data() and size() may have strides as well; the message says how to pass it.

@@ -85,10 +85,12 @@ BEGIN {
   # What all units of a program have in common, so that a definition which depends on it is still one definition.
   common = "^(defined|__x86_64__|__i386__|__aarch64__|__GNUC__|__clang__|__SANITIZE_ADDRESS__|__has_feature|address_sanitizer|__ELF__|TUTTI_SEPARATE_COMPILATION)$"
 
+  language = "tutti/detail/core/language.hpp"  # what every compilation of tutti sees first
   # Dear to parse: kept out of what the umbrella reaches.
   dear = "^(algorithm|chrono|format|functional|future|iostream|locale|regex|filesystem|random|ranges)$"
 }
 
+FNR == 1 { files_read[FILENAME] }
 /^[ \t]*#[ \t]*define/ { own[FILENAME " " $2] }
 /^[ \t]*#[ \t]*(if|elif)/ {
   line = $0
@@ -96,7 +98,7 @@ BEGIN {
   gsub(/__has_include\(<[^>]*>\)/, "", line)  # what is installed is the same for all units
   n = split(line, words, /[^A-Za-z0-9_]+/)
   for (i = 1; i <= n; ++i)
-    if (words[i] ~ /^[A-Za-z_]/ && words[i] !~ common && !((FILENAME " " words[i]) in own))
+    if (words[i] ~ /^[A-Za-z_]/ && words[i] !~ common && !(words[i] == "__cplusplus" && FILENAME == language) && !((FILENAME " " words[i]) in own))
       violation("units of one program may differ in " words[i] ", and so would definitions")
 }
 /(^|[^A-Za-z_])assert\(/ { violation("assert differs between units of one program; use expects") }
@@ -105,12 +107,14 @@ BEGIN {
 /^[ \t]*#[ \t]*include/ {
   line = $0
   sub(/^[ \t]*#[ \t]*include[ \t]*/, "", line)
+  if (FILENAME == language && line ~ /^<compile with/) next  # no file: it ends a compilation that cannot succeed
   if (line !~ /^</) { violation("includes are written <tutti/...>, not in quotes: " line); next }
   sub(/^</, "", line); sub(/>.*/, "", line)
   from = row_of(FILENAME)
   if (!(from in allowed)) { if (!(from in unknown)) violation("the table has no row \"" from "\""); unknown[from]; next }
 
   if (line ~ /^tutti\//) {
+    stands_on[FILENAME]
     to = row_of(line)
     exact = line; sub(/^tutti\//, "", exact); sub(/\.[a-z]+$/, "", exact)
     if (to != from && allowed[from] != " * " && !index(allowed[from], " " to " ") && !index(allowed[from], " " exact " "))
@@ -131,6 +135,11 @@ BEGIN {
 }
 
 END {
+  for (f in files_read) {
+    if (f in stands_on || f == language || f == "tutti/version.hpp" || f ~ /\.ipp$/) continue
+    printf "%s: it includes nothing of tutti, so it must include <%s>\n", f, language
+    ++violations
+  }
   # Everything that the umbrella reaches, and what it must not reach.
   queue = "tutti/tutti.hpp"
   seen[queue]

@@ -11,9 +11,11 @@ failures=0
 # plant <file> <include line> <text that the check must print>; no text: the check must be content
 plant() {
   rm -rf "$folder/tutti"
-  mkdir -p "$folder/tutti" "$(dirname "$folder/$1")"
-  : > "$folder/tutti/types.hpp"
+  mkdir -p "$folder/tutti/detail/core" "$(dirname "$folder/$1")"
+  echo '#pragma once' > "$folder/tutti/detail/core/language.hpp"
+  echo '#include <tutti/detail/core/language.hpp>' > "$folder/tutti/types.hpp"
   echo '#include <tutti/types.hpp>' > "$folder/tutti/tutti.hpp"
+  [ "$1" = tutti/alone.hpp ] || echo '#include <tutti/types.hpp>' >> "$folder/$1"
   printf '%s\n' "$2" >> "$folder/$1"
   if said=$(sh "$here/include_table.sh" "$folder"); then
     [ -z "$3" ] && return
@@ -47,12 +49,17 @@ plant tutti/tutti.hpp '#include <functional>' 'the umbrella reaches it'
 plant tutti/types.hpp '#include <iostream>' 'the umbrella reaches it'
 plant tutti/tutti.hpp '#include <boost/asio.hpp>' 'may not appear'
 
+plant tutti/alone.hpp '#include <vector>' 'it includes nothing of tutti'
+plant tutti/topology/a.hpp '#include <compile with -std=c++20>' 'neither standard'
+plant tutti/topology/a.hpp '#if __cplusplus > 202002L' 'units of one program may differ in __cplusplus'
+
 plant tutti/detail/core/a.hpp '#if !defined(NDEBUG)' 'units of one program may differ in NDEBUG'
 plant tutti/detail/core/a.hpp '#ifdef TUTTI_CHECKS' 'units of one program may differ in TUTTI_CHECKS'
 plant tutti/detail/core/a.hpp '  assert(true);' 'assert differs'
 plant tutti/detail/core/a.hpp 'std::jthread t;' 'libc++'
 
 plant tutti/detail/core/a.hpp 'static_assert(true);' ''
+plant tutti/detail/core/language.hpp '#include <compile with -std=c++20>' ''
 plant tutti/detail/core/a.hpp '#if defined(__x86_64__) && !defined(__clang__)  // NDEBUG' ''
 plant tutti/nn/a.hpp '#if __has_include(<xtensor/containers/xtensor.hpp>)  // newer' ''
 plant tutti/collective/a.hpp '#include <tutti/topology/concept.hpp>' ''

@@ -20,7 +20,8 @@ namespace tutti {
 /// @pre `all` has as many elements on every rank; `mine` as many as this rank's block of it
 /// @throws precondition_error, error
 /// Cost: that of the topology's schedule. Thread safety: that of the communicator.
-template <group Communicator, offers<op::allgather> Topology>
+template <class Communicator, class Topology>
+  requires runs<op::allgather, Communicator, Topology>
 class allgather : public detail::launcher<Communicator, Topology, op::allgather, detail::moving>,
                   public detail::asynchronous<allgather<Communicator, Topology>> {
  public:
@@ -47,6 +48,9 @@ class allgather : public detail::launcher<Communicator, Topology, op::allgather,
                         v.size());
   }
 
+  void operator()(...) = delete;  // takes buffers of one type, as std::span(ptr, count); outputs not const
+  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+
  private:
   template <class T>
   static constexpr call what = make_call(operation_kind::allgather, element_name<T>(), "", Topology::name);
@@ -69,5 +73,8 @@ class allgather : public detail::launcher<Communicator, Topology, op::allgather,
         .input = detail::bytes_of(mine), .work = data, .output = data, .input_origin = block_begin(all.size(), n, me)};
   }
 };
+
+template <class C, class... Rest>
+allgather(C&&, Rest...) -> allgather<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
 
 }  // namespace tutti

@@ -22,8 +22,8 @@ namespace tutti {
 /// @throws precondition_error, error
 /// Cost: that of the topology's schedule. Thread safety: that of the communicator.
 /// Example: examples/allreduce.cpp
-template <group Communicator, offers<op::allreduce> Topology, reduction Reduction>
-  requires keeps_order_for<Topology, op::allreduce, Reduction> && sends_raw_contributions_for<Topology, Reduction>
+template <class Communicator, class Topology, class Reduction>
+  requires runs<op::allreduce, Communicator, Topology, Reduction>
 class allreduce : public detail::launcher<Communicator, Topology, op::allreduce, detail::combining<Reduction>>,
                   public detail::asynchronous<allreduce<Communicator, Topology, Reduction>> {
   using base = detail::launcher<Communicator, Topology, op::allreduce, detail::combining<Reduction>>;
@@ -60,6 +60,9 @@ class allreduce : public detail::launcher<Communicator, Topology, op::allreduce,
     return this->launch({}, payload_, what, apart(from, elements(output)), from.size());
   }
 
+  void operator()(...) = delete;  // takes buffers of the reduction's type, as std::span(ptr, count); outputs not const
+  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+
  private:
   static constexpr call what =
       make_call(operation_kind::allreduce, element_name<contribution_type>(), Reduction::name, Topology::name);
@@ -79,5 +82,8 @@ class allreduce : public detail::launcher<Communicator, Topology, op::allreduce,
 
   detail::combining<Reduction> payload_;
 };
+
+template <class C, class... Rest>
+allreduce(C&&, Rest...) -> allreduce<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
 
 }  // namespace tutti

@@ -19,7 +19,8 @@ namespace tutti {
 ///      and do not overlap
 /// @throws precondition_error, error
 /// Cost: that of the topology's schedule. Thread safety: that of the communicator.
-template <group Communicator, offers<op::alltoall> Topology>
+template <class Communicator, class Topology>
+  requires runs<op::alltoall, Communicator, Topology>
 class alltoall : public detail::launcher<Communicator, Topology, op::alltoall, detail::moving>,
                  public detail::asynchronous<alltoall<Communicator, Topology>> {
  public:
@@ -39,6 +40,9 @@ class alltoall : public detail::launcher<Communicator, Topology, op::alltoall, d
     return this->launch({}, {sizeof(value)}, what<value>, memory<value>(from, elements(output)), from.size());
   }
 
+  void operator()(...) = delete;  // takes buffers of one type, as std::span(ptr, count); outputs not const
+  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+
  private:
   template <class T>
   static constexpr call what = make_call(operation_kind::alltoall, element_name<T>(), "", Topology::name);
@@ -52,5 +56,8 @@ class alltoall : public detail::launcher<Communicator, Topology, op::alltoall, d
     return {.input = detail::bytes_of(in), .output = detail::bytes_of(out)};
   }
 };
+
+template <class C, class... Rest>
+alltoall(C&&, Rest...) -> alltoall<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
 
 }  // namespace tutti

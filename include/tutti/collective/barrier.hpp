@@ -15,7 +15,8 @@ namespace tutti {
 ///
 /// @throws error
 /// Cost: the rounds of the topology's allreduce. Thread safety: that of the communicator.
-template <group Communicator, offers<op::allreduce> Topology>
+template <class Communicator, class Topology>
+  requires runs<op::allreduce, Communicator, Topology>
 class barrier : public detail::launcher<Communicator, Topology, op::allreduce, detail::moving>,
                 public detail::asynchronous<barrier<Communicator, Topology>> {
  public:
@@ -33,5 +34,8 @@ class barrier : public detail::launcher<Communicator, Topology, op::allreduce, d
 
   std::byte nothing_{};
 };
+
+template <class C, class... Rest>
+barrier(C&&, Rest...) -> barrier<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
 
 }  // namespace tutti

@@ -18,7 +18,8 @@ namespace tutti {
 /// @pre every rank calls with as many elements of the same type and the same root
 /// @throws precondition_error, error
 /// Cost: that of the topology's schedule. Thread safety: that of the communicator.
-template <group Communicator, offers<op::broadcast> Topology>
+template <class Communicator, class Topology>
+  requires runs<op::broadcast, Communicator, Topology>
 class broadcast : public detail::launcher<Communicator, Topology, op::broadcast, detail::moving>,
                   public detail::asynchronous<broadcast<Communicator, Topology>> {
  public:
@@ -34,6 +35,9 @@ class broadcast : public detail::launcher<Communicator, Topology, op::broadcast,
     return this->launch(by(root), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, memory(v), v.size());
   }
 
+  void operator()(...) = delete;  // takes a buffer, as std::span(ptr, count), not const, and a root
+  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+
  private:
   template <class T>
   static constexpr call what = make_call(operation_kind::broadcast, element_name<T>(), "", Topology::name);
@@ -48,5 +52,8 @@ class broadcast : public detail::launcher<Communicator, Topology, op::broadcast,
     return {.input = data, .work = data, .output = data};
   }
 };
+
+template <class C, class... Rest>
+broadcast(C&&, Rest...) -> broadcast<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
 
 }  // namespace tutti

@@ -6,6 +6,7 @@
 #include <tutti/reduction/concept.hpp>
 #include <tutti/topology/concept.hpp>
 
+#include <concepts>
 #include <type_traits>
 
 namespace tutti {
@@ -29,5 +30,57 @@ concept keeps_order_for = topology<Topology> && reduction<Reduction> &&
 template <class Topology, class Reduction>
 concept sends_raw_contributions_for = topology<Topology> && reduction<Reduction> &&
                                       (!needs_raw_contributions<Reduction> || Topology::sends_raw_contributions);
+
+namespace detail {
+
+/// Whether an operator can be made of these. If not, the compiler says why in a sentence, as its first error.
+template <class Op, class Communicator, class Topology, class... Reduction>
+[[nodiscard]] consteval bool can_run() {
+  if constexpr (!group<Communicator>) {
+    static_assert(group<Communicator>,
+                  "the first argument of an operator is a communicator, a variable that is not const; a topology comes "
+                  "next, then a reduction if it combines: tutti::allreduce{world, tutti::ring{}, tutti::sum<float>{}}");
+    return false;
+  } else if constexpr (!topology<Topology>) {
+    static_assert(topology<Topology>,
+                  "the second argument of an operator is a topology, such as tutti::ring{}; a reduction comes third");
+    return false;
+  } else if constexpr (!(reduction<Reduction> && ...)) {
+    static_assert((reduction<Reduction> && ...),
+                  "the third argument of an operator that combines is a reduction, such as tutti::sum<float>{} or "
+                  "tutti::reduce_with<float>(function)");
+    return false;
+  } else {
+    constexpr bool lacks = !offers<Topology, Op>;
+    static_assert(!lacks || !std::same_as<Op, op::alltoall>, "this topology has no alltoall; direct has");
+    static_assert(!lacks || !std::same_as<Op, op::allgather>,
+                  "this topology has no allgather; butterfly, direct, doubling, ring and star have");
+    static_assert(!lacks || !std::same_as<Op, op::reduce_scatter>,
+                  "this topology has no reduce_scatter; butterfly, direct, ring and star have");
+    static_assert(!lacks || !(std::same_as<Op, op::gather> || std::same_as<Op, op::scatter>),
+                  "this topology has no gather or scatter; binary_tree, chain, direct, doubling and star have both");
+    static_assert(!lacks || !std::same_as<Op, op::reduce>,
+                  "this topology has no reduce; binary_tree, chain, direct, double_tree, doubling, ring and star have");
+    static_assert(!lacks || !(std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>),
+                  "this topology has no such operation; each one of tutti has allreduce and broadcast");
+    constexpr bool in_order = (keeps_order_for<Topology, Op, Reduction> && ...);
+    static_assert(in_order,
+                  "the reduction is not declared commutative, and this topology does not keep the order of "
+                  "ranks: add tutti::commutative to reduce_with, or take binary_tree");
+    constexpr bool raw = (sends_raw_contributions_for<Topology, Reduction> && ...);
+    static_assert(raw,
+                  "the reduction needs the ranks' own contributions, and this topology sends partial results: "
+                  "take direct or star");
+    return !lacks && in_order && raw;
+  }
+}
+
+}  // namespace detail
+
+/// What an operator of `Op` is made of: a communicator; a topology that offers it; and, where it combines, a reduction
+/// for which the topology keeps the order of ranks, and sends raw contributions, if it needs that. Arguments that are
+/// not so are an error with a sentence, also in a requires-expression: to ask, use the concepts above.
+template <class Op, class Communicator, class Topology, class... Reduction>
+concept runs = detail::can_run<Op, Communicator, Topology, Reduction...>();
 
 }  // namespace tutti

@@ -21,7 +21,8 @@ namespace tutti {
 /// @throws precondition_error, error
 /// Cost: that of the topology's schedule; scratch memory for one vector on ranks that pass blocks on.
 /// Thread safety: that of the communicator.
-template <group Communicator, offers<op::gather> Topology>
+template <class Communicator, class Topology>
+  requires runs<op::gather, Communicator, Topology>
 class gather : public detail::launcher<Communicator, Topology, op::gather, detail::moving>,
                public detail::asynchronous<gather<Communicator, Topology>> {
  public:
@@ -50,6 +51,9 @@ class gather : public detail::launcher<Communicator, Topology, op::gather, detai
                         memory<value>(elements(mine), elements(all), root, total), total);
   }
 
+  void operator()(...) = delete;  // takes buffers of one type, as std::span(ptr, count), and a root; outputs not const
+  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+
  private:
   template <class T>
   static constexpr call what = make_call(operation_kind::gather, element_name<T>(), "", Topology::name);
@@ -75,5 +79,8 @@ class gather : public detail::launcher<Communicator, Topology, op::gather, detai
     return m;
   }
 };
+
+template <class C, class... Rest>
+gather(C&&, Rest...) -> gather<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
 
 }  // namespace tutti

@@ -20,8 +20,8 @@ namespace tutti {
 /// @throws precondition_error, error
 /// Cost: that of the topology's schedule; scratch memory for one vector on ranks that pass partial
 /// results on. Thread safety: that of the communicator.
-template <group Communicator, offers<op::reduce> Topology, reduction Reduction>
-  requires keeps_order_for<Topology, op::reduce, Reduction> && sends_raw_contributions_for<Topology, Reduction>
+template <class Communicator, class Topology, class Reduction>
+  requires runs<op::reduce, Communicator, Topology, Reduction>
 class reduce : public detail::launcher<Communicator, Topology, op::reduce, detail::combining<Reduction>>,
                public detail::asynchronous<reduce<Communicator, Topology, Reduction>> {
   using base = detail::launcher<Communicator, Topology, op::reduce, detail::combining<Reduction>>;
@@ -56,6 +56,9 @@ class reduce : public detail::launcher<Communicator, Topology, op::reduce, detai
     return this->launch(by(root), payload_, what, memory(from, elements(output), root), from.size());
   }
 
+  void operator()(...) = delete;  // takes buffers of the reduction's type, as std::span(ptr, count), and a root
+  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+
  private:
   static constexpr call what =
       make_call(operation_kind::reduce, element_name<contribution_type>(), Reduction::name, Topology::name);
@@ -79,5 +82,8 @@ class reduce : public detail::launcher<Communicator, Topology, op::reduce, detai
 
   detail::combining<Reduction> payload_;
 };
+
+template <class C, class... Rest>
+reduce(C&&, Rest...) -> reduce<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
 
 }  // namespace tutti

@@ -21,8 +21,8 @@ namespace tutti {
 /// @throws precondition_error, error
 /// Cost: that of the topology's schedule; scratch memory for one vector unless in place.
 /// Thread safety: that of the communicator.
-template <group Communicator, offers<op::reduce_scatter> Topology, reduction Reduction>
-  requires keeps_order_for<Topology, op::reduce_scatter, Reduction> && sends_raw_contributions_for<Topology, Reduction>
+template <class Communicator, class Topology, class Reduction>
+  requires runs<op::reduce_scatter, Communicator, Topology, Reduction>
 class reduce_scatter
     : public detail::launcher<Communicator, Topology, op::reduce_scatter, detail::combining<Reduction>>,
       public detail::asynchronous<reduce_scatter<Communicator, Topology, Reduction>> {
@@ -58,6 +58,9 @@ class reduce_scatter
     return this->launch({}, payload_, what, apart(from, elements(output)), from.size());
   }
 
+  void operator()(...) = delete;  // takes buffers of the reduction's type, as std::span(ptr, count); outputs not const
+  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+
  private:
   static constexpr call what =
       make_call(operation_kind::reduce_scatter, element_name<contribution_type>(), Reduction::name, Topology::name);
@@ -82,5 +85,8 @@ class reduce_scatter
 
   detail::combining<Reduction> payload_;
 };
+
+template <class C, class... Rest>
+reduce_scatter(C&&, Rest...) -> reduce_scatter<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
 
 }  // namespace tutti

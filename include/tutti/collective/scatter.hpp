@@ -21,7 +21,8 @@ namespace tutti {
 /// @throws precondition_error, error
 /// Cost: that of the topology's schedule; scratch memory for one vector on ranks that pass blocks on.
 /// Thread safety: that of the communicator.
-template <group Communicator, offers<op::scatter> Topology>
+template <class Communicator, class Topology>
+  requires runs<op::scatter, Communicator, Topology>
 class scatter : public detail::launcher<Communicator, Topology, op::scatter, detail::moving>,
                 public detail::asynchronous<scatter<Communicator, Topology>> {
  public:
@@ -49,6 +50,9 @@ class scatter : public detail::launcher<Communicator, Topology, op::scatter, det
                         memory<value>(elements(all), elements(mine), root, total), total);
   }
 
+  void operator()(...) = delete;  // takes buffers of one type, as std::span(ptr, count), and a root; outputs not const
+  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+
  private:
   template <class T>
   static constexpr call what = make_call(operation_kind::scatter, element_name<T>(), "", Topology::name);
@@ -73,5 +77,8 @@ class scatter : public detail::launcher<Communicator, Topology, op::scatter, det
     return m;
   }
 };
+
+template <class C, class... Rest>
+scatter(C&&, Rest...) -> scatter<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
 
 }  // namespace tutti

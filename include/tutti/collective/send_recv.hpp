@@ -41,6 +41,9 @@ class send : public detail::launcher<Communicator, detail::edge, op::transfer, d
     return this->launch(pair(to), {sizeof(v[0])}, what<buffer_value_t<Data>>, {.input = detail::bytes_of(v)}, v.size());
   }
 
+  void operator()(...) = delete;  // takes a buffer, as std::span(ptr, count), and a rank
+  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+
  private:
   [[nodiscard]] op::transfer pair(rank_type to) const {
     detail::expect_peer("send: the receiver", to, this->world().rank(), this->world().size());
@@ -75,6 +78,9 @@ class recv : public detail::launcher<Communicator, detail::edge, op::transfer, d
     return this->launch(pair(from), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>,
                         {.output = detail::bytes_of(v)}, v.size());
   }
+
+  void operator()(...) = delete;  // takes a buffer, as std::span(ptr, count), not const, and a rank
+  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
 
  private:
   [[nodiscard]] op::transfer pair(rank_type from) const {

@@ -14,7 +14,11 @@ namespace tutti {
 namespace detail {
 
 template <class R>
-struct contribution_of {
+struct contribution_of {};
+template <class R>
+  requires(
+      requires { typename R::value_type; } && !requires { typename R::contribution_type; })
+struct contribution_of<R> {
   using type = typename R::value_type;
 };
 template <class R>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/language.hpp>
+
 /// Cold code is declared in its header and defined in a file of the same name in detail/impl/. By default the header
 /// includes that, and the definitions are inline. Where TUTTI_SEPARATE_COMPILATION is defined, tutti/compiled.cpp has
 /// them, once: link tutti::compiled.

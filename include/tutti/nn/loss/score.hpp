@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/language.hpp>
+
 namespace tutti::nn {
 
 /// What a batch of predictions was worth, summed over its rows, so that parts of a batch add up.
