@@ -78,6 +78,9 @@ int main(int argc, char** argv) {
   try {
     auto const place = tutti::read_environment();
     work.launched = place.launcher != "none";
+    if (!place.advice.empty()) {
+      std::fprintf(stderr, "train: %s\n", place.advice.c_str());
+    }
     if (options.transport.empty()) {
       options.transport = work.launched ? "tcp" : "loopback";
     }

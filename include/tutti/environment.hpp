@@ -24,11 +24,13 @@ struct environment {
   std::string node;                ///< what tells this host from others; empty: what the system says
   std::string role;                ///< of this rank in a list of hosts
   duration patience = join_timeout;
+  std::string advice;  ///< what to do if the world should have been larger; mostly empty. A program may print it
 };
 
 /// What the environment of this process says.
 ///
-/// TUTTI_RANK, TUTTI_SIZE, TUTTI_LOCAL_RANK, TUTTI_LOCAL_SIZE, TUTTI_MASTER_ADDR, TUTTI_MASTER_PORT,
+/// TUTTI_RANK (a number, or `hostname`: that at the end of the host's name, as a StatefulSet of Kubernetes counts them,
+/// 2 on worker-2), TUTTI_SIZE, TUTTI_LOCAL_RANK, TUTTI_LOCAL_SIZE, TUTTI_MASTER_ADDR, TUTTI_MASTER_PORT,
 /// TUTTI_STORE (tcp or file:PATH), TUTTI_HOSTS (a list, or file:PATH), TUTTI_JOB, TUTTI_INTERFACE,
 /// TUTTI_NODE and TUTTI_TIMEOUT (seconds) take precedence over all else. Ranks and sizes come from the first of
 /// torchrun, Open MPI, MPICH and Slurm that gives both.
@@ -37,9 +39,9 @@ struct environment {
 
 namespace detail {
 
-/// The same from other variables: "NAME=value" each, null at the end, as in `environ`. `parent` stands for the job's
-/// number where a launcher gives none: its processes are its children.
-[[nodiscard]] TUTTI_DECL environment read_environment(char const* const* variables, long parent);
+/// The same from other variables: "NAME=value" each, null at the end, as in `environ`, on a host of this name. `parent`
+/// stands for the job's number where a launcher gives none: its processes are its children.
+[[nodiscard]] TUTTI_DECL environment read_environment(char const* const* variables, long parent, std::string host);
 
 }  // namespace detail
 

@@ -16,7 +16,7 @@ namespace {
 
 using variables = std::map<std::string, std::string>;
 
-tutti::environment read(variables const& set) {
+tutti::environment read(variables const& set, std::string const& host = "node0") {
   std::vector<std::string> texts;
   for (auto const& [name, value] : set) {
     texts.push_back(name + "=" + value);
@@ -26,7 +26,7 @@ tutti::environment read(variables const& set) {
     all.push_back(text.c_str());
   }
   all.push_back(nullptr);
-  return tutti::detail::read_environment(all.data(), 4242);
+  return tutti::detail::read_environment(all.data(), 4242, host);
 }
 
 variables with(variables base, variables const& more) {
@@ -157,6 +157,38 @@ BOOST_AUTO_TEST_CASE(a_batch_script_of_slurm_is_no_rank) {
   auto batch = slurm;
   batch.erase("SLURM_STEP_ID");
   BOOST_TEST(read(batch).size == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_script_of_several_tasks_gives_advice) {
+  variables const batch{{"SLURM_JOB_ID", "1234"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}};
+  auto const e = read(batch);
+  BOOST_TEST(e.size == 1U);
+  BOOST_TEST(e.advice.find("SLURM_NTASKS=4") != std::string::npos);
+  BOOST_TEST(e.advice.find("by srun") != std::string::npos);
+  BOOST_TEST(read(with(batch, {{"SLURM_NTASKS", "1"}})).advice.empty());
+  BOOST_TEST(read(with(batch, own)).advice.empty());
+  BOOST_TEST(read(slurm).advice.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_may_be_the_number_in_the_name_of_its_host) {
+  variables const set = with(own, {{"TUTTI_RANK", "hostname"}, {"TUTTI_SIZE", "20"}});
+  BOOST_TEST(read(set, "worker-2").rank == 2U);
+  BOOST_TEST(read(set, "worker-17.ranks.default.svc.cluster.local").rank == 17U);
+  BOOST_TEST(read(set, "7").rank == 7U);
+  try {
+    (void)read(set, "worker-2-a");
+    BOOST_ERROR("a name without a number was taken");
+  } catch (tutti::error const& e) {
+    std::string const text = e.what();
+    BOOST_TEST(text.find("worker-2-a") != std::string::npos);
+    BOOST_TEST(text.find("set TUTTI_RANK") != std::string::npos);
+  }
+  try {
+    (void)read(set, "worker-20");
+    BOOST_ERROR("a rank beyond the world was taken");
+  } catch (tutti::error const& e) {
+    BOOST_TEST(std::string(e.what()).find("TUTTI_SIZE=20") != std::string::npos);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_the_user_sets_wins_over_every_launcher) {

@@ -5,11 +5,13 @@
 #include <tutti/detail/bootstrap/node_list.hpp>
 #include <tutti/environment.hpp>
 #include <tutti/error.hpp>
+#include <tutti/member.hpp>
 
 #include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace tutti::detail {
@@ -17,7 +19,8 @@ namespace tutti::detail {
 /// Reads what a launcher says.
 class environment_reader {
  public:
-  environment_reader(char const* const* variables, long parent) : variables_(variables), parent_(parent) {}
+  environment_reader(char const* const* variables, long parent, std::string host)
+      : variables_(variables), parent_(parent), host_(std::move(host)) {}
 
   /// @throws error(failure::join) that names the variable that is wrong or lacks
   [[nodiscard]] environment read() {
@@ -62,7 +65,7 @@ class environment_reader {
         continue;
       }
       char const* const size_name = l.size_too != nullptr && !get(l.size) ? l.size_too : l.size;
-      auto const rank = get(l.rank);
+      auto const rank = ours ? own_rank() : get(l.rank);
       auto const size = get(size_name);
       if (ours && hosts) {
         e.launcher = l.name;
@@ -94,6 +97,31 @@ class environment_reader {
     }
     if (!incomplete.empty()) {
       fail(incomplete + "; set both, or TUTTI_RANK and TUTTI_SIZE");
+    }
+    advise_batch(e);
+  }
+
+  /// TUTTI_RANK, in which `hostname` stands for the number at the end of the host's name.
+  [[nodiscard]] std::optional<std::string> own_rank() const {
+    auto const rank = get("TUTTI_RANK");
+    if (rank != "hostname") {
+      return rank;
+    }
+    std::string const name = host_.substr(0, host_.find('.'));
+    std::size_t const begin = name.find_last_not_of("0123456789") + 1;
+    if (begin == name.size()) {
+      fail("TUTTI_RANK=hostname, but the name of this host, " + host_ +
+           ", does not end with a number: set TUTTI_RANK to the rank");
+    }
+    return name.substr(begin);
+  }
+
+  /// A batch script of several tasks runs once: its programs are ranks only if srun starts them.
+  void advise_batch(environment& e) const {
+    auto const tasks = get("SLURM_NTASKS");
+    if (get("SLURM_JOB_ID") && tasks && *tasks != "1") {
+      e.advice = "a world of one in a Slurm job of SLURM_NTASKS=" + *tasks +
+                 " tasks: to start a rank for each, run the program by srun";
     }
   }
 
@@ -281,10 +309,11 @@ class environment_reader {
 
   char const* const* variables_;
   long parent_;
+  std::string host_;
 };
 
-TUTTI_DECL environment read_environment(char const* const* variables, long parent) {
-  return environment_reader(variables, parent).read();
+TUTTI_DECL environment read_environment(char const* const* variables, long parent, std::string host) {
+  return environment_reader(variables, parent, std::move(host)).read();
 }
 
 }  // namespace tutti::detail
@@ -292,7 +321,7 @@ TUTTI_DECL environment read_environment(char const* const* variables, long paren
 namespace tutti {
 
 TUTTI_DECL environment read_environment() {
-  return detail::read_environment(::environ, ::getppid());
+  return detail::read_environment(::environ, ::getppid(), host_name());
 }
 
 }  // namespace tutti
