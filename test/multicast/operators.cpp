@@ -525,7 +525,7 @@ struct members {
     if (r == 0) {
       m.give(0, places[r].data(), now);
     } else {
-      m.want(0, places[r].data(), now);
+      m.want(0, places[r].data());
     }
   }
   void advance(rank_type r) { ranks[r].advance(now); }

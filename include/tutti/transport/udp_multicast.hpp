@@ -170,7 +170,7 @@ class udp_multicast : public detail::over_host<Host> {
       return host_.view(alone_[s.lane].root(), s, w);
     }
     if (!member_->is_wanted(s.lane)) {
-      member_->want(s.lane, w.place, now());
+      member_->want(s.lane, w.place);
     }
     chunk c = member_->view(s.lane, w.granule);
     if (!c) {
@@ -286,13 +286,13 @@ class udp_multicast : public detail::over_host<Host> {
     time_point const until = now() + patience;
     time_point next = now();
     bool said = false;
-    while (!member_->all_hear()) {
-      bool const hears = member_->hears_all();
+    while (!member_->signs().all_hear()) {
+      bool const hears = member_->signs().hears_all();
       if (now() >= until) {
         return hears;
       }
       if (now() >= next || hears != said) {
-        member_->call_out();
+        member_->signs().call_out();
         next = now() + between;
         said = hears;
       }
@@ -301,7 +301,7 @@ class udp_multicast : public detail::over_host<Host> {
       member_->advance(now());
     }
     for (int i = 0; i != last; ++i) {
-      member_->call_out();
+      member_->signs().call_out();
     }
     return true;
   }
