@@ -36,6 +36,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -183,6 +184,11 @@ int train_as_member(Communicator& world, job const& work) {
     }
   }
   session session(work, transport::name, world.rank(), names_in(world));
+  if constexpr (requires { world.transport().why_no_group(); }) {
+    if (std::string const& why = world.transport().why_no_group(); world.rank() == 0 && !why.empty()) {
+      std::printf("group  none: %s\n", why.c_str());
+    }
+  }
   fate end(work.options.faults, world.rank(), world.size(), !tutti::in_process<transport>);
   if (!work.options.faults.go_on) {
     train_in(world, work, session, end, false);

@@ -5,6 +5,8 @@
 #include <laws/reducing_operators.hpp>
 #include <support/counted_new.hpp>
 #include <support/watched.hpp>
+#include <tutti/collective/dup.hpp>
+#include <tutti/collective/split.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/hierarchical.hpp>
@@ -220,9 +222,44 @@ BOOST_AUTO_TEST_CASE(without_a_group_that_all_hear_ranks_talk_through_the_host) 
       options.transport.patience = 20ms;
       tutti::communicator<cast> world(meet, options);
       std::string bad = broadcasts(world, {0, 1, 300, 50'000});
-      return world.transport().has_helper() || !world.transport().group().empty() ? "there is a group" : bad;
+      if (world.transport().has_helper() || !world.transport().group().empty()) {
+        return "there is a group";
+      }
+      char const* const why = deaf ? "rank 3 is told to hear no group" : "packets of rank 1 to the group at";
+      return world.transport().why_no_group().starts_with(why) ? bad : world.transport().why_no_group();
     }));
   }
+}
+
+// Ranks that are known not to hear each other do not try again, in no part of their world; others do.
+BOOST_AUTO_TEST_CASE(parts_remember_which_ranks_hear_no_group) {
+  network net(4, {});
+  auto options = partial_options<tutti::loopback>(net);
+  options.transport.patience = 2s;
+  options.transport.network.hears = [](rank_type r, packet const&) { return r != 3; };
+  auto const results = tutti::spawn<partial_cast<tutti::loopback>>(
+      4,
+      [](auto& world) -> std::string {
+        auto const is_remembered = [](auto const& part) {
+          return part.transport().why_no_group().find("that these are a part of") != std::string::npos;
+        };
+        if (world.transport().has_helper() || is_remembered(world)) {
+          return "the world does not try a group that rank 3 does not hear";
+        }
+        auto all = tutti::dup(world);
+        if (all.transport().has_helper() || !is_remembered(all)) {
+          return "a duplicate does not know";
+        }
+        auto part = tutti::split(all, world.rank() == 0 || world.rank() == 3 ? 0 : 1, world.rank());
+        if (world.rank() == 0 || world.rank() == 3) {
+          return !part.transport().has_helper() && is_remembered(part) ? "" : "a part does not know";
+        }
+        return part.transport().has_helper() && part.transport().why_no_group().empty()
+                   ? ""
+                   : "a part that hears all has no group: " + part.transport().why_no_group();
+      },
+      options);
+  expect_no_complaints(results);
 }
 
 // A switch may forget the members of a group, as one that snoops on IGMP does where nothing asks.

@@ -202,8 +202,38 @@ BOOST_AUTO_TEST_CASE(a_world_that_is_told_to_have_no_group_has_none) {
   tutti::world_options<tutti::udp_multicast<tutti::loopback>> options;
   options.transport.network.group = "none";
   auto const results = tutti::spawn<tutti::udp_multicast<tutti::loopback>>(
-      2, [](auto& world) { return world.transport().has_helper() ? "there is one" : broadcasts(world); }, options);
+      2,
+      [](auto& world) {
+        bool const is_said = world.transport().why_no_group().find("TUTTI_MULTICAST") != std::string::npos;
+        return world.transport().has_helper() ? "there is one" : is_said ? broadcasts(world) : "no reason is given";
+      },
+      options);
   BOOST_TEST((results[0] && results[0].value().empty() && results[1] && results[1].value().empty()));
+}
+
+// The number of a link differs from host to host.
+BOOST_AUTO_TEST_CASE(addresses_that_hold_for_one_link_are_told_without_it) {
+  bool found = false;
+  for (net::interface const& i : net::interfaces()) {
+    if (!i.at.is_link_local()) {
+      continue;
+    }
+    found = true;
+    tutti::detail::multicast::udp_network here(i.at.host(), {});
+    BOOST_TEST(here.card().find('%') == std::string::npos);
+    BOOST_TEST((here.address_of(here.card()) == here.open().local()));
+    std::string const one[] = {here.card()};
+    for (char const* const group : {"[ff15::7:7]:17170", "[ff12::7:7]:17171"}) {
+      BOOST_TEST(here.join(group, one) == "");
+    }
+  }
+  if (!found) {
+    std::cout << "SKIP: no interface has an address of IPv6 that holds for its link\n";
+  }
+  auto const zone = net::resolve("ff12::7%lo", 1).front().zone();
+  BOOST_TEST(zone != 0U);
+  BOOST_TEST(net::resolve("ff12::7", 1).front().through(zone).zone() == zone);
+  BOOST_TEST(net::resolve("ff15::7", 1).front().through(zone).zone() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(an_address_that_is_no_group_is_refused_by_all) {

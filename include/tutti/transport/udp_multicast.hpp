@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <poll.h>
@@ -70,6 +71,8 @@ class udp_multicast : public detail::over_host<Host> {
 
   /// The group, as rank 0 has said; empty: there is none, or packets to it do not come to all ranks.
   [[nodiscard]] std::string const& group() const noexcept { return group_; }
+  /// Why there is none; empty: there is one, or a single rank.
+  [[nodiscard]] std::string const& why_no_group() const noexcept { return why_none_; }
   /// The number by which other hosts reach this one.
   [[nodiscard]] std::string local_host() const
     requires requires(Network const& n) { n.host(); }
@@ -237,10 +240,20 @@ class udp_multicast : public detail::over_host<Host> {
     }
   }
 
+  /// A rank that no packet of another one came to, when they tried the group.
+  struct deaf {
+    rank_type rank;
+    rank_type to;
+  };
+
   /// Finds out whether there is a group that all ranks hear, and then makes this rank a member of it.
   template <rendezvous M>
   void open(M& meet, options const& o) {
-    if (size() == 1 || size() > detail::fpga_nic::most_workers) {
+    if (size() == 1) {
+      return;
+    }
+    if (size() > detail::fpga_nic::most_workers) {
+      why_none_ = "a group has at most 255 ranks, and there are " + std::to_string(size());
       return;
     }
     std::uint32_t const nonce = detail::fpga_nic::draw_job();
@@ -256,27 +269,80 @@ class udp_multicast : public detail::over_host<Host> {
       std::uint32_t window = 0;
       std::uint32_t job = 0;
       in >> window >> job >> cards.emplace_back();
-      all.push_back(Network::address_of(cards.back()));
+      all.push_back(network_.address_of(cards.back()));
       terms.window = std::min(terms.window, window);
       if (all.size() == 1) {
         terms.nonce = job;
         in >> group_;
       }
     }
-    if (!group_.empty() && agreed(meet, network_.join(group_, cards))) {
-      member_.emplace(network_.open(), terms, rank(), std::move(all), Network::address_of(group_));
-      if (agreed(meet, hears_all(o.patience))) {
-        return;
-      }
-      member_.reset();
+    why_none_ = group_.empty() ? "rank 0 was told to have none (TUTTI_MULTICAST, or options::network.group)" : "";
+    if (why_none_.empty()) {
+      why_none_ = remembered(meet);
     }
-    group_.clear();
+    if (why_none_.empty()) {
+      why_none_ = first_of(meet.exchange(network_.join(group_, cards)));
+    }
+    if (why_none_.empty()) {
+      member_.emplace(network_.open(), terms, rank(), std::move(all), network_.address_of(group_));
+      why_none_ = try_group(meet, o.patience);
+    }
+    if (!why_none_.empty()) {
+      member_.reset();
+      group_.clear();
+    }
   }
-  /// Whether all ranks say yes.
+  /// What is known already of ranks of a part: that packets to a group of the whole did not come to some of them.
   template <rendezvous M>
-  [[nodiscard]] static bool agreed(M& meet, bool mine) {
-    auto const all = meet.exchange(mine ? "yes" : "no");
-    return std::ranges::all_of(all, [](std::string const& one) { return one == "yes"; });
+  [[nodiscard]] std::string remembered(M& meet) {
+    if constexpr (requires {
+                    { meet.transport() } -> std::same_as<udp_multicast&>;
+                    meet.parent_ranks();
+                  }) {
+      std::vector<rank_type> const& ranks = meet.parent_ranks();
+      auto const number = [&](rank_type r) {
+        return static_cast<rank_type>(std::ranges::find(ranks, r) - ranks.begin());
+      };
+      for (deaf const& one : meet.transport().deaf_) {
+        if (deaf const here{number(one.rank), number(one.to)}; here.rank < size() && here.to < size()) {
+          deaf_.push_back(here);
+        }
+      }
+    }
+    return describe_deaf("a group of ranks that these are a part of");
+  }
+  /// Whether packets come to all: why not, if they do not.
+  template <rendezvous M>
+  [[nodiscard]] std::string try_group(M& meet, duration patience) {
+    std::string mine;
+    if (!hears_all(patience)) {
+      for (rank_type r = 0; r != size(); ++r) {
+        mine += member_->signs().hears(r) ? "" : std::to_string(r) + " ";
+      }
+    }
+    auto const all = meet.exchange(mine);
+    for (rank_type r = 0; r != size(); ++r) {
+      std::istringstream in(all[r]);
+      for (rank_type from = 0; in >> from;) {
+        deaf_.push_back({r, from});
+      }
+    }
+    return describe_deaf("the group at " + group_);
+  }
+  [[nodiscard]] std::string describe_deaf(std::string const& group) const {
+    if (deaf_.empty()) {
+      return {};
+    }
+    return "packets of rank " + std::to_string(deaf_[0].to) + " to " + group + " did not come to rank " +
+           std::to_string(deaf_[0].rank) +
+           (deaf_.size() == 1 ? ""
+                              : ", nor did those of " + std::to_string(deaf_.size() - 1) + " more pairs of ranks") +
+           "; does the network carry IP multicast between them?";
+  }
+  /// What is in the way of the first rank that something is.
+  [[nodiscard]] static std::string first_of(std::vector<std::string> const& said) {
+    auto const it = std::ranges::find_if(said, [](std::string const& one) { return !one.empty(); });
+    return it == said.end() ? std::string() : "rank " + std::to_string(it - said.begin()) + " " + *it;
   }
   /// Calls out to the group until signs of all ranks say that they hear all: some may begin to later, where a switch
   /// takes its time. Signs may be lost, so the last one is repeated.
@@ -308,6 +374,8 @@ class udp_multicast : public detail::over_host<Host> {
 
   Network network_;
   std::string group_;
+  std::string why_none_;
+  std::vector<deaf> deaf_;                               ///< alike on all ranks
   std::optional<member_type> member_;                    ///< none: there is no group
   std::array<detail::fan_out, collective_lanes> alone_;  ///< what is known of a message, and its way without a group
   std::array<bool, collective_lanes> confirmed_{};       ///< the root has been told that this rank has all

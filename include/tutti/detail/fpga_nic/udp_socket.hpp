@@ -27,6 +27,9 @@ struct udp_group {
   bool is_shared = true;  ///< others on this host hear what this one sends
 };
 
+/// The number of the interface with this address; 0: there is none.
+[[nodiscard]] TUTTI_DECL unsigned interface_number(net::address const& by);
+
 /// Makes a socket send to groups through the interface. False: it cannot.
 [[nodiscard]] TUTTI_DECL bool send_to_group(int fd, udp_group const& group);
 /// A datagram socket that receives what is sent to the group, and nothing else. A host may have several.

@@ -18,7 +18,7 @@
 namespace tutti::detail::multicast {
 
 /// How the ranks of a world reach each other, and all at once: a port, the address of each as they exchange it, and a
-/// group, which rank 0 chooses. `join` is false where a rank cannot hear it.
+/// group, which rank 0 chooses. `join` says why a rank cannot hear it; empty: it can.
 template <class N>
 concept network = fpga_nic::port<typename N::port> &&
                   requires(N& n, N const& c, std::string const& text, std::span<std::string const> cards) {
@@ -27,8 +27,8 @@ concept network = fpga_nic::port<typename N::port> &&
                     { c.card() } -> std::same_as<std::string>;
                     { c.room() } -> std::same_as<std::uint32_t>;  // packets that wait here until they are read
                     { c.choose_group(std::uint32_t{}) } -> std::same_as<std::string>;
-                    { n.join(text, cards) } -> std::same_as<bool>;
-                    { N::address_of(text) } -> std::same_as<typename N::port::address>;
+                    { n.join(text, cards) } -> std::same_as<std::string>;
+                    { c.address_of(text) } -> std::same_as<typename N::port::address>;
                   };
 
 /// What a network by UDP may be told.
@@ -59,13 +59,14 @@ class udp_network {
   [[nodiscard]] TUTTI_DECL std::string choose_group(std::uint32_t nonce) const;
   /// @param cards of all ranks
   /// @throws error(failure::join) if that is no group
-  [[nodiscard]] TUTTI_DECL bool join(std::string const& group, std::span<std::string const> cards);
-  [[nodiscard]] TUTTI_DECL static fpga_nic::endpoint address_of(std::string const& text);
+  [[nodiscard]] TUTTI_DECL std::string join(std::string const& group, std::span<std::string const> cards);
+  [[nodiscard]] TUTTI_DECL fpga_nic::endpoint address_of(std::string const& text) const;
 
  private:
   options options_;
   std::string host_;
   net::address by_;
+  std::uint32_t link_;  ///< the number of its interface here
   port port_;
 };
 
@@ -88,7 +89,9 @@ class in_process_link {
   [[nodiscard]] static std::string choose_group(std::uint32_t) {
     return std::to_string(fpga_nic::in_process_network::group);
   }
-  [[nodiscard]] bool join(std::string const&, std::span<std::string const>) const noexcept { return hears_group_; }
+  [[nodiscard]] std::string join(std::string const&, std::span<std::string const>) const {
+    return hears_group_ ? "" : "is told to hear no group";
+  }
   [[nodiscard]] static std::uint32_t address_of(std::string const& text) {
     return static_cast<std::uint32_t>(std::stoul(text));
   }

@@ -47,7 +47,7 @@ class address {
   [[nodiscard]] bool is_loopback() const noexcept;
   /// Whether it is no host's, but stands for all that one has: 0.0.0.0, ::.
   [[nodiscard]] bool is_any() const noexcept;
-  /// Whether it holds for one link only, which has another number on each host.
+  /// Whether it holds for one link only, which has another number on each host; that of a group, too.
   [[nodiscard]] bool is_link_local() const noexcept;
   /// The number of its link here (RFC 4007: zone index), if this is link-local and says it; otherwise 0.
   [[nodiscard]] std::uint32_t zone() const noexcept;

@@ -26,10 +26,14 @@ inline net::address group_address(std::string const& text) {
 }
 
 TUTTI_DECL udp_network::udp_network(std::string host, options const& o)
-    : options_(o), host_(std::move(host)), by_(net::interface_address(host_)), port_(by_, o.socket) {}
+    : options_(o),
+      host_(std::move(host)),
+      by_(net::interface_address(host_)),
+      link_(fpga_nic::interface_number(by_)),
+      port_(by_, o.socket) {}
 
 TUTTI_DECL std::string udp_network::card() const {
-  return port_.local().as(by_.family()).text();
+  return port_.local().as(by_.family()).through(0).text();  // another host has its own number of the link
 }
 
 /// A packet of 1 KiB takes up to a page there, and the system allows twice what it says.
@@ -51,28 +55,28 @@ TUTTI_DECL std::string udp_network::choose_group(std::uint32_t nonce) const {
              : net::format("ff15::" + std::to_string(nonce >> 16 & 3U) + ":" + part(8) + ":" + part(0), at);
 }
 
-TUTTI_DECL bool udp_network::join(std::string const& group, std::span<std::string const> cards) {
+TUTTI_DECL std::string udp_network::join(std::string const& group, std::span<std::string const> cards) {
   net::address const at = group_address(group);
   auto const host_in = [](std::string const& card) { return card.substr(0, card.rfind(':')); };
   std::string const mine = host_in(card());
   auto const here = std::ranges::count_if(cards, [&](std::string const& c) { return host_in(c) == mine; });
+  if (at.family() != by_.family()) {
+    return "talks through " + by_.host() + ", which is of another version of IP than " + group;
+  }
   try {
-    if (at.family() != by_.family()) {
-      return false;
-    }
-    port_.join({.at = at, .by = by_, .hops = options_.hops, .is_shared = here > 1});
-    return true;
-  } catch (error const&) {  // then there is no group for any rank
-    return false;
+    port_.join({.at = at.through(link_), .by = by_, .hops = options_.hops, .is_shared = here > 1});
+    return {};
+  } catch (error const& e) {  // then there is no group for any rank
+    return e.what();
   }
 }
 
-TUTTI_DECL fpga_nic::endpoint udp_network::address_of(std::string const& text) {
+TUTTI_DECL fpga_nic::endpoint udp_network::address_of(std::string const& text) const {
   net::host_port at;
   if (!net::parse(text, at)) {
     throw error(failure::join, "udp_multicast: an address is host:port or [v6]:port, not \"" + text + "\"");
   }
-  return fpga_nic::endpoint(net::resolve(at.host, at.port).front());
+  return fpga_nic::endpoint(net::resolve(at.host, at.port).front().through(link_));
 }
 
 }  // namespace tutti::detail::multicast

@@ -99,7 +99,11 @@ TUTTI_DECL bool address::is_any() const noexcept {
 }
 
 TUTTI_DECL bool address::is_link_local() const noexcept {
-  return family() == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&as_ipv6(*this).sin6_addr);
+  if (family() != AF_INET6) {
+    return false;
+  }
+  in6_addr const& six = as_ipv6(*this).sin6_addr;
+  return IN6_IS_ADDR_LINKLOCAL(&six) || IN6_IS_ADDR_MC_LINKLOCAL(&six);
 }
 
 TUTTI_DECL std::uint32_t address::zone() const noexcept {
