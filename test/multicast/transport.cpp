@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address thread
+#include <laws/memory_cases.hpp>
+#include <support/thread_ranks.hpp>
+#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/udp_multicast.hpp>
+
+#include <type_traits>
+#include <vector>
+
+// What goes from rank to rank beside a group, on a network that loses, repeats and reorders packets.
+
+namespace {
+
+using namespace std::chrono_literals;
+using network = tutti::detail::fpga_nic::in_process_network;
+
+struct world {
+  using transport = tutti::udp_multicast<tutti::loopback, tutti::detail::multicast::in_process_link>;
+
+  template <class F>
+  static std::vector<tutti::support::verdict> run(tutti::rank_type n, F const& f) {
+    network net(n, {.loss = 0.01, .duplication = 0.01, .reordering = 0.01, .seed = n});
+    return tutti::support::thread_ranks::run(n, [&](auto& meet) -> tutti::support::verdict {
+      transport t(meet, {.network = {.network = &net}, .patience = 20s});  // the machine may be busy
+      if (n != 1 && !t.has_helper()) {
+        return "there is no group: " + t.why_no_group();
+      }
+      if constexpr (std::is_invocable_v<F const&, transport&, decltype(meet)>) {
+        return f(t, meet);
+      } else {
+        return f(t);
+      }
+    });
+  }
+};
+
+using laws = tutti::laws::through_memory<world>;
+
+support::cases const delivering = laws::delivering();
+support::cases const failing = laws::failing();
+
+}  // namespace
