@@ -33,9 +33,11 @@ bandwidth() {
 round=0
 while [ "$round" -lt "$rounds" ]; do
   round=$((round + 1))
-  say "latency" "$("$messages" latency)"
+  figure=$("$messages" latency)
+  say "latency" "$figure"
   latency
-  say "bandwidth" "$("$messages" bandwidth)"
+  figure=$("$messages" bandwidth)
+  say "bandwidth" "$figure"
   bandwidth ib_write_bw -t 4
   bandwidth ib_send_bw -e
 done
