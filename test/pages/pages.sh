@@ -3,7 +3,7 @@
 #
 # Checks the pages below a folder: lines and paragraphs have a length that is read at once, sentences are about
 # things, links lead to files and headings that exist, and files that are named exist; so do the pages that code and
-# scripts name. Tables, code and the targets of links have any length. Prints one line per violation and fails.
+# scripts name, and the messages that a page explains. Tables, code and the targets of links have any length. Prints one line per violation and fails.
 #
 #   sh pages.sh <root of the repository>
 set -u
@@ -23,4 +23,12 @@ named=$(grep -rnIoE '(docs|bench/results)/[a-z_0-9]+\.md' include bench examples
 for place in $(printf '%s\n' "$named" | sort -u); do
   [ -e "${place##*:}" ] || { echo "${place%:*}: names ${place##*:}, which does not exist"; failed=1; }
 done
+
+# A message that a user looks up is one that the library has: tables of messages begin with "| text | it means".
+quoted=$(awk '/^\| text \|/ { table = 1 } !/^\|/ { table = 0 } table && /^\| `/ { split($0, part, "`"); print FILENAME ": " part[2] }' $pages)
+while IFS= read -r line; do
+  [ -z "$line" ] || grep -rqF -- "${line#*: }" include || { echo "${line%%: *}: no message has the text \"${line#*: }\""; failed=1; }
+done << TEXTS
+$quoted
+TEXTS
 exit "$failed"

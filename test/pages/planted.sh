@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 failures=0
 mkdir -p "$folder/docs" "$folder/include/tutti/topology"
 printf '# Front\n\n## What it is for\n' > "$folder/README.md"
-: > "$folder/include/tutti/topology/ring.hpp"
+echo 'refuse("too many cooks");' > "$folder/include/tutti/topology/ring.hpp"
 
 # plant <page, in the form of printf> <text that the check must print>; no text: the check must be content
 plant() {
@@ -37,6 +37,8 @@ plant 'Whoever waits, polls.' '"Whoever" is a person'
 plant '# Who waits' '"Who" is a person'
 plant '| a | nobody |' '"nobody" is a person'
 plant 'A rank and his peer.' '"his" is a person'
+plant '| text | it means |\n| --- | --- |\n| `too many cooks` | a broth |' ''
+plant '| text | it means |\n| --- | --- |\n| `too few cooks` | a broth |' 'no message has the text "too few cooks"'
 plant '[a](b.md)' 'leads to docs/b.md, which does not exist'
 plant '| [a](../b.md) |' 'leads to b.md, which does not exist'
 plant '[a](../README.md#what-it-is)' 'leads to #what-it-is, a heading that README.md does not have'
