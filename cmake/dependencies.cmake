@@ -7,13 +7,15 @@
 set(tutti_boost 1.81)
 
 # Every component; the others build on the first.
-set(tutti_components tutti asio tcp verbs nn)
+set(tutti_components tutti asio tcp verbs mpi nn)
 
 # What to say of a library that is not there.
 set(tutti_need_threads "a threads library (part of the C library's development package)")
 set(tutti_need_boost "Boost ${tutti_boost} or newer (Debian: libboost1.81-dev, Fedora: boost-devel, Arch: boost, \
 macOS, Homebrew: boost)")
 set(tutti_need_ibverbs "rdma-core (Debian: libibverbs-dev, Fedora: rdma-core-devel, Arch: rdma-core, macOS: has none)")
+set(tutti_need_mpi "an MPI of version 3 (Debian: libopenmpi-dev, Fedora: openmpi-devel, Arch: openmpi, \
+macOS, Homebrew: open-mpi)")
 set(tutti_need_blas "OpenBLAS, or another BLAS named by BLA_VENDOR (Debian: libopenblas-dev, Fedora: openblas-devel, \
 Arch: openblas, macOS, Homebrew: openblas)")
 set(tutti_need_xtensor "xtensor (Debian: libxtensor-dev, Fedora: xtensor-devel, Arch: xtensor, \
@@ -100,6 +102,12 @@ function(tutti_find_dependencies component result)
     tutti_find_ibverbs()
     if(NOT TARGET ibverbs::ibverbs)
       set(missing "${tutti_need_ibverbs}")
+    endif()
+  elseif(component STREQUAL "mpi")
+    set(MPI_CXX_SKIP_MPICXX ON)  # the interface for C++ that MPI itself gave up
+    find_package(MPI QUIET COMPONENTS CXX)
+    if(NOT MPI_CXX_FOUND OR MPI_CXX_VERSION VERSION_LESS 3)
+      set(missing "${tutti_need_mpi}")
     endif()
   elseif(component STREQUAL "nn")
     tutti_find_nn(missing)

@@ -43,7 +43,7 @@ foreach(linker IN ITEMS lld gold)  # twice as fast as the usual one
   endif()
 endforeach()
 foreach(component IN LISTS tutti_available)
-  if(NOT component STREQUAL "nn")  # it brings a BLAS: linked only where it is used
+  if(NOT component MATCHES "^(nn|mpi)$")  # they bring libraries that start with a program: linked only where used
     target_link_libraries(tutti_program INTERFACE tutti::${component})
   endif()
 endforeach()

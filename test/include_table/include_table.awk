@@ -56,6 +56,7 @@ BEGIN {
   allow("spawn", "core communicator bootstrap")
   allow("join", "core communicator bootstrap")
   # Virtual time has one transport: programs over it, and schedules that the engine runs over it.
+  allow("mpi", "core net rendezvous")
   allow("simulate", "core communicator bootstrap transport/simulated")
   allow("simulate_schedule", "core engine topology/concept trace/no_trace transport/simulated")
   # Survivors meet at listeners whose addresses they have told each other over the world.
@@ -77,7 +78,7 @@ BEGIN {
   vendor("^nlohmann/", "^tutti/(nn/(detail/impl/)?report|trace)/json[./_]")
   vendor("^openssl/", "^tutti/detail/tls/")
   vendor("^infiniband/", "^tutti/detail/verbs/")
-  vendor("^mpi\\.h$", "^tutti/detail/mpi/")
+  vendor("^mpi\\.h$", "^tutti/mpi\\.hpp$")
   vendor("^(cuda|cublas|cudnn|nccl)", "^tutti/cuda/")
 
   # What the operating system and the compiler give.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/language.hpp>
+
 #include <cstdint>
 
 namespace tutti::detail::multicast {

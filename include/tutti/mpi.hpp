@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/net/address.hpp>
+#include <tutti/error.hpp>
+#include <tutti/rendezvous.hpp>
+
+#include <cstdlib>
+#include <mpi.h>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tutti {
+
+/// Processes of an MPI communicator meet over it, and need no address of rank 0.
+///
+///     MPI_Init(&argc, &argv);
+///     tutti::mpi_rendezvous meet(MPI_COMM_WORLD);
+///     tutti::communicator<tutti::tcp> world(meet);
+///
+/// MPI is used while a world, or a part of it, is made, and never for its data. It waits for a rank that does not come
+/// as MPI does: without end.
+/// @pre MPI is initialised, and is not finalised before the rendezvous ends; MPI calls come from one thread at a time
+/// Cost of an exchange: two allgathers. Needs an MPI of version 3 (component `mpi`).
+class mpi_rendezvous {
+ public:
+  /// `interface` is the name or the number of the network interface to use; empty: that of the default route, or the
+  /// loopback interface if all are on one host.
+  /// @throws error(failure::join) if MPI fails, where the communicator's errors return
+  explicit mpi_rendezvous(MPI_Comm among, std::string interface = preferred_interface())
+      : interface_(std::move(interface)) {
+    check(MPI_Comm_dup(among, &own_), "MPI_Comm_dup");
+    MPI_Comm near = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(own_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near), "MPI_Comm_split_type");
+    one_host_ = count(near, MPI_Comm_size) == size();
+    MPI_Comm_free(&near);
+  }
+  mpi_rendezvous(mpi_rendezvous const&) = delete;
+  mpi_rendezvous& operator=(mpi_rendezvous const&) = delete;
+  ~mpi_rendezvous() { MPI_Comm_free(&own_); }
+
+  [[nodiscard]] rank_type rank() const { return count(own_, MPI_Comm_rank); }
+  [[nodiscard]] rank_type size() const { return count(own_, MPI_Comm_size); }
+
+  std::vector<std::string> exchange(std::string_view mine) {
+    int const length = static_cast<int>(mine.size());
+    std::vector<int> lengths(size()), places(size());
+    check(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, own_), "MPI_Allgather");
+    int total = 0;
+    for (std::size_t r = 0; r < lengths.size(); ++r) {
+      places[r] = total;
+      total += lengths[r];
+    }
+    std::string all(static_cast<std::size_t>(total), '\0');
+    check(MPI_Allgatherv(mine.data(), length, MPI_BYTE, all.data(), lengths.data(), places.data(), MPI_BYTE, own_),
+          "MPI_Allgatherv");
+    std::vector<std::string> texts;
+    for (std::size_t r = 0; r < lengths.size(); ++r) {
+      texts.push_back(all.substr(static_cast<std::size_t>(places[r]), static_cast<std::size_t>(lengths[r])));
+    }
+    return texts;
+  }
+
+  /// The number by which the other members reach this host.
+  /// @throws error(failure::join) if there is no such interface, or none to be found
+  [[nodiscard]] std::string local_host() const {
+    if (!interface_.empty()) {
+      return detail::net::interface_address(interface_).host();
+    }
+    return one_host_ ? detail::net::loopback_host() : detail::net::outward_host();
+  }
+
+ private:
+  [[nodiscard]] static std::string preferred_interface() {
+    char const* const named = std::getenv("TUTTI_INTERFACE");
+    return named == nullptr ? "" : named;
+  }
+  [[nodiscard]] static rank_type count(MPI_Comm in, int (*ask)(MPI_Comm, int*)) {
+    int n = 0;
+    check(ask(in, &n), "asking for rank or size");
+    return static_cast<rank_type>(n);
+  }
+  static void check(int code, char const* what) {
+    if (code != MPI_SUCCESS) {
+      char text[MPI_MAX_ERROR_STRING] = {};
+      int length = 0;
+      MPI_Error_string(code, text, &length);
+      throw error(failure::join, std::string(what) + " of the launcher's MPI failed: " + text);
+    }
+  }
+
+  MPI_Comm own_ = MPI_COMM_NULL;
+  std::string interface_;
+  bool one_host_ = false;
+};
+
+}  // namespace tutti
