@@ -91,29 +91,10 @@ class tcp {
 
   /// Asks a peer that is waited for in which call it is; a later inquiry has the answer.
   /// @throws error (failure::mismatch) if it is at the same flow with another call
-  void inquire(rank_type peer, flow s) {
-    detail::net::connection* const l = fault() || s.lane == transfer_lane ? nullptr : mesh_.reach(peer);
-    if (l == nullptr) {
-      return;
-    }
-    try {
-      l->in.calls.check_answer(s, mesh_.calls[s.lane].what);
-    } catch (error const&) {
-      mesh_.revoke({failure::mismatch, peer, rank()});
-      throw;
-    }
-    if (l->in.calls.ask(s.lane)) {
-      l->out.tell({.kind = detail::net::frame_kind::inquiry, .lane = static_cast<std::uint8_t>(s.lane)});
-      l->flush();
-      mesh_.watch(peer);
-    }
-  }
+  void inquire(rank_type peer, flow s) { mesh_.inquire(peer, s); }
 
   /// Connects to the peer, if it has not been: only a connection tells.
-  [[nodiscard]] bool has_left(rank_type peer) {
-    detail::net::connection* const l = fault() ? nullptr : mesh_.reach(peer);
-    return l != nullptr && (l->over || l->in.bye() || l->out.broken());
-  }
+  [[nodiscard]] bool has_left(rank_type peer) { return mesh_.has_left(peer); }
   void say(wait_report const& w) { mesh_.say(w); }
   [[nodiscard]] bool ask(rank_type peer) { return mesh_.ask(peer); }
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return mesh_.said(r, lane); }

@@ -41,6 +41,11 @@ class frame_reader {
   [[nodiscard]] bool bye() const noexcept { return bye_; }          ///< the peer left in order
   [[nodiscard]] bool unsound() const noexcept { return unsound_; }  ///< it sent what no peer would
   [[nodiscard]] tutti::fault revoked() const noexcept { return revoked_; }
+  /// The next message of a lane is here, all of it, though none has been asked for.
+  [[nodiscard]] bool keeps(std::uint32_t on) const noexcept {
+    fragment const* const p = lanes_[on].unexpected.first;
+    return p != nullptr && p->filled == p->head.bytes;
+  }
   /// A message is waited for and will be asked for again.
   [[nodiscard]] bool awaited() const noexcept { return awaited_ != 0; }
 

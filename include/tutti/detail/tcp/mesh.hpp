@@ -41,6 +41,10 @@ class mesh final : private connector::owner {
   current calls[lane_count];
 
   [[nodiscard]] std::size_t connections() const noexcept { return up_.size(); }  ///< how many there are
+  /// The peers with a connection, which may be over.
+  [[nodiscard]] std::vector<rank_type> const& peers() const noexcept { return up_; }
+  /// The connection to a peer; null: there is none.
+  [[nodiscard]] connection* find(rank_type peer) const noexcept { return connections_[peer].get(); }
   [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return connector_.incidents(); }
   [[nodiscard]] tutti::fault const& fault() const noexcept override { return broadcast_.fault(); }
 
@@ -59,6 +63,15 @@ class mesh final : private connector::owner {
       }
     }
     return connections_[peer].get();
+  }
+
+  /// Asks a peer that is waited for in which call it is; a later inquiry has the answer.
+  /// @throws error (failure::mismatch) if it is at the same flow with another call
+  TUTTI_DECL void inquire(rank_type peer, flow s);
+  /// Connects to the peer, if it has not been: only a connection tells.
+  [[nodiscard]] bool has_left(rank_type peer) {
+    connection* const l = fault() ? nullptr : reach(peer);
+    return l != nullptr && (l->over || l->in.bye() || l->out.broken());
   }
 
   /// Sees what a connection has brought besides messages. To be called after reading from it.
@@ -165,6 +178,8 @@ class mesh final : private connector::owner {
           }
           connector_.accept_connections();
           return keep_calling(true);
+        case waiter::what::guest:
+          return;
       }
     });
   }
@@ -172,6 +187,11 @@ class mesh final : private connector::owner {
   /// Like poll, and asks also those that say nothing.
   void look();
 
+  /// Whether all that this rank has said is in the hands of its peers' systems.
+  [[nodiscard]] TUTTI_DECL bool delivered() const noexcept;
+
+  /// Makes what a rank sleeps on readable also when this descriptor is, which is for the caller to look after.
+  void wake_for(int descriptor_number) const noexcept { waiter_.add(descriptor_number, waiter::what::guest, 0, false); }
   [[nodiscard]] int arm() {
     armed_ = true;
     if (!up_.empty()) {

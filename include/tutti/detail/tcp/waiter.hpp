@@ -14,7 +14,7 @@ namespace tutti::detail::net {
 /// it was; and at a time.
 class waiter {
  public:
-  enum class what : std::uint32_t { listener, pending_connection, connect_attempt, connection, clock };
+  enum class what : std::uint32_t { listener, pending_connection, connect_attempt, connection, clock, guest };
 
   waiter()
       : epoll_(::epoll_create1(EPOLL_CLOEXEC)), clock_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {

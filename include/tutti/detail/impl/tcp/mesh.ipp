@@ -25,6 +25,31 @@ TUTTI_DECL void mesh::look() {
   }
 }
 
+TUTTI_DECL void mesh::inquire(rank_type peer, flow s) {
+  connection* const l = fault() || s.lane == transfer_lane ? nullptr : reach(peer);
+  if (l == nullptr) {
+    return;
+  }
+  try {
+    l->in.calls.check_answer(s, calls[s.lane].what);
+  } catch (error const&) {
+    revoke({failure::mismatch, peer, rank_});
+    throw;
+  }
+  if (l->in.calls.ask(s.lane)) {
+    l->out.tell({.kind = frame_kind::inquiry, .lane = static_cast<std::uint8_t>(s.lane)});
+    l->flush();
+    watch(peer);
+  }
+}
+
+TUTTI_DECL bool mesh::delivered() const noexcept {
+  return broadcast_.spread() && std::all_of(up_.begin(), up_.end(), [this](rank_type peer) {
+           connection const& l = *connections_[peer];
+           return l.over || l.relayed || l.delivered();
+         });
+}
+
 TUTTI_DECL void mesh::lose(rank_type peer) {
   if (asking_around_) {
     return;  // whether a fault is being told is not known before all have been heard
