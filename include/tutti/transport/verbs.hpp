@@ -2,7 +2,8 @@
 #pragma once
 
 #include <tutti/detail/core/owned.hpp>
-#include <tutti/detail/verbs/mesh.hpp>
+#include <tutti/detail/verbs/edges.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/rendezvous.hpp>
 #include <tutti/transport/concept.hpp>
 
@@ -13,15 +14,16 @@
 
 namespace tutti {
 
-/// Processes anywhere, over RDMA: InfiniBand and RoCE, by a reliable connection for each pair of ranks. It is written
-/// for hardware, and has run over Soft-RoCE only.
+/// Processes anywhere, over RDMA: InfiniBand and RoCE. Reliable connections are made when they are first needed, so
+/// there are as many as the schedules have edges; faults and questions go through sockets. It is written for hardware,
+/// and has run over Soft-RoCE only.
 ///
 /// A short message is sent into a slot that its receiver has posted, and read there. A long one stays where it is: its
 /// receiver's device reads it, straight to its place, or piece by piece if it is combined. The sender needs no turn
 /// meanwhile.
 ///
-/// Cost: 880 KiB of locked memory for each peer. A long message's buffer is registered with the device while it is
-/// under way.
+/// Cost: 864 KiB of locked memory for each peer with a connection. A long message's buffer is registered with the
+/// device while it is under way.
 ///
 /// Thread safety: one thread at a time; instances are independent.
 class verbs {
@@ -35,40 +37,38 @@ class verbs {
   ///         rendezvous throws
   template <locates_hosts M>
   explicit verbs(M& meet, options const& o = {}) {
+    expects(o.timeout >= 1 && o.timeout <= 31, "verbs_options::timeout must be 1 to 31, not ", int{o.timeout});
+    expects(o.piece != 0, "verbs_options::piece must not be 0");
+    std::string host;
     if constexpr (!on_one_host<M>) {
-      host_ = meet.local_host();
+      host = meet.local_host();
     }
-    detail::rdma::card mine;
+    std::string mine;
     try {
-      mesh_ = detail::owned<detail::rdma::mesh>(new detail::rdma::mesh(o, host_, meet.rank(), meet.size()));
-      mine = mesh_->mine();
+      edges_ = detail::owned<detail::rdma::edges>(
+          new detail::rdma::edges(o, detail::net::own_address(meet, {}), host, meet.rank(), meet.size()));
+      mine = edges_->text();
     } catch (error const& e) {
-      mine.trouble = e.what();
+      mine = detail::rdma::card::refusal(e.what());
     }
-    std::vector<detail::rdma::card> const all = detail::rdma::cards_of(meet.exchange(mine.text()));
-    try {
-      mesh_->connect(all);
-    } catch (error const& e) {
-      mine.trouble = e.what();
-    }
-    detail::rdma::cards_of(meet.exchange(mine.text()));  // all are ready to receive
+    auto all = detail::rdma::addresses::parse(meet.exchange(mine));
+    edges_->meet(std::move(all));
   }
   verbs(verbs const&) = delete;
   verbs& operator=(verbs const&) = delete;
   /// Leaves. Peers that still wait for something from this rank get failure::peer_lost.
   ~verbs() {
-    if (mesh_ && !mesh_->is_own()) {
-      std::ignore = mesh_.release();
+    if (edges_ && !edges_->is_own()) {
+      std::ignore = edges_.release();
     }
   }
 
-  [[nodiscard]] rank_type rank() const noexcept { return mesh_->rank(); }
-  [[nodiscard]] rank_type size() const noexcept { return mesh_->size(); }
-  /// The number by which other hosts reach this one, for what is made of a part of this world; empty if it is on one
-  /// host.
-  [[nodiscard]] std::string const& local_host() const noexcept { return host_; }
+  [[nodiscard]] rank_type rank() const noexcept { return edges_->rank(); }
+  [[nodiscard]] rank_type size() const noexcept { return edges_->size(); }
+  /// By which number the other members reach this host, for what is made of a part of this world.
+  [[nodiscard]] std::string local_host() const { return edges_->news().where().host(); }
 
-  void begin(flow s, call const& what) noexcept { mesh_->begin(s, what); }
+  void begin(flow s, call const& what) noexcept { edges_->begin(s, what); }
   void end(flow) noexcept {}
 
   /// Whether the peer would read these bytes where they are.
@@ -77,31 +77,33 @@ class verbs {
   }
 
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
-    detail::rdma::link& l = mesh_->of(peer);
-    if (!l.has_room(s.lane)) {
-      mesh_->poll();
+    detail::rdma::link* const l = edges_->reach(peer);
+    if (l != nullptr && !l->has_room(s.lane)) {
+      edges_->poll();
     }
-    if (fault()) {
+    if (l == nullptr || fault()) {
       return {};
     }
     sent result;
     try {
-      result = l.send(s, mesh_->check(s), bytes);
+      result = l->send(s, edges_->check(s), bytes);
     } catch (error const&) {
-      mesh_->revoke({failure::cancelled, rank(), rank()});
+      edges_->revoke({failure::cancelled, rank(), rank()});
       throw;
     }
     if (!result.accepted) {
-      mesh_->poll();
-      miss_if_gone(peer);
+      edges_->poll();
+      edges_->miss_if_gone(peer);
     }
     return result;
   }
+  /// @throws error (failure::peer_lost) that says how the edge to a peer has failed; so do send and view
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
-    if (!mesh_->of(peer).released(s.lane, k)) {
-      mesh_->poll();
-      if (!mesh_->of(peer).released(s.lane, k)) {
-        miss_if_gone(peer);
+    detail::rdma::link const& l = edges_->of(peer);
+    if (!l.released(s.lane, k)) {
+      edges_->poll();
+      if (!l.released(s.lane, k)) {
+        edges_->miss_if_gone(peer);
         return false;
       }
     }
@@ -110,67 +112,66 @@ class verbs {
 
   /// @throws error (failure::mismatch) that shows both calls
   [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
-    chunk c = next(peer, s, w);
+    detail::rdma::link* const l = edges_->reach(peer);
+    if (l == nullptr) {
+      return {};
+    }
+    chunk c = next(*l, peer, s, w);
     if (!c && !fault()) {
-      mesh_->poll();
-      c = next(peer, s, w);
-      if (!c && !mesh_->of(peer).has_message(s.lane)) {
-        miss_if_gone(peer);
+      edges_->poll();
+      c = next(*l, peer, s, w);
+      if (!c && (l->queue().broken() || !l->has_message(s.lane))) {
+        edges_->miss_if_gone(peer);
       }
     }
     return c;
   }
-  void release(rank_type peer, flow s) noexcept { mesh_->of(peer).release(s.lane, mesh_->pool()); }
+  void release(rank_type peer, flow s) noexcept { edges_->of(peer).release(s.lane, edges_->pool()); }
 
-  /// Reads which calls a peer that is waited for has made; a later inquiry has the answer.
+  /// Asks a peer that is waited for in which call it is; a later inquiry has the answer.
   /// @throws error (failure::mismatch) if it is at the same flow with another call
-  void inquire(rank_type peer, flow s) {
-    if (fault() || s.lane == transfer_lane) {
-      return;
-    }
-    try {
-      mesh_->of(peer).inquire(s, mesh_->check(s), mesh_->call_of(s));
-    } catch (error const&) {
-      mesh_->revoke({failure::mismatch, peer, rank()});
-      throw;
-    }
+  void inquire(rank_type peer, flow s) { edges_->news().inquire(peer, s); }
+  [[nodiscard]] bool has_left(rank_type peer) { return edges_->news().has_left(peer); }
+  void say(wait_report const& w) { edges_->news().say(w); }
+  [[nodiscard]] bool ask(rank_type peer) { return edges_->news().ask(peer); }
+  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept {
+    return edges_->news().said(r, lane);
   }
-  [[nodiscard]] bool has_left(rank_type peer) noexcept { return mesh_->of(peer).gone(); }
 
-  void poll() noexcept { mesh_->poll(); }
-  [[nodiscard]] int arm() noexcept { return mesh_->arm(); }
-  void disarm() noexcept { mesh_->disarm(); }
+  void poll() { edges_->poll(); }
+  [[nodiscard]] int arm() { return edges_->arm(); }
+  void disarm() { edges_->disarm(); }
   [[nodiscard]] time_point now() const noexcept { return steady_now(); }
 
-  [[nodiscard]] tutti::fault fault() const noexcept { return mesh_->fault(); }
+  [[nodiscard]] tutti::fault fault() const noexcept { return edges_->fault(); }
   /// Asks peers that say nothing whether they are there, ten times a second at most.
-  void look() noexcept { mesh_->look(); }
-  void revoke(tutti::fault const& why) noexcept { mesh_->revoke(why); }
+  void look() { edges_->look(); }
+  void revoke(tutti::fault const& why) { edges_->revoke(why); }
   /// Takes a second at most.
-  void quiesce() noexcept { mesh_->quiesce(); }
+  void quiesce() { edges_->quiesce(); }
+
+  /// How many peers this rank has a queue pair for.
+  [[nodiscard]] std::size_t connections() const noexcept { return edges_->count(); }
+  /// What was refused at the sockets for news, and other odd events: for reports, at most a few dozen.
+  [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return edges_->news().incidents(); }
 
  private:
-  [[nodiscard]] chunk next(rank_type peer, flow s, wanted const& w) {
-    detail::rdma::link& l = mesh_->of(peer);
+  [[nodiscard]] chunk next(detail::rdma::link& l, rank_type peer, flow s, wanted const& w) {
     if (fault() || !l.has_message(s.lane)) {
       return {};
     }
     try {
-      return l.view(s, w, mesh_->check(s), mesh_->call_of(s), mesh_->pool());
+      return l.view(s, w, edges_->check(s), edges_->call_of(s), edges_->pool());
     } catch (error const& e) {
-      mesh_->revoke(e.kind() == failure::mismatch ? tutti::fault{failure::mismatch, peer, rank()}
-                                                  : tutti::fault{failure::cancelled, rank(), rank()});
+      edges_->revoke(e.kind() == failure::mismatch ? tutti::fault{failure::mismatch, peer, rank()}
+                                                   : tutti::fault{failure::cancelled, rank(), rank()});
       throw;
     }
   }
-  void miss_if_gone(rank_type peer) noexcept {
-    if (mesh_->of(peer).gone()) {
-      mesh_->miss(peer);
-    }
-  }
 
-  std::string host_;
-  detail::owned<detail::rdma::mesh> mesh_;
+  detail::owned<detail::rdma::edges> edges_;
 };
+
+static_assert(transport<verbs> && inquires<verbs> && answers<verbs>);
 
 }  // namespace tutti

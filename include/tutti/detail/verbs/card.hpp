@@ -21,13 +21,11 @@ struct card {
   std::uint32_t first_packet = 0;
   std::uint64_t calls = 0;  ///< where its call boards are, by lanes, and under which key
   std::uint32_t calls_key = 0;
-  std::vector<std::uint32_t> queue_pairs;  ///< by ranks; 0 for its own
-  std::string trouble;                     ///< if not empty, why it cannot take part
+  std::string trouble;  ///< if not empty, why it cannot take part
 
+  /// What a rank says instead that cannot take part.
+  [[nodiscard]] static std::string refusal(std::string const& why) { return "!" + why; }
   [[nodiscard]] std::string text() const {
-    if (!trouble.empty()) {
-      return "!" + trouble;
-    }
     std::ostringstream out;
     out << at.device << ' ' << int{at.port} << ' ' << int{at.index};
     for (std::uint8_t const b : at.gid.raw) {
@@ -35,14 +33,11 @@ struct card {
     }
     out << ' ' << lid << ' ' << mtu << ' ' << longest << ' ' << reads << ' ' << first_packet << ' ' << calls << ' '
         << calls_key;
-    for (std::uint32_t const number : queue_pairs) {
-      out << ' ' << number;
-    }
     return out.str();
   }
 
-  /// @throws error (failure::join) if this is no such text of a world of this size
-  [[nodiscard]] static card parse(std::string const& text, rank_type size) {
+  /// @throws error (failure::join) if this is no such text
+  [[nodiscard]] static card parse(std::string const& text) {
     card c;
     if (!text.empty() && text.front() == '!') {
       c.trouble = text.substr(1);
@@ -60,10 +55,6 @@ struct card {
       b = static_cast<std::uint8_t>(value);
     }
     in >> c.lid >> c.mtu >> c.longest >> c.reads >> c.first_packet >> c.calls >> c.calls_key;
-    c.queue_pairs.resize(size);
-    for (std::uint32_t& number : c.queue_pairs) {
-      in >> number;
-    }
     if (!in) {
       throw error(failure::join, "a rank has published '" + text.substr(0, 80) +
                                      "', which is no address of a verbs transport: all ranks must have the same "

@@ -4,6 +4,7 @@
 #include <tutti/detail/verbs/device.hpp>
 #include <tutti/message.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <fcntl.h>
 
@@ -13,7 +14,7 @@ namespace tutti::detail::rdma {
 enum class work : std::uint8_t {
   receive,
   send,      ///< nothing of it is waited for
-  news,      ///< a fault or a goodbye: waited for before this rank leaves
+  flush,     ///< what was posted before it has arrived: waited for before this rank leaves
   read,      ///< a part of a message
   question,  ///< the peer's calls
 };
@@ -44,25 +45,43 @@ inline void close_channel(ibv_comp_channel* c) noexcept {
 /// The completions of all of a rank's work requests, and what to sleep on for them.
 class completions {
  public:
-  completions(device const& d, std::uint64_t most) : channel_(ibv_create_comp_channel(d.context.get())) {
+  completions(device const& d, std::uint64_t entries) : channel_(ibv_create_comp_channel(d.context.get())) {
     if (!channel_ || ::fcntl(channel_->fd, F_SETFL, O_NONBLOCK) != 0) {
       throw device_error(d.at, "cannot make a completion channel", errno);
     }
     inheritance::refuse(channel_->fd);
-    if (most > static_cast<std::uint64_t>(d.limits.max_cqe)) {
-      throw error(failure::join,
-                  message({d.at.text(), " has completion queues of ", d.limits.max_cqe,
-                           " entries, and the ranks of this world need ", most, ": take fewer ranks, or tcp"}));
+    make_room(d, entries);
+  }
+
+  /// Sees to it that so many can come before this rank looks.
+  void make_room(device const& d, std::uint64_t entries) {
+    if (entries <= room_) {
+      return;
     }
-    int const entries = static_cast<int>(most);
-    queue_ = handle<ibv_cq, ibv_destroy_cq>(
-        ibv_create_cq(d.context.get(), entries < 1 ? 1 : entries, nullptr, channel_.get(), 0));
-    if (!queue_) {
-      throw device_error(d.at, message({"cannot make a completion queue of ", entries, " entries"}), errno);
+    auto const most = static_cast<std::uint64_t>(d.limits.max_cqe);
+    if (entries > most) {
+      throw error(failure::join, message({d.at.text(), " has completion queues of ", most,
+                                          " entries, and the peers of this rank need ", entries,
+                                          ": take a topology with fewer edges, fewer ranks, or tcp"}));
     }
+    std::uint64_t const next = std::min(std::max(entries, 2 * room_), most);
+    int code = 0;
+    if (queue_) {
+      code = ibv_resize_cq(queue_.get(), static_cast<int>(next));
+    } else {
+      queue_ = handle<ibv_cq, ibv_destroy_cq>(
+          ibv_create_cq(d.context.get(), static_cast<int>(next), nullptr, channel_.get(), 0));
+      code = queue_ ? 0 : errno;
+    }
+    if (code != 0) {
+      throw device_error(d.at, message({"cannot make a completion queue of ", next, " entries"}), code);
+    }
+    room_ = next;
+    armed_ = armed_ && ibv_req_notify_cq(queue_.get(), 0) == 0;
   }
 
   [[nodiscard]] ibv_cq* queue() const noexcept { return queue_.get(); }
+  [[nodiscard]] int descriptor_number() const noexcept { return channel_->fd; }
 
   /// Calls f(completion) for each that has come.
   template <class F>
@@ -81,24 +100,27 @@ class completions {
   }
 
   /// The descriptor is readable from the next completion on. What is there already is to be taken after this.
-  [[nodiscard]] int arm() noexcept {
+  void arm() noexcept {
     if (!armed_) {
       armed_ = ibv_req_notify_cq(queue_.get(), 0) == 0;
     }
-    return channel_->fd;
   }
-  void disarm() noexcept {
+  /// True: something has completed.
+  bool disarm() noexcept {
     ibv_cq* of = nullptr;
     void* context = nullptr;
-    if (ibv_get_cq_event(channel_.get(), &of, &context) == 0) {
-      ibv_ack_cq_events(of, 1);
-      armed_ = false;
+    if (ibv_get_cq_event(channel_.get(), &of, &context) != 0) {
+      return false;
     }
+    ibv_ack_cq_events(of, 1);
+    armed_ = false;
+    return true;
   }
 
  private:
   handle<ibv_comp_channel, close_channel> channel_;
   handle<ibv_cq, ibv_destroy_cq> queue_;
+  std::uint64_t room_ = 0;
   bool armed_ = false;
 };
 

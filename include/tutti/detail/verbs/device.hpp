@@ -194,7 +194,7 @@ inline void keep_mappings_from_children() noexcept {
     throw error(failure::join,
                 message({"no RDMA device has an active port", wish.text().empty() ? "" : " that is " + wish.text(),
                          "; there ", there.empty() ? "is none" : "are: " + there,
-                         "; name another one with TUTTI_VERBS_DEVICE and TUTTI_VERBS_GID, or verbs_options, or take "
+                         "; name another one with TUTTI_VERBS_DEVICE and TUTTI_VERBS_GID, or verbs_options, or take ",
                          "the transport tcp"}));
   }
   if (merit_of_best < 4 && wish.device.empty() && rivals.find(' ') != std::string::npos) {

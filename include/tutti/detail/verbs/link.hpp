@@ -3,6 +3,7 @@
 
 #include <tutti/detail/core/mismatch.hpp>
 #include <tutti/detail/shared_memory/call_board.hpp>
+#include <tutti/detail/verbs/edge_note.hpp>
 #include <tutti/detail/verbs/pull.hpp>
 
 #include <algorithm>
@@ -17,30 +18,57 @@ namespace tutti::detail::rdma {
 /// own does. What can come so is bounded, and there is a posted receive for all of it.
 class link {
  public:
-  link() noexcept = default;
-  link(device const& d, completions const& c, rank_type self, rank_type peer)
-      : device_(&d), self_(self), peer_(peer), memory_(d, memory_bytes), queue_(d, c, peer) {
+  /// How many of its work requests can complete before this rank looks.
+  static constexpr std::uint64_t most_completions = receives + queue_pair::depth;
+
+  /// @param memory what `memory_for_one` gives
+  link(device const& d, completions const& c, rank_type self, rank_type peer, registered_memory memory)
+      : device_(&d), self_(self), peer_(peer), memory_(std::move(memory)), queue_(d, c, peer) {
     for (std::uint32_t slot = 0; slot < receives; ++slot) {
       receive(slot);
     }
   }
+  [[nodiscard]] static registered_memory memory_for_one(device const& d) { return {d, memory_bytes}; }
 
-  void connect(card const& mine, card const& theirs, verbs_options const& o) {
-    queue_.connect(*device_, mine, theirs, self_, o);
-    calls_ = theirs.calls;
-    calls_key_ = theirs.calls_key;
-    piece_ = o.piece;
-    longest_read_ = std::min(mine.longest, theirs.longest);
+  // --- the way to the other end, which is told by notes
+
+  [[nodiscard]] edge_note note() const noexcept {
+    return {.queue_pair = queue_.number(),
+            .sent = queue_.sent(),
+            .ready = static_cast<std::uint16_t>(connected_),
+            .left = static_cast<std::uint16_t>(leaves_)};
   }
+  /// Whether the other end has yet to be told of a change.
+  [[nodiscard]] bool owes_note() const noexcept { return owes_note_; }
+  void told_note() noexcept { owes_note_ = false; }
+  /// @throws error(failure::join) that names both ends
+  void hear(edge_note const& n, card const& mine, card const& theirs, verbs_options const& o) {
+    if (!connected_ && n.left == 0) {
+      queue_.connect(*device_, mine, theirs, n.queue_pair, o);
+      calls_ = theirs.calls;
+      calls_key_ = theirs.calls_key;
+      piece_ = o.piece;
+      longest_read_ = std::min(mine.longest, theirs.longest);
+      connected_ = owes_note_ = true;
+    }
+    ready_ = ready_ || (connected_ && n.ready != 0);
+    left_ = n.left != 0;
+    to_come_ = n.sent;
+  }
+  /// Nothing more is sent.
+  void leave() noexcept { leaves_ = owes_note_ = true; }
+
+  /// Both ends can send.
+  [[nodiscard]] bool ready() const noexcept { return ready_; }
+  /// The other end sends nothing more.
+  [[nodiscard]] bool left() const noexcept { return left_; }
+  /// Nothing more comes.
+  [[nodiscard]] bool gone() const noexcept { return queue_.broken() || (left_ && received_ == to_come_); }
 
   [[nodiscard]] queue_pair& queue() noexcept { return queue_; }
   [[nodiscard]] queue_pair const& queue() const noexcept { return queue_; }
-  [[nodiscard]] bool bye() const noexcept { return bye_; }
-  /// The fault that the peer knows of.
-  [[nodiscard]] tutti::fault const& told() const noexcept { return told_; }
   /// The peer has sent what no rank sends.
   [[nodiscard]] bool unsound() const noexcept { return unsound_; }
-  [[nodiscard]] bool gone() const noexcept { return bye_ || queue_.broken(); }
 
   /// Whether a message can be sent now.
   [[nodiscard]] bool has_room(std::uint32_t lane) const noexcept {
@@ -130,37 +158,19 @@ class link {
   }
   [[nodiscard]] bool owes() const noexcept { return owes_; }
 
-  /// @throws error(failure::mismatch) if the peer is at this flow with another call; asks it otherwise
-  void inquire(flow s, std::uint32_t check, call const& mine) {
-    if (differs_ || asking_ || gone()) {
-      return;
-    }
-    std::uint32_t theirs = 0;
-    if (asked_lane_ == s.lane && answer().differs(s.number, check, theirs)) {
-      throw calls_differ(self_, text(mine, s.number), peer_, answer().describe(theirs));
-    }
-    ask_calls(s.lane);
-  }
-
-  void tell(tutti::fault const& why) noexcept {
-    message_head h{.kind = head_kind::revoke, .lane = 0};
-    h.address = why.pack();
-    post(h, {}, work::news);
-  }
-  void say_bye() noexcept { post({.kind = head_kind::bye, .lane = 0}, {}, work::news); }
-
   /// A work request of this link has ended.
   void complete(work_id const& id, ibv_wc const& c) noexcept {
     bool const good = c.status == IBV_WC_SUCCESS;
     if (id.kind == work::receive) {
       if (good) {
-        hear(id.number, c.byte_len);
+        ++received_;
+        take_in(id.number, c.byte_len);
       } else {
-        queue_.fail();
+        queue_.fail(c.status);
       }
       return;
     }
-    queue_.complete(id, good);
+    queue_.complete(id, c.status);
     if (id.kind == work::question) {
       asking_ = false;
       asked_lane_ = good ? id.lane : lane_count;
@@ -211,7 +221,7 @@ class link {
   void receive(std::uint32_t slot) noexcept { queue_.post_receive(receive_slot(slot), memory_.key(), slot); }
 
   /// Sends a head, with what has been released of its lane by now, and what follows it.
-  bool post(message_head h, std::span<std::byte const> bytes, work kind = work::send) noexcept {
+  bool post(message_head h, std::span<std::byte const> bytes) noexcept {
     incoming& back = in_[h.lane];
     h.released = back.released;
     ibv_sge part[2] = {{reinterpret_cast<std::uintptr_t>(&h), sizeof h, 0},
@@ -232,7 +242,7 @@ class link {
                  memory_.key()};
       w.num_sge = 1;
     }
-    if (!queue_.post(w, kind, h.lane)) {
+    if (!queue_.post(w, work::send, h.lane)) {
       return false;
     }
     back.told = h.released;
@@ -243,11 +253,11 @@ class link {
     owes_ = owes_ || in_[lane].owes;
   }
 
-  void hear(std::uint32_t slot, std::uint32_t length) noexcept {
+  void take_in(std::uint32_t slot, std::uint32_t length) noexcept {
     message_head const h = head_of(slot);
     bool const carries = h.kind == head_kind::message || h.kind == head_kind::long_message;
     std::uint64_t const follows = h.kind == head_kind::message ? h.bytes : 0;
-    bool const known = h.kind >= head_kind::message && h.kind <= head_kind::bye;
+    bool const known = h.kind >= head_kind::message && h.kind <= head_kind::released;
     bool const fits = h.kind != head_kind::long_message || h.bytes >= read_from;
     if (!known || !fits || length != sizeof h + follows || h.lane >= lane_count ||
         (carries && in_[h.lane].count == slots)) {
@@ -267,10 +277,6 @@ class link {
       i.slot[(i.first + i.count++) % slots] = slot;
       return;
     }
-    if (h.kind == head_kind::revoke) {
-      told_ = tutti::fault::unpack(h.address);
-    }
-    bye_ = bye_ || h.kind == head_kind::bye;
     receive(slot);
   }
 
@@ -305,9 +311,8 @@ class link {
       if (asking_) {
         return {};
       }
-      if (!differs_ || asked_lane_ != s.lane) {
+      if (asked_lane_ != s.lane) {
         ask_calls(s.lane);
-        differs_ = asking_;
         return {};
       }
     }
@@ -326,13 +331,17 @@ class link {
   std::size_t longest_read_ = 0;
   std::uint64_t calls_ = 0;
   std::uint32_t calls_key_ = 0;
-  tutti::fault told_{};
   std::uint32_t asked_lane_ = lane_count;  ///< which lane's calls were asked for, once they are here
   bool asking_ = false;
-  bool differs_ = false;
   bool owes_ = false;
-  bool bye_ = false;
   bool unsound_ = false;
+  bool connected_ = false;
+  bool ready_ = false;
+  bool leaves_ = false;
+  bool left_ = false;
+  bool owes_note_ = true;
+  std::uint32_t received_ = 0;  ///< messages
+  std::uint32_t to_come_ = 0;   ///< how many that will be when the peer has left
 };
 
 }  // namespace tutti::detail::rdma

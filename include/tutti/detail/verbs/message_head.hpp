@@ -10,9 +10,7 @@ namespace tutti::detail::rdma {
 enum class head_kind : std::uint8_t {
   message = 1,   ///< its bytes follow
   long_message,  ///< its bytes are to be read
-  released,      ///< nothing but how much has been released
-  revoke,        ///< a fault, in `address`
-  bye            ///< nothing more comes
+  released       ///< nothing but how much has been released
 };
 
 /// What each SEND begins with.
@@ -35,7 +33,7 @@ inline constexpr std::size_t slot_bytes = 8192;
 inline constexpr std::size_t read_from = slot_bytes - sizeof(message_head);
 
 /// All that a peer can have sent before this rank looks: of each lane its messages, and as many releases, for each of
-/// them may tell of one message; a fault, and its goodbye.
-inline constexpr std::uint32_t receives = lane_count * 2 * slots + 2;
+/// them may tell of one message.
+inline constexpr std::uint32_t receives = lane_count * 2 * slots;
 
 }  // namespace tutti::detail::rdma

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace tutti::detail::rdma {
 
@@ -14,7 +16,7 @@ namespace tutti::detail::rdma {
 class queue_pair {
  public:
   static constexpr std::uint32_t depth = 256;
-  static constexpr std::uint32_t reserved = 8;  ///< places for what may not be refused: a fault, a goodbye
+  static constexpr std::uint32_t reserved = 1;  ///< places for what may not be refused: a flush
   static constexpr std::uint32_t most_inline = 128;
 
   queue_pair() noexcept = default;
@@ -41,13 +43,14 @@ class queue_pair {
     change(d.at, to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   }
 
+  /// @param number the other end's
   /// @throws error(failure::join) that names both ends
-  void connect(device const& d, card const& mine, card const& theirs, rank_type self, verbs_options const& o) {
-    std::string const link = message({mine.at.text(), ", to rank ", peer_, " at ", theirs.at.text()});
+  void connect(device const& d, card const& mine, card const& theirs, std::uint32_t number, verbs_options const& o) {
+    ends_ = message({mine.at.text(), ", to rank ", peer_, " at ", theirs.at.text()});
     ibv_qp_attr to{};
     to.qp_state = IBV_QPS_RTR;
     to.path_mtu = static_cast<ibv_mtu>(std::min(mine.mtu, theirs.mtu));
-    to.dest_qp_num = theirs.queue_pairs[self];
+    to.dest_qp_num = number;
     to.rq_psn = theirs.first_packet;
     to.max_dest_rd_atomic = static_cast<std::uint8_t>(mine.reads);
     to.min_rnr_timer = 12;
@@ -59,7 +62,7 @@ class queue_pair {
       to.ah_attr.grh.sgid_index = d.at.index;
       to.ah_attr.grh.hop_limit = 64;
     }
-    change(link, to,
+    change(ends_, to,
            IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
                IBV_QP_MIN_RNR_TIMER);
     to = {};
@@ -71,7 +74,7 @@ class queue_pair {
     to.max_rd_atomic = static_cast<std::uint8_t>(
         std::min({theirs.reads, static_cast<std::uint32_t>(d.limits.max_qp_init_rd_atom), 255U}));
     change(
-        link, to,
+        ends_, to,
         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
   }
 
@@ -83,14 +86,16 @@ class queue_pair {
   [[nodiscard]] bool broken() const noexcept { return broken_; }
   /// Whether a completion is to come, good or bad.
   [[nodiscard]] bool asks() const noexcept { return signalled_ != 0; }
-  /// Whether the peer's device has yet to acknowledge news.
-  [[nodiscard]] bool tells() const noexcept { return news_ != 0; }
+  /// Whether the peer's device has yet to acknowledge what came before a flush.
+  [[nodiscard]] bool flushes() const noexcept { return flushing_ && !broken_; }
+  /// How many messages have been sent.
+  [[nodiscard]] std::uint32_t sent() const noexcept { return sent_; }
   /// Whether the device may still write to this rank's memory.
   [[nodiscard]] bool reads() const noexcept { return reading_ != 0; }
 
   /// False: there is no room now.
   bool post(ibv_send_wr& w, work kind, std::uint32_t lane = 0) noexcept {
-    std::uint32_t const limit = kind == work::news ? depth : depth - reserved;
+    std::uint32_t const limit = kind == work::flush ? depth : depth - reserved;
     if (broken_ || posted_ - completed_ >= limit) {
       return false;
     }
@@ -104,7 +109,7 @@ class queue_pair {
     }
     ++posted_;
     reading_ += is_read(kind) ? 1U : 0U;
-    news_ += kind == work::news ? 1U : 0U;
+    sent_ += w.opcode == IBV_WR_SEND ? 1U : 0U;
     if ((w.send_flags & IBV_SEND_SIGNALED) != 0) {
       quiet_ = 0;
       ++signalled_;
@@ -123,40 +128,56 @@ class queue_pair {
   /// Asks whether the peer is still there, unless an answer is to come.
   void probe() noexcept {
     if (!asks()) {
-      ibv_send_wr w{};
-      w.opcode = IBV_WR_RDMA_WRITE;
-      w.send_flags = IBV_SEND_SIGNALED;
-      post(w, work::send);
+      write_nothing(work::send);
     }
   }
+  /// @pre once
+  void flush() noexcept { flushing_ = write_nothing(work::flush); }
 
   /// To be told of each completion, but those of receives. The first that is bad breaks it: then all that is under way
   /// comes back so.
-  void complete(work_id const& id, bool good) noexcept {
+  void complete(work_id const& id, ibv_wc_status how) noexcept {
     completed_ = id.number;
     reading_ -= is_read(id.kind) ? 1U : 0U;
-    news_ -= id.kind == work::news ? 1U : 0U;
-    if (good) {
+    flushing_ = flushing_ && id.kind != work::flush;
+    if (how == IBV_WC_SUCCESS) {
       signalled_ -= broken_ ? 0U : 1U;
     } else {
-      fail();
+      fail(how);
     }
   }
-  void fail() noexcept {
+  void fail(ibv_wc_status why) noexcept {
+    why_ = broken_ && why_ != IBV_WC_WR_FLUSH_ERR ? why_ : why;  // what is flushed has a reason that comes with another
     broken_ = true;
     signalled_ = 0;
+  }
+  /// "the queue pair of rxe0, port 1, ..., to rank 2 at rxe0, port 1, ..., has failed: transport retry counter
+  /// exceeded"
+  [[nodiscard]] std::string failure_text() const {
+    return message({"the queue pair of ", ends_, ", has failed: ", ibv_wc_status_str(why_), "; rank ", peer_,
+                    " may be gone, or ", other_addresses});
   }
   /// From now on the device takes nothing more from this rank's memory, and gives back what is under way.
   void stop() noexcept {
     ibv_qp_attr to{};
     to.qp_state = IBV_QPS_ERR;
     ibv_modify_qp(qp_.get(), &to, IBV_QP_STATE);
-    fail();
+    fail(IBV_WC_WR_FLUSH_ERR);
   }
   void destroy() noexcept { qp_.reset(); }
 
  private:
   [[nodiscard]] static bool is_read(work kind) noexcept { return kind == work::read || kind == work::question; }
+
+  bool write_nothing(work kind) noexcept {
+    ibv_send_wr w{};
+    w.opcode = IBV_WR_RDMA_WRITE;
+    w.send_flags = IBV_SEND_SIGNALED;
+    return post(w, kind);
+  }
+
+  static constexpr std::string_view other_addresses =
+      "the two addresses do not reach each other: TUTTI_VERBS_DEVICE and TUTTI_VERBS_GID name others";
 
   void change(port_address const& at, ibv_qp_attr& to, int what) { change(at.text(), to, what); }
   void change(std::string const& where, ibv_qp_attr& to, int what) {
@@ -164,7 +185,8 @@ class queue_pair {
       throw error(failure::join,
                   message({"the queue pair of ", where, " cannot become ",
                            to.qp_state == IBV_QPS_INIT ? "ready to be connected" : "ready to receive and send", ": ",
-                           describe_errno(code)}));
+                           describe_errno(code), to.qp_state == IBV_QPS_RTR ? "; perhaps " : "",
+                           to.qp_state == IBV_QPS_RTR ? other_addresses : ""}));
     }
   }
 
@@ -175,9 +197,12 @@ class queue_pair {
   std::uint32_t completed_ = 0;
   std::uint32_t signalled_ = 0;  ///< those under way that complete in any case
   std::uint32_t reading_ = 0;
-  std::uint32_t news_ = 0;
+  std::uint32_t sent_ = 0;
   std::uint32_t quiet_ = 0;  ///< how many since the last of these
+  bool flushing_ = false;
   bool broken_ = false;
+  ibv_wc_status why_ = IBV_WC_SUCCESS;  ///< it has broken
+  std::string ends_;                    ///< its address, and the other one's
 };
 
 }  // namespace tutti::detail::rdma

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: plain may_skip (what it needs is in a guest)
+//
+// Which queue pairs are made, what becomes of them, and what is said where one cannot be.
+// `verbs_edges -- 1000` opens so many worlds.
+#include <support/process_ranks.hpp>
+#include <support/rdma_device.hpp>
+#include <support/traffic.hpp>
+#include <tutti/transport/verbs.hpp>
+#include <tutti/tutti.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace {
+
+using tutti::rank_type;
+using tutti::verbs;
+using world = tutti::communicator<verbs>;
+using tutti::support::process_ranks;
+using tutti::support::verdict;
+
+void check_all(std::vector<verdict> const& verdicts) {
+  for (std::size_t r = 0; r < verdicts.size(); ++r) {
+    BOOST_TEST(verdicts[r] == "", "rank " << r << ": " << verdicts[r]);
+  }
+}
+
+/// "" if a sum over all ranks is right.
+template <class Topology>
+verdict sum_once(world& w, Topology topology) {
+  tutti::allreduce sum{w, topology, tutti::sum<float>{}};
+  std::vector<float> v(1000, 1);
+  sum(v);
+  return v == std::vector<float>(1000, static_cast<float>(w.size())) ? "" : "the sum is wrong";
+}
+
+BOOST_AUTO_TEST_CASE(as_many_as_the_schedule_needs) {
+  check_all(process_ranks::run(8, [](auto& meet) -> verdict {
+    world w(meet);
+    if (w.transport().connections() != 0) {
+      return "there is a queue pair that no message has needed";
+    }
+    verdict bad = sum_once(w, tutti::ring{});
+    std::size_t const of_ring = w.transport().connections();
+    meet.exchange("");  // a rank that goes on would have its next peer make an edge
+    bad += sum_once(w, tutti::doubling{});
+    std::size_t const of_both = w.transport().connections();
+    return of_ring == 2 && of_both == 4
+               ? bad
+               : "there are " + std::to_string(of_ring) + " and then " + std::to_string(of_both);
+  }));
+}
+
+/// What is open: descriptors of this process, and the queue pairs of all.
+std::string open_now() {
+  std::filesystem::directory_iterator const all("/proc/self/fd");
+  std::string text = std::to_string(std::distance(begin(all), end(all))) + " descriptors";
+  std::FILE* const told = ::popen("rdma resource show", "r");
+  char line[256];
+  while (told != nullptr && std::fgets(line, sizeof line, told) != nullptr) {
+    text += std::string("; ") + line;
+  }
+  if (told != nullptr) {
+    ::pclose(told);
+  }
+  return text;
+}
+
+BOOST_AUTO_TEST_CASE(worlds_leave_nothing_behind) {
+  auto const& arguments = boost::unit_test::framework::master_test_suite();
+  int const worlds = arguments.argc > 1 ? std::atoi(arguments.argv[1]) : 50;
+  check_all(process_ranks::run(2, [&](auto& meet) -> verdict {
+    tutti::duration half[2] = {};
+    std::string before;
+    for (int turn = 0; turn < worlds; ++turn) {
+      tutti::time_point const begin = tutti::steady_now();
+      {
+        world w(meet);
+        if (verdict bad = sum_once(w, tutti::ring{}); !bad.empty()) {
+          return bad;
+        }
+      }
+      half[turn * 2 / worlds] += tutti::steady_now() - begin;
+      if (turn == 0) {
+        meet.exchange("");  // both are closed
+        before = open_now();
+        meet.exchange("");
+      }
+    }
+    meet.exchange("");
+    std::string const after = open_now();
+    if (worlds >= 1000) {
+      std::printf("rank %u: %.3f ms a world in the first half, %.3f ms in the second\n", meet.rank(),
+                  static_cast<double>(half[0].count()) / worlds / 5e5,
+                  static_cast<double>(half[1].count()) / worlds / 5e5);
+      std::fflush(stdout);
+    }
+    return before == after ? "" : "there were " + before + ", now " + after;
+  }));
+}
+
+/// A rank takes an address that the other one does not reach: both ends are shown.
+BOOST_AUTO_TEST_CASE(addresses_that_do_not_reach_each_other) {
+  auto const said = process_ranks::run(2, [](auto& meet) -> verdict {
+    tutti::world_options<verbs> o;
+    o.transport.timeout = 12;
+    o.transport.gid_index = meet.rank() == 0 ? 0 : 1;
+    try {
+      world w(meet, o);
+      return sum_once(w, tutti::ring{}) + "it worked";
+    } catch (tutti::error const& e) {
+      return e.what();
+    }
+  });
+  std::string const all = said[0] + said[1];
+  BOOST_TEST(all.find("GID 0 (") != all.npos, all);
+  BOOST_TEST(all.find("GID 1 (") != all.npos, all);
+  BOOST_TEST(all.find("TUTTI_VERBS_GID") != all.npos, all);
+  for (verdict const& one : said) {
+    BOOST_TEST(one.find("it worked") == one.npos);
+  }
+}
+
+/// Zero is "for ever" to a device.
+BOOST_AUTO_TEST_CASE(options_that_mean_nothing) {
+  check_all(process_ranks::run(1, [](auto& meet) -> verdict {
+    std::string said;
+    tutti::verbs_options never;
+    tutti::verbs_options late;
+    tutti::verbs_options nothing;
+    never.timeout = 0;
+    late.timeout = 32;
+    nothing.piece = 0;
+    for (tutti::verbs_options const& o : {never, late, nothing}) {
+      try {
+        verbs const t(meet, o);
+        return "it was opened";
+      } catch (tutti::precondition_error const& e) {
+        said += e.what();
+      }
+    }
+    bool const useful = said.find("timeout must be 1 to 31, not 0") != said.npos &&
+                        said.find("timeout must be 1 to 31, not 32") != said.npos &&
+                        said.find("piece must not be 0") != said.npos;
+    return useful ? "" : said;
+  }));
+}
+
+}  // namespace
