@@ -35,6 +35,7 @@ class exchange {
     std::uint8_t device_life = 0;  ///< of the device that it was given to: see `member`
     bool done = false;
     bool repeated = false;  ///< sent more than once
+    bool asked = false;     ///< what was sent last was a question
     bool wanted = false;    ///< the stand-in waits for it, so it is not given to a device first
   };
   /// A result.

@@ -202,6 +202,9 @@ class member_lanes {
       if (x.at(i).at == by) {
         pace_.lost(now);
       }
+      if (x.at(i).asked) {
+        ask_about_earlier(lane, x.at(i).sent, by, now);
+      }
       give(lane, i, by, now);
     }
   }
@@ -270,6 +273,7 @@ class member_lanes {
     p.at = to;
     p.device_life = to_.device_life();
     p.sent = now;
+    p.asked = false;
     x.count_sent(i);
     return true;
   }
@@ -303,10 +307,21 @@ class member_lanes {
       return false;
     }
     p.sent = now;
-    p.repeated = true;
+    p.repeated = p.asked = true;
     ++counted_.queries;
     x.question(i, now);
     return s.send(x.head_of(kind::query, i, lane, p.at), {});
+  }
+  /// Of what was sent before a question, more may be lost than the piece that it was about. Asks about those that
+  /// nothing has overtaken: the others `repair` sends again.
+  void ask_about_earlier(std::uint32_t lane, time_point asked, given_to by, time_point now) {
+    exchange& x = lanes_[lane];
+    for (std::uint32_t i = x.front(); i < x.sent(); ++i) {
+      exchange::piece const& p = x.at(i);
+      if (!p.done && p.at == by && p.sent >= x.overtaken() && p.sent < asked && !question(lane, i, now)) {
+        return;
+      }
+    }
   }
   /// Where others are waited for, too, questions come ever less often; until one has been answered, they do not.
   [[nodiscard]] duration patience_with(exchange const& x) const noexcept {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -71,7 +72,9 @@ class stand_in {
       waiting w = open_[i];
       aggregate const* const a = find(w.head);
       if (a == nullptr || !a->is(w.head.sequence) || a->stands == aggregate::state::complete) {
-        listed_[place(w.head)] = false;
+        if (auto& listed = listed_[place(w.head)]; listed == w.head.sequence) {
+          listed.reset();
+        }
         continue;
       }
       if (now >= w.next && asked < most_at_once) {
@@ -118,10 +121,10 @@ class stand_in {
   /// Notes what has been begun, and is not complete.
   void list(header const& h, time_point now) {
     aggregate const* const a = find(h);
-    if (a == nullptr || !a->is(h.sequence) || a->stands != aggregate::state::open || listed_[place(h)]) {
+    if (a == nullptr || !a->is(h.sequence) || a->stands != aggregate::state::open || listed_[place(h)] == h.sequence) {
       return;
     }
-    listed_[place(h)] = true;
+    listed_[place(h)] = h.sequence;
     open_.push_back({h, now + first_interval, first_interval});
   }
 
@@ -147,7 +150,7 @@ class stand_in {
   summing_switch<Address> switch_;
   std::vector<Address> members_;
   std::vector<bool> left_;
-  std::vector<bool> listed_;  ///< by slot and phase: it is among `open_`
+  std::vector<std::optional<std::uint32_t>> listed_;  ///< by slot and phase: the last sequence that is among `open_`
   std::vector<waiting> open_;
   time_point heard_{};
 };

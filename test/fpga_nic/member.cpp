@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address
+#include "packets.hpp"
+#include <tutti/detail/fpga_nic/in_process_network.hpp>
+#include <tutti/detail/fpga_nic/in_process_port.hpp>
+#include <tutti/detail/fpga_nic/member.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+// One member of a job, or rank 0 in place of a device, where the test says what the others send.
+
+namespace {
+
+namespace fpga = tutti::detail::fpga_nic;
+using namespace std::chrono_literals;
+using network = fpga::in_process_network;
+
+constexpr std::uint32_t slots = 64;
+constexpr std::uint32_t nonce = 9;
+
+[[nodiscard]] std::vector<float> packets_of(std::uint32_t pieces, float of) {
+  return std::vector<float>(pieces * fpga::most_payload / sizeof(float), of);
+}
+
+/// Begins a sum of two ranks that both give and get it.
+void begin_sum(fpga::exchange& x, tutti::rank_type worker, std::span<float const> given) {
+  static constexpr tutti::helper_worker workers[] = {{0, true, true}, {1, true, true}};
+  x.begin({0, 0}, 7);
+  x.take_part({.helper = 2,
+               .workers = workers,
+               .worker = worker,
+               .operation = tutti::network_operation::sum_float32,
+               .bytes = given.size_bytes()});
+  x.give(std::as_bytes(given).data());
+}
+
+void say(fpga::in_process_port& by, network::address to, fpga::header h, std::span<std::byte const> payload) {
+  h.job = nonce;
+  h.length = static_cast<std::uint16_t>(payload.size());
+  by.send(to, h, payload);
+  by.flush();
+}
+
+/// What a server grants.
+[[nodiscard]] std::array<std::byte, fpga::terms::bytes> granted() {
+  std::array<std::byte, fpga::terms::bytes> terms;
+  write(fpga::terms{10'000, slots * tutti::collective_lanes}, terms.data());
+  return terms;
+}
+
+}  // namespace
+
+// What rank 0 has given to itself in place of the device, and another rank has not reached yet, that gives there at
+// once: it does not ask the device, which would wait in vain.
+BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
+  constexpr std::uint32_t pieces = 200;
+  constexpr std::uint32_t waited_for = 100;
+  network net(2);
+  fpga::in_process_port at_0(net, 1);
+  fpga::in_process_port at_1(net, 2);
+  fpga::member<fpga::in_process_port> rank_1(at_1, {}, {.nonce = nonce, .slots = slots}, 1, {1, 2},
+                                             std::optional(network::device));
+  auto const given = packets_of(pieces, 1);
+  auto result = packets_of(pieces, 0);
+  rank_1.lanes().begin({0, 0}, 7);
+  begin_sum(rank_1.lanes().on(0), 1, given);
+  rank_1.lanes().on(0).want(std::as_writable_bytes(std::span(result)).data());
+
+  fpga::exchange of_rank_0;  // which says what rank 0 sends
+  fpga::job_terms const terms_of_rank_0{.slots = slots};
+  of_rank_0.open(terms_of_rank_0, 0);
+  begin_sum(of_rank_0, 0, given);
+  fpga::header join{.kind = fpga::kind::join, .worker = 0, .workers = 2};
+  join.flags = fpga::flag::in_rank_order;
+  say(at_0, network::device, join, granted());
+  std::byte const rank_0_is_there{1};
+  auto of_stand_in = of_rank_0.head_of(fpga::kind::missing, waited_for, 0, fpga::given_to::stand_in);
+  of_stand_in.worker = 1;
+  say(at_0, 2, of_stand_in, {&rank_0_is_there, 1});
+
+  tutti::time_point now = tutti::steady_now();
+  rank_1.join(now);
+  std::uint32_t at_stand_in = 0;
+  for (std::uint32_t i = 0; !rank_1.lanes().on(0).over() && i < 10 * pieces; ++i) {
+    now += std::chrono::nanoseconds(100);
+    rank_1.advance(now);
+    rank_1.lanes().push(0, now);
+    if (i < pieces && i != waited_for) {
+      say(at_0, network::device, of_rank_0.head_of(fpga::kind::contribute, i, 0, fpga::given_to::stand_in),
+          of_rank_0.content(i));
+    }
+    at_0.drain([&](auto, std::span<std::byte const> bytes, bool) {
+      fpga::packet p;
+      BOOST_TEST((net.seal().read(bytes, p) == fpga::reading::good));
+      if (p.head.kind == fpga::kind::join) {
+        p.head.kind = fpga::kind::joined;
+        say(at_0, 2, p.head, granted());
+      } else if (p.head.kind == fpga::kind::contribute) {
+        at_stand_in += p.head.sequence == waited_for ? 1 : 1000;
+        p.head.kind = fpga::kind::result;
+        p.head.flags &= fpga::flag::phase | fpga::flag::in_rank_order;
+        auto const sum = packets_of(1, 2);
+        say(at_0, 2, p.head, std::as_bytes(std::span(sum)));
+      }
+    });
+  }
+  BOOST_TEST((result == packets_of(pieces, 2)));
+  BOOST_TEST(at_stand_in == 1);
+  BOOST_TEST(rank_1.counted().sent == pieces);
+  BOOST_TEST(rank_1.counted().repeated == 0);
+}
+
+// When the answer to a question says that a piece was lost, all that was sent before the question is asked about, at
+// once: what was lost together is not found piece by piece.
+BOOST_AUTO_TEST_CASE(what_was_lost_together_is_sent_again_together) {
+  constexpr network::address device = 3;
+  constexpr std::uint32_t pieces = 50;
+  network net(3);
+  fpga::in_process_port at_1(net, 2);
+  fpga::in_process_port at_device(net, device);
+  fpga::member<fpga::in_process_port> rank_1(at_1, {}, {.nonce = nonce, .slots = slots}, 1, {1, 2},
+                                             std::optional(device));
+  auto const given = packets_of(pieces, 1);
+  auto result = packets_of(pieces, 0);
+  begin_sum(rank_1.lanes().on(0), 1, given);
+  rank_1.lanes().on(0).want(std::as_writable_bytes(std::span(result)).data());
+
+  std::uint32_t contributions = 0;
+  std::vector<fpga::header> questions;
+  auto const take_at_device = [&] {
+    at_device.drain([&](auto, std::span<std::byte const> bytes, bool) {
+      fpga::packet p;
+      BOOST_TEST((net.seal().read(bytes, p) == fpga::reading::good));
+      contributions += p.head.kind == fpga::kind::contribute ? 1 : 0;
+      if (p.head.kind == fpga::kind::join) {
+        p.head.kind = fpga::kind::joined;
+        say(at_device, 2, p.head, granted());
+      } else if (p.head.kind == fpga::kind::query) {
+        questions.push_back(p.head);
+      }
+    });
+  };
+  tutti::time_point now = tutti::steady_now();
+  rank_1.join(now);
+  take_at_device();
+  for (int i = 0; questions.empty() && i < 100; ++i) {
+    now += 1ms;
+    rank_1.advance(now);
+    rank_1.lanes().push(0, now);
+    take_at_device();
+  }
+  BOOST_TEST_REQUIRE(questions.size() == 1U);
+  BOOST_TEST(contributions == pieces);  // which are all lost
+
+  auto const answer = [&] {
+    std::byte const only_rank_0{1};
+    for (fpga::header& h : std::exchange(questions, {})) {
+      h.kind = fpga::kind::missing;
+      say(at_device, 2, h, {&only_rank_0, 1});
+    }
+    rank_1.advance(now);
+    take_at_device();
+  };
+  answer();
+  BOOST_TEST(contributions == pieces + 1);
+  BOOST_TEST(questions.size() == pieces - 1);
+  answer();
+  BOOST_TEST(contributions == 2 * pieces);
+  BOOST_TEST(questions.empty());
+}
+
+// A slot may be in use again before the stand-in has looked at what it was used for before. Those that have given
+// nothing to the new use are asked, too.
+BOOST_AUTO_TEST_CASE(the_stand_in_asks_about_a_slot_that_was_used_just_before) {
+  constexpr std::uint16_t one_slot = 1;
+  constexpr std::uint32_t next_of_its_phase = 2;
+  fpga::stand_in<unsigned> rank_0(one_slot, {100, 101}, {}, {});
+  std::vector<unsigned> asked;
+  auto const emit = [&](unsigned to, fpga::header const& h, std::span<std::byte const>) {
+    if (h.kind == fpga::kind::missing) {
+      asked.push_back(to);
+    }
+  };
+  tutti::time_point now = tutti::steady_now();
+  auto const ones = packets_of(1, 1);
+  auto const payload = std::as_bytes(std::span(ones));
+  auto const give = [&](unsigned worker, std::uint32_t sequence) {
+    rank_0.take(100 + worker, packets::written(packets::contribution(worker, 2, sequence, payload.size()), payload),
+                false, now, emit);
+  };
+  for (unsigned worker = 0; worker != 2; ++worker) {
+    fpga::header join = packets::contribution(worker, 2, 0, fpga::terms::bytes, tutti::network_operation::none);
+    join.kind = fpga::kind::join;
+    rank_0.take(100 + worker, packets::written(join, granted()), false, now, emit);
+    give(worker, 0);
+  }
+  give(0, next_of_its_phase);
+  rank_0.look(now += 1ms, emit);
+  BOOST_TEST(asked.empty());
+  rank_0.look(now += 10ms, emit);
+  BOOST_TEST(asked == std::vector<unsigned>{101}, boost::test_tools::per_element());
+}
