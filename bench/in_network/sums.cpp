@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One job of a switch: ranks that are threads sum a vector again and again.
+// Ranks sum a vector again and again: threads, as one job of a switch, or, as `live`, processes of hosts.
 //
 //   sums DEVICE RANKS SLOTS BYTES SECONDS   says "ready", reads a line, sums for that long, and prints how many sums
 //                                           there were, in how many seconds, and packets by the device and by rank 0
 //   late DEVICE RANKS BYTES SUMS RANK:MS    computes for a millisecond before each sum, one rank for MS more, and
 //                                           prints from the traces of all ranks which rank or device is the straggler;
 //                                           DEVICE star: rank 0 adds, a server
+//   live TOPOLOGY BYTES SUMS                as one rank of several, as the environment says: rank 0 prints the seconds
+//                                           of each sum. TOPOLOGY: in_network, ring, or star
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/gather_timelines.hpp>
+#include <tutti/join.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/in_network.hpp>
+#include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
 #include <tutti/trace/straggler_report.hpp>
 #include <tutti/trace/switched_trace.hpp>
 #include <tutti/transport/fpga_nic.hpp>
 #include <tutti/transport/loopback.hpp>
+#include <tutti/transport/tcp.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -113,10 +118,41 @@ int find_late(std::string const& device, tutti::rank_type ranks, std::size_t cou
       options_with(device), tutti::switched_trace(1U << 16)));
 }
 
+template <class World, class Topology>
+void time_sums(World& world, Topology topology, std::size_t count, int sums) {
+  tutti::allreduce sum{world, topology, tutti::sum<float>{}};
+  tutti::barrier all{world, tutti::doubling{}};
+  std::vector<float> v(count);
+  sum(v);
+  for (int i = 0; i < sums; ++i) {
+    all();
+    auto const begin = std::chrono::steady_clock::now();
+    sum(v);
+    all();
+    if (world.rank() == 0) {
+      std::printf("%.6f\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+  }
+}
+
+int sum_as_one_rank(std::string_view topology, std::size_t count, int sums) {
+  try {
+    auto world = tutti::join<tutti::fpga_nic<tutti::tcp>>();
+    topology == "ring"   ? time_sums(world, tutti::ring{}, count, sums)
+    : topology == "star" ? time_sums(world, tutti::star{}, count, sums)
+                         : time_sums(world, tutti::in_network{}, count, sums);
+    return 0;
+  } catch (tutti::error const& e) {
+    std::fprintf(stderr, "in_network_sums: %s\n", e.what());
+    return 1;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::string_view const what = argc == 7 ? argv[1] : "";
+  std::string_view const topology = argc == 5 && std::string_view(argv[1]) == "live" ? argv[2] : "";
   auto const number = [&](int i) { return static_cast<std::uint32_t>(std::strtoul(argv[i], nullptr, 10)); };
   if (what == "sums") {
     return sum_for(argv[2], number(3), number(4), number(5) / sizeof(float), std::atof(argv[6]));
@@ -124,8 +160,12 @@ int main(int argc, char** argv) {
   if (what == "late") {
     return find_late(argv[2], number(3), number(4) / sizeof(float), static_cast<int>(number(5)), argv[6]);
   }
+  if (topology == "in_network" || topology == "ring" || topology == "star") {
+    return sum_as_one_rank(topology, number(3) / sizeof(float), static_cast<int>(number(4)));
+  }
   std::fprintf(stderr,
                "usage: in_network_sums sums DEVICE RANKS SLOTS BYTES SECONDS\n"
-               "       in_network_sums late DEVICE|star RANKS BYTES SUMS RANK:MS\n");
+               "       in_network_sums late DEVICE|star RANKS BYTES SUMS RANK:MS\n"
+               "       in_network_sums live in_network|ring|star BYTES SUMS\n");
   return 2;
 }

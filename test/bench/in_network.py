@@ -10,7 +10,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from comparison import plot  # noqa: E402
 from comparison.batch import Failed  # noqa: E402
-from in_network import distribution, jobs, resnet50, roles, straggler, table, time_to_accuracy, trial  # noqa: E402
+from in_network import distribution, jobs, resnet50, resnet50_live, roles, straggler, table  # noqa: E402
+from in_network import time_to_accuracy, trial  # noqa: E402
 from in_network.ways import EXPONENTS, FLOATS, RING, SERVER, constant, ways  # noqa: E402
 
 
@@ -149,6 +150,13 @@ class Small(unittest.TestCase):
         self.assertEqual(found, {"ring": {"4": 126.5}, "in_network": {"4": 86.9}})
         self.assertIn("| in_network |  | 86.9 |  |  |  |", resnet50.text(found))
         self.assertIn("ms (virtual)", resnet50.pictures(found)["time"])
+
+    def test_live_sums_are_as_long_as_the_scaled_links_take(self):
+        self.assertEqual(resnet50_live.BYTES % 4, 0)
+        rounds = {"in_network": [[90.0, 86.0, 400.0], [80.0, 82.0, 84.0], [95.0, 99.0, 97.0]]}
+        found = resnet50_live.text(rounds)
+        self.assertIn("S / B is 81.8 ms", found)
+        self.assertIn("| in_network | 90.0 | 82.0 - 97.0 | 1.10 |", found)
 
 
 if __name__ == "__main__":
