@@ -4,9 +4,9 @@
 #include <tutti/detail/fpga_nic/counters.hpp>
 #include <tutti/detail/fpga_nic/job.hpp>
 #include <tutti/detail/fpga_nic/protocol.hpp>
-#include <tutti/detail/fpga_nic/rack_places.hpp>
 #include <tutti/detail/fpga_nic/seal.hpp>
 #include <tutti/detail/fpga_nic/slots.hpp>
+#include <tutti/detail/fpga_nic/switch_limits.hpp>
 #include <tutti/time.hpp>
 
 #include <array>
@@ -17,19 +17,6 @@
 #include <vector>
 
 namespace tutti::detail::fpga_nic {
-
-/// What a device gives to all jobs, and to each.
-struct switch_limits {
-  unsigned jobs = 16;
-  unsigned members = most_workers;            ///< of a job
-  std::uint16_t slots = UINT16_MAX;           ///< of a job
-  std::uint16_t slots_in_order = UINT16_MAX;  ///< of a job that adds in rank order
-  std::uint32_t keys = UINT32_MAX;            ///< of a job: blocks of weights
-  std::size_t memory = std::size_t{256} << 20;
-  duration lease = std::chrono::seconds(60);  ///< the longest
-  bool awaits_weights = false;                ///< contributions to updates are taken before there are the weights
-  rack_places racks{};                        ///< of members: see `slots`. Of all jobs
-};
 
 /// The device as a program: jobs, their members and slots. Packets in, packets out, at the time that it is given; it
 /// does no I/O, and allocates only when a job begins, or gives it weights of more keys than before.

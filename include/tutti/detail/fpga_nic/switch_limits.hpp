@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/fpga_nic/protocol.hpp>
+#include <tutti/detail/fpga_nic/rack_places.hpp>
+#include <tutti/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::detail::fpga_nic {
+
+/// What a device gives to all jobs, and to each.
+struct switch_limits {
+  unsigned jobs = 16;
+  unsigned members = most_workers;            ///< of a job
+  std::uint16_t slots = UINT16_MAX;           ///< of a job
+  std::uint16_t slots_in_order = UINT16_MAX;  ///< of a job that adds in rank order
+  std::uint32_t keys = UINT32_MAX;            ///< of a job: blocks of weights
+  std::size_t memory = std::size_t{256} << 20;
+  duration lease = std::chrono::seconds(60);  ///< the longest
+  bool awaits_weights = false;                ///< contributions to updates are taken before there are the weights
+  rack_places racks{};                        ///< of members: see `slots`. Of all jobs
+};
+
+}  // namespace tutti::detail::fpga_nic
