@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <sstream>
 #include <string>
-#include <vector>
 
 namespace tutti::detail::rdma {
 
