@@ -4,7 +4,7 @@
 # A newcomer's hour: an empty home, its first program and each command copied from README.md. There a hidden comment
 # before a block, `<!-- door: NAME -->`, says which one it is.
 #
-#   sh doors.sh <repository> <scratch folder>
+#   sh doors.sh <repository> <scratch folder> [conan]    with "conan" only this door, else all others
 set -eu
 root=$(cd "$1" && pwd)
 scratch=$2
@@ -21,7 +21,7 @@ awk -v out="$scratch/blocks" '
 ' "$root/README.md"
 awk -v out="$scratch" -f "$root/test/readme/extract.awk" "$root/README.md" > "$scratch/programs"
 program=$(head -n 1 "$scratch/programs")
-doors="CMakeLists.txt build.sh compiled.sh fetch_content.cmake install.sh pkg_config.sh plain.sh"
+doors="CMakeLists.txt build.sh compiled.sh conan.sh conanfile.txt fetch_content.cmake install.sh pkg_config.sh plain.sh"
 [ "$(cd "$scratch/blocks" && echo *)" = "$doors" ] || {
   echo "README.md has other doors than these, which are tried here: $doors" >&2
   exit 1
@@ -43,14 +43,15 @@ enter() {
   esac
 }
 
+if [ "${3-}" = conan ]; then
+  mkdir -p "$scratch/conan.sh_folder"
+  cp "$scratch/blocks/CMakeLists.txt" "$scratch/blocks/conanfile.txt" "$scratch/conan.sh_folder"
+  enter conan.sh
+  exit
+fi
+
 enter plain.sh
 enter install.sh
-for component in $(sed -n 's/^set(tutti_components tutti \(.*\))$/\1/p' "$root/cmake/dependencies.cmake"); do
-  [ -f "$HOME/.local/share/pkgconfig/tutti-$component.pc" ] || {
-    echo "tutti::$component has no file for pkg-config" >&2
-    exit 1
-  }
-done
 if command -v pkg-config > /dev/null; then
   enter pkg_config.sh
   enter compiled.sh
