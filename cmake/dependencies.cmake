@@ -20,7 +20,8 @@ set(tutti_need_blas "OpenBLAS, or another BLAS named by BLA_VENDOR (Debian: libo
 Arch: openblas, macOS, Homebrew: openblas)")
 set(tutti_need_xtensor "xtensor (Debian: libxtensor-dev, Fedora: xtensor-devel, Arch: xtensor, \
 macOS, Homebrew: xtensor)")
-set(tutti_need_xtensor_blas "xtensor-blas (Debian: libxtensor-blas-dev, Fedora, Arch, macOS: xtensor-blas of conda-forge)")
+set(tutti_need_xtensor_blas "xtensor-blas (Debian: libxtensor-blas-dev, Fedora, Arch, macOS: xtensor-blas \
+of conda-forge)")
 set(tutti_need_zlib "zlib (Debian: zlib1g-dev, Fedora: zlib-devel, Arch: zlib, macOS, Homebrew: zlib)")
 set(tutti_need_json "nlohmann-json (Debian: nlohmann-json3-dev, Fedora: json-devel, Arch: nlohmann-json, \
 macOS, Homebrew: nlohmann-json)")

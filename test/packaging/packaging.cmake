@@ -4,12 +4,34 @@
 
 add_test(NAME doors COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/packaging/doors.sh ${PROJECT_SOURCE_DIR}
                             ${CMAKE_CURRENT_BINARY_DIR}/packaging/doors)
-set_tests_properties(doors PROPERTIES TIMEOUT 600 LABELS packaging SKIP_REGULAR_EXPRESSION "SKIP: ")
+set_tests_properties(doors PROPERTIES TIMEOUT 900 LABELS packaging SKIP_REGULAR_EXPRESSION "SKIP: ")
 tutti_test_needs(doors)
 
-foreach(packager IN ITEMS conan)
-  add_test(NAME packaging_${packager} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/packaging/${packager}.sh ${PROJECT_SOURCE_DIR}
-                                              ${CMAKE_CURRENT_BINARY_DIR}/packaging/${packager})
+foreach(packager IN ITEMS conan vcpkg spack)
+  add_test(NAME packaging_${packager}
+           COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/packaging/${packager}.sh ${PROJECT_SOURCE_DIR}
+                   ${CMAKE_CURRENT_BINARY_DIR}/packaging/${packager})
   set_tests_properties(packaging_${packager} PROPERTIES TIMEOUT 1800 LABELS packaging SKIP_RETURN_CODE 77)
   tutti_test_needs(packaging_${packager})
+endforeach()
+
+# A component that needs something is an option of each packager; but an MPI is the site's own, with which Spack deals.
+file(READ ${PROJECT_SOURCE_DIR}/cmake/dependencies.cmake dependencies)
+foreach(component IN LISTS tutti_components)
+  if(component STREQUAL "tutti" OR NOT dependencies MATCHES "component STREQUAL \"${component}\"")
+    continue()
+  endif()
+  set(doors "packaging/spack/spack_repo/tutti/packages/tutti/package.py: variant.\"${component}\"")
+  if(NOT component STREQUAL "mpi")
+    list(APPEND doors "conanfile.py: \"with_${component}\"" "packaging/vcpkg/ports/tutti/vcpkg.json: \"${component}\"")
+  endif()
+  foreach(door IN LISTS doors)
+    string(REGEX REPLACE "^(.+): (.+)$" "\\1;\\2" door ${door})
+    list(GET door 0 file)
+    list(GET door 1 option)
+    file(STRINGS ${PROJECT_SOURCE_DIR}/${file} found REGEX ${option})
+    if(NOT found)
+      message(FATAL_ERROR "tutti::${component} has no door in ${file}: a line that matches ${option} is missing.")
+    endif()
+  endforeach()
 endforeach()

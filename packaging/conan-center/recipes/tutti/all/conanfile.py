@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The recipe in ConanCenter's form: from a release's archive, and with the targets of CMakeDeps, since packages there hold
-# no configuration of their own. tutti::nn is not in it: ConanCenter has neither xtensor-blas nor oneDNN.
+# The recipe in ConanCenter's form: from a release's archive, which conandata.yml names there, and with the targets of
+# CMakeDeps, since packages there hold no configuration of their own. tutti::nn is not in it: ConanCenter has neither
+# xtensor-blas nor oneDNN.
 import os
 
 from conan import ConanFile
