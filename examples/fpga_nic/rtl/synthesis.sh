@@ -13,8 +13,8 @@ usage: sh synthesis.sh [option...]
 
 Installs what is missing (Debian, Ubuntu: yosys, nextpnr-ice40, fpga-icestorm), and prints tables:
 
-  1. look-up tables, flip-flops and memories of a lane and of the device for some families, as Yosys maps them, and the
-     longest path through their cells, without wires (Yosys knows no delays of UltraScale+)
+  1. look-up tables, flip-flops, memories and multipliers of a lane and of the device for some families, as Yosys maps
+     them, and the longest path through their cells, without wires (Yosys knows no delays of UltraScale+)
   2. one lane, placed and routed on an iCE40 (HX8K) by nextpnr, with the frequency that icetime gives for it
   3. the clocks that a packet takes, if the model is built (see README.md), and the clock that links of 10, 25 and
      100 Gbit/s need
@@ -97,15 +97,16 @@ row_of() {
     END {
       blocks = (sum("^RAMB36") + sum("^RAMB18") / 2) " RAMB36"
       if (family == "ecp5") blocks = sum("^(PD|D)P16KD$") " DP16KD"
-      printf "| %s | %s | %d | %d | %d | %d | %s | %d | %s |\n", module, family, sum("^LUT[1-6]$"),
+      printf "| %s | %s | %d | %d | %d | %d | %s | %d | %d | %s |\n", module, family, sum("^LUT[1-6]$"),
         sum("^FD|^TRELLIS_FF$"), sum("^SRL|^RAM[0-9]+(M|X1)|^TRELLIS_DPR"), sum("^(CARRY|CCU2C)"), blocks,
-        sum("^URAM"), family == "xcup" ? "" : sprintf("%.1f", ps / 1000)  # Yosys knows no delays of xcup
+        sum("^URAM"), sum("^DSP|^MULT"),
+        family == "xcup" ? "" : sprintf("%.1f", ps / 1000)  # Yosys knows no delays of xcup
     }' "$work/cells"
 }
 
 say "Cells, as Yosys maps them; ns: the longest path through cells, without wires"
-echo "| module | family | LUT | FF | memory in LUTs, cells | carry cells | block RAM | URAM | ns |"
-echo "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+echo "| module | family | LUT | FF | memory in LUTs, cells | carry cells | block RAM | URAM | DSP | ns |"
+echo "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 for module in $modules; do
   others=""
   [ "$module" = summing_nic ] || others=ecp5  # none of which has memory enough for the device
