@@ -15,7 +15,7 @@ endforeach()
 if(environment)
   list(APPEND commands ${CMAKE_CURRENT_SOURCE_DIR}/softroce/two_devices.sh)
 endif()
-add_test(NAME softroce COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/softroce/run.sh --limit 300 -- ${environment}
+add_test(NAME softroce COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/softroce/run.sh --limit 450 -- ${environment}
                                sh ${CMAKE_CURRENT_SOURCE_DIR}/softroce/each.sh ${commands})
-set_tests_properties(softroce PROPERTIES TIMEOUT 500 COST 100 PROCESSORS 2 LABELS softroce SKIP_RETURN_CODE 77)
+set_tests_properties(softroce PROPERTIES TIMEOUT 650 COST 100 PROCESSORS 2 LABELS softroce SKIP_RETURN_CODE 77)
 tutti_test_needs(softroce ${programs})
