@@ -26,12 +26,18 @@ struct world {
       if (n != 1 && !t.has_helper()) {
         return "there is no group: " + t.why_no_group();
       }
-      if constexpr (std::is_invocable_v<F const&, transport&, decltype(meet)>) {
-        return f(t, meet);
-      } else {
-        return f(t);
-      }
+      return apply(f, t, meet);
     });
+  }
+
+ private:
+  template <class F, class Meet>
+  static tutti::support::verdict apply(F const& f, transport& t, Meet& meet) {
+    if constexpr (std::is_invocable_v<F const&, transport&, Meet&>) {
+      return f(t, meet);
+    } else {
+      return f(t);
+    }
   }
 };
 
