@@ -103,7 +103,7 @@ class environment_reader {
 
   /// TUTTI_RANK, in which `hostname` stands for the number at the end of the host's name.
   [[nodiscard]] std::optional<std::string> own_rank() const {
-    auto const rank = get("TUTTI_RANK");
+    auto rank = get("TUTTI_RANK");
     if (rank != "hostname") {
       return rank;
     }
