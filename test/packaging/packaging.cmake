@@ -15,6 +15,15 @@ foreach(packager IN ITEMS conan vcpkg spack)
   tutti_test_needs(packaging_${packager})
 endforeach()
 
+# What cannot read the version where it is written has the same one.
+foreach(place IN ITEMS README.md packaging/vcpkg/ports/tutti/vcpkg.json packaging/conan-center/recipes/tutti/config.yml)
+  string(REPLACE "." "\\." version "${PROJECT_VERSION}")
+  file(STRINGS ${PROJECT_SOURCE_DIR}/${place} found REGEX "(tutti/|\"version\": \"|^  \")${version}(\"|$)")
+  if(NOT found)
+    message(FATAL_ERROR "${place} has another version than tutti/version.hpp, which says ${PROJECT_VERSION}.")
+  endif()
+endforeach()
+
 # A component that needs something is an option of each packager; but an MPI is the site's own, with which Spack deals.
 file(READ ${PROJECT_SOURCE_DIR}/cmake/dependencies.cmake dependencies)
 foreach(component IN LISTS tutti_components)
