@@ -71,11 +71,12 @@ std::span<std::byte const> draw::packet() {
   auto const seed = random_();
   std::ranges::generate(
       payload_, [x = seed]() mutable { return static_cast<std::byte>((x = x * 0x5851f42d4c957f2d + 1) >> 56); });
-  if (h.kind == nic::kind::join) {
+  // A keyed packet of any kind has a length of its own.
+  if (h.kind == nic::kind::join && h.length == nic::terms::bytes) {
     nic::write(nic::terms{static_cast<std::uint32_t>(below(20)), static_cast<std::uint16_t>(below(4))},
                payload_.data());
   }
-  if (nic::has_terms(h)) {
+  if (nic::has_terms(h) && h.length == nic::block_bytes + nic::update_terms::bytes) {
     std::uint32_t const step = one_in(50) ? 1 : 0;
     nic::write(nic::update_terms{h.sequence % blocks, version() - step, 0x3dcccccd, 0},
                payload_.data() + nic::block_bytes);
