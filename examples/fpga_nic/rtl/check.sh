@@ -13,8 +13,9 @@ usage: sh check.sh [options]
 Lints the Verilog of the device, builds it with Verilator, and compares it with this host's float32 and with its model
 in C++, summing_switch.
 
-  --full         1e8 pairs, 1e7 frames of each kind, the netlist that Yosys makes on the same bench, and mutants of
-                 the Verilog, all of which must be found
+  --full         1e8 pairs, 1e7 packets that are spoilt and 1e6 frames of workers that sum, 1e6 of each where a device
+                 drops what it has no room for, 1e5 of each to the netlist that Yosys makes, and mutants of the
+                 Verilog, all of which must be found: more than an hour
   --mutants      nothing but the mutants
   --netlist      nothing but the netlist
   --pairs N      that the lanes add as float32, 1e7
@@ -27,14 +28,14 @@ in C++, summing_switch.
 TEXT
 }
 
-what=check full=no pairs=1e7 frames=5e4 seed=1 build=$root/build/rtl jobs=2
+what=check full=no pairs=1e7 frames=5e4 worked=5e4 dropped=1e4 seed=1 build=$root/build/rtl jobs=2
 while [ $# -gt 0 ]; do
   case $1 in
-    --full) full=yes pairs=1e8 frames=1e7 ;;
+    --full) full=yes pairs=1e8 frames=1e7 worked=1e6 dropped=1e6 ;;
     --mutants) what=mutants ;;
     --netlist) what=netlist ;;
     --pairs) pairs=${2:?--pairs needs a number} && shift ;;
-    --frames) frames=${2:?--frames needs a number} && shift ;;
+    --frames) frames=${2:?--frames needs a number} && worked=$frames && shift ;;
     --seed) seed=${2:?--seed needs a number} && shift ;;
     --build) build=${2:?--build needs a folder} && shift ;;
     --jobs) jobs=${2:?--jobs needs a number} && shift ;;
@@ -227,12 +228,10 @@ lint
 lanes lanes verilog
 lanes/run --pairs "$pairs" --seed "$seed"
 device waits verilog waits
-waits/run --frames "$frames" --seed "$seed"
+waits/run --frames "$frames" --worked "$worked" --seed "$seed"
 device drops verilog drops
-if [ "$full" = no ]; then
-  drops/run --frames 1e4 --seed "$seed" --workers 2 32
-else
-  drops/run --frames "$frames" --seed "$seed" --workers 2 32
+drops/run --frames "$dropped" --seed "$seed" --workers 2 32
+if [ "$full" = yes ]; then
   netlist 1e5
   mutants
 fi

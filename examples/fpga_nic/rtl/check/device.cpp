@@ -31,6 +31,7 @@ auto of_seed(char const* what, std::uint64_t seed, F const& f) {
 
 int main(int argc, char** argv) {
   double frames = 1e5;
+  double worked = 0;
   std::uint64_t seed = 1;
   std::pair<unsigned, unsigned> workers{2, 8};
   CLI::App app{
@@ -39,6 +40,8 @@ int main(int argc, char** argv) {
   app.option_defaults()->always_capture_default();
   app.add_option("--frames", frames, "Of each kind of traffic: packets that are spoilt, and workers that sum")
       ->check(CLI::Range(1.0, 1e12));
+  app.add_option("--worked", worked, "Of workers that sum, where they are to be other than --frames; 0: as many")
+      ->check(CLI::Range(0.0, 1e12));
   app.add_option("--workers", workers, "How many a job has, from and to");
   app.add_option("--seed", seed, "What all is drawn from");
   CLI11_PARSE(app, argc, argv);
@@ -57,7 +60,8 @@ int main(int argc, char** argv) {
       thrown += n;
     }
     work done;
-    for (std::uint64_t s = seed; done.frames < wanted; ++s) {
+    auto const to_work = worked != 0 ? static_cast<std::uint64_t>(worked) : wanted;
+    for (std::uint64_t s = seed; done.frames < to_work; ++s) {
       work const w = of_seed("work", s, [&] { return do_work(s, 2000, workers.first, workers.second); });
       add(w.counted);
       done.frames += w.frames;
@@ -72,7 +76,7 @@ int main(int argc, char** argv) {
       bool const is_of_weights = name == "stores" || name == "pulls" || name == "updates";
       return name == "no room" ? CHECK_DROP_WHEN_FULL != 0 : CHECK_WEIGHTS != 0 || !is_of_weights;
     };
-    for (std::size_t k = 0; k != all.size() && wanted >= 50'000; ++k) {
+    for (std::size_t k = 0; k != all.size() && std::min(wanted, to_work) >= 50'000; ++k) {
       if (all[k] == 0 && may_come(device::counter_names[k])) {
         throw std::runtime_error("nothing was counted as " + std::string(device::counter_names[k]) +
                                  ": frames are drawn too narrowly");
