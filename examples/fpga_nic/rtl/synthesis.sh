@@ -135,17 +135,17 @@ if [ -z "$cycles" ]; then
   exit 0
 fi
 # A packet of 1024 bytes of elements is a frame of 1088, and takes 1112 of the time of a link: check sequence, preamble,
-# gap.
-say "Clocks for a packet of 1024 bytes of elements, simulated; MHz that links need"
+# gap. The terms of an update are 16 bytes more.
+say "Clocks for a packet of 1024 bytes of elements, of an update with its terms, simulated; MHz that links need"
 "$cycles" > "$work/clocks" || fail "$cycles has failed"
 awk 'NR == 1 {
-       print "| workers | order | clocks | 10 Gbit/s | 25 Gbit/s | 100 Gbit/s |"
-       print "| --- | --- | --- | --- | --- | --- |"
+       print "| operation | workers | order | clocks | 10 Gbit/s | 25 Gbit/s | 100 Gbit/s |"
+       print "| --- | --- | --- | --- | --- | --- | --- |"
        next
      }
      {
-       printf "| %d | %s | %.2f |", $1, $2, $3
+       printf "| %s | %d | %s | %.2f |", $1, $2, $3, $4
        for (rate = 10000; rate; rate = rate == 10000 ? 25000 : rate == 25000 ? 100000 : 0)
-         printf " %.0f |", $3 * rate / (1112 * 8)
+         printf " %.0f |", $4 * rate / (($1 == "update" ? 1128 : 1112) * 8)
        print ""
      }' "$work/clocks"

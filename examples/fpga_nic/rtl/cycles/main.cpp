@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include <array>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -46,9 +47,31 @@ std::size_t frames_sent(nic_model& model) {
   return n;
 }
 
+constexpr std::uint32_t sequences = 256;
+
+/// The device is given as many blocks of weights as there will be updates.
+void store_weights(nic_model& model, unsigned workers) {
+  std::vector<std::byte> const block(nic::block_bytes, std::byte{0x3f});
+  for (std::uint32_t key = 0; key != sequences; ++key) {
+    send(model, 0,
+         {.kind = nic::kind::supply,
+          .operation = tutti::network_operation::update,
+          .sequence = key,
+          .slot = static_cast<std::uint16_t>(key),
+          .workers = static_cast<std::uint8_t>(workers),
+          .flags = nic::flag::keyed},
+         block);
+  }
+  model.settle(100'000'000);
+  if (std::size_t const stored = frames_sent(model); stored != sequences) {
+    throw std::runtime_error("of " + std::to_string(sequences) + " blocks of weights " + std::to_string(stored) +
+                             " are stored");
+  }
+}
+
 /// Clocks for a contribution of this many bytes, its result included.
-double clocks_per_packet(unsigned workers, bool in_rank_order, std::size_t payload_bytes) {
-  constexpr std::uint32_t sequences = 256;
+double clocks_per_packet(unsigned workers, bool in_rank_order, tutti::network_operation what,
+                         std::size_t payload_bytes) {
   nic_model model;
   model_registers registers;
   registers.open({model});
@@ -62,12 +85,21 @@ double clocks_per_packet(unsigned workers, bool in_rank_order, std::size_t paylo
   model.settle();
   std::size_t const joined = frames_sent(model);
 
-  std::vector<std::byte> const payload(payload_bytes, std::byte{0x3f});
+  bool const updates = what == tutti::network_operation::update;
+  if (updates) {
+    store_weights(model, workers);
+    payload_bytes = nic::block_bytes + nic::update_terms::bytes;
+  }
+  std::vector<std::byte> payload(payload_bytes, std::byte{0x3f});
   for (std::uint32_t q = 0; q != sequences; ++q) {
+    if (updates) {
+      nic::write(nic::update_terms{q, 0, std::bit_cast<std::uint32_t>(0.1F), std::bit_cast<std::uint32_t>(0.9F)},
+                 payload.data() + nic::block_bytes);
+    }
     for (unsigned w = 0; w != workers; ++w) {
       send(model, w,
            {.kind = nic::kind::contribute,
-            .operation = tutti::network_operation::sum_float32,
+            .operation = what,
             .sequence = q,
             .slot = static_cast<std::uint16_t>(q),
             .workers = static_cast<std::uint8_t>(workers),
@@ -79,9 +111,13 @@ double clocks_per_packet(unsigned workers, bool in_rank_order, std::size_t paylo
   model.settle(100'000'000);
   std::uint64_t const clocks = model.clocks() - before;
   std::size_t const results = frames_sent(model);
-  if (joined != workers || results != std::size_t{sequences} * workers) {
+  auto const counted = device::as_of_switch(device::counted(registers));
+  if (joined != workers || results != std::size_t{sequences} * workers || counted.completed != sequences ||
+      counted.updates != (updates ? sequences : 0)) {
     throw std::runtime_error("of " + std::to_string(workers) + " workers " + std::to_string(joined) +
-                             " have joined, and " + std::to_string(results) + " results came");
+                             " have joined, and " + std::to_string(results) + " frames came, of " +
+                             std::to_string(counted.completed) + " results, " + std::to_string(counted.updates) +
+                             " of them updates");
   }
   return static_cast<double>(clocks) / static_cast<double>(results);
 }
@@ -90,9 +126,9 @@ double clocks_per_packet(unsigned workers, bool in_rank_order, std::size_t paylo
 
 int main(int argc, char** argv) {
   CLI::App app{
-      "Clocks that the device in hardware takes for a packet, simulated by Verilator: contributions come without a "
-      "gap, "
-      "results leave at once. A packet of 1024 bytes of elements has 17 beats of 64 bytes each way."};
+      "Clocks that the device in hardware takes for a packet, simulated by Verilator: contributions come without a\n"
+      "gap, results leave at once. A packet of 1024 bytes of elements has 17 beats of 64 bytes each way, one with the\n"
+      "terms of an update has 18."};
   std::vector<unsigned> workers{2, 4, 8, 16, 32};
   std::size_t payload = nic::most_payload;
   app.option_defaults()->always_capture_default();
@@ -104,12 +140,18 @@ int main(int argc, char** argv) {
     return app.exit(e);
   }
   try {
-    std::puts("workers order clocks_per_packet");
-    for (unsigned const w : workers) {
-      std::printf("%u arrival %.2f\n", w, clocks_per_packet(w, false, payload / 4 * 4));
+    std::puts("operation workers order clocks_per_packet");
+    auto const print = [&](char const* name, tutti::network_operation what, unsigned w) {
+      std::printf("%s %u arrival %.2f\n", name, w, clocks_per_packet(w, false, what, payload / 4 * 4));
       if (w <= nic::most_workers_in_order) {
-        std::printf("%u rank %.2f\n", w, clocks_per_packet(w, true, payload / 4 * 4));
+        std::printf("%s %u rank %.2f\n", name, w, clocks_per_packet(w, true, what, payload / 4 * 4));
       }
+    };
+    for (unsigned const w : workers) {
+      print("sum", tutti::network_operation::sum_float32, w);
+    }
+    for (unsigned const w : workers) {
+      print("update", tutti::network_operation::update, w);
     }
   } catch (std::exception const& e) {
     std::fprintf(stderr, "cycles_nic: %s\n", e.what());
