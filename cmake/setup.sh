@@ -43,6 +43,7 @@ packages_for() {
     example) echo "libcli11-dev" ;;
     test) echo "libboost-test$boost-dev libeigen3-dev universal-ctags pkgconf make" ;;
     clang) echo "clang-16 clang-format-16 clang-tidy-16" ;;
+    reference) echo "doxygen" ;;
     libcxx) echo "libc++-16-dev libc++abi-16-dev" ;;
     bits32) echo "g++-multilib" ;;
     hardware) echo "verilator make" ;;

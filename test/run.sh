@@ -14,12 +14,12 @@ Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tes
 
   --all              also under the address and undefined behaviour sanitizers (in build/asan-ubsan) and under the
                      thread sanitizer (in build/tsan), each test that says so at its top; also the tests that only
-                     read sources (label "sources": each header alone, format, clang-tidy, the Verilog of
-                     examples/fpga_nic/rtl); and a clang++ 16 or newer, if there is one, reads all sources
+                     read sources (label "sources": each header alone, format, clang-tidy, the reference,
+                     the Verilog of examples/fpga_nic/rtl); and a clang++ 16 or newer, if there is one, reads all sources
   --sanitizers-only  nothing but the sanitizers
   --only REGEX       builds and runs only the tests whose name matches; for "softroce" QEMU is installed, too
   --ci               --all, with warnings as errors; installs clang, clang-format,
-                     clang-tidy, libc++, Verilator and QEMU, too, if they can be had
+                     clang-tidy, libc++, Doxygen, Verilator and QEMU, too, if they can be had
   --jobs N           how many at once; the default is one per processor
   --help             this text
 TEXT
@@ -45,6 +45,7 @@ if [ "$ci" = yes ]; then
   werror=ON
   install_optional clang
   install_optional libcxx
+  install_optional reference
   install_optional bits32
   install_optional hardware
 fi

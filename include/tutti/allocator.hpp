@@ -25,6 +25,8 @@ class allocator {
   using propagate_on_container_swap = std::true_type;
   using is_always_equal = std::false_type;
 
+  /// Takes memory from where ranks of this communicator read it without a copy, if its transport has such, else from
+  /// the heap.
   template <transport Transport, rank_type N, class Trace>
   explicit allocator(communicator<Transport, N, Trace>& world) {
     if constexpr (provides_memory<Transport>) {
@@ -33,17 +35,22 @@ class allocator {
       source_ = detail::heap_memory::source();
     }
   }
+  /// The same source, for another type.
   template <class U>
   allocator(allocator<U> const& other) noexcept : source_(other.source()) {}
 
+  /// Room for n elements, aligned to a cache line.
+  /// @throws std::bad_alloc
   [[nodiscard]] T* allocate(std::size_t n) {
     if (n > SIZE_MAX / sizeof(T)) {
       throw std::bad_array_new_length();
     }
     return static_cast<T*>(source_->take(n * sizeof(T)));
   }
+  /// Gives back what `allocate` gave; by any thread.
   void deallocate(T* p, std::size_t n) noexcept { source_->give(p, n * sizeof(T)); }
 
+  /// Where the memory comes from. It lives for as long as a buffer or an allocator of it.
   [[nodiscard]] detail::counted<memory_source> const& source() const noexcept { return source_; }
 
   template <class U>

@@ -72,9 +72,12 @@ struct awaited_by final : awaited {
 template <group Communicator>
 class on_asio {
  public:
+  /// Serves the communicator on this loop until it ends.
+  /// @throws precondition_error if another on_asio serves it
   on_asio(Communicator& world, boost::asio::io_context& io)
       : on_asio(world, boost::asio::any_io_executor(io.get_executor())) {}
 
+  /// The same, on any executor.
   on_asio(Communicator& world, boost::asio::any_io_executor executor)
       : world_(world.alias()), readable_(executor), timer_(executor) {
     expects(world.companion() == nullptr,

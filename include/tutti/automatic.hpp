@@ -26,8 +26,8 @@ struct automatic_options {
   /// A profile that was saved: rank 0 reads it if there is such a file; else rank 0 writes what was learned. Empty:
   /// there is none.
   std::string file{};
-  detail::measuring how{};
-  bool anew = false;  ///< measure even what is known
+  detail::measuring how{};  ///< how the world is measured
+  bool anew = false;        ///< measure even what is known
 };
 
 /// The topology that picks one: for each operation, by its size, the schedule and the segments that are expected
@@ -55,6 +55,7 @@ struct automatic_options {
 class automatic : public selection {
  public:
   static constexpr std::string_view name = "automatic";
+  /// One type that is any of the topologies.
   using schedule = selection;
 
   /// Collective. @throws error, profile_error, preference_error: the last two on all ranks if on rank 0
@@ -87,6 +88,7 @@ class automatic : public selection {
     return automatic(std::move(same));
   }
 
+  /// What the world was measured to take.
   [[nodiscard]] detail::network_profile const& profile() const noexcept { return tuning_->profile(); }
 
   /// @throws profile_error if the file cannot be written
@@ -138,6 +140,7 @@ class automatic : public selection {
 
   /// Where helpers cannot do their part, none is picked that has some.
   [[nodiscard]] automatic without_helpers() const { return *this; }
+  /// The schedule and the segments for an operation of so many bytes; alike on all ranks.
   template <class Op>
   [[nodiscard]] choice<selection> choose(Op op, std::size_t bytes, demands needs = {}) const {
     return tuning_->choose(op, bytes, needs);

@@ -22,16 +22,20 @@ class bfloat16 {
   static constexpr std::string_view element_name = "bfloat16";
 
   bfloat16() = default;
+  /// Rounds to the nearest, ties to even.
   constexpr explicit bfloat16(float x) noexcept : bits_(narrowed(x)) {}
+  /// The number that has these bits.
   [[nodiscard]] static constexpr bfloat16 from_bits(std::uint16_t bits) noexcept {
     bfloat16 b;
     b.bits_ = bits;
     return b;
   }
 
+  /// Its bits: sign, 8 of the exponent, 7 of the fraction.
   [[nodiscard]] constexpr std::uint16_t bits() const noexcept { return bits_; }
 
   // NOLINTNEXTLINE(google-explicit-constructor): nothing is lost
+  /// Exact.
   [[nodiscard]] constexpr operator float() const noexcept {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits_) << 16);
   }
@@ -49,6 +53,7 @@ class bfloat16 {
 
 }  // namespace tutti
 
+/// @cond
 template <>
 class std::numeric_limits<tutti::bfloat16> : public std::numeric_limits<float> {
  public:
@@ -65,3 +70,4 @@ class std::numeric_limits<tutti::bfloat16> : public std::numeric_limits<float> {
   [[nodiscard]] static constexpr tutti::bfloat16 signaling_NaN() noexcept { return tutti::bfloat16::from_bits(0x7fa0); }
   [[nodiscard]] static constexpr tutti::bfloat16 denorm_min() noexcept { return tutti::bfloat16::from_bits(0x0001); }
 };
+/// @endcond

@@ -128,6 +128,7 @@ template <class B>
 concept buffer = detail::laid_out<std::remove_reference_t<B>> &&
                  element<std::remove_cvref_t<decltype(*detail::first_of(std::declval<std::remove_reference_t<B>&>()))>>;
 
+/// What points to the first element of a buffer.
 template <class B>
 using buffer_pointer_t = decltype(detail::first_of(std::declval<std::remove_reference_t<B>&>()));
 

@@ -23,9 +23,9 @@ namespace tutti {
 /// How a rank takes part in a world.
 template <class Transport>
 struct world_options {
-  duration deadline = std::chrono::minutes(5);  ///< how long an operation may take: forever, if it is no_deadline
-  std::string role;                             ///< shown in errors and reports, e.g. "worker:3"
-  typename options_of<Transport>::type transport{};
+  duration deadline = std::chrono::minutes(5);       ///< how long an operation may take: forever, if it is no_deadline
+  std::string role;                                  ///< shown in errors and reports, e.g. "worker:3"
+  typename options_of<Transport>::type transport{};  ///< what its transport is told when it is opened
   detail::kinship kin{};  ///< a world's own; communicators that are made with the settings of another are of its world
 };
 
@@ -43,8 +43,11 @@ class communicator {
   struct state;
 
  public:
+  /// What moves the bytes.
   using transport_type = Transport;
+  /// What records events.
   using trace_type = Trace;
+  /// What it may be told when it is made.
   using options = world_options<Transport>;
 
   /// None: what a rank has that joins no part of a split. Of no use, as one that has been moved from.
@@ -64,6 +67,7 @@ class communicator {
     [[gnu::always_inline]] explicit turn(communicator const& world) : detail::turn(world.here()) {}
   };
 
+  /// Takes the name over; the other one is none after that. Operations under way go on.
   communicator(communicator&&) noexcept = default;
   communicator& operator=(communicator&&) noexcept = default;
 
@@ -73,8 +77,11 @@ class communicator {
   /// Another name of this very communicator, for what outlasts a move of it. (`dup` makes another communicator.)
   [[nodiscard]] communicator alias() const { return communicator(here()); }
 
+  /// The number of this rank, from 0.
   [[nodiscard]] rank_type rank() const { return here().rank; }
+  /// The number of ranks.
   [[nodiscard]] rank_type size() const { return here().extent; }
+  /// The number of ranks, as static or dynamic as the type says.
   [[nodiscard]] tutti::extent<N> extent() const { return here().extent; }
 
   /// What it is called where its operations are numbered, in errors: the same on all its ranks. "world"; of a part,
@@ -86,10 +93,12 @@ class communicator {
     expects(r < size(), "parent_rank: the rank must be below the size of this communicator, ", size(), ", not ", r);
     return here().parent_ranks.empty() ? r : here().parent_ranks[r];
   }
+  /// The number of this rank in the communicator that this one was made of.
   [[nodiscard]] rank_type parent_rank() const { return parent_rank(rank()); }
 
   /// Host, process and role of every rank.
   [[nodiscard]] std::vector<member> const& members() const { return here().members; }
+  /// The role that this rank was started with; empty if none.
   [[nodiscard]] std::string const& role() const { return here().settings.role; }
 
   /// Which ranks share a host: as the transport sees it, or by the names of the hosts.
@@ -106,6 +115,7 @@ class communicator {
   [[nodiscard]] rank_type local_size() const {
     return static_cast<rank_type>(hosts().members(hosts().host(rank())).size());
   }
+  /// The number of this rank among those of its host.
   [[nodiscard]] rank_type local_rank() const { return hosts().local(rank()); }
 
   /// What it was made with; `split` makes others alike.
@@ -122,7 +132,9 @@ class communicator {
   /// @throws precondition_error if it is negative
   void deadline(duration d) { here().settings.deadline = detail::expect_deadline(d); }
 
+  /// The transport itself, for code that asks it directly.
   [[nodiscard]] Transport& transport() const { return here().transport; }
+  /// What this rank has recorded.
   [[nodiscard]] Trace& trace() const { return here().trace; }
 
   /// The last operations of this rank, oldest first: what to look at when something failed.
@@ -157,13 +169,18 @@ class communicator {
   /// This rank's part of it, whatever its type: for code that is compiled once for all.
   [[nodiscard]] detail::rank_state& common() const { return here(); }
 
+  /// For operators: the operations that have been started.
   [[nodiscard]] detail::pending_list& operations() const { return here().pending; }
+  /// For operators: the numbers of flows.
   [[nodiscard]] detail::flow_numbers& flows() const { return here().flows; }
+  /// For `send`: the numbers of messages, by peer.
   [[nodiscard]] detail::transfer_numbers& sends() const { return here().sends; }
+  /// For `recv`: the numbers of messages, by peer.
   [[nodiscard]] detail::transfer_numbers& receives() const { return here().receives; }
 
   /// What drives this communicator from an event loop, if anything does: see <tutti/asio.hpp>.
   [[nodiscard]] void* companion() const { return here().companion; }
+  /// Says what drives it; null: nothing.
   void companion(void* loop) { here().companion = loop; }
 
  private:

@@ -12,18 +12,18 @@ namespace tutti {
 
 /// What the launcher of this process says about the world. The default is a world of one.
 struct environment {
-  std::string launcher = "none";   ///< "TUTTI_*", "torchrun", "Open MPI", "MPICH", "Slurm"
-  rank_type rank = 0;              ///< of this process
-  rank_type size = 1;              ///< of the world
-  rank_type local_rank = no_rank;  ///< among the processes of this host; no_rank if unknown
-  rank_type local_size = 0;        ///< how many they are; 0 if unknown
-  detail::net::host_port master;   ///< where rank 0 serves the rendezvous; empty host: nowhere
-  std::string directory;           ///< where they meet through files instead; empty: nowhere
-  std::string job;                 ///< what the launcher calls this job; empty if nothing
-  std::string interface;           ///< the network interface to use; empty: the one on the route
-  std::string node;                ///< what tells this host from others; empty: what the system says
-  std::string role;                ///< of this rank in a list of hosts
-  duration patience = join_timeout;
+  std::string launcher = "none";     ///< "TUTTI_*", "torchrun", "Open MPI", "MPICH", "Slurm"
+  rank_type rank = 0;                ///< of this process
+  rank_type size = 1;                ///< of the world
+  rank_type local_rank = no_rank;    ///< among the processes of this host; no_rank if unknown
+  rank_type local_size = 0;          ///< how many they are; 0 if unknown
+  detail::net::host_port master;     ///< where rank 0 serves the rendezvous; empty host: nowhere
+  std::string directory;             ///< where they meet through files instead; empty: nowhere
+  std::string job;                   ///< what the launcher calls this job; empty if nothing
+  std::string interface;             ///< the network interface to use; empty: the one on the route
+  std::string node;                  ///< what tells this host from others; empty: what the system says
+  std::string role;                  ///< of this rank in a list of hosts
+  duration patience = join_timeout;  ///< how long to wait for the other ranks
   std::string advice;  ///< what to do if the world should have been larger; mostly empty. A program may print it
 };
 

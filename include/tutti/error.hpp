@@ -21,6 +21,7 @@ enum class failure : std::uint8_t {
   join,       ///< the world did not come together
 };
 
+/// The word for it in messages.
 [[nodiscard]] constexpr std::string_view name(failure kind) noexcept {
   constexpr std::string_view names[] = {"none",      "peer lost", "deadline passed", "mismatched call",
                                         "cancelled", "protocol",  "join failed"};
@@ -30,7 +31,7 @@ enum class failure : std::uint8_t {
 /// The state of an epoch that has failed, small enough for one shared word: the rank at fault, and
 /// the one that noticed first. A default-constructed fault says that all is well.
 struct fault {
-  failure kind = failure::none;
+  failure kind = failure::none;  ///< what has failed; none: nothing
   rank_type culprit = no_rank;   ///< no_rank: none in particular
   rank_type reporter = no_rank;  ///< the rank that noticed
   std::uint64_t circle = 0;      ///< ranks that wait for each other, a bit each; then the two above are no_rank
@@ -40,6 +41,7 @@ struct fault {
     return r < 48 ? std::uint64_t{1} << r : 0;
   }
 
+  /// Whether there is a fault.
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return kind != failure::none; }
   friend constexpr bool operator==(fault const&, fault const&) = default;
 
@@ -51,6 +53,7 @@ struct fault {
     return (std::uint64_t{culprit} & 0xffffffU) << 32 | (std::uint64_t{reporter} & 0xffffffU) << 8 |
            static_cast<std::uint64_t>(kind);
   }
+  /// The fault that `pack` made this word of.
   [[nodiscard]] static constexpr fault unpack(std::uint64_t word) noexcept {
     auto const rank = [](std::uint64_t bits) {
       const auto r = static_cast<rank_type>(bits & 0xffffffU);
@@ -68,13 +71,13 @@ struct fault {
 
 /// What an error holds beside its text: one value, so that code that passes an error on passes all of it.
 struct error_facts {
-  failure kind = failure::none;
-  std::string communicator = {};  ///< its name; empty outside an operation, as is the next
-  std::string operation = {};
-  std::uint64_t sequence = 0;
-  std::uint32_t step = 0;
-  rank_type self = no_rank;
-  std::vector<rank_type> at_fault = {};
+  failure kind = failure::none;          ///< what has failed
+  std::string communicator = {};         ///< its name; empty outside an operation, as is the next
+  std::string operation = {};            ///< the operation in words; empty if none
+  std::uint64_t sequence = 0;            ///< the number of the operation in its communicator
+  std::uint32_t step = 0;                ///< the step of its schedule
+  rank_type self = no_rank;              ///< the rank that reports it, by its number in the communicator
+  std::vector<rank_type> at_fault = {};  ///< the ranks at fault, by their numbers in the communicator; may be empty
 
   friend bool operator==(error_facts const&, error_facts const&) = default;
 };
@@ -83,10 +86,14 @@ struct error_facts {
 /// operation gets one; the communicator is of no further use, and says so by the same error.
 class error : public std::runtime_error {
  public:
+  /// An error of this kind that no operation is known of.
   error(failure kind, std::string const& what) : std::runtime_error(what), facts_{.kind = kind} {}
+  /// An error with all its facts.
   error(error_facts facts, std::string const& what) : std::runtime_error(what), facts_(std::move(facts)) {}
 
+  /// All that is known, for code.
   [[nodiscard]] error_facts const& facts() const noexcept { return facts_; }
+  /// What has failed.
   [[nodiscard]] failure kind() const noexcept { return facts_.kind; }
   /// The name of the communicator, e.g. "world": the same on all its ranks. Empty outside an operation.
   [[nodiscard]] std::string const& communicator() const noexcept { return facts_.communicator; }
@@ -95,10 +102,14 @@ class error : public std::runtime_error {
   /// Its number among the collective operations of the communicator, or among the messages of the pair that
   /// `operation` names: the same on all ranks that take part.
   [[nodiscard]] std::uint64_t sequence() const noexcept { return facts_.sequence; }
+  /// The step of its schedule at which the operation stood.
   [[nodiscard]] std::uint32_t step() const noexcept { return facts_.step; }
+  /// The rank that reports it.
   [[nodiscard]] rank_type self() const noexcept { return facts_.self; }
+  /// The ranks at fault; may be empty.
   [[nodiscard]] std::vector<rank_type> const& at_fault() const noexcept { return facts_.at_fault; }
 
+  /// Sets the rank that reports it and the ranks at fault.
   error& between(rank_type self, std::vector<rank_type> at_fault) {
     facts_.self = self;
     facts_.at_fault = std::move(at_fault);

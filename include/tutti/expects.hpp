@@ -13,7 +13,9 @@ namespace tutti {
 /// A caller's mistake, found by a checked precondition.
 class precondition_error : public std::logic_error {
  public:
+  /// Made by `expects`.
   precondition_error(std::string const& what, std::source_location where) : std::logic_error(what), where_(where) {}
+  /// The line that demanded what was not so.
   [[nodiscard]] std::source_location where() const noexcept { return where_; }
 
  private:

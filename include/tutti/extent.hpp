@@ -13,14 +13,19 @@ template <rank_type N = dynamic>
 class extent {
  public:
   constexpr extent() noexcept = default;
+  /// Takes the number that its type says.
   constexpr explicit extent(rank_type) noexcept {}
+  /// The number of ranks.
   [[nodiscard]] constexpr operator rank_type() const noexcept { return N; }
 };
 
+/// A number of ranks that is known only when the program runs.
 template <>
 class extent<dynamic> {
  public:
+  /// So many ranks.
   constexpr explicit extent(rank_type n) noexcept : n_(n) {}
+  /// The number of ranks.
   [[nodiscard]] constexpr operator rank_type() const noexcept { return n_; }
 
  private:

@@ -23,16 +23,20 @@ class half {
   static constexpr std::string_view element_name = "float16";
 
   half() = default;
+  /// Rounds to the nearest, ties to even.
   constexpr explicit half(float x) noexcept : bits_(narrowed(x)) {}
+  /// The number that has these bits.
   [[nodiscard]] static constexpr half from_bits(std::uint16_t bits) noexcept {
     half h;
     h.bits_ = bits;
     return h;
   }
 
+  /// Its bits: sign, 5 of the exponent, 10 of the fraction.
   [[nodiscard]] constexpr std::uint16_t bits() const noexcept { return bits_; }
 
   // NOLINTNEXTLINE(google-explicit-constructor): nothing is lost
+  /// Exact.
   [[nodiscard]] constexpr operator float() const noexcept {
     std::uint32_t const magnitude = bits_ & 0x7fffU;
     std::uint32_t const normal = (magnitude << 13) + (112U << 23);
@@ -73,6 +77,7 @@ class half {
 
 }  // namespace tutti
 
+/// @cond
 template <>
 class std::numeric_limits<tutti::half> : public std::numeric_limits<float> {
  public:
@@ -93,3 +98,4 @@ class std::numeric_limits<tutti::half> : public std::numeric_limits<float> {
   [[nodiscard]] static constexpr tutti::half signaling_NaN() noexcept { return tutti::half::from_bits(0x7d00); }
   [[nodiscard]] static constexpr tutti::half denorm_min() noexcept { return tutti::half::from_bits(0x0001); }
 };
+/// @endcond

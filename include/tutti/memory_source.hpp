@@ -21,11 +21,15 @@ class memory_source {
   memory_source(memory_source const&) = delete;
   memory_source& operator=(memory_source const&) = delete;
 
+  /// So many bytes.
   /// @throws std::bad_alloc
   [[nodiscard]] void* take(std::size_t bytes) { return take_(*this, bytes); }
+  /// Gives back so many bytes that `take` gave.
   void give(void* memory, std::size_t bytes) noexcept { give_(*this, memory, bytes); }
 
+  /// One more holder.
   void hold() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
+  /// One holder fewer; it ends with the last one.
   void let_go() noexcept {
     if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       end_(*this);
@@ -33,10 +37,14 @@ class memory_source {
   }
 
  protected:
+  /// How memory is taken.
   using take_function = void* (*)(memory_source&, std::size_t bytes);
+  /// How memory is given back.
   using give_function = void (*)(memory_source&, void*, std::size_t bytes) noexcept;
+  /// How a source ends that has no holder.
   using end_function = void (*)(memory_source&) noexcept;
 
+  /// Held once, by its maker.
   memory_source(take_function t, give_function g, end_function e) noexcept : take_(t), give_(g), end_(e) {}
   ~memory_source() = default;
 

@@ -41,9 +41,12 @@ class mpi_rendezvous {
   mpi_rendezvous& operator=(mpi_rendezvous const&) = delete;
   ~mpi_rendezvous() { MPI_Comm_free(&own_); }
 
+  /// The rank in MPI's communicator.
   [[nodiscard]] rank_type rank() const { return count(own_, MPI_Comm_rank); }
+  /// The size of MPI's communicator.
   [[nodiscard]] rank_type size() const { return count(own_, MPI_Comm_size); }
 
+  /// What each rank gave, in the order of ranks. Collective.
   std::vector<std::string> exchange(std::string_view mine) {
     int const length = static_cast<int>(mine.size());
     std::vector<int> lengths(size()), places(size());

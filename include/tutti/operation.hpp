@@ -11,6 +11,7 @@
 
 namespace tutti {
 
+/// Which operation a call is of.
 enum class operation_kind : std::uint8_t {
   none,
   allreduce,
@@ -26,6 +27,7 @@ enum class operation_kind : std::uint8_t {
   split
 };
 
+/// The word for it in messages.
 [[nodiscard]] constexpr std::string_view name(operation_kind kind) noexcept {
   constexpr std::string_view names[] = {"nothing", "allreduce", "reduce",   "broadcast", "reduce_scatter", "allgather",
                                         "gather",  "scatter",   "alltoall", "barrier",   "send/recv",      "split"};
@@ -46,39 +48,47 @@ enum class operation_kind : std::uint8_t {
 /// alltoall block `j` of the input goes to rank `j`, block `i` of the output comes from rank `i`.
 namespace op {
 
+/// Every rank gets the combination of all vectors.
 struct allreduce {
   friend constexpr bool operator==(allreduce, allreduce) noexcept = default;
 };
+/// The root gets it.
 struct reduce {
-  rank_type root;
+  rank_type root;  ///< the rank that gets the result
   friend constexpr bool operator==(reduce, reduce) noexcept = default;
 };
+/// Every rank gets the root's vector.
 struct broadcast {
-  rank_type root;
+  rank_type root;  ///< the rank that gives the vector
   friend constexpr bool operator==(broadcast, broadcast) noexcept = default;
 };
+/// Rank r gets block r of the combination.
 struct reduce_scatter {
   friend constexpr bool operator==(reduce_scatter, reduce_scatter) noexcept = default;
 };
+/// Every rank gets the blocks of all.
 struct allgather {
   friend constexpr bool operator==(allgather, allgather) noexcept = default;
 };
+/// The root gets the blocks of all.
 struct gather {
-  rank_type root;
+  rank_type root;  ///< the rank that gets the result
   friend constexpr bool operator==(gather, gather) noexcept = default;
 };
+/// Rank r gets block r of the root's vector.
 struct scatter {
-  rank_type root;
+  rank_type root;  ///< the rank that gives the vector
   friend constexpr bool operator==(scatter, scatter) noexcept = default;
 };
+/// Every rank gives each rank a block.
 struct alltoall {
   friend constexpr bool operator==(alltoall, alltoall) noexcept = default;
 };
 
 /// One message from one rank to another: what `send` and `recv` run.
 struct transfer {
-  rank_type from;
-  rank_type to;
+  rank_type from;  ///< the sender
+  rank_type to;    ///< the receiver
   friend constexpr bool operator==(transfer, transfer) noexcept = default;
 };
 
@@ -106,11 +116,12 @@ struct call {
   std::uint64_t count = 0;       ///< elements in the vector (for send/recv: in the message)
   std::uint32_t root = no_rank;  ///< no_rank where the operation has none
   std::uint32_t identity = 0;    ///< hash of the full names of element type, reduction, topology and so on
-  operation_kind kind = operation_kind::none;
-  char element[text] = {};
-  char reduction[text] = {};
-  char topology[text] = {};
+  operation_kind kind = operation_kind::none;  ///< which operation
+  char element[text] = {};                     ///< the type of its elements
+  char reduction[text] = {};                   ///< the reduction; empty if none
+  char topology[text] = {};                    ///< the topology
 
+  /// What is compared with each first message; equal calls have equal ones.
   [[nodiscard]] constexpr std::uint32_t fingerprint() const noexcept {
     std::uint64_t h = (count + 1) * 0x9e3779b97f4a7c15U;
     h ^= (std::uint64_t{root} << 32) | identity;
@@ -124,10 +135,11 @@ struct call {
 /// Which operation of its communicator one is: the same number on every rank that takes part in it. Collective
 /// operations are counted together, whatever is sent meanwhile; messages for each pair of ranks, one way.
 struct operation_number {
-  std::uint64_t sequence = 0;
-  rank_type from = no_rank;  ///< of a message, as is `to`
-  rank_type to = no_rank;
+  std::uint64_t sequence = 0;  ///< the running number
+  rank_type from = no_rank;    ///< of a message, as is `to`
+  rank_type to = no_rank;      ///< the receiver of a message
 
+  /// Whether it is a `send` or `recv`.
   [[nodiscard]] constexpr bool is_message() const noexcept { return from != no_rank; }
   friend constexpr auto operator<=>(operation_number const&, operation_number const&) = default;
 };

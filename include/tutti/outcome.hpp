@@ -16,12 +16,14 @@ namespace tutti {
 /// Why a rank gave no result: all that a tutti::error holds, whose kind is `none` if it was something else.
 struct rank_failure : error_facts {
   rank_failure() = default;
+  /// What is known of a rank that failed.
   rank_failure(std::string what, failure why = failure::none, std::vector<rank_type> culprits = {}, int killed_by = 0,
                int exited_with = 0)
       : error_facts{.kind = why, .at_fault = std::move(culprits)},
         text(std::move(what)),
         signal(killed_by),
         status(exited_with) {}
+  /// That a rank threw this.
   explicit rank_failure(error const& e) : error_facts(e.facts()), text(e.what()) {}
 
   std::string text;  ///< for a human: what was thrown, or how the process ended
@@ -52,13 +54,17 @@ class outcome {
   };
 
  public:
+  /// A rank that failed.
   outcome(rank_failure why) : why_(std::move(why)) {}
+  /// A rank that returned; the value is made of the arguments.
   template <class... Args>
   explicit outcome(std::in_place_t, Args&&... args) {
     value_.push_back({std::forward<Args>(args)...});
   }
 
+  /// Whether the rank returned.
   [[nodiscard]] bool has_value() const noexcept { return !value_.empty(); }
+  /// Whether the rank returned.
   [[nodiscard]] explicit operator bool() const noexcept { return has_value(); }
 
   /// The value.
@@ -69,12 +75,14 @@ class outcome {
       return static_cast<R&>(value_.front().value);
     }
   }
+  /// The same.
   decltype(auto) value() const& {
     require();
     if constexpr (!std::is_void_v<R>) {
       return static_cast<R const&>(value_.front().value);
     }
   }
+  /// The same, moved out.
   R value() && {
     require();
     if constexpr (!std::is_void_v<R>) {

@@ -14,17 +14,20 @@ namespace tutti {
 /// Writes numbers and texts one after the other, the same on every host.
 class packer {
  public:
+  /// Appends a number: 8 bytes.
   packer& number(std::uint64_t value) {
     for (int shift = 0; shift < 64; shift += 8) {
       bytes_ += static_cast<char>(static_cast<unsigned char>(value >> shift));
     }
     return *this;
   }
+  /// Appends a text: its length, then its bytes.
   packer& text(std::string_view value) {
     number(value.size());
     bytes_ += value;
     return *this;
   }
+  /// Appends texts: their number, then each.
   template <class Range>
   packer& texts(Range const& values) {
     number(values.size());
@@ -33,6 +36,7 @@ class packer {
     }
     return *this;
   }
+  /// What has been packed; the packer is empty after that.
   [[nodiscard]] std::string take() noexcept { return std::move(bytes_); }
 
  private:
@@ -43,8 +47,10 @@ class packer {
 /// a read past the end or an allocation larger than the bytes at hand.
 class unpacker {
  public:
+  /// Reads these bytes, which must last.
   explicit unpacker(std::string_view bytes) noexcept : left_(bytes) {}
 
+  /// The next number; 0 if there is none.
   std::uint64_t number() noexcept {
     std::string_view const eight = cut(8);
     std::uint64_t value = 0;
@@ -60,7 +66,9 @@ class unpacker {
     good_ = good_ && static_cast<std::uint64_t>(static_cast<T>(value)) == value;
     return good_ ? static_cast<T>(value) : T{};
   }
+  /// The next text, a part of the bytes; empty if there is none.
   std::string_view text() noexcept { return cut(number()); }
+  /// The next texts.
   template <class Texts = std::vector<std::string>>
   Texts texts() {
     Texts out;
@@ -69,6 +77,7 @@ class unpacker {
     }
     return out;
   }
+  /// Whether all that was asked for was there.
   [[nodiscard]] bool good() const noexcept { return good_; }
   /// All was good, and nothing is left over.
   [[nodiscard]] bool done() const noexcept { return good_ && left_.empty(); }

@@ -25,6 +25,7 @@ namespace tutti {
 template <class Communicator>
 class progress_thread {
  public:
+  /// Starts the thread. It holds a name of the communicator.
   explicit progress_thread(Communicator& world) : world_(world.alias()), thread_([this] { run(); }) {}
   progress_thread(progress_thread const&) = delete;
   progress_thread& operator=(progress_thread const&) = delete;

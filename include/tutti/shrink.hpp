@@ -32,6 +32,7 @@ namespace tutti {
 template <class Transport, class Trace = no_trace>
 class failure_detector {
  public:
+  /// What `shrink` makes.
   using communicator_type = communicator<Transport, dynamic, Trace>;
 
   /// Collective. @throws error; precondition_error if the patience is negative

@@ -16,8 +16,8 @@ namespace tutti {
 /// What became of a simulated world: what each rank returned, or why it failed, and what it cost.
 template <class R>
 struct simulated_outcome {
-  std::vector<outcome<R>> results;
-  simulated_report report;
+  std::vector<outcome<R>> results;  ///< what each rank returned, or why it failed
+  simulated_report report;          ///< what the network and the processors did
 };
 
 namespace detail {

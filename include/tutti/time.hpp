@@ -7,8 +7,9 @@
 
 namespace tutti {
 
-/// A span of time, and a point of time on a transport's own clock (virtual for a simulated one).
+/// A span of time.
 using duration = std::chrono::nanoseconds;
+/// A point of time on a transport's own clock (virtual for a simulated one).
 using time_point = std::chrono::nanoseconds;
 
 /// The deadline of what may take as long as it takes: the longest time there is, so that it needs no case of its own.

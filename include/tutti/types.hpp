@@ -17,8 +17,8 @@ inline constexpr rank_type no_rank = UINT32_MAX;
 /// A cyclic range of the blocks that an operation cuts its vector into: `first, first + 1, ...`
 /// modulo the number of blocks. Ranges wrap because subtrees of a rotated tree do.
 struct block_range {
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;
+  std::uint32_t first = 0;  ///< the first block, below the number of blocks
+  std::uint32_t count = 0;  ///< how many blocks, around the end if need be
 
   friend constexpr bool operator==(block_range, block_range) = default;
 

@@ -11,8 +11,10 @@
 
 namespace tutti {
 
+/// Whether a type is a communicator.
 template <class C>
 inline constexpr bool is_communicator = false;
+/// A communicator is one.
 template <class Transport, rank_type N, class Trace>
 inline constexpr bool is_communicator<communicator<Transport, N, Trace>> = true;
 

@@ -19,7 +19,9 @@ class group_rendezvous {
   group_rendezvous(Communicator& parent, std::vector<rank_type> members, rank_type rank, std::string name = {})
       : members_(std::move(members)), rank_(rank), name_(std::move(name)), give_(parent), take_(parent) {}
 
+  /// This rank's number in the group.
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
+  /// The number of members.
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(members_.size()); }
 
   /// Its members, by their ranks in the parent.
@@ -39,6 +41,7 @@ class group_rendezvous {
 
   /// What the members talk through already, and the number of one of them there.
   [[nodiscard]] auto& transport() const noexcept { return give_.world().transport(); }
+  /// The number that member r has in the parent.
   [[nodiscard]] rank_type parent_rank(rank_type r) const noexcept { return members_[r]; }
 
   /// The number by which other hosts reach this one, if the parent's transport knows.
@@ -55,6 +58,7 @@ class group_rendezvous {
     return give_.world().transport().node();
   }
 
+  /// What each member gave, in the order of their numbers. Collective over the members.
   std::vector<std::string> exchange(std::string_view mine) {
     std::vector<std::string> all(members_.size());
     all[rank_] = mine;

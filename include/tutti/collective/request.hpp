@@ -28,6 +28,7 @@ class request {
     }
   }
 
+  /// Exchanges the operations of both.
   void swap(request& other) noexcept { std::swap(operation_, other.operation_); }
 
   /// Whether there is an operation that has not been waited for.

@@ -32,11 +32,14 @@ class any_layer {
  public:
   using value_type = T;
 
+  /// Holds a layer.
   template <class Layer>
     requires(!std::same_as<Layer, any_layer>)
   any_layer(Layer one) : one_(std::move(one)) {}
 
+  /// Holds a copy of the layer.
   any_layer(any_layer const&);
+  /// Takes the layer over.
   any_layer(any_layer&&) noexcept;
   any_layer& operator=(any_layer const&);
   any_layer& operator=(any_layer&&) noexcept;

@@ -11,9 +11,9 @@ namespace tutti::nn {
 /// of the same size, and each part of the output sees one part of the input.
 struct convolution {
   std::size_t channels = 1;  ///< of the output
-  window over = {};
-  std::size_t groups = 1;
-  bool bias = true;  ///< a normalisation that follows would take it out again
+  window over = {};          ///< the window that moves over the image
+  std::size_t groups = 1;    ///< how many parts the channels are divided into, each with its own filters
+  bool bias = true;          ///< a normalisation that follows would take it out again
 };
 
 }  // namespace tutti::nn

@@ -38,11 +38,13 @@ class model {
   }
 
   // Layers view the vectors: a move keeps those, a copy would not.
+  /// Takes the model over, without moving its parameters.
   model(model&&) noexcept = default;
   model& operator=(model&&) noexcept = default;
 
   [[nodiscard]] std::size_t inputs() const { return layers_.inputs(); }
   [[nodiscard]] std::size_t outputs() const { return layers_.outputs(); }
+  /// The number of layers.
   [[nodiscard]] std::size_t layers() const noexcept { return layers_.layers().size(); }
 
   [[nodiscard]] std::span<T> parameters() noexcept { return parameters_; }

@@ -9,8 +9,8 @@ namespace tutti::nn {
 
 /// Where a layer's parameters lie in the vector of all parameters.
 struct parameter_range {
-  std::size_t offset = 0;
-  std::size_t size = 0;
+  std::size_t offset = 0;  ///< where it begins among all parameters
+  std::size_t size = 0;    ///< how many parameters it has
 };
 
 }  // namespace tutti::nn

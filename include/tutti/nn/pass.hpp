@@ -21,6 +21,7 @@ class rank_sum {
   constexpr explicit rank_sum(Adder& adder) noexcept
       : adder_(&adder), sum_([](void* at, std::span<T> numbers) { static_cast<Adder*>(at)->sum(numbers); }) {}
 
+  /// Adds them over all ranks, in place; by default it does nothing.
   void operator()(std::span<T> numbers) const {
     if (sum_ != nullptr) {
       sum_(adder_, numbers);
@@ -45,6 +46,7 @@ class completion {
   constexpr explicit completion(Listener& listener) noexcept
       : listener_(&listener), tell_([](void* at, T const* first) { static_cast<Listener*>(at)->completed(first); }) {}
 
+  /// Says that all gradients from that one to the last are final; by default it does nothing.
   void operator()(T const* first) const {
     if (tell_ != nullptr) {
       tell_(listener_, first);

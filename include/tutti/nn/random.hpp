@@ -17,6 +17,7 @@ namespace tutti::nn {
 /// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 class random_sequence {
  public:
+  /// Sequences of other seeds or streams are others.
   constexpr explicit random_sequence(std::uint64_t seed, std::uint64_t stream = 0) noexcept
       : state_(mix(seed + golden) ^ mix(mix(stream) + golden)) {}
 
@@ -51,8 +52,11 @@ class random_sequence {
   }
 
   // The names by which the standard library knows a generator.
+  /// What it draws.
   using result_type = std::uint64_t;
+  /// The least that it draws.
   [[nodiscard]] static constexpr result_type min() noexcept { return 0; }
+  /// The most that it draws.
   [[nodiscard]] static constexpr result_type max() noexcept { return std::numeric_limits<result_type>::max(); }
 
  private:

@@ -31,8 +31,8 @@ namespace tutti::nn {
 
 /// How far a training is: this many batches of an epoch. Behind its last batch the epoch is yet to be tested.
 struct training_place {
-  std::size_t epoch = 0;
-  std::size_t batch = 0;
+  std::size_t epoch = 0;  ///< the epoch, from 0
+  std::size_t batch = 0;  ///< the batch in the epoch, from 0
 
   friend auto operator<=>(training_place const&, training_place const&) = default;
 };
@@ -58,9 +58,11 @@ class replica {
           rank_type size);
 
   // A thread may read the order of the samples, which keeps its place in a move.
+  /// Takes the replica over.
   replica(replica&&) noexcept = default;
   replica& operator=(replica&&) = delete;
 
+  /// What it was made with.
   [[nodiscard]] nn::settings const& settings() const noexcept { return settings_; }
   [[nodiscard]] std::span<float> parameters() noexcept { return model_.parameters(); }
   /// The gradients, and behind them what is attached: where `gradient` writes.
@@ -79,10 +81,13 @@ class replica {
   [[nodiscard]] batch_plan const& plan() const noexcept { return plan_; }
   /// Of the current epoch.
   [[nodiscard]] std::size_t batches() const noexcept { return batches_.batches(); }
+  /// The images of batch b of an epoch, over all ranks.
   [[nodiscard]] std::size_t batch_size(std::size_t b) const noexcept { return batches_.size(b); }
   /// How many of them are this rank's.
   [[nodiscard]] std::size_t shard_size(std::size_t b) const noexcept { return shard(b).size(); }
+  /// The number of training images.
   [[nodiscard]] std::size_t training_size() const noexcept { return training_.set().size(); }
+  /// The number of test images.
   [[nodiscard]] std::size_t test_size() const noexcept { return test_.size(); }
 
   /// Makes this the replica of another rank, or among another number of ranks. A part of a batch that is larger than
@@ -93,6 +98,7 @@ class replica {
   void synchronise(rank_sum<float> sum) noexcept { sum_ = sum; }
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
+  /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return size_; }
 
   /// What comes next: the batch of that number, or the end of the epoch.

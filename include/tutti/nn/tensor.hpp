@@ -28,6 +28,7 @@ using matrix_view =
     xt::xtensor_adaptor<xt::xbuffer_adaptor<T*, xt::no_ownership, std::allocator<std::remove_const_t<T>>>, 2,
                         xt::layout_type::row_major>;
 
+/// The matrix that lies there, row after row.
 template <class T>
 [[nodiscard]] matrix_view<T> view(T* data, std::size_t rows, std::size_t columns) {
   using result = matrix_view<T>;

@@ -11,9 +11,9 @@ namespace tutti::nn {
 /// A square that moves over an image: its side, how far it moves at a time, and how many pixels the
 /// image is thought to be continued by on each side.
 struct window {
-  std::size_t side = 1;
-  std::size_t stride = 1;
-  std::size_t padding = 0;
+  std::size_t side = 1;     ///< pixels of a side: it is a square
+  std::size_t stride = 1;   ///< by how many pixels it moves
+  std::size_t padding = 0;  ///< pixels of zeros around the image
 
   /// How many places it takes along this many pixels.
   [[nodiscard]] constexpr std::size_t places(std::size_t pixels) const noexcept {
@@ -24,6 +24,7 @@ struct window {
   [[nodiscard]] constexpr std::size_t begin(std::size_t at) const noexcept {
     return at * stride < padding ? 0 : at * stride - padding;
   }
+  /// The end of those.
   [[nodiscard]] constexpr std::size_t end(std::size_t at, std::size_t pixels) const noexcept {
     std::size_t const past = at * stride + side - padding;
     return past < pixels ? past : pixels;

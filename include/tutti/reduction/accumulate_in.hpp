@@ -51,6 +51,7 @@ class accumulate_in {
  public:
   using value_type = typename Narrow::value_type;
   using accumulator_type = Accumulator;
+  /// The reduction whose elements are rounded once.
   using narrow_reduction = Narrow;
   static constexpr std::string_view name{spelled.text, sizeof(spelled.text)};
   static constexpr bool commutative = Narrow::commutative;
@@ -62,6 +63,7 @@ class accumulate_in {
   constexpr accumulate_in()
     requires std::default_initializable<Narrow>
   = default;
+  /// Takes the reduction, where it has arguments.
   constexpr explicit accumulate_in(Narrow narrow) : narrow_(std::move(narrow)) {}
 
   [[nodiscard]] constexpr Accumulator identity() const { return wide().identity(); }

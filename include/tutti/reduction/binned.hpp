@@ -47,8 +47,8 @@ struct binned {
   static constexpr std::string_view element_name = "binned";
 
   // The three fields are one integer in two's complement, of 120 bits: top * 2^80 + middle * 2^40 + last.
-  std::uint64_t low = 0;   // 63 bits of it: the sum of two has room for a carry
-  std::uint64_t high = 0;  // the other 57, and 7 of the tier
+  std::uint64_t low = 0;   ///< 63 bits of it: the sum of two has room for a carry
+  std::uint64_t high = 0;  ///< the other 57, and 7 of the tier
 
   friend constexpr bool operator==(binned const&, binned const&) = default;
 };

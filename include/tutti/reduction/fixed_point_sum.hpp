@@ -54,6 +54,7 @@ class fixed_point_sum {
     most_ = most;
   }
 
+  /// What numbers are multiplied by.
   [[nodiscard]] constexpr float factor() const noexcept { return factor_; }
   /// How many contributions a sum has room for.
   [[nodiscard]] constexpr rank_type most_contributions() const noexcept { return ranks_; }

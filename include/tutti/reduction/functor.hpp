@@ -18,23 +18,27 @@ namespace tutti {
 
 /// Declares that f(a, b) is f(b, a). Needed by topologies that cannot keep the order of ranks.
 struct commutative_t {};
+/// To be given to `reduce_with`.
 inline constexpr commutative_t commutative{};
 
 /// Declares that f(f(a, b), c) has the bits of f(a, f(b, c)). Every schedule groups as suits it; this
 /// says that the grouping cannot be seen in the result.
 struct associative_t {};
+/// To be given to `reduce_with`.
 inline constexpr associative_t associative{};
 
 /// A string as a template argument.
 template <std::size_t N>
 struct label {
-  char text[N] = {};
+  char text[N] = {};  ///< the characters, and a zero
 
+  /// Of a literal.
   consteval label(char const (&from)[N]) {
     for (std::size_t i = 0; i < N; ++i) {
       text[i] = from[i];
     }
   }
+  /// Without the zero.
   [[nodiscard]] constexpr std::string_view view() const noexcept { return {text, N - 1}; }
 };
 
@@ -42,8 +46,10 @@ struct label {
 /// error. Without a name it is its type that tells, as the compiler spells it, which differs between compilers.
 template <label Text>
 struct named_t {
+  /// The name.
   static constexpr std::string_view text = Text.view();
 };
+/// To be given to `reduce_with`.
 template <label Text>
 inline constexpr named_t<Text> named{};
 
@@ -107,8 +113,10 @@ class functor {
     return detail::type_spelling<F>();
   }
 
+  /// Takes the function and its identity; see `reduce_with`.
   constexpr functor(F f, T const& identity) : f_(std::move(f)), identity_(identity) {}
 
+  /// Copies function and identity.
   constexpr functor(functor const&) = default;
   constexpr functor& operator=(functor const&)
     requires std::is_copy_assignable_v<F>

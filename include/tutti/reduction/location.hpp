@@ -20,8 +20,8 @@ template <detail::native_number T,
           std::unsigned_integral Index = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>
   requires(sizeof(T) == sizeof(Index))
 struct located {
-  T value;
-  Index index;
+  T value;      ///< the number that is compared
+  Index index;  ///< where it was found: of equal numbers the lower one is kept
 
   friend bool operator==(located const&, located const&) = default;
 

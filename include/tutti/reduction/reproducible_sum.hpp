@@ -225,7 +225,7 @@ struct reproducible_sum {
   static constexpr bool lifts = !std::same_as<From, binned>;
   static constexpr bool lowers = !std::same_as<To, binned>;
   static constexpr bool fuses = false;     // the products are exact
-  static constexpr bool adds_bins = true;  // combine does nothing else
+  static constexpr bool adds_bins = true;  ///< combine does nothing else
   static constexpr std::uint32_t most_contributions = binned::most;
 
   [[nodiscard]] static constexpr binned identity() noexcept { return {}; }

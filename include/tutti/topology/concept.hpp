@@ -25,9 +25,9 @@ enum class action : std::uint8_t {
 
 /// One end of a step: which peer, which memory, which blocks.
 struct endpoint {
-  rank_type peer = no_rank;
-  tutti::memory memory = tutti::memory::work;
-  block_range blocks{};
+  rank_type peer = no_rank;                    ///< the other rank; no_rank: none, so this end is local or absent
+  tutti::memory memory = tutti::memory::work;  ///< where the blocks are, or go
+  block_range blocks{};                        ///< which blocks
 
   friend constexpr bool operator==(endpoint const&, endpoint const&) = default;
 };
@@ -53,16 +53,18 @@ enum class loan : std::uint8_t {
 /// A step with neither peer is local: it copies `send` to `receive`; in a reducing operation it lifts what it takes
 /// from `input`, and lowers what it puts into `output`.
 struct step {
-  endpoint send{};
-  endpoint receive{};
-  action how = action::copy;
-  memory local = memory::work;
-  memory arrives = memory::work;
-  tutti::loan loan = tutti::loan::none;
+  endpoint send{};                       ///< what is sent, and to which rank
+  endpoint receive{};                    ///< what arrives, and from which rank
+  action how = action::copy;             ///< what becomes of what arrives
+  memory local = memory::work;           ///< the memory of a fold's other operand
+  memory arrives = memory::work;         ///< the memory that the sender sends from
+  tutti::loan loan = tutti::loan::none;  ///< which rank may touch what is sent
 
   friend constexpr bool operator==(step const&, step const&) = default;
 
+  /// Whether there is a peer to send to.
   [[nodiscard]] constexpr bool sends() const noexcept { return send.peer != no_rank; }
+  /// Whether there is a peer to receive from.
   [[nodiscard]] constexpr bool receives() const noexcept { return receive.peer != no_rank; }
 };
 
@@ -168,8 +170,8 @@ template <class Op, topology T>
 /// What the ranks of an operation must agree upon besides the type of their topology: a hash of it, and how it
 /// is called in errors.
 struct topology_settings {
-  std::uint32_t identity = 0;
-  char label[call::text] = {};
+  std::uint32_t identity = 0;   ///< ranks with equal settings have equal ones
+  char label[call::text] = {};  ///< what errors call them
 
   /// Sets the label to these words, as much as there is room for.
   constexpr void called(std::string_view words) noexcept {
@@ -210,8 +212,8 @@ template <identifiable T>
 /// How one operation is run: by which schedule, and in segments of at most `segment_bytes` bytes (0: in one).
 template <class Topology>
 struct choice {
-  [[no_unique_address]] Topology topology;
-  std::size_t segment_bytes = 0;
+  [[no_unique_address]] Topology topology;  ///< the schedule
+  std::size_t segment_bytes = 0;            ///< the longest segment; 0: the vector in one
 };
 
 /// What an operation needs of the schedule that is picked for it, and what that may use.
@@ -232,11 +234,14 @@ concept chooses = offers<T, Op> && requires(T const t, Op const op, std::size_t 
 /// The topology whose schedules the operations of a topology run by: its own, unless it picks others.
 template <class T, class Op>
 struct schedule_of {
+  /// That topology.
   using type = T;
 };
+/// Of one that picks, what it picks from.
 template <class T, class Op>
   requires chooses<T, Op>
 struct schedule_of<T, Op> {
+  /// That topology.
   using type = typename T::schedule;
 };
 

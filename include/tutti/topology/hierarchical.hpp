@@ -57,6 +57,7 @@ class hierarchical {
   static constexpr bool keeps_order = Inner::keeps_order && Outer::keeps_order && Groups::in_rank_order;
   static constexpr bool sends_raw_contributions = false;
 
+  /// Inner among the ranks of a group, Outer among the groups.
   constexpr hierarchical(Inner inner, Outer outer, Groups groups) : inner_(inner), outer_(outer), groups_(groups) {
     if constexpr (inner_is_alone) {
       inner_ = detail::ranks_alone<op::broadcast>(detail::ranks_alone<op::reduce>(inner));

@@ -13,11 +13,12 @@ namespace tutti {
 
 /// What a plan is a plan of.
 struct plan_purpose {
-  operation_kind kind = operation_kind::none;
-  rank_type root = no_rank;
-  rank_type ranks = 0;
-  rank_type me = no_rank;
+  operation_kind kind = operation_kind::none;  ///< which operation
+  rank_type root = no_rank;                    ///< its root; no_rank: none
+  rank_type ranks = 0;                         ///< the number of ranks
+  rank_type me = no_rank;                      ///< the rank whose schedule it is
 
+  /// Of this operation, for rank me of n.
   template <class Op>
   [[nodiscard]] static constexpr plan_purpose of(Op const& o, rank_type n, rank_type me) noexcept {
     plan_purpose p{detail::symbolic::kind_of<Op>, no_rank, n, me};
@@ -50,6 +51,7 @@ class planned {
   static constexpr bool keeps_order = KeepsOrder;
   static constexpr bool sends_raw_contributions = SendsRaw;
 
+  /// Over steps that must last; see `plan`.
   constexpr planned(std::span<step const> steps, std::uint32_t blocks, plan_purpose const& purpose,
                     topology_settings const& made_of) noexcept
       : steps_(steps), blocks_(blocks), purpose_(purpose), made_of_(made_of) {}
@@ -100,6 +102,7 @@ class plan {
   constexpr plan(Topology const& topology, Op op, rank_type n, rank_type me)
       : plan(of_ranks{}, detail::ranks_alone<Op>(topology), op, n, me) {}
 
+  /// The topology that runs this plan, which must last.
   [[nodiscard]] constexpr planned<KeepsOrder, SendsRaw> view() const noexcept {
     return {steps_, blocks_, purpose_, made_of_};
   }

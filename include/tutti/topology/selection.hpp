@@ -32,6 +32,7 @@ enum class schedule_kind : std::uint8_t {
   hosts_butterfly
 };
 
+/// The word for it in messages and preferences.
 [[nodiscard]] constexpr std::string_view name(schedule_kind kind) noexcept {
   constexpr std::string_view names[] = {"direct",      "doubling",       "ring",       "butterfly",
                                         "binary_tree", "double_tree",    "chain",      "star",
@@ -39,6 +40,7 @@ enum class schedule_kind : std::uint8_t {
   return names[static_cast<std::size_t>(kind)];
 }
 
+/// Every one of them.
 inline constexpr std::array all_schedule_kinds{
     schedule_kind::direct,     schedule_kind::doubling,       schedule_kind::ring,
     schedule_kind::butterfly,  schedule_kind::binary_tree,    schedule_kind::double_tree,
@@ -65,7 +67,9 @@ class selection {
             "selection: a hierarchical schedule needs the map of the hosts; give the hosts() of the world");
   }
 
+  /// Which topology it is.
   [[nodiscard]] constexpr schedule_kind kind() const noexcept { return kind_; }
+  /// Whether it is made of two, within hosts and between them.
   [[nodiscard]] static constexpr bool groups_hosts(schedule_kind kind) noexcept {
     return kind >= schedule_kind::hosts_doubling;
   }

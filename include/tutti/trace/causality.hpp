@@ -18,8 +18,8 @@ namespace tutti {
 
 /// Which event: the rank it happened on, and its place there.
 struct event_place {
-  rank_type rank = no_rank;
-  std::size_t index = 0;
+  rank_type rank = no_rank;  ///< the rank that recorded it
+  std::size_t index = 0;     ///< its number in that rank's timeline
 
   friend constexpr auto operator<=>(event_place, event_place) = default;
 };
@@ -52,8 +52,11 @@ class causality {
     tick();
   }
 
+  /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(ranks_.size()); }
+  /// The timeline of rank r.
   [[nodiscard]] timeline const& of(rank_type r) const { return ranks_[r]; }
+  /// The event there.
   [[nodiscard]] event at(event_place e) const { return ranks_[e.rank][e.index]; }
 
   /// The send of what this event received, if it is a receive that has a match. Of what a helper has made of several
@@ -70,6 +73,7 @@ class causality {
     return std::span(sends_).subspan(g.first, g.count);
   }
 
+  /// How many events of each rank happened before this one, or are it.
   [[nodiscard]] std::span<std::uint32_t const> clock(event_place e) const {
     return std::span(clocks_[e.rank]).subspan(e.index * ranks_.size(), ranks_.size());
   }

@@ -25,6 +25,7 @@ enum class event_kind : std::uint8_t {
   leave,     ///< and ends it
 };
 
+/// The word for it in pictures and reports.
 [[nodiscard]] constexpr std::string_view name(event_kind kind) noexcept {
   constexpr std::string_view names[] = {"start",    "send", "receive", "fold",  "finish",
                                         "complete", "fail", "note",    "enter", "leave"};
@@ -33,14 +34,14 @@ enum class event_kind : std::uint8_t {
 
 /// One event, as an engine or a transport reports it. What does not apply is left at its default.
 struct event {
-  event_kind kind = event_kind::note;
-  time_point time{};          ///< on the transport's clock
-  operation_number number{};  ///< of the operation, on its communicator
-  flow on{};                  ///< which of its segments; of a start, the first
-  std::uint32_t step = 0;
-  rank_type peer = no_rank;
-  std::size_t bytes = 0;
-  std::string_view text{};  ///< valid during the call
+  event_kind kind = event_kind::note;  ///< what happened
+  time_point time{};                   ///< on the transport's clock
+  operation_number number{};           ///< of the operation, on its communicator
+  flow on{};                           ///< which of its segments; of a start, the first
+  std::uint32_t step = 0;              ///< the step of the schedule
+  rank_type peer = no_rank;            ///< the other rank; no_rank: none
+  std::size_t bytes = 0;               ///< how many bytes it is about
+  std::string_view text{};             ///< valid during the call
 };
 
 /// Takes events. Called by the thread that uses the communicator, in order of happening.

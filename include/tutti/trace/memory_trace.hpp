@@ -17,8 +17,8 @@ namespace tutti {
 class memory_trace {
  public:
   static constexpr bool enabled = true;
-  static constexpr std::size_t text_capacity = 95;  ///< longer texts are cut
-  static constexpr std::size_t default_capacity = 1024;
+  static constexpr std::size_t text_capacity = 95;       ///< longer texts are cut
+  static constexpr std::size_t default_capacity = 1024;  ///< events that it holds unless told otherwise
 
   memory_trace() : memory_trace(default_capacity) {}
   /// @pre capacity is not zero.
@@ -53,6 +53,7 @@ class memory_trace {
     }
   }
 
+  /// Forgets all events.
   void clear() noexcept { recorded_ = 0; }
 
  private:

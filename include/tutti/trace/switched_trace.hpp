@@ -19,11 +19,15 @@ class switched_trace {
   /// @param capacity how many events to keep, the latest
   explicit switched_trace(std::size_t capacity) : kept_(capacity), on_(true) {}
 
+  /// Whether it records.
   [[nodiscard]] bool on() const noexcept { return on_; }
   void record(event const& e) noexcept { kept_.record(e); }
 
+  /// How many events there are.
   [[nodiscard]] std::size_t size() const noexcept { return kept_.size(); }
+  /// How many were overwritten by later ones.
   [[nodiscard]] std::size_t dropped() const noexcept { return kept_.dropped(); }
+  /// Calls f with each event, the oldest first.
   template <class F>
   void each(F f) const {
     kept_.each(f);

@@ -28,6 +28,7 @@ class timeline {
     return all;
   }
 
+  /// Appends an event.
   void add(event const& e) {
     entry kept{e, texts_.size()};
     texts_.append(e.text);
@@ -36,6 +37,7 @@ class timeline {
     entries_.push_back(kept);
   }
 
+  /// How many events there are.
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
   /// The text lives as long as the timeline.
   [[nodiscard]] event operator[](std::size_t i) const {

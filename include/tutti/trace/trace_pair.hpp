@@ -14,15 +14,19 @@ class trace_pair {
   static constexpr bool enabled = First::enabled || Second::enabled;
 
   trace_pair() = default;
+  /// Both get every event.
   trace_pair(First first, Second second) : first_(std::move(first)), second_(std::move(second)) {}
 
+  /// Whether either records.
   [[nodiscard]] bool on() const noexcept { return listens(first_) || listens(second_); }
   void record(event const& e) noexcept {
     tutti::record(first_, [&] { return e; });
     tutti::record(second_, [&] { return e; });
   }
 
+  /// The first tracer.
   [[nodiscard]] First& first() noexcept { return first_; }
+  /// The second tracer.
   [[nodiscard]] Second& second() noexcept { return second_; }
 
  private:

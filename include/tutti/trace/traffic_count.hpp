@@ -16,9 +16,10 @@ class traffic_count {
  public:
   static constexpr bool enabled = true;
 
+  /// What went one way.
   struct total {
     std::uint64_t messages = 0;  ///< received: chunks that a transport made of them
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = 0;     ///< of payload, without headers
   };
 
   void record(event const& e) noexcept {
@@ -29,7 +30,9 @@ class traffic_count {
     }
   }
 
+  /// What this rank has sent.
   [[nodiscard]] total sent() const noexcept { return sent_; }
+  /// What this rank has received.
   [[nodiscard]] total received() const noexcept { return received_; }
 
  private:

@@ -86,6 +86,7 @@ class blame {
     }
   }
 
+  /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(size_); }
   /// How many of them are ranks.
   [[nodiscard]] rank_type ranks() const noexcept { return static_cast<rank_type>(ranks_); }

@@ -22,8 +22,8 @@ concept known_by_world = transport<T> && T::known_by_world;
 /// How a rank takes part in a `by_locality` world.
 template <class Near, class Far>
 struct locality_options {
-  typename options_of<Near>::type near{};
-  typename options_of<Far>::type far{};
+  typename options_of<Near>::type near{};  ///< of the transport within hosts
+  typename options_of<Far>::type far{};    ///< of the transport between hosts
   /// This many consecutive ranks count as a host, wherever they are: to try out on one machine what is meant
   /// for several. 0: as it is.
   rank_type ranks_per_host = 0;
@@ -71,9 +71,11 @@ class by_locality {
   [[nodiscard]] detail::host_map const& hosts() const noexcept { return hosts_; }
   /// What this rank's host is told from others by.
   [[nodiscard]] std::string const& node() const noexcept { return node_; }
+  /// The transport within hosts.
   [[nodiscard]] Near& near() noexcept { return *near_; }
   /// The number there of a rank of this host.
   [[nodiscard]] rank_type near_rank(rank_type r) const noexcept { return near_ranks_[r]; }
+  /// The transport between hosts.
   [[nodiscard]] Far& far() noexcept { return far_; }
 
   void begin(flow s, call const& what) {

@@ -184,11 +184,14 @@ concept provides_memory = transport<T> && requires(T const& t) {
 /// What a transport may be told when it is opened: its `options`, if it has any.
 template <class Transport>
 struct options_of {
+  /// None.
   struct type {};
 };
+/// Of a transport that has options.
 template <class Transport>
   requires requires { typename Transport::options; }
 struct options_of<Transport> {
+  /// Those options.
   using type = typename Transport::options;
 };
 

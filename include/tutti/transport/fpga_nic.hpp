@@ -20,8 +20,8 @@ namespace tutti {
 /// 0's.
 template <class Host, class Network>
 struct fpga_nic_options {
-  typename options_of<Host>::type host{};
-  typename Network::options network{};
+  typename options_of<Host>::type host{};  ///< of the transport that it stands on
+  typename Network::options network{};     ///< of the network of the device
   /// Packets of 1 KiB that a lane has under way, a power of two. A device that grants fewer is not used.
   std::uint32_t slots = 256;
   /// How long a device that was asked may be silent before rank 0 serves in its place.

@@ -177,6 +177,7 @@ class basic_shared_memory {
   detail::large_elements elements_;
 };
 
+/// Processes of one host, which wait at sockets.
 using shared_memory = basic_shared_memory<detail::datagram_doorbells>;
 
 }  // namespace tutti

@@ -10,7 +10,7 @@ namespace tutti {
 
 /// How much shared memory messages are copied through, and buffers may be taken from. Rank 0's counts.
 struct shared_memory_options {
-  static constexpr std::size_t as_suits = SIZE_MAX;
+  static constexpr std::size_t as_suits = SIZE_MAX;  ///< left to the transport
 
   /// What is copied at a time; a multiple of 64. Unless set, 64 KiB, or 128 KiB among more ranks than cores.
   std::size_t chunk_bytes = as_suits;

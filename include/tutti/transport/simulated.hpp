@@ -23,6 +23,7 @@ class simulated {
  public:
   static constexpr std::string_view name = "simulated";
 
+  /// What it is told when it is opened.
   struct options {
     detail::simulation* in = nullptr;  ///< given by what drives it
     rank_type rank = no_rank;          ///< in the whole world
@@ -182,6 +183,7 @@ class simulated {
   void disarm() noexcept {}
 
   [[nodiscard]] time_point now() const noexcept { return std::chrono::duration_cast<duration>(exact_now()); }
+  /// The virtual time, in picoseconds.
   [[nodiscard]] picoseconds exact_now() const noexcept { return processors().time_of(place()); }
 
   [[nodiscard]] tutti::fault fault() const noexcept {

@@ -34,19 +34,22 @@ struct loggp {
 /// comes in; what can be short is the link that ties it to its parent, which all messages to and from
 /// its part of the tree share, each direction on its own. Several parallel cables are one link here.
 struct simulated_network {
-  static constexpr std::uint32_t none = UINT32_MAX;
+  static constexpr std::uint32_t none = UINT32_MAX;  ///< no switch: the parent of the root
 
+  /// A computer with ranks.
   struct host {
     std::uint32_t on = 0;  ///< its switch
-    loggp nic{};
+    loggp nic{};           ///< its interface
   };
+  /// A link from a switch to its parent.
   struct uplink {
-    picoseconds latency{};
-    picoseconds per_byte{};
+    picoseconds latency{};   ///< from end to end
+    picoseconds per_byte{};  ///< how long a byte keeps it busy
   };
-  struct node {  ///< a switch
-    std::uint32_t parent = none;
-    uplink up{};  ///< to the parent
+  /// A switch.
+  struct node {
+    std::uint32_t parent = none;  ///< the number of the switch above it; none: it is the root
+    uplink up{};                  ///< to the parent
   };
 
   std::vector<node> switches;  ///< the first is the root; every other one comes after its parent

@@ -10,16 +10,17 @@ namespace tutti {
 
 /// What went through one direction of an interface or a link.
 struct simulated_usage {
-  std::uint64_t messages = 0;
-  std::uint64_t bytes = 0;
-  picoseconds busy{};    ///< how long it worked
-  picoseconds waited{};  ///< how long messages stood before it, all together: its contention
+  std::uint64_t messages = 0;  ///< how many messages
+  std::uint64_t bytes = 0;     ///< how many bytes
+  picoseconds busy{};          ///< how long it worked
+  picoseconds waited{};        ///< how long messages stood before it, all together: its contention
 
   friend bool operator==(simulated_usage const&, simulated_usage const&) = default;
 };
 
 /// What a simulation found.
 struct simulated_report {
+  /// Both directions of an interface or a link.
   struct two_way {
     simulated_usage out;  ///< of a switch: up
     simulated_usage in;   ///< of a switch: down
@@ -31,9 +32,9 @@ struct simulated_report {
   std::vector<two_way> nics{};       ///< by host
   std::vector<two_way> uplinks{};    ///< by switch; the root has none
   std::uint64_t messages = 0;        ///< between ranks, on one host or two
-  std::uint64_t bytes = 0;
-  std::uint64_t lost = 0;    ///< times that a message was lost on its way
-  std::uint64_t events = 0;  ///< what the simulation itself had to do
+  std::uint64_t bytes = 0;           ///< between ranks, on one host or two
+  std::uint64_t lost = 0;            ///< times that a message was lost on its way
+  std::uint64_t events = 0;          ///< what the simulation itself had to do
 
   /// When the last rank ended.
   [[nodiscard]] picoseconds time() const {
@@ -47,8 +48,9 @@ struct simulated_report {
   /// The interface or link that worked longest: "host 3, in", "switch 1, up".
   struct place {
     std::string name;
-    simulated_usage use;
+    simulated_usage use;  ///< what went through it
   };
+  /// The one that worked longest.
   [[nodiscard]] place busiest() const {
     place most{"nothing", {}};
     auto const look = [&](std::vector<two_way> const& all, char const* what, char const* out, char const* in) {

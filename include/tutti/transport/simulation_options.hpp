@@ -13,35 +13,36 @@ struct simulated_faults {
   /// Everything that this rank's processor does takes `times` as long.
   struct slowness {
     rank_type rank;
-    double times;
+    double times;  ///< how much slower
   };
   /// This rank's processor stands still for a while.
   struct pause {
     rank_type rank;
-    picoseconds at;
-    picoseconds lasting;
+    picoseconds at;       ///< when it stops
+    picoseconds lasting;  ///< for how long
   };
   /// Every message to and from this host takes `extra` longer.
   struct lag {
-    std::uint32_t host;
-    picoseconds extra;
+    std::uint32_t host;  ///< its number in the network
+    picoseconds extra;   ///< by how much
   };
   /// This rank dies. What has left it by then arrives; others can find it dead `detection` later.
   struct death {
     rank_type rank;
-    picoseconds at;
+    picoseconds at;  ///< when it dies
   };
 
-  std::vector<slowness> slow{};
-  std::vector<pause> pauses{};
-  std::vector<lag> lags{};
-  std::vector<death> deaths{};
+  std::vector<slowness> slow{};  ///< ranks that are slow
+  std::vector<pause> pauses{};   ///< ranks that stop for a while
+  std::vector<lag> lags{};       ///< hosts that are far away
+  std::vector<death> deaths{};   ///< ranks that die
+  /// How long a death stays unknown.
   picoseconds detection = std::chrono::milliseconds(1);
 
   /// The part of all messages between hosts that is lost behind the sender's interface, by the throw
   /// of dice that start from `seed`.
   double loss = 0;
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1;  ///< where the dice start
   /// Like a reliable transport, the sender's sends again after this time; those that come behind on
   /// the same lane wait.
   picoseconds resend = std::chrono::milliseconds(1);
@@ -51,8 +52,8 @@ struct simulated_faults {
 
 /// How a simulation is run.
 struct simulation_options {
-  placement place{};  ///< the host of each rank; empty: in_order
-  simulated_faults faults{};
+  placement place{};                                 ///< the host of each rank; empty: in_order
+  simulated_faults faults{};                         ///< what goes wrong
   std::uint32_t window = 1024;                       ///< messages under way from a rank to another, on each lane
   picoseconds look = std::chrono::nanoseconds(50);   ///< what asking the network for messages takes (`test`, `poll`)
   std::size_t stack_bytes = std::size_t{256} << 10;  ///< of each rank's program; only what is used takes memory

@@ -21,9 +21,9 @@ struct tcp_options {
   std::size_t piece = std::size_t{1} << 20;
   /// This many bytes that no operation waits for yet are kept per peer and lane; the sender waits then.
   std::size_t window = std::size_t{4} << 20;
-  /// SO_SNDBUF and SO_RCVBUF; 0 leaves them to the system, which adapts them to the connection.
+  /// SO_SNDBUF; 0 leaves it to the system, which adapts it to the connection.
   int send_buffer = 0;
-  int receive_buffer = 0;
+  int receive_buffer = 0;  ///< SO_RCVBUF; 0 leaves it to the system
 
   duration handshake = std::chrono::seconds(5);  ///< what a new connection has to say which rank it is
   duration connect = std::chrono::seconds(30);   ///< how long failing attempts to connect are repeated

@@ -23,8 +23,8 @@ namespace tutti {
 /// How a rank takes part in a world with a multicast group. All ranks give the same; the group is rank 0's.
 template <class Host, class Network>
 struct udp_multicast_options {
-  typename options_of<Host>::type host{};
-  typename Network::options network{};
+  typename options_of<Host>::type host{};  ///< of the transport that it stands on
+  typename Network::options network{};     ///< of the network of the groups
   /// Packets of 1 KiB that a broadcast has under way, 4 to 4096; fewer where a rank's system keeps fewer.
   std::uint32_t window = 512;
   /// How long the ranks that open a world try whether packets to the group come to all.

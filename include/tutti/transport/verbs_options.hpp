@@ -11,7 +11,7 @@ namespace tutti {
 
 /// How a rank takes part in a `verbs` world. The ranks may differ in `device` and `gid_index` only.
 struct verbs_options {
-  static constexpr int any_gid = -1;
+  static constexpr int any_gid = -1;  ///< the table's entry that suits is searched for
 
   /// The device, "mlx5_0", and after a colon its port, "mlx5_0:1". Empty: as TUTTI_VERBS_DEVICE says, or else the one
   /// that has the address by which the rendezvous says that others reach this host, or the only one.
@@ -26,7 +26,7 @@ struct verbs_options {
   /// A peer that does not acknowledge is sent to again after 4.096 us times 2 to the power of `timeout`, `retries`
   /// times, and then it is lost. There are at most 6 retries: some devices take 7 for "for ever".
   std::uint8_t timeout = 16;
-  std::uint8_t retries = 6;
+  std::uint8_t retries = 6;  ///< how often the device sends a packet again before the peer counts as gone
 };
 
 }  // namespace tutti

@@ -103,6 +103,7 @@ class checkpointer {
   [[nodiscard]] std::string const& problem() const noexcept { return problem_; }
 
   void step(step_result const&, replica const&) const noexcept {}
+  /// Is told that a step has been made.
   void stepped(replica const&) {
     if (options_.every != 0 && step_number() % options_.every == 0) {
       save();

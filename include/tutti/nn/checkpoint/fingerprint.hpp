@@ -20,7 +20,9 @@ namespace tutti::nn {
 /// checkpoint of another one is of no use to it.
 class fingerprint {
  public:
+  /// Adds a word of what determines a training.
   fingerprint& add(std::string_view name, std::string_view value);
+  /// Adds a number.
   template <std::integral Number>
   fingerprint& add(std::string_view name, Number value) {
     return add(name, std::to_string(value));
@@ -33,11 +35,13 @@ class fingerprint {
     return add(name, std::string_view(digits));
   }
 
+  /// Adds all settings.
   fingerprint& add(settings const& s);
 
   /// Cost: one pass over the images.
   fingerprint& add(std::string_view name, dataset const& data);
 
+  /// All that has been added, in words.
   [[nodiscard]] std::string const& text() const noexcept { return text_; }
 
   /// In which lines another training differs from this one: "rate = 0.1 there, 0.2 here; ..."

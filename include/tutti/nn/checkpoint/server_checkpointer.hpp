@@ -68,6 +68,7 @@ class server_checkpointer {
     }
   }
 
+  /// What the training goes on from, if from anything.
   [[nodiscard]] std::optional<resumed_from> const& resumed() const noexcept { return from_; }
   /// On rank 0: which later checkpoints were damaged, and set aside.
   [[nodiscard]] std::vector<std::string> const& notes() const noexcept { return notes_; }
@@ -76,6 +77,7 @@ class server_checkpointer {
 
   void step(step_result const&, replica const&) const noexcept {}
   void epoch(epoch_result const&) const noexcept {}
+  /// Is told that no worker is in a step.
   void at_rest(replica& model) {
     try {
       auto const history = encode(history_);

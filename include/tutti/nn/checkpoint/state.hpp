@@ -12,7 +12,7 @@ namespace tutti::nn {
 
 /// All that a training needs to go on as if it had never stopped.
 struct training_state {
-  training_place place;
+  training_place place;           ///< how far the training has come
   rank_type ranks = 1;            ///< that it ran on
   std::vector<float> parameters;  ///< the same on all ranks
   std::vector<float> optimizer;   ///< what it remembers, the same on all ranks
@@ -22,8 +22,8 @@ struct training_state {
 
 /// Where a resumed training goes on.
 struct resumed_from {
-  training_place place;
-  rank_type ranks = 0;  ///< that it ran on
+  training_place place;  ///< how far it had come
+  rank_type ranks = 0;   ///< that it ran on
 };
 
 /// Makes a replica what it was on the same rank. Among another number of ranks, layers get the mean of

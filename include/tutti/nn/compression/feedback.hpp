@@ -38,6 +38,7 @@ struct momentum_correction {
 /// Thread safety: none. Memory: as many numbers as there are gradients, with a momentum twice as many.
 class feedback {
  public:
+  /// Owes nothing yet.
   explicit feedback(momentum_correction corrected = {}) : corrected_(corrected) {}
 
   /// Adds the gradients of a step.
@@ -72,6 +73,7 @@ class feedback {
 
   /// The momentum that runs here; 0: there is none.
   [[nodiscard]] float momentum() const noexcept { return corrected_.momentum; }
+  /// What has not been sent yet, for each gradient.
   [[nodiscard]] std::span<float const> owed() const noexcept { return owed_; }
 
  private:

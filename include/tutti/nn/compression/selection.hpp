@@ -21,8 +21,8 @@ namespace tutti::nn {
 
 /// Which numbers are sent: those above a magnitude, and of those that have it the first few.
 struct cut {
-  std::uint32_t at = 0;
-  std::size_t ties = 0;
+  std::uint32_t at = 0;  ///< the magnitude, as bits: all above it are sent
+  std::size_t ties = 0;  ///< how many of those that have it are sent
 };
 
 /// Sends the share `keep` of the numbers, at least one: those of the largest magnitude, exactly. NaN and infinity are
@@ -104,13 +104,14 @@ class top_k {
 /// distributed DNN training using commodity GPU cloud computing", Interspeech 2015).
 class threshold {
  public:
-  static constexpr bool as_many_on_all_ranks = false;
+  static constexpr bool as_many_on_all_ranks = false;  ///< ranks may send different numbers of gradients
 
   /// @pre least > 0
   explicit threshold(float least) : at_(magnitude(least)) {
     expects(least > 0, "threshold: the least magnitude that is sent must be above 0, not ", least);
   }
 
+  /// Everything from the threshold on.
   [[nodiscard]] cut choose(std::span<float const> numbers, std::size_t) const noexcept { return {at_, numbers.size()}; }
 
  private:

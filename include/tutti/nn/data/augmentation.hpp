@@ -28,7 +28,7 @@ concept augmentation = requires(A const& a, std::span<std::uint8_t const> image,
 /// learning for image recognition", CVPR 2016, section 4.2, after Lee et al., "Deeply-supervised nets", 2015)
 struct crop_and_flip {
   std::uint32_t padding = 4;  ///< 0: no cropping
-  bool flips = true;
+  bool flips = true;          ///< whether images are turned round
 
   /// Cost: one pass over the image.
   /// @pre image and changed are different and have shape.size() bytes each

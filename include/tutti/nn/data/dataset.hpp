@@ -19,13 +19,16 @@ class data_error : public std::runtime_error {
 
 /// Images with a class each, one byte per channel of a pixel; batches become numbers as they are gathered.
 struct dataset {
-  image_shape shape;  ///< of each image
-  std::size_t classes = 10;
+  image_shape shape;                 ///< of each image
+  std::size_t classes = 10;          ///< how many classes there are
   std::vector<std::uint8_t> pixels;  ///< image after image, each as image_shape says
-  std::vector<std::uint8_t> labels;
+  std::vector<std::uint8_t> labels;  ///< the class of each image
 
+  /// The number of images.
   [[nodiscard]] std::size_t size() const noexcept { return labels.size(); }
+  /// How many numbers an image has.
   [[nodiscard]] std::size_t features() const noexcept { return shape.size(); }
+  /// The bytes of image i.
   [[nodiscard]] std::span<std::uint8_t const> image(std::size_t i) const noexcept {
     return std::span(pixels).subspan(i * features(), features());
   }
@@ -33,8 +36,8 @@ struct dataset {
 
 /// A training set and a test set.
 struct data_pair {
-  dataset training;
-  dataset test;
+  dataset training;  ///< what is learned from
+  dataset test;      ///< what the model is tested with
 };
 
 }  // namespace tutti::nn

@@ -18,13 +18,17 @@ namespace tutti::nn {
 /// Room for a batch of images, as rows of numbers, and their labels.
 class batch_room {
  public:
+  /// Room for so many images.
   batch_room(std::size_t rows, std::size_t features)
       : features_(features), numbers_(rows * features), labels_(rows), changed_(features) {}
 
+  /// The number of images that it has room for.
   [[nodiscard]] std::size_t rows() const noexcept { return labels_.size(); }
+  /// The numbers of the first images.
   [[nodiscard]] std::span<float> numbers(std::size_t rows) noexcept {
     return std::span(numbers_).first(rows * features_);
   }
+  /// The labels of the first images.
   [[nodiscard]] std::span<std::uint8_t> labels(std::size_t rows) noexcept { return std::span(labels_).first(rows); }
   /// For an image that was changed but is not yet numbers.
   [[nodiscard]] std::span<std::uint8_t> changed() noexcept { return changed_; }
@@ -44,6 +48,7 @@ class image_source {
   /// @pre the set outlives this
   image_source(dataset const& set, normalisation numbers, any_augmentation change = {}, std::uint64_t seed = 0);
 
+  /// Where the images come from.
   [[nodiscard]] dataset const& set() const noexcept { return *set_; }
 
   /// Writes the chosen images and their labels into the room's first rows.

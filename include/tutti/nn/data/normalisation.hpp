@@ -17,13 +17,16 @@ namespace tutti::nn {
 /// How the bytes of an image become numbers: byte * factor + offset, for each channel its own.
 class normalisation {
  public:
+  /// What becomes of the bytes of one channel.
   struct channel {
-    float factor;
-    float offset;
+    float factor;  ///< what a byte is multiplied by
+    float offset;  ///< what is added after that
   };
 
+  /// One for each channel.
   explicit normalisation(std::vector<channel> channels) : channels_(std::move(channels)) {}
 
+  /// One for each channel.
   [[nodiscard]] std::span<channel const> channels() const noexcept { return channels_; }
 
   /// Writes an image's numbers. Cost: one pass, which vectorises; no allocation.

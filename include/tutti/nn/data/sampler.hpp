@@ -16,12 +16,13 @@ namespace tutti::nn {
 
 /// What is one rank's of `count` things, all of them in order: `unit` of them stay together.
 struct portion {
+  /// Of `count` things the part of one rank, in multiples of `unit`.
   constexpr portion(std::size_t count, rank_type rank, rank_type size, std::size_t unit = 1) noexcept
       : first(std::min(count, block_begin((count + unit - 1) / unit, size, rank) * unit)),
         length(std::min(count - first, block_size((count + unit - 1) / unit, size, rank) * unit)) {}
 
-  std::size_t first;
-  std::size_t length;
+  std::size_t first;   ///< where it begins
+  std::size_t length;  ///< how many things it has
 };
 
 /// Which samples make up each batch of an epoch, and which of those are a rank's own.
@@ -32,6 +33,7 @@ struct portion {
 /// batch is exact when each rank weights its samples by 1 / batch, not by 1 / shard.
 class sampler {
  public:
+  /// So many samples, in batches of that size; the same order on all ranks that give the same seed.
   sampler(std::size_t samples, std::size_t batch, std::uint64_t seed) : order_(samples), batch_(batch), seed_(seed) {
     expects(samples > 0 && samples <= UINT32_MAX, "sampler: the number of samples must be from 1 to 2^32 - 1, not ",
             samples);
@@ -51,6 +53,7 @@ class sampler {
     random_sequence(seed_, epoch).shuffle(std::span(order_));
   }
 
+  /// How many batches an epoch has.
   [[nodiscard]] std::size_t batches() const noexcept { return (order_.size() + batch_ - 1) / batch_; }
 
   /// The samples of global batch b.

@@ -29,9 +29,11 @@ class batch_norm {
  public:
   using value_type = T;
 
+  /// Added to a variance before its root is taken.
   static constexpr T epsilon = static_cast<T>(1e-5);
   static constexpr T momentum = static_cast<T>(0.1);  ///< share of the newest batch in the running statistics
 
+  /// Over images of this shape.
   explicit batch_norm(image_shape const& image) : image_(image) {
     expects(image.size() > 0, "batch_norm: an image must have at least one number, not ", image.channels, " x ",
             image.rows, " x ", image.columns);

@@ -13,6 +13,7 @@ namespace tutti::nn {
 template <class T>
 class channels_last : public detail::stateless<T> {
  public:
+  /// Of images of this shape.
   explicit channels_last(image_shape const& image) : image_(image) {}
 
   [[nodiscard]] std::size_t inputs() const noexcept { return image_.size(); }

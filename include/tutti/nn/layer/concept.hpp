@@ -14,9 +14,9 @@ namespace tutti::nn {
 /// Where a layer's weights lie at the beginning of its parameters: `blocks` matrices after one another,
 /// each of `length` rows and `units` columns. A column is what one unit multiplies its inputs by.
 struct weight_blocks {
-  std::size_t blocks = 0;
-  std::size_t length = 0;
-  std::size_t units = 0;
+  std::size_t blocks = 0;  ///< how many matrices
+  std::size_t length = 0;  ///< the rows of each
+  std::size_t units = 0;   ///< the columns of each
 };
 
 /// One stage of a model: a differentiable function from rows of `inputs()` numbers to rows of

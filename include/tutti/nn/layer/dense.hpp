@@ -24,6 +24,8 @@ class dense {
  public:
   using value_type = T;
 
+  /// So many numbers in a row, and out of it.
+  /// @throws precondition_error unless both are at least 1
   dense(std::size_t inputs, std::size_t outputs) : inputs_(inputs), outputs_(outputs) {
     expects(inputs > 0 && outputs > 0, "dense: a layer must have at least one input and one output, not ", inputs,
             " and ", outputs);

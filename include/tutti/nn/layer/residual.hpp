@@ -46,7 +46,9 @@ class residual {
   }
   [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
 
+  /// The layers whose output is added.
   [[nodiscard]] detail::sequence<T> const& body() const noexcept { return body_; }
+  /// The layers that the input goes through instead; none: it is added as it is.
   [[nodiscard]] std::optional<detail::sequence<T>> const& shortcut() const noexcept { return shortcut_; }
 
   /// The vectors hold those of the body, then those of the shortcut.

@@ -8,7 +8,7 @@ namespace tutti::nn {
 /// What a batch of predictions was worth, summed over its rows, so that parts of a batch add up.
 template <class T>
 struct score {
-  T loss = 0;
+  T loss = 0;     ///< the sum over the samples
   T correct = 0;  ///< a count; exact in float up to 2^24 samples
 };
 

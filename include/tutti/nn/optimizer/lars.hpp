@@ -30,8 +30,10 @@ class lars {
 
   /// What the algorithm is given. The trust coefficient is the paper's for its own networks.
   struct coefficients {
+    /// How much of the velocity is kept.
     T momentum = T(0.9);
-    T decay = 0;
+    T decay = 0;  ///< the decay of weights
+    /// The trust coefficient.
     T trust = T(0.001);
   };
 

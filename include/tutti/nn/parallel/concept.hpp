@@ -13,16 +13,16 @@ namespace tutti::nn {
 
 /// Things after one another: samples of a batch, units of a layer, numbers of an image.
 struct range {
-  std::size_t first = 0;
-  std::size_t count = 0;
+  std::size_t first = 0;  ///< the first of them
+  std::size_t count = 0;  ///< how many there are
 
   friend constexpr bool operator==(range const&, range const&) = default;
 };
 
 /// What of a batch's images a rank is to be given: some of its samples, and some of the numbers of each.
 struct batch_part {
-  range samples;
-  range numbers;
+  range samples;  ///< which images
+  range numbers;  ///< which numbers of each
 };
 
 /// A model of which every rank holds a part, for batches of a fixed number of samples. All ranks call the

@@ -12,7 +12,7 @@ namespace tutti::nn {
 /// A stage's work on one micro-batch.
 struct pipeline_task {
   bool backward = false;
-  std::size_t micro_batch = 0;
+  std::size_t micro_batch = 0;  ///< which part of the batch
 
   friend constexpr bool operator==(pipeline_task const&, pipeline_task const&) = default;
 };
@@ -35,9 +35,11 @@ concept pipeline_schedule = requires(std::size_t number) {
 /// All forward, then all backward: Huang et al., "GPipe: Efficient training of giant neural networks using pipeline
 /// parallelism", NeurIPS 2019. (There the values are computed again for backward; here they are kept.)
 struct gpipe {
+  /// Task i of a stage: all forward, then all backward.
   static constexpr pipeline_task at(std::size_t, std::size_t micro_batches, std::size_t, std::size_t i) noexcept {
     return {i >= micro_batches, i % micro_batches};
   }
+  /// How many micro-batches a stage keeps at most: all.
   static constexpr std::size_t kept(std::size_t, std::size_t micro_batches, std::size_t) noexcept {
     return micro_batches;
   }
@@ -48,6 +50,7 @@ struct gpipe {
 /// between updates as in Narayanan et al., "Memory-efficient pipeline-parallel DNN training", ICML 2021. Stands still
 /// as long as gpipe, and keeps the values of no more micro-batches than there are stages from this one on.
 struct one_forward_one_backward {
+  /// Task i of a stage: forward until the pipeline is full, then in turns.
   static constexpr pipeline_task at(std::size_t stages, std::size_t micro_batches, std::size_t stage,
                                     std::size_t i) noexcept {
     std::size_t const ahead = kept(stages, micro_batches, stage) - 1;
@@ -61,6 +64,7 @@ struct one_forward_one_backward {
     }
     return {true, in_turns - pairs};
   }
+  /// How many micro-batches a stage keeps at most.
   static constexpr std::size_t kept(std::size_t stages, std::size_t micro_batches, std::size_t stage) noexcept {
     return std::min(stages - stage, micro_batches);
   }

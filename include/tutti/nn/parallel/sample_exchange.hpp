@@ -24,10 +24,12 @@ class sample_exchange {
  public:
   using value_type = T;
 
+  /// Over a communicator, by a topology that has the operations.
   sample_exchange(Communicator& world, Topology topology)
       : world_(world.alias()), gather_(world, topology), add_up_(world, topology, tutti::sum<T>{}) {}
 
   [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
+  /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
 
   /// Writes the samples of all ranks.

@@ -23,6 +23,7 @@ namespace tutti::nn {
 template <class T, activation<T> Last, class Exchange>
 class dense_pair {
  public:
+  /// Of layers of these widths, divided among the ranks.
   dense_pair(Exchange& ranks, std::size_t inputs, std::size_t hidden, std::size_t outputs)
       : first_(ranks, inputs, hidden), second_(ranks, hidden, first_.own(), outputs) {}
 

@@ -19,15 +19,17 @@ using clock_value = std::uint64_t;
 /// order of the workers: synchronous training, with equal bits from run to run. Otherwise each push is a step as soon
 /// as it is there.
 struct consistency {
-  static constexpr clock_value unbounded = UINT64_MAX;
+  static constexpr clock_value unbounded = UINT64_MAX;  ///< no bound
 
-  clock_value staleness = 0;
+  clock_value staleness = 0;  ///< how many clocks a worker may be ahead of the slowest
   /// Servers send a piece's new weights to a worker without a request, as soon as it may have them.
   bool server_sends = false;
   /// After each epoch all workers rest until rank 0's replica is what the servers hold, and observers may keep it.
   bool rests = false;
 
+  /// Whether no worker may be ahead.
   [[nodiscard]] constexpr bool synchronous() const noexcept { return staleness == 0; }
+  /// Whether there is a bound.
   [[nodiscard]] constexpr bool bounded() const noexcept { return staleness != unbounded; }
   /// The clock that all others must have reached before one at `clock` may read.
   [[nodiscard]] constexpr clock_value needed(clock_value clock) const noexcept {

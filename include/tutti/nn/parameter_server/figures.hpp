@@ -12,11 +12,12 @@ namespace tutti::nn::parameter_server {
 
 /// What a rank sent and received, headers of the transport not counted.
 struct traffic {
-  std::uint64_t messages_sent = 0;
-  std::uint64_t bytes_sent = 0;
-  std::uint64_t messages_received = 0;
-  std::uint64_t bytes_received = 0;
+  std::uint64_t messages_sent = 0;      ///< messages sent
+  std::uint64_t bytes_sent = 0;         ///< bytes sent
+  std::uint64_t messages_received = 0;  ///< messages received
+  std::uint64_t bytes_received = 0;     ///< bytes received
 
+  /// Adds what another rank has moved.
   traffic& operator+=(traffic const& other) noexcept {
     messages_sent += other.messages_sent;
     bytes_sent += other.bytes_sent;
@@ -28,7 +29,7 @@ struct traffic {
 
 /// What one rank can say about a training when it is over. It travels as it is.
 struct figures {
-  traffic moved;
+  traffic moved;            ///< what the rank has sent and received
   std::uint64_t steps = 0;  ///< of a worker: gradients computed; of a server: updates of its first piece
   double busy = 0;          ///< seconds of computing, or of serving
   double waited = 0;        ///< seconds
@@ -39,9 +40,9 @@ struct figures {
 
 /// A worker that was lost, and why.
 struct lost_worker {
-  rank_type worker = 0;
-  std::string why;
-  double seconds = 0;  ///< since training began, when that was found out
+  rank_type worker = 0;  ///< its number among the workers
+  std::string why;       ///< what became of it, in words
+  double seconds = 0;    ///< since training began, when that was found out
 };
 
 /// What server 0 knows in the end.
@@ -49,6 +50,7 @@ struct summary {
   std::vector<figures> ranks;     ///< in the order of ranks; of a lost worker only steps are known
   std::vector<lost_worker> lost;  ///< the training went on without them
 
+  /// Of all workers.
   [[nodiscard]] histogram lead() const noexcept {
     histogram sum;
     for (auto const& one : ranks) {
@@ -56,6 +58,7 @@ struct summary {
     }
     return sum;
   }
+  /// Of all workers.
   [[nodiscard]] histogram missed() const noexcept {
     histogram sum;
     for (auto const& one : ranks) {

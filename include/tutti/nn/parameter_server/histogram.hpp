@@ -14,7 +14,9 @@ class histogram {
  public:
   static constexpr std::size_t places = 33;  ///< the last one counts all numbers from there on
 
+  /// Counts a number; the last place counts all that are larger.
   void add(std::uint64_t number) noexcept { ++counts_[number < places ? number : places - 1]; }
+  /// Adds another's counts.
   histogram& operator+=(histogram const& other) noexcept {
     for (std::size_t i = 0; i != places; ++i) {
       counts_[i] += other.counts_[i];
@@ -22,7 +24,9 @@ class histogram {
     return *this;
   }
 
+  /// How often i was counted.
   [[nodiscard]] std::uint64_t operator[](std::size_t i) const noexcept { return counts_[i]; }
+  /// How many numbers were counted.
   [[nodiscard]] std::uint64_t total() const noexcept {
     std::uint64_t sum = 0;
     for (auto const count : counts_) {

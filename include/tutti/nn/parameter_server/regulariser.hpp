@@ -12,8 +12,9 @@ namespace tutti::nn::parameter_server {
 /// to know it: they add its subgradient to the sum of the workers' gradients, as the servers of algorithm 1 of Li et
 /// al. 2014 do. The squared norm is the optimizer's weight decay, which is applied in the same place.
 struct regulariser {
-  float l1 = 0;
+  float l1 = 0;  ///< the weight of the sum of magnitudes
 
+  /// Adds its subgradient to the gradients.
   void add_to(std::span<float> gradients, std::span<float const> weights) const noexcept {
     if (l1 == 0.0F) {
       return;

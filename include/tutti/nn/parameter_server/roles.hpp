@@ -15,11 +15,17 @@ class roles {
   /// @pre at least one server and one worker
   roles(rank_type ranks, rank_type servers);
 
+  /// The number of servers.
   [[nodiscard]] rank_type servers() const noexcept { return servers_; }
+  /// The number of workers.
   [[nodiscard]] rank_type workers() const noexcept { return workers_; }
+  /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return servers_ + workers_; }
+  /// Whether a rank is a server.
   [[nodiscard]] bool serves(rank_type rank) const noexcept { return rank < servers_; }
+  /// The rank of a worker.
   [[nodiscard]] rank_type rank_of_worker(rank_type w) const noexcept { return servers_ + w; }
+  /// The number of a rank among the workers.
   [[nodiscard]] rank_type worker(rank_type rank) const noexcept { return rank - servers_; }
 
   /// "server 0", "worker 2".

@@ -25,6 +25,7 @@ namespace tutti::nn::parameter_server {
 /// Workers are as fast as they are. Another pace is called before each gradient, with the worker's number and how long
 /// the last one took it: where one worker shall be slower than others.
 struct full_speed {
+  /// Returns at once.
   void operator()(rank_type /*worker*/, duration /*last*/) const noexcept {}
 };
 

@@ -28,20 +28,22 @@ struct step_result {
   double seconds = 0;      ///< since training began
   float rate = 0;          ///< learning rate of the step
   double sent = 0;         ///< bytes that this rank has sent since training began; 0 if they are not counted
-  double received = 0;
+  double received = 0;     ///< bytes that this rank has received, likewise
 };
 
+/// What an epoch has come to.
 struct epoch_result {
   std::size_t epoch = 0;
-  std::size_t images = 0;    ///< trained on, by all ranks together; of an epoch that was gone on with, since then
-  double test_loss = 0;      ///< mean over the test set
-  double test_accuracy = 0;  ///< 0 to 1
-  double training_seconds = 0;
-  double testing_seconds = 0;
+  std::size_t images = 0;        ///< trained on, by all ranks together; of an epoch that was gone on with, since then
+  double test_loss = 0;          ///< mean over the test set
+  double test_accuracy = 0;      ///< 0 to 1
+  double training_seconds = 0;   ///< what the steps took
+  double testing_seconds = 0;    ///< what the test took
   double seconds = 0;            ///< since training began
   std::vector<rank_time> ranks;  ///< of this epoch's training
   double training_loss = 0;      ///< mean over the images of all ranks, each before the step it took part in
 
+  /// Trained on, of all ranks together.
   [[nodiscard]] double images_per_second() const noexcept {
     return static_cast<double>(images) / std::max(training_seconds, 1e-9);
   }
@@ -56,9 +58,9 @@ struct fault_result {
 
 /// An observer of a training that keeps everything.
 struct history {
-  std::vector<step_result> steps;
-  std::vector<epoch_result> epochs;
-  std::vector<fault_result> faults;
+  std::vector<step_result> steps;    ///< one for each step
+  std::vector<epoch_result> epochs;  ///< one for each epoch
+  std::vector<fault_result> faults;  ///< one for each time that ranks were lost
 
   template <class Replica>
   void step(step_result const& done, Replica const&) {

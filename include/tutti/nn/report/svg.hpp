@@ -10,7 +10,7 @@ namespace tutti::nn {
 
 /// What a picture of a training says of it in words.
 struct plot_words {
-  std::string title{};
+  std::string title{};                       ///< what stands above it
   std::string below{};                       ///< the title, such as data and model
   std::string images = "all ranks' images";  ///< what loss and accuracy of the training are of
   std::string bytes = "rank 0";              ///< the rank that sent and received them

@@ -39,6 +39,7 @@ class batch_plan {
     return (samples_ + size(epoch) - 1) / size(epoch);
   }
 
+  /// The largest batch.
   [[nodiscard]] std::size_t largest() const noexcept {
     std::size_t most = size(0);
     for (std::size_t const epoch : changes_.epochs) {
@@ -66,9 +67,10 @@ class batch_plan {
   }
   /// Where a step is: in which epoch, and which of its batches. Epochs may go on beyond the last one.
   struct place_of_step {
-    std::size_t epoch = 0;
-    std::size_t batch = 0;
+    std::size_t epoch = 0;  ///< the epoch, from 0
+    std::size_t batch = 0;  ///< the batch in the epoch, from 0
   };
+  /// Where a step of the training stands.
   [[nodiscard]] place_of_step place(std::size_t step) const noexcept {
     std::size_t epoch = 0;
     for (; step >= batches(epoch); ++epoch) {
@@ -76,6 +78,7 @@ class batch_plan {
     }
     return {epoch, step};
   }
+  /// The number of epochs.
   [[nodiscard]] std::size_t epochs() const noexcept { return epochs_; }
   /// Steps of all epochs.
   [[nodiscard]] std::size_t steps() const noexcept { return steps_before(epochs_); }

@@ -15,7 +15,7 @@ namespace tutti::nn {
 
 /// Where a training is, before a step. Steps and epochs count from 0.
 struct moment {
-  std::size_t step = 0;
+  std::size_t step = 0;   ///< the step of the training, from 0
   std::size_t steps = 1;  ///< of the whole training
   double epoch = 0;       ///< epochs that are over, and the share of the current one that is
 
@@ -34,15 +34,15 @@ concept schedule = requires(S const& s, moment const& now) {
 
 /// The same rate from the first step to the last one.
 struct constant_rate {
-  float first;
+  float first;  ///< the rate
 
   [[nodiscard]] float rate(moment const&) const noexcept { return first; }
 };
 
 /// From one rate at the first step to another at the last one, along a line.
 struct linear_rate {
-  float first;
-  float last;
+  float first;  ///< the rate of the first step
+  float last;   ///< where it goes
 
   [[nodiscard]] float rate(moment const& now) const noexcept { return first + (last - first) * now.way(); }
 };
@@ -50,8 +50,8 @@ struct linear_rate {
 /// From one rate to another along half a wave: slowly, fast, slowly. (Loshchilov, Hutter, "SGDR: stochastic
 /// gradient descent with warm restarts", ICLR 2017, equation 5, without restarts)
 struct cosine_rate {
-  float first;
-  float last;
+  float first;  ///< the rate of the first step
+  float last;   ///< where it goes
 
   [[nodiscard]] float rate(moment const& now) const noexcept {
     double const high = (1 + std::cos(std::numbers::pi * static_cast<double>(now.way()))) / 2;
@@ -63,8 +63,8 @@ struct cosine_rate {
 /// Divided by a factor at each milestone. (He, Zhang, Ren, Sun, "Deep residual learning for image
 /// recognition", CVPR 2016; Goyal et al. 2017)
 struct step_rate {
-  float first;
-  milestones at;
+  float first;    ///< the rate of the first step
+  milestones at;  ///< when it falls, and by how much
 
   [[nodiscard]] float rate(moment const& now) const noexcept {
     return static_cast<float>(static_cast<double>(first) / at.scale(now.epoch));
@@ -84,9 +84,9 @@ static_assert(schedule<constant_rate> && schedule<linear_rate> && schedule<cosin
 /// training ImageNet in 1 hour", 2017, section 2.2, starts from the rate for a small batch: 1 / k)
 template <schedule Schedule>
 struct warm_up {
-  Schedule then;
-  double epochs = 0;
-  double from = 0;
+  Schedule then;      ///< what comes after it
+  double epochs = 0;  ///< for how many epochs
+  double from = 0;    ///< where it begins, as a part of the rate
 
   [[nodiscard]] float rate(moment const& now) const noexcept {
     float const full = then.rate(now);
@@ -99,6 +99,7 @@ struct warm_up {
 /// A schedule that is chosen at run time, its rates scaled to the batch and warmed up to as the settings say.
 class any_schedule {
  public:
+  /// The one that the settings name.
   explicit any_schedule(settings const& settings);
 
   [[nodiscard]] float rate(moment const& now) const noexcept;

@@ -14,6 +14,7 @@ namespace tutti::nn {
 /// which outlives it. A step calls it a few times, and once for each layer.
 class any_strategy {
  public:
+  /// Stands for a strategy, which must outlive it.
   template <strategy Strategy>
   explicit any_strategy(Strategy& inner) : held_(std::make_unique<holding<Strategy>>(inner)) {}
 

@@ -20,6 +20,7 @@ namespace tutti::nn {
 template <class Communicator, offers<op::reduce> Collecting, offers<op::broadcast> Distributing>
 class central : public detail::steps_by_sums<central<Communicator, Collecting, Distributing>> {
  public:
+  /// Over a communicator, by topologies that collect gradients and distribute weights.
   central(Communicator& world, Collecting collecting, Distributing distributing)
       : world_(world.alias()), collect_(world, collecting, tutti::sum<float>{}), distribute_(world, distributing) {}
 

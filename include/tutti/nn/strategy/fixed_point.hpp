@@ -23,13 +23,13 @@ namespace tutti::nn {
 
 /// All numbers are multiplied by one factor before they are rounded to integers.
 struct constant_factor {
-  float factor = 1e6F;
+  float factor = 1e6F;  ///< what gradients are multiplied by
 };
 
 /// Numbers are multiplied by a power of two, one for each block of them: the largest for which all ranks have room,
 /// as an allreduce of the largest sizes tells.
 struct shared_exponents {
-  std::size_t block = 256;
+  std::size_t block = 256;  ///< how many gradients share an exponent
 };
 
 /// How numbers become integers.

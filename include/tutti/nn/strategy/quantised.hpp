@@ -25,6 +25,7 @@ namespace tutti::nn {
 template <class Communicator>
 class quantised {
  public:
+  /// Over a communicator.
   explicit quantised(Communicator& world) : world_(world.alias()), swap_(world, direct{}), gather_(world, direct{}) {}
 
   /// @throws error as collectives do, and failure::protocol if what arrives is no message
@@ -73,6 +74,7 @@ class quantised {
 
   /// What this rank has not sent of its own gradients yet, and behind them zeros; and of the sums of its shard.
   [[nodiscard]] std::span<float const> owed() const noexcept { return owed_; }
+  /// What has been rounded away at the ranks that sum, and not sent yet.
   [[nodiscard]] std::span<float const> owed_by_shard() const noexcept { return owed_by_shard_; }
 
  private:

@@ -13,6 +13,7 @@ namespace tutti::nn {
 /// The activation of hidden layers, chosen at run time.
 enum class hidden_activation { relu, tanh, sigmoid };
 
+/// The word for it in options and reports.
 [[nodiscard]] constexpr std::string_view name(hidden_activation a) noexcept {
   constexpr std::string_view names[] = {"relu", "tanh", "sigmoid"};
   return names[static_cast<std::size_t>(a)];

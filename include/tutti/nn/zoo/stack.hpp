@@ -14,6 +14,7 @@ namespace tutti::nn {
 template <class T>
 class stack {
  public:
+  /// Nothing yet, over images of this shape.
   explicit stack(image_shape const& image) : shape_(image) {}
 
   /// Adds a Layer(image, what...).
@@ -32,6 +33,7 @@ class stack {
     return add<batch_norm<T, Activation>>();
   }
 
+  /// Adds a dense layer of so many outputs.
   template <class Activation>
   stack& add_dense(std::size_t outputs) {
     layers_.emplace_back(dense<T, Activation>(shape_.size(), outputs));
@@ -39,6 +41,7 @@ class stack {
     return *this;
   }
 
+  /// Adds dropout.
   stack& add_dropout(double probability) {
     layers_.emplace_back(dropout<T>(shape_.size(), probability));
     return *this;
@@ -50,13 +53,16 @@ class stack {
   /// The mean of each channel.
   stack& add_mean() { return add<average_pool<T>>(); }
 
+  /// Adds a residual block.
   stack& add_residual(std::vector<any_layer<T>> body, std::vector<any_layer<T>> shortcut, image_shape const& made) {
     layers_.emplace_back(residual<T>(std::move(body), std::move(shortcut)));
     shape_ = made;
     return *this;
   }
 
+  /// The image that comes out of what has been added.
   [[nodiscard]] image_shape const& shape() const noexcept { return shape_; }
+  /// The layers; the stack is empty after that.
   [[nodiscard]] std::vector<any_layer<T>> take() { return std::move(layers_); }
 
  private:

@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# The test of docs/reference/build.sh: plants one fault after the other in a small library; each must be found.
+#
+#   sh planted.sh <doxygen> <repository>
+set -u
+: "${2:?usage: planted.sh <doxygen> <repository>}"
+doxygen=$1 repository=$2
+folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$folder"' EXIT
+failures=0
+mkdir -p "$folder/docs" "$folder/examples" "$folder/include/tutti/topology" "$folder/include/tutti/detail"
+cp -R "$repository/docs/reference" "$folder/docs/reference"
+# Pages that are not here.
+printf '/** @namespace tutti\nAll of it. */\n/** @defgroup topologies Topologies\nSchedules. */\n' \
+  > "$folder/docs/reference/topics.dox"
+echo 'int main() {}' > "$folder/examples/first.cpp"
+echo 'namespace tutti::detail { struct hidden {}; }' > "$folder/include/tutti/detail/hidden.hpp"
+
+# plant <members of a class> <text that must be printed>; no text: nothing is wrong
+plant() {
+  printf 'namespace tutti {\n\n/// A topology.\nstruct ring {\n%s\n};\n\n}  // namespace tutti\n' "$1" \
+    > "$folder/include/tutti/topology/ring.hpp"
+  said=$(sh "$folder/docs/reference/build.sh" "$doxygen" "$folder" "$folder/out" 2>&1)
+  code=$?
+  [ "$code" -ne 77 ] || { echo "$said" && exit 77; }
+  case $code$2 in
+    0) return ;;
+    0*) echo "not found: $1" ;;
+    *) case ${2:+$said} in *"${2:-no complaint}"*) return ;; esac
+       echo "expected \"${2:-no complaint}\" for $1, but heard: $said" ;;
+  esac
+  failures=$((failures + 1))
+}
+
+plant '' ''
+plant '  int at(int i) const;' ''  # of the concept: members.txt has it
+plant '  int own(int i) const;' 'topology/ring.hpp:5: warning: Member own(int i) const'
+plant '  /// Its own.
+  int own(int i) const;' ''
+plant '  /// See @ref chain.
+  int own(int i) const;' 'chain'
+plant '  template <class T>
+    requires requires { typename T::type; }
+  int blocks(T t) const;' ''
+mkdir "$folder/include/tutti/taste"
+printf 'namespace tutti {\n}  // namespace tutti\n' > "$folder/include/tutti/taste/sweet.hpp"
+plant '' 'taste/sweet.hpp has no topic'
+
+[ "$failures" -eq 0 ] || { echo "$failures planted fault(s) judged wrongly"; exit 1; }
