@@ -12,6 +12,7 @@
 #   -->
 #
 # Its includes go to the top, the rest before the block. "<!-- given as above -->" repeats the last one.
+# A ```text block is what the program before it prints: block_<number>.expected.
 
 function flush_block(   file, i) {
   file = sprintf("%s/block_%d.cpp", out, ++blocks)
@@ -32,12 +33,16 @@ function flush_block(   file, i) {
 in_given && /^-->/ { in_given = 0; last_includes = given_includes; last_rest = given_rest; next }
 in_given { if (/^#include/) given_includes = given_includes $0 "\n"; else given_rest = given_rest $0 "\n"; next }
 
+/^```text/ && !in_block && blocks { expected = sprintf("%s/block_%d.expected", out, blocks); next }
+/^```/ && expected != "" { close(expected); expected = ""; next }
+expected != "" { print > expected; next }
+
 /^ *```cpp/ && !in_block { in_block = 1; start = NR + 1; includes = rest = ""; stands = awaits = 0; next }
 /^ *```/ && in_block { in_block = 0; flush_block(); given_includes = given_rest = ""; next }
 in_block {
   if (/^ *#include/) { includes = includes $0 "\n"; next }
   rest = rest $0 "\n"
-  if (/^(int main|struct |class |template|namespace |concept |(constexpr|inline) [a-z].*\) .*\{)/) stands = 1
+  if (/^(int main|BOOST_AUTO_TEST_CASE|struct |class |template|namespace |concept |(constexpr|inline) [a-z].*\) .*\{)/) stands = 1
   if (/co_await/) awaits = 1
 }
 
