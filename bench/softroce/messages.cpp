@@ -6,8 +6,10 @@
 #include <tutti/time.hpp>
 #include <tutti/transport/verbs.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <poll.h>
 #include <span>
 #include <stdexcept>
@@ -86,13 +88,19 @@ double latency(verbs& t) {
   return seconds_since(begin) * 1e6 / (2 * rounds);
 }
 
-/// MiB/s of messages of 1 MiB one way, four under way, straight to their places.
-double bandwidth(verbs& t) {
+/// MiB/s of messages of 1 MiB one way, four under way, from memory of one kind straight to places in such.
+/// Copied: from ordinary memory to ordinary memory, by way of memory of the transport's at both ends.
+double bandwidth(verbs& t, std::string_view kind) {
   constexpr std::size_t bytes = std::size_t{1} << 20;
   constexpr std::size_t under_way = 4;
   constexpr std::size_t warm_up = 4;
   constexpr std::size_t count = 256;
-  std::vector<std::byte> memory(under_way * bytes, std::byte{1});
+  std::vector<std::byte> ordinary(under_way * bytes, std::byte{1});
+  auto const source = t.memory();
+  auto* const provided = static_cast<std::byte*>(source->take(under_way * bytes));
+  std::fill_n(provided, under_way * bytes, std::byte{1});
+  std::byte* const memory = kind == "plain" ? ordinary.data() : provided;
+  bool const copies = kind == "copied";
   std::byte one[1] = {};
   tutti::ticket until_released[under_way] = {};
   tutti::time_point begin;
@@ -100,11 +108,18 @@ double bandwidth(verbs& t) {
     if (i == warm_up) {
       begin = tutti::steady_now();
     }
-    std::span const place(memory.data() + i % under_way * bytes, bytes);
+    std::size_t const offset = i % under_way * bytes;
+    std::span const place(memory + offset, bytes);
     if (t.rank() == 1) {
       receive(t, place);
+      if (copies) {
+        std::memcpy(ordinary.data() + offset, place.data(), bytes);
+      }
     } else {
       wait_released(t, until_released[i % under_way]);
+      if (copies) {
+        std::memcpy(place.data(), ordinary.data() + offset, bytes);
+      }
       until_released[i % under_way] = send(t, place);
     }
   }
@@ -113,21 +128,23 @@ double bandwidth(verbs& t) {
   } else {
     receive(t, one);
   }
-  return count * (bytes >> 20) / seconds_since(begin);
+  double const taken = seconds_since(begin);
+  source->give(provided, under_way * bytes);
+  return count * (bytes >> 20) / taken;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   std::string_view const what = argc == 2 ? argv[1] : "";
-  if (what != "latency" && what != "bandwidth") {
-    std::fputs("usage: softroce_messages latency|bandwidth\n", stderr);
+  if (what != "latency" && what != "plain" && what != "copied" && what != "provided") {
+    std::fputs("usage: softroce_messages latency|plain|copied|provided\n", stderr);
     return 2;
   }
   auto const ranks = tutti::detail::run_processes(2, [&](tutti::detail::process_rendezvous& meet) {
     verbs t(meet);
     t.begin(on, {});
-    return what == "latency" ? latency(t) : bandwidth(t);
+    return what == "latency" ? latency(t) : bandwidth(t, what);
   });
   for (auto const& r : ranks) {
     if (!r) {

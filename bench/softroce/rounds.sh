@@ -36,8 +36,10 @@ while [ "$round" -lt "$rounds" ]; do
   figure=$("$messages" latency)
   say "latency" "$figure"
   latency
-  figure=$("$messages" bandwidth)
-  say "bandwidth" "$figure"
+  for memory in provided plain copied; do
+    figure=$("$messages" "$memory")
+    say "$memory" "$figure"
+  done
   bandwidth ib_write_bw -t 4
   bandwidth ib_send_bw -e
 done

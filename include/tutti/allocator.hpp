@@ -6,8 +6,8 @@
 
 namespace tutti {
 
-/// Takes memory that suits a communicator: for `shared_memory` out of the segment, where peers read it
-/// without a copy; for other transports from the heap. Aligned to 64 bytes.
+/// Takes memory that suits a communicator: for `shared_memory` out of the segment, where peers read it without a copy;
+/// for `verbs` memory that the device is told of once; for other transports from the heap. Aligned to 64 bytes.
 ///
 ///     std::vector<float, tutti::allocator<float>> gradients(n, tutti::allocator<float>(world));
 ///

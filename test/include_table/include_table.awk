@@ -43,7 +43,7 @@ BEGIN {
   allow("locality", "core rendezvous")
   # What both ends of a message must agree on, and where a peer reads it, is as through memory; news goes through
   # sockets, as all does over tcp.
-  allow("verbs", "core rendezvous tcp transport/verbs_options detail/shared_memory/call_board")
+  allow("verbs", "core rendezvous tcp transport/verbs_options detail/shared_memory/call_board detail/shared_memory/window_table")
   allow("transport", "core trace/concept rendezvous shared_memory tcp simulation locality fpga_nic multicast verbs instances")
   # Its default arguments, and the record that says which rank it is.
   allow("communicator", "core trace/no_trace member " concepts)

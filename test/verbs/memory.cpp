@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip (what it needs is in a guest)
 #include <laws/transport.hpp>
+#include <support/counted_registrations.hpp>
 #include <support/process_ranks.hpp>
 #include <support/rdma_device.hpp>
 #include <tutti/transport/verbs.hpp>
@@ -13,10 +14,12 @@ namespace {
 
 using tutti::verbs;
 using world = tutti::laws::world<verbs, tutti::support::process_ranks>;
+using tutti::support::registrations;
 using tutti::support::verdict;
 
 constexpr std::size_t bytes = std::size_t{256} << 10;
 constexpr tutti::flow on{0, 0};
+constexpr uid_t any_user = 65534;
 
 verdict send_all(verbs& t, std::span<std::byte const> from) {
   tutti::sent s;
@@ -24,15 +27,18 @@ verdict send_all(verbs& t, std::span<std::byte const> from) {
   return !bad.empty() ? bad : tutti::support::until(t, [&] { return t.released(1, on, s.until); });
 }
 
-/// Whether what comes is all of this value.
-verdict receive_all(verbs& t, std::byte value) {
+/// Whether what comes is all of this value, and comes to its place, if there is one.
+verdict receive_all(verbs& t, std::byte value, std::byte* place = nullptr) {
   for (std::size_t got = 0; got != bytes;) {
     tutti::chunk c;
     verdict const bad = tutti::support::until(t, [&] {
-      return static_cast<bool>(c = t.view(0, on, {bytes - got, 1, nullptr}));
+      return static_cast<bool>(c = t.view(0, on, {bytes - got, 1, place != nullptr ? place + got : nullptr}));
     });
     if (!bad.empty()) {
       return bad;
+    }
+    if (place != nullptr && c.data != place + got) {
+      return "a message came to another place";
     }
     if (std::any_of(c.data, c.data + c.bytes, [&](std::byte b) { return b != value; })) {
       return "bytes are wrong";
@@ -69,6 +75,93 @@ BOOST_AUTO_TEST_CASE(memory_is_mapped_anew) {
   }));
 }
 
+/// A message from one place to another in each round; "" if all of them are right.
+verdict repeat(verbs& t, std::byte* memory, int rounds) {
+  verdict bad;
+  for (int round = 0; round < rounds && bad.empty(); ++round) {
+    auto const value = static_cast<std::byte>(round + 1);
+    std::byte* const here = memory + (round % 2 == 0 ? 0 : bytes);
+    std::fill_n(here, bytes, t.rank() == 0 ? value : std::byte{});
+    bad = t.rank() == 0 ? send_all(t, {here, bytes}) : receive_all(t, value, here);
+  }
+  return bad;
+}
+constexpr int rounds = 50;
+
+BOOST_AUTO_TEST_CASE(provided_memory_is_registered_once) {
+  tutti::laws::check_all(world::run(2, [&](verbs& t) -> verdict {
+    t.begin(on, tutti::laws::a_call(1));
+    std::vector<std::byte> ordinary(2 * bytes);
+    verdict bad = repeat(t, ordinary.data(), rounds);  // and with it makes the edge
+    int const before = registrations;
+    bad = bad.empty() ? repeat(t, ordinary.data(), rounds) : bad;
+    int const of_ordinary = registrations - before;
+    auto* const given = static_cast<std::byte*>(t.memory()->take(2 * bytes));
+    bad = bad.empty() ? repeat(t, given, rounds) : bad;
+    int const of_given = registrations - before - of_ordinary;
+    t.memory()->give(given, 2 * bytes);
+    return !bad.empty() || (of_ordinary == rounds && of_given == 1)
+               ? bad
+               : std::to_string(of_ordinary) + " and " + std::to_string(of_given) + " registrations";
+  }));
+}
+
+/// Its source gives more and more, and all of it is registered.
+BOOST_AUTO_TEST_CASE(provided_memory_grows) {
+  tutti::laws::check_all(world::run(2, [&](verbs& t) -> verdict {
+    t.begin(on, tutti::laws::a_call(1));
+    std::vector<std::byte*> all;
+    verdict bad;
+    for (std::size_t i = 0; i < 9 && bad.empty(); ++i) {  // together more than a window
+      all.push_back(static_cast<std::byte*>(t.memory()->take(2 * bytes * (i + 1))));
+      bad = repeat(t, all[i] + 2 * bytes * i, 2);
+      int const before = registrations;
+      bad = bad.empty() ? repeat(t, all[i], 2) : bad;
+      bad = bad.empty() && registrations != before ? "it was registered again" : bad;
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      t.memory()->give(all[i], 2 * bytes * (i + 1));
+    }
+    return bad;
+  }));
+}
+
+/// Buffers may be used, and given back, when their world is no more; and in another one.
+BOOST_AUTO_TEST_CASE(provided_memory_outlives_the_transport) {
+  tutti::laws::check_all(tutti::support::process_ranks::run(2, [](auto& meet) -> verdict {
+    tutti::detail::counted<tutti::memory_source> source;
+    std::byte* memory = nullptr;
+    verdict bad;
+    for (int worlds = 0; worlds < 2 && bad.empty(); ++worlds) {
+      verbs t(meet);
+      t.begin(on, tutti::laws::a_call(1));
+      source = memory == nullptr ? t.memory() : source;
+      memory = memory == nullptr ? static_cast<std::byte*>(source->take(2 * bytes)) : memory;
+      bad = repeat(t, memory, 4);
+    }
+    std::fill_n(memory, 2 * bytes, std::byte{1});
+    source->give(memory, 2 * bytes);
+    return bad;
+  }));
+}
+
+/// Where not so much may be locked, it is registered for each message, as ordinary memory is.
+BOOST_AUTO_TEST_CASE(provided_memory_may_not_be_locked) {
+  tutti::laws::check_all(tutti::support::process_ranks::run(2, [](auto& meet) -> verdict {
+    rlimit const little{std::size_t{3} << 20, std::size_t{3} << 20};
+    if (::setrlimit(RLIMIT_MEMLOCK, &little) != 0 || ::setuid(any_user) != 0) {
+      return "only root can try this";
+    }
+    verbs t(meet);
+    t.begin(on, tutti::laws::a_call(1));
+    constexpr std::size_t much = std::size_t{8} << 20;
+    auto* const memory = static_cast<std::byte*>(t.memory()->take(much));
+    verdict const bad = repeat(t, memory, 4);
+    t.memory()->give(memory, much);
+    return bad;
+  }));
+}
+
 /// What may not be written may be sent.
 BOOST_AUTO_TEST_CASE(memory_is_read_only) {
   tutti::laws::check_all(world::run(2, [&](verbs& t) -> verdict {
@@ -84,7 +177,6 @@ BOOST_AUTO_TEST_CASE(memory_is_read_only) {
 /// Where the limit of locked memory is too low, the error on every rank says so, and names the limit.
 BOOST_AUTO_TEST_CASE(memory_may_not_be_locked) {
   tutti::laws::check_all(tutti::support::process_ranks::run(3, [](auto& meet) -> verdict {
-    constexpr uid_t any_user = 65534;
     rlimit const little{std::size_t{64} << 10, std::size_t{64} << 10};
     if (meet.rank() == 1 && (::setrlimit(RLIMIT_MEMLOCK, &little) != 0 || ::setuid(any_user) != 0)) {
       return "only root can try this";

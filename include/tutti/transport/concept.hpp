@@ -181,6 +181,12 @@ concept provides_memory = transport<T> && requires(T const& t) {
   { t.memory() } -> std::same_as<detail::counted<memory_source>>;
 };
 
+/// A transport whose device has to know the memory that it works in: that of an adopted source it is told of once.
+template <class T>
+concept registers_memory = transport<T> && requires(T& t, detail::counted<memory_source> s) {
+  { t.adopt(s) } -> std::same_as<void>;
+};
+
 /// What a transport may be told when it is opened: its `options`, if it has any.
 template <class Transport>
 struct options_of {

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/shared_memory/shared_arena.hpp>
 #include <tutti/detail/verbs/edges.hpp>
+#include <tutti/detail/verbs/private_file.hpp>
 #include <tutti/expects.hpp>
 #include <tutti/rendezvous.hpp>
 #include <tutti/transport/concept.hpp>
 
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -23,7 +26,7 @@ namespace tutti {
 /// meanwhile.
 ///
 /// Cost: 864 KiB of locked memory for each peer with a connection. A long message's buffer is registered with the
-/// device while it is under way.
+/// device while it is under way; what tutti::allocator gives is once, when it is first sent from or received in.
 ///
 /// Thread safety: one thread at a time; instances are independent.
 class verbs {
@@ -52,6 +55,8 @@ class verbs {
       mine = detail::rdma::card::refusal(e.what());
     }
     auto all = detail::rdma::addresses::parse(meet.exchange(mine));
+    memory_ = memory_for(meet);
+    adopt(memory_);
     edges_->meet(std::move(all));
   }
   verbs(verbs const&) = delete;
@@ -75,6 +80,12 @@ class verbs {
   [[nodiscard]] bool shares(rank_type, flow, std::span<std::byte const> bytes) const noexcept {
     return bytes.size() >= detail::rdma::read_from;
   }
+
+  /// Where tutti::allocator takes buffers from that are registered once. A buffer may outlive the transport; its
+  /// registration does not.
+  [[nodiscard]] detail::counted<memory_source> memory() const noexcept { return memory_; }
+  /// Memory of this source is registered once, too.
+  void adopt(detail::counted<memory_source> s) { edges_->memory().adopt(std::move(s)); }
 
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
     detail::rdma::link* const l = edges_->reach(peer);
@@ -156,6 +167,21 @@ class verbs {
   [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return edges_->news().incidents(); }
 
  private:
+  /// A part of a world has its memory.
+  template <class M>
+  [[nodiscard]] static detail::counted<memory_source> memory_for([[maybe_unused]] M& meet) {
+    if constexpr (requires {
+                    { meet.transport() } -> std::same_as<verbs&>;
+                  }) {
+      return meet.transport().memory();
+    } else {
+      auto arena = detail::basic_shared_arena<detail::rdma::private_file>::create();
+      detail::window_table table(arena->file.base(), 1);
+      table.construct(0);
+      arena->place(table, 0, SIZE_MAX);
+      return arena;
+    }
+  }
   [[nodiscard]] chunk next(detail::rdma::link& l, rank_type peer, flow s, wanted const& w) {
     if (fault() || !l.has_message(s.lane)) {
       return {};
@@ -170,8 +196,10 @@ class verbs {
   }
 
   detail::owned<detail::rdma::edges> edges_;
+  detail::counted<memory_source> memory_;
 };
 
-static_assert(transport<verbs> && inquires<verbs> && answers<verbs>);
+static_assert(transport<verbs> && inquires<verbs> && answers<verbs> && shares_memory<verbs>);
+static_assert(provides_memory<verbs> && registers_memory<verbs>);
 
 }  // namespace tutti

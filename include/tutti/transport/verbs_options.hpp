@@ -21,7 +21,7 @@ struct verbs_options {
   int gid_index = any_gid;
 
   /// Long messages are read from the sender's memory in pieces of this length, four under way.
-  std::size_t piece = std::size_t{64} << 10;
+  std::size_t piece = std::size_t{32} << 10;
 
   /// A peer that does not acknowledge is sent to again after 4.096 us times 2 to the power of `timeout`, `retries`
   /// times, and then it is lost. There are at most 6 retries: some devices take 7 for "for ever".

@@ -22,7 +22,8 @@ class heap_memory : public memory_source {
   heap_memory() noexcept
       : memory_source([](memory_source&, std::size_t n) { return allocate(n); },
                       [](memory_source&, void* p, std::size_t n) noexcept { ::operator delete(p, aligned_for(n)); },
-                      [](memory_source&) noexcept {}) {}
+                      [](memory_source&) noexcept {},
+                      [](memory_source&, void const*) { return std::span<std::byte const>(); }) {}
 
   static std::align_val_t aligned_for(std::size_t bytes) noexcept {
     return std::align_val_t{bytes < 2 * huge_page ? alignment : huge_page};

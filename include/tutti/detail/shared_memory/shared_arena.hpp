@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,7 +46,7 @@ class out_of_shared_memory : public std::bad_alloc {
 /// merged; the first that is large enough is taken. Memory comes from the system when it is first used and goes back
 /// with the world, all that was split from it and the last buffer. Thread-safe. Cost: linear in the number of free
 /// pieces.
-/// @tparam File shared_file; a test has a host with less memory
+/// @tparam File shared_file; of one process alone private_file; a test has a host with less memory
 template <class File>
 class basic_shared_arena : public memory_source {
  public:
@@ -136,7 +137,8 @@ class basic_shared_arena : public memory_source {
                         self(s).given_ -= rounded(n);
                         self(s).deallocate(static_cast<std::byte*>(p), n);
                       },
-                      [](memory_source& s) noexcept { delete &self(s); }) {}
+                      [](memory_source& s) noexcept { delete &self(s); },
+                      [](memory_source& s, void const* here) { return self(s).committed_around(here); }) {}
 
   ~basic_shared_arena() {
     for (rank_type r = 0; r < table_.ranks(); ++r) {
@@ -179,6 +181,17 @@ class basic_shared_arena : public memory_source {
       base.store(here, std::memory_order_release);
     }
     return base.load(std::memory_order_relaxed);
+  }
+
+  /// What has memory of the window in which this place is.
+  [[nodiscard]] std::span<std::byte const> committed_around(void const* here) const {
+    std::uint64_t const location = locate(here);
+    if (location == 0) {
+      return {};
+    }
+    held const lock(guard_);
+    window const& w = own_[(location >> window_shift) - 1];
+    return {w.base, w.committed};
   }
 
   void* allocate(std::size_t bytes) {
@@ -312,7 +325,7 @@ class basic_shared_arena : public memory_source {
   owned_array<std::atomic<std::byte*>> mapped_;  ///< the windows of all ranks, as far as they have been used here
   window own_[window_table::most];
   std::atomic<std::uint32_t> count_{0};  ///< how many of its own it has
-  monitor guard_;
+  mutable monitor guard_;
   std::vector<piece> free_;
   std::vector<allotment> allotted_;
   std::size_t buffers_ = 0;  ///< how many are in use

@@ -28,6 +28,7 @@ class edges {
       : options_(o),
         rank_(rank),
         device_(open_device(o, host)),
+        registrar_(device_),
         calls_memory_(device_, reinterpret_cast<std::byte const*>(calls_.get()), lane_count * sizeof(call_board),
                       access::read_by_peers),
         news_({}, socket, rank, size),
@@ -83,6 +84,7 @@ class edges {
   [[nodiscard]] net::mesh& news() noexcept { return news_; }
   [[nodiscard]] net::mesh const& news() const noexcept { return news_; }
   [[nodiscard]] piece_pool& pool() noexcept { return pool_; }
+  [[nodiscard]] registrar& memory() noexcept { return registrar_; }
 
   /// The link to a peer; null while it is not ready, and then it is being made.
   /// @throws error(failure::join) if the system refuses it
@@ -241,7 +243,7 @@ class edges {
     if (next_memory_.size() == 0) {
       next_memory_ = link::memory_for_one(device_);
     }
-    links_[peer] = std::make_unique<link>(device_, completions_, rank_, peer, std::exchange(next_memory_, {}));
+    links_[peer] = std::make_unique<link>(registrar_, completions_, rank_, peer, std::exchange(next_memory_, {}));
     made_.push_back(peer);
     keep_mappings_from_children();
   }
@@ -363,6 +365,7 @@ class edges {
   std::uint32_t owner_ = inheritance::generation();
   std::uint32_t first_packet_ = std::random_device{}() & 0xffffffU;
   device device_;
+  registrar registrar_;
   std::unique_ptr<call_board[]> calls_ = std::make_unique<call_board[]>(lane_count);
   registration calls_memory_;
   net::mesh news_;

@@ -22,8 +22,8 @@ class link {
   static constexpr std::uint64_t most_completions = receives + queue_pair::depth;
 
   /// @param memory what `memory_for_one` gives
-  link(device const& d, completions const& c, rank_type self, rank_type peer, registered_memory memory)
-      : device_(&d), self_(self), peer_(peer), memory_(std::move(memory)), queue_(d, c, peer) {
+  link(registrar& r, completions const& c, rank_type self, rank_type peer, registered_memory memory)
+      : registrar_(&r), self_(self), peer_(peer), memory_(std::move(memory)), queue_(r.on(), c, peer) {
     for (std::uint32_t slot = 0; slot < receives; ++slot) {
       receive(slot);
     }
@@ -44,7 +44,7 @@ class link {
   /// @throws error(failure::join) that names both ends
   void hear(edge_note const& n, card const& mine, card const& theirs, verbs_options const& o) {
     if (!connected_ && n.left == 0) {
-      queue_.connect(*device_, mine, theirs, n.queue_pair, o);
+      queue_.connect(registrar_->on(), mine, theirs, n.queue_pair, o);
       calls_ = theirs.calls;
       calls_key_ = theirs.calls_key;
       piece_ = o.piece;
@@ -89,13 +89,13 @@ class link {
       ++o.number;
       return {true, bytes.size(), 0};
     }
-    registration& lent = o.lent[o.number % slots];
-    lent = registration(*device_, bytes.data(), bytes.size(), access::read_by_peers);
+    lease& lent = o.lent[o.number % slots];
+    lent = registrar_->take(bytes.data(), bytes.size(), access::read_by_peers);
     h.kind = head_kind::long_message;
-    h.key = lent.remote_key();
+    h.key = lent->remote_key();
     h.address = reinterpret_cast<std::uintptr_t>(bytes.data());
     if (!post(h, {})) {
-      lent = {};
+      lent.reset();
       return {};
     }
     o.last_lent = ++o.number;
@@ -121,7 +121,7 @@ class link {
       return {receive_slot(i.slot[i.first % slots]) + sizeof h, h.bytes};
     }
     if (!i.reading.active()) {
-      i.reading.begin(*device_, pool, h, w, piece_, longest_read_);
+      i.reading.begin(*registrar_, pool, h, w, piece_, longest_read_);
     }
     i.reading.ask(queue_, s.lane);
     return i.reading.next();
@@ -182,8 +182,8 @@ class link {
   /// Takes back what the peer and the device could work in. Only when nothing is under way.
   void take_back(piece_pool& pool) noexcept {
     for (outgoing& o : out_) {
-      for (registration& r : o.lent) {
-        r = {};
+      for (lease& l : o.lent) {
+        l.reset();
       }
     }
     for (incoming& i : in_) {
@@ -200,7 +200,7 @@ class link {
     std::uint64_t number = 0;  ///< of messages sent
     std::uint64_t released = 0;
     std::uint64_t last_lent = 0;
-    registration lent[slots];
+    lease lent[slots];
   };
   struct incoming {
     std::uint32_t slot[slots];  ///< where the messages are that have not been released
@@ -270,7 +270,7 @@ class link {
         unsound_ = true;
         return;
       }
-      o.lent[o.released++ % slots] = {};
+      o.lent[o.released++ % slots].reset();
     }
     if (carries) {
       incoming& i = in_[h.lane];
@@ -320,7 +320,7 @@ class link {
                        asked_lane_ == s.lane ? answer().describe(h.check) : "a call that it has left since");
   }
 
-  device const* device_ = nullptr;
+  registrar* registrar_ = nullptr;
   rank_type self_ = 0;
   rank_type peer_ = 0;
   registered_memory memory_;  ///< receive slots, send slots, and the answer to a question

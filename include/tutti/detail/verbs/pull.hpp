@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/verbs/queue_pair.hpp>
-#include <tutti/detail/verbs/registration.hpp>
+#include <tutti/detail/verbs/registrar.hpp>
 #include <tutti/message.hpp>
 
 #include <vector>
@@ -39,7 +39,7 @@ class pull {
   [[nodiscard]] bool active() const noexcept { return active_; }
   [[nodiscard]] std::size_t given() const noexcept { return active_ ? given_ : 0; }
 
-  void begin(device const& d, piece_pool& pool, message_head const& h, wanted const& w, std::size_t usual,
+  void begin(registrar& r, piece_pool& pool, message_head const& h, wanted const& w, std::size_t usual,
              std::size_t longest) {
     from_ = h.address;
     key_ = h.key;
@@ -49,10 +49,10 @@ class pull {
     usual = usual < longest ? usual : longest;
     piece_ = usual < w.granule ? w.granule : usual / w.granule * w.granule;
     if (place_ != nullptr) {
-      into_ = registration(d, place_, total_, access::written_here);
+      into_ = r.take(place_, total_, access::written_here);
     } else {
       std::size_t const pieces = (total_ + piece_ - 1) / piece_;
-      buffer_ = pool.take(d, (pieces < under_way ? pieces : under_way) * piece_);
+      buffer_ = pool.take(r.on(), (pieces < under_way ? pieces : under_way) * piece_);
     }
     active_ = true;
   }
@@ -62,7 +62,7 @@ class pull {
     while (asked_ < total_ && asked_ < given_ + under_way * piece_) {
       std::size_t const n = length(asked_);
       ibv_sge to{reinterpret_cast<std::uintptr_t>(at(asked_)), static_cast<std::uint32_t>(n),
-                 place_ != nullptr ? into_.local_key() : buffer_.key()};
+                 place_ != nullptr ? into_->local_key() : buffer_.key()};
       ibv_send_wr w{};
       w.opcode = IBV_WR_RDMA_READ;
       w.sg_list = &to;
@@ -90,7 +90,7 @@ class pull {
   /// After this the device writes nowhere. Only when nothing is under way.
   void end(piece_pool& pool) noexcept {
     if (active_) {
-      into_ = {};
+      into_.reset();
       if (place_ == nullptr) {
         pool.give(std::move(buffer_));
       }
@@ -115,7 +115,7 @@ class pull {
   std::size_t asked_ = 0;
   std::size_t arrived_ = 0;
   std::size_t given_ = 0;
-  registration into_;
+  lease into_;
   registered_memory buffer_;
 };
 

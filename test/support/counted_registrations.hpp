@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <dlfcn.h>
+#include <infiniband/verbs.h>
+
+#undef ibv_reg_mr
+
+namespace tutti::support {
+
+/// How often this process has registered memory with a device.
+inline int registrations = 0;
+
+}  // namespace tutti::support
+
+/// Goes before that of libibverbs, and counts. For one file of a program.
+extern "C" ibv_mr* ibv_reg_mr(ibv_pd* domain, void* begin, std::size_t length, int how) {
+  static auto* const next = reinterpret_cast<decltype(&ibv_reg_mr)>(::dlsym(RTLD_NEXT, "ibv_reg_mr"));
+  ++tutti::support::registrations;
+  return next(domain, begin, length, how);
+}
