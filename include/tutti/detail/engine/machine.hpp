@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/engine/engine_memory.hpp>
 #include <tutti/detail/engine/readers.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/run_context.hpp>
@@ -374,10 +374,7 @@ class machine {
     endpoint const& end = step_->send;
     const std::size_t size = c.payload.size_of(end.memory);
     const std::size_t bytes = bytes_to_send(c);
-    if (bytes > snapshot_capacity_) {
-      snapshot_ = owned_array<std::byte>(bytes);
-      snapshot_capacity_ = bytes;
-    }
+    snapshot_.reserve(c.transport, bytes);
     std::size_t at = 0;
     for (std::uint32_t done = 0; done < end.blocks.count;) {
       auto const run = cut_.run_at(end.blocks, done);
@@ -406,8 +403,7 @@ class machine {
   bool overwrites_itself_ = false;
   bool snapshot_taken_ = false;
   std::byte* made_there_ = nullptr;  ///< what the next step gives back lies there already
-  std::size_t snapshot_capacity_ = 0;
-  owned_array<std::byte> snapshot_;
+  engine_memory<transport_type> snapshot_;
   readers readers_;
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/flow_numbers.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/engine/engine_memory.hpp>
 #include <tutti/detail/engine/machine.hpp>
 #include <tutti/detail/engine/run_context.hpp>
 #include <tutti/expects.hpp>
@@ -259,8 +259,7 @@ class segments {
   std::uint32_t done_ = 0;
   std::uint32_t active_ = 0;  ///< which machines run, a bit for each lane
   std::uint64_t base_ = 0;    ///< the flow of the first segment
-  std::size_t scratch_capacity_ = 0;
-  owned_array<std::byte> scratch_;
+  engine_memory<typename Communicator::transport_type> scratch_;
   call const& what_;
   std::array<machine<Communicator>, Transfers ? 1 : collective_lanes> machines_;
 };
@@ -334,11 +333,7 @@ void segments<Communicator, Transfers>::provide_work() {
   if (!used) {
     return;
   }
-  const std::size_t bytes = count_ * context_.payload.size_of(memory::work);
-  if (bytes > scratch_capacity_) {
-    scratch_ = owned_array<std::byte>(bytes);
-    scratch_capacity_ = bytes;
-  }
+  scratch_.reserve(context_.transport, count_ * context_.payload.size_of(memory::work));
   context_.memories.work = scratch_.get();
 }
 

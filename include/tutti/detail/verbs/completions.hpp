@@ -80,6 +80,14 @@ class completions {
     armed_ = armed_ && ibv_req_notify_cq(queue_.get(), 0) == 0;
   }
 
+  completions(completions const&) = delete;
+  completions& operator=(completions const&) = delete;
+  ~completions() {
+    if (queue_) {
+      ibv_ack_cq_events(queue_.get(), events_);  // or it would be waited for
+    }
+  }
+
   [[nodiscard]] ibv_cq* queue() const noexcept { return queue_.get(); }
   [[nodiscard]] int descriptor_number() const noexcept { return channel_->fd; }
 
@@ -112,7 +120,7 @@ class completions {
     if (ibv_get_cq_event(channel_.get(), &of, &context) != 0) {
       return false;
     }
-    ibv_ack_cq_events(of, 1);
+    ++events_;
     armed_ = false;
     return true;
   }
@@ -121,6 +129,7 @@ class completions {
   handle<ibv_comp_channel, close_channel> channel_;
   handle<ibv_cq, ibv_destroy_cq> queue_;
   std::uint64_t room_ = 0;
+  std::uint32_t events_ = 0;  ///< taken; they are acknowledged together, for that takes a lock
   bool armed_ = false;
 };
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: plain may_skip (what it needs is in a guest)
+//
+// What operators promise, in messages of one slot, of less, and such as are read. Buffers are spoiled as soon as they
+// have been given back.
+#include <laws/moving_operators.hpp>
+#include <laws/reducing_operators.hpp>
+#include <support/rdma_device.hpp>
+#include <support/worlds.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/verbs.hpp>
+
+namespace {
+
+using topologies = laws::topologies<tutti::ring, tutti::binary_tree, tutti::butterfly>;
+
+/// The first complaint of check(world, topology, count, segment).
+template <class Check>
+void over_some_topologies(Check check) {
+  for (tutti::rank_type const n : {2U, 3U}) {
+    support::agree<tutti::verbs>(n, [&](auto& world) {
+      return topologies::each([&](auto topology) {
+        std::string complaint = check(world, topology, 64, 96);
+        complaint = complaint.empty() ? check(world, topology, 4099, 1000) : complaint;
+        return complaint.empty() ? check(world, topology, 20'011, 0) : complaint;
+      });
+    });
+  }
+}
+
+template <class R>
+void reduce(R reduction) {
+  over_some_topologies(
+      [&]<class Topology>(auto& world, Topology topology, std::size_t count, std::size_t segment) -> std::string {
+        std::string complaint;
+        if constexpr (laws::reduces_over<Topology, tutti::op::allreduce, R>) {
+          complaint = laws::allreduce(world, topology, reduction, count, segment);
+        }
+        if constexpr (laws::reduces_over<Topology, tutti::op::reduce, R>) {
+          complaint += laws::reduce(world, topology, reduction, count, segment, world.size() / 2);
+        }
+        if constexpr (laws::reduces_over<Topology, tutti::op::reduce_scatter, R>) {
+          complaint += laws::reduce_scatter(world, topology, reduction, count, segment);
+        }
+        return complaint;
+      });
+}
+
+BOOST_AUTO_TEST_CASE(sums) {
+  reduce(tutti::sum<float>{});
+}
+BOOST_AUTO_TEST_CASE(accumulators_that_are_no_elements) {
+  reduce(laws::wide_mean{});
+}
+BOOST_AUTO_TEST_CASE(rank_order) {
+  reduce(laws::composition{});
+}
+BOOST_AUTO_TEST_CASE(what_is_moved) {
+  using laws::triple;
+  over_some_topologies(
+      []<class Topology>(auto& world, Topology topology, std::size_t count, std::size_t segment) -> std::string {
+        std::string complaint;
+        if constexpr (tutti::offers<Topology, tutti::op::broadcast>) {
+          complaint = laws::broadcast<triple>(world, topology, count, segment, world.size() / 2);
+        }
+        if constexpr (tutti::offers<Topology, tutti::op::allgather>) {
+          complaint += laws::allgather<triple>(world, topology, count, segment);
+        }
+        if constexpr (tutti::offers<Topology, tutti::op::gather>) {
+          complaint += laws::gather<triple>(world, topology, count, segment, world.size() / 2);
+        }
+        if constexpr (tutti::offers<Topology, tutti::op::scatter>) {
+          complaint += laws::scatter<triple>(world, topology, count, segment, world.size() / 2);
+        }
+        return complaint;
+      });
+}
+
+}  // namespace

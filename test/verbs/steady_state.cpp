@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: plain alone may_skip (it watches the heap itself, and what it needs is in a guest)
+#include <laws/steady_state.hpp>
+#include <support/rdma_device.hpp>
+#include <support/worlds.hpp>
+#include <tutti/allocator.hpp>
+#include <tutti/transport/verbs.hpp>
+
+namespace {
+
+/// A prepared operation asks for no memory and takes no lock, in memory of the transport's: to register other memory
+/// takes some of the heap.
+template <class World>
+std::string asks_for_anything(World& world, std::size_t count) {
+  auto const buffer = [&] {
+    return std::vector<float, tutti::allocator<float>>(count, 1, tutti::allocator<float>(world));
+  };
+  auto const input = buffer();
+  auto output = buffer();
+  std::string complaint;
+  auto const law = [&](std::string const& name, auto operate) {
+    std::string const found = laws::asks_for(world, 1, operate);
+    complaint += found.empty() ? "" : name + " of " + std::to_string(count) + " floats: " + found + "; ";
+  };
+  tutti::allreduce doubled{world, tutti::doubling{}, tutti::sum<float>{}};
+  law("allreduce in place", [&] { doubled(output); });
+  tutti::allreduce mean{world, tutti::ring{}, laws::wide_mean{}};  // by way of memory of the engine's
+  law("allreduce with accumulators that are no elements", [&] { mean(input, output); });
+  tutti::send give{world};
+  tutti::recv take{world};
+  tutti::rank_type const n = world.size();
+  law("send and recv", [&] {
+    auto pending = give.start(input, (world.rank() + 1) % n);
+    take(output, (world.rank() + n - 1) % n);
+    pending.wait();
+  });
+  return complaint;
+}
+
+BOOST_AUTO_TEST_CASE(short_messages) {
+  support::agree<tutti::verbs>(2, [](auto& world) { return asks_for_anything(world, 100); });
+}
+BOOST_AUTO_TEST_CASE(long_messages) {
+  support::agree<tutti::verbs>(2, [](auto& world) { return asks_for_anything(world, 10'000); });
+}
+
+}  // namespace
