@@ -61,6 +61,9 @@ class by_locality {
     for (rank_type const r : hosts_.members(hosts_.host(meet.rank()))) {
       near_ranks_[r] = hosts_.local(r);
     }
+    if constexpr (provides_memory<Near> && registers_memory<Far>) {
+      far_.adopt(near_->memory());
+    }
   }
   by_locality(by_locality const&) = delete;
   by_locality& operator=(by_locality const&) = delete;
@@ -111,7 +114,8 @@ class by_locality {
     rank_type const near = near_ranks_[peer];
     return near != no_rank ? shares_there(*near_, near) : shares_there(far_, peer);
   }
-  /// Where tutti::allocator takes buffers from that ranks of this host read without a copy.
+  /// Where tutti::allocator takes buffers from that ranks of this host read without a copy, and that a device of the
+  /// transport between hosts is told of once.
   [[nodiscard]] detail::counted<memory_source> memory() const noexcept
     requires provides_memory<Near>
   {
