@@ -22,6 +22,10 @@ for header in $headers; do
   mkdir -p "$output/$(dirname "$header")"
 done
 
+# What moves bytes says what it costs.
+silent=$(cd "$repository" && grep -lE '^  requires runs<|bool keeps_order =' $headers | xargs -r grep -Li '^///.*cost' || true)
+[ -z "$silent" ] || { echo "these say nothing of their cost, in rounds and bytes:" $silent; exit 1; }
+
 # run <folder with include/> <setting>...
 run() {
   (cd "$1" && shift && { cat "$here/Doxyfile" && printf '%s\n' "$@"; } | "$doxygen" -)

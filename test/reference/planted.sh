@@ -44,6 +44,7 @@ plant '  /// See @ref chain.
 plant '  template <class T>
     requires requires { typename T::type; }
   int blocks(T t) const;' ''
+plant '  static constexpr bool keeps_order = true;' 'topology/ring.hpp'
 mkdir "$folder/include/tutti/taste"
 printf 'namespace tutti {\n}  // namespace tutti\n' > "$folder/include/tutti/taste/sweet.hpp"
 plant '' 'taste/sweet.hpp has no topic'

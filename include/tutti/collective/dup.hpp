@@ -12,6 +12,7 @@ namespace tutti {
 ///
 /// Collective over the parent.
 /// @throws error
+/// Cost and thread safety: as `split`.
 template <class Transport, rank_type N, class Trace>
 [[nodiscard]] communicator<Transport, N, Trace> dup(communicator<Transport, N, Trace>& parent) {
   auto meet = detail::choose_sides(parent, 0, parent.rank());

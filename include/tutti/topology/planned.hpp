@@ -43,6 +43,7 @@ namespace detail {
 /// operation, root and rank, and refuses to for others. Topologies that are chosen at run time all become this one
 /// type, so that instantiations do not multiply. What a plan was made of is part of the call.
 ///
+/// Cost: that of the topology of which the plan was made.
 /// @pre the plan outlives it
 template <bool KeepsOrder, bool SendsRaw = false>
 class planned {
