@@ -33,6 +33,8 @@ template <element T>
     return "float32";
   } else if constexpr (std::same_as<T, double>) {
     return "float64";
+  } else if constexpr (std::same_as<T, long double>) {  // 16 bytes here and there, and yet another number
+    return __LDBL_MANT_DIG__ == 64 ? "float80" : __LDBL_MANT_DIG__ == 113 ? "float128" : "long double";
   } else if constexpr (std::same_as<T, bool>) {
     return "bool";
   } else if constexpr (std::same_as<T, std::byte>) {

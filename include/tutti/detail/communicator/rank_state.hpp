@@ -22,8 +22,8 @@
 
 namespace tutti::detail {
 
-/// What a rank says when the members of a communicator meet: the name that rank 0's is known by from now on, and which
-/// process it is.
+/// What a rank says when the members of a communicator meet: the name that rank 0's is known by from now on, how it
+/// lays out memory, and which process it is.
 [[nodiscard]] TUTTI_DECL std::string introduction(std::string const& name, std::string const& role);
 
 /// What a rank has of a communicator whatever its transport, extent and trace are. It never moves.
@@ -35,7 +35,7 @@ struct rank_state : duty {
   };
 
   /// @param texts the introductions of all ranks
-  /// @throws error(failure::join) if one is another version's
+  /// @throws error(failure::join) if one is another version's, or of a machine that reads memory otherwise
   TUTTI_DECL rank_state(any_transport over, tracing trace, rank_type me, std::vector<rank_type> in_parent,
                         std::vector<std::string> const& texts);
   TUTTI_DECL ~rank_state();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/communicator/rank_state.hpp>
+#include <tutti/detail/core/machine_kind.hpp>
 #include <tutti/detail/core/message.hpp>
 
 #include <string_view>
@@ -10,7 +11,20 @@
 namespace tutti::detail {
 
 TUTTI_DECL std::string introduction(std::string const& name, std::string const& role) {
-  return name + '\n' + encode(this_member(role));
+  return message({name, "\n", machine_kind(), "\n", encode(this_member(role))});
+}
+
+/// Messages are memory as it lies, so the machines of all ranks must read it alike.
+/// @throws error(failure::join)
+TUTTI_DECL void agree_on_machine(rank_state const& s, rank_type them, std::string_view theirs,
+                                 std::string_view of_rank_0) {
+  constexpr char const* remedy =
+      " one, which reads memory otherwise: start all ranks of a world on machines of one kind, as programs of one kind";
+  if (theirs != of_rank_0) {
+    throw error(failure::join, message({describe(them, s.members[them]), " is a ", theirs, " process, and ",
+                                        describe(0, s.members[0]), " a ", of_rank_0, remedy}))
+        .between(s.rank, {them});
+  }
 }
 
 TUTTI_DECL rank_state::rank_state(any_transport over, tracing trace, rank_type me, std::vector<rank_type> in_parent,
@@ -27,12 +41,18 @@ TUTTI_DECL rank_state::rank_state(any_transport over, tracing trace, rank_type m
   arm = [](duty& d) { return static_cast<rank_state&>(d).any.arm(); };
   disarm = [](duty& d) noexcept { static_cast<rank_state&>(d).any.disarm(); };
   duty::look = [](duty& d) noexcept { static_cast<rank_state&>(d).look_quietly(); };
+  std::string_view kind_of_rank_0;
   for (rank_type r = 0; r < size(); ++r) {
-    auto const end = texts[r].find('\n');
-    if (end == std::string::npos || !decode(std::string_view(texts[r]).substr(end + 1), members[r])) {
+    std::string_view const text = texts[r];
+    auto const begin = text.find('\n');
+    auto const end = begin == text.npos ? begin : text.find('\n', begin + 1);
+    if (end == text.npos || !decode(text.substr(end + 1), members[r])) {
       throw error(failure::join, message({"rank ", r, " introduced itself in words of another version"}))
           .between(rank, {r});
     }
+    std::string_view const kind = text.substr(begin + 1, end - begin - 1);
+    kind_of_rank_0 = r == 0 ? kind : kind_of_rank_0;
+    agree_on_machine(*this, r, kind, kind_of_rank_0);
   }
   rank_type neighbours = 0;
   for (member const& m : members) {
