@@ -51,6 +51,10 @@ packages_for() {
     softroce) echo "qemu-system-x86 busybox-static cpio kmod xz-utils zstd iproute2 ibverbs-providers ibverbs-utils" ;;
     softroce_peers) echo "perftest" ;;
     verbs) echo "libibverbs-dev" ;;
+    launchers)
+      echo "openmpi-bin libopenmpi-dev mpich libmpich-dev slurmctld slurmd slurm-client munge iproute2 python3-yaml"
+      ;;
+    cross) echo "g++-aarch64-linux-gnu g++-s390x-linux-gnu g++-i686-linux-gnu qemu-user-static" ;;
     synthesis) echo "yosys nextpnr-ice40 fpga-icestorm" ;;
     *) fail "no packages are known for \"$1\"" ;;
   esac

@@ -17,7 +17,8 @@ Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tes
                      read sources (label "sources": each header alone, format, clang-tidy, the reference,
                      the Verilog of examples/fpga_nic/rtl); and a clang++ 16 or newer, if there is one, reads all sources
   --sanitizers-only  nothing but the sanitizers
-  --only REGEX       builds and runs only the tests whose name matches; for "softroce" QEMU is installed, too
+  --only REGEX       builds and runs only the tests whose name matches; for "softroce" QEMU is installed, too, for
+                     "launchers" launchers, for "cross_" cross compilers: those two run only when they are named
   --ci               --all, with warnings as errors; installs clang, clang-format,
                      clang-tidy, libc++, Doxygen, Verilator and QEMU, too, if they can be had
   --jobs N           how many at once; the default is one per processor
@@ -50,8 +51,13 @@ if [ "$ci" = yes ]; then
   install_optional hardware
 fi
 case $ci$only in yes* | *softroce*) install_optional softroce && install_optional verbs ;; esac
+case $only in
+  *launchers*) install_optional launchers ;;
+  *cross_*) install_optional cross ;;
+esac
 [ "$second_compiler" = no ] || second=$(find_clang)
-[ "$second_compiler$only" != no. ] || left_out="^sources$"
+[ "$only" != . ] || left_out="launchers|cross"
+[ "$second_compiler$only" != no. ] || left_out="$left_out|sources"
 
 # build_and_test <preset> <label of its tests, or "."> [option of cmake...]
 build_and_test() {
@@ -60,12 +66,12 @@ build_and_test() {
   say "Configuring $preset"
   cmake -S "$root" --preset "$preset" "$@"
   set -- --test-dir "$root/build/$preset" --tests-regex "$only" --label-regex "$label"
-  [ -z "$left_out" ] || set -- "$@" --label-exclude "$left_out"
+  [ -z "$left_out" ] || set -- "$@" --label-exclude "^($left_out)$"
   tests=$(ctest "$@" --show-only | sed -n 's/^ *Test *#[0-9]*: \([^ ]*\).*/\1/p')
   [ -n "$tests" ] || return 0
   found=yes
   targets=all
-  if [ "$only$label$left_out" != .. ]; then
+  if [ "$only$label$second_compiler" != ..yes ]; then
     targets=$(printf '%s\n' "$tests" | awk 'NR == FNR { runs[$1]; next } $1 in runs { $1 = ""; print }' \
       - "$root/build/$preset/test_needs")
   fi
