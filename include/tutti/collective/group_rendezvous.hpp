@@ -2,12 +2,35 @@
 #pragma once
 
 #include <tutti/collective/send_recv.hpp>
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/rendezvous.hpp>
 
+#include <array>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tutti {
+namespace detail {
+
+/// How a member of a group talks to another one.
+struct group_calls {
+  void* of;
+  void (*put)(void* of, rank_type to, std::string_view text);
+  void (*get)(void* of, rank_type from, std::string& text);
+};
+
+/// The exchange of `group_rendezvous`, compiled once for all communicators.
+[[nodiscard]] TUTTI_DECL std::vector<std::string> exchange_in_group(group_calls const& by,
+                                                                    std::vector<rank_type> const& members,
+                                                                    rank_type rank, std::string_view mine);
+
+/// "world/ranks 0 3"
+[[nodiscard]] TUTTI_DECL std::string name_of_group(std::string const& parent, std::vector<rank_type> const& members);
+
+}  // namespace detail
 
 /// The rendezvous of some of the members of a communicator that works: they exchange through it. The
 /// first of them gathers the texts and hands all of them to each. Other members take no part.
@@ -32,11 +55,7 @@ class group_rendezvous {
     if (!name_.empty()) {
       return name_;
     }
-    std::string all = give_.world().name() + "/ranks";
-    for (rank_type const r : members_) {
-      all.append(" ").append(std::to_string(r));
-    }
-    return all;
+    return detail::name_of_group(give_.world().name(), members_);
   }
 
   /// What the members talk through already, and the number of one of them there.
@@ -60,38 +79,24 @@ class group_rendezvous {
 
   /// What each member gave, in the order of their numbers. Collective over the members.
   std::vector<std::string> exchange(std::string_view mine) {
-    std::vector<std::string> all(members_.size());
-    all[rank_] = mine;
-    if (rank_ != 0) {
-      put(members_[0], mine);
-      for (std::string& text : all) {
-        text = get(members_[0]);
-      }
-      return all;
-    }
-    for (rank_type r = 1; r < size(); ++r) {
-      all[r] = get(members_[r]);
-    }
-    for (rank_type r = 1; r < size(); ++r) {
-      for (std::string const& text : all) {
-        put(members_[r], text);
-      }
-    }
-    return all;
+    return detail::exchange_in_group(
+        {.of = this,
+         .put = [](void* p, rank_type to, std::string_view text) { static_cast<group_rendezvous*>(p)->put(to, text); },
+         .get = [](void* p, rank_type from, std::string& text) { static_cast<group_rendezvous*>(p)->get(from, text); }},
+        members_, rank_, mine);
   }
 
  private:
   void put(rank_type to, std::string_view text) {
-    std::uint64_t const size = text.size();
-    give_(std::span(&size, 1), to);
+    std::array<std::uint64_t, 1> const size{text.size()};
+    give_(size, to);
     give_(text, to);
   }
-  std::string get(rank_type from) {
-    std::uint64_t size = 0;
-    take_(std::span(&size, 1), from);
-    std::string text(static_cast<std::size_t>(size), '\0');
+  void get(rank_type from, std::string& text) {
+    std::array<std::uint64_t, 1> size{};
+    take_(size, from);
+    text.resize(static_cast<std::size_t>(size[0]));
     take_(text, from);
-    return text;
   }
 
   std::vector<rank_type> members_;
@@ -102,3 +107,7 @@ class group_rendezvous {
 };
 
 }  // namespace tutti
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/collective/group_rendezvous.ipp>
+#endif

@@ -17,17 +17,7 @@ class host_map {
   /// `labels[r]` is equal for ranks of one host: anything that can be compared.
   template <class Labels>
   constexpr explicit host_map(Labels const& labels) {
-    for (rank_type r = 0; r < labels.size(); ++r) {
-      rank_type host = 0;
-      while (host < hosts_.size() && !(labels[hosts_[host].front()] == labels[r])) {
-        ++host;
-      }
-      if (host == hosts_.size()) {
-        hosts_.emplace_back();
-      }
-      seats_.push_back({host, static_cast<rank_type>(hosts_[host].size())});
-      hosts_[host].push_back(r);
-    }
+    fill(labels, seats_, hosts_);
   }
 
   [[nodiscard]] constexpr rank_type ranks() const noexcept { return static_cast<rank_type>(seats_.size()); }
@@ -43,6 +33,23 @@ class host_map {
     rank_type host;
     rank_type local;
   };
+
+  /// Given the vectors, and so compiled only where a map is made.
+  template <class Labels, class Seats, class Hosts>
+  static constexpr void fill(Labels const& labels, Seats& seats, Hosts& hosts) {
+    for (rank_type r = 0; r < labels.size(); ++r) {
+      rank_type host = 0;
+      while (host < hosts.size() && !(labels[hosts[host].front()] == labels[r])) {
+        ++host;
+      }
+      if (host == hosts.size()) {
+        hosts.emplace_back();
+      }
+      seats.push_back({host, static_cast<rank_type>(hosts[host].size())});
+      hosts[host].push_back(r);
+    }
+  }
+
   std::vector<seat> seats_;
   std::vector<std::vector<rank_type>> hosts_;
 };

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/language.hpp>
+#include <tutti/detail/core/owned.hpp>
 
 #include <cstddef>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace tutti::detail {
 
@@ -15,25 +14,27 @@ namespace tutti::detail {
 class joined_threads {
  public:
   /// Has room for `n` threads.
-  explicit joined_threads(std::size_t n) { threads_.reserve(n); }
+  explicit joined_threads(std::size_t n) : threads_(n) {}
   joined_threads(joined_threads const&) = delete;
   joined_threads& operator=(joined_threads const&) = delete;
   ~joined_threads() {
-    for (std::thread& t : threads_) {
-      t.join();
+    for (std::size_t i = 0; i != size_; ++i) {
+      threads_[i].join();
     }
   }
 
-  [[nodiscard]] std::size_t size() const noexcept { return threads_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// @throws std::system_error if no thread can be had
+  /// @pre there is room. @throws std::system_error if no thread can be had
   template <class... What>
   void start(What&&... what) {
-    threads_.emplace_back(std::forward<What>(what)...);
+    threads_[size_] = std::thread(std::forward<What>(what)...);
+    ++size_;
   }
 
  private:
-  std::vector<std::thread> threads_;
+  owned_array<std::thread> threads_;
+  std::size_t size_ = 0;  ///< how many of them have been started
 };
 
 }  // namespace tutti::detail

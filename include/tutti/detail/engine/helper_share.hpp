@@ -19,18 +19,7 @@ struct helper_summary {
   template <class Topology, class Op>
     requires has_helpers<Topology, Op>
   void read(Topology const& t, Op const& op, rank_type n, rank_type helper) {
-    workers.clear();
-    for (std::uint32_t i = 0; i != t.steps(op, n, helper); ++i) {
-      const step s = t.at(op, n, helper, i);
-      if (s.receives()) {
-        blocks = s.receive.blocks;
-        from = s.arrives;
-        worker(s.receive.peer).gives = true;
-      }
-      if (s.sends()) {
-        worker(s.send.peer).gets = true;
-      }
-    }
+    fill(workers, t, op, n, helper);
   }
 
   /// The place of a rank among the workers, or no_rank.
@@ -44,9 +33,25 @@ struct helper_summary {
   }
 
  private:
-  helper_worker& worker(rank_type r) {
-    rank_type const there = place_of(r);
-    return there != no_rank ? workers[there] : workers.emplace_back(helper_worker{.rank = r});
+  /// Given the vector, and so compiled only where there are helpers.
+  template <class Workers, class Topology, class Op>
+  void fill(Workers& all, Topology const& t, Op const& op, rank_type n, rank_type helper) {
+    auto const worker = [&](rank_type r) -> helper_worker& {
+      rank_type const there = place_of(r);
+      return there != no_rank ? all[there] : all.emplace_back(helper_worker{.rank = r});
+    };
+    all.clear();
+    for (std::uint32_t i = 0; i != t.steps(op, n, helper); ++i) {
+      const step s = t.at(op, n, helper, i);
+      if (s.receives()) {
+        blocks = s.receive.blocks;
+        from = s.arrives;
+        worker(s.receive.peer).gives = true;
+      }
+      if (s.sends()) {
+        worker(s.send.peer).gets = true;
+      }
+    }
   }
 };
 
@@ -64,10 +69,16 @@ struct helper_shares {
   template <class Topology, class Op>
   void read(Topology const& t, Op const& op, rank_type n, rank_type me) {
     summaries.resize(members(t, op, n) - n);
-    shares.clear();
-    for (std::size_t i = 0; i != summaries.size(); ++i) {
-      summaries[i].read(t, op, n, n + static_cast<rank_type>(i));
-      shares.push_back({&summaries[i], summaries[i].place_of(me)});
+    fill(summaries, shares, t, op, n, me);
+  }
+
+ private:
+  template <class Summaries, class Shares, class Topology, class Op>
+  static void fill(Summaries& all, Shares& mine, Topology const& t, Op const& op, rank_type n, rank_type me) {
+    mine.clear();
+    for (std::size_t i = 0; i != all.size(); ++i) {
+      all[i].read(t, op, n, n + static_cast<rank_type>(i));
+      mine.push_back({&all[i], all[i].place_of(me)});
     }
   }
 };

@@ -321,7 +321,10 @@ class machine {
     return false;
   }
   [[nodiscard]] std::span<std::byte const> made_at(std::size_t bytes) noexcept {
-    return {std::exchange(made_there_, nullptr), bytes};
+    std::byte const* const made =
+        made_there_;  // of the type that other spans are of, whose pointers are checked already
+    made_there_ = nullptr;
+    return {made, bytes};
   }
 
   /// A step without a peer.
