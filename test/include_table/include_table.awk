@@ -49,6 +49,8 @@ BEGIN {
   allow("communicator", "core trace/no_trace member " concepts)
   # Folding spans is the same for every reduction.
   allow("engine", "core communicator detail/reduction/fold collective/request " concepts)
+  # Groups of a device's threads run the schedules that the engine runs, over the same slices and memories.
+  allow("device", "core engine detail/reduction/fold topology/concept reduction/concept")
   # What is compiled once of each transport, the engine over it, and of each likely reduction: a header of theirs ends
   # with it.
   allow("instances", "core communicator engine transport reduction")

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Each safety rule of the engine is necessary: without it, a test breaks. A mutant is the program
-# in_place.cpp built against a copy of detail/engine/machine.hpp that a sed script has changed.
+# Each safety rule is necessary: without it, a test breaks. A mutant is a program built against a copy of a header that a
+# sed script has changed: in_place.cpp, of detail/engine/machine.hpp, and device.cpp, of the header of detail/device that
+# the name of the script begins with.
 
-function(tutti_add_safety_program name)
-  add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/mutants/in_place.cpp)
+function(tutti_add_safety_program name source)
+  add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/mutants/${source}.cpp)
   target_include_directories(${name} BEFORE PRIVATE ${ARGN})
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE tutti_program)
@@ -13,21 +14,36 @@ function(tutti_add_safety_program name)
   tutti_test_needs(${name} ${name})
 endfunction()
 
-tutti_add_safety_program(mutants_none)
+function(tutti_add_mutant name source header script)
+  set(mutated ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name})
+  set(original ${PROJECT_SOURCE_DIR}/include/${header})
+  cmake_path(GET header PARENT_PATH folder)
+  add_custom_command(
+    OUTPUT ${mutated}/${header}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${mutated}/${folder}
+    COMMAND sed -f ${script} ${original} > ${mutated}/${header}
+    COMMAND sh -c "! cmp -s ${original} ${mutated}/${header}"  # the script must still apply
+    DEPENDS ${script} ${original}
+    VERBATIM)
+  tutti_add_safety_program(${name} ${source} ${mutated})
+  target_sources(${name} PRIVATE ${mutated}/${header})
+  set_tests_properties(${name} PROPERTIES WILL_FAIL TRUE)
+endfunction()
 
-set(machine ${PROJECT_SOURCE_DIR}/include/tutti/detail/engine/machine.hpp)
+tutti_add_safety_program(mutants_none in_place)
 file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/mutants/*.sed)
 foreach(script IN LISTS scripts)
   cmake_path(GET script STEM mutant)
-  set(mutated ${CMAKE_CURRENT_BINARY_DIR}/mutants/${mutant})
-  add_custom_command(
-    OUTPUT ${mutated}/tutti/detail/engine/machine.hpp
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${mutated}/tutti/collective
-    COMMAND sed -f ${script} ${machine} > ${mutated}/tutti/detail/engine/machine.hpp
-    COMMAND sh -c "! cmp -s ${machine} ${mutated}/tutti/detail/engine/machine.hpp"  # the script must still apply
-    DEPENDS ${script} ${machine}
-    VERBATIM)
-  tutti_add_safety_program(mutants_${mutant} ${mutated})
-  target_sources(mutants_${mutant} PRIVATE ${mutated}/tutti/detail/engine/machine.hpp)
-  set_tests_properties(mutants_${mutant} PROPERTIES WILL_FAIL TRUE)
+  tutti_add_mutant(mutants_${mutant} in_place tutti/detail/engine/machine.hpp ${script})
+endforeach()
+
+# The engine is only compared with here.
+tutti_add_safety_program(mutants_device_none device)
+target_link_libraries(mutants_device_none PRIVATE tutti::compiled)
+file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/mutants/device/*.sed)
+foreach(script IN LISTS scripts)
+  cmake_path(GET script STEM LAST_ONLY mutant)
+  string(REGEX REPLACE "\\..*" "" header ${mutant})
+  tutti_add_mutant(mutants_device_${mutant} device tutti/detail/device/${header}.hpp ${script})
+  target_link_libraries(mutants_device_${mutant} PRIVATE tutti::compiled)
 endforeach()

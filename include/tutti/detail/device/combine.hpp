@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/device/thread_group.hpp>
+#include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/reduction/fold.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace tutti::detail::device {
+
+/// Elements that are moved at once: 16 bytes of the widest of the types, or one where that is no whole number.
+template <class... T>
+inline constexpr std::size_t pack_elements = [] {
+  std::size_t widest = 1;
+  bool powers = true;
+  ((widest = sizeof(T) > widest ? sizeof(T) : widest, powers = powers && (sizeof(T) & (sizeof(T) - 1)) == 0), ...);
+  return powers && widest <= 16 ? 16 / widest : std::size_t{1};
+}();
+
+template <class T, std::size_t N>
+struct alignas(N * sizeof(T)) pack {
+  T at[N];
+};
+
+/// Whether packs may begin there.
+template <std::size_t N, class T>
+[[nodiscard]] constexpr bool begins_pack(T const* p) noexcept {
+  return reinterpret_cast<std::uintptr_t>(p) % (N * sizeof(T)) == 0;
+}
+
+/// f of each place of some packs. These are copies: no result changes an operand.
+template <class To, std::size_t N, class F, class... From>
+[[nodiscard]] constexpr pack<To, N> of_packs(F const& f, pack<From, N>... from) {
+  pack<To, N> to;
+  for (std::size_t k = 0; k != N; ++k) {
+    to.at[k] = f(from.at[k]...);
+  }
+  return to;
+}
+
+/// Memories that all get the same.
+template <class T, std::size_t M = 1>
+struct places {
+  T* to[M];
+
+  template <std::size_t N>
+  [[nodiscard]] constexpr bool begin_packs(std::size_t at) const noexcept {
+    bool all = true;
+    for (T* const one : to) {
+      all = all && begins_pack<N>(one + at);
+    }
+    return all;
+  }
+  constexpr void put(std::size_t i, T const& x) const {
+    for (T* const one : to) {
+      one[i] = x;
+    }
+  }
+  /// Pack i of those that begin at `at`.
+  template <std::size_t N>
+  constexpr void put(std::size_t at, std::size_t i, pack<T, N> const& x) const {
+    for (T* const one : to) {
+      reinterpret_cast<pack<T, N>*>(one + at)[i] = x;
+    }
+  }
+};
+
+/// `to[i] = f(from[i]...)` for i < n, by all threads of a group: 16 bytes of the widest type at a time where all are
+/// aligned alike. Places to write may be among the operands.
+template <thread_group G, class F, class To, std::size_t M, class... From>
+constexpr void for_each_element(G const& g, F const& f, std::size_t n, places<To, M> const& to, From const*... from) {
+  constexpr std::size_t N = pack_elements<To, From...>;
+  std::size_t done = 0;
+  if constexpr (N > 1) {
+    std::size_t const over = reinterpret_cast<std::uintptr_t>(to.to[0]) / sizeof(To) % N;
+    std::size_t const head = over == 0 ? 0 : N - over < n ? N - over : n;
+    if (to.template begin_packs<N>(head) && (begins_pack<N>(from + head) && ...)) {
+      for (std::size_t i = g.rank(); i < head; i += g.size()) {
+        to.put(i, f(from[i]...));
+      }
+      std::size_t const packs = (n - head) / N;
+      for (std::size_t i = g.rank(); i < packs; i += g.size()) {
+        to.put(head, i, of_packs<To, N>(f, reinterpret_cast<pack<From, N> const*>(from + head)[i]...));
+      }
+      done = head + packs * N;
+    }
+  }
+  for (std::size_t i = done + g.rank(); i < n; i += g.size()) {
+    to.put(i, f(from[i]...));
+  }
+}
+template <thread_group G, class F, class To, class... From>
+constexpr void for_each_element(G const& g, F const& f, std::size_t n, To* to, From const*... from) {
+  for_each_element(g, f, n, places<To>{{to}}, from...);
+}
+
+/// The same bytes elsewhere. They do not overlap, or are the same.
+template <thread_group G>
+constexpr void copy_bytes(G const& g, std::byte const* from, std::byte* to, std::size_t bytes) {
+  auto const as = [&]<class Word>(Word const* words) {
+    for_each_element(
+        g, [](Word w) { return w; }, bytes / sizeof(Word), reinterpret_cast<Word*>(to), words);
+  };
+  auto const low = reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to) | bytes;
+  if (from == to) {
+    return;
+  }
+  if (low % sizeof(std::uint32_t) == 0) {
+    as(reinterpret_cast<std::uint32_t const*>(from));
+  } else if (low % sizeof(std::uint16_t) == 0) {
+    as(reinterpret_cast<std::uint16_t const*>(from));
+  } else {
+    as(reinterpret_cast<std::uint8_t const*>(from));
+  }
+}
+
+/// What an operation on a device does with elements: combine them by a reduction. As `combining` of the engine, whose
+/// bits it gives, one thread group at a time.
+template <reduction R>
+struct group_combining {
+  R how;
+
+  [[nodiscard]] static constexpr std::size_t size_of(memory m) noexcept { return combining<R>::size_of(m); }
+
+  template <thread_group G>
+  constexpr void fold(G const& g, step const& st, std::byte const* local, std::byte const* arriving, std::byte* result,
+                      std::size_t n, rank_type ranks) const {
+    with_flag<lifts<R>>(st.local == memory::input, [&](auto local_is_element) {
+      with_flag<lifts<R>>(st.arrives == memory::input, [&](auto arriving_is_element) {
+        with_flag<!symmetric<R>>(st.how == action::fold_left, [&](auto arriving_on_left) {
+          with_flag<lowers<R>>(st.receive.memory == memory::output, [&](auto finishes) {
+            using pair = fold_pair<R, local_is_element, arriving_is_element, arriving_on_left, finishes>;
+            for_each_element(g, pair{how, ranks}, n, reinterpret_cast<typename pair::result_type*>(result),
+                             reinterpret_cast<typename pair::local_type const*>(local),
+                             reinterpret_cast<typename pair::arriving_type const*>(arriving));
+          });
+        });
+      });
+    });
+  }
+  /// A step of one rank alone.
+  template <thread_group G>
+  constexpr void local(G const& g, step const& st, std::byte const* from, std::byte* to, std::size_t n,
+                       rank_type ranks) const {
+    bool const ends = st.receive.memory == memory::output && st.send.memory != memory::output;
+    bool const is_element = st.send.memory == memory::input;
+    if constexpr (lifts<R> || lowers<R>) {
+      if (ends) {
+        return with_flag<lifts<R>>(is_element, [&](auto element) {
+          using one = finish_one<R, element>;
+          for_each_element(g, one{how, ranks}, n, reinterpret_cast<typename R::value_type*>(to),
+                           reinterpret_cast<operand_t<R, element> const*>(from));
+        });
+      }
+    }
+    if constexpr (lifts<R>) {
+      if (is_element) {
+        return for_each_element(g, lift_one<R>{how}, n, reinterpret_cast<typename R::accumulator_type*>(to),
+                                reinterpret_cast<contribution_t<R> const*>(from));
+      }
+    }
+    copy_bytes(g, from, to, n * size_of(st.send.memory));
+  }
+};
+
+/// Or only move them.
+struct group_moving {
+  std::size_t element_bytes;
+
+  [[nodiscard]] constexpr std::size_t size_of(memory) const noexcept { return element_bytes; }
+  template <thread_group G>
+  constexpr void local(G const& g, step const&, std::byte const* from, std::byte* to, std::size_t n, rank_type) const {
+    copy_bytes(g, from, to, n * element_bytes);
+  }
+};
+
+}  // namespace tutti::detail::device

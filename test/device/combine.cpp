@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address (it reads and writes 16 bytes at a time)
+//
+// All threads of a group together write each element once, wherever operands lie, and nothing else.
+#include <tutti/detail/device/combine.hpp>
+#include <tutti/half.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+namespace {
+
+namespace device = tutti::detail::device;
+
+/// A thread of a group that meets no other.
+struct lone_thread {
+  std::uint32_t number;
+  std::uint32_t threads;
+
+  [[nodiscard]] std::uint32_t rank() const { return number; }
+  [[nodiscard]] std::uint32_t size() const { return threads; }
+  [[nodiscard]] bool all(bool good) const { return good; }
+  [[nodiscard]] std::uint64_t look(std::uint64_t const* word) const { return *word; }
+  void tell(std::uint64_t* word, std::uint64_t value) const { *word = value; }
+  void pause() const {}
+  [[nodiscard]] bool is_late() const { return false; }
+};
+
+/// Room that ends where its elements end, for the address sanitizer, and begins some elements after a multiple of 16.
+template <class T>
+class shifted {
+ public:
+  shifted(std::size_t n, std::size_t by) : bytes_(new std::byte[16 + (n + by) * sizeof(T)]), n_(n) {
+    auto const here = reinterpret_cast<std::uintptr_t>(bytes_.get());
+    first_ = reinterpret_cast<T*>(bytes_.get() + (16 - here % 16) % 16) + by;
+  }
+  [[nodiscard]] T* data() const { return first_; }
+  [[nodiscard]] std::vector<T> copy() const { return {first_, first_ + n_}; }
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  std::size_t n_;
+  T* first_;
+};
+
+/// to[i] = 2 a[i] + b[i], to two places, the second of which is a.
+template <class To, class From>
+void combines(std::size_t n, std::size_t to_shift, std::size_t a_shift, std::size_t b_shift, std::uint32_t threads) {
+  shifted<To> const first(n, to_shift);
+  shifted<To> const second(n, a_shift);
+  shifted<From> const b(n, b_shift);
+  std::vector<To> wanted(n);
+  for (std::size_t i = 0; i != n; ++i) {
+    auto const x = static_cast<float>(i % 50);
+    auto const y = static_cast<float>(i % 7);
+    second.data()[i] = static_cast<To>(x);
+    b.data()[i] = static_cast<From>(y);
+    wanted[i] = static_cast<To>(2 * x + y);
+  }
+  unsigned calls = 0;
+  auto const f = [&](To const& x, From const& y) {
+    ++calls;
+    return static_cast<To>(2 * static_cast<float>(x) + static_cast<float>(y));
+  };
+  for (std::uint32_t t = 0; t != threads; ++t) {
+    device::places<To, 2> const to{{first.data(), second.data()}};
+    device::for_each_element(lone_thread{t, threads}, f, n, to, static_cast<To const*>(second.data()),
+                             static_cast<From const*>(b.data()));
+  }
+  BOOST_TEST(calls == n);
+  BOOST_TEST((first.copy() == wanted && second.copy() == wanted),
+             n << " elements of " << sizeof(To) << " and " << sizeof(From) << " bytes, shifts " << to_shift << ' '
+               << a_shift << ' ' << b_shift << ", " << threads << " threads");
+}
+template <class To, class From>
+void everywhere() {
+  for (std::size_t const n : {0U, 1U, 3U, 4U, 16U, 31U, 100U}) {
+    for (std::size_t const to : {0U, 1U, 3U}) {
+      for (std::size_t const a : {0U, 1U, 3U}) {
+        for (std::size_t const b : {0U, 1U, 2U}) {
+          combines<To, From>(n, to, a, b, 1 + static_cast<std::uint32_t>((to + n) % 3));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(elements_of_one_size) {
+  everywhere<float, float>();
+}
+BOOST_AUTO_TEST_CASE(elements_of_two_sizes) {
+  everywhere<double, float>();
+  everywhere<float, std::int16_t>();
+  everywhere<std::int16_t, double>();
+}
+BOOST_AUTO_TEST_CASE(halves) {
+  everywhere<float, tutti::half>();
+}
+
+BOOST_AUTO_TEST_CASE(bytes) {
+  for (std::size_t const n : {0U, 1U, 2U, 4U, 17U, 64U}) {
+    for (std::size_t const by : {0U, 1U, 2U, 4U}) {
+      shifted<std::uint8_t> const from(n, by);
+      shifted<std::uint8_t> const to(n, 4 - by);
+      std::iota(from.data(), from.data() + n, std::uint8_t{1});
+      for (std::uint32_t t = 0; t != 2; ++t) {
+        device::copy_bytes(lone_thread{t, 2}, reinterpret_cast<std::byte const*>(from.data()),
+                           reinterpret_cast<std::byte*>(to.data()), n);
+      }
+      BOOST_TEST(to.copy() == from.copy(), boost::test_tools::per_element());
+    }
+  }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address (fibers of one thread)
+//
+// The fused forms of `direct` have the engine's bits, in every order of their threads.
+#include <laws/device.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/half.hpp>
+#include <tutti/reduction/accumulate_in.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/reproducible_sum.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <utility>
+
+namespace {
+
+using tutti::rank_type;
+
+template <class R, rank_type... N>
+void all(R reduction, std::integer_sequence<rank_type, N...>) {
+  std::uint64_t seed = 0;
+  for (bool const in_one_hop : {false, true}) {
+    for (std::size_t const count : {std::size_t{0}, std::size_t{1}, std::size_t{37}, std::size_t{1000}}) {
+      for (std::uint32_t const in_place : {0U, 0xffffU, 0x5a6bU}) {
+        std::string const wrong[] = {
+            laws::fused_has_bits_of_engine<N>(reduction, count, in_place, in_one_hop, ++seed)...};
+        for (std::string const& one : wrong) {
+          BOOST_TEST(one == "");
+        }
+      }
+    }
+  }
+}
+using few = std::integer_sequence<rank_type, 2, 3, 4, 8>;
+using very_few = std::integer_sequence<rank_type, 2, 5>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(floats) {
+  all(tutti::sum<float>{}, few{});
+}
+BOOST_AUTO_TEST_CASE(halves) {
+  all(tutti::sum<tutti::half>{}, very_few{});
+}
+BOOST_AUTO_TEST_CASE(a_division_at_the_end) {
+  all(tutti::mean<float>{}, very_few{});
+}
+BOOST_AUTO_TEST_CASE(large_accumulators) {
+  all(tutti::reproducible_sum<float>{}, very_few{});
+}
+BOOST_AUTO_TEST_CASE(accumulators_of_another_type) {
+  all(tutti::accumulate_in<float, tutti::sum<tutti::bfloat16>>{}, very_few{});
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address (fibers of one thread)
+//
+// Groups of threads run schedules with the engine's bits, whatever their number and the order in which they go on.
+#include <laws/device.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/half.hpp>
+#include <tutti/reduction/accumulate_in.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/reproducible_sum.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/star.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+
+namespace {
+
+using enum tutti::schedule_kind;
+using tutti::rank_type;
+
+/// Over ranks, topologies and lengths; numbers of groups and threads, and the order, are drawn.
+template <class Op, class R, class... Topology>
+void everywhere(Op what, R reduction, bool may_be_apart, Topology... topology) {
+  std::uint64_t seed = 1;
+  for (rank_type n : {1U, 2U, 3U, 4U, 5U, 7U, 8U}) {
+    if constexpr (requires { what.root; }) {
+      what.root = n / 2;
+    }
+    for (bool const in_place : {false, true}) {
+      if (!in_place && !may_be_apart) {
+        continue;
+      }
+      auto const check = [&](auto const& t) {
+        ++seed;
+        constexpr std::array<std::size_t, 5> lengths{0, 1, 13, 64, 257};
+        laws::device_case<Op, R> const c{what, reduction, n, lengths[seed % lengths.size()], in_place};
+        auto const groups = static_cast<std::uint32_t>(1 + seed % 3);
+        auto const threads = static_cast<std::uint32_t>(1 + seed / 3 % 2);
+        BOOST_TEST(laws::device_has_bits_of_engine(c, t, {groups, threads, seed}) == "");
+      };
+      (check(topology), ...);
+    }
+  }
+}
+template <class Op, class R>
+void on_all_topologies(Op what, R reduction, bool may_be_apart = true) {
+  auto const of = [](tutti::schedule_kind k) { return tutti::selection(k); };
+  everywhere(what, reduction, may_be_apart, of(direct), of(doubling), of(ring), of(butterfly), of(binary_tree),
+             of(double_tree), of(chain), of(star));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(allreduce_of_floats) {
+  on_all_topologies(tutti::op::allreduce{}, tutti::sum<float>{});
+}
+BOOST_AUTO_TEST_CASE(allreduce_of_halves) {
+  on_all_topologies(tutti::op::allreduce{}, tutti::sum<tutti::half>{});
+}
+BOOST_AUTO_TEST_CASE(allreduce_that_divides_at_the_end) {
+  on_all_topologies(tutti::op::allreduce{}, tutti::mean<float>{});
+}
+BOOST_AUTO_TEST_CASE(allreduce_with_accumulators_of_another_type) {
+  everywhere(tutti::op::allreduce{}, tutti::accumulate_in<float, tutti::sum<tutti::bfloat16>>{}, true, tutti::direct{},
+             tutti::star{});
+}
+BOOST_AUTO_TEST_CASE(allreduce_with_large_accumulators) {
+  on_all_topologies(tutti::op::allreduce{}, tutti::reproducible_sum<float>{});
+}
+BOOST_AUTO_TEST_CASE(reduce) {
+  on_all_topologies(tutti::op::reduce{}, tutti::sum<float>{});
+}
+BOOST_AUTO_TEST_CASE(reduce_scatter) {
+  on_all_topologies(tutti::op::reduce_scatter{}, tutti::sum<float>{});
+}
+BOOST_AUTO_TEST_CASE(allgather) {
+  on_all_topologies(tutti::op::allgather{}, tutti::sum<float>{});
+}
+BOOST_AUTO_TEST_CASE(broadcast) {
+  on_all_topologies(tutti::op::broadcast{}, tutti::sum<float>{}, false);
+}

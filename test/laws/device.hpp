@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <models/thread_groups.hpp>
+#include <tutti/collective/allgather.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/reduce.hpp>
+#include <tutti/collective/reduce_scatter.hpp>
+#include <tutti/detail/device/fused.hpp>
+#include <tutti/detail/device/interpreter.hpp>
+#include <tutti/detail/verify/contents.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/selection.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+/// What groups of threads make of a schedule has the bits that the engine makes of it.
+namespace laws {
+
+namespace op = tutti::op;
+using tutti::rank_type;
+using tutti::detail::memories;
+namespace on_device = tutti::detail::device;
+
+/// One operation of a world: the same for both.
+template <class Op, class R>
+struct device_case {
+  Op what;
+  R reduction;
+  rank_type n;
+  std::size_t count;
+  bool in_place;
+
+  using contribution = tutti::contribution_t<R>;
+  using value = typename R::value_type;
+  static constexpr bool combines = tutti::combines(tutti::detail::symbolic::kind_of<Op>);
+
+  /// Of so many sizes that the order of additions shows in the bits.
+  [[nodiscard]] std::vector<contribution> input(rank_type r) const {
+    std::mt19937 draw(r * 7919 + static_cast<unsigned>(count));
+    std::vector<contribution> v(count);
+    for (contribution& x : v) {
+      double const drawn = std::ldexp(static_cast<double>(draw() % 4096) - 2048, -static_cast<int>(draw() % 34));
+      x = static_cast<contribution>(static_cast<float>(drawn));
+    }
+    return v;
+  }
+  /// Which elements of the vector a rank is given, and which it gets.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> given(rank_type r) const {
+    if constexpr (std::is_same_v<Op, op::allgather>) {
+      return own(r);
+    } else if constexpr (std::is_same_v<Op, op::broadcast>) {
+      return {0, r == what.root ? count : 0};
+    } else {
+      return {0, count};
+    }
+  }
+  [[nodiscard]] std::pair<std::size_t, std::size_t> wanted(rank_type r) const {
+    if constexpr (std::is_same_v<Op, op::reduce_scatter>) {
+      return own(r);
+    } else if constexpr (std::is_same_v<Op, op::reduce>) {
+      return {0, r == what.root ? count : 0};
+    } else {
+      return {0, count};
+    }
+  }
+
+ private:
+  [[nodiscard]] std::pair<std::size_t, std::size_t> own(rank_type r) const {
+    return {tutti::block_begin(count, n, r), tutti::block_size(count, n, r)};
+  }
+};
+
+/// What each rank gets of the engine.
+template <class Op, class R, class Topology>
+[[nodiscard]] std::vector<std::vector<typename R::value_type>> of_engine(device_case<Op, R> const& c,
+                                                                         Topology const& topology) {
+  using value = typename R::value_type;
+  auto const results = tutti::spawn<tutti::loopback>(c.n, [&](auto& world) {
+    rank_type const me = world.rank();
+    auto const [begin, size] = c.wanted(me);
+    auto const in = c.input(me);
+    std::vector<value> out(size);
+    if constexpr (std::is_same_v<Op, op::allreduce>) {
+      tutti::allreduce{world, topology, c.reduction}(in, out);
+    } else if constexpr (std::is_same_v<Op, op::reduce>) {
+      tutti::reduce{world, topology, c.reduction}(in, out, c.what.root);
+    } else if constexpr (std::is_same_v<Op, op::reduce_scatter>) {
+      tutti::reduce_scatter{world, topology, c.reduction}(in, out);
+    } else if constexpr (std::is_same_v<Op, op::allgather>) {
+      auto const [from, own] = c.given(me);
+      std::vector<value> const mine(in.begin() + static_cast<std::ptrdiff_t>(from),
+                                    in.begin() + static_cast<std::ptrdiff_t>(from + own));
+      tutti::allgather{world, topology}(mine, out);
+    } else {
+      out = std::vector<value>(in.begin(), in.end());
+      tutti::broadcast{world, topology}(out, c.what.root);
+    }
+    return out;
+  });
+  std::vector<std::vector<value>> all;
+  for (auto const& one : results) {
+    all.push_back(one.value());
+  }
+  return all;
+}
+
+/// One rank's memory, and what is run over it.
+template <class Op, class R>
+class device_rank {
+ public:
+  using value = typename R::value_type;
+  using contribution = tutti::contribution_t<R>;
+  using accumulator = typename R::accumulator_type;
+  static constexpr bool combines = device_case<Op, R>::combines;
+  static constexpr bool work_fits = !combines || tutti::accumulates_in_elements<R>;
+
+  template <class Topology>
+  device_rank(device_case<Op, R> const& c, Topology const& topology, rank_type me)
+      : case_(c),
+        me_(me),
+        in_(c.input(me)),
+        out_(c.count),
+        work_(work_fits ? 0 : c.count),
+        steps_(topology, c.what, c.n, me, {.input_is_output = c.in_place, .work_is_output = work_fits}) {
+    set();
+  }
+
+  /// As before the operation; a caller may write over its memory as soon as an operation has ended.
+  void set() {
+    auto const drawn = case_.input(me_);
+    std::fill(out_.begin(), out_.end(), value(-77.0F));
+    if (case_.in_place) {
+      if constexpr (std::is_same_v<value, contribution>) {
+        auto const [begin, size] = case_.given(me_);
+        std::copy_n(drawn.begin() + static_cast<std::ptrdiff_t>(begin), size,
+                    out_.begin() + static_cast<std::ptrdiff_t>(begin));
+      }
+    } else {
+      in_ = drawn;
+    }
+  }
+  void spoil() {
+    std::fill(out_.begin(), out_.end(), value(-99.0F));
+    std::fill(in_.begin(), in_.end(), contribution(-99.0F));
+  }
+
+  [[nodiscard]] on_device::operation operation() {
+    auto* const out = reinterpret_cast<std::byte*>(out_.data());
+    memories m;
+    m.input = case_.in_place ? out : reinterpret_cast<std::byte const*>(in_.data());
+    m.output = out;
+    m.work = work_fits ? out : reinterpret_cast<std::byte*>(work_.data());
+    return {.table = steps_.view(), .mine = m, .count = case_.count, .call = 7};
+  }
+  template <class G>
+  [[nodiscard]] bool run(G const& g, on_device::board const& on, std::uint32_t group, std::uint32_t groups) {
+    on_device::operation const what = operation();
+    if constexpr (combines) {
+      on_device::group_combining<R> const payload{case_.reduction};
+      return on_device::interpreter(g, on, group, groups, what, payload).run();
+    } else {
+      on_device::group_moving const payload{sizeof(value)};
+      return on_device::interpreter(g, on, group, groups, what, payload).run();
+    }
+  }
+  [[nodiscard]] bool has(std::vector<value> const& wanted) const {
+    auto const [begin, size] = case_.wanted(me_);
+    return size == 0 || std::memcmp(out_.data() + begin, wanted.data(), size * sizeof(value)) == 0;
+  }
+
+ private:
+  device_case<Op, R> const& case_;
+  rank_type me_;
+  std::vector<contribution> in_;
+  std::vector<value> out_;
+  std::vector<accumulator> work_;
+  on_device::step_list steps_;
+};
+
+/// How an operation is run: `seed` 0 on threads, else on fibers in an order drawn from it.
+struct device_shape {
+  std::uint32_t groups = 1;
+  std::uint32_t threads = 1;
+  std::uint64_t seed = 0;
+};
+
+/// Three operations, one after the other, whose caller changes its memory in between: what is wrong; "" if nothing.
+template <class Op, class R, class Topology>
+[[nodiscard]] std::string device_has_bits_of_engine(device_case<Op, R> const& c, Topology const& topology,
+                                                    device_shape const& shape) {
+  auto const wanted = of_engine(c, topology);
+  std::vector<device_rank<Op, R>> ranks;
+  ranks.reserve(c.n);
+  for (rank_type r = 0; r != c.n; ++r) {
+    ranks.emplace_back(c, topology, r);
+  }
+  // A snapshot is at most the vector of accumulators.
+  models::device_world world(c.n, shape.groups, c.count * sizeof(typename R::accumulator_type) + 64);
+  std::atomic<unsigned> wrong = 0;
+  auto const run = [&](rank_type r, std::uint32_t group, auto const& g) {
+    if (!ranks[r].run(g, world.of(r), group, shape.groups)) {
+      ++wrong;
+    }
+  };
+  for (int i = 0; i != 3 && wrong == 0; ++i) {
+    bool ended = true;
+    if (shape.seed == 0) {
+      models::run_as_threads(c.n, shape.groups, shape.threads, run);
+    } else {
+      // Its memory is spoilt as soon as a rank has ended, whatever the others do.
+      std::vector<std::uint32_t> under_way(c.n, shape.groups * shape.threads);
+      ended = models::run_as_fibers(c.n, shape.groups, shape.threads, shape.seed + static_cast<unsigned>(i),
+                                    [&](rank_type r, std::uint32_t group, auto const& g) {
+                                      run(r, group, g);
+                                      if (--under_way[r] == 0) {
+                                        wrong += ranks[r].has(wanted[r]) ? 0U : 1U;
+                                        ranks[r].spoil();
+                                      }
+                                    });
+    }
+    for (rank_type r = 0; r != c.n; ++r) {
+      wrong += shape.seed != 0 || ranks[r].has(wanted[r]) ? 0U : 1U;
+      ranks[r].set();
+    }
+    if (!ended || wrong != 0) {
+      return std::string(name(tutti::detail::symbolic::kind_of<Op>)) + " by " +
+             std::string(tutti::identity_of(topology, c.n).label) + ", " + std::string(R::name) + " of " +
+             std::to_string(c.count) + ", " + std::to_string(c.n) + " ranks, " + std::to_string(shape.groups) +
+             " groups of " + std::to_string(shape.threads) + ", seed " + std::to_string(shape.seed) +
+             (c.in_place ? ", in place" : "") + (ended ? ": other bits than the engine's" : ": it does not end");
+    }
+  }
+  return {};
+}
+
+/// The same of the fused forms of `direct`, on ranks of which some work in place: those of these bits.
+template <rank_type N, class R>
+[[nodiscard]] std::string fused_has_bits_of_engine(R reduction, std::size_t count, std::uint32_t in_place,
+                                                   bool in_one_hop, std::uint64_t seed) {
+  using law = device_case<op::allreduce, R>;
+  law const apart{{}, reduction, N, count, false};
+  law const same{{}, reduction, N, count, true};
+  auto const wanted = of_engine(apart, tutti::direct{});
+  std::vector<device_rank<op::allreduce, R>> ranks;
+  for (rank_type r = 0; r != N; ++r) {
+    ranks.emplace_back((in_place >> r & 1U) != 0 ? same : apart, tutti::direct{}, r);
+  }
+  auto const groups = static_cast<std::uint32_t>(1 + seed % 3);
+  models::device_world world(N, groups, (count + N) * sizeof(typename law::contribution));
+  unsigned wrong = 0;
+  bool ended = true;
+  for (std::uint64_t i = 0; i != 3 && ended && wrong == 0; ++i) {
+    std::vector<std::uint32_t> under_way(N, groups * 2);
+    ended = models::run_as_fibers(
+        N, groups, 2, 3 * seed + i, [&](rank_type r, std::uint32_t group, models::fiber_group const& g) {
+          on_device::operation const what = ranks[r].operation();
+          on_device::fused_allreduce<models::fiber_group, R, N> const f(g, world.of(r), group, groups, what, reduction);
+          wrong += (in_one_hop ? f.in_one_hop() : f.in_one_pass()) ? 0U : 1U;
+          if (--under_way[r] == 0) {
+            wrong += ranks[r].has(wanted[r]) ? 0U : 1U;
+            ranks[r].spoil();
+          }
+        });
+    for (auto& r : ranks) {
+      r.set();
+    }
+  }
+  return ended && wrong == 0 ? ""
+                             : std::string("direct, fused, ") + (in_one_hop ? "in one hop, " : "in one pass, ") +
+                                   std::string(R::name) + " of " + std::to_string(count) + ", " + std::to_string(N) +
+                                   " ranks, in place " + std::to_string(in_place) + ", seed " + std::to_string(seed) +
+                                   (ended ? ": other bits than the engine's" : ": it does not end");
+}
+
+}  // namespace laws

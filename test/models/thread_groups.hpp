@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/fiber.hpp>
+#include <tutti/detail/device/board.hpp>
+#include <tutti/detail/device/thread_group.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+/// A device without a device: the boards of a world whose ranks are all here, and threads that run on the host.
+namespace models {
+
+using tutti::rank_type;
+namespace device = tutti::detail::device;
+
+/// What the ranks of a world share.
+class device_world {
+ public:
+  device_world(rank_type n, std::uint32_t groups, std::size_t snapshot_bytes)
+      : groups_(groups), ranks_(n), boxes_(n), boards_(n) {
+    for (rank_type r = 0; r != n; ++r) {
+      boxes_[r].resize(std::size_t{groups} * n);
+      ranks_[r].counts.resize(groups);
+      ranks_[r].snapshot.resize(groups * snapshot_bytes);
+    }
+    for (rank_type r = 0; r != n; ++r) {
+      device::board& b = boards_[r];
+      b.rank = r;
+      b.ranks = n;
+      b.counts = ranks_[r].counts.data();
+      b.snapshot = ranks_[r].snapshot.data();
+      b.snapshot_bytes = snapshot_bytes;
+      b.fault = &ranks_[r].fault;
+      for (rank_type q = 0; q != n; ++q) {
+        b.boxes[q] = boxes_[q].data();
+        b.snapshots[q] = ranks_[q].snapshot.data();
+      }
+    }
+  }
+
+  [[nodiscard]] device::board const& of(rank_type r) const { return boards_[r]; }
+  [[nodiscard]] rank_type ranks() const { return static_cast<rank_type>(boards_.size()); }
+  [[nodiscard]] std::uint32_t groups() const { return groups_; }
+  [[nodiscard]] device::failure_report fault(rank_type r) const { return device::failure_report::of(ranks_[r].fault); }
+
+ private:
+  struct one {
+    std::vector<device::block_counts> counts;
+    std::vector<std::byte> snapshot;
+    std::uint64_t fault = 0;
+  };
+  std::uint32_t groups_;
+  std::vector<one> ranks_;
+  std::vector<std::vector<device::mailbox>> boxes_;
+  std::vector<device::board> boards_;
+};
+
+/// Fibers of one thread, which go on in an order that is drawn from a seed: any interleaving, repeatably.
+class drawn_order {
+ public:
+  explicit drawn_order(std::uint64_t seed) : random_(seed) {}
+
+  void add(std::function<void()> f) { jobs_.push_back(std::make_unique<job>(std::move(f))); }
+  /// Lets the others go on, called by one of them.
+  void step_aside() { current_->own.suspend(); }
+  [[nodiscard]] std::uint64_t turns() const { return turns_; }
+  /// Whether all have ended, after at most so many turns. Those that have not never will.
+  [[nodiscard]] bool run(std::uint64_t most) {
+    std::vector<job*> alive;
+    for (auto const& j : jobs_) {
+      alive.push_back(j.get());
+    }
+    // One of them falls far behind: for a while it gets no turn, so that all is done without it that can be.
+    job const* behind = nullptr;
+    for (; !alive.empty() && turns_ != most; ++turns_) {
+      behind = turns_ % 256 == 0 ? alive[random_() % alive.size()] : behind;
+      std::size_t const k = random_() % alive.size();
+      if (alive[k] == behind && alive.size() > 1) {
+        continue;
+      }
+      current_ = alive[k];
+      current_->own.resume();
+      if (current_->own.ended()) {
+        alive[k] = alive.back();
+        alive.pop_back();
+      }
+    }
+    return alive.empty();
+  }
+
+ private:
+  struct job {
+    explicit job(std::function<void()> run)
+        : f(std::move(run)),
+          own(
+              std::size_t{64} << 10, [](void* self) { static_cast<job*>(self)->f(); }, this) {}
+
+    std::function<void()> f;
+    tutti::detail::fiber own;
+  };
+
+  std::mt19937_64 random_;
+  std::vector<std::unique_ptr<job>> jobs_;
+  job* current_ = nullptr;
+  std::uint64_t turns_ = 0;
+};
+
+/// What the threads of a group have in common.
+struct fiber_room {
+  std::uint32_t arrived = 0;
+  std::uint64_t passed = 0;
+  bool good = true;
+  bool result = true;
+};
+
+class fiber_group {
+ public:
+  fiber_group(drawn_order& order, fiber_room& room, std::uint32_t rank, std::uint32_t size, std::uint64_t deadline)
+      : order_(order), room_(room), rank_(rank), size_(size), deadline_(deadline) {}
+
+  [[nodiscard]] std::uint32_t rank() const { return rank_; }
+  [[nodiscard]] std::uint32_t size() const { return size_; }
+  bool all(bool good) const {
+    order_.step_aside();
+    room_.good = room_.good && good;
+    std::uint64_t const mine = room_.passed;
+    if (++room_.arrived == size_) {
+      room_.arrived = 0;
+      room_.result = std::exchange(room_.good, true);
+      ++room_.passed;
+    }
+    while (room_.passed == mine) {
+      order_.step_aside();
+    }
+    return room_.result;  // nobody passes the next one before this thread has come there
+  }
+  [[nodiscard]] std::uint64_t look(std::uint64_t const* word) const {
+    order_.step_aside();
+    return *word;
+  }
+  void tell(std::uint64_t* word, std::uint64_t value) const {
+    order_.step_aside();
+    *word = value;
+  }
+  void pause() const { order_.step_aside(); }
+  [[nodiscard]] bool is_late() const { return order_.turns() > deadline_; }
+
+ private:
+  drawn_order& order_;
+  fiber_room& room_;
+  std::uint32_t rank_;
+  std::uint32_t size_;
+  std::uint64_t deadline_;
+};
+static_assert(device::thread_group<fiber_group>);
+
+/// Runs f(rank, group, threads) on every thread of every group of every rank, in an order drawn from a seed. False:
+/// some have not ended.
+template <class F>
+[[nodiscard]] bool run_as_fibers(rank_type n, std::uint32_t groups, std::uint32_t threads, std::uint64_t seed,
+                                 F const& f, std::uint64_t deadline = UINT64_MAX) {
+  drawn_order order(seed);
+  std::vector<fiber_room> rooms(std::size_t{n} * groups);
+  for (rank_type r = 0; r != n; ++r) {
+    for (std::uint32_t b = 0; b != groups; ++b) {
+      for (std::uint32_t t = 0; t != threads; ++t) {
+        order.add([&, r, b, t] { f(r, b, fiber_group(order, rooms[r * groups + b], t, threads, deadline)); });
+      }
+    }
+  }
+  return order.run(5'000'000);
+}
+
+/// The same of real threads, for the thread sanitizer.
+struct thread_room {
+  std::atomic<std::uint32_t> arrived = 0;
+  std::atomic<std::uint64_t> passed = 0;
+  std::atomic<bool> good = true;
+  std::atomic<bool> result = true;
+};
+
+class host_thread_group {
+ public:
+  host_thread_group(thread_room& room, std::uint32_t rank, std::uint32_t size)
+      : room_(room), rank_(rank), size_(size) {}
+
+  [[nodiscard]] std::uint32_t rank() const { return rank_; }
+  [[nodiscard]] std::uint32_t size() const { return size_; }
+  bool all(bool good) const {
+    if (!good) {
+      room_.good = false;
+    }
+    std::uint64_t const mine = room_.passed;
+    if (++room_.arrived == size_) {
+      room_.arrived = 0;
+      room_.result = room_.good.exchange(true);
+      ++room_.passed;
+    }
+    while (room_.passed == mine) {
+      std::this_thread::yield();
+    }
+    return room_.result;
+  }
+  [[nodiscard]] std::uint64_t look(std::uint64_t const* word) const {
+    return std::atomic_ref(*const_cast<std::uint64_t*>(word)).load(std::memory_order_acquire);
+  }
+  void tell(std::uint64_t* word, std::uint64_t value) const {
+    std::atomic_ref(*word).store(value, std::memory_order_release);
+  }
+  void pause() const { std::this_thread::yield(); }
+  [[nodiscard]] bool is_late() const { return false; }
+
+ private:
+  thread_room& room_;
+  std::uint32_t rank_;
+  std::uint32_t size_;
+};
+static_assert(device::thread_group<host_thread_group>);
+
+template <class F>
+void run_as_threads(rank_type n, std::uint32_t groups, std::uint32_t threads, F const& f) {
+  std::vector<thread_room> rooms(std::size_t{n} * groups);
+  std::vector<std::jthread> all;
+  for (rank_type r = 0; r != n; ++r) {
+    for (std::uint32_t b = 0; b != groups; ++b) {
+      for (std::uint32_t t = 0; t != threads; ++t) {
+        all.emplace_back([&, r, b, t] { f(r, b, host_thread_group(rooms[r * groups + b], t, threads)); });
+      }
+    }
+  }
+}
+
+}  // namespace models
