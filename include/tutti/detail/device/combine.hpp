@@ -72,20 +72,20 @@ struct places {
 /// aligned alike. Places to write may be among the operands.
 template <thread_group G, class F, class To, std::size_t M, class... From>
 constexpr void for_each_element(G const& g, F const& f, std::size_t n, places<To, M> const& to, From const*... from) {
-  constexpr std::size_t N = pack_elements<To, From...>;
+  constexpr std::size_t width = pack_elements<To, From...>;
   std::size_t done = 0;
-  if constexpr (N > 1) {
-    std::size_t const over = reinterpret_cast<std::uintptr_t>(to.to[0]) / sizeof(To) % N;
-    std::size_t const head = over == 0 ? 0 : N - over < n ? N - over : n;
-    if (to.template begin_packs<N>(head) && (begins_pack<N>(from + head) && ...)) {
+  if constexpr (width > 1) {
+    std::size_t const over = reinterpret_cast<std::uintptr_t>(to.to[0]) / sizeof(To) % width;
+    std::size_t const head = over == 0 ? 0 : width - over < n ? width - over : n;
+    if (to.template begin_packs<width>(head) && (begins_pack<width>(from + head) && ...)) {
       for (std::size_t i = g.rank(); i < head; i += g.size()) {
         to.put(i, f(from[i]...));
       }
-      std::size_t const packs = (n - head) / N;
+      std::size_t const packs = (n - head) / width;
       for (std::size_t i = g.rank(); i < packs; i += g.size()) {
-        to.put(head, i, of_packs<To, N>(f, reinterpret_cast<pack<From, N> const*>(from + head)[i]...));
+        to.put(head, i, of_packs<To, width>(f, reinterpret_cast<pack<From, width> const*>(from + head)[i]...));
       }
-      done = head + packs * N;
+      done = head + packs * width;
     }
   }
   for (std::size_t i = done + g.rank(); i < n; i += g.size()) {
