@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: plain may_skip (what it needs is in a guest)
+//
+// A goodbye takes another way than messages, and may be heard before the last one is looked for.
+#include <laws/transport.hpp>
+#include <support/process_ranks.hpp>
+#include <support/rdma_device.hpp>
+#include <tutti/transport/verbs.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <dlfcn.h>
+#include <new>
+#include <optional>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+
+namespace {
+
+/// How far the two ranks are. It lies in memory that both have.
+enum class stage : int { before, receiver_asks_for_news, sender_has_left };
+std::atomic<stage>* now = nullptr;
+bool waits_for_goodbye = false;
+
+void await(stage s) {
+  while (now->load() < s) {
+    ::sched_yield();
+  }
+}
+void reach(stage s) {
+  now->store(std::max(s, now->load()));
+}
+
+}  // namespace
+
+/// Goes before that of the C library: by it a rank asks for news, after it has looked for messages.
+extern "C" int epoll_wait(int descriptor, epoll_event* events, int most, int timeout) {
+  static auto* const next = reinterpret_cast<decltype(&epoll_wait)>(::dlsym(RTLD_NEXT, "epoll_wait"));
+  if (waits_for_goodbye) {
+    waits_for_goodbye = false;
+    reach(stage::receiver_asks_for_news);
+    await(stage::sender_has_left);
+  }
+  return next(descriptor, events, most, timeout);
+}
+
+namespace {
+
+using tutti::verbs;
+using tutti::support::verdict;
+
+constexpr tutti::flow on{0, 0};
+
+verdict give(verbs& t, tutti::rank_type peer) {
+  std::byte const one{1};
+  return tutti::support::until(t, [&] { return t.send(peer, on, {&one, 1}, 1).accepted; });
+}
+verdict take(verbs& t, tutti::rank_type peer) {
+  verdict bad = tutti::support::until(t, [&] { return static_cast<bool>(t.view(peer, on, {1, 1, nullptr})); });
+  t.release(peer, on);
+  return bad;
+}
+
+BOOST_AUTO_TEST_CASE(takes_nothing_away) {
+  now = new (::mmap(nullptr, sizeof *now, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+      std::atomic<stage>(stage::before);
+  tutti::laws::check_all(tutti::support::process_ranks::run(2, [](auto& meet) -> verdict {
+    std::optional<verbs> t(std::in_place, meet);
+    tutti::rank_type const peer = 1 - t->rank();
+    t->begin(on, tutti::laws::a_call(1));
+    verdict bad = give(*t, peer);  // makes the edge
+    bad = bad.empty() ? take(*t, peer) : bad;
+    if (!bad.empty()) {
+      reach(stage::sender_has_left);  // so that the other one does not wait
+      return bad;
+    }
+    if (meet.rank() == 1) {
+      waits_for_goodbye = true;
+      return take(*t, peer);
+    }
+    await(stage::receiver_asks_for_news);
+    bad = give(*t, peer);
+    t.reset();
+    reach(stage::sender_has_left);
+    return bad;
+  }));
+}
+
+}  // namespace
