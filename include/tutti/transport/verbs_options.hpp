@@ -25,7 +25,7 @@ struct verbs_options {
 
   /// A peer that does not acknowledge is sent to again after 4.096 us times 2 to the power of `timeout`, `retries`
   /// times, and then it is lost. There are at most 6 retries: some devices take 7 for "for ever".
-  std::uint8_t timeout = 16;
+  std::uint8_t timeout = 18;
   std::uint8_t retries = 6;  ///< how often the device sends a packet again before the peer counts as gone
 };
 
