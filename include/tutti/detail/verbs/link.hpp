@@ -47,8 +47,7 @@ class link {
       queue_.connect(registrar_->on(), mine, theirs, n.queue_pair, o);
       calls_ = theirs.calls;
       calls_key_ = theirs.calls_key;
-      piece_ = o.piece;
-      longest_read_ = std::min(mine.longest, theirs.longest);
+      piece_ = std::min<std::size_t>({o.piece, mine.longest, theirs.longest});
       connected_ = owes_note_ = true;
     }
     ready_ = ready_ || (connected_ && n.ready != 0);
@@ -78,7 +77,6 @@ class link {
     outgoing& o = out_[s.lane];
     message_head h{.kind = head_kind::message, .lane = static_cast<std::uint8_t>(s.lane)};
     h.check = check;
-    h.bytes = bytes.size();
     if (!has_room(s.lane)) {
       return {};
     }
@@ -92,9 +90,8 @@ class link {
     lease& lent = o.lent[o.number % slots];
     lent = registrar_->take(bytes.data(), bytes.size(), access::read_by_peers);
     h.kind = head_kind::long_message;
-    h.key = lent->remote_key();
-    h.address = reinterpret_cast<std::uintptr_t>(bytes.data());
-    if (!post(h, {})) {
+    lent_place const at{bytes.size(), reinterpret_cast<std::uintptr_t>(bytes.data()), lent->remote_key()};
+    if (!post(h, std::as_bytes(std::span(&at, 1)))) {
       lent.reset();
       return {};
     }
@@ -112,16 +109,18 @@ class link {
   /// @throws error(failure::mismatch) that shows both calls
   [[nodiscard]] chunk view(flow s, wanted const& w, std::uint32_t check, call const& mine, piece_pool& pool) {
     incoming& i = in_[s.lane];
-    message_head const h = head_of(i.slot[i.first % slots]);
-    std::size_t const left = h.bytes - i.reading.given();
-    if (h.check != check || left > w.bytes) [[unlikely]] {
-      return differ(s, w, h, check, mine);
+    arrival const& a = i.slot[i.first % slots];
+    auto const h = read<message_head>(head_at(a.slot));
+    lent_place const lent =
+        h.kind == head_kind::message ? lent_place{a.bytes, 0, 0} : read<lent_place>(body_at(a.slot));
+    if (h.check != check || lent.bytes - i.reading.given() > w.bytes) [[unlikely]] {
+      return differ(s, w, h.check, lent.bytes, check, mine);
     }
     if (h.kind == head_kind::message) {
-      return {receive_slot(i.slot[i.first % slots]) + sizeof h, h.bytes};
+      return {body_at(a.slot), a.bytes};
     }
     if (!i.reading.active()) {
-      i.reading.begin(*registrar_, pool, h, w, piece_, longest_read_);
+      i.reading.begin(*registrar_, pool, lent, w, piece_);
     }
     i.reading.ask(queue_, s.lane);
     return i.reading.next();
@@ -136,7 +135,7 @@ class link {
       i.reading.ask(queue_, lane);
       return;
     }
-    receive(i.slot[i.first % slots]);
+    receive(i.slot[i.first % slots].slot);
     ++i.first;
     --i.count;
     ++i.released;
@@ -192,7 +191,8 @@ class link {
   }
 
  private:
-  static constexpr std::size_t receive_bytes = receives * slot_bytes;
+  static constexpr std::size_t body_offset = registered_memory::alignment;
+  static constexpr std::size_t receive_bytes = receives * slot_bytes + body_offset;
   static constexpr std::size_t send_bytes = std::size_t{lane_count} * slots * slot_bytes;
   static constexpr std::size_t memory_bytes = receive_bytes + send_bytes + sizeof(call_board);
 
@@ -202,8 +202,12 @@ class link {
     std::uint64_t last_lent = 0;
     lease lent[slots];
   };
+  struct arrival {
+    std::uint32_t slot;
+    std::uint32_t bytes;  ///< behind the head
+  };
   struct incoming {
-    std::uint32_t slot[slots];  ///< where the messages are that have not been released
+    arrival slot[slots];  ///< where the messages are that have not been released
     std::uint32_t first = 0;
     std::uint32_t count = 0;
     std::uint32_t released = 0;
@@ -212,18 +216,23 @@ class link {
     pull reading;
   };
 
-  [[nodiscard]] std::byte* receive_slot(std::uint32_t k) const noexcept { return memory_.begin() + k * slot_bytes; }
-  [[nodiscard]] message_head head_of(std::uint32_t slot) const noexcept {
-    message_head h{};
-    std::memcpy(static_cast<void*>(&h), receive_slot(slot), sizeof h);
-    return h;
+  /// What follows the head of a slot is aligned.
+  [[nodiscard]] std::byte* body_at(std::uint32_t slot) const noexcept {
+    return memory_.begin() + body_offset + slot * slot_bytes;
   }
-  void receive(std::uint32_t slot) noexcept { queue_.post_receive(receive_slot(slot), memory_.key(), slot); }
+  [[nodiscard]] std::byte* head_at(std::uint32_t slot) const noexcept { return body_at(slot) - sizeof(message_head); }
+  template <class T>
+  [[nodiscard]] static T read(std::byte const* at) noexcept {
+    T value{};
+    std::memcpy(static_cast<void*>(&value), at, sizeof value);
+    return value;
+  }
+  void receive(std::uint32_t slot) noexcept { queue_.post_receive(head_at(slot), memory_.key(), slot); }
 
   /// Sends a head, with what has been released of its lane by now, and what follows it.
   bool post(message_head h, std::span<std::byte const> bytes) noexcept {
     incoming& back = in_[h.lane];
-    h.released = back.released;
+    h.released = static_cast<std::uint16_t>(back.released);
     ibv_sge part[2] = {{reinterpret_cast<std::uintptr_t>(&h), sizeof h, 0},
                        {reinterpret_cast<std::uintptr_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()), 0}};
     ibv_send_wr w{};
@@ -245,7 +254,7 @@ class link {
     if (!queue_.post(w, work::send, h.lane)) {
       return false;
     }
-    back.told = h.released;
+    back.told = back.released;
     return true;
   }
   void tell_released(std::uint32_t lane) noexcept {
@@ -253,19 +262,28 @@ class link {
     owes_ = owes_ || in_[lane].owes;
   }
 
+  /// Whether as many bytes follow the head as must.
+  [[nodiscard]] bool is_sound(head_kind kind, std::uint32_t slot, std::size_t bytes) const noexcept {
+    switch (kind) {
+      case head_kind::message:
+        return true;
+      case head_kind::long_message:
+        return bytes == sizeof(lent_place) && read<lent_place>(body_at(slot)).bytes >= read_from;
+      case head_kind::released:
+        return bytes == 0;
+    }
+    return false;
+  }
   void take_in(std::uint32_t slot, std::uint32_t length) noexcept {
-    message_head const h = head_of(slot);
-    bool const carries = h.kind == head_kind::message || h.kind == head_kind::long_message;
-    std::uint64_t const follows = h.kind == head_kind::message ? h.bytes : 0;
-    bool const known = h.kind >= head_kind::message && h.kind <= head_kind::released;
-    bool const fits = h.kind != head_kind::long_message || h.bytes >= read_from;
-    if (!known || !fits || length != sizeof h + follows || h.lane >= lane_count ||
+    auto const h = read<message_head>(head_at(slot));
+    bool const carries = h.kind != head_kind::released;
+    if (length < sizeof h || h.lane >= lane_count || !is_sound(h.kind, slot, length - sizeof h) ||
         (carries && in_[h.lane].count == slots)) {
       unsound_ = true;
       return;
     }
     outgoing& o = out_[h.lane];
-    for (std::uint32_t more = h.released - static_cast<std::uint32_t>(o.released); more != 0; --more) {
+    for (auto more = static_cast<std::uint16_t>(h.released - o.released); more != 0; --more) {
       if (o.released == o.number) {
         unsound_ = true;
         return;
@@ -274,7 +292,7 @@ class link {
     }
     if (carries) {
       incoming& i = in_[h.lane];
-      i.slot[(i.first + i.count++) % slots] = slot;
+      i.slot[(i.first + i.count++) % slots] = {slot, static_cast<std::uint32_t>(length - sizeof h)};
       return;
     }
     receive(slot);
@@ -299,13 +317,14 @@ class link {
     return message({describe(c), " in flow ", number});
   }
   /// The message is another than the one that is expected. Reads what the peer has called, then throws.
-  chunk differ(flow s, wanted const& w, message_head const& h, std::uint32_t check, call const& mine) {
+  chunk differ(flow s, wanted const& w, std::uint32_t theirs, std::size_t bytes, std::uint32_t check,
+               call const& mine) {
     if (s.lane == transfer_lane) {
       throw messages_differ(self_, peer_);
     }
-    if (h.check == check) {
+    if (theirs == check) {
       throw calls_differ(self_, message({text(mine, s.number), ", with a message of ", w.bytes, " bytes"}), peer_,
-                         message({text(mine, s.number), ", with one of ", h.bytes}));
+                         message({text(mine, s.number), ", with one of ", bytes}));
     }
     if (!gone()) {
       if (asking_) {
@@ -317,7 +336,7 @@ class link {
       }
     }
     throw calls_differ(self_, text(mine, s.number), peer_,
-                       asked_lane_ == s.lane ? answer().describe(h.check) : "a call that it has left since");
+                       asked_lane_ == s.lane ? answer().describe(theirs) : "a call that it has left since");
   }
 
   registrar* registrar_ = nullptr;
@@ -328,7 +347,6 @@ class link {
   outgoing out_[lane_count];
   incoming in_[lane_count];
   std::size_t piece_ = 0;
-  std::size_t longest_read_ = 0;
   std::uint64_t calls_ = 0;
   std::uint32_t calls_key_ = 0;
   std::uint32_t asked_lane_ = lane_count;  ///< which lane's calls were asked for, once they are here

@@ -9,22 +9,27 @@ namespace tutti::detail::rdma {
 
 enum class head_kind : std::uint8_t {
   message = 1,   ///< its bytes follow
-  long_message,  ///< its bytes are to be read
+  long_message,  ///< its bytes are to be read: a `lent_place` follows
   released       ///< nothing but how much has been released
 };
 
-/// What each SEND begins with.
+/// What each SEND begins with. It is short: a device in software computes a checksum over each byte.
 struct message_head {
   head_kind kind;
   std::uint8_t lane;
-  std::uint16_t unused = 0;
-  std::uint32_t check = 0;  ///< what both ends must agree on
-  std::uint64_t bytes = 0;
-  std::uint32_t released = 0;  ///< how many messages of this lane its sender has released, counted from the first
-  std::uint32_t key = 0;
-  std::uint64_t address = 0;
+  std::uint16_t released = 0;  ///< how many messages of this lane its sender has released, counted from the first
+  std::uint32_t check = 0;     ///< what both ends must agree on
 };
-static_assert(sizeof(message_head) == 32);
+static_assert(sizeof(message_head) == 8);
+
+/// Where a long message is.
+struct lent_place {
+  std::uint64_t bytes;
+  std::uint64_t address;
+  std::uint32_t key;
+  std::uint32_t unused = 0;
+};
+static_assert(sizeof(lent_place) == 24);
 
 /// How many messages of a lane a peer may be sent that it has not released.
 inline constexpr std::uint32_t slots = 4;

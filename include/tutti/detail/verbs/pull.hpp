@@ -39,14 +39,12 @@ class pull {
   [[nodiscard]] bool active() const noexcept { return active_; }
   [[nodiscard]] std::size_t given() const noexcept { return active_ ? given_ : 0; }
 
-  void begin(registrar& r, piece_pool& pool, message_head const& h, wanted const& w, std::size_t usual,
-             std::size_t longest) {
-    from_ = h.address;
-    key_ = h.key;
-    total_ = h.bytes;
+  void begin(registrar& r, piece_pool& pool, lent_place const& at, wanted const& w, std::size_t usual) {
+    from_ = at.address;
+    key_ = at.key;
+    total_ = at.bytes;
     asked_ = arrived_ = given_ = 0;
     place_ = w.place;
-    usual = usual < longest ? usual : longest;
     piece_ = usual < w.granule ? w.granule : usual / w.granule * w.granule;
     if (place_ != nullptr) {
       into_ = r.take(place_, total_, access::written_here);
