@@ -19,7 +19,7 @@ awk -v out="$scratch/blocks" '
   /^```/ && name != "" { if (inside) { close(out "/" name); name = "" }; inside = !inside; next }
   inside { print > (out "/" name) }
 ' "$root/README.md"
-awk -v out="$scratch" -f "$root/test/readme/extract.awk" "$root/README.md" > "$scratch/programs"
+awk -v out="$scratch" -v page=readme -f "$root/test/readme/extract.awk" "$root/README.md" > "$scratch/programs"
 program=$(head -n 1 "$scratch/programs")
 doors="CMakeLists.txt build.sh compiled.sh conan.sh conanfile.txt fetch_content.cmake install.sh pkg_config.sh plain.sh"
 [ "$(cd "$scratch/blocks" && echo *)" = "$doors" ] || {

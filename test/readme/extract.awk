@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Writes every ```cpp block of a Markdown file as a translation unit: awk -v out=<folder> -f extract.awk README.md
+# Writes every ```cpp block of a Markdown file as a translation unit: awk -v out=<folder> -v page=readme -f extract.awk README.md
 #
 # A block that defines functions or types at its margin is compiled as it stands. Any other block is
 # the inside of a function: its #include lines go to the top, the rest into a function (an awaitable
@@ -12,10 +12,10 @@
 #   -->
 #
 # Its includes go to the top, the rest before the block. "<!-- given as above -->" repeats the last one.
-# A ```text block is what the program before it prints: block_<number>.expected.
+# A ```text block is what the program before it prints: <page>_block_<number>.expected.
 
 function flush_block(   file, i) {
-  file = sprintf("%s/block_%d.cpp", out, ++blocks)
+  file = sprintf("%s/%s_block_%d.cpp", out, page, ++blocks)
   printf "// %s, line %d\n", FILENAME, start > file
   if (awaits) print "#include <boost/asio/awaitable.hpp>" > file
   printf "%s%s", given_includes, includes > file
@@ -33,7 +33,7 @@ function flush_block(   file, i) {
 in_given && /^-->/ { in_given = 0; last_includes = given_includes; last_rest = given_rest; next }
 in_given { if (/^#include/) given_includes = given_includes $0 "\n"; else given_rest = given_rest $0 "\n"; next }
 
-/^```text/ && !in_block && blocks { expected = sprintf("%s/block_%d.expected", out, blocks); next }
+/^```text/ && !in_block && blocks { expected = sprintf("%s/%s_block_%d.expected", out, page, blocks); next }
 /^```/ && expected != "" { close(expected); expected = ""; next }
 expected != "" { print > expected; next }
 
