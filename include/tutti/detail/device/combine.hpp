@@ -5,9 +5,11 @@
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/reduction/fold.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace tutti::detail::device {
 
@@ -25,6 +27,45 @@ struct alignas(N * sizeof(T)) pack {
   T at[N];
 };
 
+/// The same bytes as words. Of narrow elements a compiler for a device loads four at a time, whatever their alignment,
+/// and so it does of words that are only another view of them: each is taken out of its word by a shift.
+template <std::size_t Bytes>
+struct [[gnu::may_alias]] alignas(Bytes) words {
+  std::uint32_t at[Bytes / sizeof(std::uint32_t)];
+};
+template <class T, std::size_t N>
+inline constexpr bool moves_as_words = sizeof(T) < sizeof(std::uint32_t) && N * sizeof(T) >= sizeof(std::uint32_t);
+
+/// Element K.
+template <class T, std::size_t K, std::size_t Bytes>
+[[nodiscard]] constexpr T out_of_words(words<Bytes> const& all) {
+  using bits = std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>;
+  constexpr std::size_t in_word = sizeof(std::uint32_t) / sizeof(T);
+  constexpr std::size_t place = std::endian::native == std::endian::little ? K % in_word : in_word - 1 - K % in_word;
+  return std::bit_cast<T>(static_cast<bits>(all.at[K / in_word] >> 8 * sizeof(T) * place));
+}
+
+// What is done for each place is expanded and not looped over: a compiler for a device keeps in registers only arrays
+// whose places it knows.
+template <std::size_t N, class T>
+[[nodiscard]] constexpr pack<T, N> load_pack(T const* p) {
+  if constexpr (moves_as_words<T, N>) {
+    return [&]<std::size_t... K>(words<N * sizeof(T)> const all, std::index_sequence<K...>) {
+      return pack<T, N>{{out_of_words<T, K>(all)...}};
+    }(*reinterpret_cast<words<N * sizeof(T)> const*>(p), std::make_index_sequence<N>{});
+  } else {
+    return *reinterpret_cast<pack<T, N> const*>(p);
+  }
+}
+template <std::size_t N, class T>
+constexpr void store_pack(T* p, pack<T, N> const& x) {
+  if constexpr (moves_as_words<T, N>) {
+    *reinterpret_cast<words<N * sizeof(T)>*>(p) = std::bit_cast<words<N * sizeof(T)>>(x);
+  } else {
+    *reinterpret_cast<pack<T, N>*>(p) = x;
+  }
+}
+
 /// Whether packs may begin there.
 template <std::size_t N, class T>
 [[nodiscard]] constexpr bool begins_pack(T const* p) noexcept {
@@ -33,12 +74,11 @@ template <std::size_t N, class T>
 
 /// f of each place of some packs. These are copies: no result changes an operand.
 template <class To, std::size_t N, class F, class... From>
-[[nodiscard]] constexpr pack<To, N> of_packs(F const& f, pack<From, N>... from) {
-  pack<To, N> to;
-  for (std::size_t k = 0; k != N; ++k) {
-    to.at[k] = f(from.at[k]...);
-  }
-  return to;
+[[nodiscard]] constexpr pack<To, N> of_packs(F const& f, pack<From, N> const... from) {
+  auto const of = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) { return f(from.at[K]...); };
+  return [&]<std::size_t... K>(std::index_sequence<K...>) {
+    return pack<To, N>{{of(std::integral_constant<std::size_t, K>{})...}};
+  }(std::make_index_sequence<N>{});
 }
 
 /// Memories that all get the same.
@@ -46,25 +86,24 @@ template <class T, std::size_t M = 1>
 struct places {
   T* to[M];
 
+  /// Whether packs may begin at that element.
   template <std::size_t N>
   [[nodiscard]] constexpr bool begin_packs(std::size_t at) const noexcept {
-    bool all = true;
-    for (T* const one : to) {
-      all = all && begins_pack<N>(one + at);
-    }
-    return all;
+    return each([&](T* p) { return begins_pack<N>(p + at); });
   }
   constexpr void put(std::size_t i, T const& x) const {
-    for (T* const one : to) {
-      one[i] = x;
-    }
+    each([&](T* p) { return (p[i] = x, true); });
   }
-  /// Pack i of those that begin at `at`.
   template <std::size_t N>
-  constexpr void put(std::size_t at, std::size_t i, pack<T, N> const& x) const {
-    for (T* const one : to) {
-      reinterpret_cast<pack<T, N>*>(one + at)[i] = x;
-    }
+  constexpr void put(std::size_t i, pack<T, N> const& x) const {
+    each([&](T* p) { return (store_pack<N>(p + i, x), true); });
+  }
+
+ private:
+  template <class F>
+  constexpr bool each(F const& f) const {
+    return
+        [&]<std::size_t... I>(std::index_sequence<I...>) { return (f(to[I]) && ...); }(std::make_index_sequence<M>{});
   }
 };
 
@@ -83,7 +122,8 @@ constexpr void for_each_element(G const& g, F const& f, std::size_t n, places<To
       }
       std::size_t const packs = (n - head) / width;
       for (std::size_t i = g.rank(); i < packs; i += g.size()) {
-        to.put(head, i, of_packs<To, width>(f, reinterpret_cast<pack<From, width> const*>(from + head)[i]...));
+        std::size_t const at = head + i * width;
+        to.put(at, of_packs<To, width>(f, load_pack<width>(from + at)...));
       }
       done = head + packs * width;
     }

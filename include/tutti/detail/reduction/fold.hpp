@@ -156,7 +156,7 @@ template <class T>
 
 /// Calls f with a run-time flag as a type; a flag that makes no difference is false.
 template <bool Matters, class F>
-inline void with_flag(bool flag, F const& f) {
+constexpr void with_flag(bool flag, F const& f) {
   if constexpr (Matters) {
     if (flag) {
       f(std::true_type{});

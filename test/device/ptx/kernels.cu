@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a device's compiler makes of groups of threads; see check.sh, which compiles this without a vendor's headers.
+#include <cstdlib>
+#include <new>
+
+#include <tutti/bfloat16.hpp>
+#include <tutti/detail/device/fused.hpp>
+#include <tutti/half.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/functor.hpp>
+
+#include <utility>
+
+#define TEST_BOTH __attribute__((host, device))
+#define TEST_KERNEL __attribute__((global))
+
+namespace {
+
+namespace device = tutti::detail::device;
+using tutti::rank_type;
+
+/// The threads of a block.
+struct block {
+  TEST_BOTH std::uint32_t rank() const { return __nvvm_read_ptx_sreg_tid_x(); }
+  TEST_BOTH std::uint32_t size() const { return __nvvm_read_ptx_sreg_ntid_x(); }
+  TEST_BOTH bool all(bool good) const { return __nvvm_bar0_and(good) != 0; }
+  TEST_BOTH std::uint64_t look(std::uint64_t const* word) const {
+    std::uint64_t value;
+    asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+    return value;
+  }
+  TEST_BOTH void tell(std::uint64_t* word, std::uint64_t value) const {
+    asm volatile("st.release.sys.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
+  }
+  TEST_BOTH void pause() const {}
+  TEST_BOTH bool is_late() const { return false; }
+};
+static_assert(device::thread_group<block>);
+
+struct larger_and_half_the_other {
+  constexpr float operator()(float a, float b) const { return a > b ? a + b * 0.5F : b + a * 0.5F; }
+};
+using functor = decltype(tutti::reduce_with<float>(larger_and_half_the_other{}, tutti::commutative,
+                                                   tutti::named<"larger and half the other">));
+
+template <class T, rank_type N>
+struct inputs {
+  T const* from[N];
+};
+/// A kernel takes no empty structs alone.
+template <class R>
+struct how {
+  R reduction;
+  std::uint32_t rank;
+};
+
+template <class R, rank_type N, std::size_t... I>
+TEST_BOTH void combine_all(how<R> const& a, inputs<typename R::value_type, N> const& in,
+                           device::places<typename R::value_type> const& to, std::size_t n,
+                           std::index_sequence<I...>) {
+  device::for_each_element(block{}, device::fold_of_all<R, N>{a.reduction}, n, to, in.from[I]...);
+}
+/// N inputs to one output.
+template <class R, rank_type N>
+TEST_KERNEL void combine(how<R> const a, inputs<typename R::value_type, N> const in,
+                         device::places<typename R::value_type> const to, std::size_t const n) {
+  combine_all<R, N>(a, in, to, n, std::make_index_sequence<N>{});
+}
+/// An allreduce by its steps, and without them.
+template <class R>
+TEST_KERNEL void interpret(how<R> const a, device::board const on, device::operation const what) {
+  device::group_combining<R> const payload{a.reduction};
+  block const g;
+  (void)device::interpreter(g, on, __nvvm_read_ptx_sreg_ctaid_x(), __nvvm_read_ptx_sreg_nctaid_x(), what, payload)
+      .run();
+}
+template <class R, rank_type N>
+TEST_KERNEL void fuse(how<R> const a, device::board const on, device::operation const what) {
+  block const g;
+  device::fused_allreduce<block, R, N> const all(g, on, __nvvm_read_ptx_sreg_ctaid_x(),
+                                                 __nvvm_read_ptx_sreg_nctaid_x(), what, a.reduction);
+  (void)(what.count > 4096 ? all.in_one_pass() : all.in_one_hop());
+}
+
+#define TEST_COMBINE(R, N)                                                                                       \
+  template TEST_KERNEL void combine<R, N>(how<R> const, inputs<R::value_type, N> const,                          \
+                                          device::places<R::value_type> const, std::size_t const);
+#define TEST_REDUCTION(R)                                                                                         \
+  TEST_COMBINE(R, 2)                                                                                              \
+  TEST_COMBINE(R, 8)                                                                                              \
+  template TEST_KERNEL void interpret<R>(how<R> const, device::board const, device::operation const);             \
+  template TEST_KERNEL void fuse<R, 4>(how<R> const, device::board const, device::operation const);
+TEST_REDUCTION(tutti::sum<float>)
+TEST_REDUCTION(tutti::sum<double>)
+TEST_REDUCTION(tutti::sum<tutti::half>)
+TEST_REDUCTION(tutti::sum<tutti::bfloat16>)
+TEST_REDUCTION(tutti::sum<std::int8_t>)
+TEST_REDUCTION(functor)
+
+}  // namespace
