@@ -88,26 +88,21 @@ class verbs {
   void adopt(detail::counted<memory_source> s) { edges_->memory().adopt(std::move(s)); }
 
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
-    detail::rdma::link* const l = edges_->reach(peer);
-    if (l != nullptr && !l->has_room(s.lane)) {
-      edges_->poll();
-    }
-    if (l == nullptr || fault()) {
-      return {};
-    }
-    sent result;
-    try {
-      result = l->send(s, edges_->check(s), bytes);
-    } catch (error const&) {
-      edges_->revoke({failure::cancelled, rank(), rank()});
-      throw;
-    }
-    if (!result.accepted) {
-      edges_->poll();
-      edges_->miss_if_gone(peer);
-    }
-    return result;
+    return hand_over(peer, s, [&](detail::rdma::link& l) { return l.send(s, edges_->check(s), bytes); });
   }
+  /// The peer reads a long message where it is, and writes what it makes of it to `back`.
+  [[nodiscard]] sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t, std::byte* back) {
+    return hand_over(peer, s, [&](detail::rdma::link& l) {
+      return l.may_lend(bytes.size()) ? l.lend(s, edges_->check(s), bytes, back) : l.send(s, edges_->check(s), bytes);
+    });
+  }
+  [[nodiscard]] sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
+    return hand_over(peer, s, [&](detail::rdma::link& l) {
+      return l.holds(s, bytes.size()) ? l.give_back(s, bytes) : l.send(s, edges_->check(s), bytes);
+    });
+  }
+  /// Null: a peer's memory is reached by the device alone.
+  [[nodiscard]] std::byte* home(rank_type, flow) const noexcept { return nullptr; }
   /// @throws error (failure::peer_lost) that says how the edge to a peer has failed; so do send and view
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
     detail::rdma::link const& l = edges_->of(peer);
@@ -182,6 +177,28 @@ class verbs {
       return arena;
     }
   }
+  template <class F>
+  [[nodiscard]] sent hand_over(rank_type peer, flow s, F const& f) {
+    detail::rdma::link* const l = edges_->reach(peer);
+    if (l != nullptr && !l->has_room(s.lane)) {
+      edges_->poll();
+    }
+    if (l == nullptr || fault()) {
+      return {};
+    }
+    sent result;
+    try {
+      result = f(*l);
+    } catch (error const&) {
+      edges_->revoke({failure::cancelled, rank(), rank()});
+      throw;
+    }
+    if (!result.accepted) {
+      edges_->poll();
+      edges_->miss_if_gone(peer);
+    }
+    return result;
+  }
   [[nodiscard]] chunk next(detail::rdma::link& l, rank_type peer, flow s, wanted const& w) {
     if (fault() || !l.has_message(s.lane)) {
       return {};
@@ -200,6 +217,6 @@ class verbs {
 };
 
 static_assert(transport<verbs> && inquires<verbs> && answers<verbs> && shares_memory<verbs>);
-static_assert(provides_memory<verbs> && registers_memory<verbs>);
+static_assert(provides_memory<verbs> && registers_memory<verbs> && lends<verbs>);
 
 }  // namespace tutti

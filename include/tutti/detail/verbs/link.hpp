@@ -2,11 +2,12 @@
 #pragma once
 
 #include <tutti/detail/core/mismatch.hpp>
-#include <tutti/detail/shared_memory/call_board.hpp>
 #include <tutti/detail/verbs/edge_note.hpp>
-#include <tutti/detail/verbs/pull.hpp>
+#include <tutti/detail/verbs/lane_ends.hpp>
+#include <tutti/detail/verbs/peer_calls.hpp>
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <cstring>
 
 namespace tutti::detail::rdma {
@@ -23,7 +24,12 @@ class link {
 
   /// @param memory what `memory_for_one` gives
   link(registrar& r, completions const& c, rank_type self, rank_type peer, registered_memory memory)
-      : registrar_(&r), self_(self), peer_(peer), memory_(std::move(memory)), queue_(r.on(), c, peer) {
+      : registrar_(&r),
+        self_(self),
+        peer_(peer),
+        memory_(std::move(memory)),
+        queue_(r.on(), c, peer),
+        calls_(memory_.begin() + receive_bytes + send_bytes, memory_.key()) {
     for (std::uint32_t slot = 0; slot < receives; ++slot) {
       receive(slot);
     }
@@ -45,9 +51,9 @@ class link {
   void hear(edge_note const& n, card const& mine, card const& theirs, verbs_options const& o) {
     if (!connected_ && n.left == 0) {
       queue_.connect(registrar_->on(), mine, theirs, n.queue_pair, o);
-      calls_ = theirs.calls;
-      calls_key_ = theirs.calls_key;
-      piece_ = std::min<std::size_t>({o.piece, mine.longest, theirs.longest});
+      calls_.lie_at(theirs);
+      longest_ = std::min(mine.longest, theirs.longest);
+      piece_ = std::min<std::size_t>(o.piece, longest_);
       connected_ = owes_note_ = true;
     }
     ready_ = ready_ || (connected_ && n.ready != 0);
@@ -70,9 +76,7 @@ class link {
   [[nodiscard]] bool unsound() const noexcept { return unsound_; }
 
   /// Whether a message can be sent now.
-  [[nodiscard]] bool has_room(std::uint32_t lane) const noexcept {
-    return out_[lane].number - out_[lane].released < slots;
-  }
+  [[nodiscard]] bool has_room(std::uint32_t lane) const noexcept { return out_[lane].has_room(); }
   [[nodiscard]] sent send(flow s, std::uint32_t check, std::span<std::byte const> bytes) {
     outgoing& o = out_[s.lane];
     message_head h{.kind = head_kind::message, .lane = static_cast<std::uint8_t>(s.lane)};
@@ -87,21 +91,66 @@ class link {
       ++o.number;
       return {true, bytes.size(), 0};
     }
-    lease& lent = o.lent[o.number % slots];
-    lent = registrar_->take(bytes.data(), bytes.size(), access::read_by_peers);
     h.kind = head_kind::long_message;
-    lent_place const at{bytes.size(), reinterpret_cast<std::uintptr_t>(bytes.data()), lent->remote_key()};
-    if (!post(h, std::as_bytes(std::span(&at, 1)))) {
+    return lend_place(h, bytes, {});
+  }
+  /// Whether it is better that the peer writes that much than that this rank reads it.
+  [[nodiscard]] bool may_lend(std::size_t bytes) const noexcept {
+    return bytes >= read_from && bytes <= std::min(most_lent, longest_);
+  }
+  /// Sends a long message whose receiver may write what it makes of it to `back`. @pre may_lend(bytes.size())
+  [[nodiscard]] sent lend(flow s, std::uint32_t check, std::span<std::byte const> bytes, std::byte* back) {
+    message_head h{.kind = head_kind::lent_message, .lane = static_cast<std::uint8_t>(s.lane)};
+    h.check = check;
+    if (!has_room(s.lane)) {
+      return {};
+    }
+    room& r = out_[s.lane].back;
+    r = {back, bytes.size(), check, registrar_->take(back, bytes.size(), access::written_by_peers)};
+    lent_room const at{reinterpret_cast<std::uintptr_t>(back), r.registered->remote_key()};
+    sent const result = lend_place(h, bytes, std::as_bytes(std::span(&at, 1)));
+    if (!result.accepted) {
+      r = {};
+    }
+    return result;
+  }
+  /// Whether the peer has lent room for that many bytes in this flow, and has not got them back.
+  [[nodiscard]] bool holds(flow s, std::size_t bytes) const noexcept {
+    loan const& l = in_[s.lane].lent;
+    return l.bytes == bytes && bytes != 0 && l.number == s.number;
+  }
+  /// Writes them there. @pre holds(s, bytes.size())
+  [[nodiscard]] sent give_back(flow s, std::span<std::byte const> bytes) {
+    outgoing& o = out_[s.lane];
+    incoming& in = in_[s.lane];
+    if (!has_room(s.lane)) {
+      return {};
+    }
+    lease& lent = o.lent[o.number % slots];
+    lent = registrar_->take(bytes.data(), bytes.size(), access::read_here);
+    ibv_sge part{reinterpret_cast<std::uintptr_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()),
+                 lent->local_key()};
+    return_note const note{s.lane, static_cast<std::uint16_t>(in.released)};
+    ibv_send_wr w{};
+    w.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+    w.imm_data = htonl(note.pack());
+    w.sg_list = &part;
+    w.num_sge = 1;
+    w.wr.rdma.remote_addr = in.lent.at.address;
+    w.wr.rdma.rkey = in.lent.at.key;
+    if (!queue_.post(w, work::send, s.lane)) {
       lent.reset();
       return {};
     }
+    in.told = in.released;
+    in.lent = {};
     o.last_lent = ++o.number;
     return {true, bytes.size(), o.number};
   }
   [[nodiscard]] bool released(std::uint32_t lane, ticket k) const noexcept { return out_[lane].released >= k; }
-  /// Whether the peer has yet to read a message of this rank.
+  /// Whether the peer has yet to read a message of this rank, or to give one back.
   [[nodiscard]] bool lends() const noexcept {
-    return std::any_of(out_, out_ + lane_count, [](outgoing const& o) { return o.last_lent > o.released; });
+    return std::any_of(out_, out_ + lane_count, [](outgoing const& o) { return o.is_lent(); });
   }
 
   [[nodiscard]] bool has_message(std::uint32_t lane) const noexcept { return in_[lane].count != 0; }
@@ -109,7 +158,12 @@ class link {
   /// @throws error(failure::mismatch) that shows both calls
   [[nodiscard]] chunk view(flow s, wanted const& w, std::uint32_t check, call const& mine, piece_pool& pool) {
     incoming& i = in_[s.lane];
-    arrival const& a = i.slot[i.first % slots];
+    arrival const& a = i.oldest();
+    if (a.is_back) {
+      room const& r = out_[s.lane].back;
+      return r.check == check && r.bytes <= w.bytes ? chunk{r.place, r.bytes}
+                                                    : differ(s, w, r.check, r.bytes, check, mine);
+    }
     auto const h = read<message_head>(head_at(a.slot));
     lent_place const lent =
         h.kind == head_kind::message ? lent_place{a.bytes, 0, 0} : read<lent_place>(body_at(a.slot));
@@ -121,6 +175,9 @@ class link {
     }
     if (!i.reading.active()) {
       i.reading.begin(*registrar_, pool, lent, w, piece_);
+      if (h.kind == head_kind::lent_message) {
+        i.lent = {read<lent_room>(body_at(a.slot) + sizeof lent), lent.bytes, s.number};
+      }
     }
     i.reading.ask(queue_, s.lane);
     return i.reading.next();
@@ -135,11 +192,16 @@ class link {
       i.reading.ask(queue_, lane);
       return;
     }
-    receive(i.slot[i.first % slots].slot);
+    arrival const& a = i.oldest();
+    bool const is_back = a.is_back;
+    if (is_back) {
+      out_[lane].back = {};
+    }
+    receive(a.slot);
     ++i.first;
     --i.count;
     ++i.released;
-    if (pulled || i.released - i.told >= slots / 2) {
+    if (pulled || is_back || i.released - i.told >= slots / 2) {
       tell_released(lane);
     }
   }
@@ -163,7 +225,8 @@ class link {
     if (id.kind == work::receive) {
       if (good) {
         ++received_;
-        take_in(id.number, c.byte_len);
+        c.opcode == IBV_WC_RECV_RDMA_WITH_IMM ? take_back_in(id.number, return_note::unpack(ntohl(c.imm_data)))
+                                              : take_in(id.number, c.byte_len);
       } else {
         queue_.fail(c.status);
       }
@@ -171,8 +234,7 @@ class link {
     }
     queue_.complete(id, c.status);
     if (id.kind == work::question) {
-      asking_ = false;
-      asked_lane_ = good ? id.lane : lane_count;
+      calls_.complete(id.lane, good);
     } else if (id.kind == work::read && good) {
       in_[id.lane].reading.arrive();
     }
@@ -181,9 +243,7 @@ class link {
   /// Takes back what the peer and the device could work in. Only when nothing is under way.
   void take_back(piece_pool& pool) noexcept {
     for (outgoing& o : out_) {
-      for (lease& l : o.lent) {
-        l.reset();
-      }
+      o.take_back();
     }
     for (incoming& i : in_) {
       i.reading.end(pool);
@@ -195,26 +255,6 @@ class link {
   static constexpr std::size_t receive_bytes = receives * slot_bytes + body_offset;
   static constexpr std::size_t send_bytes = std::size_t{lane_count} * slots * slot_bytes;
   static constexpr std::size_t memory_bytes = receive_bytes + send_bytes + sizeof(call_board);
-
-  struct outgoing {
-    std::uint64_t number = 0;  ///< of messages sent
-    std::uint64_t released = 0;
-    std::uint64_t last_lent = 0;
-    lease lent[slots];
-  };
-  struct arrival {
-    std::uint32_t slot;
-    std::uint32_t bytes;  ///< behind the head
-  };
-  struct incoming {
-    arrival slot[slots];  ///< where the messages are that have not been released
-    std::uint32_t first = 0;
-    std::uint32_t count = 0;
-    std::uint32_t released = 0;
-    std::uint32_t told = 0;
-    bool owes = false;
-    pull reading;
-  };
 
   /// What follows the head of a slot is aligned.
   [[nodiscard]] std::byte* body_at(std::uint32_t slot) const noexcept {
@@ -229,6 +269,24 @@ class link {
   }
   void receive(std::uint32_t slot) noexcept { queue_.post_receive(head_at(slot), memory_.key(), slot); }
 
+  /// Sends where a long message lies, and what follows that.
+  sent lend_place(message_head const& h, std::span<std::byte const> bytes, std::span<std::byte const> more) {
+    outgoing& o = out_[h.lane];
+    lease& lent = o.lent[o.number % slots];
+    lent = registrar_->take(bytes.data(), bytes.size(), access::read_by_peers);
+    lent_place const at{bytes.size(), reinterpret_cast<std::uintptr_t>(bytes.data()), lent->remote_key()};
+    std::byte body[sizeof at + sizeof(lent_room)];
+    std::memcpy(body, &at, sizeof at);
+    if (!more.empty()) {
+      std::memcpy(body + sizeof at, more.data(), more.size());
+    }
+    if (!post(h, std::span<std::byte const>(body, sizeof at + more.size()))) {
+      lent.reset();
+      return {};
+    }
+    o.last_lent = ++o.number;
+    return {true, bytes.size(), o.number};
+  }
   /// Sends a head, with what has been released of its lane by now, and what follows it.
   bool post(message_head h, std::span<std::byte const> bytes) noexcept {
     incoming& back = in_[h.lane];
@@ -269,6 +327,8 @@ class link {
         return true;
       case head_kind::long_message:
         return bytes == sizeof(lent_place) && read<lent_place>(body_at(slot)).bytes >= read_from;
+      case head_kind::lent_message:
+        return bytes == sizeof(lent_place) + sizeof(lent_room) && read<lent_place>(body_at(slot)).bytes >= read_from;
       case head_kind::released:
         return bytes == 0;
     }
@@ -282,61 +342,38 @@ class link {
       unsound_ = true;
       return;
     }
-    outgoing& o = out_[h.lane];
-    for (auto more = static_cast<std::uint16_t>(h.released - o.released); more != 0; --more) {
-      if (o.released == o.number) {
-        unsound_ = true;
-        return;
-      }
-      o.lent[o.released++ % slots].reset();
-    }
+    unsound_ = unsound_ || !out_[h.lane].take_released(h.released);
     if (carries) {
-      incoming& i = in_[h.lane];
-      i.slot[(i.first + i.count++) % slots] = {slot, static_cast<std::uint32_t>(length - sizeof h)};
-      return;
+      in_[h.lane].add({slot, static_cast<std::uint32_t>(length - sizeof h), false});
+    } else {
+      receive(slot);
     }
-    receive(slot);
   }
 
-  // --- calls that differ
-  [[nodiscard]] call_board const& answer() const noexcept {
-    return *std::launder(reinterpret_cast<call_board const*>(memory_.begin() + receive_bytes + send_bytes));
+  /// What was lent has been written to.
+  void take_back_in(std::uint32_t slot, return_note const& n) noexcept {
+    bool const is_known = n.lane < lane_count && out_[n.lane].back.place != nullptr && in_[n.lane].count != slots;
+    if (!is_known) {
+      unsound_ = true;
+      return;
+    }
+    unsound_ = unsound_ || !out_[n.lane].take_released(n.released);
+    in_[n.lane].add({slot, 0, true});
   }
-  void ask_calls(std::uint32_t lane) noexcept {
-    ibv_sge to{reinterpret_cast<std::uintptr_t>(&answer()), sizeof(call_board), memory_.key()};
-    ibv_send_wr w{};
-    w.opcode = IBV_WR_RDMA_READ;
-    w.sg_list = &to;
-    w.num_sge = 1;
-    w.wr.rdma.remote_addr = calls_ + lane * sizeof(call_board);
-    w.wr.rdma.rkey = calls_key_;
-    asking_ = queue_.post(w, work::question, lane);
-    asked_lane_ = lane_count;
-  }
-  [[nodiscard]] static std::string text(call const& c, std::uint32_t number) {
-    return message({describe(c), " in flow ", number});
-  }
-  /// The message is another than the one that is expected. Reads what the peer has called, then throws.
+  /// The message is another than the one that is expected.
   chunk differ(flow s, wanted const& w, std::uint32_t theirs, std::size_t bytes, std::uint32_t check,
                call const& mine) {
     if (s.lane == transfer_lane) {
       throw messages_differ(self_, peer_);
     }
     if (theirs == check) {
-      throw calls_differ(self_, message({text(mine, s.number), ", with a message of ", w.bytes, " bytes"}), peer_,
-                         message({text(mine, s.number), ", with one of ", bytes}));
+      throw calls_differ(self_, message({peer_calls::text(mine, s), ", with a message of ", w.bytes, " bytes"}), peer_,
+                         message({peer_calls::text(mine, s), ", with one of ", bytes}));
     }
-    if (!gone()) {
-      if (asking_) {
-        return {};
-      }
-      if (asked_lane_ != s.lane) {
-        ask_calls(s.lane);
-        return {};
-      }
+    if (gone() || calls_.are_known(queue_, s.lane)) {
+      throw calls_differ(self_, peer_calls::text(mine, s), peer_, calls_.describe(s.lane, theirs));
     }
-    throw calls_differ(self_, text(mine, s.number), peer_,
-                       asked_lane_ == s.lane ? answer().describe(theirs) : "a call that it has left since");
+    return {};
   }
 
   registrar* registrar_ = nullptr;
@@ -346,11 +383,9 @@ class link {
   queue_pair queue_;
   outgoing out_[lane_count];
   incoming in_[lane_count];
+  std::size_t longest_ = 0;  ///< that a work request may be
   std::size_t piece_ = 0;
-  std::uint64_t calls_ = 0;
-  std::uint32_t calls_key_ = 0;
-  std::uint32_t asked_lane_ = lane_count;  ///< which lane's calls were asked for, once they are here
-  bool asking_ = false;
+  peer_calls calls_;
   bool owes_ = false;
   bool unsound_ = false;
   bool connected_ = false;

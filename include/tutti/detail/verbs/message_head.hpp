@@ -10,6 +10,7 @@ namespace tutti::detail::rdma {
 enum class head_kind : std::uint8_t {
   message = 1,   ///< its bytes follow
   long_message,  ///< its bytes are to be read: a `lent_place` follows
+  lent_message,  ///< the same, and what is made of them may be written: a `lent_room`, too
   released       ///< nothing but how much has been released
 };
 
@@ -31,11 +32,33 @@ struct lent_place {
 };
 static_assert(sizeof(lent_place) == 24);
 
+/// Where the receiver may write as many bytes, once.
+struct lent_room {
+  std::uint64_t address;
+  std::uint32_t key;
+  std::uint32_t unused = 0;
+};
+static_assert(sizeof(lent_room) == 16);
+
+/// What comes with bytes that are given back, and no head: the lane, and what has been released of it.
+struct return_note {
+  std::uint32_t lane;
+  std::uint16_t released;
+
+  [[nodiscard]] constexpr std::uint32_t pack() const noexcept { return lane << 16 | released; }
+  [[nodiscard]] static constexpr return_note unpack(std::uint32_t note) noexcept {
+    return {note >> 16, static_cast<std::uint16_t>(note)};
+  }
+};
+
 /// How many messages of a lane a peer may be sent that it has not released.
 inline constexpr std::uint32_t slots = 4;
 inline constexpr std::size_t slot_bytes = 8192;
 /// From this size on messages are read by their receiver.
 inline constexpr std::size_t read_from = slot_bytes - sizeof(message_head);
+/// Up to this size what is made of a message may be written back. As measured on Soft-RoCE, which writes slower than it
+/// reads, but needs no message before.
+inline constexpr std::size_t most_lent = std::size_t{128} << 10;
 
 /// All that a peer can have sent before this rank looks: of each lane its messages, and as many releases, for each of
 /// them may tell of one message.

@@ -109,7 +109,7 @@ class queue_pair {
     }
     ++posted_;
     reading_ += is_read(kind) ? 1U : 0U;
-    sent_ += w.opcode == IBV_WR_SEND ? 1U : 0U;
+    sent_ += w.opcode == IBV_WR_SEND || w.opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? 1U : 0U;
     if ((w.send_flags & IBV_SEND_SIGNALED) != 0) {
       quiet_ = 0;
       ++signalled_;

@@ -10,9 +10,11 @@ namespace tutti::detail::rdma {
 
 /// What a device may do with memory that is registered. Memory that may only be read is registered for reading only.
 enum class access : int {
+  read_here = 0,
   read_by_peers = IBV_ACCESS_REMOTE_READ,
   written_here = IBV_ACCESS_LOCAL_WRITE,
-  all = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_LOCAL_WRITE
+  written_by_peers = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE,
+  all = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE
 };
 
 /// Memory that a device may work in, for as long as this lives. After the end no device does.

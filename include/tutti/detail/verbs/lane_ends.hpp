@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/verbs/message_head.hpp>
+#include <tutti/detail/verbs/pull.hpp>
+#include <tutti/detail/verbs/registrar.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::detail::rdma {
+
+/// Of this rank's memory, for what a peer gives back.
+struct room {
+  std::byte* place = nullptr;
+  std::size_t bytes = 0;
+  std::uint32_t check = 0;
+  lease registered{};
+};
+
+/// Room at the peer.
+struct loan {
+  lent_room at{};
+  std::uint64_t bytes = 0;   ///< 0: there is none
+  std::uint32_t number = 0;  ///< of the flow
+};
+
+/// What has been sent on a lane.
+struct outgoing {
+  std::uint64_t number = 0;  ///< of messages sent
+  std::uint64_t released = 0;
+  std::uint64_t last_lent = 0;
+  lease lent[slots];
+  room back;
+
+  [[nodiscard]] bool has_room() const noexcept { return number - released < slots; }
+  /// Whether the peer has yet to read one, or to give one back.
+  [[nodiscard]] bool is_lent() const noexcept { return last_lent > released || back.place != nullptr; }
+  /// The peer has released so many, counted from the first. False: more than there are.
+  [[nodiscard]] bool take_released(std::uint16_t all) noexcept {
+    for (auto more = static_cast<std::uint16_t>(all - released); more != 0; --more) {
+      if (released == number) {
+        return false;
+      }
+      lent[released++ % slots].reset();
+    }
+    return true;
+  }
+  void take_back() noexcept {
+    for (lease& l : lent) {
+      l.reset();
+    }
+    back = {};
+  }
+};
+
+/// A message that has not been released.
+struct arrival {
+  std::uint32_t slot;
+  std::uint32_t bytes;  ///< behind the head
+  bool is_back;         ///< it has no head: the peer has written to the room that it was lent
+};
+
+/// What has come on a lane.
+struct incoming {
+  arrival slot[slots];  ///< where the messages are that have not been released
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+  std::uint32_t released = 0;
+  std::uint32_t told = 0;
+  bool owes = false;
+  loan lent;
+  pull reading;
+
+  [[nodiscard]] arrival const& oldest() const noexcept { return slot[first % slots]; }
+  /// @pre count != slots
+  void add(arrival const& a) noexcept { slot[(first + count++) % slots] = a; }
+};
+
+}  // namespace tutti::detail::rdma
