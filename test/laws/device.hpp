@@ -42,7 +42,7 @@ struct device_case {
   using value = typename R::value_type;
   static constexpr bool combines = tutti::combines(tutti::detail::symbolic::kind_of<Op>);
 
-  /// Of so many sizes that the order of additions shows in the bits.
+  /// Of sizes that differ by as much as it takes, so that the order of additions shows in the bits.
   [[nodiscard]] std::vector<contribution> input(rank_type r) const {
     std::mt19937 draw(r * 7919 + static_cast<unsigned>(count));
     std::vector<contribution> v(count);

@@ -72,7 +72,7 @@ class drawn_order {
   /// Lets the others go on, called by one of them.
   void step_aside() { current_->own.suspend(); }
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
-  /// Whether all have ended, after at most so many turns. Those that have not never will.
+  /// Whether all have ended, after at most that many turns. Those that have not never will.
   [[nodiscard]] bool run(std::uint64_t most) {
     std::vector<job*> alive;
     for (auto const& j : jobs_) {
@@ -140,7 +140,7 @@ class fiber_group {
     while (room_.passed == mine) {
       order_.step_aside();
     }
-    return room_.result;  // nobody passes the next one before this thread has come there
+    return room_.result;  // no thread passes the next one before this one has come there
   }
   [[nodiscard]] std::uint64_t look(std::uint64_t const* word) const {
     order_.step_aside();

@@ -50,7 +50,7 @@ struct board {
   rank_type ranks = 1;
   mailbox* boxes[most_ranks] = {};              ///< of each rank: that of group b for peer p is number b * ranks + p
   block_counts* counts = nullptr;               ///< this rank's: one for each group
-  std::byte* snapshot = nullptr;                ///< this rank's: so many bytes for each group
+  std::byte* snapshot = nullptr;                ///< this rank's: `snapshot_bytes` for each group
   std::byte const* snapshots[most_ranks] = {};  ///< of each rank
   std::size_t snapshot_bytes = 0;               ///< of each group
   std::uint64_t* fault = nullptr;               ///< a failure_report, or 0; when it is another, all waiting ends

@@ -35,11 +35,11 @@ struct taken_before {
 struct table_step {
   step what{};
   bool snapshot = false;             ///< it overwrites what it sends: a copy is sent (rule 3)
-  std::uint32_t message = 0;         ///< its message is the peer's so manieth of this operation, from 1 on
+  std::uint32_t message = 0;         ///< the number of its message to the peer in this operation, from 1 on
   std::uint32_t arrival = 0;         ///< and what it receives
   std::uint32_t wait = 0;            ///< the first of its waits
-  std::uint32_t snapshot_waits = 0;  ///< so many before the snapshot is taken: the last one is not read any more
-  std::uint32_t write_waits = 0;     ///< then so many before anything is written (rule 4)
+  std::uint32_t snapshot_waits = 0;  ///< how many come before the snapshot: the last one is not read any more then
+  std::uint32_t write_waits = 0;     ///< how many follow, before anything is written (rule 4)
 };
 
 /// A peer, and how many messages this operation sends to and receives from it.
@@ -59,8 +59,8 @@ struct step_table {
   std::uint32_t blocks = 1;
 };
 
-/// Computes and owns such a table, on the host: which readers each step waits for, and what is sent as a snapshot. On a
-/// device nobody looks for overlapping blocks.
+/// Computes and owns such a table, on the host: which readers each step waits for, and what is sent as a snapshot. A
+/// device does not look for overlapping blocks.
 class step_list {
  public:
   /// @throws precondition_error if there are more ranks than `most_ranks`, or more messages to one of them than

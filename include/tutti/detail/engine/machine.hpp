@@ -321,8 +321,8 @@ class machine {
     return false;
   }
   [[nodiscard]] std::span<std::byte const> made_at(std::size_t bytes) noexcept {
-    std::byte const* const made =
-        made_there_;  // of the type that other spans are of, whose pointers are checked already
+    // Of the type that other spans are made of: for another one the compiler checks pointers anew.
+    std::byte const* const made = made_there_;
     made_there_ = nullptr;
     return {made, bytes};
   }

@@ -36,7 +36,7 @@ struct outgoing {
   [[nodiscard]] bool has_room() const noexcept { return number - released < slots; }
   /// Whether the peer has yet to read one, or to give one back.
   [[nodiscard]] bool is_lent() const noexcept { return last_lent > released || back.place != nullptr; }
-  /// The peer has released so many, counted from the first. False: more than there are.
+  /// How many the peer has released, counted from the first. False: more than there are.
   [[nodiscard]] bool take_released(std::uint16_t all) noexcept {
     for (auto more = static_cast<std::uint16_t>(all - released); more != 0; --more) {
       if (released == number) {
