@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <type_traits>
 
 namespace tutti {
 
@@ -38,6 +39,11 @@ class half {
   // NOLINTNEXTLINE(google-explicit-constructor): nothing is lost
   /// Exact.
   [[nodiscard]] constexpr operator float() const noexcept {
+#if defined(__CUDA_ARCH__)
+    if (!std::is_constant_evaluated()) {
+      return widened_by_device();
+    }
+#endif
     std::uint32_t const magnitude = bits_ & 0x7fffU;
     std::uint32_t const normal = (magnitude << 13) + (112U << 23);
     // Subnormals are small integers times 2^-24: no subnormal float appears, which a processor may flush.
@@ -58,7 +64,27 @@ class half {
     return otherwise ^ ((then ^ otherwise) & mask(when));
   }
 
+#if defined(__CUDA_ARCH__)
+  // A GPU has instructions for both ways; of NaNs they keep nothing.
+  [[nodiscard]] __attribute__((device)) float widened_by_device() const noexcept {
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits_));
+    std::uint32_t const all = std::uint32_t{bits_} << 16;
+    return x == x ? x : std::bit_cast<float>((all & 0x80000000U) | 0x7fc00000U | ((all & 0x3ff0000U) >> 3));
+  }
+  [[nodiscard]] __attribute__((device)) static std::uint16_t narrowed_by_device(float x) noexcept {
+    std::uint16_t bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    auto const all = std::bit_cast<std::uint32_t>(x);
+    return x == x ? bits : static_cast<std::uint16_t>(((all >> 16) & 0x8000U) | 0x7e00U | ((all >> 13) & 0x3ffU));
+  }
+#endif
   [[nodiscard]] static constexpr std::uint16_t narrowed(float x) noexcept {
+#if defined(__CUDA_ARCH__)
+    if (!std::is_constant_evaluated()) {
+      return narrowed_by_device(x);
+    }
+#endif
     auto const all = std::bit_cast<std::uint32_t>(x);
     std::uint32_t const magnitude = all & 0x7fffffffU;
     // Adding half a unit less one, and one more if the last bit that stays is set. A carry goes where it should.

@@ -73,7 +73,7 @@ static_assert(all_reductions<bit_and<unsigned>, bit_or<unsigned>, bit_xor<unsign
 static_assert(all_reductions<bit_and<std::byte>, bit_or<std::byte>, bit_xor<std::byte>>);
 static_assert(all_reductions<logical_and<>, logical_or<>, logical_xor<>>);
 static_assert(all_reductions<logical_and<int>, logical_or<int>, logical_xor<int>>);
-static_assert(reduction<functor<int, int (*)(int, int), named_t<"f">>>);
+static_assert(reduction<functor<int, int (*)(int, int), named_t<'f'>>>);
 
 BOOST_AUTO_TEST_CASE(the_models_tell_their_names) {
   BOOST_TEST(loopback::name == "loopback");

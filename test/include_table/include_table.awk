@@ -71,7 +71,7 @@ BEGIN {
   # It picks from all topologies, and measures what a sum of floats takes, also in memory that a transport provides.
   allow("automatic", "core communicator collective tuning")
   allow("tuning", "core communicator allocator memory_kind collective engine topology verify reduction/arithmetic")
-  allow("cuda", "core reduction")
+  allow("cuda", "core device")
   allow("nn", "*")
   allow("tutti", "*")  # the umbrella
 
@@ -87,7 +87,8 @@ BEGIN {
   # What the operating system and the compiler give.
   platform = "^(sys|netinet|arpa|net|linux|sanitizer)/[a-z_]+\\.h$|^(cpuid|cxxabi|dirent|endian|fcntl|ifaddrs|netdb|poll|pthread|sched|semaphore|signal|spawn|time|ucontext|unistd|immintrin)\\.h$"
   # What all units of a program have in common, so that a definition which depends on it is still one definition.
-  common = "^(defined|__x86_64__|__i386__|__aarch64__|__GNUC__|__clang__|__SANITIZE_ADDRESS__|__has_feature|address_sanitizer|__ELF__|TUTTI_SEPARATE_COMPILATION)$"
+  # The code for a device is apart from the host's; where nvcc reads for a host, g++ gets another spelling of the same.
+  common = "^(defined|__CUDA_ARCH__|__CUDACC__|__x86_64__|__i386__|__aarch64__|__GNUC__|__clang__|__SANITIZE_ADDRESS__|__has_feature|address_sanitizer|__ELF__|TUTTI_SEPARATE_COMPILATION)$"
 
   language = "tutti/detail/core/language.hpp"  # what every compilation of tutti sees first
   # Dear to parse: kept out of what the umbrella reaches.

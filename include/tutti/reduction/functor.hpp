@@ -42,25 +42,38 @@ struct label {
   [[nodiscard]] constexpr std::string_view view() const noexcept { return {text, N - 1}; }
 };
 
+namespace detail {
+
+template <char... C>
+inline constexpr char characters[] = {C..., '\0'};
+
+}  // namespace detail
+
 /// Names a functor in errors and reports, and tells what it is: ranks that name theirs differently get a mismatch
 /// error. Without a name it is its type that tells, as the compiler spells it, which differs between compilers.
-template <label Text>
+///
+/// Its characters are the template's arguments, and not an array of them, which nvcc cannot spell in a kernel's type.
+template <char... Characters>
 struct named_t {
   /// The name.
-  static constexpr std::string_view text = Text.view();
+  static constexpr std::string_view text{detail::characters<Characters...>, sizeof...(Characters)};
 };
-/// To be given to `reduce_with`.
-template <label Text>
-inline constexpr named_t<Text> named{};
 
 namespace detail {
 
 template <class P>
-inline constexpr bool is_name = false;
-template <label Text>
-inline constexpr bool is_name<named_t<Text>> = true;
+concept is_name = requires { P::text; };
+
+template <label Text, std::size_t... I>
+[[nodiscard]] consteval named_t<Text.text[I]...> name_of(std::index_sequence<I...>) {
+  return {};
+}
 
 }  // namespace detail
+
+/// To be given to `reduce_with`.
+template <label Text>
+inline constexpr auto named = detail::name_of<Text>(std::make_index_sequence<Text.view().size()>{});
 
 /// What a user may declare of a functor.
 template <class P>

@@ -2,25 +2,41 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Compiles the groups of threads of detail/device for a GPU (sm_90), and reads the code: N inputs must be N loads of 16
-# bytes and one store of as many, and nothing may lie in a thread's local memory. A clang does that without any vendor's
-# headers; nothing is run.
+# bytes and one store of as many, and nothing may lie in a thread's local memory. Of nvcc it also reads what ptxas
+# reports: no kernel spills registers, or takes more than 128. A clang does the first without any vendor's headers;
+# nothing is run.
 #
-#   sh check.sh <clang++> <include folder>
+# nvcc also has to take the public headers as they are, all in one source, without a warning; but for those of the
+# trainer (it breaks off in oneDNN's) and those that need a library which may be missing.
+#
+#   sh check.sh <nvcc or clang++> <include folder>
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-clang=${1:?usage: check.sh <clang++> <include folder>} include=${2:?usage: check.sh <clang++> <include folder>}
+compiler=${1:?usage: check.sh <nvcc or clang++> <include folder>}
+include=${2:?usage: check.sh <nvcc or clang++> <include folder>}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+case $(basename "$compiler") in
+  nvcc*)
+    flags="-std=c++20 --expt-relaxed-constexpr -arch=sm_90 -Werror all-warnings"
+    compile() {  # for the device alone
+      "$compiler" $flags -O3 -Xptxas -v --keep --keep-dir "$work" -cubin -o "$work/code.cubin" "$@" 2>&1
+    }
+    refused="$compiler makes no code for sm_90 of C++20 (CUDA 13 does)"
+    ;;
+  *)
+    compile() {
+      "$compiler" -x cuda --cuda-device-only --cuda-gpu-arch=sm_90 -nocudainc -nocudalib -Wno-unknown-cuda-version \
+        -std=c++20 -O3 -fno-unroll-loops -mllvm -inline-threshold=100000 -S -o "$work/kernels.ptx" "$@" 2>&1
+    }
+    refused="$compiler makes no code for a GPU of sm_90 (Debian: clang-16)"
+    ;;
+esac
 echo '__attribute__((global)) void empty() {}' > "$work/empty.cu"
-compile() {
-  "$clang" -x cuda --cuda-device-only --cuda-gpu-arch=sm_90 -nocudainc -nocudalib -Wno-unknown-cuda-version -std=c++20 \
-    -O3 -fno-unroll-loops -mllvm -inline-threshold=100000 -S -o "$work/code.ptx" "$@"
-}
-compile "$work/empty.cu" > "$work/log" 2>&1 ||
-  { cat "$work/log" && echo "SKIP: $clang makes no code for a GPU of sm_90 (Debian: clang-16)" && exit 77; }
+compile "$work/empty.cu" > "$work/log" || { cat "$work/log" && echo "SKIP: $refused" && exit 77; }
 
-compile -I"$include" "$here/kernels.cu"
+compile -I"$include" "$here/kernels.cu" > "$work/log" || { cat "$work/log" && exit 1; }
 awk '
   /\.entry/ { name = $0; sub(/.*\.entry _Z[A-Z]*/, "", name); sub(/\($/, "", name); next }
   /^}/ { name = "" }
@@ -44,4 +60,29 @@ awk '
     if (combines != 12 || kernels != 24) { printf "%d kernels, %d of them combine: not 24 and 12\n", kernels, combines; ++wrong }
     if (wrong) exit 1
     printf "%d kernels are compiled; %d combine 2 or 8 inputs by as many loads of 16 bytes\n", kernels, combines
-  }' "$work/code.ptx"
+  }' "$work/kernels.ptx"
+
+case $(basename "$compiler") in
+  nvcc*)
+    (cd "$include" && find tutti -name '*.hpp' | grep -vE '^tutti/(nn/|mpi.hpp|transport/verbs|detail/)' | LC_ALL=C sort) |
+      sed 's/.*/#include <&>/' > "$work/headers.cu"
+    "$compiler" $flags -I"$include" -cuda -o "$work/headers.ii" "$work/headers.cu" > "$work/headers.log" 2>&1 ||
+      { cat "$work/headers.log" && exit 1; }
+    echo "$(grep -c . "$work/headers.cu") public headers are taken in one source"
+
+    # What ptxas says of registers.
+    awk '
+      /Compiling entry function/ { name = $0; sub(/.*function ./, "", name); sub(/. for.*/, "", name) }
+      /stack frame/ { ++seen; if ($1 + $5 + $9 != 0) { print name ": " $0; ++wrong } }
+      /Used [0-9]+ registers/ {
+        used = $0; sub(/.*Used /, "", used); used += 0
+        if (used > most) most = used
+        if (used > 128) { print name ": " used " registers"; ++wrong }
+      }
+      END {
+        if (seen != 24) { printf "ptxas reports on %d kernels, not 24\n", seen; ++wrong }
+        if (wrong) exit 1
+        printf "no kernel spills registers; they take at most %d\n", most
+      }' "$work/log"
+    ;;
+esac

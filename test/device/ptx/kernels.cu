@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device's compiler makes of groups of threads; see check.sh, which compiles this without a vendor's headers.
+// What a device's compiler makes of groups of threads; see check.sh, which compiles this by nvcc, or without a vendor's headers.
 #include <cstdlib>
 #include <new>
 
@@ -9,17 +9,27 @@
 #include <tutti/half.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/functor.hpp>
+#if !defined(__clang__)
+#include <tutti/detail/cuda/block.hpp>
+#endif
 
 #include <utility>
 
 #define TEST_BOTH __attribute__((host, device))
+#define TEST_DEVICE __attribute__((device))
 #define TEST_KERNEL __attribute__((global))
+#if defined(__clang__)
+#define TEST_CONSTANT
+#else
+#define TEST_CONSTANT __grid_constant__  // else an array in it that is indexed is copied to local memory
+#endif
 
 namespace {
 
 namespace device = tutti::detail::device;
 using tutti::rank_type;
 
+#if defined(__clang__)  // without a vendor's headers, and so without detail/cuda
 /// The threads of a block.
 struct block {
   TEST_BOTH std::uint32_t rank() const { return __nvvm_read_ptx_sreg_tid_x(); }
@@ -36,6 +46,15 @@ struct block {
   TEST_BOTH void pause() const {}
   TEST_BOTH bool is_late() const { return false; }
 };
+TEST_DEVICE std::uint32_t this_group() { return __nvvm_read_ptx_sreg_ctaid_x(); }
+TEST_DEVICE std::uint32_t groups() { return __nvvm_read_ptx_sreg_nctaid_x(); }
+#else
+struct block : tutti::detail::cuda::block {
+  TEST_BOTH block() : tutti::detail::cuda::block(1'000'000'000) {}
+};
+TEST_DEVICE std::uint32_t this_group() { return blockIdx.x; }
+TEST_DEVICE std::uint32_t groups() { return gridDim.x; }
+#endif
 static_assert(device::thread_group<block>);
 
 struct larger_and_half_the_other {
@@ -69,17 +88,18 @@ TEST_KERNEL void combine(how<R> const a, inputs<typename R::value_type, N> const
 }
 /// An allreduce by its steps, and without them.
 template <class R>
-TEST_KERNEL void interpret(how<R> const a, device::board const on, device::operation const what) {
+TEST_KERNEL void interpret(how<R> const a, device::board const TEST_CONSTANT on,
+                           device::operation const TEST_CONSTANT what) {
   device::group_combining<R> const payload{a.reduction};
   block const g;
-  (void)device::interpreter(g, on, __nvvm_read_ptx_sreg_ctaid_x(), __nvvm_read_ptx_sreg_nctaid_x(), what, payload)
+  (void)device::interpreter(g, on, this_group(), groups(), what, payload)
       .run();
 }
 template <class R, rank_type N>
-TEST_KERNEL void fuse(how<R> const a, device::board const on, device::operation const what) {
+TEST_KERNEL void fuse(how<R> const a, device::board const TEST_CONSTANT on,
+                           device::operation const TEST_CONSTANT what) {
   block const g;
-  device::fused_allreduce<block, R, N> const all(g, on, __nvvm_read_ptx_sreg_ctaid_x(),
-                                                 __nvvm_read_ptx_sreg_nctaid_x(), what, a.reduction);
+  device::fused_allreduce<block, R, N> const all(g, on, this_group(), groups(), what, a.reduction);
   (void)(what.count > 4096 ? all.in_one_pass() : all.in_one_hop());
 }
 
@@ -89,8 +109,10 @@ TEST_KERNEL void fuse(how<R> const a, device::board const on, device::operation 
 #define TEST_REDUCTION(R)                                                                                         \
   TEST_COMBINE(R, 2)                                                                                              \
   TEST_COMBINE(R, 8)                                                                                              \
-  template TEST_KERNEL void interpret<R>(how<R> const, device::board const, device::operation const);             \
-  template TEST_KERNEL void fuse<R, 4>(how<R> const, device::board const, device::operation const);
+  template TEST_KERNEL void interpret<R>(how<R> const, device::board const TEST_CONSTANT,                          \
+                                         device::operation const TEST_CONSTANT);             \
+  template TEST_KERNEL void fuse<R, 4>(how<R> const, device::board const TEST_CONSTANT,\
+                                         device::operation const TEST_CONSTANT);
 TEST_REDUCTION(tutti::sum<float>)
 TEST_REDUCTION(tutti::sum<double>)
 TEST_REDUCTION(tutti::sum<tutti::half>)

@@ -161,6 +161,11 @@ constexpr void copy_bytes(G const& g, std::byte const* from, std::byte* to, std:
 /// bits it gives, one thread group at a time.
 template <reduction R>
 struct group_combining {
+  // Members of the class and not looked up where they are used: nvcc does not know variable templates there.
+  static constexpr bool lifting = lifts<R>;
+  static constexpr bool lowering = lowers<R>;
+  static constexpr bool sided = !symmetric<R>;
+
   R how;
 
   [[nodiscard]] static constexpr std::size_t size_of(memory m) noexcept { return combining<R>::size_of(m); }
@@ -168,10 +173,10 @@ struct group_combining {
   template <thread_group G>
   constexpr void fold(G const& g, step const& st, std::byte const* local, std::byte const* arriving, std::byte* result,
                       std::size_t n, rank_type ranks) const {
-    with_flag<lifts<R>>(st.local == memory::input, [&](auto local_is_element) {
-      with_flag<lifts<R>>(st.arrives == memory::input, [&](auto arriving_is_element) {
-        with_flag<!symmetric<R>>(st.how == action::fold_left, [&](auto arriving_on_left) {
-          with_flag<lowers<R>>(st.receive.memory == memory::output, [&](auto finishes) {
+    with_flag<lifting>(st.local == memory::input, [&](auto local_is_element) {
+      with_flag<lifting>(st.arrives == memory::input, [&](auto arriving_is_element) {
+        with_flag<sided>(st.how == action::fold_left, [&](auto arriving_on_left) {
+          with_flag<lowering>(st.receive.memory == memory::output, [&](auto finishes) {
             using pair = fold_pair<R, local_is_element, arriving_is_element, arriving_on_left, finishes>;
             for_each_element(g, pair{how, ranks}, n, reinterpret_cast<typename pair::result_type*>(result),
                              reinterpret_cast<typename pair::local_type const*>(local),
@@ -187,16 +192,16 @@ struct group_combining {
                        rank_type ranks) const {
     bool const ends = st.receive.memory == memory::output && st.send.memory != memory::output;
     bool const is_element = st.send.memory == memory::input;
-    if constexpr (lifts<R> || lowers<R>) {
+    if constexpr (lifting || lowering) {
       if (ends) {
-        return with_flag<lifts<R>>(is_element, [&](auto element) {
+        return with_flag<lifting>(is_element, [&](auto element) {
           using one = finish_one<R, element>;
           for_each_element(g, one{how, ranks}, n, reinterpret_cast<typename R::value_type*>(to),
                            reinterpret_cast<operand_t<R, element> const*>(from));
         });
       }
     }
-    if constexpr (lifts<R>) {
+    if constexpr (lifting) {
       if (is_element) {
         return for_each_element(g, lift_one<R>{how}, n, reinterpret_cast<typename R::accumulator_type*>(to),
                                 reinterpret_cast<contribution_t<R> const*>(from));

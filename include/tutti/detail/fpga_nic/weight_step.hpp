@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/product.hpp>
 #include <tutti/detail/fpga_nic/protocol.hpp>
 #include <tutti/detail/reduction/kernel.hpp>
 #include <tutti/detail/reduction/number.hpp>
@@ -23,14 +24,8 @@ struct weight_step {
       : rate(std::bit_cast<float>(t.rate)), decay(std::bit_cast<float>(t.decay)) {}
 
   [[nodiscard]] constexpr float operator()(float weight, float gradient) const noexcept {
-#if defined(__clang__)
-#pragma clang fp contract(off)
-    float const slope = decay == 0 ? gradient : gradient + decay * weight;
-    return canonical(weight - rate * slope);
-#else
-    float const slope = decay == 0 ? gradient : gradient + __builtin_assoc_barrier(decay * weight);
-    return canonical(weight - __builtin_assoc_barrier(rate * slope));
-#endif
+    float const slope = decay == 0 ? gradient : gradient + product(decay, weight);
+    return canonical(weight - product(rate, slope));
   }
 };
 

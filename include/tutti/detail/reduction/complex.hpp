@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/product.hpp>
 #include <tutti/detail/reduction/number.hpp>
 #include <tutti/element.hpp>
 #include <tutti/types.hpp>
@@ -48,13 +49,8 @@ struct complex_prod : of_complex<T> {
   [[nodiscard]] static constexpr T identity() noexcept { return T(1, 0); }
 
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
-#if defined(__clang__)
-#pragma clang fp contract(off)
-    return T(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
-#else
-    return T(__builtin_assoc_barrier(a.real() * b.real()) - __builtin_assoc_barrier(a.imag() * b.imag()),
-             __builtin_assoc_barrier(a.real() * b.imag()) + __builtin_assoc_barrier(a.imag() * b.real()));
-#endif
+    return T(product(a.real(), b.real()) - product(a.imag(), b.imag()),
+             product(a.real(), b.imag()) + product(a.imag(), b.real()));
   }
 };
 

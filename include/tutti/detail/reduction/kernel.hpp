@@ -18,6 +18,11 @@
 /// Whatever runs, the bits are the same. The one thing in the way of that is the fused multiply-add, which
 /// rounds once instead of twice and which compilers use wherever they may: AVX2 is therefore used without
 /// it. AVX-512 cannot be had without, so only functions that say so (`F::widest`) are compiled for it.
+#if defined(__CUDACC__)  // it passes pragmas of g++ on, and warns that it does not know them
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1675
+#endif
+
 namespace tutti::detail {
 
 template <class... T>
@@ -199,3 +204,7 @@ void run(F const f, std::size_t n, To* to, From const*... from) {
 }
 
 }  // namespace tutti::detail
+
+#if defined(__CUDACC__)
+#pragma nv_diagnostic pop
+#endif

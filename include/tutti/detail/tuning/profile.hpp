@@ -107,7 +107,7 @@ class reader {
         rest.remove_prefix(1);
       }
       auto const [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-      bool const may_be_negative = &value == into + 6;  // what overwriting takes less
+      bool const may_be_negative = &value - into == 6;  // what overwriting takes less
       if (problem != std::errc{} || value < (may_be_negative ? -most : 0) || value > most) {
         fail("must hold numbers from 0 to 2^50, not \"" + std::string(rest.substr(0, rest.find(' ')).substr(0, shown)) +
              "\"");

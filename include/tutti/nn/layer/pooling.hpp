@@ -98,7 +98,10 @@ class max_pool : public detail::pooling<T> {
   static constexpr key all_but_the_sign = std::numeric_limits<key>::max();
 
   static constexpr std::size_t lanes = 8;
-  using keys [[gnu::vector_size(lanes * sizeof(key))]] = key;
+  // Two types, one of which is chosen: nvcc takes a comparison of vectors whose size depends on T for a bool.
+  using narrow_keys [[gnu::vector_size(lanes * sizeof(std::int32_t))]] = std::int32_t;
+  using wide_keys [[gnu::vector_size(lanes * sizeof(std::int64_t))]] = std::int64_t;
+  using keys = std::conditional_t<sizeof(T) == 4, narrow_keys, wide_keys>;
 
   /// The bits of numbers become keys, and keys bits; except that the key of a NaN, whatever its sign, is the largest.
   static void exchange(keys& k) noexcept { k ^= (k >> (8 * sizeof(key) - 1)) & all_but_the_sign; }

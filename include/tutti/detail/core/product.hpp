@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/language.hpp>
+
+#include <concepts>
+#include <type_traits>
+
+namespace tutti::detail {
+
+/// a * b, rounded before anything is added to it, whatever the processor: no compiler fuses the two.
+template <std::floating_point T>
+[[nodiscard]] constexpr T product(T a, T b) noexcept {
+#if defined(__CUDA_ARCH__)
+  if (!std::is_constant_evaluated()) {
+    T c;
+    if constexpr (sizeof(T) == sizeof(float)) {
+      asm("mul.rn.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+    } else {
+      asm("mul.rn.f64 %0, %1, %2;" : "=d"(c) : "d"(a), "d"(b));
+    }
+    return c;
+  }
+  return a * b;
+#elif defined(__clang__)
+#pragma clang fp contract(off)
+  return a * b;
+#elif defined(__CUDACC__)  // nvcc's own front end, which does not know the barrier of g++, but reads for it
+  T c = a * b;
+  if (!std::is_constant_evaluated()) {
+    asm("" : "+m"(c));
+  }
+  return c;
+#else
+  return __builtin_assoc_barrier(a * b);
+#endif
+}
+
+}  // namespace tutti::detail
