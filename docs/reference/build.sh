@@ -22,9 +22,7 @@ for header in $headers; do
   mkdir -p "$output/$(dirname "$header")"
 done
 
-# What moves bytes says what it costs.
-silent=$(cd "$repository" && grep -lE '^  requires runs<|bool keeps_order =' $headers | xargs -r grep -Li '^///.*cost' || true)
-[ -z "$silent" ] || { echo "these say nothing of their cost, in rounds and bytes:" $silent; exit 1; }
+(cd "$repository" && awk -f "$here/contract.awk" kind=contract "$here/contract.txt" kind=header $headers)
 
 # run <folder with include/> <setting>...
 run() {

@@ -14,7 +14,9 @@ namespace tutti {
 /// Where tutti::automatic picks schedules, it is told so: for_memory(tutti::memory_kind::provided).
 /// The memory may outlive the communicator. In what is split from it peers read it without a copy, too.
 ///
-/// @throws std::bad_alloc; for shared memory one that says what to enlarge
+/// @throws std::bad_alloc from `allocate`; for shared memory one that says what to enlarge
+///
+/// Cost: of shared memory a search of its free list, by this rank alone; of the heap an aligned operator new.
 /// Thread safety: as std::allocator.
 template <class T>
 class allocator {

@@ -69,6 +69,9 @@ struct awaited_by final : awaited {
 ///
 /// It must live as long as operations are awaited; destroying it gives them up. The initiating function
 /// starts the operation, also with a deferred token: to drop such an operation is to give it up.
+///
+/// Cost: a handler of Asio's for each operation that is awaited.
+/// Thread safety: the thread that runs the context; one at a time.
 template <group Communicator>
 class on_asio {
  public:

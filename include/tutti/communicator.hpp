@@ -36,6 +36,7 @@ struct world_options {
 ///
 ///     world = detector.shrink();
 ///
+/// Cost: that of its transport, and records of the last operations; a look at its user's thread for each call, 3 ns.
 /// Thread safety: one thread at a time, which may hand it to another one, also with operations under way. Two at a time
 /// are told so, by a precondition_error, and the epoch fails. Different communicators are independent of each other.
 template <transport Transport, rank_type N = dynamic, tracer Trace = no_trace>

@@ -51,8 +51,13 @@ template <class Communicator>
 ///     auto const all = tutti::gather_timelines(world, tutti::timeline::of(world.trace()));
 ///     if (world.rank() == 0) { write(tutti::chrome_trace::text(tutti::causality(all))); }
 ///
-/// Collective. Cost: two messages per rank, of all its events; 32 more from other hosts.
-/// @throws error
+/// Collective over the communicator.
+///
+/// @pre every rank calls it in the same place among its operations
+/// @throws error as all operations do
+///
+/// Cost: two messages per rank, of all its events; 32 more from other hosts.
+/// Thread safety: that of the communicator.
 template <group Communicator>
 [[nodiscard]] std::vector<timeline> gather_timelines(Communicator& world, timeline mine) {
   send give{world};

@@ -19,8 +19,14 @@ namespace tutti {
 ///     auto world = tutti::join<tutti::tcp>();
 ///
 /// Collective over the processes of the world.
+///
+/// @pre N, if it is not `dynamic`, is the number of ranks that the launcher has started
 /// @throws error (failure::join) naming the ranks that are missing, that are there twice or that
 ///         disagree, or the variable that is wrong
+///
+/// Cost: rank 0 hears from every rank and answers it, or all write files (TUTTI_STORE); it takes as long as the last
+/// rank takes to come, at most TUTTI_TIMEOUT seconds (60).
+/// Thread safety: one thread of the process calls it.
 template <class Transport, rank_type N = dynamic, class Trace = no_trace>
   requires(!in_process<Transport>)
 [[nodiscard]] communicator<Transport, N, Trace> join(world_options<Transport> options = {}, Trace trace = {}) {
@@ -33,12 +39,15 @@ template <class Transport, rank_type N = dynamic, class Trace = no_trace>
 }
 
 /// The same with several ranks in each process: `threads` of them run `f(world)` here. How many may differ
-/// from process to process.
+/// from process to process. Collective over the processes of the world.
 ///
 ///     auto results = tutti::join<tutti::by_locality<tutti::loopback, tutti::tcp>>(4, [](auto& world) { ... });
 ///
 /// Returns what the threads of this process returned, in the order of their ranks, or why they failed.
 /// @throws error (failure::join) as above
+///
+/// Cost: that of the other `join`, and a thread for each rank.
+/// Thread safety: one thread of the process calls it.
 template <class Transport, class F>
   requires in_process<Transport>
 [[nodiscard]] auto join(rank_type threads, F&& f, world_options<Transport> options = {}) {

@@ -22,6 +22,12 @@ namespace tutti {
 ///
 /// As long as it lives, the communicator belongs to it, except while `pause()`'s lock is held: also to
 /// start, test, cancel or destroy a request takes the lock. It sleeps when nothing arrives.
+///
+/// @pre it ends before its communicator's owner uses that without the lock
+/// @throws std::system_error if the system refuses a thread; failures of operations are thrown by their requests
+///
+/// Cost: a thread, which spins a while and then sleeps on the transport's descriptor.
+/// Thread safety: as its communicator, with the lock.
 template <class Communicator>
 class progress_thread {
  public:

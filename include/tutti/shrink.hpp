@@ -28,7 +28,8 @@ namespace tutti {
 /// does between two operations.
 ///
 /// Cost: one listening socket for each rank; making it, one exchange; shrinking, two connections per member to the
-/// host. Thread safety: one thread at a time.
+/// host.
+/// Thread safety: one thread at a time.
 template <class Transport, class Trace = no_trace>
 class failure_detector {
  public:

@@ -21,6 +21,10 @@ namespace tutti {
 /// What processes return must be able to travel: see detail/bootstrap/returnable.hpp.
 ///
 /// @pre n >= 1; before processes are forked the caller has no other threads that hold locks
+/// @throws precondition_error if n is 0; what fails on a rank is in its outcome
+///
+/// Cost: a thread, or a process, for each rank, and what it takes to open the transport.
+/// Thread safety: any thread.
 template <class Transport, tracer Trace = no_trace, class F>
 [[nodiscard]] auto spawn(rank_type n, F&& f, world_options<Transport> const& options = {}, Trace const& trace = {}) {
   auto const rank = [&](auto& meet) {

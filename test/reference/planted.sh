@@ -44,7 +44,15 @@ plant '  /// See @ref chain.
 plant '  template <class T>
     requires requires { typename T::type; }
   int blocks(T t) const;' ''
-plant '  static constexpr bool keeps_order = true;' 'topology/ring.hpp'
+plant '  static constexpr bool keeps_order = true;' 'topology/ring.hpp:3: this topology has no "/// Source:"'
+plant '};
+namespace detail { struct hidden {}; }
+/// Another one.
+///
+/// Offers: nothing. Order: kept.
+/// Source: this test.
+struct own {
+  static constexpr bool keeps_order = true;' 'topology/ring.hpp:7: this topology has no "/// Cost:"'
 mkdir "$folder/include/tutti/taste"
 printf 'namespace tutti {\n}  // namespace tutti\n' > "$folder/include/tutti/taste/sweet.hpp"
 plant '' 'taste/sweet.hpp has no topic'

@@ -17,9 +17,15 @@ namespace tutti {
 ///     collect(mine, all);
 ///     collect(all);        // in place: this rank's block is already where it belongs
 ///
-/// @pre `all` has as many elements on every rank; `mine` as many as this rank's block of it
-/// @throws precondition_error, error
-/// Cost: that of the topology's schedule. Thread safety: that of the communicator.
+/// Shape: rank r of n gives block_size(count, n, r) elements, and every rank ends with `count`, where those of rank r
+/// lie from block_begin(count, n, r) on.
+///
+/// @pre the count and the type are the same on all ranks; `mine` and `all` are apart
+/// @throws precondition_error if `mine` has another size than this rank's block of `all`, or overlaps it
+/// @throws error as all operations do
+///
+/// Cost: that of the topology's schedule for op::allgather, S being the bytes of all `count` elements.
+/// Thread safety: that of the communicator.
 template <class Communicator, class Topology>
   requires runs<op::allgather, Communicator, Topology>
 class allgather : public detail::launcher<Communicator, Topology, op::allgather, detail::moving>,

@@ -17,10 +17,14 @@ namespace tutti {
 ///     sum(mine, total);                     // out of place
 ///     auto pending = sum.start(gradients);  // under way; then pending.wait()
 ///
-/// @pre every rank calls with as many elements, in the same order among its operations
-/// @pre input and output are the same memory or apart
-/// @throws precondition_error, error
-/// Cost: that of the topology's schedule. Thread safety: that of the communicator.
+/// Shape: every rank gives `count` elements, and ends with `count`.
+///
+/// @pre the count is the same on all ranks; input and output are the same memory or apart
+/// @throws precondition_error if input and output differ in size, or overlap in part
+/// @throws error as all operations do
+///
+/// Cost: that of the topology's schedule for op::allreduce, S being the bytes of all `count` accumulators.
+/// Thread safety: that of the communicator.
 /// Example: examples/allreduce.cpp
 template <class Communicator, class Topology, class Reduction>
   requires runs<op::allreduce, Communicator, Topology, Reduction>

@@ -15,10 +15,14 @@ namespace tutti {
 ///     tutti::alltoall swap{world, tutti::direct{}};
 ///     swap(outgoing, incoming);
 ///
-/// @pre input and output have as many elements, on every rank, a multiple of the number of ranks,
-///      and do not overlap
-/// @throws precondition_error, error
-/// Cost: that of the topology's schedule. Thread safety: that of the communicator.
+/// Shape: every rank gives `count` elements and ends with `count`: n blocks of count / n, in the order of ranks.
+///
+/// @pre the count is the same on all ranks; input and output are apart
+/// @throws precondition_error if the count is no multiple of n, or the two differ in size or overlap
+/// @throws error as all operations do
+///
+/// Cost: that of the topology's schedule for op::alltoall, S being the bytes of all `count` elements.
+/// Thread safety: that of the communicator.
 template <class Communicator, class Topology>
   requires runs<op::alltoall, Communicator, Topology>
 class alltoall : public detail::launcher<Communicator, Topology, op::alltoall, detail::moving>,

@@ -13,8 +13,13 @@ namespace tutti {
 ///     tutti::barrier meet{world, tutti::doubling{}};
 ///     meet();
 ///
-/// @throws error
-/// Cost: the rounds of the topology's allreduce. Thread safety: that of the communicator.
+/// Shape: no elements.
+///
+/// @pre every rank calls it in the same place among its operations
+/// @throws error as all operations do
+///
+/// Cost: the rounds of the topology's schedule for op::allreduce, in messages without elements.
+/// Thread safety: that of the communicator.
 template <class Communicator, class Topology>
   requires runs<op::allreduce, Communicator, Topology>
 class barrier : public detail::launcher<Communicator, Topology, op::allreduce, detail::moving>,

@@ -15,9 +15,14 @@ namespace tutti {
 ///     tutti::broadcast share{world, tutti::binary_tree{}};
 ///     share(weights, 0);
 ///
-/// @pre every rank calls with as many elements of the same type and the same root
-/// @throws precondition_error, error
-/// Cost: that of the topology's schedule. Thread safety: that of the communicator.
+/// Shape: the root gives `count` elements, and every other rank's `count` elements are overwritten by them.
+///
+/// @pre count, type and root are the same on all ranks
+/// @throws precondition_error if the root is no rank
+/// @throws error as all operations do
+///
+/// Cost: that of the topology's schedule for op::broadcast, S being the bytes of all `count` elements.
+/// Thread safety: that of the communicator.
 template <class Communicator, class Topology>
   requires runs<op::broadcast, Communicator, Topology>
 class broadcast : public detail::launcher<Communicator, Topology, op::broadcast, detail::moving>,

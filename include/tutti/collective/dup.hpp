@@ -11,8 +11,12 @@ namespace tutti {
 ///     auto mine = tutti::dup(world);
 ///
 /// Collective over the parent.
-/// @throws error
-/// Cost and thread safety: as `split`.
+///
+/// @pre every rank of the parent calls it in the same place among its operations
+/// @throws error as `split`
+///
+/// Cost: that of `split`.
+/// Thread safety: that of the parent.
 template <class Transport, rank_type N, class Trace>
 [[nodiscard]] communicator<Transport, N, Trace> dup(communicator<Transport, N, Trace>& parent) {
   auto meet = detail::choose_sides(parent, 0, parent.rank());

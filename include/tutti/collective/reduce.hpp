@@ -16,10 +16,15 @@ namespace tutti {
 ///     total(data, 0);            // in place at the root
 ///     total(mine, result, 0);    // result is used at the root only, and may be empty elsewhere
 ///
-/// @pre every rank calls with as many elements and the same root
-/// @throws precondition_error, error
-/// Cost: that of the topology's schedule; scratch memory for one vector on ranks that pass partial
-/// results on. Thread safety: that of the communicator.
+/// Shape: every rank gives `count` elements; the root ends with `count`, and other ranks' outputs are not looked at.
+///
+/// @pre count and root are the same on all ranks; the root's input and output are the same memory or apart
+/// @throws precondition_error if the root is no rank, or its input and output differ in size or overlap in part
+/// @throws error as all operations do
+///
+/// Cost: that of the topology's schedule for op::reduce, S being the bytes of all `count` accumulators; scratch memory
+/// of S on ranks that pass partial results on.
+/// Thread safety: that of the communicator.
 template <class Communicator, class Topology, class Reduction>
   requires runs<op::reduce, Communicator, Topology, Reduction>
 class reduce : public detail::launcher<Communicator, Topology, op::reduce, detail::combining<Reduction>>,

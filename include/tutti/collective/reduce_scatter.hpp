@@ -17,9 +17,15 @@ namespace tutti {
 ///     share(vector, my_block);
 ///     auto mine = share(vector);  // in place: a view of this rank's block; the others are used up
 ///
-/// @pre every rank calls with as many elements; the output has as many as this rank's block
-/// @throws precondition_error, error
-/// Cost: that of the topology's schedule; scratch memory for one vector unless in place.
+/// Shape: every rank gives `count` elements; rank r of n ends with block_size(count, n, r), those from
+/// block_begin(count, n, r) on.
+///
+/// @pre the count is the same on all ranks; input and output are apart
+/// @throws precondition_error if the output has another size than this rank's block, or overlaps the input
+/// @throws error as all operations do
+///
+/// Cost: that of the topology's schedule for op::reduce_scatter, S being the bytes of all `count` accumulators; scratch
+/// memory of S unless in place.
 /// Thread safety: that of the communicator.
 template <class Communicator, class Topology, class Reduction>
   requires runs<op::reduce_scatter, Communicator, Topology, Reduction>

@@ -11,7 +11,19 @@ namespace tutti {
 /// An operation under way. The buffers belong to it until it is complete.
 ///
 /// Destroying a request that is not complete gives the operation up: the epoch fails on every rank,
-/// with an error that names this one. Thread safety: that of the communicator.
+/// with an error that names this one.
+///
+///     auto pending = sum.start(gradients);
+///     while (!pending.test()) { compute_a_little(); }   // or pending.wait()
+///
+/// Calls move on all that the thread has started, in any order, so requests may be waited for in another order than
+/// they were started in.
+///
+/// @pre until it is complete, what it writes is neither read nor written, and what it reads is not written
+/// @throws error from `test`, `wait` and `wait_for`, once, if the operation has failed; its kind says how
+///
+/// Cost: one pointer; no allocation once its operator has had as many operations under way.
+/// Thread safety: that of the communicator.
 class request {
  public:
   request() noexcept = default;

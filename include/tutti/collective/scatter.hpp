@@ -16,10 +16,15 @@ namespace tutti {
 ///     deal(all, mine, 0);          // as many elements for each rank; `all` counts at the root only
 ///     deal(all, mine, 0, total);   // `total` elements in all: blocks as by block_begin, block_size
 ///
-/// @pre every rank names the same root and total; `mine` has as many elements as this rank's block;
-///      at the root `all` has `total` elements, and may hold `mine` where it belongs
-/// @throws precondition_error, error
-/// Cost: that of the topology's schedule; scratch memory for one vector on ranks that pass blocks on.
+/// Shape: the root gives `total` elements; rank r of n ends with block_size(total, n, r), those from
+/// block_begin(total, n, r) on. Other ranks' `all` is not looked at.
+///
+/// @pre root, total and type are the same on all ranks; at the root `mine` is apart from `all`, or at its place in it
+/// @throws precondition_error if the root is no rank, a buffer has another size, or the two overlap otherwise
+/// @throws error as all operations do
+///
+/// Cost: that of the topology's schedule for op::scatter, S being the bytes of all `total` elements; scratch memory
+/// of S on ranks that pass blocks on.
 /// Thread safety: that of the communicator.
 template <class Communicator, class Topology>
   requires runs<op::scatter, Communicator, Topology>

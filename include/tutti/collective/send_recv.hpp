@@ -20,9 +20,14 @@ namespace tutti {
 /// It may return before the message is received, or wait until it is: do not rely on either. Two
 /// ranks that exchange messages start both, then wait.
 ///
-/// @pre the receiver expects as many elements of the same type
-/// @throws precondition_error, error
-/// Cost: one message. Thread safety: that of the communicator.
+/// Shape: `count` elements, as many as the receiver's buffer has.
+///
+/// @pre the receiver takes as many elements of the same type
+/// @throws precondition_error if the receiver is no rank, or this one
+/// @throws error as all operations do
+///
+/// Cost: one message, L + S G.
+/// Thread safety: that of the communicator.
 template <group Communicator>
 class send : public detail::launcher<Communicator, detail::edge, op::transfer, detail::moving>,
              public detail::asynchronous<send<Communicator>> {
@@ -58,9 +63,14 @@ class send : public detail::launcher<Communicator, detail::edge, op::transfer, d
 ///     tutti::recv take{world};
 ///     take(data, 0);
 ///
+/// Shape: `count` elements, all of which the sender's overwrite.
+///
 /// @pre the sender sends as many elements of the same type
-/// @throws precondition_error, error
-/// Cost: one message. Thread safety: that of the communicator.
+/// @throws precondition_error if the sender is no rank, or this one
+/// @throws error as all operations do
+///
+/// Cost: one message, L + S G.
+/// Thread safety: that of the communicator.
 template <group Communicator>
 class recv : public detail::launcher<Communicator, detail::edge, op::transfer, detail::moving>,
              public detail::asynchronous<recv<Communicator>> {

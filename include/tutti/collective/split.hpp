@@ -62,10 +62,13 @@ template <group Communicator>
 ///     auto workers = tutti::split(world, world.rank() < 4 ? 0 : tutti::no_part);
 ///     if (workers) { ... }
 ///
-/// Collective over the parent.
-/// @throws error
-/// Cost: an allgather, by `doubling`, of 16 bytes of each rank, and what it takes to open the transport. Thread safety:
-/// that of the parent.
+/// Collective over the parent: each rank gives its colour and its key, a number; equal keys are ordered by rank.
+///
+/// @pre every rank of the parent calls it in the same place among its operations
+/// @throws error as all operations do; failure::join if the transport cannot be opened
+///
+/// Cost: an allgather, by `doubling`, of 16 bytes of each rank, and what it takes to open the transport.
+/// Thread safety: that of the parent.
 template <class Transport, rank_type N, class Trace>
 [[nodiscard]] communicator<Transport, dynamic, Trace> split(communicator<Transport, N, Trace>& parent,
                                                             std::uint32_t colour, std::int64_t key = 0) {

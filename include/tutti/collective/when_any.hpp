@@ -23,6 +23,7 @@ namespace tutti {
 /// Several communicators fail independently of each other: with one for each peer, the end of one peer is
 /// the end of its requests alone. Such a wait is long: it does not spin, and some yields come before sleep.
 ///
+/// Cost: one look at each request and communicator, and again whenever something arrives. No allocation once made.
 /// Thread safety: that of the communicators.
 template <group Communicator>
 class when_any {
@@ -43,8 +44,7 @@ class when_any {
   /// @param requests of these communicators
   /// @param first the search begins there, and wraps: the index after the last one serves all alike
   /// @param limit how long to wait; the number of requests is returned if none has ended by then
-  /// @pre at least one request is valid
-  /// Cost: one look at each request and communicator, and again whenever something arrives. No allocation.
+  /// @throws precondition_error if no request is valid, or the limit is negative
   [[nodiscard]] std::size_t operator()(std::span<request> requests, std::size_t first = 0,
                                        duration limit = no_deadline) {
     bool any = false;

@@ -23,7 +23,9 @@ namespace tutti {
 /// sends raw contributions: direct, star. There an allreduce sends elements both ways. Over the others it does not
 /// compile; `sum<half>` itself does, and rounds once a combination.
 ///
-/// The results are those of the wide reduction of the widened elements, rounded.
+/// Elements: half and bfloat16.
+/// Bits: those of the wide reduction of the widened elements, rounded.
+/// Cost: an element travels as itself, 2 bytes.
 template <element Accumulator, reduction Narrow>
   requires detail::rounds<Narrow> && std::same_as<typename Narrow::wide_reduction::value_type, Accumulator>
 class accumulate_in {

@@ -43,8 +43,12 @@ template <native_number T>
 template <class T>
 concept field_number = detail::number<T> || complex_number<T>;
 
-/// Addition. Integers wrap. Floating point is not associative: its bits depend on the schedule and
-/// are the same on every rank.
+/// Addition.
+///
+/// Elements: integers, which wrap; floating-point, half, bfloat16 and complex numbers.
+/// Bits: of integers, one result. Floating point is not associative: its bits depend on the schedule and the number
+/// of ranks, and are the same on every rank.
+/// Cost: an element travels as itself; half and bfloat16 are rounded after each combination.
 template <field_number T>
 struct sum : detail::of_numbers<T> {
   static constexpr std::string_view name = "sum";
@@ -65,7 +69,11 @@ struct sum : detail::of_numbers<T> {
   }
 };
 
-/// Multiplication. Integers wrap; floating point as for sum.
+/// Multiplication.
+///
+/// Elements: as of sum; integers wrap.
+/// Bits: as of sum.
+/// Cost: as of sum.
 template <field_number T>
 struct prod : detail::of_numbers<T> {
   static constexpr std::string_view name = "prod";
@@ -83,6 +91,10 @@ struct prod : detail::of_numbers<T> {
 };
 
 /// The smallest; -0 < +0, NaN if any is NaN.
+///
+/// Elements: integers, floating-point numbers, half and bfloat16.
+/// Bits: one result, over every schedule.
+/// Cost: an element travels as itself.
 template <detail::number T>
 struct min : detail::of_numbers<T> {
   static constexpr std::string_view name = "min";
@@ -96,6 +108,10 @@ struct min : detail::of_numbers<T> {
 };
 
 /// The largest; -0 < +0, NaN if any is NaN.
+///
+/// Elements: integers, floating-point numbers, half and bfloat16.
+/// Bits: one result, over every schedule.
+/// Cost: an element travels as itself.
 template <detail::number T>
 struct max : detail::of_numbers<T> {
   static constexpr std::string_view name = "max";
@@ -116,8 +132,12 @@ struct max : detail::of_numbers<T> {
   }
 };
 
-/// The sum divided by the number of ranks. Floating point only: the sum of integers may wrap and its
-/// quotient be wrong; sum them in a type that is wide enough and divide as you see fit.
+/// The sum divided by the number of ranks.
+///
+/// Elements: floating-point numbers, half and bfloat16. The sum of integers may wrap and its quotient be wrong; sum
+/// them in a type that is wide enough and divide as you see fit.
+/// Bits: as of sum.
+/// Cost: as of sum, and a division for each element of the result.
 template <detail::floating_number T>
 struct mean : detail::of_numbers<T> {
   static constexpr std::string_view name = "mean";

@@ -35,6 +35,10 @@ struct of_bits {
 }  // namespace detail
 
 /// The bits that are set in all.
+///
+/// Elements: integers and std::byte.
+/// Bits: one result, over every schedule.
+/// Cost: an element travels as itself.
 template <bits T>
 struct bit_and : detail::of_bits<T> {
   static constexpr std::string_view name = "bit_and";
@@ -50,6 +54,10 @@ struct bit_and : detail::of_bits<T> {
 };
 
 /// The bits that are set in any.
+///
+/// Elements: integers and std::byte.
+/// Bits: one result, over every schedule.
+/// Cost: an element travels as itself.
 template <bits T>
 struct bit_or : detail::of_bits<T> {
   static constexpr std::string_view name = "bit_or";
@@ -59,6 +67,10 @@ struct bit_or : detail::of_bits<T> {
 };
 
 /// The bits that are set in an odd number.
+///
+/// Elements: integers and std::byte.
+/// Bits: one result, over every schedule.
+/// Cost: an element travels as itself.
 template <bits T>
 struct bit_xor : detail::of_bits<T> {
   static constexpr std::string_view name = "bit_xor";

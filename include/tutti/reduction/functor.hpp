@@ -98,6 +98,11 @@ concept combines_widened =
     detail::narrow_number<T> && std::copy_constructible<F> && combines_elements<F, typename T::computed_in>;
 
 /// A user's function as a reduction. Made by reduce_with.
+///
+/// Elements: T, a trivially copyable type (element.hpp).
+/// Bits: if it is declared `associative`, one result over schedules that keep the order of ranks, and over all if it is
+/// also `commutative`; else they depend on the schedule and are the same on every rank.
+/// Cost: an element travels as itself; f is called once for each element of a combination.
 template <element T, class F, functor_property... Properties>
   requires combines_elements<F, T> && known_function<F, Properties...>
 class functor {

@@ -98,6 +98,10 @@ struct extreme_location {
 ///
 ///     std::vector<tutti::located<float>> best{{loss, world.rank()}};
 ///     tutti::allreduce{world, tutti::doubling{}, tutti::min_location<float>{}}(best);
+///
+/// Elements: located<T, Index>, of integers, float and double with an unsigned index of the same size.
+/// Bits: one result, over every schedule.
+/// Cost: an element travels as itself, twice the bytes of a number.
 template <detail::native_number T, std::unsigned_integral Index = decltype(located<T>::index)>
 struct min_location : detail::extreme_location<false, T, Index> {
   static constexpr std::string_view name = "min_location";
@@ -105,6 +109,10 @@ struct min_location : detail::extreme_location<false, T, Index> {
 
 /// The largest number and where it is: of equal ones the one with the lowest index. -0 < +0, NaN if any is NaN, as max;
 /// of several NaNs the one with the lowest index.
+///
+/// Elements: located<T, Index>, of integers, float and double with an unsigned index of the same size.
+/// Bits: one result, over every schedule.
+/// Cost: an element travels as itself, twice the bytes of a number.
 template <detail::native_number T, std::unsigned_integral Index = decltype(located<T>::index)>
 struct max_location : detail::extreme_location<true, T, Index> {
   static constexpr std::string_view name = "max_location";

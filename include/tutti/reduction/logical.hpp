@@ -30,6 +30,10 @@ struct of_truths {
 }  // namespace detail
 
 /// Whether all are true (not zero), as 1 or 0.
+///
+/// Elements: integers and bool.
+/// Bits: one result, over every schedule.
+/// Cost: an element travels as itself.
 template <std::integral T = bool>
 struct logical_and : detail::of_truths<T> {
   static constexpr std::string_view name = "logical_and";
@@ -41,6 +45,10 @@ struct logical_and : detail::of_truths<T> {
 };
 
 /// Whether any is true (not zero), as 1 or 0.
+///
+/// Elements: integers and bool.
+/// Bits: one result, over every schedule.
+/// Cost: an element travels as itself.
 template <std::integral T = bool>
 struct logical_or : detail::of_truths<T> {
   static constexpr std::string_view name = "logical_or";
@@ -52,6 +60,10 @@ struct logical_or : detail::of_truths<T> {
 };
 
 /// Whether an odd number is true (not zero), as 1 or 0.
+///
+/// Elements: integers and bool.
+/// Bits: one result, over every schedule.
+/// Cost: an element travels as itself.
 template <std::integral T = bool>
 struct logical_xor : detail::of_truths<T> {
   static constexpr std::string_view name = "logical_xor";

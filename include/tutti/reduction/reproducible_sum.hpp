@@ -208,6 +208,11 @@ concept reproducible = std::same_as<T, float> || std::same_as<T, double> || std:
 ///     tutti::allreduce sum{world, tutti::ring{}, tutti::reproducible_sum<tutti::binned, float>{}};
 ///     sum(accumulators, gradients);
 ///
+/// Elements: float, double, and accumulators of type binned.
+/// Bits: one result, over every schedule and any number of ranks.
+/// Cost: 16 bytes of an element travel as a partial sum, and its own as a contribution or a result.
+/// Source: that of binned.
+///
 /// @pre all ranks together contribute at most binned::most numbers to one sum. Operators refuse worlds of more ranks;
 ///      of accumulators they cannot know how many numbers are in each
 template <reproducible From, reproducible To = From>

@@ -13,7 +13,12 @@
 namespace tutti {
 
 /// Addition of signed integers that stops at the largest and the smallest number instead of wrapping, as devices in the
-/// network add. It is not associative: max + 1 + -1 is max - 1 or max.
+/// network add.
+///
+/// Elements: signed integers.
+/// Bits: not associative, for max + 1 + -1 is max - 1 or max: where a sum saturates they depend on the schedule, and
+/// are the same on every rank.
+/// Cost: an element travels as itself.
 template <std::signed_integral T>
   requires detail::native_number<T>
 struct saturating_sum : detail::of_numbers<T> {

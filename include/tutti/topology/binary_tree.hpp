@@ -66,7 +66,10 @@ class in_order_tree {
 /// With segments both directions of every link are busy; with one segment it costs two messages a
 /// level. Depth: floor(log2 n) levels where no root is named, at most ceil(log2 n) with any root.
 ///
-/// Cost (one segment): allreduce at most 4 floor(log2 n) rounds; a rank sends, and receives, 3 S at most.
+/// Offers: allreduce, reduce, broadcast, gather, scatter.
+/// Order: kept.
+/// Cost: as one segment allreduce takes at most 4 floor(log2 n) rounds; a rank sends, and receives, 3 S at most.
+/// Source: the numbering in order is that of the trees of Sanders, Speck and Traff (double_tree).
 struct binary_tree : detail::on_tree<detail::in_order_tree> {
   static constexpr std::string_view name = "binary_tree";
   static constexpr bool keeps_order = true;

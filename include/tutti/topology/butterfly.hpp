@@ -5,17 +5,19 @@
 
 namespace tutti {
 
-/// Recursive halving and doubling, for long vectors (Rabenseifner, 2004): as few bytes as the ring in
-/// a logarithmic number of rounds.
+/// Recursive halving and doubling, for long vectors: as few bytes as the ring in a logarithmic number of rounds.
 ///
 /// Halving, round i: groups whose numbers differ in bit i exchange halves of what they still work on.
 /// Neighbours come first, so rank order is kept; therefore a group ends with the part whose number is
 /// its own with the bits reversed. Allreduce need not care: doubling undoes the halving. It costs
 /// reduce_scatter one more round, in which parts go to their owners.
 ///
-/// Cost, with q the largest power of two in n: allreduce 2 L log2 n + 2 (n - 1) / n S G if n = q, else
+/// Offers: allreduce, broadcast, reduce_scatter, allgather.
+/// Order: kept.
+/// Cost: with q the largest power of two in n, allreduce 2 L log2 n + 2 (n - 1) / n S G if n = q, else
 /// 2 (L + S G) more, with q for n. For n = q, reduce_scatter (log2 n + 1) L + S G, allgather as
 /// doubling's, broadcast at most 2 L log2 n + 2 (n - 1) / n S G.
+/// Source: Rabenseifner, "Optimization of collective reduction operations", ICCS 2004.
 struct butterfly {
   static constexpr std::string_view name = "butterfly";
   static constexpr bool keeps_order = true;

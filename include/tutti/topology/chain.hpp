@@ -42,11 +42,14 @@ class line_tree {
 /// Each rank talks to its two neighbours; the ends are not joined. The fewest links, the longest way:
 /// meant for long vectors cut into segments, which stream through it at the full rate of a link.
 ///
-/// Rank order is kept. Allreduce meets in the middle: the busiest rank moves as much as with the
-/// root at one end, in half the time that a message takes from end to end.
+/// Allreduce meets in the middle: the busiest rank moves as much as with the root at one end, in half the
+/// time that a message takes from end to end.
 ///
-/// Cost (one segment): reduce and broadcast max(root, n - 1 - root) hops; allreduce 2 floor(n / 2)
-/// hops; gather and scatter move one block a message, so that hops overlap.
+/// Offers: allreduce, reduce, broadcast, gather, scatter.
+/// Order: kept.
+/// Cost: as one segment reduce and broadcast take max(root, n - 1 - root) hops of L + S G, allreduce 2 floor(n / 2);
+/// gather and scatter move one block a message, so that hops overlap.
+/// Source: the linear pipeline, which is nobody's.
 struct chain : detail::on_tree<detail::line_tree> {
   static constexpr std::string_view name = "chain";
   static constexpr bool keeps_order = true;

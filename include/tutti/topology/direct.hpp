@@ -12,8 +12,12 @@ namespace tutti {
 /// at once. Each rank therefore starts with another contribution, and rank order is not kept: in rank
 /// order, all ranks would take from rank 0 at once, then all from rank 1, and none without buffers.
 ///
+/// Offers: allreduce, reduce, broadcast, reduce_scatter, allgather, gather, scatter, alltoall.
+/// Order: not kept.
 /// Cost: allreduce 2 (n - 1) L + 2 (n - 1) / n S G, as the ring; a round waits for its message, so that
 /// no buffer is needed. It has one block of scratch memory, rounds once, and talks over n - 1 links.
+/// Source: the pairwise exchange of Thakur, Rabenseifner and Gropp, "Optimization of collective communication
+/// operations in MPICH", International Journal of High Performance Computing Applications 19 (2005).
 struct direct : detail::on_tree<detail::star_tree> {
   static constexpr std::string_view name = "direct";
   static constexpr bool keeps_order = false;

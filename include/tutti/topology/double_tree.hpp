@@ -8,20 +8,20 @@
 
 namespace tutti {
 
-/// Two complementary trees, each of which carries one half of the vector (Sanders, Speck and Traff,
-/// "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009): as few rounds as a
-/// binary tree, and in segments the bandwidth of a ring, because every rank works for two children in one
-/// half of the vector only.
+/// Two complementary trees, each of which carries one half of the vector: as few rounds as a binary tree, and in
+/// segments the bandwidth of a ring, because every rank works for two children in one half of the vector only.
 ///
 /// Steps follow the trees' colours: the halves' messages of one colour travel together, so a rank that
 /// receives from a child in one tree sends to its parent in the other one meanwhile.
 ///
-/// Rank order is not kept.
-///
+/// Offers: allreduce, reduce, broadcast.
+/// Order: not kept.
 /// Cost: the busiest rank sends S and receives S, in allreduce twice that, whatever n is: S G and 2 S G is
 /// what many segments come close to, for the depth of the trees counts only at their ends. As one segment
 /// allreduce takes (2 log2 n + 2) (L + S / 2 G) for n = 2^k, in general 2 floor(log2 n) + 2 messages one
 /// after the other; reduce and broadcast floor(log2 (n - 1)) + 2.
+/// Source: Sanders, Speck and Traff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel
+/// Computing 35 (2009).
 struct double_tree {
   static constexpr std::string_view name = "double_tree";
   static constexpr bool keeps_order = false;

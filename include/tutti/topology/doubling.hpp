@@ -8,14 +8,16 @@ namespace tutti {
 
 /// Recursive doubling, for short vectors: the fewest rounds. In round i of allreduce every rank
 /// exchanges all it has with the rank whose number differs in bit i. The rooted operations are
-/// binomial trees; allgather is the dissemination of Bruck and others (1997), whose blocks need no
-/// rotation at the end, because ranges of blocks wrap.
+/// binomial trees; allgather is a dissemination whose blocks need no rotation at the end, because ranges of blocks
+/// wrap.
 ///
-/// Rank order is kept, for any n and any root.
-///
-/// Cost, with q the largest power of two in n: allreduce log2 n (L + S G) if n = q, else
+/// Offers: allreduce, reduce, broadcast, allgather, gather, scatter.
+/// Order: kept, for any n and any root.
+/// Cost: with q the largest power of two in n, allreduce log2 n (L + S G) if n = q, else
 /// (log2 q + 2) (L + S G) at most; reduce, broadcast ceil(log2 n) (L + S G) at most; allgather
 /// ceil(log2 n) L + (n - 1) / n S G, gather and scatter at most that.
+/// Source: Bruck and others, "Efficient algorithms for all-to-all communications in multiport message-passing
+/// systems", IEEE Transactions on Parallel and Distributed Systems 8 (1997), for allgather.
 struct doubling : detail::on_tree<detail::binomial_tree> {
   static constexpr std::string_view name = "doubling";
   static constexpr bool keeps_order = true;

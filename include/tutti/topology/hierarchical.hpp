@@ -20,12 +20,18 @@ namespace tutti {
 /// its host. A rooted operation leaves out what it does not need, and on the root's host the root speaks.
 /// Hosts need not have equally many ranks. Helpers are Outer's: those of Inner would be one for each host.
 ///
+/// Offers: allreduce, reduce and broadcast, if Outer offers the same, and Inner the reduce and broadcast that it takes.
+/// Order: kept if both keep it, and the ranks of a host follow each other.
 /// Cost: with h hosts, allreduce takes Inner's reduce on a host, Outer's allreduce among h ranks and
 /// Inner's broadcast, one after the other, or in segments at the same time. Between hosts it sends what
 /// Outer sends among h ranks: with the ring 2 (h - 1) / h S per host, in 2 (h - 1) messages. The other way
 /// to do it is that each of a host's p ranks reduces a p-th of the vector between the hosts: p flows with
 /// p times as many messages and connections, and in all as many bytes. It shares the combining among p
 /// ranks, which a network is rarely fast enough to notice.
+/// Source: Karonis and others, "Exploiting hierarchy in parallel computer networks to optimize collective operation
+/// performance", IPDPS 2000.
+///
+/// @throws precondition_error if the hosts are those of another world
 template <identifiable Inner, identifiable Outer, detail::grouping Groups = detail::consecutive>
 class hierarchical {
   static constexpr auto full_name = [] {

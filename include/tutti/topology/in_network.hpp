@@ -9,10 +9,11 @@ namespace tutti {
 /// The network reduces: every rank sends its contribution to one helper, a switch that combines, and gets the
 /// accumulator of all from it. A broadcast is a message to the helper, which multicasts it.
 ///
-/// The schedule keeps rank order, and only raw contributions are combined. (A device with more workers than it keeps
-/// contributions of combines in order of arrival. It is only asked for what commutes.) Where no device can do what the
-/// operation needs it runs by `star`.
+/// Only raw contributions are combined. Where no device can do what the operation needs it runs by `star`.
 ///
+/// Offers: allreduce, reduce, broadcast.
+/// Order: kept by the schedule. A device with more workers than it keeps contributions of combines in order of arrival;
+/// it is only asked for what commutes.
 /// Cost: each rank sends S and receives S. An allreduce takes S G + 2 L + a packet, whatever the number of ranks; a
 /// ring, which sends and receives 2 (n - 1) / n S, takes at most twice as long when S is large.
 /// Source: Graham and others, "Scalable hierarchical aggregation protocol (SHArP)", 2016; Sapio and others, "Scaling

@@ -43,7 +43,11 @@ namespace detail {
 /// operation, root and rank, and refuses to for others. Topologies that are chosen at run time all become this one
 /// type, so that instantiations do not multiply. What a plan was made of is part of the call.
 ///
+/// Offers: the operation that the plan is of.
+/// Order: as the topology of which the plan was made.
 /// Cost: that of the topology of which the plan was made.
+/// Source: that of the topology of which the plan was made.
+///
 /// @pre the plan outlives it
 template <bool KeepsOrder, bool SendsRaw = false>
 class planned {

@@ -9,11 +9,14 @@ namespace tutti {
 /// a time: the fewest bytes, and no link carries more than one message at a time.
 ///
 /// Block b starts at rank b + 1, is combined once around and is finished at rank b; then it goes
-/// around again as a result. Each block starts elsewhere, so rank order cannot be kept.
+/// around again as a result.
 ///
-/// Cost: allreduce 2 (n - 1) L + 2 (n - 1) / n S G (Patarasu and Yuan, 2009); reduce_scatter and
-/// allgather half of it; reduce and broadcast stream n blocks over n - 1 hops, which takes
-/// (n - 1) L + 2 (n - 1) / n S G.
+/// Offers: allreduce, reduce, broadcast, reduce_scatter, allgather.
+/// Order: not kept, for each block starts elsewhere.
+/// Cost: allreduce 2 (n - 1) L + 2 (n - 1) / n S G; reduce_scatter and allgather half of it; reduce and broadcast
+/// stream n blocks over n - 1 hops, which takes (n - 1) L + 2 (n - 1) / n S G.
+/// Source: Patarasu and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", Journal of
+/// Parallel and Distributed Computing 69 (2009).
 struct ring {
   static constexpr std::string_view name = "ring";
   static constexpr bool keeps_order = false;

@@ -48,11 +48,13 @@ inline constexpr std::array all_schedule_kinds{
     schedule_kind::hosts_ring, schedule_kind::hosts_doubling, schedule_kind::hosts_butterfly};
 
 /// One of tutti's topologies, picked at run time: one type, which stores no schedule and allocates nothing.
-/// Each answer costs one jump more than the topology's own. (A `plan` is the other way to one type: it
-/// stores the steps of one operation, one root and one rank.)
+/// (A `plan` is the other way to one type: it stores the steps of one operation, one root and one rank.)
+/// What was picked is part of the call.
 ///
-/// An operation that the picked topology does not offer runs by `direct`, which offers all, but keeps no order: a
-/// reduction that does not commute is refused then. What was picked is part of the call.
+/// Offers: all. An operation that the picked topology does not offer runs by `direct`.
+/// Order: that of what is run; where it is not kept, an operator refuses a reduction that does not commute.
+/// Cost: that of what is run; each answer takes one jump more than the topology's own.
+/// Source: that of what is run.
 class selection {
  public:
   static constexpr std::string_view name = "selection";

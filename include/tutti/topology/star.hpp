@@ -34,8 +34,12 @@ class star_tree {
 /// The shape of a parameter server: one rank in the middle talks to all the others - the root where
 /// the operation has one, rank 0 otherwise.
 ///
-/// Rank order is kept, and only raw contributions are combined. The least latency, and all the load
-/// on one rank: allreduce costs 2 L + 2 (n - 1) S G, every byte of it through the server's link.
+/// Only raw contributions are combined. The least latency, and all the load on one rank.
+///
+/// Offers: allreduce, reduce, broadcast, reduce_scatter, allgather, gather, scatter.
+/// Order: kept.
+/// Cost: allreduce 2 L + 2 (n - 1) S G, every byte of it through the server's link.
+/// Source: Li and others, "Scaling distributed machine learning with the parameter server", OSDI 2014.
 struct star : detail::on_tree<detail::star_tree> {
   static constexpr std::string_view name = "star";
   static constexpr bool keeps_order = true;

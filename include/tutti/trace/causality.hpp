@@ -38,6 +38,7 @@ struct event_place {
 /// kept from its start, transfers one by one.
 ///
 /// Cost: n numbers per event for n ranks, and once for each event a look at one message's other end.
+/// Thread safety: as a value; const calls from any thread.
 class causality {
  public:
   /// @param ranks in rank order, of one communicator

@@ -5,7 +5,10 @@
 
 namespace tutti {
 
-/// Records nothing and costs nothing: empty, and no event is made for it.
+/// Records nothing.
+///
+/// Cost: nothing; it is empty, and no event is made for it.
+/// Thread safety: any thread.
 struct no_trace {
   static constexpr bool enabled = false;
   constexpr void record(event const&) noexcept {}

@@ -7,8 +7,10 @@
 
 namespace tutti {
 
-/// Whether to trace, decided at run time: a program has one kind of communicator either way. Switched off
-/// it costs one look at a flag where there would be an event, and no memory.
+/// Whether to trace, decided at run time: a program has one kind of communicator either way.
+///
+/// Cost: off, one look at a flag where there would be an event, and the memory of one; on, that of memory_trace.
+/// Thread safety: that of the communicator.
 class switched_trace {
  public:
   static constexpr bool enabled = true;

@@ -8,6 +8,9 @@
 namespace tutti {
 
 /// Two tracers of one communicator.
+///
+/// Cost: that of both.
+/// Thread safety: that of the communicator.
 template <tracer First, tracer Second>
 class trace_pair {
  public:

@@ -12,6 +12,9 @@ namespace tutti {
 ///     tutti::communicator<tutti::tcp, tutti::dynamic, tutti::traffic_count> world{...};
 ///     sum(gradients);
 ///     world.trace().sent().bytes;
+///
+/// Cost: two additions for each message, and for each chunk that one is received in.
+/// Thread safety: that of the communicator.
 class traffic_count {
  public:
   static constexpr bool enabled = true;

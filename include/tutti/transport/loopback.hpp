@@ -17,6 +17,7 @@ namespace tutti {
 /// combines straight out of the sender's buffer.
 ///
 /// Cost: 576 bytes for each ordered pair of ranks and lane, and one descriptor per rank.
+/// Thread safety: one thread at a time, each rank's own; instances are independent.
 class loopback {
   using world = detail::loopback_world;
   using endpoint_type = detail::mailbox_endpoint<detail::common_places>;

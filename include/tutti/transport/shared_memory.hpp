@@ -16,10 +16,12 @@ namespace tutti {
 /// one the receiver copies itself out of the sender's memory, if the system allows it. What already
 /// lies in shared memory - a buffer by tutti::allocator - is not copied: the receiver reads it where it is.
 ///
-/// Cost: 576 bytes for each ordered pair of ranks and lane, the chunks, and descriptors: one of each rank's process
-/// and three more.
 /// A process that is killed leaves nothing behind, whenever that is: neither memory nor sockets have names in a file
 /// system.
+///
+/// Cost: 576 bytes for each ordered pair of ranks and lane, the chunks, and descriptors: one of each rank's process
+/// and three more.
+/// Thread safety: one thread at a time; instances are independent.
 template <class Doorbells>  // one kind, but as a class it would cost each unit that includes tutti.hpp 0.06 s
 class basic_shared_memory {
   using endpoint_type = detail::mailbox_endpoint<detail::shared_places>;

@@ -19,6 +19,9 @@ namespace tutti {
 ///
 /// There is no descriptor to sleep on: `arm` is of no use, and neither are event loops and progress
 /// threads.
+///
+/// Cost: real time, of one thread, for each message and its copy; virtual time as the network says.
+/// Thread safety: the thread that runs the simulation.
 class simulated {
  public:
   static constexpr std::string_view name = "simulated";
@@ -29,7 +32,9 @@ class simulated {
     rank_type rank = no_rank;          ///< in the whole world
   };
 
-  /// Collective. @pre the simulation is given, and outlives this: use tutti::simulate
+  /// Collective.
+  /// @pre the simulation outlives this: use tutti::simulate
+  /// @throws precondition_error if none is given
   template <rendezvous M>
   explicit simulated(M& meet, options const& o) : simulation_(o.in), rank_(meet.rank()) {
     expects(o.in != nullptr,

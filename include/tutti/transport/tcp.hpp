@@ -21,6 +21,8 @@ namespace tutti {
 ///
 /// What connects to a rank's port and is not a member of its world is refused; `incidents` tells.
 ///
+/// Cost: a connection, and so a descriptor and the system's buffers, for each peer that a schedule talks to; what came
+/// too early, up to options::window bytes for each peer and lane.
 /// Thread safety: one thread at a time; instances are independent.
 class tcp {
  public:

@@ -43,8 +43,9 @@ struct udp_multicast_options {
 ///
 /// Cost: S at each link, and packets of 22 bytes more than 1,024 bytes of elements; of each rank that receives, a
 /// packet of 22 bytes for 16 that come. What is lost is sent again. A rank that broadcasts is done when all have
-/// confirmed, by a message of a byte through Host, which loses none. Thread safety: one thread at a time; instances are
-/// independent. Protocol: docs/udp-multicast.md
+/// confirmed, by a message of a byte through Host, which loses none.
+/// Thread safety: one thread at a time; instances are independent.
+/// Protocol: docs/udp-multicast.md
 template <transport Host, detail::multicast::network Network = detail::multicast::udp_network>
 class udp_multicast : public detail::over_host<Host> {
   using base = detail::over_host<Host>;

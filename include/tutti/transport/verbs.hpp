@@ -27,7 +27,6 @@ namespace tutti {
 ///
 /// Cost: 864 KiB of locked memory for each peer with a connection. A long message's buffer is registered with the
 /// device while it is under way; what tutti::allocator gives is once, when it is first sent from or received in.
-///
 /// Thread safety: one thread at a time; instances are independent.
 class verbs {
  public:
