@@ -54,6 +54,7 @@ packages_for() {
     launchers)
       echo "openmpi-bin libopenmpi-dev mpich libmpich-dev slurmctld slurmd slurm-client munge iproute2 python3-yaml"
       ;;
+    packaging) echo "git pkgconf" ;;
     cross) echo "g++-aarch64-linux-gnu g++-s390x-linux-gnu g++-i686-linux-gnu qemu-user-static" ;;
     synthesis) echo "yosys nextpnr-ice40 fpga-icestorm" ;;
     *) fail "no packages are known for \"$1\"" ;;

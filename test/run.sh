@@ -18,7 +18,8 @@ Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tes
                      the Verilog of examples/fpga_nic/rtl); and a clang++ 16 or newer, if there is one, reads all sources
   --sanitizers-only  nothing but the sanitizers
   --only REGEX       builds and runs only the tests whose name matches; for "softroce" QEMU is installed, too, for
-                     "launchers" launchers, for "cross_" cross compilers: those two run only when they are named
+                     "doors" git, for "launchers" launchers, for "cross_" cross compilers: the last two run only when
+                     they are named
   --ci               --all, with warnings as errors; installs clang, clang-format,
                      clang-tidy, libc++, Doxygen, Verilator and QEMU, too, if they can be had
   --jobs N           how many at once; the default is one per processor
@@ -52,6 +53,7 @@ if [ "$ci" = yes ]; then
 fi
 case $ci$only in yes* | *softroce*) install_optional softroce && install_optional verbs ;; esac
 case $only in
+  *doors* | *packaging*) install_optional packaging ;;
   *launchers*) install_optional launchers ;;
   *cross_*) install_optional cross ;;
 esac

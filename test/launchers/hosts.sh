@@ -7,6 +7,7 @@
 skip_without_hosts() {
   [ "$(id -u)" = 0 ] || skip "several hosts are network namespaces, which only root may make"
   command -v ip > /dev/null || skip "there is no ip(8) (Debian: iproute2)"
+  [ -f /etc/hosts ] || skip "hosts get names of their own in place of /etc/hosts, which this machine has not"
   unshare --mount --net --uts --pid --fork true || skip "this machine allows no namespaces"
 }
 
