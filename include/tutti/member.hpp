@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/core/message.hpp>
 #include <tutti/types.hpp>
 
 #include <cstdint>
@@ -32,6 +33,9 @@ namespace detail {
 
 /// Reads what `encode` wrote. False: `text` is something else.
 [[nodiscard]] TUTTI_DECL bool decode(std::string_view text, member& to);
+
+/// A member as a part of a message, in the words of `describe`.
+[[nodiscard]] TUTTI_DECL message_part words(member const& m) noexcept;
 
 }  // namespace detail
 

@@ -169,6 +169,13 @@ struct operation_number {
   return c;
 }
 
+namespace detail {
+
+/// Puts a call in words at the end of a text, as `describe` does.
+[[gnu::cold]] TUTTI_DECL void append(std::string& text, call const& c, operation_number const& n = {});
+
+}  // namespace detail
+
 /// "allreduce(sum float32 x 1000, ring)", "broadcast(float32 x 10, root 3, binary_tree)"; of a message whose pair is
 /// known, "send/recv(float32 x 10, from rank 0 to rank 1)".
 [[nodiscard]] TUTTI_DECL std::string describe(call const& c, operation_number const& n = {});

@@ -7,6 +7,7 @@
 #include <tutti/detail/core/host_map.hpp>
 #include <tutti/detail/core/inheritance.hpp>
 #include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/core/message.hpp>
 #include <tutti/detail/core/patience.hpp>
 #include <tutti/detail/core/pending.hpp>
 #include <tutti/detail/core/recorder.hpp>
@@ -17,6 +18,7 @@
 #include <tutti/trace/concept.hpp>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -75,12 +77,13 @@ struct rank_state : duty {
   /// Which ranks share a host, by the names of the hosts.
   [[nodiscard]] TUTTI_DECL host_map hosts_by_name() const;
 
+  /// "rank 2 (worker:1 on node7, pid 4242)", as a part of a message.
+  [[nodiscard]] message_part words(rank_type r) const noexcept { return {append_rank, this, r}; }
   /// The error that a fault of this epoch is to an operation.
-  [[nodiscard]] TUTTI_DECL std::string others_that_are_missing(rank_type culprit) const;
   [[nodiscard]] TUTTI_DECL error explain(tutti::fault const& why, call const& what, operation_number const& number,
                                          std::uint32_t step) const;
   /// An error of an operation of this rank, in the words of every tutti error.
-  [[nodiscard]] TUTTI_DECL error report(failure kind, std::string const& text, call const& what,
+  [[nodiscard]] TUTTI_DECL error report(failure kind, std::string_view text, call const& what,
                                         operation_number const& number, std::uint32_t step,
                                         std::vector<rank_type> at_fault) const;
 
@@ -105,8 +108,11 @@ struct rank_state : duty {
   TUTTI_DECL void end_epoch() noexcept;
   TUTTI_DECL bool move_on() noexcept;
   TUTTI_DECL void look_quietly() noexcept;
-  [[nodiscard]] TUTTI_DECL std::string describe_rank(rank_type r) const;
-  [[nodiscard]] TUTTI_DECL std::string circle(std::uint64_t members_of_it) const;
+  TUTTI_DECL static void append_rank(std::string& text, void const* of, std::uint64_t which);
+  TUTTI_DECL void append_circle(std::string& text, std::uint64_t members_of_it) const;
+  TUTTI_DECL void append_others_missing(std::string& text, rank_type culprit) const;
+  TUTTI_DECL void append_deadline(std::string& text, tutti::fault const& why) const;
+  [[nodiscard]] TUTTI_DECL std::vector<rank_type> at_fault(tutti::fault const& why) const;
 };
 
 /// The time that a call takes on a communicator, its own thread's alone. The thread goes on with what another one may

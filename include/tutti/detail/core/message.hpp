@@ -3,6 +3,7 @@
 
 #include <tutti/detail/core/linkage.hpp>
 
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -11,28 +12,36 @@
 
 namespace tutti::detail {
 
-/// A part of a message: a text or a number.
+/// A part of a message: a text, a number, or what puts itself in words.
 class message_part {
  public:
-  constexpr message_part(std::string_view text) noexcept : text_(text) {}
-  constexpr message_part(char const* text) noexcept : text_(text) {}
-  message_part(std::string const& text) noexcept : text_(text) {}
+  /// Puts a part, which two words say, at the end of a text.
+  using words = void (*)(std::string& text, void const* of, std::uint64_t which);
+
+  constexpr message_part(words append, void const* of, std::uint64_t which = 0) noexcept
+      : append_(append), of_(of), which_(which) {}
+  constexpr message_part(std::string_view text) noexcept : message_part(append_text, text.data(), text.size()) {}
+  constexpr message_part(char const* text) noexcept : message_part(std::string_view(text)) {}
+  message_part(std::string const& text) noexcept : message_part(std::string_view(text)) {}
   template <std::integral Number>
   constexpr message_part(Number number) noexcept
-      : whole_(static_cast<std::uint64_t>(number)),
-        kind_(std::signed_integral<Number> ? kind::negatable : kind::whole) {}
+      : message_part(std::signed_integral<Number> ? append_negatable : append_whole, nullptr,
+                     static_cast<std::uint64_t>(number)) {}
   template <std::floating_point Number>
-  constexpr message_part(Number number) noexcept : real_(static_cast<double>(number)), kind_(kind::real) {}
+  constexpr message_part(Number number) noexcept
+      : message_part(append_real, nullptr, std::bit_cast<std::uint64_t>(static_cast<double>(number))) {}
 
-  [[gnu::cold]] void append_to(std::string& text) const;
+  void append_to(std::string& text) const { append_(text, of_, which_); }
 
  private:
-  enum class kind : char { text, negatable, whole, real };
+  [[gnu::cold]] TUTTI_DECL static void append_text(std::string& text, void const* of, std::uint64_t which);
+  [[gnu::cold]] TUTTI_DECL static void append_negatable(std::string& text, void const* of, std::uint64_t which);
+  [[gnu::cold]] TUTTI_DECL static void append_whole(std::string& text, void const* of, std::uint64_t which);
+  [[gnu::cold]] TUTTI_DECL static void append_real(std::string& text, void const* of, std::uint64_t which);
 
-  std::string_view text_;
-  std::uint64_t whole_ = 0;
-  double real_ = 0;
-  kind kind_ = kind::text;
+  words append_;
+  void const* of_;
+  std::uint64_t which_;
 };
 
 using message_parts = std::initializer_list<message_part>;

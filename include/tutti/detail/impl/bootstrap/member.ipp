@@ -43,14 +43,22 @@ TUTTI_DECL bool decode(std::string_view text, member& to) {
   return true;
 }
 
+TUTTI_DECL message_part words(member const& m) noexcept {
+  return {[](std::string& text, void const* of, std::uint64_t) {
+            member const& one = *static_cast<member const*>(of);
+            append(text, {one.role, one.role.empty() ? "" : " on ", one.host, ", pid ", one.pid});
+          },
+          &m};
+}
+
 }  // namespace detail
 
 TUTTI_DECL std::string describe(member const& m) {
-  return detail::message({m.role, m.role.empty() ? "" : " on ", m.host, ", pid ", m.pid});
+  return detail::message({detail::words(m)});
 }
 
 TUTTI_DECL std::string describe(rank_type rank, member const& m) {
-  return detail::message({"rank ", rank, " (", describe(m), ")"});
+  return detail::message({"rank ", rank, " (", detail::words(m), ")"});
 }
 
 }  // namespace tutti

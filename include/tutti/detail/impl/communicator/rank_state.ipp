@@ -3,10 +3,10 @@
 
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/core/machine_kind.hpp>
-#include <tutti/detail/core/message.hpp>
 
 #include <string_view>
 #include <thread>
+#include <utility>
 
 namespace tutti::detail {
 
@@ -21,8 +21,8 @@ TUTTI_DECL void agree_on_machine(rank_state const& s, rank_type them, std::strin
   constexpr char const* remedy =
       " one, which reads memory otherwise: start all ranks of a world on machines of one kind, as programs of one kind";
   if (theirs != of_rank_0) {
-    throw error(failure::join, message({describe(them, s.members[them]), " is a ", theirs, " process, and ",
-                                        describe(0, s.members[0]), " a ", of_rank_0, remedy}))
+    throw error(failure::join,
+                message({s.words(them), " is a ", theirs, " process, and ", s.words(0), " a ", of_rank_0, remedy}))
         .between(s.rank, {them});
   }
 }
@@ -117,112 +117,115 @@ TUTTI_DECL host_map rank_state::hosts_by_name() const {
   return host_map(names{members});
 }
 
-/// "rank 2 (worker:1 on node7, pid 4242)".
-TUTTI_DECL std::string rank_state::describe_rank(rank_type r) const {
-  return r >= size() ? "an unknown rank" : describe(r, members[r]);
+TUTTI_DECL void rank_state::append_rank(std::string& text, void const* of, std::uint64_t which) {
+  auto const& members = static_cast<rank_state const*>(of)->members;
+  if (which >= members.size()) {
+    append(text, {"an unknown rank"});
+  } else {
+    append(text, {"rank ", which, " (", tutti::detail::words(members[which]), ")"});
+  }
 }
 
 /// "ranks wait for each other: rank 0 (...) waits for rank 1 in send/recv(int32 x 1), rank 1 (...) waits ...".
-TUTTI_DECL std::string rank_state::circle(std::uint64_t members_of_it) const {
-  std::string text;
+TUTTI_DECL void rank_state::append_circle(std::string& text, std::uint64_t members_of_it) const {
+  char const* before = "ranks wait for each other: ";
   for (rank_type r = 0; r < size(); ++r) {
     if ((members_of_it & tutti::fault::bit_of(r)) == 0) {
       continue;
     }
-    append(text, {text.empty() ? "ranks wait for each other: " : ", ", describe_rank(r)});
+    append(text, {std::exchange(before, ", "), words(r)});
     for (std::uint32_t lane = any.answers() ? lane_count : 0; lane-- > 0;) {  // send and recv come first
       wait_report const w = any.said(r, lane);
       if ((members_of_it & tutti::fault::bit_of(w.peer)) != 0) {
-        append(text, {" waits for rank ", w.peer, " in ", describe(w.what)});
+        append(text, {" waits for rank ", w.peer, " in "});
+        append(text, w.what);
         break;
       }
     }
   }
-  return text;
 }
 
 /// "; the device at 10.0.0.9:7171 lacks rank 2 (...), rank 3 (...)", if a helper waits for this rank and others.
-TUTTI_DECL std::string rank_state::others_that_are_missing(rank_type culprit) const {
+TUTTI_DECL void rank_state::append_others_missing(std::string& text, rank_type culprit) const {
   helper_report const helper = any.waits_for();
-  std::string text;
   bool found = false;
   for (rank_type const r : helper.missing) {
     found = found || r == culprit;
-    if (text.empty()) {
-      append(text, {"; ", helper.name, " lacks ", describe_rank(r)});
-    } else {
-      append(text, {", ", describe_rank(r)});
-    }
   }
-  return found && helper.missing.size() > 1 ? text : std::string();
+  if (!found || helper.missing.size() < 2) {
+    return;
+  }
+  append(text, {"; ", helper.name, " lacks "});
+  char const* before = "";
+  for (rank_type const r : helper.missing) {
+    append(text, {std::exchange(before, ", "), words(r)});
+  }
+}
+
+TUTTI_DECL void rank_state::append_deadline(std::string& text, tutti::fault const& why) const {
+  if (why.circle != 0) {
+    append_circle(text, why.circle);
+  } else if (why.culprit == no_rank) {
+    append(text, {"not complete in time, and no rank was found that does not answer"});
+  } else if (why.culprit == rank) {
+    append(text, {"this rank did not answer in time"});
+  } else {
+    append(text, {"no answer from ", words(why.culprit), " in time"});
+  }
+}
+
+/// Of two ranks whose calls differ either may be wrong; a rank does not name itself.
+TUTTI_DECL std::vector<rank_type> rank_state::at_fault(tutti::fault const& why) const {
+  std::vector<rank_type> ranks;
+  auto const blame = [&](rank_type r) {
+    if (r != no_rank && (ranks.empty() || ranks.back() != r)) {
+      ranks.push_back(r);
+    }
+  };
+  for (rank_type r = 0; r < size(); ++r) {
+    blame((why.circle & tutti::fault::bit_of(r)) != 0 ? r : no_rank);
+  }
+  bool const differ = why.kind == failure::mismatch;
+  blame(differ && why.culprit == rank ? why.reporter : why.culprit);
+  blame(differ && why.reporter != rank ? why.reporter : why.culprit);
+  return ranks;
 }
 
 TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, operation_number const& number,
                                      std::uint32_t step) const {
-  std::vector<rank_type> at_fault;
-  auto const blame = [&](rank_type r) {
-    bool known = r == no_rank;
-    for (rank_type const other : at_fault) {
-      known = known || other == r;
-    }
-    if (!known) {
-      at_fault.push_back(r);
-    }
-  };
-  for (rank_type r = 0; r < size(); ++r) {
-    if ((why.circle & tutti::fault::bit_of(r)) != 0) {
-      at_fault.push_back(r);
-    }
-  }
-  if (why.kind == failure::mismatch) {
-    blame(why.culprit == rank ? why.reporter : why.culprit);
-    blame(why.reporter == rank ? why.culprit : why.reporter);  // either may be the one that is wrong
-  } else {
-    blame(why.culprit);
-  }
   std::string text;
   switch (why.kind) {
     case failure::peer_lost:
-      append(text, {describe_rank(why.culprit), " is gone"});
+      append(text, {words(why.culprit), " is gone"});
       break;
     case failure::deadline:
-      if (why.circle != 0) {
-        text = circle(why.circle);
-        break;
-      }
-      if (why.culprit == no_rank) {
-        text = "not complete in time, and no rank was found that does not answer";
-      } else if (why.culprit == rank) {
-        text = "this rank did not answer in time";
-      } else {
-        append(text, {"no answer from ", describe_rank(why.culprit), " in time"});
-      }
+      append_deadline(text, why);
       break;
     case failure::mismatch:
-      append(text, {"the calls of ", describe_rank(why.reporter), " and ", describe_rank(why.culprit), " differ"});
+      append(text, {"the calls of ", words(why.reporter), " and ", words(why.culprit), " differ"});
       break;
     case failure::cancelled:
-      append(text, {describe_rank(why.culprit), " gave up its operation"});
+      append(text, {words(why.culprit), " gave up its operation"});
       break;
     default:
-      append(text, {tutti::name(why.kind), " error at ", describe_rank(why.culprit)});
+      append(text, {tutti::name(why.kind), " error at ", words(why.culprit)});
   }
   if (why.reporter != rank && why.reporter != no_rank && why.reporter != why.culprit) {
-    append(text, {"; noticed by ", describe_rank(why.reporter)});
+    append(text, {"; noticed by ", words(why.reporter)});
   }
   if (why.kind == failure::deadline) {
-    text += others_that_are_missing(why.culprit);
+    append_others_missing(text, why.culprit);
   }
-  return report(why.kind, text, what, number, step, std::move(at_fault));
+  return report(why.kind, text, what, number, step, at_fault(why));
 }
 
-TUTTI_DECL error rank_state::report(failure kind, std::string const& text, call const& what,
+TUTTI_DECL error rank_state::report(failure kind, std::string_view text, call const& what,
                                     operation_number const& number, std::uint32_t step,
                                     std::vector<rank_type> at_fault) const {
-  std::string operation = describe(what, number);
-  std::string const said = message({operation, " #", number.sequence, " of ", name, ", step ", step, ", on ",
-                                    describe_rank(rank), " of ", size(), " (", any.name(), "): ", text});
-  return {{kind, name, std::move(operation), number.sequence, step, rank, std::move(at_fault)}, said};
+  error_facts facts{kind, name, describe(what, number), number.sequence, step, rank, std::move(at_fault)};
+  std::string const said = message({facts.operation, " #", number.sequence, " of ", name, ", step ", step, ", on ",
+                                    words(rank), " of ", size(), " (", any.name(), "): ", text});
+  return {std::move(facts), said};
 }
 
 }  // namespace tutti::detail

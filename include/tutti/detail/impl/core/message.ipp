@@ -3,27 +3,38 @@
 
 #include <tutti/detail/core/message.hpp>
 
+#include <bit>
 #include <cstdio>
 
 namespace tutti::detail {
 
-TUTTI_DECL void message_part::append_to(std::string& text) const {
-  char digits[32] = "";
-  switch (kind_) {
-    case kind::text:
-      text += text_;
-      return;
-    case kind::negatable:
-      text += std::to_string(static_cast<std::int64_t>(whole_));
-      return;
-    case kind::whole:
-      text += std::to_string(whole_);
-      return;
-    case kind::real:
-      std::snprintf(digits, sizeof digits, "%g", real_);
-      text += digits;
-      return;
+TUTTI_DECL void message_part::append_text(std::string& text, void const* of, std::uint64_t which) {
+  text.append(static_cast<char const*>(of), which);
+}
+
+TUTTI_DECL void message_part::append_negatable(std::string& text, void const*, std::uint64_t which) {
+  bool const negative = static_cast<std::int64_t>(which) < 0;
+  if (negative) {
+    append_text(text, "-", 1);
   }
+  append_whole(text, nullptr, negative ? 0 - which : which);
+}
+
+TUTTI_DECL void message_part::append_whole(std::string& text, void const*, std::uint64_t which) {
+  char digits[20];
+  char* const end = digits + sizeof digits;
+  char* begin = end;
+  do {
+    *--begin = static_cast<char>('0' + which % 10);
+    which /= 10;
+  } while (which != 0);
+  append_text(text, begin, static_cast<std::size_t>(end - begin));
+}
+
+TUTTI_DECL void message_part::append_real(std::string& text, void const*, std::uint64_t which) {
+  char digits[32];
+  int const length = std::snprintf(digits, sizeof digits, "%g", std::bit_cast<double>(which));
+  append_text(text, digits, static_cast<std::size_t>(length));
 }
 
 TUTTI_DECL void append(std::string& text, message_parts parts) {

@@ -8,29 +8,38 @@
 
 namespace tutti {
 
-TUTTI_DECL std::string describe(call const& c, operation_number const& n) {
+namespace detail {
+
+TUTTI_DECL void append(std::string& text, call const& c, operation_number const& n) {
   auto const bounded = [](char const(&s)[call::text]) { return std::string_view(s, ::strnlen(s, call::text)); };
-  std::string out{name(c.kind)};
+  auto const comma = [&] { return text.back() == '(' ? "" : ", "; };
+  append(text, {name(c.kind)});
   if (c.kind == operation_kind::none) {
-    return out;
+    return;
   }
-  out += '(';
-  if (auto const r = bounded(c.reduction); !r.empty()) {
-    detail::append(out, {r, " "});
-  }
-  if (auto const e = bounded(c.element); !e.empty() || c.count != 0) {
-    detail::append(out, {e, " x ", c.count});
+  std::string_view const r = bounded(c.reduction);
+  append(text, {"(", r, r.empty() ? "" : " "});
+  if (c.element[0] != 0 || c.count != 0) {
+    append(text, {bounded(c.element), " x ", c.count});
   }
   if (c.root != no_rank) {
-    detail::append(out, {", root ", c.root});
+    append(text, {", root ", c.root});
   }
   if (n.is_message()) {
-    detail::append(out, {out.back() == '(' ? "" : ", ", "from rank ", n.from, " to rank ", n.to});
+    append(text, {comma(), "from rank ", n.from, " to rank ", n.to});
   }
-  if (auto const t = bounded(c.topology); !t.empty()) {
-    detail::append(out, {out.back() == '(' ? "" : ", ", t});
+  if (c.topology[0] != 0) {
+    append(text, {comma(), bounded(c.topology)});
   }
-  return out + ')';
+  append(text, {")"});
+}
+
+}  // namespace detail
+
+TUTTI_DECL std::string describe(call const& c, operation_number const& n) {
+  std::string text;
+  detail::append(text, c, n);
+  return text;
 }
 
 }  // namespace tutti
