@@ -2,8 +2,8 @@
 #
 # A recipe for Conan 2. The package is what CMake installs, all components of it, and projects find it by its own
 # tutti-config.cmake: targets, versions and messages are those of find_package. An option adds what a component needs
-# and changes nothing in the package, so there is one of it (tutti::mpi takes the MPI of the site). It holds no binary:
-# tutti::compiled is made of its sources where it is used.
+# and changes nothing in the package, so there is one of it (tutti::mpi and tutti::cuda take the MPI and the CUDA of the
+# site). It holds no binary: tutti::compiled is made of its sources where it is used.
 import os
 import re
 

@@ -12,6 +12,7 @@ set(tutti_headers_of_asio "^tutti/asio\\.hpp$")
 set(tutti_headers_of_tcp "^tutti/transport/tcp[._]|^tutti/detail/(impl/)?tcp/")
 set(tutti_headers_of_verbs "^tutti/transport/verbs[._]|^tutti/detail/verbs/")
 set(tutti_headers_of_mpi "^tutti/mpi\\.hpp$")
+set(tutti_headers_of_cuda "^tutti/(detail/)?cuda/")
 set(tutti_headers_of_nn "^tutti/nn/")
 
 file(GLOB_RECURSE tutti_headers RELATIVE ${PROJECT_SOURCE_DIR}/include CONFIGURE_DEPENDS
@@ -19,7 +20,7 @@ file(GLOB_RECURSE tutti_headers RELATIVE ${PROJECT_SOURCE_DIR}/include CONFIGURE
      ${PROJECT_SOURCE_DIR}/include/tutti/*.cpp)
 
 set(tutti_left ${tutti_headers})
-foreach(component IN ITEMS asio tcp verbs mpi nn)
+foreach(component IN ITEMS asio tcp verbs mpi cuda nn)
   set(tutti_headers_${component} ${tutti_left})
   list(FILTER tutti_headers_${component} INCLUDE REGEX "${tutti_headers_of_${component}}")
   list(FILTER tutti_left EXCLUDE REGEX "${tutti_headers_of_${component}}")
@@ -69,6 +70,8 @@ target_link_libraries(tutti_asio INTERFACE tutti Boost::headers)
 target_link_libraries(tutti_tcp INTERFACE tutti)
 target_link_libraries(tutti_verbs INTERFACE tutti ibverbs::ibverbs)
 target_link_libraries(tutti_mpi INTERFACE tutti MPI::MPI_CXX)
+target_link_libraries(tutti_cuda INTERFACE tutti CUDA::cudart)
+target_compile_options(tutti_cuda INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
 target_link_libraries(tutti_nn INTERFACE tutti xtensor xtensor-blas BLAS::BLAS ZLIB::ZLIB
                                          nlohmann_json::nlohmann_json oneDNN::oneDNN)
 # xtensor-blas 0.21 reads its own configuration too late, and would multiply without the BLAS, 25 times slower.

@@ -7,7 +7,10 @@
 set(tutti_boost 1.81)
 
 # Every component; the others build on the first.
-set(tutti_components tutti asio tcp verbs mpi nn)
+set(tutti_components tutti asio tcp verbs mpi cuda nn)
+
+# The least version of CUDA: no older one was tried, and that of Debian 12 has no C++20.
+set(tutti_cuda 13.0)
 
 # What to say of a library that is not there.
 set(tutti_need_threads "a threads library (part of the C library's development package)")
@@ -16,6 +19,8 @@ macOS, Homebrew: boost)")
 set(tutti_need_ibverbs "rdma-core (Debian: libibverbs-dev, Fedora: rdma-core-devel, Arch: rdma-core, macOS: has none)")
 set(tutti_need_mpi "an MPI of version 3 (Debian: libopenmpi-dev, Fedora: openmpi-devel, Arch: openmpi, \
 macOS, Homebrew: open-mpi)")
+set(tutti_need_cuda "CUDA ${tutti_cuda} or newer (from NVIDIA; the nvidia-cuda-toolkit of Debian 12 is older, macOS: \
+has none), and nvcc on the PATH or CUDAToolkit_ROOT=<its folder>")
 set(tutti_need_blas "OpenBLAS, or another BLAS named by BLA_VENDOR (Debian: libopenblas-dev, Fedora: openblas-devel, \
 Arch: openblas, macOS, Homebrew: openblas)")
 set(tutti_need_xtensor "xtensor (Debian: libxtensor-dev, Fedora: xtensor-devel, Arch: xtensor, \
@@ -131,6 +136,11 @@ function(tutti_find_dependencies component result)
     find_package(MPI QUIET COMPONENTS CXX)
     if(NOT MPI_CXX_FOUND OR MPI_CXX_VERSION VERSION_LESS 3)
       set(missing "${tutti_need_mpi}")
+    endif()
+  elseif(component STREQUAL "cuda")
+    find_package(CUDAToolkit ${tutti_cuda} QUIET)
+    if(NOT TARGET CUDA::cudart)
+      set(missing "${tutti_need_cuda}")
     endif()
   elseif(component STREQUAL "nn")
     tutti_find_nn(missing)

@@ -35,6 +35,8 @@ set(tutti_pc_of_asio "tutti at an event loop of Boost.Asio, which needs Boost ${
 set(tutti_pc_of_tcp "tutti over TCP" REQUIRES tutti)
 set(tutti_pc_of_verbs "tutti over RDMA" REQUIRES "tutti, libibverbs")
 set(tutti_pc_of_mpi "tutti, meeting over MPI, whose own wrapper of the compiler (mpicxx) is to be used" REQUIRES tutti)
+set(tutti_pc_of_cuda "tutti on GPUs, which needs CUDA ${tutti_cuda}; nvcc, or the flags of its folder, are to be used"
+    REQUIRES tutti LIBS -lcudart)
 set(tutti_pc_of_nn "tutti's trainer, which needs xtensor-blas and oneDNN, too" CFLAGS -DHAVE_CBLAS=1 LIBS -ldnnl
     REQUIRES "tutti, xtensor, openblas, zlib, nlohmann_json")
 foreach(component IN LISTS tutti_components)

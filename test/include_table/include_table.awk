@@ -19,7 +19,7 @@ function vendor(header_pattern, file_pattern) { ++vendors; library[vendors] = he
 function violation(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; ++violations }
 
 BEGIN {
-  basics = "^(bfloat16|buffer|element|error|expects|extent|half|memory_source|message|network_operation|operation|packing|time|types|version)$"
+  basics = "^(bfloat16|buffer|device_span|element|error|expects|extent|half|memory_source|message|network_operation|operation|packing|time|types|version)$"
 
   # "<row>" allows every file of that row, "<row>/concept" only its concept; a row may include itself.
   concepts = "topology/concept reduction/concept transport/concept trace/concept rendezvous wire/concept"

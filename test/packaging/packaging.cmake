@@ -24,15 +24,19 @@ foreach(place IN ITEMS README.md packaging/vcpkg/ports/tutti/vcpkg.json packagin
   endif()
 endforeach()
 
-# A component that needs something is an option of each packager; but an MPI is the site's own, with which Spack deals.
+# A component that needs something is an option of each packager; but an MPI and CUDA are the site's own, with which Spack deals;
+# vcpkg finds CUDA there, too.
 file(READ ${PROJECT_SOURCE_DIR}/cmake/dependencies.cmake dependencies)
 foreach(component IN LISTS tutti_components)
   if(component STREQUAL "tutti" OR NOT dependencies MATCHES "component STREQUAL \"${component}\"")
     continue()
   endif()
   set(doors "packaging/spack/spack_repo/tutti/packages/tutti/package.py: variant.\"${component}\"")
+  if(NOT component MATCHES "^(mpi|cuda)$")
+    list(APPEND doors "conanfile.py: \"with_${component}\"")
+  endif()
   if(NOT component STREQUAL "mpi")
-    list(APPEND doors "conanfile.py: \"with_${component}\"" "packaging/vcpkg/ports/tutti/vcpkg.json: \"${component}\"")
+    list(APPEND doors "packaging/vcpkg/ports/tutti/vcpkg.json: \"${component}\"")
   endif()
   foreach(door IN LISTS doors)
     string(REGEX REPLACE "^(.+): (.+)$" "\\1;\\2" door ${door})

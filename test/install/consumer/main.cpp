@@ -7,6 +7,10 @@
 #ifdef WITH_asio
 #include <tutti/asio.hpp>
 #endif
+#ifdef WITH_cuda
+#include <tutti/cuda/array.hpp>
+static_assert(sizeof(tutti::cuda::array<float>) != 0);  // few hosts have a GPU that it could run on
+#endif
 #ifdef WITH_nn
 #include <tutti/nn/trainer.hpp>
 #endif

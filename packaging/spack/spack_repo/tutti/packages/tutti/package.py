@@ -19,6 +19,7 @@ class Tutti(CMakePackage):
     version("main", branch="main")
 
     variant("asio", default=False, description="What tutti::asio needs: operations awaited with Boost.Asio")
+    variant("cuda", default=False, description="What tutti::cuda, GPUs, needs")
     variant("mpi", default=False, description="What tutti::mpi needs: worlds that meet over MPI")
     variant("nn", default=False, description="What tutti::nn, the trainer, needs")
     variant("verbs", default=False, description="What tutti::verbs, RDMA, needs")
@@ -26,6 +27,7 @@ class Tutti(CMakePackage):
     depends_on("cxx", type="build")
     depends_on("cmake@3.22:", type="build")
     depends_on("boost@1.81:", when="+asio")
+    depends_on("cuda@13:", when="+cuda")
     depends_on("mpi", when="+mpi")
     with when("+nn"):
         depends_on("nlohmann-json")

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/element.hpp>
+#include <tutti/expects.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+namespace tutti {
+
+/// Elements in a device's memory, one after the other. It owns nothing. It is no `buffer`: the host cannot read what
+/// lies there, and no operator for host memory takes it.
+template <class T>
+  requires element<std::remove_const_t<T>>
+class device_span {
+ public:
+  /// T, const where they may only be read.
+  using element_type = T;
+
+  /// None.
+  constexpr device_span() noexcept = default;
+  /// `size` elements from `first` on, an address of the device.
+  constexpr device_span(T* first, std::size_t size) noexcept : first_(first), size_(size) {}
+  /// The same, to be read only.
+  template <class U>
+    requires std::same_as<T, U const>
+  constexpr device_span(device_span<U> const& s) noexcept  // NOLINT(google-explicit-constructor): as std::span
+      : first_(s.data()), size_(s.size()) {}
+
+  /// The address of the first one, on the device.
+  [[nodiscard]] constexpr T* data() const noexcept { return first_; }
+  /// How many elements.
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+  /// Whether there are none.
+  [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
+
+  /// `count` of them from number `from` on. @pre these are within
+  [[nodiscard]] constexpr device_span subspan(std::size_t from, std::size_t count) const {
+    expects(from <= size_ && count <= size_ - from, "device_span: ", count, " elements from number ", from,
+            " on are not within ", size_);
+    return {first_ + from, count};
+  }
+
+ private:
+  T* first_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace tutti

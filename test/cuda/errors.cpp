@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address
+//
+// What CUDA refuses is said in words, with a GPU and without one.
+#include <tutti/buffer.hpp>
+#include <tutti/cuda/array.hpp>
+#include <tutti/cuda/pinned_array.hpp>
+#include <tutti/cuda/stream.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <utility>
+
+namespace {
+
+namespace cuda = tutti::cuda;
+
+// The host cannot read a device's memory: no operator for host memory takes it.
+static_assert(!tutti::buffer<tutti::device_span<float>> && !tutti::buffer<cuda::array<float>>);
+static_assert(tutti::mutable_buffer_of<cuda::pinned_array<float>, float>);
+static_assert(std::convertible_to<tutti::device_span<float>, tutti::device_span<float const>>);
+static_assert(!std::convertible_to<tutti::device_span<float const>, tutti::device_span<float>>);
+
+[[nodiscard]] bool has_device() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess && count != 0;
+}
+
+template <class F>
+[[nodiscard]] std::string refusal(F const& f) {
+  try {
+    f();
+    return {};
+  } catch (cuda::error const& e) {
+    BOOST_TEST(e.code() != cudaSuccess);
+    return e.what();
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_span_knows_its_bounds) {
+  float x[4] = {};  // only addresses are looked at
+  tutti::device_span<float> const all(x, 4);
+  BOOST_TEST(all.subspan(1, 3).data() == x + 1);
+  BOOST_TEST(all.subspan(4, 0).empty());
+  BOOST_CHECK_THROW(static_cast<void>(all.subspan(2, 3)), tutti::precondition_error);
+  BOOST_CHECK_THROW(static_cast<void>(all.subspan(5, 0)), tutti::precondition_error);
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_is_not_there) {
+  std::string const said = refusal([] { cuda::array<float>(std::size_t{1} << 58); });
+  BOOST_TEST(said.starts_with("allocating 1152921504606846976 bytes of device memory failed: "), said);
+  BOOST_TEST(said.find("nvidia-smi") != std::string::npos, said);
+  std::string const pinned = refusal([] { cuda::pinned_array<float>(std::size_t{1} << 58); });
+  BOOST_TEST(pinned.starts_with("allocating 1152921504606846976 bytes of host memory whose pages are pinned failed: "),
+             pinned);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_takes_no_device) {
+  cuda::array<float> none(0);
+  cuda::array<float> moved(std::move(none));
+  BOOST_TEST(moved.size() == 0U);
+  BOOST_TEST(moved.span().empty());
+  BOOST_TEST(cuda::pinned_array<int>(0).size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_without_a_device) {
+  std::string const said = refusal([] { cuda::stream(); });
+  BOOST_TEST(said.empty() == has_device(), said);
+  BOOST_TEST((said.empty() || said.starts_with("making a stream of CUDA failed: ")), said);
+}

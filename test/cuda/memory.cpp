@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: plain may_skip
+//
+// What is copied to a device and back is what it was.
+#include <tutti/cuda/array.hpp>
+#include <tutti/cuda/pinned_array.hpp>
+#include <tutti/cuda/stream.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdio>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace {
+
+namespace cuda = tutti::cuda;
+
+[[nodiscard]] bool has_device() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess && count != 0) {
+    return true;
+  }
+  std::puts("SKIPPED: no CUDA device");
+  return false;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(there_and_back) {
+  if (!has_device()) {
+    return;
+  }
+  cuda::stream const in;
+  for (std::size_t const n : {1U, 1000U, 1U << 20}) {
+    cuda::pinned_array<int> from(n);
+    std::iota(from.begin(), from.end(), 7);
+    cuda::array<int> there(n);
+    there.copy_from({from.data(), n}, in);
+    cuda::array<int> const moved(std::move(there));
+    std::vector<int> back(n);
+    moved.copy_to(back, in);
+    in.wait();
+    BOOST_TEST(std::equal(back.begin(), back.end(), from.begin()));
+    BOOST_CHECK_THROW(moved.copy_to({back.data(), n - 1}, in), tutti::precondition_error);
+  }
+}
