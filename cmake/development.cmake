@@ -43,7 +43,7 @@ foreach(linker IN ITEMS lld gold)  # twice as fast as the usual one
   endif()
 endforeach()
 foreach(component IN LISTS tutti_available)
-  if(NOT component MATCHES "^(nn|mpi)$")  # they bring libraries that start with a program: linked only where used
+  if(NOT component MATCHES "^(nn|mpi|cuda)$")  # they bring libraries that start with a program: linked only where used
     target_link_libraries(tutti_program INTERFACE tutti::${component})
   endif()
 endforeach()
@@ -52,6 +52,8 @@ if(TUTTI_SANITIZE)
   target_compile_options(tutti_program INTERFACE -fsanitize=${TUTTI_SANITIZE} -fno-sanitize-recover=all
                                                  -fno-omit-frame-pointer -g1)
   target_link_options(tutti_program INTERFACE -fsanitize=${TUTTI_SANITIZE})
+  # What lies within an object no sanitizer tells from its neighbours: the library asserts its places.
+  target_compile_definitions(tutti_program INTERFACE _GLIBCXX_ASSERTIONS)
   if(TUTTI_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(tutti_program INTERFACE -Wno-tsan)  # "atomic_thread_fence is not supported"
   endif()

@@ -248,9 +248,9 @@ class simulated {
   detail::simulation* simulation_;
   detail::simulated_world* world_ = nullptr;
   rank_type rank_;
-  std::array<std::vector<helper_part>, collective_lanes> parts_;  ///< of the helpers, by lane
-  std::map<rank_type, picoseconds> asked_;                        ///< when each was last asked
-  bool noticed_ = false;                                          ///< it has found a fault itself, and need not be told
+  std::array<std::vector<helper_part>, lane_count> parts_;  ///< of the helpers, by lane
+  std::map<rank_type, picoseconds> asked_;                  ///< when each was last asked
+  bool noticed_ = false;                                    ///< it has found a fault itself, and need not be told
 };
 
 }  // namespace tutti
