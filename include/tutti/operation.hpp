@@ -172,7 +172,7 @@ struct operation_number {
 namespace detail {
 
 /// Puts a call in words at the end of a text, as `describe` does.
-[[gnu::cold]] TUTTI_DECL void append(std::string& text, call const& c, operation_number const& n = {});
+[[gnu::cold]] TUTTI_DECL void append_call(std::string& text, call const& c, operation_number const& n = {});
 
 }  // namespace detail
 

@@ -49,7 +49,7 @@ class line_tree {
 /// Order: kept.
 /// Cost: as one segment reduce and broadcast take max(root, n - 1 - root) hops of L + S G, allreduce 2 floor(n / 2);
 /// gather and scatter move one block a message, so that hops overlap.
-/// Source: the linear pipeline, which is nobody's.
+/// Source: none; a pipeline along a line.
 struct chain : detail::on_tree<detail::line_tree> {
   static constexpr std::string_view name = "chain";
   static constexpr bool keeps_order = true;

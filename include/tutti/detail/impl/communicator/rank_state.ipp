@@ -138,7 +138,7 @@ TUTTI_DECL void rank_state::append_circle(std::string& text, std::uint64_t membe
       wait_report const w = any.said(r, lane);
       if ((members_of_it & tutti::fault::bit_of(w.peer)) != 0) {
         append(text, {" waits for rank ", w.peer, " in "});
-        append(text, w.what);
+        append_call(text, w.what);
         break;
       }
     }

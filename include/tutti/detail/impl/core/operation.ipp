@@ -10,7 +10,7 @@ namespace tutti {
 
 namespace detail {
 
-TUTTI_DECL void append(std::string& text, call const& c, operation_number const& n) {
+TUTTI_DECL void append_call(std::string& text, call const& c, operation_number const& n) {
   auto const bounded = [](char const(&s)[call::text]) { return std::string_view(s, ::strnlen(s, call::text)); };
   auto const comma = [&] { return text.back() == '(' ? "" : ", "; };
   append(text, {name(c.kind)});
@@ -38,7 +38,7 @@ TUTTI_DECL void append(std::string& text, call const& c, operation_number const&
 
 TUTTI_DECL std::string describe(call const& c, operation_number const& n) {
   std::string text;
-  detail::append(text, c, n);
+  detail::append_call(text, c, n);
   return text;
 }
 
