@@ -122,7 +122,7 @@ TUTTI_DECL void rank_state::append_rank(std::string& text, void const* of, std::
   if (which >= members.size()) {
     append(text, {"an unknown rank"});
   } else {
-    append(text, {"rank ", which, " (", tutti::detail::words(members[which]), ")"});
+    append(text, {"rank ", which, " (", tutti::detail::words(members[static_cast<rank_type>(which)]), ")"});
   }
 }
 

@@ -9,7 +9,7 @@
 namespace tutti::detail {
 
 TUTTI_DECL void message_part::append_text(std::string& text, void const* of, std::uint64_t which) {
-  text.append(static_cast<char const*>(of), which);
+  text.append(static_cast<char const*>(of), static_cast<std::size_t>(which));
 }
 
 TUTTI_DECL void message_part::append_negatable(std::string& text, void const*, std::uint64_t which) {
