@@ -98,7 +98,8 @@ int main(int argc, char** argv) {
     std::fflush(stdout);  // or every forked rank inherits what is still unwritten
     auto const ends = train(work);
     auto const failed = report_failures(ends);
-    return failed == 0 || (options.faults.go_on && failed < ends.size()) ? EXIT_SUCCESS : EXIT_FAILURE;
+    bool const others_go_on = options.faults.go_on || options.strategy.name == "parameter_server";
+    return failed == 0 || (others_go_on && failed < ends.size()) ? EXIT_SUCCESS : EXIT_FAILURE;
   } catch (std::exception const& e) {
     std::fprintf(stderr, "train: %s\n", e.what());
     return EXIT_FAILURE;

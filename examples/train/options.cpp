@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -145,15 +146,12 @@ class strategy_options {
     l1_ = app.add_option("--l1", s.l1,
                          "Of parameter_server: servers draw all weights to zero by this much, times the rate")
               ->check(CLI::Range(0.0, 1.0));
-    slow_ = app.add_option("--slow", slow_text_,
-                           "Of parameter_server: RANK:FACTOR, such as 2:4; this worker takes FACTOR times as long")
-                ->default_str("");
   }
 
   /// @throws CLI::ValidationError if the options do not go together
   void finish() {
     bool const servers = chosen_.name == "parameter_server";
-    for (auto const* const one : {servers_, sends_, l1_, slow_}) {
+    for (auto const* const one : {servers_, sends_, l1_}) {
       if (!servers && one->count() != 0) {
         throw CLI::ValidationError("--" + one->get_lnames().front(), "needs --strategy parameter_server");
       }
@@ -170,15 +168,6 @@ class strategy_options {
       throw CLI::ValidationError("--staleness", "must be at most 1000 with gossip, not " + staleness_ +
                                                     ": every rank keeps the weights of that many steps");
     }
-    if (slow_->count() != 0) {
-      auto const colon = slow_text_.find(':');
-      if (colon == std::string::npos || !read(slow_text_.substr(0, colon), chosen_.slow_rank) ||
-          !CLI::detail::lexical_cast(slow_text_.substr(colon + 1), chosen_.slow_factor) ||
-          !(chosen_.slow_factor >= 1 && chosen_.slow_factor <= 1000)) {
-        throw CLI::ValidationError("--slow", "takes RANK:FACTOR, such as 2:4, with a factor from 1 to 1000; \"" +
-                                                 slow_text_ + "\" is something else");
-      }
-    }
   }
 
  private:
@@ -190,12 +179,10 @@ class strategy_options {
 
   strategy_choice& chosen_;
   std::string staleness_ = "0";
-  std::string slow_text_;
   CLI::Option* servers_ = nullptr;
   CLI::Option* given_ = nullptr;
   CLI::Option* sends_ = nullptr;
   CLI::Option* l1_ = nullptr;
-  CLI::Option* slow_ = nullptr;
 };
 
 /// The options of strategies whose replicas differ between steps, and of the division of images among ranks.
@@ -406,27 +393,51 @@ void add_checkpoint_options(CLI::App& app, tutti::nn::checkpoint_options& o) {
       ->default_str("");
 }
 
+/// Reads "RANK:NUMBER".
+template <class Number>
+bool read_of_rank(std::string const& text, std::uint32_t& rank, Number& number) {
+  auto const colon = text.find(':');
+  return colon != text.npos && CLI::detail::lexical_cast(text.substr(0, colon), rank) &&
+         CLI::detail::lexical_cast(text.substr(colon + 1), number);
+}
+
+/// @throws CLI::ValidationError if the option has named the rank before
+template <class Named>
+void expect_once(char const* option, std::vector<Named> const& before, std::uint32_t rank) {
+  if (std::ranges::any_of(before, [rank](Named const& one) { return one.rank == rank; })) {
+    throw CLI::ValidationError(option, "names rank " + std::to_string(rank) + " twice");
+  }
+}
+
 /// What becomes of a training when ranks fail.
 class fault_reader {
  public:
   fault_reader(CLI::App& app, fault_options& to) : to_(to) {
-    app.add_option("--on-fault", on_fault_, "When ranks are gone: the others stop, or go on and share the work")
-        ->check(CLI::IsMember({"stop", "continue"}));
-    app.add_option("--die", deaths_, "An experiment: RANK:STEP,... ends these ranks, as kill -9 would, after that step")
+    given_ = app.add_option("--on-fault", on_fault_,
+                            "When ranks are gone: the others stop, or go on and share the work; servers go on without "
+                            "a worker")
+                 ->check(CLI::IsMember({"stop", "continue"}));
+    app.add_option("--die", deaths_,
+                   "An experiment: RANK:STEP,... ends these ranks, as kill -9 would, after that step; a server after "
+                   "as many updates")
         ->delimiter(',')
         ->default_str("");
   }
 
   /// @throws CLI::ValidationError
-  void finish() const {
+  void finish(std::string const& strategy) const {
     to_.go_on = on_fault_ == "continue";
+    if (strategy == "parameter_server" && given_->count() != 0) {
+      throw CLI::ValidationError("--on-fault",
+                                 "is not for --strategy parameter_server: servers go on without a worker that is "
+                                 "lost, and all ranks stop when a server is");
+    }
     for (auto const& text : deaths_) {
       fault_options::death one;
-      auto const colon = text.find(':');
-      if (colon == text.npos || !CLI::detail::lexical_cast(text.substr(0, colon), one.rank) ||
-          !CLI::detail::lexical_cast(text.substr(colon + 1), one.step) || one.step == 0) {
+      if (!read_of_rank(text, one.rank, one.step) || one.step == 0) {
         throw CLI::ValidationError("--die", "takes RANK:STEP, such as 1:1170, not " + text);
       }
+      expect_once("--die", to_.deaths, one.rank);
       to_.deaths.push_back(one);
     }
   }
@@ -435,6 +446,36 @@ class fault_reader {
   fault_options& to_;
   std::string on_fault_ = "stop";
   std::vector<std::string> deaths_;
+  CLI::Option* given_ = nullptr;
+};
+
+/// How fast ranks compute.
+class speed_reader {
+ public:
+  speed_reader(CLI::App& app, speeds& to) : to_(to) {
+    app.add_option("--slow", slow_,
+                   "An experiment: RANK:FACTOR,..., such as 2:4; these ranks take FACTOR times as long for gradients, "
+                   "servers for what they do with them")
+        ->delimiter(',')
+        ->default_str("");
+  }
+
+  /// @throws CLI::ValidationError
+  void finish() const {
+    for (auto const& text : slow_) {
+      speeds::slow_rank one;
+      if (!read_of_rank(text, one.rank, one.factor) || !(one.factor >= 1 && one.factor <= 1000)) {
+        throw CLI::ValidationError("--slow", "takes RANK:FACTOR, such as 2:4, with a factor from 1 to 1000; \"" + text +
+                                                 "\" is something else");
+      }
+      expect_once("--slow", to_.slow, one.rank);
+      to_.slow.push_back(one);
+    }
+  }
+
+ private:
+  speeds& to_;
+  std::vector<std::string> slow_;
 };
 
 /// The options of what is written besides the terminal.
@@ -499,7 +540,6 @@ void check_combinations(options const& o) {
   };
   without_servers(o.checkpoints.every != 0, "--checkpoint-every");
   without_servers(o.checkpoints.sharded, "--sharded-checkpoints");
-  without_servers(!o.faults.deaths.empty(), "--die");
   bool const by_group = o.transport == "udp_multicast";
   if ((o.transport == "fpga_nic" || by_group) != (o.topology == "in_network")) {
     throw CLI::ValidationError(
@@ -554,6 +594,26 @@ std::string lines_in_common(std::string const& all) {
 }
 
 }  // namespace
+
+tutti::nn::pace speeds::of(std::uint32_t rank) const {
+  auto const found = std::ranges::find(slow, rank, &slow_rank::rank);
+  return {.factor = found == slow.end() ? 1 : found->factor};
+}
+
+void expect_ranks(options const& options, std::uint32_t ranks) {
+  auto const expect = [ranks](char const* option, std::uint32_t rank) {
+    if (rank >= ranks) {
+      throw std::runtime_error(std::string(option) + " names rank " + std::to_string(rank) +
+                               ", and there are only ranks 0 to " + std::to_string(ranks - 1));
+    }
+  };
+  for (auto const& one : options.faults.deaths) {
+    expect("--die", one.rank);
+  }
+  for (auto const& one : options.speeds.slow) {
+    expect("--slow", one.rank);
+  }
+}
 
 options read_options(int argc, char** argv) {
   options o;
@@ -637,6 +697,7 @@ options read_options(int argc, char** argv) {
   strategy_options strategy(app, o.strategy);
   averaging_options averaged(app, o.averaging, s);
   fault_reader faults(app, o.faults);
+  speed_reader speeds(app, o.speeds);
 
   add_report_options(app, o);
   app.set_config("--config", "", "Read options from a file: a line each, such as epochs=10; the command line wins");
@@ -646,7 +707,8 @@ options read_options(int argc, char** argv) {
     app.parse(argc, argv);
     o.hidden = read_hidden(hidden);
     training.finish();
-    faults.finish();
+    faults.finish(o.strategy.name);
+    speeds.finish();
     if (o.transport == "fpga_nic" && o.compress.kind != "none") {
       throw CLI::ValidationError("--compress", "is none with --transport fpga_nic: a device sums floats, or --sums");
     }

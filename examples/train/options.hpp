@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/nn/checkpoint/options.hpp>
+#include <tutti/nn/pace.hpp>
 #include <tutti/nn/settings.hpp>
 #include <tutti/nn/strategy/neighbours.hpp>
 
@@ -22,8 +23,6 @@ struct strategy_choice {
   std::uint32_t servers = 1;
   bool server_sends = false;
   float l1 = 0;
-  std::uint32_t slow_rank = 0;
-  double slow_factor = 1;  ///< 1: as fast as the others
 
   /// Whether ranks have weights of their own between steps.
   [[nodiscard]] bool replicas_differ() const { return name == "local_sgd" || name == "gossip" || name == "federated"; }
@@ -67,6 +66,18 @@ struct fault_options {
   std::vector<death> deaths;
 };
 
+/// How fast ranks compute.
+struct speeds {
+  struct slow_rank {
+    std::uint32_t rank = 0;
+    double factor = 1;
+  };
+
+  std::vector<slow_rank> slow;
+
+  [[nodiscard]] tutti::nn::pace of(std::uint32_t rank) const;
+};
+
 /// What the command line says.
 struct options {
   std::uint32_t ranks = 4;
@@ -87,6 +98,7 @@ struct options {
   summing sums;
   tutti::nn::checkpoint_options checkpoints;
   fault_options faults;
+  struct speeds speeds;
   std::string plot;
   std::string report;
   std::string metrics;
@@ -97,6 +109,9 @@ struct options {
   tutti::nn::settings settings;
   std::string in_common;  ///< what must be the same on all ranks, a line for each option
 };
+
+/// @throws std::runtime_error if an option names a rank beyond these
+void expect_ranks(options const& options, std::uint32_t ranks);
 
 /// Reads the command line. Exits the program after --help, and with a message after a mistake.
 options read_options(int argc, char** argv);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "fate.hpp"
 #include "job.hpp"
 #include "session.hpp"
 #include <tutti/error.hpp>
@@ -12,7 +13,6 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 /// The role of each rank with --strategy parameter_server.
@@ -22,25 +22,8 @@ inline tutti::nn::parameter_server::roles roles_for(job const& work, tutti::rank
     throw std::runtime_error(std::to_string(ranks) + " ranks, " + std::to_string(strategy.servers) +
                              " of them servers, leave no worker: start more ranks, or ask for fewer --servers");
   }
-  if (strategy.slow_factor > 1 && (strategy.slow_rank < strategy.servers || strategy.slow_rank >= ranks)) {
-    throw std::runtime_error("--slow names rank " + std::to_string(strategy.slow_rank) + ", but workers are ranks " +
-                             std::to_string(strategy.servers) + " to " + std::to_string(ranks - 1));
-  }
   return {ranks, strategy.servers};
 }
-
-/// Lets one worker take longer, asleep, as on a slower machine.
-struct slowed_down {
-  tutti::rank_type worker = 0;
-  double factor = 1;
-
-  void operator()(tutti::rank_type rank, tutti::duration last) const {
-    if (rank == worker && factor > 1) {
-      std::this_thread::sleep_for(
-          std::chrono::duration<double, std::nano>((factor - 1) * static_cast<double>(last.count())));
-    }
-  }
-};
 
 /// What server 0 prints in the end: how much each rank did and moved, and how stale what was read and pushed was.
 void show(tutti::nn::parameter_server::summary const& all, tutti::nn::parameter_server::roles const& roles,
@@ -102,7 +85,7 @@ void show_trace(Communicator& world, tutti::nn::parameter_server::roles const& r
 
 /// What one rank does.
 template <class Communicator>
-int train_with_servers(Communicator& world, job const& work, std::vector<std::string> names) {
+int train_with_servers(Communicator& world, job const& work, std::vector<std::string> names, fate end) {
   namespace ps = tutti::nn::parameter_server;
   auto const& strategy = work.options.strategy;
   auto const roles = roles_for(work, world.size());
@@ -111,9 +94,8 @@ int train_with_servers(Communicator& world, job const& work, std::vector<std::st
                   serves ? 0 : roles.worker(world.rank()), roles.workers());
   server_saving saver(world, session, work.options.checkpoints);
   session.count(world.trace().first());
-  slowed_down const pace{strategy.slow_rank - roles.servers(), strategy.slow_factor};
   auto const all = ps::train(world, roles, session.model(), {strategy.staleness, strategy.server_sends, saver.keeps()},
-                             ps::regulariser{strategy.l1}, pace, session, saver);
+                             ps::regulariser{strategy.l1}, ps::full_speed{}, session, saver, end);
   std::vector<std::optional<rank_traffic>> traffic;
   for (auto const& one : all.ranks) {
     traffic.push_back(rank_traffic{static_cast<double>(one.moved.bytes_sent),

@@ -178,9 +178,11 @@ void train_in(Communicator& world, job const& work, session& session, fate& end,
 template <class Communicator>
 int train_as_member(Communicator& world, job const& work) {
   using transport = typename Communicator::transport_type;
+  expect_ranks(work.options, world.size());
+  fate end(work.options.faults, world.rank(), !tutti::in_process<transport>);
   if constexpr (!is_helped<Communicator>) {
     if (work.options.strategy.name == "parameter_server") {
-      return train_with_servers(world, work, names_in(world));
+      return train_with_servers(world, work, names_in(world), end);
     }
   }
   session session(work, transport::name, world.rank(), names_in(world));
@@ -189,7 +191,6 @@ int train_as_member(Communicator& world, job const& work) {
       std::printf("group  none: %s\n", why.c_str());
     }
   }
-  fate end(work.options.faults, world.rank(), world.size(), !tutti::in_process<transport>);
   if (!work.options.faults.go_on) {
     train_in(world, work, session, end, false);
     return 0;

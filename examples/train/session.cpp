@@ -143,6 +143,15 @@ std::string how_many_ranks(nn::history const& history, std::size_t now) {
          (history.faults.size() == 1 ? " after a fault" : " after faults");
 }
 
+/// For the report.
+nlohmann::ordered_json slow_ranks(options const& options) {
+  auto all = nlohmann::ordered_json::array();
+  for (auto const& one : options.speeds.slow) {
+    all.push_back({{"rank", one.rank}, {"factor", one.factor}});
+  }
+  return all;
+}
+
 void write(std::string const& path, std::string const& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
@@ -164,7 +173,8 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
       rank_(rank),
       names_(std::move(names)),
       parts_(parts),
-      settings_(settings_for(work, parts)) {
+      settings_(settings_for(work, parts)),
+      speed_(work.options.speeds.of(rank)) {
   nn::set_threads(work.options.threads);
   make_model(part);
   if (rank == 0) {
@@ -174,7 +184,7 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
 }
 
 void session::make_model(tutti::rank_type part) {
-  model_.emplace(model_for(work_), work_.data.training, work_.data.test, settings_, part, parts_);
+  model_.emplace(model_for(work_), work_.data.training, work_.data.test, settings_, part, parts_, speed_);
 }
 
 void session::show(bool going_on) {
@@ -298,6 +308,9 @@ void session::introduce() const {
   }
   if (options.sums.kind != "float") {
     std::printf("sums   as integers: %s; what overflows again as floats\n", describe(options.sums).c_str());
+  }
+  for (auto const& one : options.speeds.slow) {
+    std::printf("slow   rank %u takes %g times as long\n", one.rank, one.factor);
   }
   if (options.strategy.replicas_differ()) {
     std::printf("loss   of a step is rank 0's where it is not that of all\n");
@@ -442,6 +455,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
                      {"bytes_sent_per_rank", sent},
                      {"bytes_of_float_sums_per_rank", as_floats},
                      {"reproducible", settings_.reproducible},
+                     {"slow", slow_ranks(options)},
                      {"members", names_}};
     report.update(nn::to_json(settings_, history_));
     if (options.strategy.name != "parameter_server") {  // whose servers have the weights

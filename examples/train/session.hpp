@@ -91,6 +91,7 @@ class session {
   std::vector<std::string> names_;
   tutti::rank_type parts_;  // of each batch
   tutti::nn::settings settings_;
+  tutti::nn::pace speed_;
   std::optional<tutti::nn::replica> model_;  // made anew for a world of another size
   tutti::nn::history history_;
   std::optional<tutti::nn::progress> shown_;

@@ -7,11 +7,14 @@
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
+#include <tutti/time.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -237,6 +240,38 @@ BOOST_AUTO_TEST_CASE(divergence_is_said) {
                   d.training, d.test, settings, 0, 1);
   nn::alone strategy;
   BOOST_CHECK_THROW(nn::train(one, strategy), nn::diverged);
+}
+
+BOOST_AUTO_TEST_CASE(a_slow_rank_releases_each_layer_late_and_has_the_same_bits) {
+  data const d;
+  nn::settings const settings;
+  auto const made = [&](double factor) {
+    return nn::replica(
+        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+        d.training, d.test, settings, 0, 1, {.factor = factor});
+  };
+  struct {
+    void completed(std::size_t first) {
+      if (first < last) {
+        at.push_back(tutti::steady_now());
+        last = first;
+      }
+    }
+    std::size_t last = SIZE_MAX;
+    std::vector<tutti::time_point> at{tutti::steady_now()};
+  } quick, slow;
+  auto one = made(1);
+  one.start(0);
+  auto const message = one.gradient(0, quick);
+  auto other = made(1e3);
+  other.start(0);
+  slow.at.front() = tutti::steady_now();
+  BOOST_TEST(std::ranges::equal(other.gradient(0, slow), message));
+  BOOST_REQUIRE(slow.at.size() == 3U);  // the last layer, and the first
+  for (std::size_t i = 1; i != slow.at.size(); ++i) {
+    BOOST_TEST((slow.at[i] - slow.at[i - 1] > std::chrono::milliseconds(2)));  // of microseconds
+  }
+  BOOST_CHECK_THROW(made(0.5), tutti::precondition_error);
 }
 
 BOOST_AUTO_TEST_CASE(models_that_do_not_fit_are_refused) {

@@ -9,10 +9,12 @@
 #include <tutti/nn/detail/accumulator.hpp>
 #include <tutti/nn/detail/data/batch_loader.hpp>
 #include <tutti/nn/detail/data/own_batches.hpp>
+#include <tutti/nn/detail/slowdown.hpp>
 #include <tutti/nn/detail/test_pass.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/any_optimizer.hpp>
+#include <tutti/nn/pace.hpp>
 #include <tutti/nn/parameter_range.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
 #include <tutti/nn/settings.hpp>
@@ -53,9 +55,10 @@ class replica {
   /// Loss and accuracy of the batch travel behind the gradients.
   static constexpr std::size_t attached = 2;
 
+  /// @param speed of `gradient`, and of what a server does with one
   /// @pre the model was made with that many attached numbers and fits the data, which outlive this
   replica(model<float> m, dataset const& training, dataset const& test, nn::settings const& settings, rank_type rank,
-          rank_type size);
+          rank_type size, pace const& speed = {});
 
   // A thread may read the order of the samples, which keeps its place in a move.
   /// Takes the replica over.
@@ -64,6 +67,8 @@ class replica {
 
   /// What it was made with.
   [[nodiscard]] nn::settings const& settings() const noexcept { return settings_; }
+  /// How fast it computes.
+  [[nodiscard]] pace const& speed() const noexcept { return speed_; }
   [[nodiscard]] std::span<float> parameters() noexcept { return model_.parameters(); }
   /// The gradients, and behind them what is attached: where `gradient` writes.
   [[nodiscard]] std::span<float> message() noexcept { return model_.message(); }
@@ -123,6 +128,7 @@ class replica {
   std::span<float> gradient(std::size_t b, Listener& listener) {
     std::size_t const samples = shard(b).size();
     float const scale = 1.0F / static_cast<float>(batches_.size(b));
+    slowdown_.resume();
     pieces_.clear();
     std::ranges::fill(sums_, binned{});
     if (samples == 0) {
@@ -186,7 +192,9 @@ class replica {
       auto const first = static_cast<std::size_t>(gradient - message.data());
       owner.complete(message.subspan(first, end - first), first);
       end = first;
+      owner.slowdown_.hold();
       listener.completed(first);
+      owner.slowdown_.resume();
     }
 
     replica& owner;
@@ -220,6 +228,8 @@ class replica {
 
   model<float> model_;
   nn::settings settings_;
+  pace speed_;
+  detail::slowdown slowdown_;
   rank_type rank_;
   rank_type size_;
   any_optimizer optimizer_;

@@ -9,6 +9,7 @@
 #include <tutti/nn/detail/parameter_server/server.hpp>
 #include <tutti/nn/detail/parameter_server/shard.hpp>
 #include <tutti/nn/detail/parameter_server/work.hpp>
+#include <tutti/nn/detail/slowdown.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/nn/parameter_server/regulariser.hpp>
@@ -43,7 +44,8 @@ struct full_speed {
 /// `rests`, rank 0's replica is what servers hold after each epoch, statistics those of one worker; observers that have
 /// `at_rest(model)` are called with it.
 ///
-/// @param observers are called for steps and tests, on rank 0
+/// @param observers are called for steps and tests, on rank 0; those that have `advanced(clock)` on every rank: on a
+///        worker after each step, with how many it has made, on a server with how many updates it has made
 /// @returns on rank 0, the figures of all ranks; empty elsewhere
 /// @throws error; precondition_error where there are no workers, or more servers than parameters; on rank 0 diverged
 template <group Communicator, class Pace, observer... Observers>
@@ -60,24 +62,36 @@ summary train(Communicator& world, roles const& roles, replica& model, consisten
   detail::layout const layout(
       model.ranges(), roles.servers(),
       settings.optimizer == optimizer_kind::lars ? detail::layers::whole : detail::layers::divisible);
+  auto const advanced = [&]([[maybe_unused]] clock_value clock) { (detail::tell_advance(observers, clock), ...); };
   if (!roles.serves(world.rank())) {
-    detail::work(world, roles, layout, model, how, pace);
+    detail::work(world, roles, layout, model, how, pace, advanced);
     return {};
   }
   auto channels = detail::connect(world, roles);
   auto const among_servers = detail::connect_servers(world, roles);
   detail::shard shard(layout, world.rank(), how, settings, model.plan(), extra, roles.workers(), model.parameters(),
                       model.optimizer_state(), model.plan().steps_before(model.place().epoch));
-  detail::server<Communicator> self(world, std::move(channels), std::move(shard));
+  detail::server<Communicator> self(world, std::move(channels), std::move(shard),
+                                    nn::detail::slowdown(model.speed().factor));
+  auto served = [&, told = self.clock()]() mutable {
+    if (std::exchange(told, self.clock()) != self.clock()) {
+      advanced(self.clock());
+    }
+  };
   if (world.rank() != 0) {
-    self.run(nullptr, [] {});
+    self.run(nullptr, served);
     (void)detail::gather(world, roles, among_servers, self.own_figures());
     return {};
   }
   detail::scheduler tasks(how, roles.workers(), model.plan(), model.place().epoch);
   detail::reporter<Observers...> tell(tasks, model, world.transport().now(), observers...);
   self.run(
-      &tasks, [&] { tell.tell(world.transport().now()); }, detail::resting<Observers...>(tasks, model, observers...));
+      &tasks,
+      [&, served]() mutable {
+        tell.tell(world.transport().now());
+        served();
+      },
+      detail::resting<Observers...>(tasks, model, observers...));
   summary all{detail::gather(world, roles, among_servers, self.own_figures()), self.lost()};
   for (rank_type w = 0; w != roles.workers(); ++w) {
     all.ranks.push_back(self.worker_figures(w));

@@ -4,6 +4,7 @@
 #include <tutti/nn/detail/parameter_server/rates.hpp>
 #include <tutti/nn/detail/parameter_server/scheduler.hpp>
 #include <tutti/nn/detail/parameter_server/state_size.hpp>
+#include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/trainer.hpp>
@@ -20,6 +21,14 @@
 #include <vector>
 
 namespace tutti::nn::parameter_server::detail {
+
+/// Where an observer wants to know, tells it of this rank's clock.
+template <class Observer>
+void tell_advance(Observer& to, clock_value clock) {
+  if constexpr (requires { to.advanced(clock); }) {
+    to.advanced(clock);
+  }
+}
 
 /// Passes steps and tests on to the observers.
 template <class... Observers>

@@ -9,6 +9,7 @@
 #include <tutti/nn/detail/parameter_server/peer_channel.hpp>
 #include <tutti/nn/detail/parameter_server/scheduler.hpp>
 #include <tutti/nn/detail/parameter_server/shard.hpp>
+#include <tutti/nn/detail/slowdown.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/time.hpp>
 #include <tutti/trace/concept.hpp>
@@ -46,9 +47,11 @@ class server {
 
  public:
   /// @param channels to the workers, in their order
-  server(Communicator& world, channels_type channels, shard weights)
+  /// @param pace of serving
+  server(Communicator& world, channels_type channels, shard weights, nn::detail::slowdown pace = nn::detail::slowdown())
       : world_(world.alias()),
         shard_(std::move(weights)),
+        pace_(pace),
         any_(communicators_of(channels)),
         requests_(channels.size()) {
     for (auto& one : channels) {
@@ -77,6 +80,7 @@ class server {
       std::size_t const w = any_(requests_, next, tutti::detail::between_looks);
       time_point const found = world_.transport().now();
       waited_ += found - before;
+      pace_.resume();
       bool const arrived = w != requests_.size();
       if (arrived) {
         trace(event_kind::enter, found);
@@ -86,12 +90,14 @@ class server {
           requests_[w].wait();
           serve(w, tasks, rest);
         });
+        pace_.hold();
       }
       if (found - looked_ >= tutti::detail::between_looks) {
         looked_ = found;
         drop_silent(tasks, found);
       }
       answer_all(tasks);
+      pace_.hold();
       after();
       time_point const done = world_.transport().now();
       if (arrived) {
@@ -105,6 +111,8 @@ class server {
     }
   }
 
+  /// Updates of its first piece, with those before training was resumed.
+  [[nodiscard]] clock_value clock() const noexcept { return shard_.clock(); }
   [[nodiscard]] std::vector<lost_worker> const& lost() const noexcept { return lost_; }
   /// Of this rank; those of the workers, as they sent them when they left, are in `worker_figures`, of lost ones the
   /// steps that they had reported, to a server that they report to.
@@ -343,6 +351,7 @@ class server {
 
   Communicator world_;
   shard shard_;
+  nn::detail::slowdown pace_;
   std::vector<peer> peers_;      // before their requests, which end first
   std::vector<answer> answers_;  // in the order in which they were asked for
   std::vector<char> waits_;      // workers that cannot be answered yet

@@ -42,6 +42,8 @@ class shard {
   [[nodiscard]] std::span<piece const> pieces() const noexcept { return pieces_; }
   /// Updates of the first piece since training began, or was resumed.
   [[nodiscard]] std::uint64_t steps() const noexcept { return pieces_.front().updates() - begin_; }
+  /// With those before.
+  [[nodiscard]] clock_value clock() const noexcept { return pieces_.front().updates(); }
   [[nodiscard]] histogram const& lead() const noexcept { return lead_; }
   [[nodiscard]] histogram const& missed() const noexcept { return missed_; }
 

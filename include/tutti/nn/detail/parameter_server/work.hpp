@@ -27,8 +27,10 @@
 namespace tutti::nn::parameter_server::detail {
 
 /// What a worker does, from its first task to its last.
-template <group Communicator, class Pace>
-void work(Communicator& world, roles const& roles, layout const& layout, replica& model, consistency how, Pace& pace) {
+/// @param advanced is called with the worker's clock after each step
+template <group Communicator, class Pace, class Advanced>
+void work(Communicator& world, roles const& roles, layout const& layout, replica& model, consistency how, Pace& pace,
+          Advanced advanced) {
   worker<Communicator> servers(world, connect(world, roles), layout, how,
                                model.plan().steps_before(model.place().epoch));
   report done;
@@ -71,6 +73,7 @@ void work(Communicator& world, roles const& roles, layout const& layout, replica
         done.correct = message[layout.keys() + 1];
         servers.ask(done);
         servers.finish(model.parameters());
+        advanced(servers.clock());
         next = servers.answer();
         continue;
       }

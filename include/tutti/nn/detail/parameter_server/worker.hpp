@@ -136,6 +136,8 @@ class worker {
     keep(0, channels_[0]->send(std::span<report const>(&done_, 1)));
     hear(0, std::span(&next_, 1));
   }
+  /// The steps that it has pushed, with those before training was resumed.
+  [[nodiscard]] clock_value clock() const noexcept { return clock_; }
   [[nodiscard]] task const& answer() {
     wait();
     return next_;

@@ -10,9 +10,11 @@
 namespace tutti::nn {
 
 TUTTI_DECL replica::replica(model<float> m, dataset const& training, dataset const& test, nn::settings const& settings,
-                            rank_type rank, rank_type size)
+                            rank_type rank, rank_type size, pace const& speed)
     : model_(std::move(m)),
       settings_(settings),
+      speed_(speed),
+      slowdown_(speed.factor),
       rank_(rank),
       size_(size),
       optimizer_(settings, model_.ranges()),

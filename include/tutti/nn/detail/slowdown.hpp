@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/expects.hpp>
+#include <tutti/time.hpp>
+
+#include <thread>
+
+namespace tutti::nn::detail {
+
+/// Makes what is computed between `resume` and `hold` take some times as long: `hold` sleeps for the rest. A sleep that
+/// was too long shortens the next one.
+class slowdown {
+ public:
+  /// @pre factor >= 1
+  explicit slowdown(double factor = 1) : factor_(factor) {
+    expects(factor >= 1, "pace: a rank can be made slower, by a factor of 1 or more, not ", factor);
+  }
+
+  void resume() {
+    if (factor_ > 1) {
+      since_ = steady_now();
+    }
+  }
+  void hold() {
+    if (factor_ > 1) {
+      time_point const now = steady_now();
+      owed_ += duration(static_cast<duration::rep>((factor_ - 1) * static_cast<double>((now - since_).count())));
+      if (owed_ > duration{}) {
+        std::this_thread::sleep_for(owed_);
+      }
+      since_ = steady_now();
+      owed_ -= since_ - now;
+    }
+  }
+
+ private:
+  double factor_;
+  time_point since_{};
+  duration owed_{};
+};
+
+}  // namespace tutti::nn::detail

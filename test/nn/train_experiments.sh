@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Experiments that train offers: ranks that are slow, or end. What they are asked for happens, and what makes no sense is
+# refused by name.
+#
+#     sh train_experiments.sh build/examples/train
+set -eu
+train=$1
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+cd "$here"
+
+wrong() {
+  echo "$1"
+  cat log
+  exit 1
+}
+shows() { grep -q -- "$1" "$2" || wrong "$2 has no \"$1\""; }
+refused() {  # options, what is said
+  if $train $small $1 > log 2>&1; then wrong "$1 is taken"; fi
+  shows "$2" log
+}
+small='--epochs 1 --samples 2000 --hidden 32'  # 16 steps
+busy() { sed -n 's/^   "busy_s": \([0-9.e-]*\),*$/\1/p' report.json | sed -n "$1p"; }  # of the n-th rank
+longer() { awk "BEGIN { exit !($1 > 4 * $2) }" || wrong "$3: $1 s is not much more than $2 s"; }
+
+# A rank is slow whatever the strategy; 30 times are more than what a busy machine adds to a rank.
+for way in '' '--bucket 16K' '--strategy local_sgd' '--strategy gossip' '--compress top_k'; do
+  $train $small --ranks 2 --slow 1:30 $way --report report.json > log 2>&1 || wrong "slow, $way"
+  longer "$(busy 2)" "$(busy 1)" "rank 1 is slow, $way"
+done
+shows 'rank 1 takes 30 times as long' log
+servers="--ranks 4 --strategy parameter_server --servers 2"
+$train $small $servers --slow 3:30 --report report.json > log 2>&1 || wrong 'a slow worker'
+longer "$(busy 4)" "$(busy 3)" 'worker 1 is slow'
+$train $small $servers --slow 1:60 --report report.json > log 2>&1 || wrong 'a slow server'
+longer "$(busy 2)" "$(busy 1)" 'server 1 is slow'
+
+# The others go on without a worker, and stop when a server is gone.
+for transport in tcp loopback; do
+  $train $small $servers --die 3:5 --transport $transport --plot picture.svg > log 2>&1 || wrong 'a worker dies'
+  shows '^lost: worker 1: ' log
+  shows '>fault<' picture.svg
+done
+for server in 0 1; do
+  if $train $small $servers --die $server:5 --transport tcp > log 2>&1; then wrong "server $server dies"; fi
+  shows "server $server" log
+done
+
+refused '--ranks 2 --slow 2:4' '--slow names rank 2, and there are only ranks 0 to 1'
+refused '--ranks 2 --die 2:4' '--die names rank 2, and there are only ranks 0 to 1'
+refused '--slow 1:0' '--slow: takes RANK:FACTOR'
+refused '--slow 1:-2' '--slow: takes RANK:FACTOR'
+refused '--slow 1:nan' '--slow: takes RANK:FACTOR'
+refused '--slow 1' '--slow: takes RANK:FACTOR'
+refused '--slow 1:2,1:3' '--slow: names rank 1 twice'
+refused '--die 1:2,1:3' '--die: names rank 1 twice'
+refused "$servers --on-fault stop" '--on-fault: is not for --strategy parameter_server'
