@@ -49,6 +49,7 @@ std::vector<expected> zoo() {
       {"resnet50", nn::resnet<float>(50, imagenet, 1000), imagenet, 1000, 25'557'032},
       {"resnet101", nn::resnet<float>(101, imagenet, 1000), imagenet, 1000, 44'549'160},
       {"resnet152", nn::resnet<float>(152, imagenet, 1000), imagenet, 1000, 60'192'808},
+      {"resnet200", nn::resnet<float>(200, imagenet, 1000), imagenet, 1000, 64'673'832},
       {"resnet50, cifar", nn::resnet<float>(50, cifar, 10), cifar, 10, 23'520'842},
       {"resnet20", nn::small_resnet<float>(20, cifar, 10), cifar, 10, 272'474},
   };

@@ -43,12 +43,18 @@ void add_bottleneck(stack<T>& s, std::size_t channels, std::size_t stride) {
 
 /// He, Zhang, Ren, Sun, "Deep residual learning for image recognition", CVPR 2016: 25,557,032
 /// parameters with 50 layers, 44,549,160 with 101 and 60,192,808 with 152, for 224 x 224 and 1000
-/// classes. Small images keep their size in the first layer, a 3 x 3 convolution.
-/// @pre depth is 50, 101 or 152
+/// classes. With 200 layers, of the same authors' "Identity mappings in deep residual networks", ECCV
+/// 2016, but with the blocks of the others: 64,673,832. Small images keep their size in the first layer,
+/// a 3 x 3 convolution.
+/// @pre depth is 50, 101, 152 or 200
 template <class T>
 [[nodiscard]] std::vector<any_layer<T>> resnet(std::size_t depth, image_shape const& image, std::size_t classes) {
-  expects(depth == 50 || depth == 101 || depth == 152, "resnet: the depth must be 50, 101 or 152, not ", depth);
-  std::array<std::size_t, 4> const blocks{3, depth == 152 ? std::size_t{8} : std::size_t{4},
+  expects(depth == 50 || depth == 101 || depth == 152 || depth == 200,
+          "resnet: the depth must be 50, 101, 152 or 200, not ", depth);
+  std::array<std::size_t, 4> const blocks{3,
+                                          depth == 200   ? std::size_t{24}
+                                          : depth == 152 ? std::size_t{8}
+                                                         : std::size_t{4},
                                           depth == 50    ? std::size_t{6}
                                           : depth == 101 ? std::size_t{23}
                                                          : std::size_t{36},
