@@ -21,5 +21,10 @@ def rate(word):
     return float(found[1]) * 1000.0 ** ("kMG".index(found[2]) + 1)
 
 
+def rates(words):
+    """Of the links of hosts 0, 1, ..., with / between them, the last of all hosts from there on: 10G/3.5G."""
+    return tuple(rate(w) for w in words.split("/"))
+
+
 def listed(kind):
     return lambda words: [kind(w) for w in words.split(",") if w]

@@ -18,6 +18,16 @@ class Network:
     bridges: int = 1
     trunk: float = 0  # bits a second between the bridges
     loss: float = 0  # share of the packets that a soft switch loses, each way
+    first: tuple = ()  # bits a second of the links of the first hosts, where these differ
+
+    def rate_of(self, host):
+        """Bits a second of a host's link."""
+        return self.first[host] if host < len(self.first) else self.rate
+
+    @property
+    def slowest(self):
+        """The host whose link is."""
+        return min(range(self.hosts), key=self.rate_of)
 
     @property
     def switch(self):
@@ -59,8 +69,8 @@ class Network:
             yield ["ip", "-n", self.space(h), "address", "add", f"{self.address(h)}/24", "dev", "eth0"]
             yield from self.attach(f"port{h}", self.bridge(h))
             yield ["ip", "-n", self.space(h), "link", "set", "eth0", "up"]
-            yield shaped(self.space(h), "eth0", self.rate)
-            yield shaped(self.switch, f"port{h}", self.rate)
+            yield shaped(self.space(h), "eth0", self.rate_of(h))
+            yield shaped(self.switch, f"port{h}", self.rate_of(h))
         if self.bridges == 2:
             yield ["ip", "-n", self.switch, "link", "add", "trunk0", "type", "veth", "peer", "name", "trunk1"]
             for b in range(2):

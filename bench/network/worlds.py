@@ -54,7 +54,7 @@ class Bound:
         told = dict(w.split("=", 1) for w in words.split())
         size = int(told["bytes"])
         asleep = self.ping_pong("ping_pong_asleep", patience)
-        wire = Wire(goodput=self.goodput(self._link, self._network.rate, size, patience),
+        wire = Wire(goodput=self.goodput(self._link, self._network.rate_of(self._network.slowest), size, patience),
                     trunk=self.goodput(self._trunk, self._network.trunk, size, patience) if self._trunk else math.inf,
                     half=self.ping_pong("ping_pong", patience)["loop"] / 2, processor=asleep["processor"] / 2)
         seconds = bound(told["op"], self._network.hosts, self._cores, size, wire, self._summed)

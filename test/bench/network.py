@@ -15,7 +15,7 @@ BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "be
 sys.path.insert(0, BENCH)
 
 from comparison.batch import figures  # noqa: E402
-from comparison.command_line import listed, rate, size  # noqa: E402
+from comparison.command_line import listed, rate, rates, size  # noqa: E402
 from comparison.rounds import Cell, Entry, alternate  # noqa: E402
 from comparison.report import summary, table  # noqa: E402
 from network import bounds, hosts, programs  # noqa: E402
@@ -42,7 +42,21 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(rate(word), float(meant), word)
 
 
+    def test_rates_of_several_hosts_have_slashes_between_them(self):
+        self.assertEqual(listed(rates)("10G/3.5G,200M"), [(10e9, 3.5e9), (200e6,)])
+        for word in ("10G/", "/10G", "10G//1G", "10G/3.5"):
+            with self.assertRaises(argparse.ArgumentTypeError, msg=word):
+                rates(word)
+
+
 class Plan(unittest.TestCase):
+    def test_the_first_hosts_may_have_other_links(self):
+        network = dataclasses.replace(ONE, first=(10**9, 2 * 10**9))
+        made = {c[2]: c[c.index("rate") + 1] for c in network.commands("reno") if c[0] == "tc" and c[6] == "eth0"}
+        self.assertEqual([made[network.space(h)] for h in range(4)],
+                         ["1000000000bit", "2000000000bit", "400000000bit", "400000000bit"])
+        self.assertEqual((network.slowest, ONE.slowest), (2, 0))
+
     def test_a_fraction_of_a_bit_reaches_the_links(self):
         network = dataclasses.replace(ONE, rate=rate("1.2345678M"))
         self.assertEqual({c[c.index("rate") + 1] for c in network.commands("reno") if c[0] == "tc"}, {"1234567.8bit"})

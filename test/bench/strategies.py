@@ -9,7 +9,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from comparison import plot  # noqa: E402
 from comparison.batch import Failed  # noqa: E402
-from network.plan import Network  # noqa: E402
 from training.strategy import table, trial  # noqa: E402
 from training.strategy.ways import WAYS, Way, servers  # noqa: E402
 
@@ -51,10 +50,20 @@ class Figures(unittest.TestCase):
 
 class Commands(unittest.TestCase):
     def test_every_host_has_a_rank_and_the_first_one_reports(self):
-        commands = trial.commands("train", Network("t", 3, 10**8), ["--epochs", "1"], "r.json")
+        commands = trial.commands("train", *trial.plan("t", 0, 3, 1, 10**8), ["--epochs", "1"], "r.json")
         self.assertEqual([e["TUTTI_RANK"] for _, e in commands], ["0", "1", "2"])
         self.assertEqual({e["TUTTI_MASTER_PORT"] for _, e in commands}.__len__(), 1)
         self.assertEqual(["--report" in c for c, _ in commands], [True, False, False])
+
+    def test_servers_have_links_and_hosts_of_their_own_and_workers_share_theirs(self):
+        network, placement = trial.plan("t", 2, 5, 2, 10**8, 10**9)
+        self.assertEqual(placement.hosts, (0, 1, 2, 2, 3, 3, 4))
+        self.assertEqual([network.rate_of(h) for h in range(network.hosts)], [10**9, 10**9, 10**8, 10**8, 10**8])
+        commands = trial.commands("train", network, placement, [], "r.json")
+        self.assertEqual([c[3] for c, _ in commands], [network.space(h) for h in placement.hosts])
+        self.assertEqual({e["TUTTI_SIZE"] for _, e in commands}, {"7"})
+        network, placement = trial.plan("t", 1, 2, 1, 10**8)
+        self.assertEqual([network.rate_of(h) for h in range(network.hosts)], [10**8] * 3)
 
     def test_names_are_unique(self):
         self.assertEqual(len({w.name for w in WAYS}), len(WAYS))

@@ -9,23 +9,32 @@ import time
 
 from comparison.batch import Failed
 from comparison.world import hand_on_priority
+from network.plan import Network, Placement
 
 
-def commands(train, network, words, report):
-    """What to start on each host, with its environment."""
+def plan(name, servers, workers, each, rate, server_rate=None):
+    """The hosts, servers first, and the host of each rank; so many workers share a host."""
+    hosts = servers + -(-workers // each)
+    placement = Placement((*range(servers), *(servers + w // each for w in range(workers))))
+    return Network(name, hosts, rate, first=(server_rate or rate,) * servers), placement
+
+
+def commands(train, network, placement, words, report):
+    """What to start on the host of each rank, with its environment."""
     meet = {"TUTTI_MASTER_ADDR": network.address(0), "TUTTI_INTERFACE": "eth0", "OPENBLAS_NUM_THREADS": "1",
-            "TUTTI_MASTER_PORT": str(random.randrange(12000, 29000)), "TUTTI_SIZE": str(network.hosts)}
+            "TUTTI_MASTER_PORT": str(random.randrange(12000, 29000)), "TUTTI_SIZE": str(placement.ranks)}
     return [(["ip", "netns", "exec", network.space(h), train, "--transport", "tcp", *words]
-             + (["--report", report] if h == 0 else []), {**meet, "TUTTI_RANK": str(h)}) for h in range(network.hosts)]
+             + (["--report", report] if r == 0 else []), {**meet, "TUTTI_RANK": str(r)})
+            for r, h in enumerate(placement.hosts)]
 
 
-def run(train, network, words, patience):
+def run(train, network, placement, words, patience):
     """The report that rank 0 writes. @raises Failed with what the first rank that failed said"""
     with tempfile.TemporaryDirectory(prefix="tutti-bench-") as place:
         report = os.path.join(place, "report.json")
         ranks = []
         try:
-            for number, (command, environment) in enumerate(commands(train, network, words, report)):
+            for number, (command, environment) in enumerate(commands(train, network, placement, words, report)):
                 log = open(os.path.join(place, f"log{number}"), "w+", encoding="utf-8")
                 ranks.append((subprocess.Popen(command, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
                                                stdout=log, stderr=log), log))
