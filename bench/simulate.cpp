@@ -5,59 +5,95 @@
 //
 //   simulate [network=flat|two|leaves] [hosts_each=32] [place=order|dealt] [rate=100G] [trunk=100G]
 //            [latency=1000] [overhead=300] [gap=0] [combine=50] [loss=0] [segment=0]
-//            [ranks=16,256,4096] [bytes=8,65536,16777216]
+//            [ranks=16,256,4096] [ranks_per_host=1] [bytes=8,65536,16777216] [how=NAMES] [format=table|csv]
 //
-// Times in ns, rates in bits a second such as 2.5G or 200M, combine in ps a byte; trunk: of the link between two
-// switches, or up from each leaf. Networks of leaves have hosts_each hosts on a leaf.
+// Times in ns, rates in bits a second such as 2.5G or 200M, combine in ps a byte; rate=10G/3.5G: of host 0, and of all
+// others; trunk: of the link between two switches, or up from each leaf. Networks of leaves have hosts_each hosts on a
+// leaf. Between the ranks of a host messages take no time. how: topologies, all unless given.
 #include "common/known_settings.hpp"
 #include <tutti/simulate_schedule.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/chain.hpp>
 #include <tutti/topology/direct.hpp>
+#include <tutti/topology/double_tree.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/in_network.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace {
 
 bench::settings settings(
     "network=flat hosts_each=32 place=order rate=100G trunk=100G latency=1000 overhead=300 gap=0 combine=50 loss=0 "
-    "segment=0 ranks=16,256,4096 bytes=8,65536,16777216");
+    "segment=0 ranks=16,256,4096 ranks_per_host=1 bytes=8,65536,16777216 how= format=table");
 
 std::int64_t number(char const* name, std::size_t least = 0) {
   return static_cast<std::int64_t>(bench::whole(name, settings.text(name, ""), least));
 }
 
-/// What a byte takes at the rate of that name.
-tutti::picoseconds per_byte(char const* name) {
-  return tutti::at_gigabits(bench::bits_per_second(name, settings.text(name, "")) * 1e-9);
+tutti::picoseconds per_byte(double rate) {
+  return tutti::at_gigabits(rate * 1e-9);
+}
+
+std::vector<double> rates() {
+  return bench::rates("rate", settings.text("rate", ""));
+}
+
+std::uint32_t hosts_of(tutti::rank_type ranks) {
+  auto const each = static_cast<std::uint32_t>(number("ranks_per_host", 1));
+  return (ranks + each - 1) / each;
 }
 
 tutti::simulated_network network(tutti::rank_type ranks) {
   auto const each = static_cast<std::uint32_t>(number("hosts_each", 1));
+  std::uint32_t const hosts = hosts_of(ranks);
+  auto const rate = rates();
   tutti::loggp const nic{std::chrono::nanoseconds(number("latency")), std::chrono::nanoseconds(number("overhead")),
-                         std::chrono::nanoseconds(number("gap")), per_byte("rate")};
-  tutti::simulated_network::uplink const trunk{nic.latency / 2, per_byte("trunk")};
+                         std::chrono::nanoseconds(number("gap")), per_byte(rate.back())};
+  tutti::simulated_network::uplink const trunk{nic.latency / 2,
+                                               per_byte(bench::bits_per_second("trunk", settings.text("trunk", "")))};
   auto const kind = settings.one_of("network", {"flat", "two", "leaves"});
-  tutti::simulated_network net = kind == "two" ? tutti::two_switches((ranks + 1) / 2, nic, trunk)
+  tutti::simulated_network net = kind == "two" ? tutti::two_switches((hosts + 1) / 2, nic, trunk)
                                  : kind == "leaves"
-                                     ? tutti::leaves_and_spine((ranks + each - 1) / each, each, nic, trunk)
-                                     : tutti::one_switch(ranks, nic);
+                                     ? tutti::leaves_and_spine((hosts + each - 1) / each, each, nic, trunk)
+                                     : tutti::one_switch(hosts, nic);
+  for (std::size_t h = 0; h != std::min(rate.size(), net.hosts.size()); ++h) {
+    net.hosts[h].nic.per_byte = per_byte(rate[h]);
+  }
   net.combine = tutti::picoseconds(number("combine"));
   return net;
 }
 
-/// Nothing can be faster, unless the network sums: every byte but one's own part must leave and come, every rank hear
-/// of every other.
-double limit_in_microseconds(tutti::rank_type n, std::size_t bytes) {
-  double const us_a_byte = static_cast<double>(per_byte("rate").count()) * 1e-6;
+/// Neighbours in rank are on one host, and in order on neighbouring ones; or hosts are dealt to the switches in turns.
+tutti::placement place(tutti::simulated_network const& net, tutti::rank_type ranks) {
+  bool const dealt = settings.one_of("place", {"order", "dealt"}) == "dealt";
+  std::uint32_t const hosts = hosts_of(ranks);
+  auto const order = dealt ? tutti::dealt(net, hosts) : tutti::in_order(net, hosts);
+  tutti::placement hosts_of_ranks;
+  for (tutti::rank_type r = 0; r != ranks; ++r) {
+    hosts_of_ranks.push_back(order[r / static_cast<tutti::rank_type>(number("ranks_per_host", 1))]);
+  }
+  return hosts_of_ranks;
+}
+
+/// Nothing can be faster, unless the network sums: every byte but a host's own part must leave and come by the slowest
+/// link, every host hear of every other.
+double limit_in_microseconds(std::uint32_t n, std::size_t bytes) {
+  auto const all = rates();
+  double const us_a_byte =
+      static_cast<double>(
+          per_byte(*std::min_element(all.begin(), all.begin() + std::min<std::ptrdiff_t>(std::ssize(all), n)))
+              .count()) *
+      1e-6;
   double rounds = 0;
   for (std::size_t reached = 1; reached < n; reached *= 2) {
     ++rounds;
@@ -67,28 +103,54 @@ double limit_in_microseconds(tutti::rank_type n, std::size_t bytes) {
   return start < transfer ? transfer : start;
 }
 
+/// Whether rows of this topology are asked for.
+bool wanted(std::string_view name) {
+  std::string const how = settings.text("how", "");
+  for (std::size_t at = 0; at < how.size();) {
+    std::size_t const end = std::min(how.find(',', at), how.size());
+    if (bench::settings("how=" + how.substr(at, end - at))
+            .one_of("how", {"ring", "butterfly", "doubling", "binary_tree", "double_tree", "chain", "star", "direct",
+                            "in_network"}) == name) {
+      return true;
+    }
+    at = end + 1;
+  }
+  return how.empty();
+}
+
 template <class Topology>
 void row(Topology topology, tutti::rank_type n, std::size_t bytes) {
   constexpr std::uint64_t most_steps = 100'000'000;
-  std::printf("%-12s %6u %10zu", Topology::name.data(), n, bytes);
+  if (!wanted(Topology::name)) {
+    return;
+  }
+  bool const csv = settings.one_of("format", {"table", "csv"}) == "csv";
   if (std::uint64_t{topology.steps(tutti::op::allreduce{}, n, n / 2)} * n > most_steps) {
-    std::printf("  left out: more than 10^8 messages\n");
+    std::fprintf(csv ? stderr : stdout, "%-12s %6u %10zu  left out: more than 10^8 messages\n", Topology::name.data(),
+                 n, bytes);
     return;
   }
   auto const net = network(n);
   tutti::simulation_options options;
-  options.place =
-      settings.one_of("place", {"order", "dealt"}) == "dealt" ? tutti::dealt(net, n) : tutti::in_order(net, n);
+  options.place = place(net, n);
   options.faults.loss = bench::real("loss", settings.text("loss", ""));
   auto const begin = std::chrono::steady_clock::now();
   auto const report = tutti::simulate_schedule(net, topology, tutti::op::allreduce{}, n,
                                                {bytes / 4, 4, static_cast<std::size_t>(number("segment"))}, options);
   double const real = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   double const us = static_cast<double>(report.time().count()) * 1e-6;
+  double const limit = limit_in_microseconds(hosts_of(n), bytes);
   auto const busiest = report.busiest();
-  std::printf(" %12.1f %8.2f  %-16s %4.0f%% %10llu %7.2f\n", us, us / limit_in_microseconds(n, bytes),
-              busiest.name.c_str(), 100 * static_cast<double>(busiest.use.busy.count()) * 1e-6 / us,
-              static_cast<unsigned long long>(report.messages), real);
+  double const busy = static_cast<double>(busiest.use.busy.count()) * 1e-6;
+  if (csv) {
+    std::printf("%s,%u,%zu,%.6f,%.6f,\"%s\",%.6f,%llu,%llu\n", Topology::name.data(), n, bytes, us, limit,
+                busiest.name.c_str(), busy / us, static_cast<unsigned long long>(report.messages),
+                static_cast<unsigned long long>(report.bytes));
+    return;
+  }
+  std::printf("%-12s %6u %10zu %12.1f %8.2f  %-16s %4.0f%% %10llu %7.2f\n", Topology::name.data(), n, bytes, us,
+              us / limit, busiest.name.c_str(), 100 * busy / us, static_cast<unsigned long long>(report.messages),
+              real);
 }
 
 }  // namespace
@@ -97,8 +159,12 @@ int main(int argc, char** argv) try {
   if (!bench::read_known(argc, argv, settings)) {
     return 2;
   }
-  std::printf("%-12s %6s %10s %12s %8s  %-16s %5s %10s %7s\n", "allreduce", "ranks", "bytes", "us", "x limit",
-              "busiest", "busy", "messages", "real s");
+  if (settings.one_of("format", {"table", "csv"}) == "csv") {
+    std::printf("how,ranks,bytes,us,limit_us,busiest,busy,messages,sent_bytes\n");
+  } else {
+    std::printf("%-12s %6s %10s %12s %8s  %-16s %5s %10s %7s\n", "allreduce", "ranks", "bytes", "us", "x limit",
+                "busiest", "busy", "messages", "real s");
+  }
   for (std::size_t const ranks : bench::wholes("ranks", settings.text("ranks", ""), 1)) {
     for (std::size_t const bytes : bench::wholes("bytes", settings.text("bytes", ""), 4)) {
       auto const n = static_cast<tutti::rank_type>(ranks);
@@ -106,6 +172,7 @@ int main(int argc, char** argv) try {
       row(tutti::butterfly{}, n, bytes);
       row(tutti::doubling{}, n, bytes);
       row(tutti::binary_tree{}, n, bytes);
+      row(tutti::double_tree{}, n, bytes);
       row(tutti::chain{}, n, bytes);
       row(tutti::star{}, n, bytes);
       row(tutti::direct{}, n, bytes);

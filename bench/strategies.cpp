@@ -3,20 +3,27 @@
 // What does a training gain from more workers, with a parameter server and with an allreduce? Images per second of
 // models whose gradients have the true sizes, on a network of your choice, in virtual time; see docs/simulation.md.
 //
-//   strategies [rate=10G] [latency=20000] [overhead=5000] [combine=100] [segment=1048576] [workers=1,2,4,8,16,32]
+//   strategies [rate=10G] [server_rate=RATE] [latency=20000] [overhead=5000] [combine=100] [segment=1048576]
+//              [workers=1,2,4,8,16,32] [ranks_per_host=1] [servers=1] [how=server,ring,butterfly] [models=NAMES]
+//              [side=224] [batch=N] [images=N] [hide=nothing|ready|after|forward] [piece=0] [format=table|csv]
 //              [svg=FILE]
 //
-// The rate in bits a second such as 2.5G or 200M, times in ns, combine in ps a byte; FILE gets a picture of the
-// server's and the ring's. Workers compute, then exchange: nothing is hidden behind computing. The server (star) is a
-// host of its own, with the same link as the others and as much time to add up.
+// Rates in bits a second such as 2.5G or 200M, times in ns, combine in ps a byte. server_rate: of the servers' links;
+// not given: that of the others. batch and images, a worker's alone in a second: not given, those of a P100. side: of
+// the images. how: server (star), multicast (a server whose sums leave it once), in_network (the switch sums), ring,
+// butterfly. svg gets a picture of the server's and the ring's.
+//
+// hide=nothing: workers compute, then exchange, in segments. Otherwise a layer's gradients leave as soon as backward
+// has them, and a server hands sums out as soon as each is ready; after it has all; or then in the order of forward,
+// which goes on with what has come. piece: bytes at most that are summed as one. Servers are hosts of their own, and
+// take as much time to add up as the others; between the ranks of a host messages take no time.
 #include "common/known_settings.hpp"
+#include "strategies/layered.hpp"
+#include "strategies/workload.hpp"
 #include <tutti/nn/detail/report/plot_panel.hpp>
-#include <tutti/nn/gradient_sizes.hpp>
-#include <tutti/nn/zoo/alexnet.hpp>
-#include <tutti/nn/zoo/resnet.hpp>
-#include <tutti/nn/zoo/vgg.hpp>
 #include <tutti/simulate_schedule.hpp>
 #include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/in_network.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
 
@@ -24,87 +31,170 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace {
 
-bench::settings settings("rate=10G latency=20000 overhead=5000 combine=100 segment=1048576 workers=1,2,4,8,16,32 svg=");
+bench::settings settings(
+    "rate=10G server_rate= latency=20000 overhead=5000 combine=100 segment=1048576 workers=1,2,4,8,16,32 "
+    "ranks_per_host=1 servers=1 how=server,ring,butterfly models= side=224 batch= images= hide=nothing piece=0 "
+    "format=table svg=");
 
-std::int64_t number(char const* name) {
-  return static_cast<std::int64_t>(bench::whole(name, settings.text(name, "")));
+std::size_t number(char const* name, std::size_t least = 0) {
+  return bench::whole(name, settings.text(name, ""), least);
 }
 
-tutti::picoseconds per_byte() {
-  return tutti::at_gigabits(bench::bits_per_second("rate", settings.text("rate", "")) * 1e-9);
+tutti::loggp interface(char const* rate) {
+  return {std::chrono::nanoseconds(number("latency")), std::chrono::nanoseconds(number("overhead")),
+          std::chrono::nanoseconds(0),
+          tutti::at_gigabits(bench::bits_per_second(rate, settings.text(rate, "")) * 1e-9)};
 }
 
-/// The rate that is computed with, in whole picoseconds a byte: "2.5 Gbit/s".
-std::string rate_in_words() {
-  char text[48];
-  std::snprintf(text, sizeof text, "%g Gbit/s", 8000 / static_cast<double>(per_byte().count()));
-  return text;
+bench::cluster cluster() {
+  return {interface(settings.text("server_rate", "").empty() ? "rate" : "server_rate"), interface("rate"),
+          tutti::picoseconds(number("combine")), static_cast<tutti::rank_type>(number("ranks_per_host", 1))};
 }
 
-/// A model and how fast one worker alone trains it.
-struct workload {
-  char const* name;
-  std::size_t parameters;
-  double batch;
-  double images_per_second;
-};
-
-/// One NVIDIA P100, single precision, synthetic data: the TensorFlow project's page "Benchmarks", 2017. It has no
-/// VGG-19, which is taken to be slower than VGG-16 as it has more operations: 19.6 to 15.5 thousand million.
-std::vector<workload> workloads() {
-  using namespace tutti::nn;
-  constexpr image_shape image{3, 224, 224};
-  return {{"AlexNet", count_parameters(alexnet<float>(image, 1000)), 512, 2987},
-          {"VGG-16", count_parameters(vgg<float>(16, image, 1000)), 64, 154},
-          {"VGG-19", count_parameters(vgg<float>(19, image, 1000)), 64, 154 * 15.5 / 19.6},
-          {"ResNet-50", count_parameters(resnet<float>(50, image, 1000)), 64, 219},
-          {"ResNet-152", count_parameters(resnet<float>(152, image, 1000)), 64, 91.8}};
+/// The rates that are computed with, in whole picoseconds a byte: "2.5 Gbit/s".
+std::string rates_in_words() {
+  auto const words = [](tutti::loggp const& nic) {
+    char text[48];
+    std::snprintf(text, sizeof text, "%g Gbit/s", 8000 / static_cast<double>(nic.per_byte.count()));
+    return std::string(text);
+  };
+  auto const both = cluster();
+  std::string const workers = words(both.worker);
+  return workers == words(both.server) ? workers : workers + ", servers at " + words(both.server);
 }
 
-/// Seconds that an allreduce of this many floats takes.
-template <class Topology>
-double exchange(Topology topology, tutti::rank_type ranks, std::size_t numbers) {
-  if (ranks == 1) {
-    return 0;
+std::vector<std::string> names(char const* setting) {
+  std::vector<std::string> all;
+  std::istringstream words(settings.text(setting, ""));
+  for (std::string word; std::getline(words, word, ',');) {
+    all.push_back(word);
   }
-  tutti::loggp const nic{std::chrono::nanoseconds(number("latency")), std::chrono::nanoseconds(number("overhead")),
-                         std::chrono::nanoseconds(0), per_byte()};
-  auto net = tutti::one_switch(ranks, nic);
-  net.combine = tutti::picoseconds(number("combine"));
-  auto const report = tutti::simulate_schedule(net, topology, tutti::op::allreduce{}, ranks,
-                                               {numbers, sizeof(float), static_cast<std::size_t>(number("segment"))});
+  return all;
+}
+
+/// The models that are asked for, with the batch and the speed that are.
+std::vector<bench::workload> models() {
+  auto all = bench::workloads(number("side", 1));
+  auto const wanted = names("models");
+  for (std::string const& name : wanted) {
+    if (std::ranges::find(all, name, &bench::workload::name) == all.end()) {
+      std::string known;
+      for (bench::workload const& one : all) {
+        known += (known.empty() ? "" : ", ") + one.name;
+      }
+      throw std::runtime_error("models=" + name + ": some of " + known + " are expected");
+    }
+  }
+  std::erase_if(all, [&](bench::workload const& one) {
+    return !wanted.empty() && std::ranges::find(wanted, one.name) == wanted.end();
+  });
+  for (bench::workload& one : all) {
+    if (auto const batch = settings.text("batch", ""); !batch.empty()) {
+      one.batch = static_cast<double>(bench::whole("batch", batch, 1));
+    }
+    if (auto const images = settings.text("images", ""); !images.empty()) {
+      one.images_per_second = bench::real("images", images);
+      if (!(one.images_per_second > 0)) {
+        throw std::runtime_error("images=" + images + ": more than 0 images a second are expected");
+      }
+    }
+  }
+  return all;
+}
+
+/// Seconds that an operation takes of this many floats, and of servers besides the workers.
+template <class Topology, class Op>
+double takes(Topology topology, Op op, tutti::rank_type servers, tutti::rank_type workers, std::size_t numbers) {
+  auto const hosts = cluster();
+  auto const report =
+      tutti::simulate_schedule(hosts.network(servers, workers), topology, op, servers + workers,
+                               {numbers, sizeof(float), number("segment")}, {.place = hosts.place(servers, workers)});
   return static_cast<double>(report.time().count()) * 1e-12;
 }
 
-/// Prints a line of the table. @returns images per second over workers
-template <class Topology>
-std::vector<tutti::nn::detail::plot_point> row(Topology topology, char const* how, workload const& work,
-                                               bool has_server) {
+/// The exchange of a step behind its computing.
+double exchange(std::string_view how, tutti::rank_type workers, std::size_t numbers) {
+  using tutti::op::allreduce;
+  if (number("servers", 1) != 1) {
+    throw std::runtime_error("servers=" + settings.text("servers", "") +
+                             " with hide=nothing: give 1, or hide=ready, after or forward");
+  }
+  return how == "server"      ? takes(tutti::star{}, allreduce{}, 1, workers, numbers)
+         : how == "multicast" ? takes(tutti::star{}, tutti::op::reduce{0}, 1, workers, numbers) +
+                                    takes(tutti::in_network{}, tutti::op::broadcast{0}, 1, workers, numbers)
+         : how == "in_network" ? takes(tutti::in_network{}, allreduce{}, 0, workers, numbers)
+         : how == "ring"       ? takes(tutti::ring{}, allreduce{}, 0, workers, numbers)
+                               : takes(tutti::butterfly{}, allreduce{}, 0, workers, numbers);
+}
+
+bench::step layer_by_layer(std::string_view how, tutti::rank_type workers, bench::workload const& work) {
+  using enum bench::layered::handing;
+  auto const hide = settings.one_of("hide", {"nothing", "ready", "after", "forward"});
+  bench::layered const what{cluster(), work.layers, work.batch / work.images_per_second,
+                            number("piece") / sizeof(float),
+                            hide == "ready"   ? ready
+                            : hide == "after" ? after
+                                              : forward};
+  auto const servers = static_cast<tutti::rank_type>(number("servers", 1));
+  if (how == "server" || how == "multicast") {
+    return how == "server" ? bench::by_servers<tutti::star>(what, servers, workers)
+                           : bench::by_servers<tutti::in_network>(what, servers, workers);
+  }
+  if (hide != "ready") {
+    throw std::runtime_error("hide=" + std::string(hide) + ": how=" + std::string(how) +
+                             " has no server that hands out; give hide=ready");
+  }
+  return how == "in_network" ? bench::by_workers<tutti::in_network>(what, workers)
+         : how == "ring"     ? bench::by_workers<tutti::ring>(what, workers)
+                             : bench::by_workers<tutti::butterfly>(what, workers);
+}
+
+bench::step step(std::string_view how, tutti::rank_type workers, bench::workload const& work) {
+  double const computing = work.batch / work.images_per_second;
+  if (workers == 1) {
+    return {.seconds = computing};
+  }
+  if (settings.text("hide", "") != "nothing") {
+    return layer_by_layer(how, workers, work);
+  }
+  return {.seconds = computing + exchange(how, workers, work.parameters())};
+}
+
+/// Prints a line of the table, or lines of csv. @returns images per second over workers
+std::vector<tutti::nn::detail::plot_point> row(std::string const& how, bench::workload const& work, bool csv) {
   std::vector<tutti::nn::detail::plot_point> points;
-  std::printf("%-11s %-10s", work.name, how);
+  if (!csv) {
+    std::printf("%-12s %-10s", work.name.c_str(), how.c_str());
+  }
   for (std::size_t const one : bench::wholes("workers", settings.text("workers", ""), 1)) {
-    auto const workers = static_cast<tutti::rank_type>(one);
-    bool const served = has_server && workers > 1;
-    double const seconds =
-        work.batch / work.images_per_second + exchange(topology, workers + (served ? 1U : 0U), work.parameters);
-    points.push_back({static_cast<double>(workers), workers * work.batch / seconds});
-    std::printf(" %9.0f", points.back().y);
+    auto const s = step(how, static_cast<tutti::rank_type>(one), work);
+    auto const workers = static_cast<double>(one);
+    points.push_back({workers, workers * work.batch / s.seconds});
+    if (csv) {
+      std::printf("%s,%s,%zu,%zu,%.0f,%.9f,%.9f,%.6g,%.9f,%.9f,%.0f,%.0f,%.0f\n", work.name.c_str(), how.c_str(), one,
+                  work.parameters(), work.batch, work.batch / work.images_per_second, s.seconds, points.back().y,
+                  s.aggregation, s.distribution, s.push_left, s.pull_left, s.pull_left_yet);
+    } else {
+      std::printf(" %9.0f", points.back().y);
+    }
     std::fflush(stdout);
   }
-  std::printf("\n");
+  std::printf("%s", csv ? "" : "\n");
   return points;
 }
 
 /// Panel number i of two columns: what the server's and the ring's workers do, and what as many would do if they had
 /// nothing to exchange.
-tutti::nn::detail::plot_panel panel(std::size_t i, workload const& work,
+tutti::nn::detail::plot_panel panel(std::size_t i, bench::workload const& work,
                                     std::vector<tutti::nn::detail::plot_point> server,
                                     std::vector<tutti::nn::detail::plot_point> ring) {
   namespace nn = tutti::nn;
@@ -130,10 +220,45 @@ tutti::nn::detail::plot_panel panel(std::size_t i, workload const& work,
 
 void write(std::string const& path, std::vector<tutti::nn::detail::plot_panel> const& panels) {
   std::ofstream file(path, std::ios::binary);
-  file << tutti::nn::detail::svg_picture(900, 730, "images per second over workers, " + rate_in_words(), "", panels);
+  file << tutti::nn::detail::svg_picture(900, 70 + 220 * static_cast<double>((panels.size() + 1) / 2),
+                                         "images per second over workers, " + rates_in_words(), "", panels);
   file.close();
   if (!file) {
     throw std::runtime_error("cannot write " + path);
+  }
+}
+
+void run() {
+  bool const csv = settings.one_of("format", {"table", "csv"}) == "csv";
+  auto const hows = names("how");
+  for (std::string const& how : hows) {
+    (void)bench::settings("how=" + how).one_of("how", {"server", "multicast", "in_network", "ring", "butterfly"});
+  }
+  auto const path = settings.text("svg", "");
+  if (!path.empty() && (std::ranges::count(hows, "server") == 0 || std::ranges::count(hows, "ring") == 0)) {
+    throw std::runtime_error("svg=" + path + " shows a server and a ring: how= must name both");
+  }
+  if (csv) {
+    std::printf(
+        "model,how,workers,parameters,batch,computing_s,step_s,images_per_s,aggregation_s,distribution_s,"
+        "push_left,pull_left,pull_left_yet\n");
+  } else {
+    std::printf("images/s at %s, workers: %s\n", rates_in_words().c_str(), settings.text("workers", "").c_str());
+  }
+  std::vector<tutti::nn::detail::plot_panel> panels;
+  for (bench::workload const& work : models()) {
+    std::vector<tutti::nn::detail::plot_point> server;
+    std::vector<tutti::nn::detail::plot_point> ring;
+    for (std::string const& how : hows) {
+      auto points = row(how, work, csv);
+      (how == "server" ? server : how == "ring" ? ring : points).swap(points);
+    }
+    if (!path.empty()) {
+      panels.push_back(panel(panels.size(), work, std::move(server), std::move(ring)));
+    }
+  }
+  if (!path.empty()) {
+    write(path, panels);
   }
 }
 
@@ -143,17 +268,7 @@ int main(int argc, char** argv) try {
   if (!bench::read_known(argc, argv, settings)) {
     return 2;
   }
-  std::printf("images/s at %s, workers: %s\n", rate_in_words().c_str(), settings.text("workers", "").c_str());
-  std::vector<tutti::nn::detail::plot_panel> panels;
-  for (workload const& work : workloads()) {
-    auto server = row(tutti::star{}, "server", work, true);
-    auto ring = row(tutti::ring{}, "ring", work, false);
-    panels.push_back(panel(panels.size(), work, std::move(server), std::move(ring)));
-    (void)row(tutti::butterfly{}, "butterfly", work, false);
-  }
-  if (auto const path = settings.text("svg", ""); !path.empty()) {
-    write(path, panels);
-  }
+  run();
 } catch (std::exception const& e) {
   std::fprintf(stderr, "strategies: %s\n", e.what());
   return 1;

@@ -28,6 +28,17 @@ namespace detail {
   return why == std::errc{} && end == word.data() + word.size() && word.find_first_not_of("0123456789.") == word.npos;
 }
 
+/// A real number above 0, and a unit.
+[[nodiscard]] inline bool read_rate(std::string_view word, double& to) {
+  constexpr std::string_view units = "kMG";
+  auto const unit = word.empty() ? units.npos : units.find(word.back());
+  if (unit == units.npos || !read_real(word.substr(0, word.size() - 1), to) || !(to > 0)) {
+    return false;
+  }
+  to *= std::pow(1000.0, static_cast<double>(unit + 1));
+  return true;
+}
+
 }  // namespace detail
 
 /// @throws std::runtime_error that names the setting, if the word is no whole number or less than `least`
@@ -64,13 +75,26 @@ namespace detail {
 /// Bits a second: a number above 0 and its unit, k, M or G of 1000: 2.5G, 200M, 400k.
 /// @throws std::runtime_error if the word is none
 [[nodiscard]] inline double bits_per_second(std::string const& name, std::string_view word) {
-  constexpr std::string_view units = "kMG";
-  auto const unit = word.empty() ? units.npos : units.find(word.back());
   double value = 0;
-  if (unit == units.npos || !detail::read_real(word.substr(0, word.size() - 1), value) || !(value > 0)) {
+  if (!detail::read_rate(word, value)) {
     detail::refuse(name, word, "a rate in bits a second above 0 with its unit, such as 2.5G, 200M or 400k,");
   }
-  return value * std::pow(1000.0, static_cast<double>(unit + 1));
+  return value;
+}
+
+/// Of the links of hosts 0, 1, ..., with / between them, the last of all hosts from there on: 10G/3.5G.
+/// @throws std::runtime_error if a word between them is no rate
+[[nodiscard]] inline std::vector<double> rates(std::string const& name, std::string_view words) {
+  std::vector<double> all;
+  for (std::size_t at = 0; at <= words.size();) {
+    std::size_t const end = std::min(words.find('/', at), words.size());
+    all.push_back(0);
+    if (!detail::read_rate(words.substr(at, end - at), all.back())) {
+      detail::refuse(name, words, "rates with their units, such as 2.5G or 10G/3.5G,");
+    }
+    at = end + 1;
+  }
+  return all;
 }
 
 }  // namespace bench

@@ -49,6 +49,14 @@ BOOST_AUTO_TEST_CASE(a_rate_is_a_number_with_its_unit_and_nothing_else) {
   BOOST_CHECK_THROW((void)bench::bits_per_second("rate", ""), std::runtime_error);
 }
 
+BOOST_AUTO_TEST_CASE(rates_of_several_hosts_have_slashes_between_them) {
+  BOOST_TEST(bench::rates("rate", "2.5G") == std::vector<double>{2.5e9}, boost::test_tools::per_element());
+  BOOST_TEST(bench::rates("rate", "10G/3.5G") == (std::vector<double>{10e9, 3.5e9}), boost::test_tools::per_element());
+  for (char const* const wrong : {"", "10G/", "/10G", "10G//1G", "10G,1G", "10G/3.5"}) {
+    BOOST_CHECK_THROW((void)bench::rates("rate", wrong), std::runtime_error);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_fraction_of_a_rate_reaches_the_simulation) {
   auto const per_byte = [](char const* rate) { return tutti::at_gigabits(bench::bits_per_second("r", rate) * 1e-9); };
   BOOST_TEST(per_byte("2.5G").count() == 3200);

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the options of bench/simulate and bench/strategies do: python3 test/bench/simulators.py SIMULATE STRATEGIES"""
+import csv
+import subprocess
+import sys
+import unittest
+
+STRATEGIES = sys.argv.pop()
+SIMULATE = sys.argv.pop()
+EXACT = ["latency=0", "overhead=0", "combine=0"]
+
+
+def said(program, *words):
+    return subprocess.run([program, *words], capture_output=True, text=True, timeout=60, check=False)
+
+
+def rows(program, *words):
+    done = said(program, "format=csv", *words)
+    assert done.returncode == 0, done.stderr
+    return list(csv.DictReader(done.stdout.splitlines()))
+
+
+class Simulate(unittest.TestCase):
+    def us(self, how, *words):
+        (row,) = rows(SIMULATE, f"how={how}", "bytes=1000000", *EXACT, *words)
+        return float(row["us"])
+
+    def test_hosts_have_rates_of_their_own(self):
+        self.assertAlmostEqual(self.us("star", "ranks=5", "rate=1G"), 2 * 4 * 8000, delta=1)
+        self.assertAlmostEqual(self.us("star", "ranks=5", "rate=2G/1G"), 4 * 4000 + 8000 + 3 * 4000, delta=8000)
+        self.assertAlmostEqual(self.us("ring", "ranks=4", "rate=10G/1G"), self.us("ring", "ranks=4", "rate=1G/10G"), delta=1)
+
+    def test_ranks_of_a_host_share_its_link(self):
+        self.assertEqual(self.us("ring", "ranks=4", "ranks_per_host=4"), 0)
+        alone = self.us("direct", "ranks=8", "rate=1G")
+        self.assertAlmostEqual(self.us("direct", "ranks=8", "rate=1G", "ranks_per_host=2"), alone * 2 * 6 / 7, delta=50)
+
+    def test_what_is_wrong_is_named(self):
+        for word in ("rate=10G/", "ranks_per_host=0", "how=rng", "format=xml"):
+            done = said(SIMULATE, word)
+            self.assertEqual(done.returncode, 1, word)
+            self.assertIn(word, done.stderr)
+
+
+class Strategies(unittest.TestCase):
+    def row(self, *words):
+        (row,) = rows(STRATEGIES, "models=Inception-v3", *EXACT, *words)
+        return {k: v if k in ("model", "how") else float(v) for k, v in row.items()}
+
+    def test_a_worker_alone_is_as_fast_as_it_is_said_to_be(self):
+        one = self.row("how=ring", "workers=1", "batch=32", "images=100")
+        self.assertEqual((one["images_per_s"], one["step_s"]), (100, 0.32))
+
+    def test_the_server_s_link_bounds_what_follows_computing(self):
+        words = ("how=server", "workers=8", "images=64", "batch=64", "rate=1G", "server_rate=10G", "segment=0")
+        worker = 4 * 23834568 * 8e-9  # seconds of one gradient through a worker's link
+        self.assertAlmostEqual(self.row(*words)["step_s"], 1 + 2.7 * worker, delta=0.1)
+        slower = self.row(*words, "ranks_per_host=8")["step_s"]
+        self.assertAlmostEqual(slower, 1 + 16 * worker, delta=0.1)
+
+    def test_sums_that_are_handed_out_at_once_use_both_ways_at_once(self):
+        words = ("how=server", "workers=8", "images=1000000", "piece=1000000", "rate=10G")
+        one_way = 8 * 4 * 23834568 * 8e-10
+        for hide, ways in (("ready", 1), ("after", 2), ("forward", 2)):
+            self.assertAlmostEqual(self.row(*words, f"hide={hide}")["step_s"] / one_way, ways, delta=0.05, msg=hide)
+        for servers in (2, 4):
+            self.assertAlmostEqual(self.row(*words, "hide=ready", f"servers={servers}")["step_s"] / one_way, 1 / servers + (1 - 1 / servers) / 8,
+                                   delta=0.03)  # until a worker has sent the shards before the last one
+
+    def test_the_network_sums_and_copies(self):
+        words = ("workers=8", "images=1000000", "piece=1000000", "rate=10G", "hide=ready")
+        once = 4 * 23834568 * 8e-10
+        self.assertAlmostEqual(self.row(*words, "how=in_network")["step_s"] / once, 1, delta=0.1)
+        self.assertAlmostEqual(self.row(*words, "how=multicast")["step_s"] / once, 8, delta=0.3)
+        self.assertAlmostEqual(self.row(*words, "how=ring")["step_s"] / once, 14 / 8, delta=0.1)
+
+    def test_bytes_that_are_left_add_up(self):
+        words = ("how=server", "workers=4", "images=100", "rate=1G", "piece=100000")
+        every = 4 * 4 * 23834568
+        after = self.row(*words, "hide=after")
+        self.assertAlmostEqual(after["pull_left_yet"] / every, 1, delta=0.01)
+        self.assertLess(after["push_left"], every)
+        ready = self.row(*words, "hide=ready")
+        self.assertLess(ready["pull_left_yet"], 0.1 * every)
+        self.assertAlmostEqual(ready["step_s"], ready["computing_s"] + ready["aggregation_s"] + ready["distribution_s"],
+                               delta=0.01)
+
+    def test_the_same_words_give_the_same_figures(self):
+        words = ("format=csv", "hide=forward", "how=server", "workers=3", "models=AlexNet,VGG-16")
+        self.assertEqual(said(STRATEGIES, *words).stdout, said(STRATEGIES, *words).stdout)
+
+    def test_what_is_wrong_is_named(self):
+        for words in (("how=x",), ("models=x",), ("images=0",), ("batch=0",), ("server_rate=10",), ("servers=2",),
+                      ("hide=after", "how=ring"), ("ranks_per_host=0",), ("svg=x", "how=ring")):
+            done = said(STRATEGIES, *words)
+            self.assertEqual(done.returncode, 1, words)
+            self.assertIn(words[0], done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
