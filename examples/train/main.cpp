@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job.hpp"
+#include "network.hpp"
 #include <tutti/environment.hpp>
 #include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/data/padded.hpp>
 #include <tutti/nn/data/read_folder.hpp>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,12 +20,24 @@
 
 namespace {
 
-tutti::nn::data_pair load(options const& o) {
+tutti::nn::data_pair load_as_it_is(options const& o) {
   if (o.data != "builtin") {
     return tutti::nn::read_folder(o.data);
   }
   // Image i is a function of i: the test images lie behind all that --samples can ask for.
-  return {tutti::nn::digits(o.samples, o.settings.seed), tutti::nn::digits(5000, o.settings.seed, 1U << 20)};
+  return {tutti::nn::digits(o.samples, o.settings.seed), tutti::nn::digits(o.test_samples, o.settings.seed, 1U << 20)};
+}
+
+/// With images that are large enough for the model.
+tutti::nn::data_pair load(options const& o) {
+  auto all = load_as_it_is(o);
+  for (auto* const set : {&all.training, &all.test}) {
+    std::size_t const side = std::max(set->shape.rows, set->shape.columns);
+    if (side < least_side(o)) {
+      *set = tutti::nn::padded(*set, least_side(o));
+    }
+  }
+  return all;
 }
 
 /// Before the training, not after it.

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network.hpp"
 
+#include <tutti/nn/zoo/alexnet.hpp>
 #include <tutti/nn/zoo/cnn.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
+#include <tutti/nn/zoo/vgg.hpp>
+
+#include <cstddef>
 
 namespace nn = tutti::nn;
 
@@ -18,10 +22,24 @@ std::vector<nn::any_layer<float>> network_for(options const& options, nn::datase
   if (options.model == "resnet20") {
     return nn::small_resnet<float>(20, images.shape, images.classes);
   }
+  if (options.model == "alexnet") {
+    return nn::alexnet<float>(images.shape, images.classes);
+  }
+  if (options.model == "vgg16" || options.model == "vgg19") {
+    return nn::vgg<float>(options.model == "vgg16" ? 16 : 19, images.shape, images.classes);
+  }
+  if (options.model == "resnet50" || options.model == "resnet152") {
+    return nn::resnet<float>(options.model == "resnet50" ? 50 : 152, images.shape, images.classes);
+  }
   auto const activation = options.activation == "tanh"      ? nn::hidden_activation::tanh
                           : options.activation == "sigmoid" ? nn::hidden_activation::sigmoid
                                                             : nn::hidden_activation::relu;
   return nn::mlp<float>(images.features(), options.hidden, images.classes, activation);
+}
+
+std::size_t least_side(options const& options) {
+  bool const any = options.model == "mlp" || options.model == "lenet5" || options.model == "cnn";
+  return any || options.model == "resnet20" ? 0 : 32;
 }
 
 std::string describe_network(options const& options, nn::dataset const& images) {

@@ -656,10 +656,16 @@ options read_options(int argc, char** argv) {
                  "A folder with MNIST's four files or batches of CIFAR-10, plain or .gz; or builtin, drawn digits");
   auto* const samples = app.add_option("--samples", o.samples, "Training images to draw, with --data builtin")
                             ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
-  app.add_option("--model", o.model, "What to train")->check(CLI::IsMember({"mlp", "lenet5", "cnn", "resnet20"}));
-  app.add_option("--hidden", hidden, "Sizes of the mlp's hidden layers, or none for a linear model");
-  app.add_option("--activation", o.activation, "Of the mlp's hidden layers")
-      ->check(CLI::IsMember({"relu", "tanh", "sigmoid"}));
+  auto* const test_samples = app.add_option("--test-samples", o.test_samples, "Test images to draw, likewise")
+                                 ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
+  app.add_option("--model", o.model,
+                 "What to train; from alexnet on the forms for images of 32 x 32, to which smaller ones are padded")
+      ->check(
+          CLI::IsMember({"mlp", "lenet5", "cnn", "resnet20", "alexnet", "vgg16", "vgg19", "resnet50", "resnet152"}));
+  auto* const layers =
+      app.add_option("--hidden", hidden, "Sizes of the mlp's hidden layers, or none for a linear model");
+  auto* const activation = app.add_option("--activation", o.activation, "Of the mlp's hidden layers")
+                               ->check(CLI::IsMember({"relu", "tanh", "sigmoid"}));
 
   auto& s = o.settings;
   app.add_option("--epochs", s.epochs, "Passes over the training set")
@@ -718,9 +724,17 @@ options read_options(int argc, char** argv) {
     }
     strategy.finish();
     averaged.finish(o.strategy);
-    if (samples->count() != 0 && o.data != "builtin") {
-      throw CLI::ValidationError("--samples", "says how many images to draw with --data builtin; of the folder " +
-                                                  o.data + " all are used, so leave it out");
+    for (auto const* const drawn : {samples, test_samples}) {
+      if (drawn->count() != 0 && o.data != "builtin") {
+        throw CLI::ValidationError(drawn->get_name(),
+                                   "says how many images to draw with --data builtin; of the folder " + o.data +
+                                       " all are used, so leave it out");
+      }
+    }
+    for (auto const* const of_mlp : {layers, activation}) {
+      if (of_mlp->count() != 0 && o.model != "mlp") {
+        throw CLI::ValidationError(of_mlp->get_name(), "needs --model mlp, not " + o.model);
+      }
     }
     check_report_options(o);
     check_combinations(o);

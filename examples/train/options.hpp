@@ -86,7 +86,8 @@ struct options {
   std::string topology = "ring";
   std::string device;  ///< of fpga_nic, host:port; empty: what the environment says
   std::string data = "builtin";
-  std::size_t samples = 20000;  ///< of the built-in digits
+  std::size_t samples = 20000;      ///< of the built-in digits
+  std::size_t test_samples = 5000;  ///< likewise, of the test
   std::string model = "mlp";
   std::vector<std::size_t> hidden{256, 128};
   std::string activation = "relu";

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Experiments that train offers: ranks that are slow, or end. What they are asked for happens, and what makes no sense is
-# refused by name.
+# Experiments that train offers: ranks that are slow, or end, and large models. What is asked for happens, and what makes
+# no sense is refused by name.
 #
 #     sh train_experiments.sh build/examples/train
 set -eu
@@ -18,7 +18,7 @@ wrong() {
 }
 shows() { grep -q -- "$1" "$2" || wrong "$2 has no \"$1\""; }
 refused() {  # options, what is said
-  if $train $small $1 > log 2>&1; then wrong "$1 is taken"; fi
+  if $train --epochs 1 $1 > log 2>&1; then wrong "$1 is taken"; fi
   shows "$2" log
 }
 small='--epochs 1 --samples 2000 --hidden 32'  # 16 steps
@@ -57,3 +57,11 @@ refused '--slow 1' '--slow: takes RANK:FACTOR'
 refused '--slow 1:2,1:3' '--slow: names rank 1 twice'
 refused '--die 1:2,1:3' '--die: names rank 1 twice'
 refused "$servers --on-fault stop" '--on-fault: is not for --strategy parameter_server'
+
+# Models for images of 32 x 32 take digits, padded.
+$train --ranks 2 --epochs 1 --samples 16 --test-samples 2 --batch 8 --model alexnet --report report.json > log 2>&1 ||
+  wrong 'alexnet'
+shows '^data   built-in digits: 16 training and 2 test images of 32 x 32 pixels' log
+shows '^model  alexnet, 2456778 parameters' log  # 2,472,266 for colour, less 2 x 64 x 11 x 11
+refused '--model vgg16 --activation tanh' '--activation: needs --model mlp, not vgg16'
+refused '--test-samples 5 --data .' '--test-samples: says how many images to draw'

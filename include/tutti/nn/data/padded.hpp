@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/expects.hpp>
+#include <tutti/nn/data/dataset.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+namespace tutti::nn {
+
+/// The images in the middle of black ones of this side: models for images of 32 x 32 do not take those of 28 x 28.
+/// @pre the side is that of the images at least
+[[nodiscard]] inline dataset padded(dataset const& set, std::size_t side) {
+  auto const& from = set.shape;
+  expects(from.rows <= side && from.columns <= side, "padded: images of ", from.rows, " x ", from.columns,
+          " are larger than ", side, " x ", side);
+  dataset result{{from.channels, side, side}, set.classes, {}, set.labels};
+  result.pixels.resize(result.size() * result.features());
+  std::size_t const above = (side - from.rows) / 2;
+  std::size_t const left = (side - from.columns) / 2;
+  for (std::size_t line = 0; line != set.size() * from.channels * from.rows; ++line) {
+    std::size_t const row = line / from.rows * side + above + line % from.rows;
+    std::ranges::copy(std::span(set.pixels).subspan(line * from.columns, from.columns),
+                      std::span(result.pixels).subspan(row * side + left).begin());
+  }
+  return result;
+}
+
+}  // namespace tutti::nn
