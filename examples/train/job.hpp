@@ -22,6 +22,7 @@ using outcomes = std::vector<tutti::outcome<int>>;
 outcomes train_over_loopback(job const& work);
 outcomes train_over_shared_memory(job const& work);
 outcomes train_over_tcp(job const& work);
+outcomes train_over_by_locality(job const& work);
 outcomes train_over_fpga_nic(job const& work);
 outcomes train_over_udp_multicast(job const& work);
 outcomes train_over_verbs(job const& work);

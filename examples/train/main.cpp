@@ -53,6 +53,9 @@ outcomes train(job const& work) {
   if (transport == "loopback") {
     return train_over_loopback(work);
   }
+  if (transport == "by_locality") {
+    return train_over_by_locality(work);
+  }
   if (transport == "fpga_nic") {
     return train_over_fpga_nic(work);
   }

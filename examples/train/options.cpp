@@ -636,17 +636,24 @@ options read_options(int argc, char** argv) {
 
   auto* const ranks = app.add_option("--ranks", o.ranks, "How many ranks to start")->check(CLI::Range(1U, 1024U));
   app.add_option("--transport", o.transport,
-                 "How they talk: loopback (threads), shared_memory, tcp or verbs (processes; verbs by RDMA), or "
+                 "How they talk: loopback (threads), shared_memory, tcp or verbs (processes; verbs by RDMA), "
+                 "by_locality: shared_memory on a host and tcp between hosts, or "
                  "fpga_nic: tcp and a device in the network that sums, or udp_multicast: rank 0 sums, and sends the "
                  "sums to a group; "
                  "loopback unless a launcher started this process, then tcp")
-      ->check(CLI::IsMember({"loopback", "shared_memory", "tcp", "verbs", "fpga_nic", "udp_multicast"}));
+      ->check(CLI::IsMember({"loopback", "shared_memory", "tcp", "verbs", "by_locality", "fpga_nic", "udp_multicast"}));
   auto* const topology = app.add_option("--topology", o.topology,
                                         "Which ranks exchange messages, and when; hosts_... on each host first, then "
-                                        "among the hosts; automatic measures, tries and picks")
+                                        "among the hosts, hierarchical being hosts_ring; automatic measures, tries "
+                                        "and picks")
                              ->check(CLI::IsMember({"ring", "chain", "binary_tree", "double_tree", "doubling",
-                                                    "butterfly", "star", "direct", "hosts_ring", "hosts_doubling",
-                                                    "hosts_butterfly", "in_network", "automatic"}));
+                                                    "butterfly", "star", "direct", "hierarchical", "hosts_ring",
+                                                    "hosts_doubling", "hosts_butterfly", "in_network", "automatic"}));
+  auto* const per_host =
+      app.add_option("--ranks-per-host", o.ranks_per_host,
+                     "With --transport by_locality: so many ranks after one another count as a host, wherever they are")
+          ->check(CLI::Range(1U, 1024U))
+          ->default_str("");
   auto* const device = app.add_option("--device", o.device,
                                       "With --transport fpga_nic: where the device is, host:port; or else "
                                       "TUTTI_FPGA_NIC, or else rank 0 serves in its place")
@@ -735,6 +742,12 @@ options read_options(int argc, char** argv) {
       if (of_mlp->count() != 0 && o.model != "mlp") {
         throw CLI::ValidationError(of_mlp->get_name(), "needs --model mlp, not " + o.model);
       }
+    }
+    if (per_host->count() != 0 && o.transport != "by_locality") {
+      throw CLI::ValidationError("--ranks-per-host", "needs --transport by_locality");
+    }
+    if (o.topology == "hierarchical") {
+      o.topology = "hosts_ring";
     }
     check_report_options(o);
     check_combinations(o);

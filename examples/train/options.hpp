@@ -84,7 +84,8 @@ struct options {
   bool ranks_given = false;
   std::string transport;  ///< empty: loopback, or tcp under a launcher
   std::string topology = "ring";
-  std::string device;  ///< of fpga_nic, host:port; empty: what the environment says
+  std::uint32_t ranks_per_host = 0;  ///< of by_locality; 0: as many as there are
+  std::string device;                ///< of fpga_nic, host:port; empty: what the environment says
   std::string data = "builtin";
   std::size_t samples = 20000;      ///< of the built-in digits
   std::size_t test_samples = 5000;  ///< likewise, of the test

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Experiments that train offers: ranks that are slow, or end, and large models. What is asked for happens, and what makes
+# Experiments that train offers: ranks that are slow, or end, large models, and hosts
+# of several ranks. What is asked for happens, and what makes
 # no sense is refused by name.
 #
 #     sh train_experiments.sh build/examples/train
@@ -65,3 +66,16 @@ shows '^data   built-in digits: 16 training and 2 test images of 32 x 32 pixels'
 shows '^model  alexnet, 2456778 parameters' log  # 2,472,266 for colour, less 2 x 64 x 11 x 11
 refused '--model vgg16 --activation tanh' '--activation: needs --model mlp, not vgg16'
 refused '--test-samples 5 --data .' '--test-samples: says how many images to draw'
+
+# A tree on each host, and a ring among hosts: of 4 ranks on 2 hosts each speaker sends a gradient to its host and one
+# to the other host, and any other rank one to its speaker.
+hosts='--ranks 4 --transport by_locality --topology hierarchical --ranks-per-host'
+sent() { sed -n 's/^   "sent_bytes": \([0-9.e+]*\),*$/\1/p' report.json | sed -n "$1p"; }
+$train $small $hosts 2 --report report.json > log 2>&1 || wrong "hierarchical"
+shows "by_locality, hosts_ring" log
+for speaker in 1 3; do
+  awk "BEGIN { exit !($(sent $speaker) > 1.7 * $(sent $((speaker + 1))) && $(sent $speaker) < 2.3 * $(sent $((speaker + 1)))) }" ||
+    wrong "a speaker sends twice as much: $(sent $speaker) and $(sent $((speaker + 1)))"
+done
+$train $small $hosts 3 --strategy parameter_server > log 2>&1 || wrong 'servers by locality'
+refused "--ranks 4 --transport tcp --ranks-per-host 2" '--ranks-per-host: needs --transport by_locality'
