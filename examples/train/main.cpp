@@ -28,13 +28,28 @@ tutti::nn::data_pair load_as_it_is(options const& o) {
   return {tutti::nn::digits(o.samples, o.settings.seed), tutti::nn::digits(o.test_samples, o.settings.seed, 1U << 20)};
 }
 
+/// Images that are never looked at: as many, of the shape that the model takes.
+tutti::nn::data_pair pretend(options const& o) {
+  bool const large = is_large(o.model);
+  std::size_t const side = large ? o.speeds.side : 28;
+  tutti::nn::dataset const none{
+      {large ? std::size_t{3} : std::size_t{1}, side, side}, side == 224 ? std::size_t{1000} : std::size_t{10}, {}, {}};
+  tutti::nn::data_pair all{none, none};
+  all.training.labels.resize(o.samples);
+  all.test.labels.resize(1);
+  return all;
+}
+
 /// With images that are large enough for the model.
 tutti::nn::data_pair load(options const& o) {
+  if (o.speeds.pretended()) {
+    return pretend(o);
+  }
+  constexpr std::size_t least = 32;
   auto all = load_as_it_is(o);
   for (auto* const set : {&all.training, &all.test}) {
-    std::size_t const side = std::max(set->shape.rows, set->shape.columns);
-    if (side < least_side(o)) {
-      *set = tutti::nn::padded(*set, least_side(o));
+    if (is_large(o.model) && std::max(set->shape.rows, set->shape.columns) < least) {
+      *set = tutti::nn::padded(*set, least);
     }
   }
   return all;

@@ -8,8 +8,6 @@
 #include <tutti/nn/zoo/resnet.hpp>
 #include <tutti/nn/zoo/vgg.hpp>
 
-#include <cstddef>
-
 namespace nn = tutti::nn;
 
 std::vector<nn::any_layer<float>> network_for(options const& options, nn::dataset const& images) {
@@ -37,14 +35,14 @@ std::vector<nn::any_layer<float>> network_for(options const& options, nn::datase
   return nn::mlp<float>(images.features(), options.hidden, images.classes, activation);
 }
 
-std::size_t least_side(options const& options) {
-  bool const any = options.model == "mlp" || options.model == "lenet5" || options.model == "cnn";
-  return any || options.model == "resnet20" ? 0 : 32;
+bool is_large(std::string const& model) {
+  return model != "mlp" && model != "lenet5" && model != "cnn" && model != "resnet20";
 }
 
 std::string describe_network(options const& options, nn::dataset const& images) {
   if (options.model != "mlp") {
-    return options.model;
+    auto const side = std::to_string(options.speeds.side);
+    return options.speeds.side == 0 ? options.model : options.model + " for images of " + side + " x " + side;
   }
   std::string text = std::to_string(images.features());
   for (auto const size : options.hidden) {

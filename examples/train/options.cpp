@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include "network.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace {
@@ -458,10 +461,45 @@ class speed_reader {
                    "servers for what they do with them")
         ->delimiter(',')
         ->default_str("");
+    pretended_ = app.add_option("--pretend", pretend_,
+                                "An experiment: gradients are zeros that take SECONDS for a rank's part of a batch, or "
+                                "IMAGES/s, such as 154/s, and are released layer by layer; there are no data and no "
+                                "test")
+                     ->default_str("");
+    side_ = app.add_option("--side", to.side,
+                           "With --pretend and a model from alexnet on: of images of 224 x 224 and 1000 classes, "
+                           "unless this says 32")
+                ->check(CLI::IsMember({224, 32}))
+                ->default_str("");
   }
 
   /// @throws CLI::ValidationError
-  void finish() const {
+  void finish(options const& o) const {
+    finish_slow();
+    if (pretended_->count() == 0) {
+      if (side_->count() != 0) {
+        throw CLI::ValidationError("--side", "needs --pretend: other images are as the data are");
+      }
+      return;
+    }
+    bool const rate = pretend_.ends_with("/s");
+    double& number = rate ? to_.images_a_second : to_.seconds;
+    if (!CLI::detail::lexical_cast(rate ? pretend_.substr(0, pretend_.size() - 2) : pretend_, number) ||
+        !(number >= 1e-6 && number <= 1e6)) {
+      throw CLI::ValidationError("--pretend",
+                                 "takes seconds, such as 0.2, or images a second, such as 154/s, from a millionth to a "
+                                 "million; \"" +
+                                     pretend_ + "\" is something else");
+    }
+    if (!is_large(o.model) && side_->count() != 0) {
+      throw CLI::ValidationError("--side", "is for models from alexnet on, not for " + o.model);
+    }
+    to_.side = is_large(o.model) && to_.side == 0 ? 224 : to_.side;
+    expect_nothing_computed(o);
+  }
+
+ private:
+  void finish_slow() const {
     for (auto const& text : slow_) {
       speeds::slow_rank one;
       if (!read_of_rank(text, one.rank, one.factor) || !(one.factor >= 1 && one.factor <= 1000)) {
@@ -473,9 +511,29 @@ class speed_reader {
     }
   }
 
- private:
+  /// What is about images, weights or the test means nothing then.
+  /// @throws CLI::ValidationError
+  static void expect_nothing_computed(options const& o) {
+    auto const& s = o.settings;
+    for (auto const& [given, option] :
+         {std::pair{o.data != "builtin", "--data"}, std::pair{s.reproducible, "--reproducible"},
+          std::pair{s.prefetch, "--prefetch"}, std::pair{s.standardise, "--standardise"},
+          std::pair{s.micro_batch != 0, "--micro-batch"},
+          std::pair{!std::holds_alternative<std::monostate>(s.augmentation), "--augment"},
+          std::pair{s.synchronised_statistics, "--synchronised-statistics"},
+          std::pair{s.images == tutti::nn::ownership::labels, "--shards labels"},
+          std::pair{o.sums.compared, "--compare-sums"}, std::pair{!o.checkpoints.folder.empty(), "--checkpoint"}}) {
+      if (given) {
+        throw CLI::ValidationError(option, "does not go with --pretend, which computes nothing");
+      }
+    }
+  }
+
   speeds& to_;
   std::vector<std::string> slow_;
+  std::string pretend_;
+  CLI::Option* pretended_ = nullptr;
+  CLI::Option* side_ = nullptr;
 };
 
 /// The options of what is written besides the terminal.
@@ -595,9 +653,10 @@ std::string lines_in_common(std::string const& all) {
 
 }  // namespace
 
-tutti::nn::pace speeds::of(std::uint32_t rank) const {
+tutti::nn::pace speeds::of(std::uint32_t rank, double images) const {
   auto const found = std::ranges::find(slow, rank, &slow_rank::rank);
-  return {.factor = found == slow.end() ? 1 : found->factor};
+  return {.factor = found == slow.end() ? 1 : found->factor,
+          .pretended_seconds = images_a_second > 0 ? 1 / images_a_second : seconds / images};
 }
 
 void expect_ranks(options const& options, std::uint32_t ranks) {
@@ -721,7 +780,6 @@ options read_options(int argc, char** argv) {
     o.hidden = read_hidden(hidden);
     training.finish();
     faults.finish(o.strategy.name);
-    speeds.finish();
     if (o.transport == "fpga_nic" && o.compress.kind != "none") {
       throw CLI::ValidationError("--compress", "is none with --transport fpga_nic: a device sums floats, or --sums");
     }
@@ -752,6 +810,10 @@ options read_options(int argc, char** argv) {
     check_report_options(o);
     check_combinations(o);
     sums.finish(o);
+    speeds.finish(o);
+    if (test_samples->count() != 0 && o.speeds.pretended()) {
+      throw CLI::ValidationError("--test-samples", "does not go with --pretend: there is no test");
+    }
     if (o.transport != "fpga_nic" && device->count() != 0) {
       throw CLI::ValidationError("--device", "needs --transport fpga_nic");
     }

@@ -74,8 +74,13 @@ struct speeds {
   };
 
   std::vector<slow_rank> slow;
+  double seconds = 0;          ///< of a step, pretended; 0: it is computed
+  double images_a_second = 0;  ///< instead
+  std::size_t side = 0;        ///< of the images of a large model whose gradients are pretended
 
-  [[nodiscard]] tutti::nn::pace of(std::uint32_t rank) const;
+  [[nodiscard]] bool pretended() const noexcept { return seconds > 0 || images_a_second > 0; }
+  /// @param images of a rank in a step
+  [[nodiscard]] tutti::nn::pace of(std::uint32_t rank, double images) const;
 };
 
 /// What the command line says.

@@ -143,6 +143,13 @@ std::string how_many_ranks(nn::history const& history, std::size_t now) {
          (history.faults.size() == 1 ? " after a fault" : " after faults");
 }
 
+std::string data_in_words(options const& options) {
+  if (options.speeds.pretended()) {
+    return "gradients of zeros in pretended time";
+  }
+  return options.data == "builtin" ? "built-in digits" : options.data;
+}
+
 /// For the report.
 nlohmann::ordered_json slow_ranks(options const& options) {
   auto all = nlohmann::ordered_json::array();
@@ -174,7 +181,7 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
       names_(std::move(names)),
       parts_(parts),
       settings_(settings_for(work, parts)),
-      speed_(work.options.speeds.of(rank)) {
+      speed_(work.options.speeds.of(rank, static_cast<double>(settings_.batch) / parts)) {
   nn::set_threads(work.options.threads);
   make_model(part);
   if (rank == 0) {
@@ -296,9 +303,13 @@ void session::epoch(nn::epoch_result const& done) {
 void session::introduce() const {
   auto const& [training, test] = work_.data;
   auto const& options = work_.options;
-  std::printf("data   %s: %zu training and %zu test images of %zu x %zu pixels\n",
-              options.data == "builtin" ? "built-in digits" : options.data.c_str(), training.size(), test.size(),
-              training.shape.rows, training.shape.columns);
+  if (options.speeds.pretended()) {
+    std::printf("data   none: gradients are zeros, each image's takes %g ms, and there is no test\n",
+                1000 * speed_.pretended_seconds);
+  } else {
+    std::printf("data   %s: %zu training and %zu test images of %zu x %zu pixels\n", data_in_words(options).c_str(),
+                training.size(), test.size(), training.shape.rows, training.shape.columns);
+  }
   std::printf("model  %s, %zu parameters\n", describe_network(options, training).c_str(), model_->parameters().size());
   std::printf("world  %zu %s, %s, %s\n", names_.size(), names_.size() == 1 ? "rank" : "ranks", transport_.c_str(),
               how_ranks_work_together(options).c_str());
@@ -334,7 +345,7 @@ std::size_t session::sparsity_warm_up() const {
 /// What the picture of a training says below its title.
 std::string session::how_it_was_trained() const {
   auto const& options = work_.options;
-  std::string text = options.data == "builtin" ? "built-in digits" : options.data;
+  std::string text = data_in_words(options);
   text += ", " + describe_network(options, work_.data.training);
   return text + (options.compress.kind == "none" ? "" : ", sent as " + describe(options));
 }
@@ -352,9 +363,13 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
   if (rank_ != 0) {
     return;
   }
-  std::printf("\ntest accuracy %.2f %% after epoch %zu, %.0f images/s; batch %zu in all, %s per rank\n\n",
-              100 * history_.epochs.back().test_accuracy, history_.epochs.size(), history_.images_per_second(),
-              settings_.batch, shard_sizes(settings_.batch, parts_).c_str());
+  if (speed_.pretends()) {
+    std::printf("\nno test");
+  } else {
+    std::printf("\ntest accuracy %.2f %%", 100 * history_.epochs.back().test_accuracy);
+  }
+  std::printf(" after epoch %zu, %.0f images/s; batch %zu in all, %s per rank\n\n", history_.epochs.size(),
+              history_.images_per_second(), settings_.batch, shard_sizes(settings_.batch, parts_).c_str());
   if (overflows_ != nullptr) {
     auto const all = static_cast<double>(model_->parameters().size() * (model_->plan().steps() - steps_before_));
     std::printf("%" PRIu64 " sums overflowed and were made again as floats, %.3g %% of all\n\n", *overflows_,
@@ -456,6 +471,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
                      {"bytes_of_float_sums_per_rank", as_floats},
                      {"reproducible", settings_.reproducible},
                      {"slow", slow_ranks(options)},
+                     {"pretended_s_per_image", speed_.pretended_seconds},
                      {"members", names_}};
     report.update(nn::to_json(settings_, history_));
     if (options.strategy.name != "parameter_server") {  // whose servers have the weights

@@ -7,6 +7,7 @@
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
+#include <tutti/nn/zoo/vgg.hpp>
 #include <tutti/time.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -16,6 +17,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 namespace nn = tutti::nn;
@@ -272,6 +275,46 @@ BOOST_AUTO_TEST_CASE(a_slow_rank_releases_each_layer_late_and_has_the_same_bits)
     BOOST_TEST((slow.at[i] - slow.at[i - 1] > std::chrono::milliseconds(2)));  // of microseconds
   }
   BOOST_CHECK_THROW(made(0.5), tutti::precondition_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_pretended_gradient_takes_its_time_and_releases_each_layer_at_its_share_of_it) {
+  nn::dataset none{{3, 224, 224}, 1000, {}, std::vector<std::uint8_t>(64)};  // pixels are never read
+  nn::model<float> model(nn::vgg<float>(16, none.shape, none.classes), nn::replica::attached);
+  auto const sizes = model.ranges();
+  auto const products = model.products();
+  // Simonyan and Zisserman's network takes 15.5 thousand million; here biases count as weights.
+  double const all = std::accumulate(products.begin(), products.end(), 0.0);
+  BOOST_TEST(all > 15.4e9);
+  BOOST_TEST(all < 15.6e9);
+  BOOST_REQUIRE(products.size() == 16U);
+  nn::settings settings;
+  settings.batch = 32;
+  constexpr double seconds = 0.3;  // of the 16 images of a rank
+  nn::replica one(std::move(model), none, none, settings, 1, 2, {.factor = 2, .pretended_seconds = seconds / 2 / 16});
+  struct {
+    void completed(std::size_t first) {
+      if (first < last) {
+        at.emplace_back(first, static_cast<double>((tutti::steady_now() - begin).count()) * 1e-9);
+        last = first;
+      }
+    }
+    std::size_t last;
+    std::vector<std::pair<std::size_t, double>> at;
+    tutti::time_point begin;
+  } seen{one.message().size(), {}, {}};
+  one.start(0);
+  seen.begin = tutti::steady_now();
+  auto const message = one.gradient(0, seen);
+  BOOST_TEST(message.size() == 138'357'544U + 2);
+  BOOST_REQUIRE(seen.at.size() == 16U);
+  double done = all / 3;
+  for (std::size_t i = 16; i-- != 0;) {
+    done += products[i] * 2 / 3;
+    auto const [first, at] = seen.at[15 - i];
+    BOOST_TEST(first == sizes[i].offset);
+    BOOST_TEST(at >= seconds * done / all * 0.9999);  // when it is that late, or later on a busy machine
+  }
+  BOOST_TEST(one.test().loss == 0.0F);
 }
 
 BOOST_AUTO_TEST_CASE(models_that_do_not_fit_are_refused) {

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Experiments that train offers: ranks that are slow, or end, large models, and hosts
-# of several ranks. What is asked for happens, and what makes
-# no sense is refused by name.
+# Experiments that train offers: ranks that are slow, or end, large models, hosts of several ranks, and gradients that
+# take time and are not computed. What is asked for happens, and what makes no sense is refused by name.
 #
 #     sh train_experiments.sh build/examples/train
 set -eu
@@ -79,3 +78,25 @@ for speaker in 1 3; do
 done
 $train $small $hosts 3 --strategy parameter_server > log 2>&1 || wrong 'servers by locality'
 refused "--ranks 4 --transport tcp --ranks-per-host 2" '--ranks-per-host: needs --transport by_locality'
+
+# 244 MB of gradients whose layers are not computed: two steps of 0.4 s, and one of half as many images; and a slow rank.
+pretending="$train --ranks 2 --epochs 1 --model alexnet --batch 8 --samples 20 --pretend 0.4 --momentum 0"
+$pretending --bucket 16M --report report.json > log 2>&1 || wrong 'pretended'
+shows '^data   none: gradients are zeros, each image.s takes 100 ms' log
+shows '^model  alexnet for images of 224 x 224, 60965224 parameters' log
+shows '^no test after epoch 1' log
+awk "BEGIN { exit !($(busy 1) >= 0.99) }" || wrong "1 s of computing takes $(busy 1) s"
+small_steps='--ranks 2 --epochs 1 --samples 64 --batch 8 --hidden 8'  # 8 of them
+$train $small_steps --pretend 40/s --slow 1:3 --report report.json > log 2>&1 || wrong 'pretended, and a slow rank'
+awk "BEGIN { exit !($(busy 1) >= 0.79 && $(busy 1) < 1.6 && $(busy 2) >= 2.39) }" ||
+  wrong "0.8 and 2.4 s of computing take $(busy 1) and $(busy 2) s"
+$train $small_steps --pretend 400/s --strategy parameter_server --report report.json > log 2>&1 || wrong 'and servers'
+awk "BEGIN { exit !($(busy 2) >= 0.15) }" || wrong "0.16 s of computing take $(busy 2) s"
+refused '--pretend 0' '--pretend: takes seconds, such as 0.2, or images a second'
+refused '--pretend nan' '--pretend: takes seconds'
+refused '--pretend 5/m' '--pretend: takes seconds'
+refused '--pretend 1 --data .' '--data: does not go with --pretend'
+refused '--pretend 1 --augment flip' '--augment: does not go with --pretend'
+refused '--pretend 1 --checkpoint kept' '--checkpoint: does not go with --pretend'
+refused '--pretend 1 --side 32' '--side: is for models from alexnet on, not for mlp'
+refused '--side 32 --model vgg16' '--side: needs --pretend'

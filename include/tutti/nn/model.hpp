@@ -5,6 +5,7 @@
 #include <tutti/nn/any_layer.hpp>
 #include <tutti/nn/detail/sequence.hpp>
 #include <tutti/nn/gradient_sizes.hpp>
+#include <tutti/nn/layer_products.hpp>
 #include <tutti/nn/parameter_range.hpp>
 #include <tutti/nn/pass.hpp>
 #include <tutti/nn/tensor.hpp>
@@ -68,6 +69,9 @@ class model {
     }
     return result;
   }
+
+  /// The multiplications of each of these layers, for an image.
+  [[nodiscard]] std::vector<double> products() const { return layer_products<T>(layers_.layers()); }
 
   /// Random weights, the same for the same seed on every platform.
   void initialise(std::uint64_t seed) {

@@ -9,6 +9,7 @@
 #include <tutti/nn/detail/accumulator.hpp>
 #include <tutti/nn/detail/data/batch_loader.hpp>
 #include <tutti/nn/detail/data/own_batches.hpp>
+#include <tutti/nn/detail/pretence.hpp>
 #include <tutti/nn/detail/slowdown.hpp>
 #include <tutti/nn/detail/test_pass.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
@@ -19,6 +20,7 @@
 #include <tutti/nn/schedule/batch_plan.hpp>
 #include <tutti/nn/settings.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
+#include <tutti/time.hpp>
 #include <tutti/types.hpp>
 
 #include <algorithm>
@@ -67,7 +69,7 @@ class replica {
 
   /// What it was made with.
   [[nodiscard]] nn::settings const& settings() const noexcept { return settings_; }
-  /// How fast it computes.
+  /// How fast it computes. Without gradients there are no weights to begin with, and no room for images.
   [[nodiscard]] pace const& speed() const noexcept { return speed_; }
   [[nodiscard]] std::span<float> parameters() noexcept { return model_.parameters(); }
   /// The gradients, and behind them what is attached: where `gradient` writes.
@@ -127,6 +129,10 @@ class replica {
   template <class Listener>
   std::span<float> gradient(std::size_t b, Listener& listener) {
     std::size_t const samples = shard(b).size();
+    if (speed_.pretends()) {
+      pretence_.run(time_of(samples), model_.message().size(), listener);
+      return model_.message();
+    }
     float const scale = 1.0F / static_cast<float>(batches_.size(b));
     slowdown_.resume();
     pieces_.clear();
@@ -217,6 +223,12 @@ class replica {
 
   [[nodiscard]] std::span<std::uint32_t const> shard(std::size_t b) const noexcept { return batches_.own(b); }
 
+  /// What the gradient of so many images takes, where it is not computed.
+  [[nodiscard]] duration time_of(std::size_t samples) const noexcept {
+    return duration(
+        static_cast<duration::rep>(speed_.factor * speed_.pretended_seconds * static_cast<double>(samples) * 1e9));
+  }
+
   /// What is computed at a time of this rank's part of batch b, from its sample `first` on.
   [[nodiscard]] std::span<std::uint32_t const> piece(std::size_t b, std::size_t first) const noexcept {
     auto const rest = shard(b).subspan(first);
@@ -230,6 +242,7 @@ class replica {
   nn::settings settings_;
   pace speed_;
   detail::slowdown slowdown_;
+  detail::pretence pretence_;
   rank_type rank_;
   rank_type size_;
   any_optimizer optimizer_;

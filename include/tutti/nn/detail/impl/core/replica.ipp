@@ -15,6 +15,7 @@ TUTTI_DECL replica::replica(model<float> m, dataset const& training, dataset con
       settings_(settings),
       speed_(speed),
       slowdown_(speed.factor),
+      pretence_(model_.ranges(), model_.products()),
       rank_(rank),
       size_(size),
       optimizer_(settings, model_.ranges()),
@@ -24,10 +25,14 @@ TUTTI_DECL replica::replica(model<float> m, dataset const& training, dataset con
       piece_(settings.micro_batch == 0 ? shard_ : std::min(settings.micro_batch, shard_)),
       pieces_(piece_ == shard_ || settings.reproducible ? 0 : model_.message().size()),
       sums_(settings.reproducible ? model_.message().size() : 0),
-      training_(image_source(training, numbers_for(training), settings.augmentation, settings.seed), piece_,
+      training_(image_source(training, numbers_for(training), settings.augmentation, settings.seed),
+                speed.pretends() ? 1 : piece_,
                 settings.prefetch ? detail::loading::ahead : detail::loading::when_asked),
       test_(image_source(test, numbers_for(training)),
-            settings.micro_batch == 0 ? 256 : std::min<std::size_t>(256, settings.micro_batch), settings.reproducible) {
+            speed.pretends()            ? 1
+            : settings.micro_batch == 0 ? 256
+                                        : std::min<std::size_t>(256, settings.micro_batch),
+            settings.reproducible) {
   expects(model_.attached().size() == attached, "replica: the model must be made with ", attached,
           " attached numbers, not ", model_.attached().size(), "; pass replica::attached to its constructor");
   expects(model_.inputs() == training.features() && model_.inputs() == test.features() &&
@@ -36,7 +41,8 @@ TUTTI_DECL replica::replica(model<float> m, dataset const& training, dataset con
           "; the training images have ", training.features(), ", the test images ", test.features(), ", and there are ",
           training.classes, " classes");
   expects(test.size() > 0, "replica: there must be at least one test image");
-  model_.reserve(std::max(piece_, test_.piece()));
+  expects(speed.pretended_seconds >= 0, "replica: a gradient takes no time below zero, such as ",
+          speed.pretended_seconds, " s an image");
   expects(!settings.synchronised_statistics || (piece_ == shard_ && batches_.all_ranks_always(plan_)),
           "replica: statistics of all ranks need an image of every batch on every rank, and no micro-batches; with ",
           size, " ranks the smallest batch has ", plan_.smallest(), " images, and a rank computes ", piece_,
@@ -52,7 +58,10 @@ TUTTI_DECL replica::replica(model<float> m, dataset const& training, dataset con
           "test; ",
           plan_.largest(), " images of a batch and ", test.size(), " of the test are too many for ",
           settings.micro_batch, " images at a time: set a larger micro_batch");
-  model_.initialise(settings.seed);
+  if (!speed.pretends()) {
+    model_.reserve(std::max(piece_, test_.piece()));
+    model_.initialise(settings.seed);
+  }
 }
 
 TUTTI_DECL void replica::set_rank(rank_type rank, rank_type size) {
@@ -116,7 +125,7 @@ TUTTI_DECL void replica::prepare(std::size_t b, std::size_t done) {
 }
 
 TUTTI_DECL score<float> replica::test(std::size_t which, std::size_t parts) {
-  return test_.run(model_, which, parts);
+  return speed_.pretends() ? score<float>{} : test_.run(model_, which, parts);
 }
 
 }  // namespace tutti::nn
