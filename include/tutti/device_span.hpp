@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <span>
 #include <type_traits>
 
 namespace tutti {
@@ -36,6 +37,8 @@ class device_span {
   /// Whether there are none.
   [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
 
+  /// The same as a span, of which the host must read nothing.
+  [[nodiscard]] constexpr std::span<T> elements() const noexcept { return {first_, size_}; }
   /// `count` of them from number `from` on. @pre these are within
   [[nodiscard]] constexpr device_span subspan(std::size_t from, std::size_t count) const {
     expects(from <= size_ && count <= size_ - from, "device_span: ", count, " elements from number ", from,

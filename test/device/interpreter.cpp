@@ -20,7 +20,7 @@ namespace {
 using enum tutti::schedule_kind;
 using tutti::rank_type;
 
-/// Over ranks, topologies and lengths; numbers of groups and threads, and the order, are drawn.
+/// Over ranks, topologies and lengths; numbers of groups, threads and parts, and the order, are drawn.
 template <class Op, class R, class... Topology>
 void everywhere(Op what, R reduction, bool may_be_apart, Topology... topology) {
   std::uint64_t seed = 1;
@@ -38,7 +38,8 @@ void everywhere(Op what, R reduction, bool may_be_apart, Topology... topology) {
         laws::device_case<Op, R> const c{what, reduction, n, lengths[seed % lengths.size()], in_place};
         auto const groups = static_cast<std::uint32_t>(1 + seed % 3);
         auto const threads = static_cast<std::uint32_t>(1 + seed / 3 % 2);
-        BOOST_TEST(laws::device_has_bits_of_engine(c, t, {groups, threads, seed}) == "");
+        auto const parts = static_cast<std::uint32_t>(groups + seed / 6 % 4);
+        BOOST_TEST(laws::device_has_bits_of_engine(c, t, {groups, threads, seed, parts}) == "");
       };
       (check(topology), ...);
     }

@@ -7,8 +7,7 @@
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
-#include <tutti/detail/device/fused.hpp>
-#include <tutti/detail/device/interpreter.hpp>
+#include <tutti/detail/device/kernels.hpp>
 #include <tutti/detail/verify/contents.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/direct.hpp>
@@ -118,7 +117,6 @@ class device_rank {
  public:
   using value = typename R::value_type;
   using contribution = tutti::contribution_t<R>;
-  using accumulator = typename R::accumulator_type;
   static constexpr bool combines = device_case<Op, R>::combines;
   static constexpr bool work_fits = !combines || tutti::accumulates_in_elements<R>;
 
@@ -128,7 +126,6 @@ class device_rank {
         me_(me),
         in_(c.input(me)),
         out_(c.count),
-        work_(work_fits ? 0 : c.count),
         steps_(topology, c.what, c.n, me, {.input_is_output = c.in_place, .work_is_output = work_fits}) {
     set();
   }
@@ -157,18 +154,18 @@ class device_rank {
     memories m;
     m.input = case_.in_place ? out : reinterpret_cast<std::byte const*>(in_.data());
     m.output = out;
-    m.work = work_fits ? out : reinterpret_cast<std::byte*>(work_.data());
-    return {.table = steps_.view(), .mine = m, .count = case_.count, .call = 7};
+    m.work = work_fits ? out : nullptr;  // in scratch memory
+    return {.table = steps_.view(), .mine = m, .count = case_.count, .what = {.count = 7}, .number = 1};
   }
+  /// @param parts at least `groups`
   template <class G>
-  [[nodiscard]] bool run(G const& g, on_device::board const& on, std::uint32_t group, std::uint32_t groups) {
-    on_device::operation const what = operation();
+  void run(G const& g, on_device::board const& on, std::uint32_t group, std::uint32_t groups, std::uint32_t parts) {
     if constexpr (combines) {
-      on_device::group_combining<R> const payload{case_.reduction};
-      return on_device::interpreter(g, on, group, groups, what, payload).run();
+      using payload = on_device::group_combining<R>;
+      run_group(g, on_device::by_steps<payload>{on, operation(), payload{case_.reduction}, groups, parts}, group);
     } else {
-      on_device::group_moving const payload{sizeof(value)};
-      return on_device::interpreter(g, on, group, groups, what, payload).run();
+      using payload = on_device::group_moving;
+      run_group(g, on_device::by_steps<payload>{on, operation(), payload{sizeof(value)}, groups, parts}, group);
     }
   }
   [[nodiscard]] bool has(std::vector<value> const& wanted) const {
@@ -181,7 +178,6 @@ class device_rank {
   rank_type me_;
   std::vector<contribution> in_;
   std::vector<value> out_;
-  std::vector<accumulator> work_;
   on_device::step_list steps_;
 };
 
@@ -190,7 +186,14 @@ struct device_shape {
   std::uint32_t groups = 1;
   std::uint32_t threads = 1;
   std::uint64_t seed = 0;
+  std::uint32_t parts = groups;  ///< into which the blocks are cut
 };
+
+/// What a group needs if it is the only one: all in blocks of one rank each, which have room to be aligned.
+template <class R>
+[[nodiscard]] std::size_t scratch_for(std::size_t count) {
+  return 2 * (count + 16 * 48) * sizeof(typename R::accumulator_type);
+}
 
 /// Three operations, one after the other, whose caller changes its memory in between: what is wrong; "" if nothing.
 template <class Op, class R, class Topology>
@@ -202,13 +205,10 @@ template <class Op, class R, class Topology>
   for (rank_type r = 0; r != c.n; ++r) {
     ranks.emplace_back(c, topology, r);
   }
-  // A snapshot is at most the vector of accumulators.
-  models::device_world world(c.n, shape.groups, c.count * sizeof(typename R::accumulator_type) + 64);
+  models::device_world world(c.n, shape.groups, scratch_for<R>(c.count));
   std::atomic<unsigned> wrong = 0;
   auto const run = [&](rank_type r, std::uint32_t group, auto const& g) {
-    if (!ranks[r].run(g, world.of(r), group, shape.groups)) {
-      ++wrong;
-    }
+    ranks[r].run(g, world.of(r), group, shape.groups, shape.parts);
   };
   for (int i = 0; i != 3 && wrong == 0; ++i) {
     bool ended = true;
@@ -228,14 +228,16 @@ template <class Op, class R, class Topology>
     }
     for (rank_type r = 0; r != c.n; ++r) {
       wrong += shape.seed != 0 || ranks[r].has(wanted[r]) ? 0U : 1U;
+      wrong += world.stop(r) || world.failed(r) != 0 || world.busy(r) ? 1U : 0U;
       ranks[r].set();
     }
     if (!ended || wrong != 0) {
       return std::string(name(tutti::detail::symbolic::kind_of<Op>)) + " by " +
              std::string(tutti::identity_of(topology, c.n).label) + ", " + std::string(R::name) + " of " +
              std::to_string(c.count) + ", " + std::to_string(c.n) + " ranks, " + std::to_string(shape.groups) +
-             " groups of " + std::to_string(shape.threads) + ", seed " + std::to_string(shape.seed) +
-             (c.in_place ? ", in place" : "") + (ended ? ": other bits than the engine's" : ": it does not end");
+             " groups of " + std::to_string(shape.threads) + ", " + std::to_string(shape.parts) + " parts, seed " +
+             std::to_string(shape.seed) + (c.in_place ? ", in place" : "") +
+             (ended ? ": other bits than the engine's" : ": it does not end");
     }
   }
   return {};
@@ -254,16 +256,16 @@ template <rank_type N, class R>
     ranks.emplace_back((in_place >> r & 1U) != 0 ? same : apart, tutti::direct{}, r);
   }
   auto const groups = static_cast<std::uint32_t>(1 + seed % 3);
-  models::device_world world(N, groups, (count + N) * sizeof(typename law::contribution));
+  models::device_world world(N, groups, scratch_for<R>(count));
   unsigned wrong = 0;
   bool ended = true;
   for (std::uint64_t i = 0; i != 3 && ended && wrong == 0; ++i) {
     std::vector<std::uint32_t> under_way(N, groups * 2);
     ended = models::run_as_fibers(
         N, groups, 2, 3 * seed + i, [&](rank_type r, std::uint32_t group, models::fiber_group const& g) {
-          on_device::operation const what = ranks[r].operation();
-          on_device::fused_allreduce<models::fiber_group, R, N> const f(g, world.of(r), group, groups, what, reduction);
-          wrong += (in_one_hop ? f.in_one_hop() : f.in_one_pass()) ? 0U : 1U;
+          using kernel = on_device::by_direct<R, N>;
+          run_group(g, kernel{world.of(r), ranks[r].operation(), reduction, groups, in_one_hop}, group);
+          wrong += world.failed(r) == 0 ? 0U : 1U;
           if (--under_way[r] == 0) {
             wrong += ranks[r].has(wanted[r]) ? 0U : 1U;
             ranks[r].spoil();

@@ -4,8 +4,11 @@
 #include <tutti/detail/core/fiber.hpp>
 #include <tutti/detail/device/board.hpp>
 #include <tutti/detail/device/thread_group.hpp>
+#include <tutti/error.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,24 +27,26 @@ namespace device = tutti::detail::device;
 /// What the ranks of a world share.
 class device_world {
  public:
-  device_world(rank_type n, std::uint32_t groups, std::size_t snapshot_bytes)
+  device_world(rank_type n, std::uint32_t groups, std::size_t scratch_bytes)
       : groups_(groups), ranks_(n), boxes_(n), boards_(n) {
     for (rank_type r = 0; r != n; ++r) {
       boxes_[r].resize(std::size_t{groups} * n);
       ranks_[r].counts.resize(groups);
-      ranks_[r].snapshot.resize(groups * snapshot_bytes);
+      ranks_[r].scratch.resize(groups * scratch_bytes);
     }
     for (rank_type r = 0; r != n; ++r) {
       device::board& b = boards_[r];
       b.rank = r;
       b.ranks = n;
       b.counts = ranks_[r].counts.data();
-      b.snapshot = ranks_[r].snapshot.data();
-      b.snapshot_bytes = snapshot_bytes;
-      b.fault = &ranks_[r].fault;
+      b.scratch = ranks_[r].scratch.data();
+      b.scratch_bytes = scratch_bytes;
+      b.fault = &fault_;
+      b.failed = &ranks_[r].failed;
       for (rank_type q = 0; q != n; ++q) {
         b.boxes[q] = boxes_[q].data();
-        b.snapshots[q] = ranks_[q].snapshot.data();
+        b.scratches[q] = ranks_[q].scratch.data();
+        b.stops[q] = &ranks_[q].stop;
       }
     }
   }
@@ -49,15 +54,22 @@ class device_world {
   [[nodiscard]] device::board const& of(rank_type r) const { return boards_[r]; }
   [[nodiscard]] rank_type ranks() const { return static_cast<rank_type>(boards_.size()); }
   [[nodiscard]] std::uint32_t groups() const { return groups_; }
-  [[nodiscard]] device::failure_report fault(rank_type r) const { return device::failure_report::of(ranks_[r].fault); }
+  /// What ended the operations of a rank, and the number of the first one that it ended.
+  [[nodiscard]] tutti::fault stop(rank_type r) const { return tutti::fault::unpack(ranks_[r].stop); }
+  [[nodiscard]] std::uint64_t failed(rank_type r) const { return ranks_[r].failed; }
+  [[nodiscard]] bool busy(rank_type r) const {
+    return std::any_of(ranks_[r].counts.begin(), ranks_[r].counts.end(), [](auto const& c) { return c.busy != 0; });
+  }
 
  private:
   struct one {
     std::vector<device::block_counts> counts;
-    std::vector<std::byte> snapshot;
-    std::uint64_t fault = 0;
+    std::vector<std::byte> scratch;
+    std::uint64_t stop = 0;
+    std::uint64_t failed = 0;
   };
   std::uint32_t groups_;
+  std::uint64_t fault_ = 0;
   std::vector<one> ranks_;
   std::vector<std::vector<device::mailbox>> boxes_;
   std::vector<device::board> boards_;
@@ -150,6 +162,7 @@ class fiber_group {
     order_.step_aside();
     *word = value;
   }
+  void announce(std::uint64_t* word, std::uint64_t value) const { tell(word, value); }
   void pause() const { order_.step_aside(); }
   [[nodiscard]] bool is_late() const { return order_.turns() > deadline_; }
 
@@ -189,8 +202,10 @@ struct thread_room {
 
 class host_thread_group {
  public:
-  host_thread_group(thread_room& room, std::uint32_t rank, std::uint32_t size)
-      : room_(room), rank_(rank), size_(size) {}
+  using clock = std::chrono::steady_clock;
+  host_thread_group(thread_room& room, std::uint32_t rank, std::uint32_t size,
+                    clock::time_point last = clock::time_point::max())
+      : room_(room), rank_(rank), size_(size), last_(last) {}
 
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
   [[nodiscard]] std::uint32_t size() const { return size_; }
@@ -215,13 +230,15 @@ class host_thread_group {
   void tell(std::uint64_t* word, std::uint64_t value) const {
     std::atomic_ref(*word).store(value, std::memory_order_release);
   }
+  void announce(std::uint64_t* word, std::uint64_t value) const { std::atomic_ref(*word).exchange(value); }
   void pause() const { std::this_thread::yield(); }
-  [[nodiscard]] bool is_late() const { return false; }
+  [[nodiscard]] bool is_late() const { return last_ != clock::time_point::max() && clock::now() > last_; }
 
  private:
   thread_room& room_;
   std::uint32_t rank_;
   std::uint32_t size_;
+  clock::time_point last_;
 };
 static_assert(device::thread_group<host_thread_group>);
 

@@ -7,6 +7,7 @@
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
+#include <tutti/device_span.hpp>
 
 namespace tutti {
 
@@ -52,6 +53,17 @@ class allgather : public detail::launcher<Communicator, Topology, op::allgather,
     auto const v = elements(all);
     return this->launch({}, {sizeof(v[0])}, what<buffer_value_t<All>>, apart<buffer_value_t<All>>(elements(mine), v),
                         v.size());
+  }
+
+  template <element T, class Stream>
+    requires detail::enqueues<Communicator, Topology, op::allgather, Stream>
+  void enqueue(device_span<T> all, Stream const& in) {
+    this->put({}, {sizeof(T)}, what<T>, in_place(all.elements()), all.size(), in);
+  }
+  template <element T, class Stream>
+    requires detail::enqueues<Communicator, Topology, op::allgather, Stream>
+  void enqueue(device_span<std::type_identity_t<T> const> mine, device_span<T> all, Stream const& in) {
+    this->put({}, {sizeof(T)}, what<T>, apart<T>(mine.elements(), all.elements()), all.size(), in);
   }
 
   void operator()(...) = delete;  // takes buffers of one type, as std::span(ptr, count); outputs not const

@@ -7,6 +7,7 @@
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
+#include <tutti/device_span.hpp>
 
 namespace tutti {
 
@@ -38,6 +39,12 @@ class broadcast : public detail::launcher<Communicator, Topology, op::broadcast,
   [[nodiscard]] request start(lasting_mutable_buffer auto&& data, rank_type root) {
     auto const v = elements(data);
     return this->launch(by(root), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, memory(v), v.size());
+  }
+
+  template <element T, class Stream>
+    requires detail::enqueues<Communicator, Topology, op::broadcast, Stream>
+  void enqueue(device_span<T> data, rank_type root, Stream const& in) {
+    this->put(by(root), {sizeof(T)}, what<T>, memory(data.elements()), data.size(), in);
   }
 
   void operator()(...) = delete;  // takes a buffer, as std::span(ptr, count), not const, and a root

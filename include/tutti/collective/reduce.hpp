@@ -7,6 +7,7 @@
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
+#include <tutti/device_span.hpp>
 
 namespace tutti {
 
@@ -59,6 +60,19 @@ class reduce : public detail::launcher<Communicator, Topology, op::reduce, detai
                               lasting_mutable_buffer_of<value_type> auto&& output, rank_type root) {
     auto const from = elements(input);
     return this->launch(by(root), payload_, what, memory(from, elements(output), root), from.size());
+  }
+
+  template <class Stream>
+    requires detail::enqueues<Communicator, Topology, op::reduce, Stream> && contributes_elements<Reduction>
+  void enqueue(device_span<value_type> data, rank_type root, Stream const& in) {
+    auto const v = data.elements();
+    this->put(by(root), payload_, what, memory(v, v, root), v.size(), in);
+  }
+  template <class Stream>
+    requires detail::enqueues<Communicator, Topology, op::reduce, Stream>
+  void enqueue(device_span<contribution_type const> input, device_span<value_type> output, rank_type root,
+               Stream const& in) {
+    this->put(by(root), payload_, what, memory(input.elements(), output.elements(), root), input.size(), in);
   }
 
   void operator()(...) = delete;  // takes buffers of the reduction's type, as std::span(ptr, count), and a root

@@ -7,6 +7,7 @@
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
+#include <tutti/device_span.hpp>
 
 namespace tutti {
 
@@ -62,6 +63,17 @@ class reduce_scatter
                               lasting_mutable_buffer_of<value_type> auto&& output) {
     auto const from = elements(input);
     return this->launch({}, payload_, what, apart(from, elements(output)), from.size());
+  }
+
+  template <class Stream>
+    requires detail::enqueues<Communicator, Topology, op::reduce_scatter, Stream> && contributes_elements<Reduction>
+  void enqueue(device_span<value_type> data, Stream const& in) {
+    this->put({}, payload_, what, in_place(data.elements()), data.size(), in);
+  }
+  template <class Stream>
+    requires detail::enqueues<Communicator, Topology, op::reduce_scatter, Stream>
+  void enqueue(device_span<contribution_type const> input, device_span<value_type> output, Stream const& in) {
+    this->put({}, payload_, what, apart(input.elements(), output.elements()), input.size(), in);
   }
 
   void operator()(...) = delete;  // takes buffers of the reduction's type, as std::span(ptr, count); outputs not const

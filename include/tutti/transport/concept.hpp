@@ -187,6 +187,11 @@ concept registers_memory = transport<T> && requires(T& t, detail::counted<memory
   { t.adopt(s) } -> std::same_as<void>;
 };
 
+/// A transport whose ranks have devices, the kernels of which work in each other's memory: operations are put into a
+/// stream of the device, of type `stream_type`.
+template <class T>
+concept maps_devices = transport<T> && requires { typename T::stream_type; };
+
 /// What a transport may be told when it is opened: its `options`, if it has any.
 template <class Transport>
 struct options_of {

@@ -12,7 +12,7 @@ namespace tutti::detail::cuda {
 /// Its functions are of both sides, as the constexpr ones that call them are; the host has no definitions of them.
 class block {
  public:
-  /// @param nanoseconds of the device's clock in which what is waited for has to come
+  /// @param nanoseconds of the device's clock in which what is waited for has to come; UINT64_MAX: without end
   __host__ __device__ explicit block(std::uint64_t nanoseconds);
 
   [[nodiscard]] __host__ __device__ std::uint32_t rank() const;
@@ -20,6 +20,7 @@ class block {
   __host__ __device__ bool all(bool good) const;
   [[nodiscard]] __host__ __device__ std::uint64_t look(std::uint64_t const* word) const;
   __host__ __device__ void tell(std::uint64_t* word, std::uint64_t value) const;
+  __host__ __device__ void announce(std::uint64_t* word, std::uint64_t value) const;
   __host__ __device__ void pause() const;
   [[nodiscard]] __host__ __device__ bool is_late() const;
 
@@ -36,7 +37,10 @@ static_assert(device::thread_group<block>);
   return now;
 }
 
-inline block::block(std::uint64_t nanoseconds) : last_(device_clock() + nanoseconds) {}
+inline block::block(std::uint64_t nanoseconds) {
+  std::uint64_t const now = device_clock();
+  last_ = nanoseconds > UINT64_MAX - now ? UINT64_MAX : now + nanoseconds;
+}
 inline std::uint32_t block::rank() const {
   return threadIdx.x;
 }
@@ -55,6 +59,9 @@ inline std::uint64_t block::look(std::uint64_t const* word) const {
 }
 inline void block::tell(std::uint64_t* word, std::uint64_t value) const {
   asm volatile("st.release.sys.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
+}
+inline void block::announce(std::uint64_t* word, std::uint64_t value) const {
+  asm volatile("st.relaxed.sys.u64 [%0], %1; fence.sc.sys;" : : "l"(word), "l"(value) : "memory");
 }
 inline void block::pause() const {
   __nanosleep(20);

@@ -4,13 +4,14 @@
 #include <tutti/detail/device/board.hpp>
 #include <tutti/detail/device/step_table.hpp>
 #include <tutti/detail/device/thread_group.hpp>
+#include <tutti/error.hpp>
 
 #include <cstdint>
 
 namespace tutti::detail::device {
 
-/// What one group of threads says to the groups of the same number at its peers, and hears from them. The first thread
-/// does it for all: a barrier of the group is before what it says and after what it hears.
+/// What one group of threads says to the groups of the same number on other ranks, and hears from them. A barrier of
+/// the group is before what it says and after what it hears.
 template <thread_group G>
 class block_link {
  public:
@@ -21,27 +22,42 @@ class block_link {
   [[nodiscard]] constexpr board const& on() const noexcept { return on_; }
   [[nodiscard]] constexpr bool is_first() const noexcept { return g_.rank() == 0; }
   [[nodiscard]] constexpr memories const& where(rank_type peer) const noexcept { return from(peer).where; }
-  [[nodiscard]] constexpr std::byte* snapshot() const noexcept { return on_.snapshot + group_ * on_.snapshot_bytes; }
-  [[nodiscard]] constexpr std::byte const* snapshot_of(rank_type peer) const noexcept {
-    return on_.snapshots[peer] + group_ * on_.snapshot_bytes;
+  [[nodiscard]] constexpr std::byte* scratch() const noexcept { return on_.scratch + group_ * on_.scratch_bytes; }
+  [[nodiscard]] constexpr std::byte const* scratch_of(rank_type peer) const noexcept {
+    return on_.scratches[peer] + group_ * on_.scratch_bytes;
   }
 
-  /// Tells all peers where this rank's memories are, and learns theirs. False: another one has called something else,
-  /// or the operation has failed.
-  constexpr bool begin(table_peer const* peers, std::uint32_t count, memories const& mine, std::uint64_t call) const {
-    std::uint64_t const number = counts_.begun + 1;
-    bool good = true;
+  /// From now on it may reach into memory of other ranks. False: the world has failed. For all threads.
+  constexpr bool enter() const {
     if (is_first()) {
-      for (std::uint32_t i = 0; i != count; ++i) {
-        mailbox& there = to(peers[i].rank);
+      g_.announce(&counts_.busy, 1);
+    }
+    return g_.all(!is_first() || g_.look(on_.stops[on_.rank]) == 0);
+  }
+  /// It does not any more. For all threads.
+  constexpr void leave() const {
+    if (g_.all(true); is_first()) {
+      g_.tell(&counts_.busy, 0);
+    }
+  }
+
+  /// Tells all ranks what this one has begun, and where its memories are, and waits for the peers. False: another one
+  /// has called something else, or the world has failed. For all threads.
+  constexpr bool begin(table_peer const* peers, std::uint32_t count, memories const& mine, call const& what) const {
+    std::uint64_t const number = counts_.begun + 1;
+    for (rank_type r = g_.rank(); r < on_.ranks; r += g_.size()) {
+      if (r != on_.rank) {
+        mailbox& there = to(r);
         there.where = mine;
-        there.call = call;
+        there.what = what;
         g_.tell(&there.begun, number);
       }
-      for (std::uint32_t i = 0; good && i != count; ++i) {
-        rank_type const p = peers[i].rank;
-        good = wait(&from(p).begun, number, p) && (from(p).call == call || fail({failure_kind::differs, p}));
-      }
+    }
+    bool good = true;
+    for (std::uint32_t i = g_.rank(); good && i < count; i += g_.size()) {
+      rank_type const p = peers[i].rank;
+      good = wait(&from(p).begun, number, p) &&
+             (from(p).what.fingerprint() == what.fingerprint() || fail(failure::mismatch, p));
     }
     return g_.all(good);
   }
@@ -53,7 +69,6 @@ class block_link {
       counts_.received[peers[i].rank] += peers[i].received;
     }
   }
-
   // --- for the first thread; messages are numbered within the operation
 
   constexpr void tell_sent(rank_type peer, std::uint32_t message, bool of_snapshot) const {
@@ -82,7 +97,7 @@ class block_link {
  private:
   static constexpr std::uint32_t looks = 64;  ///< between two at what ends all waiting
 
-  /// What this group hears from a peer, and where it is heard there.
+  /// What this group hears from a rank, and where it is heard there.
   [[nodiscard]] constexpr mailbox const& from(rank_type peer) const noexcept {
     return *on_.box(on_.rank, group_, peer);
   }
@@ -91,19 +106,38 @@ class block_link {
   constexpr bool wait(std::uint64_t const* word, std::uint64_t least, rank_type peer) const {
     for (std::uint32_t i = 1; g_.look(word) < least; ++i) {
       if (i % looks == 0) {
-        if (g_.look(on_.fault) != 0) {
+        if (g_.look(on_.stops[on_.rank]) != 0 || g_.look(on_.fault) != 0) {
           return false;
         }
         if (g_.is_late()) {
-          return fail({failure_kind::late, peer});
+          return fail(failure::deadline, late(peer));
         }
       }
       g_.pause();
     }
     return true;
   }
-  constexpr bool fail(failure_report const& what) const {
-    g_.tell(on_.fault, what.word());
+  /// The rank that is late where one waits for `peer`: one that has not begun, if there is one, for the peer may wait
+  /// for it, too.
+  [[nodiscard]] constexpr rank_type late(rank_type peer) const {
+    for (rank_type i = 0; i != on_.ranks; ++i) {
+      rank_type const r = (peer + i) % on_.ranks;
+      if (r != on_.rank && g_.look(&from(r).begun) <= counts_.begun) {
+        return r;
+      }
+    }
+    return peer;
+  }
+  /// Ends what all ranks do, now and later. Of failures at one time any may be the one that is known.
+  constexpr bool fail(failure kind, rank_type culprit) const {
+    if (g_.look(on_.fault) != 0) {
+      return false;
+    }
+    std::uint64_t const why = tutti::fault{.kind = kind, .culprit = culprit, .reporter = on_.rank}.pack();
+    g_.tell(on_.fault, why);
+    for (rank_type r = 0; r != on_.ranks; ++r) {
+      g_.tell(on_.stops[r], why);
+    }
     return false;
   }
 

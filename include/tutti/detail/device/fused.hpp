@@ -4,6 +4,7 @@
 #include <tutti/detail/device/block_link.hpp>
 #include <tutti/detail/device/combine.hpp>
 #include <tutti/detail/device/interpreter.hpp>
+#include <tutti/detail/device/scratch_layout.hpp>
 #include <tutti/detail/engine/slice.hpp>
 
 #include <cstddef>
@@ -51,7 +52,12 @@ class fused_allreduce {
   /// @pre `groups` groups run the operation, on every rank; the board is of N ranks. Of `what` the table is not used
   constexpr fused_allreduce(G const& g, board const& on, std::uint32_t group, std::uint32_t groups,
                             operation const& what, R const& how)
-      : g_(g), link_(g, on, group), what_(what), how_(how), cut_(slice::of_blocks(what.count, N, group, groups)) {
+      : g_(g),
+        link_(g, on, group),
+        what_(what),
+        how_(how),
+        cut_(slice::of_blocks(what.count, N, group, groups)),
+        layout_(what.count, N, groups) {
     for (rank_type i = 1; i != N; ++i) {
       peers_[i - 1] = {.rank = (on.rank + i) % N, .sent = 1, .received = 1};
     }
@@ -59,7 +65,7 @@ class fused_allreduce {
 
   /// Each rank combines its own block, and stores it everywhere. False: the board's fault says why.
   constexpr bool in_one_pass() const {
-    if (!link_.begin(peers_, N - 1, what_.mine, what_.call)) {
+    if (!link_.begin(peers_, N - 1, what_.mine, what_.what)) {
       return false;
     }
     rank_type const me = link_.on().rank;
@@ -80,14 +86,15 @@ class fused_allreduce {
   }
 
   /// Each rank combines all blocks for itself. In place, its peers read a copy of its input.
+  /// @pre the first half of a group's scratch memory has room for that copy
   constexpr bool in_one_hop() const {
     if (is_in_place(what_.mine)) {
       for (std::uint32_t b = 0; b != N; ++b) {
-        copy_bytes(g_, what_.mine.read(memory::input, cut_.begin(b), sizeof(contribution)),
-                   link_.snapshot() + offset(b), cut_.size(b) * sizeof(contribution));
+        copy_bytes(g_, what_.mine.read(memory::input, cut_.begin(b), sizeof(contribution)), link_.scratch() + offset(b),
+                   cut_.size(b) * sizeof(contribution));
       }
     }
-    if (!g_.all(true) || !link_.begin(peers_, N - 1, what_.mine, what_.call)) {
+    if (!g_.all(true) || !link_.begin(peers_, N - 1, what_.mine, what_.what)) {
       return false;
     }
     for (rank_type b = 0; b != N; ++b) {
@@ -110,13 +117,9 @@ class fused_allreduce {
   using value = typename R::value_type;
 
   [[nodiscard]] static constexpr bool is_in_place(memories const& m) noexcept { return m.input == m.output; }
-  /// Where this group's part of a block lies in a snapshot.
+  /// Where this group's part of a block lies in the copy of an input.
   [[nodiscard]] constexpr std::size_t offset(std::uint32_t block) const noexcept {
-    std::size_t elements = 0;
-    for (std::uint32_t b = 0; b != block; ++b) {
-      elements += cut_.size(b);
-    }
-    return elements * sizeof(contribution);
+    return layout_.place(block, cut_.begin(block)) * sizeof(contribution);
   }
 
   /// This group's part of a block, of all ranks.
@@ -129,7 +132,7 @@ class fused_allreduce {
   [[nodiscard]] constexpr contribution const* input_of(rank_type r, rank_type block) const noexcept {
     memories const& m = r == link_.on().rank ? what_.mine : link_.where(r);
     bool const is_copied = FromSnapshot && is_in_place(m);
-    std::byte const* const copied = r == link_.on().rank ? link_.snapshot() : link_.snapshot_of(r);
+    std::byte const* const copied = r == link_.on().rank ? link_.scratch() : link_.scratch_of(r);
     return reinterpret_cast<contribution const*>(
         is_copied ? copied + offset(block) : m.read(memory::input, cut_.begin(block), sizeof(contribution)));
   }
@@ -149,6 +152,7 @@ class fused_allreduce {
   operation const& what_;
   R const& how_;
   slice cut_;
+  scratch_layout layout_;
   table_peer peers_[N - 1] = {};
 };
 

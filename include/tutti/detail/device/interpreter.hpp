@@ -3,7 +3,9 @@
 
 #include <tutti/detail/device/block_link.hpp>
 #include <tutti/detail/device/combine.hpp>
+#include <tutti/detail/device/scratch_layout.hpp>
 #include <tutti/detail/engine/slice.hpp>
+#include <tutti/operation.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -14,31 +16,33 @@ namespace tutti::detail::device {
 struct operation {
   step_table table{};
   memories mine{};
-  std::size_t count = 0;   ///< elements of the vector
-  std::uint64_t call = 0;  ///< its fingerprint
+  std::size_t count = 0;     ///< elements of the vector
+  call what{};               ///< what other ranks must have called, too
+  std::uint64_t number = 0;  ///< of those of this rank, from 1 on
 };
 
-/// One rank's schedule, run by a group of threads on its part of every block: so the order in which elements are
-/// combined, and with it the bits, is that of the engine, whatever the number of groups.
+/// One rank's schedule, run by a group of threads on one part of every block: so the order in which elements are
+/// combined, and with it the bits, is that of the engine, whatever the number of parts.
 ///
 /// Peers read this rank's memory while it is worked in. The four rules of the engine's `machine` make that safe; which
 /// readers a step waits for says the table.
 template <thread_group G, class Payload>
 class interpreter {
  public:
-  /// @pre `groups` groups run the operation, on every rank
-  constexpr interpreter(G const& g, board const& on, std::uint32_t group, std::uint32_t groups, operation const& what,
-                        Payload const& payload)
+  /// @param part of `parts`; on every rank the same group runs it, and `on` has scratch memory for it
+  constexpr interpreter(G const& g, board const& on, std::uint32_t group, std::uint32_t part, std::uint32_t parts,
+                        operation const& what, Payload const& payload)
       : g_(g),
         link_(g, on, group),
         what_(what),
         payload_(payload),
-        cut_(slice::of_blocks(what.count, what.table.blocks, group, groups)) {}
+        cut_(slice::of_blocks(what.count, what.table.blocks, part, parts)),
+        layout_(what.count, what.table.blocks, parts) {}
 
   /// False: the board's fault says why. Then memory holds anything, and peers may still read it.
   constexpr bool run() const {
     step_table const& t = what_.table;
-    if (!link_.begin(t.peers, t.peer_count, what_.mine, what_.call)) {
+    if (!link_.begin(t.peers, t.peer_count, what_.mine, what_.what)) {
       return false;
     }
     for (std::uint32_t i = 0; i != t.step_count; ++i) {
@@ -59,12 +63,12 @@ class interpreter {
       if (!wait_for_readers(s.wait, s.snapshot_waits)) {
         return false;
       }
-      std::size_t at = 0;
-      each_run(end.blocks, [&](slice::run const& run) {
-        std::size_t const size = payload_.size_of(end.memory);
-        copy_bytes(g_, what_.mine.read(end.memory, run.begin, size), link_.snapshot() + at, run.count * size);
-        at += run.count * size;
-      });
+      std::size_t const size = payload_.size_of(end.memory);
+      for (std::uint32_t i = 0; i != end.blocks.count; ++i) {
+        std::uint32_t const b = number(end.blocks, i);
+        copy_bytes(g_, read(what_.mine, link_.scratch(), end.memory, b),
+                   link_.scratch() + layout_.place(i, cut_.begin(b)) * size, cut_.size(b) * size);
+      }
     }
     bool const written = g_.all(true);
     if (link_.is_first()) {
@@ -82,30 +86,29 @@ class interpreter {
     }
     std::size_t const size = payload_.size_of(s.what.arrives);
     bool const is_snapshot = link_.is_snapshot(end.peer, s.arrival);
-    std::byte const* copied = is_snapshot ? link_.snapshot_of(end.peer) : nullptr;
-    each_run(end.blocks, [&](slice::run const& run) {
-      if (is_snapshot) {
-        use(s.what, run, copied);
-        copied += run.count * size;
-      } else if (run.count != 0) {
-        use(s.what, run, link_.where(end.peer).read(s.what.arrives, run.begin, size));
+    std::byte const* const there = link_.scratch_of(end.peer);
+    for (std::uint32_t i = 0; i != end.blocks.count; ++i) {
+      std::uint32_t const b = number(end.blocks, i);
+      if (cut_.size(b) != 0) {
+        use(s.what, b,
+            is_snapshot ? there + layout_.place(i, cut_.begin(b)) * size
+                        : read(link_.where(end.peer), there, s.what.arrives, b));
       }
-    });
+    }
     bool const used = g_.all(true);
     if (link_.is_first()) {
       link_.tell_taken(end.peer, s.arrival);
     }
     return used;
   }
-  constexpr void use(step const& st, slice::run const& run, std::byte const* arriving) const {
-    memory const to = st.receive.memory;
-    std::byte* const result = what_.mine.write(to, run.begin, payload_.size_of(to));
+  constexpr void use(step const& st, std::uint32_t block, std::byte const* arriving) const {
+    std::size_t const n = cut_.size(block);
+    std::byte* const result = write(st.receive.memory, block);
     if (st.how == action::copy) {
-      return copy_bytes(g_, arriving, result, run.count * payload_.size_of(st.arrives));
+      return copy_bytes(g_, arriving, result, n * payload_.size_of(st.arrives));
     }
-    if constexpr (requires { payload_.fold(g_, st, arriving, arriving, result, run.count, rank_type{}); }) {
-      payload_.fold(g_, st, what_.mine.read(st.local, run.begin, payload_.size_of(st.local)), arriving, result,
-                    run.count, link_.on().ranks);
+    if constexpr (requires { payload_.fold(g_, st, arriving, arriving, result, n, rank_type{}); }) {
+      payload_.fold(g_, st, read(what_.mine, link_.scratch(), st.local, block), arriving, result, n, link_.on().ranks);
     }
   }
 
@@ -116,15 +119,12 @@ class interpreter {
     }
     endpoint const& from = s.what.send;
     endpoint const& to = s.what.receive;
-    for (std::uint32_t done = 0; done < from.blocks.count;) {
-      slice::run const here = cut_.run_at(from.blocks, done);
-      slice::run const there = cut_.run_at(to.blocks, done);
-      if (here.count != 0) {
-        payload_.local(g_, s.what, what_.mine.read(from.memory, here.begin, payload_.size_of(from.memory)),
-                       what_.mine.write(to.memory, there.begin, payload_.size_of(to.memory)), here.count,
-                       link_.on().ranks);
+    for (std::uint32_t i = 0; i != from.blocks.count; ++i) {
+      std::uint32_t const b = number(from.blocks, i);
+      if (cut_.size(b) != 0) {
+        payload_.local(g_, s.what, read(what_.mine, link_.scratch(), from.memory, b),
+                       write(to.memory, number(to.blocks, i)), cut_.size(b), link_.on().ranks);
       }
-      done += here.blocks;
     }
     return g_.all(true);
   }
@@ -153,13 +153,24 @@ class interpreter {
     return g_.all(good);
   }
 
-  template <class F>
-  constexpr void each_run(block_range blocks, F const& f) const {
-    for (std::uint32_t done = 0; done < blocks.count;) {
-      slice::run const run = cut_.run_at(blocks, done);
-      f(run);
-      done += run.blocks;
-    }
+  [[nodiscard]] constexpr std::uint32_t number(block_range blocks, std::uint32_t i) const noexcept {
+    return (blocks.first + i) % what_.table.blocks;
+  }
+  /// Where the part of a block lies in a rank's memory, which has that scratch memory.
+  [[nodiscard]] constexpr std::byte const* read(memories const& of, std::byte const* scratch, memory m,
+                                                std::uint32_t block) const noexcept {
+    std::size_t const size = payload_.size_of(m);
+    return m == memory::work && of.work == nullptr ? scratch + work_place(block) * size + link_.on().scratch_bytes / 2
+                                                   : of.read(m, cut_.begin(block), size);
+  }
+  [[nodiscard]] constexpr std::byte* write(memory m, std::uint32_t block) const noexcept {
+    std::size_t const size = payload_.size_of(m);
+    return m == memory::work && what_.mine.work == nullptr
+               ? link_.scratch() + work_place(block) * size + link_.on().scratch_bytes / 2
+               : what_.mine.write(m, cut_.begin(block), size);
+  }
+  [[nodiscard]] constexpr std::size_t work_place(std::uint32_t block) const noexcept {
+    return layout_.place(block, cut_.begin(block));
   }
 
   G const& g_;
@@ -167,6 +178,7 @@ class interpreter {
   operation const& what_;
   Payload const& payload_;
   slice cut_;
+  scratch_layout layout_;
 };
 
 }  // namespace tutti::detail::device

@@ -14,7 +14,8 @@ namespace tutti::detail::device {
 ///   - `all(good)` is a barrier: it returns when every thread has called it, and then whether all were good. What they
 ///     wrote before is seen by all after it.
 ///   - `look` reads a word that another rank's threads may write, and what that rank wrote before it told this value is
-///     seen after it; `tell` writes one, after all that this group has written before its last barrier.
+///     seen after it; `tell` writes one, after all that this group has written before its last barrier; `announce`
+///     writes one before anything that the thread looks at later.
 ///   - `pause` is called between two looks; `is_late` says whether the deadline of the operation has passed.
 template <class G>
 concept thread_group = requires(G const g, std::uint64_t* word, std::uint64_t const* seen, bool good) {
@@ -23,6 +24,7 @@ concept thread_group = requires(G const g, std::uint64_t* word, std::uint64_t co
   { g.all(good) } -> std::same_as<bool>;
   { g.look(seen) } -> std::same_as<std::uint64_t>;
   g.tell(word, std::uint64_t{});
+  g.announce(word, std::uint64_t{});
   g.pause();
   { g.is_late() } -> std::same_as<bool>;
 };

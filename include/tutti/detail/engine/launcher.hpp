@@ -3,6 +3,7 @@
 
 #include <tutti/collective/request.hpp>
 #include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/engine/enqueued.hpp>
 #include <tutti/detail/engine/execution.hpp>
 #include <tutti/detail/engine/lifted.hpp>
 #include <tutti/detail/engine/place_pool.hpp>
@@ -68,6 +69,7 @@ class launcher {
         topology_(runnable<transport_type, Op, Payload>(topology)),
         blocking_(new execution_type(world, topology_, payload)),
         pool_(new place_pool([](pending& p) noexcept { delete &static_cast<started&>(p); })),
+        on_device_(world_, topology_, payload),
         deadline_(world.deadline()) {
     if constexpr (!std::same_as<Payload, moving>) {
       payload.expect_room(world.size());
@@ -134,6 +136,18 @@ class launcher {
     world_.operations().advance();  // the first messages leave at once
     mine.end();
     return pending;
+  }
+
+  /// Puts it into a stream of a device: it runs there after all that was put there before. Then memory is the device's.
+  template <class Stream>
+  void put(Op op, Payload payload, call const& what, memories const& memory, std::size_t count, Stream const& in) {
+    typename Communicator::turn mine(world_);
+    call told;
+    choice<schedule> const by{topology_, 0};
+    tell(told, what, op, count, by);
+    expect_order(by.topology, told);
+    on_device_.enqueue(op, payload, told, memory, count, deadline_, in);
+    mine.end();
   }
 
  private:
@@ -209,6 +223,7 @@ class launcher {
   [[no_unique_address]] std::conditional_t<agrees_once, topology_settings, nothing> agreed_;
   owned<execution_type> blocking_;
   owned<place_pool, place_pool::leave> pool_;
+  [[no_unique_address]] typename enqueued_part<Communicator, topology_type, Op, Payload>::type on_device_;
   duration deadline_;
   std::size_t segment_ = 0;
   std::uint32_t function_ = 0;  ///< of the reduction, beyond its name

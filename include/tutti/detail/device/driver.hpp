@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/device/board.hpp>
+#include <tutti/detail/device/thread_group.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace tutti::detail::device {
+
+/// The least kernel there is: what a driver must be able to launch.
+struct empty_kernel {
+  board on;
+  template <thread_group G>
+  constexpr bool run(G const&, std::uint32_t) const {
+    return true;
+  }
+};
+
+/// What a kind of device gives to one rank: memory, streams of work, and kernels in them.
+///
+///   - `allocate` gives memory of the device, which kernels of all ranks reach that `reach` each other's devices;
+///     `allocate_for_all` memory of the host that kernels of all devices read and write while they run. Both are zero.
+///     Any rank's thread may `free` them, and `upload` and `download`, which block.
+///   - `device` names the very device; `groups` is how many groups of threads run on it at a time, whatever they run.
+///   - `load<Kernel>` makes a kernel ready, so that no later `launch` of it waits for others to end. `launch` puts
+///     `groups` groups into a stream, each of which runs `run_group(threads, kernel, group)`, after all that was
+///     launched before, also in other streams; its waits are late after `limit` nanoseconds.
+///   - `is_done` says whether all has run that is in a stream, and throws if some of it could not. `finish` waits until
+///     all has that was launched.
+template <class D>
+concept driver = requires(D& d, D const& c, typename D::stream_type const& s, std::string const& other, std::byte* to,
+                          std::byte const* from, std::size_t bytes, empty_kernel const& k, std::uint32_t groups,
+                          std::uint64_t limit) {
+  { D::name } -> std::convertible_to<std::string_view>;
+  { D::allocate(bytes) } -> std::same_as<std::byte*>;
+  { D::allocate_for_all(bytes) } -> std::same_as<std::byte*>;
+  D::free(to);
+  D::free_for_all(to);
+  d.upload(to, from, bytes);
+  d.download(to, from, bytes);
+  { c.device() } -> std::same_as<std::string>;
+  { c.groups() } -> std::same_as<std::uint32_t>;
+  d.reach(other);
+  d.template load<empty_kernel>();
+  d.launch(s, groups, k, limit);
+  { c.is_done(s) } -> std::same_as<bool>;
+  d.finish();
+};
+
+}  // namespace tutti::detail::device

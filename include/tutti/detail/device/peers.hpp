@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/device/driver.hpp>
+#include <tutti/detail/device/tables.hpp>
+#include <tutti/detail/device/window.hpp>
+#include <tutti/detail/transport/over_host.hpp>
+#include <tutti/rendezvous.hpp>
+#include <tutti/transport/concept.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tutti::detail::device {
+
+/// How a rank takes part in a world with devices. All ranks give the same.
+template <class Host>
+struct peers_options {
+  typename options_of<Host>::type host{};  ///< of the transport that it stands on
+  /// Groups of threads that an operation has at most, each a block of a GPU's threads. 0: as many as run at a time on
+  /// the device beside those of other ranks on it, and at most 64.
+  std::uint32_t groups = 0;
+  /// Bytes of device memory that each group has for itself. Longer vectors take more rounds where a topology overwrites
+  /// what it sends, as doubling does, or a reduction's accumulators do not fit the output.
+  std::size_t scratch_bytes = std::size_t{1} << 20;
+};
+
+/// Ranks with a device each, or a share of one, whose kernels work in each other's memory. Host does all else: messages
+/// of host memory, faults, looks.
+template <transport Host, driver D>
+  requires in_process<Host>
+class peers : public over_host<Host> {
+  using base = over_host<Host>;
+  using base::host_;
+  using own_window = std::shared_ptr<window<D>>;
+
+ public:
+  static constexpr std::string_view name = D::name;
+  using stream_type = typename D::stream_type;
+  using options = peers_options<Host>;
+  using base::rank;
+  using base::size;
+
+  /// Collective over the members of the rendezvous.
+  /// @throws error(failure::join) if Host cannot be opened, a rank has no device, or no memory of it, devices cannot
+  ///         reach each other, there are more than 16 ranks, or more ranks than groups on one device
+  template <rendezvous M>
+  explicit peers(M& meet, options const& o = {}) : base(meet, o.host) {
+    expects(o.scratch_bytes % 512 == 0 && o.scratch_bytes != 0, "peers: scratch_bytes must be a multiple of 512, not ",
+            o.scratch_bytes);
+    std::string device;
+    static_cast<void>(agree(meet, [&] {
+      if (size() > most_ranks) {
+        throw error(failure::join, "kernels work in the memory of at most " + std::to_string(most_ranks) +
+                                       " ranks, and there are " + std::to_string(size()));
+      }
+      driver_ = std::make_unique<D>();
+      device = driver_->device();
+      return std::string();
+    }));
+    auto const devices = meet.exchange(device);
+    auto const groups = agree(meet, [&] {
+      for (std::string const& other : devices) {
+        driver_->reach(other);
+      }
+      return std::to_string(share(devices, o.groups));
+    });
+    for (std::string const& one : groups) {
+      groups_ = std::min(groups_, number<std::uint32_t>(one));
+    }
+    own_window mine;
+    auto const windows = agree(meet, [&] {
+      mine = std::make_shared<window<D>>(size(), groups_, o.scratch_bytes);
+      return std::to_string(reinterpret_cast<std::uintptr_t>(&mine));
+    });
+    for (std::string const& one : windows) {
+      windows_.push_back(*reinterpret_cast<own_window const*>(number<std::uintptr_t>(one)));
+    }
+    static_cast<void>(meet.exchange({}));  // all have taken hold of all
+    fill_board();
+  }
+  /// Waits until all that was enqueued has run, or has ended by its deadline.
+  ~peers() {
+    stop();
+    driver_->finish();
+  }
+
+  // --- for operators
+
+  [[nodiscard]] D& driver() noexcept { return *driver_; }
+  [[nodiscard]] device::board const& board() const noexcept { return board_; }
+  /// How many groups an operation has that moves so many bytes. Alike on all ranks.
+  [[nodiscard]] std::uint32_t groups_for(std::size_t bytes) const noexcept {
+    constexpr std::size_t each = std::size_t{16} << 10;
+    return static_cast<std::uint32_t>(std::clamp<std::size_t>(bytes / each, 1, groups_));
+  }
+  /// The tables of an operation of a topology; they stay until this ends, as graphs may go on using them.
+  template <class Topology, class Op>
+  [[nodiscard]] tables<D> const& tables_of(Topology const& topology, Op const& op) {
+    static constexpr char type = 0;  // its address
+    std::uint32_t const identity = identity_of(topology, size()).identity;
+    for (auto const& known : tables_) {
+      if (known.type == &type && known.identity == identity) {
+        return *known.all;
+      }
+    }
+    tables_.push_back({&type, identity, std::make_unique<tables<D>>(*driver_, topology, op, size(), rank())});
+    return *tables_.back().all;
+  }
+  /// The number of an operation that is put into a stream now.
+  [[nodiscard]] std::uint64_t count(call const& what) {
+    recent_[++enqueued_ % recent_.size()] = what;
+    return enqueued_;
+  }
+
+  // --- failure
+
+  /// What has ended the operations of devices, as far as their kernels, or this rank, have found out.
+  [[nodiscard]] tutti::fault device_fault() const noexcept { return tutti::fault::unpack(read(board_.fault)); }
+  /// This rank's first operation that ended without a result; 0: none.
+  [[nodiscard]] std::uint64_t failed() const noexcept { return read(board_.failed); }
+  /// What it was. The calls of the last 64 are known.
+  [[nodiscard]] call const& called(std::uint64_t number) const noexcept { return recent_[number % recent_.size()]; }
+  /// What another rank called where this one called something else, as far as this rank has been told.
+  [[nodiscard]] call told_by(rank_type other) {
+    for (std::uint32_t g = 0; g != groups_; ++g) {
+      mailbox box;
+      block_counts counts;
+      load(&box, board_.box(rank(), g, other));
+      load(&counts, board_.counts + g);
+      if (box.begun > counts.begun) {
+        return box.what;
+      }
+    }
+    return {};
+  }
+
+  void revoke(tutti::fault const& why) {
+    host_.revoke(why);
+    stop();
+  }
+  void look() {
+    host_.look();
+    if (host_.fault()) {
+      stop();
+    } else if (tutti::fault const f = device_fault()) {
+      host_.revoke(f);
+    }
+  }
+  /// As Host's; then no kernel of any rank is in memory of others any more, nor will be.
+  void quiesce() {
+    host_.quiesce();
+    stop();
+    std::uint64_t const why = read(board_.fault);
+    for (auto const& w : windows_) {
+      driver_->upload(reinterpret_cast<std::byte*>(w->stop()), reinterpret_cast<std::byte const*>(&why), sizeof why);
+    }
+    for (auto const& w : windows_) {
+      await_groups(*w);
+    }
+  }
+
+  // --- messages
+
+  void begin(flow s, call const& what) { host_.begin(s, what); }
+  void end(flow s) { host_.end(s); }
+  [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+    return host_.send(peer, s, bytes, granule);
+  }
+  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) { return host_.released(peer, s, k); }
+  [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) { return host_.view(peer, s, w); }
+  void release(rank_type peer, flow s) { host_.release(peer, s); }
+  [[nodiscard]] bool has_left(rank_type peer)
+    requires notices_departure<Host>
+  {
+    return host_.has_left(peer);
+  }
+  void poll() { host_.poll(); }
+  [[nodiscard]] int arm() { return host_.arm(); }
+
+ private:
+  static constexpr std::uint32_t most_groups = 64;
+
+  struct kept_tables {
+    void const* type;
+    std::uint32_t identity;
+    std::unique_ptr<tables<D>> all;
+  };
+
+  /// What each rank makes of its part. One that cannot says why, and all throw that.
+  template <class M, class F>
+  [[nodiscard]] static std::vector<std::string> agree(M& meet, F const& part) {
+    std::string mine;
+    try {
+      mine = part();
+    } catch (std::exception const& e) {
+      mine = std::string("?") + e.what();
+    }
+    auto all = meet.exchange(mine);
+    for (rank_type r = 0; r != meet.size(); ++r) {
+      if (all[r].starts_with('?')) {
+        throw error(failure::join, std::string(name) + ": rank " + std::to_string(r) + ": " + all[r].substr(1))
+            .between(meet.rank(), {r});
+      }
+    }
+    return all;
+  }
+  template <class T>
+  [[nodiscard]] static T number(std::string const& text) noexcept {
+    T value{};
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  }
+
+  /// How many groups this rank may have: all ranks of a device must run at the same time.
+  [[nodiscard]] std::uint32_t share(std::vector<std::string> const& devices, std::uint32_t asked) const {
+    auto const ranks = static_cast<std::uint32_t>(std::count(devices.begin(), devices.end(), devices[rank()]));
+    std::uint32_t const most = driver_->groups() / ranks;
+    if (most == 0 || asked > most) {
+      throw error(failure::join, "device " + devices[rank()] + " runs " + std::to_string(driver_->groups()) +
+                                     " groups at a time, and its " + std::to_string(ranks) + " ranks want " +
+                                     std::to_string(asked == 0 ? 1 : asked) +
+                                     " each, all at a time; use fewer ranks on it, or fewer groups");
+    }
+    return asked != 0 ? asked : std::min(most, most_groups);
+  }
+  void fill_board() {
+    window<D> const& mine = *windows_[rank()];
+    board_.rank = rank();
+    board_.ranks = size();
+    board_.counts = mine.counts();
+    board_.scratch = mine.scratch();
+    board_.scratch_bytes = mine.scratch_bytes();
+    board_.fault = &windows_[0]->host().fault;
+    board_.failed = &mine.host().failed;
+    for (rank_type r = 0; r != size(); ++r) {
+      board_.boxes[r] = windows_[r]->boxes();
+      board_.scratches[r] = windows_[r]->scratch();
+      board_.stops[r] = windows_[r]->stop();
+    }
+  }
+
+  [[nodiscard]] static std::uint64_t read(std::uint64_t const* word) noexcept {
+    return std::atomic_ref(*const_cast<std::uint64_t*>(word)).load(std::memory_order_acquire);
+  }
+  /// Lets kernels that wait end, because the world has failed.
+  void stop() {
+    if (tutti::fault const why = host_.fault(); why && read(board_.fault) == 0) {
+      std::atomic_ref(*board_.fault).store(why.pack(), std::memory_order_release);
+    }
+  }
+  template <class T>
+  void load(T* to, T const* from) {
+    driver_->download(reinterpret_cast<std::byte*>(to), reinterpret_cast<std::byte const*>(from), sizeof(T));
+  }
+  void await_groups(window<D> const& w) {
+    for (std::uint32_t g = 0; g != groups_; ++g) {
+      std::uint64_t busy = 1;
+      for (load(&busy, &w.counts()[g].busy); busy != 0; load(&busy, &w.counts()[g].busy)) {
+        std::this_thread::yield();
+      }
+    }
+  }
+
+  std::unique_ptr<D> driver_;
+  std::uint32_t groups_ = UINT32_MAX;
+  std::vector<own_window> windows_;  ///< of all ranks
+  device::board board_;
+  std::vector<kept_tables> tables_;
+  std::array<call, 64> recent_{};
+  std::uint64_t enqueued_ = 0;
+};
+
+}  // namespace tutti::detail::device

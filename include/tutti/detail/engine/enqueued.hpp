@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/topology/concept.hpp>
+#include <tutti/transport/concept.hpp>
+
+#include <concepts>
+#include <type_traits>
+
+namespace tutti::detail {
+
+namespace device {
+/// What an operator has where its ranks have devices. Their transport brings it (detail/device/launcher.hpp).
+template <class Communicator, class Topology, class Op, class Payload>
+class launcher;
+}  // namespace device
+
+/// Whether operations of this kind can be put into a device's stream.
+template <class Op>
+inline constexpr bool runs_on_devices =
+    std::same_as<Op, op::allreduce> || std::same_as<Op, op::reduce> || std::same_as<Op, op::broadcast> ||
+    std::same_as<Op, op::reduce_scatter> || std::same_as<Op, op::allgather>;
+
+/// Where that is so and the transport's ranks have devices, and the topology's schedule does not depend on the length:
+/// what runs there. Else nothing.
+template <class Communicator, class Topology, class Op, class Payload>
+struct enqueued_part {
+  struct type {
+    type(Communicator const&, Topology const&, Payload const&) noexcept {}
+  };
+};
+template <class Communicator, class Topology, class Op, class Payload>
+  requires(maps_devices<typename Communicator::transport_type> && runs_on_devices<Op> && !chooses<Topology, Op>)
+struct enqueued_part<Communicator, Topology, Op, Payload> {
+  using type = device::launcher<Communicator, Topology, Op, Payload>;
+};
+
+/// Whether operations over this communicator can be put into such a stream.
+template <class Communicator, class Topology, class Op, class Stream>
+concept enqueues = maps_devices<typename Communicator::transport_type> && runs_on_devices<Op> &&
+                   !chooses<Topology, Op> && std::same_as<typename Communicator::transport_type::stream_type, Stream>;
+
+}  // namespace tutti::detail

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address (device memory of a model)
+//
+// Ranks with devices, of which all is a model but the code that every device runs: order, graphs, failure, joining.
+#include <models/host_device.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/barrier.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace {
+
+using tutti::device_span;
+using tutti::rank_type;
+using transport = models::host_peers<tutti::loopback>;
+using tutti::detail::device::stream_wait;
+using namespace std::chrono_literals;
+
+template <class T>
+device_span<T> on_device(std::vector<T>& v) {
+  return {v.data(), v.size()};
+}
+[[nodiscard]] tutti::world_options<transport> with(std::uint32_t groups, tutti::duration deadline = 60s) {
+  tutti::world_options<transport> o;
+  o.deadline = deadline;
+  o.transport.groups = groups;
+  return o;
+}
+/// What ranks say that fail, each: "" if they do not.
+template <class F>
+[[nodiscard]] std::vector<std::string> complaints(rank_type n, F const& f, tutti::world_options<transport> const& o) {
+  auto const results = tutti::spawn<transport>(
+      n,
+      [&](auto& world) -> std::string {
+        try {
+          f(world);
+        } catch (tutti::error const& e) {
+          return std::string(tutti::name(e.kind())) + ": " + e.what();
+        }
+        return "";
+      },
+      o);
+  std::vector<std::string> all;
+  for (auto const& one : results) {
+    all.push_back(one.value());
+  }
+  return all;
+}
+[[nodiscard]] bool has(std::string const& text, std::string const& part) {
+  return text.find(part) != text.npos;
+}
+/// What keeps ranks from joining, each in its words.
+[[nodiscard]] std::vector<std::string> refusals(rank_type n, tutti::world_options<transport> const& o) {
+  auto const results = tutti::spawn<transport>(
+      n, [](auto&) {}, o);
+  std::vector<std::string> all;
+  for (auto const& one : results) {
+    try {
+      one.value();
+      all.emplace_back();
+    } catch (tutti::error const& e) {
+      all.push_back(std::string(tutti::name(e.kind())) + ": " + e.what());
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(operations_of_two_streams_keep_their_order) {
+  auto const all = complaints(
+      4,
+      [](auto& world) {
+        tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+        models::device_stream first;
+        models::device_stream second;
+        std::vector<int> v(1000, 1);
+        for (int i = 0; i != 8; ++i) {
+          sum.enqueue(on_device(v), i % 2 == 0 ? first : second);
+        }
+        stream_wait(world, second).run();
+        stream_wait(world, first).run();
+        BOOST_TEST(std::count(v.begin(), v.end(), 65536) == 1000);
+      },
+      with(2));
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 4);
+}
+
+BOOST_AUTO_TEST_CASE(a_graph_is_replayed) {
+  auto const all = complaints(
+      2,
+      [](auto& world) {
+        tutti::allreduce sum{world, tutti::direct{}, tutti::sum<int>{}};
+        tutti::broadcast share{world, tutti::ring{}};
+        models::device_stream stream;
+        std::vector<int> v(1000, 1);
+        tutti::barrier meet{world, tutti::ring{}};
+        meet();
+        auto const pieces = models::host_driver::allocations.load();
+        stream.record();
+        sum.enqueue(on_device(v), stream);
+        share.enqueue(on_device(v), 1, stream);
+        auto const graph = stream.recorded();
+        for (int i = 0; i != 10; ++i) {
+          for (auto const& job : graph) {
+            stream.put(job);
+          }
+        }
+        sum.enqueue(on_device(v), stream);
+        stream_wait(world, stream).run();
+        BOOST_TEST(v[999] == 2048);
+        BOOST_TEST(models::host_driver::allocations == pieces, "nothing is allocated to enqueue an operation");
+      },
+      with(1));
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2);
+}
+
+BOOST_AUTO_TEST_CASE(operations_of_the_host_go_on_beside) {
+  auto const all = complaints(
+      3,
+      [](auto& world) {
+        tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+        models::device_stream stream;
+        std::vector<int> there(100, 1);
+        std::vector<int> here(100, 1);
+        sum.enqueue(on_device(there), stream);
+        sum(here);
+        sum.enqueue(on_device(there), stream);
+        stream_wait(world, stream).run();
+        BOOST_TEST(there[0] == 9);
+        BOOST_TEST(here[0] == 3);
+      },
+      with(1));
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_never_comes) {
+  auto const all = complaints(
+      4,
+      [](auto& world) {
+        tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+        tutti::barrier meet{world, tutti::ring{}};
+        models::device_stream stream;
+        std::vector<float> v(5000, 1);
+        sum.enqueue(on_device(v), stream);
+        if (world.rank() != 3) {
+          sum.enqueue(on_device(v), stream);
+          sum.enqueue(on_device(v), stream);
+        }
+        stream_wait(world, stream).run();
+        meet();  // of the host: it fails, too
+      },
+      with(2, 300ms));
+  for (rank_type r = 0; r != 4; ++r) {
+    BOOST_TEST(has(all[r], "deadline passed"), all[r]);
+    BOOST_TEST(has(all[r], "rank 3"), all[r]);
+    BOOST_TEST((r == 3 || has(all[r], "allreduce(sum float32 x 5000, ring) #1")), all[r]);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(another_count) {
+  auto const all = complaints(
+      3,
+      [](auto& world) {
+        tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
+        models::device_stream stream;
+        std::vector<float> v(world.rank() == 1 ? 101 : 100);
+        sum.enqueue(on_device(v), stream);
+        stream_wait(world, stream).run();
+      },
+      with(1));
+  for (std::string const& one : all) {
+    BOOST_TEST(has(one, "mismatched call"), one);
+    BOOST_TEST(has(one, "rank 1"), one);
+    BOOST_TEST(has(one, "allreduce(sum float32 x 10"), one);
+  }
+  BOOST_TEST(has(all[1], "x 101"), all[1]);
+  BOOST_TEST(
+      std::any_of(all.begin(), all.end(), [](std::string const& t) { return has(t, "x 100,") && has(t, "x 101,"); }),
+      "one shows both calls: " << all[0] << all[1] << all[2]);
+}
+
+BOOST_AUTO_TEST_CASE(a_fault_of_the_host_ends_kernels_that_wait) {
+  auto const begun = std::chrono::steady_clock::now();
+  auto const all = complaints(
+      2,
+      [](auto& world) {
+        tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
+        models::device_stream stream;
+        std::vector<float> v(100);
+        if (world.rank() == 1) {
+          world.transport().revoke({tutti::failure::cancelled, 1, 1});
+          return;
+        }
+        sum.enqueue(on_device(v), stream);
+        stream_wait(world, stream).run();
+      },
+      with(1));
+  BOOST_TEST(has(all[0], "rank 1"), all[0]);
+  BOOST_TEST(has(all[0], "gave up"), all[0]);
+  BOOST_TEST((std::chrono::steady_clock::now() - begun < 20s), "long before the deadline");
+}
+
+BOOST_AUTO_TEST_CASE(a_communicator_that_has_failed_says_so_again) {
+  auto const all = complaints(
+      2,
+      [](auto& world) {
+        tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
+        models::device_stream stream;
+        std::vector<float> v(world.rank() == 1 ? 101 : 100);
+        sum.enqueue(on_device(v), stream);
+        BOOST_CHECK_THROW(stream_wait(world, stream).run(), tutti::error);
+        sum.enqueue(on_device(v), stream);
+        stream_wait(world, stream).run();
+      },
+      with(1));
+  BOOST_TEST(has(all[0], "mismatched call"), all[0]);
+  BOOST_TEST(has(all[1], "mismatched call"), all[1]);
+}
+
+BOOST_AUTO_TEST_CASE(what_keeps_ranks_from_joining) {
+  for (std::string const& one : refusals(17, with(0))) {
+    BOOST_TEST(has(one, "join failed"), one);
+    BOOST_TEST(has(one, "at most 16 ranks, and there are 17"), one);
+  }
+  for (std::string const& one : refusals(4, with(5))) {
+    BOOST_TEST(has(one, "16 groups at a time, and its 4 ranks want 5 each"), one);
+  }
+  models::host_driver::left = 100'000;
+  for (std::string const& one : refusals(2, with(1))) {
+    BOOST_TEST(has(one, "rank 0: allocating "), one);
+  }
+  models::host_driver::left = SIZE_MAX;
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_left_behind) {
+  BOOST_TEST(models::host_driver::allocated == 0U);
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <models/thread_groups.hpp>
+#include <tutti/detail/device/driver.hpp>
+#include <tutti/detail/device/kernels.hpp>
+#include <tutti/detail/device/launcher.hpp>
+#include <tutti/detail/device/peers.hpp>
+#include <tutti/detail/device/wait.hpp>
+#include <tutti/device_span.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+/// A device on the host: its memory is the host's, its kernels are threads, and its streams run them one by one.
+namespace models {
+
+/// What has been put into streams, in order; each job says when it has ended.
+class device_stream {
+ public:
+  using job = std::function<void()>;
+
+  device_stream() : worker_([this] { work(); }) {}
+  device_stream(device_stream const&) = delete;
+  device_stream& operator=(device_stream const&) = delete;
+  /// What is in it still runs.
+  ~device_stream() {
+    {
+      std::lock_guard const hold(lock_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+  }
+
+  /// Runs it later, or, while a graph is recorded, keeps it.
+  void put(job j) const {
+    std::lock_guard const hold(lock_);
+    if (records_) {
+      recorded_.push_back(std::move(j));
+    } else {
+      jobs_.push_back(std::move(j));
+      changed_.notify_all();
+    }
+  }
+  void record() const {
+    std::lock_guard const hold(lock_);
+    records_ = true;
+  }
+  [[nodiscard]] std::vector<job> recorded() const {
+    std::lock_guard const hold(lock_);
+    records_ = false;
+    return std::exchange(recorded_, {});
+  }
+  [[nodiscard]] bool records() const {
+    std::lock_guard const hold(lock_);
+    return records_;
+  }
+  [[nodiscard]] bool is_done() const {
+    std::lock_guard const hold(lock_);
+    return jobs_.empty();
+  }
+
+ private:
+  void work() {
+    for (;;) {
+      job now;
+      {
+        std::unique_lock hold(lock_);
+        changed_.wait(hold, [this] { return ends_ || !jobs_.empty(); });
+        if (jobs_.empty()) {
+          return;
+        }
+        now = jobs_.front();
+      }
+      now();
+      std::lock_guard const hold(lock_);
+      jobs_.pop_front();
+    }
+  }
+
+  mutable std::mutex lock_;
+  mutable std::condition_variable changed_;
+  mutable std::deque<job> jobs_;
+  mutable std::vector<job> recorded_;
+  mutable bool records_ = false;
+  bool ends_ = false;
+  std::jthread worker_;
+};
+
+/// A kernel is `threads` threads a group. There are two devices, and even ranks are on the first.
+class host_driver {
+ public:
+  static constexpr std::string_view name = "host_peers";
+  using stream_type = device_stream;
+  static constexpr std::uint32_t threads = 2;
+
+  /// Of which memory is left to be allocated: for failures.
+  static inline std::atomic<std::size_t> left = SIZE_MAX;
+  static inline std::atomic<std::size_t> allocations = 0;
+  static inline std::atomic<std::size_t> allocated = 0;  ///< those that have not been freed
+
+  [[nodiscard]] static std::byte* allocate(std::size_t bytes) {
+    if (bytes > left) {
+      throw std::runtime_error("allocating " + std::to_string(bytes) + " bytes of device memory failed");
+    }
+    ++allocations;
+    ++allocated;
+    auto* const p = static_cast<std::byte*>(::operator new(bytes, std::align_val_t(256)));
+    std::memset(p, 0, bytes);
+    return p;
+  }
+  [[nodiscard]] static std::byte* allocate_for_all(std::size_t bytes) { return allocate(bytes); }
+  static void free(std::byte* p) noexcept {
+    --allocated;
+    ::operator delete(p, std::align_val_t(256));
+  }
+  static void free_for_all(std::byte* p) noexcept { free(p); }
+
+  void upload(std::byte* to, std::byte const* from, std::size_t bytes) const { copy(to, from, bytes); }
+  void download(std::byte* to, std::byte const* from, std::size_t bytes) const { copy(to, from, bytes); }
+  [[nodiscard]] std::string device() const { return "host"; }
+  [[nodiscard]] std::uint32_t groups() const noexcept { return 16; }
+  void reach(std::string const&) const noexcept {}
+  template <class Kernel>
+  void load() const noexcept {}
+
+  template <class Kernel>
+  void launch(stream_type const& in, std::uint32_t groups, Kernel const& kernel, std::uint64_t limit) {
+    auto const run = [=] {
+      using clock = host_thread_group::clock;
+      clock::time_point const last =
+          limit == UINT64_MAX ? clock::time_point::max() : clock::now() + std::chrono::nanoseconds(limit);
+      std::vector<thread_room> rooms(groups);
+      std::vector<std::jthread> all;
+      for (std::uint32_t g = 0; g != groups; ++g) {
+        for (std::uint32_t t = 0; t != threads; ++t) {
+          all.emplace_back([&, g, t] { run_group(host_thread_group(rooms[g], t, threads, last), kernel, g); });
+        }
+      }
+    };
+    if (in.records()) {
+      in.put(run);
+      return;
+    }
+    // After what was launched before, also in other streams.
+    auto const mine = std::make_shared<std::atomic<bool>>(false);
+    in.put([run, mine, before = std::exchange(last_, mine)] {
+      if (before) {
+        before->wait(false);
+      }
+      run();
+      mine->store(true);
+      mine->notify_all();
+    });
+  }
+  [[nodiscard]] bool is_done(stream_type const& s) const { return s.is_done(); }
+  void finish() const {
+    if (last_) {
+      last_->wait(false);
+    }
+  }
+
+ private:
+  /// Words may be written meanwhile.
+  static void copy(std::byte* to, std::byte const* from, std::size_t bytes) {
+    if (bytes == sizeof(std::uint64_t)) {
+      auto* const word = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(from));
+      std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to)).store(std::atomic_ref(*word).load());
+    } else if (bytes != 0) {
+      std::memcpy(to, from, bytes);
+    }
+  }
+
+  std::shared_ptr<std::atomic<bool>> last_;
+};
+static_assert(device::driver<host_driver>);
+
+template <class Host>
+using host_peers = device::peers<Host, host_driver>;
+
+}  // namespace models
