@@ -49,8 +49,9 @@ BEGIN {
   allow("communicator", "core trace/no_trace member " concepts)
   # Folding spans is the same for every reduction.
   allow("engine", "core communicator detail/reduction/fold collective/request " concepts)
-  # Groups of a device's threads run the schedules that the engine runs, over the same slices and memories.
-  allow("device", "core engine detail/reduction/fold topology/concept reduction/concept")
+  # Groups of a device's threads run the schedules that the engine runs, over the same slices and memories; one of these
+  # they know without its steps.
+  allow("device", "core engine detail/reduction/fold detail/transport/over_host topology/direct " concepts)
   # What is compiled once of each transport, the engine over it, and of each likely reduction: a header of theirs ends
   # with it.
   allow("instances", "core communicator engine transport reduction")
@@ -71,7 +72,7 @@ BEGIN {
   # It picks from all topologies, and measures what a sum of floats takes, also in memory that a transport provides.
   allow("automatic", "core communicator collective tuning")
   allow("tuning", "core communicator allocator memory_kind collective engine topology verify reduction/arithmetic")
-  allow("cuda", "core device")
+  allow("cuda", "core communicator device transport/concept")
   allow("nn", "*")
   allow("tutti", "*")  # the umbrella
 

@@ -111,7 +111,7 @@ class host_driver {
   static inline std::atomic<std::size_t> allocations = 0;
   static inline std::atomic<std::size_t> allocated = 0;  ///< those that have not been freed
 
-  [[nodiscard]] static std::byte* allocate(std::size_t bytes) {
+  [[nodiscard]] std::byte* allocate(std::size_t bytes) const {
     if (bytes > left) {
       throw std::runtime_error("allocating " + std::to_string(bytes) + " bytes of device memory failed");
     }
@@ -121,7 +121,7 @@ class host_driver {
     std::memset(p, 0, bytes);
     return p;
   }
-  [[nodiscard]] static std::byte* allocate_for_all(std::size_t bytes) { return allocate(bytes); }
+  [[nodiscard]] std::byte* allocate_for_all(std::size_t bytes) const { return allocate(bytes); }
   static void free(std::byte* p) noexcept {
     --allocated;
     ::operator delete(p, std::align_val_t(256));

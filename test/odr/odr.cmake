@@ -13,7 +13,7 @@ foreach(component IN LISTS tutti_components)
   endif()
 endforeach()
 list(FILTER odr_headers EXCLUDE REGEX "[.](cpp|ipp)$")  # its header includes what is defined apart
-list(FILTER odr_headers EXCLUDE REGEX "^tutti/detail/cuda/block[.]hpp$")  # for nvcc alone; device_ptx compiles it
+list(FILTER odr_headers EXCLUDE REGEX "^tutti/(detail/cuda/(block|driver)|cuda/peers)[.]hpp$")  # for nvcc alone: device_ptx
 
 # Each header is compiled where nothing is before it that it does not include itself. A unit shows that of several, and
 # is sorted out anew when this is configured.

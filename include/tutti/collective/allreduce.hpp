@@ -17,6 +17,7 @@ namespace tutti {
 ///     sum(gradients);                       // in place
 ///     sum(mine, total);                     // out of place
 ///     auto pending = sum.start(gradients);  // under way; then pending.wait()
+///     sum.enqueue(on_gpu, stream);          // on devices: see <tutti/cuda/peers.hpp>
 ///
 /// Shape: every rank gives `count` elements, and ends with `count`.
 ///

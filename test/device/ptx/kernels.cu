@@ -5,7 +5,7 @@
 #include <new>
 
 #include <tutti/bfloat16.hpp>
-#include <tutti/detail/device/fused.hpp>
+#include <tutti/detail/device/kernels.hpp>
 #include <tutti/half.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/functor.hpp>
@@ -43,17 +43,18 @@ struct block {
   TEST_BOTH void tell(std::uint64_t* word, std::uint64_t value) const {
     asm volatile("st.release.sys.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
   }
+  TEST_BOTH void announce(std::uint64_t* word, std::uint64_t value) const {
+    asm volatile("st.relaxed.sys.u64 [%0], %1; fence.sc.sys;" : : "l"(word), "l"(value) : "memory");
+  }
   TEST_BOTH void pause() const {}
   TEST_BOTH bool is_late() const { return false; }
 };
 TEST_DEVICE std::uint32_t this_group() { return __nvvm_read_ptx_sreg_ctaid_x(); }
-TEST_DEVICE std::uint32_t groups() { return __nvvm_read_ptx_sreg_nctaid_x(); }
 #else
 struct block : tutti::detail::cuda::block {
   TEST_BOTH block() : tutti::detail::cuda::block(1'000'000'000) {}
 };
 TEST_DEVICE std::uint32_t this_group() { return blockIdx.x; }
-TEST_DEVICE std::uint32_t groups() { return gridDim.x; }
 #endif
 static_assert(device::thread_group<block>);
 
@@ -86,22 +87,16 @@ TEST_KERNEL void combine(how<R> const a, inputs<typename R::value_type, N> const
                          device::places<typename R::value_type> const to, std::size_t const n) {
   combine_all<R, N>(a, in, to, n, std::make_index_sequence<N>{});
 }
-/// An allreduce by its steps, and without them.
+/// An allreduce by its steps, or without them.
+template <class Kernel>
+TEST_KERNEL __attribute__((launch_bounds(512, 1))) void run(Kernel const TEST_CONSTANT kernel) {
+  block const g;
+  device::run_group(g, kernel, this_group());
+}
 template <class R>
-TEST_KERNEL void interpret(how<R> const a, device::board const TEST_CONSTANT on,
-                           device::operation const TEST_CONSTANT what) {
-  device::group_combining<R> const payload{a.reduction};
-  block const g;
-  (void)device::interpreter(g, on, this_group(), groups(), what, payload)
-      .run();
-}
-template <class R, rank_type N>
-TEST_KERNEL void fuse(how<R> const a, device::board const TEST_CONSTANT on,
-                           device::operation const TEST_CONSTANT what) {
-  block const g;
-  device::fused_allreduce<block, R, N> const all(g, on, this_group(), groups(), what, a.reduction);
-  (void)(what.count > 4096 ? all.in_one_pass() : all.in_one_hop());
-}
+using interpret = device::by_steps<device::group_combining<R>>;
+template <class R>
+using fuse = device::by_direct<R, 8>;
 
 #define TEST_COMBINE(R, N)                                                                                       \
   template TEST_KERNEL void combine<R, N>(how<R> const, inputs<R::value_type, N> const,                          \
@@ -109,10 +104,8 @@ TEST_KERNEL void fuse(how<R> const a, device::board const TEST_CONSTANT on,
 #define TEST_REDUCTION(R)                                                                                         \
   TEST_COMBINE(R, 2)                                                                                              \
   TEST_COMBINE(R, 8)                                                                                              \
-  template TEST_KERNEL void interpret<R>(how<R> const, device::board const TEST_CONSTANT,                          \
-                                         device::operation const TEST_CONSTANT);             \
-  template TEST_KERNEL void fuse<R, 4>(how<R> const, device::board const TEST_CONSTANT,\
-                                         device::operation const TEST_CONSTANT);
+  template TEST_KERNEL void run<interpret<R>>(interpret<R> const TEST_CONSTANT);                                  \
+  template TEST_KERNEL void run<fuse<R>>(fuse<R> const TEST_CONSTANT);
 TEST_REDUCTION(tutti::sum<float>)
 TEST_REDUCTION(tutti::sum<double>)
 TEST_REDUCTION(tutti::sum<tutti::half>)

@@ -42,8 +42,9 @@ class block_link {
   }
 
   /// Tells all ranks what this one has begun, and where its memories are, and waits for the peers. False: another one
-  /// has called something else, or the world has failed. For all threads.
-  constexpr bool begin(table_peer const* peers, std::uint32_t count, memories const& mine, call const& what) const {
+  /// has called something else, or the world has failed. For all threads. `peer_at(i)` is one of `count` peers.
+  template <class PeerAt>
+  constexpr bool begin(std::uint32_t count, PeerAt const& peer_at, memories const& mine, call const& what) const {
     std::uint64_t const number = counts_.begun + 1;
     for (rank_type r = g_.rank(); r < on_.ranks; r += g_.size()) {
       if (r != on_.rank) {
@@ -55,18 +56,20 @@ class block_link {
     }
     bool good = true;
     for (std::uint32_t i = g_.rank(); good && i < count; i += g_.size()) {
-      rank_type const p = peers[i].rank;
+      rank_type const p = peer_at(i).rank;
       good = wait(&from(p).begun, number, p) &&
              (from(p).what.fingerprint() == what.fingerprint() || fail(failure::mismatch, p));
     }
     return g_.all(good);
   }
   /// The operation's messages are counted. @pre all threads have got to its end, and the first one calls this
-  constexpr void end(table_peer const* peers, std::uint32_t count) const {
+  template <class PeerAt>
+  constexpr void end(std::uint32_t count, PeerAt const& peer_at) const {
     ++counts_.begun;
     for (std::uint32_t i = 0; i != count; ++i) {
-      counts_.sent[peers[i].rank] += peers[i].sent;
-      counts_.received[peers[i].rank] += peers[i].received;
+      table_peer const p = peer_at(i);
+      counts_.sent[p.rank] += p.sent;
+      counts_.received[p.rank] += p.received;
     }
   }
   // --- for the first thread; messages are numbered within the operation

@@ -24,7 +24,7 @@ struct empty_kernel {
 ///
 ///   - `allocate` gives memory of the device, which kernels of all ranks reach that `reach` each other's devices;
 ///     `allocate_for_all` memory of the host that kernels of all devices read and write while they run. Both are zero.
-///     Any rank's thread may `free` them, and `upload` and `download`, which block.
+///     Any thread may `free` them. `upload` and `download` block.
 ///   - `device` names the very device; `groups` is how many groups of threads run on it at a time, whatever they run.
 ///   - `load<Kernel>` makes a kernel ready, so that no later `launch` of it waits for others to end. `launch` puts
 ///     `groups` groups into a stream, each of which runs `run_group(threads, kernel, group)`, after all that was
@@ -36,19 +36,19 @@ concept driver = requires(D& d, D const& c, typename D::stream_type const& s, st
                           std::byte const* from, std::size_t bytes, empty_kernel const& k, std::uint32_t groups,
                           std::uint64_t limit) {
   { D::name } -> std::convertible_to<std::string_view>;
-  { D::allocate(bytes) } -> std::same_as<std::byte*>;
-  { D::allocate_for_all(bytes) } -> std::same_as<std::byte*>;
+  { c.allocate(bytes) } -> std::same_as<std::byte*>;
+  { c.allocate_for_all(bytes) } -> std::same_as<std::byte*>;
   D::free(to);
   D::free_for_all(to);
-  d.upload(to, from, bytes);
-  d.download(to, from, bytes);
+  c.upload(to, from, bytes);
+  c.download(to, from, bytes);
   { c.device() } -> std::same_as<std::string>;
   { c.groups() } -> std::same_as<std::uint32_t>;
-  d.reach(other);
-  d.template load<empty_kernel>();
+  c.reach(other);
+  c.template load<empty_kernel>();
   d.launch(s, groups, k, limit);
   { c.is_done(s) } -> std::same_as<bool>;
-  d.finish();
+  c.finish();
 };
 
 }  // namespace tutti::detail::device

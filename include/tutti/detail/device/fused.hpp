@@ -57,15 +57,11 @@ class fused_allreduce {
         what_(what),
         how_(how),
         cut_(slice::of_blocks(what.count, N, group, groups)),
-        layout_(what.count, N, groups) {
-    for (rank_type i = 1; i != N; ++i) {
-      peers_[i - 1] = {.rank = (on.rank + i) % N, .sent = 1, .received = 1};
-    }
-  }
+        layout_(what.count, N, groups) {}
 
   /// Each rank combines its own block, and stores it everywhere. False: the board's fault says why.
   constexpr bool in_one_pass() const {
-    if (!link_.begin(peers_, N - 1, what_.mine, what_.what)) {
+    if (!link_.begin(N - 1, peer_at(), what_.mine, what_.what)) {
       return false;
     }
     rank_type const me = link_.on().rank;
@@ -77,10 +73,10 @@ class fused_allreduce {
     combine(me, to, std::make_index_sequence<N>{});
     bool good = g_.all(true);
     for (rank_type i = 0; link_.is_first() && i != N - 1; ++i) {
-      link_.tell_sent(peers_[i].rank, 1, false);
+      link_.tell_sent(peer(i), 1, false);
     }
     for (rank_type i = 0; link_.is_first() && good && i != N - 1; ++i) {
-      good = link_.wait_sent(peers_[i].rank, 1);  // then that peer does not read this rank's memory any more, too
+      good = link_.wait_sent(peer(i), 1);  // then that peer does not read this rank's memory any more, too
     }
     return end(good);
   }
@@ -94,7 +90,7 @@ class fused_allreduce {
                    cut_.size(b) * sizeof(contribution));
       }
     }
-    if (!g_.all(true) || !link_.begin(peers_, N - 1, what_.mine, what_.what)) {
+    if (!g_.all(true) || !link_.begin(N - 1, peer_at(), what_.mine, what_.what)) {
       return false;
     }
     for (rank_type b = 0; b != N; ++b) {
@@ -104,10 +100,10 @@ class fused_allreduce {
     }
     bool good = g_.all(true);
     for (rank_type i = 0; link_.is_first() && i != N - 1; ++i) {
-      link_.tell_taken(peers_[i].rank, 1);
+      link_.tell_taken(peer(i), 1);
     }
     for (rank_type i = 0; link_.is_first() && good && i != N - 1; ++i) {
-      good = link_.wait_taken(peers_[i].rank, 1);
+      good = link_.wait_taken(peer(i), 1);
     }
     return end(good);
   }
@@ -115,6 +111,12 @@ class fused_allreduce {
  private:
   using contribution = contribution_t<R>;
   using value = typename R::value_type;
+
+  /// One of the N - 1 others.
+  [[nodiscard]] constexpr rank_type peer(rank_type i) const noexcept { return (link_.on().rank + 1 + i) % N; }
+  [[nodiscard]] constexpr auto peer_at() const noexcept {
+    return [this](std::uint32_t i) { return table_peer{.rank = peer(i), .sent = 1, .received = 1}; };
+  }
 
   [[nodiscard]] static constexpr bool is_in_place(memories const& m) noexcept { return m.input == m.output; }
   /// Where this group's part of a block lies in the copy of an input.
@@ -142,7 +144,7 @@ class fused_allreduce {
       return false;
     }
     if (link_.is_first()) {
-      link_.end(peers_, N - 1);
+      link_.end(N - 1, peer_at());
     }
     return g_.all(true);
   }
@@ -153,7 +155,6 @@ class fused_allreduce {
   R const& how_;
   slice cut_;
   scratch_layout layout_;
-  table_peer peers_[N - 1] = {};
 };
 
 }  // namespace tutti::detail::device

@@ -42,7 +42,8 @@ class interpreter {
   /// False: the board's fault says why. Then memory holds anything, and peers may still read it.
   constexpr bool run() const {
     step_table const& t = what_.table;
-    if (!link_.begin(t.peers, t.peer_count, what_.mine, what_.what)) {
+    auto const peer_at = [&t](std::uint32_t i) { return t.peers[i]; };
+    if (!link_.begin(t.peer_count, peer_at, what_.mine, what_.what)) {
       return false;
     }
     for (std::uint32_t i = 0; i != t.step_count; ++i) {
@@ -140,7 +141,7 @@ class interpreter {
       return false;
     }
     if (link_.is_first()) {
-      link_.end(t.peers, t.peer_count);
+      link_.end(t.peer_count, [&t](std::uint32_t i) { return t.peers[i]; });
     }
     return g_.all(true);
   }

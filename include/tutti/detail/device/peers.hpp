@@ -77,7 +77,7 @@ class peers : public over_host<Host> {
     }
     own_window mine;
     auto const windows = agree(meet, [&] {
-      mine = std::make_shared<window<D>>(size(), groups_, o.scratch_bytes);
+      mine = std::make_shared<window<D>>(*driver_, size(), groups_, o.scratch_bytes);
       return std::to_string(reinterpret_cast<std::uintptr_t>(&mine));
     });
     for (std::string const& one : windows) {

@@ -17,7 +17,7 @@ template <driver D>
 class tables {
  public:
   template <class Topology, class Op>
-  tables(D& on, Topology const& topology, Op op, rank_type n, rank_type me) {
+  tables(D const& on, Topology const& topology, Op op, rank_type n, rank_type me) {
     rank_type roots = 1;
     if constexpr (requires { op.root; }) {
       roots = n;
@@ -36,7 +36,7 @@ class tables {
         }
       }
     }
-    memory_ = D::allocate(all.size() + 1);
+    memory_ = on.allocate(all.size() + 1);
     on.upload(memory_, all.data(), all.size());
     for (step_table& t : tables_) {
       moved(t.steps);

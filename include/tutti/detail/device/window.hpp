@@ -21,13 +21,13 @@ class window {
   };
 
   /// @param scratch_bytes of each group, a multiple of 512
-  window(rank_type ranks, std::uint32_t groups, std::size_t scratch_bytes)
+  window(D const& on, rank_type ranks, std::uint32_t groups, std::size_t scratch_bytes)
       : ranks_(ranks),
         groups_(groups),
         scratch_bytes_(scratch_bytes),
-        host_(reinterpret_cast<words*>(D::allocate_for_all(sizeof(words)))) {
+        host_(reinterpret_cast<words*>(on.allocate_for_all(sizeof(words)))) {
     try {
-      memory_ = D::allocate(boxes_bytes() + counts_bytes() + stop_bytes + groups * scratch_bytes);
+      memory_ = on.allocate(boxes_bytes() + counts_bytes() + stop_bytes + groups * scratch_bytes);
     } catch (...) {
       D::free_for_all(reinterpret_cast<std::byte*>(host_));
       throw;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#if !defined(__CUDACC__)
+#error "tutti/cuda/peers.hpp launches kernels: include it in a .cu file, which nvcc compiles"
+#endif
+
+#include <tutti/communicator.hpp>
+#include <tutti/cuda/stream.hpp>
+#include <tutti/detail/cuda/driver.hpp>
+#include <tutti/detail/device/launcher.hpp>
+#include <tutti/detail/device/peers.hpp>
+#include <tutti/detail/device/wait.hpp>
+#include <tutti/transport/concept.hpp>
+
+#include <concepts>
+
+namespace tutti::cuda {
+
+/// Ranks with a GPU each, or a share of one, whose kernels work in each other's memory. Host, such as `loopback`, does
+/// all else: meeting, faults, operations on host memory.
+///
+///     auto const run = [](auto& world) {
+///       tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
+///       tutti::cuda::stream stream;
+///       sum.enqueue(gradients, stream);      // in place; (input, output, stream) out of place
+///       tutti::cuda::wait(world, stream);    // throws what other operations throw
+///     };
+///     tutti::spawn<tutti::cuda::peers<tutti::loopback>>(2, run);
+///
+/// Each rank's device is the current one of its thread when it joins. An operation is one kernel, in a stream, or in
+/// a graph that captures it: enqueueing it allocates nothing and waits for nothing. The order of `enqueue` is the order
+/// of operations, also in different streams; a caller orders graphs and what is put into streams beside them. Bits are
+/// those of the same operation on host memory.
+///
+/// All ranks' kernels run at a time. Ranks that share a GPU share its multiprocessors, and a rank that fills them by
+/// other kernels that wait for ranks would make them wait forever: until the deadline. A rank that is late, or calls
+/// something else, is named in the error that `wait` throws; so are the ranks of a fault of Host.
+///
+/// Memory of an operation is the device's until it has run: allocations of cudaMalloc or cuda::array. In a world of
+/// several devices these reach each other's memory (peer access).
+///
+/// @pre at most 16 ranks, in one process
+///
+/// Cost: on the device, 1 MiB (`options::scratch_bytes`) and 200 bytes a rank for each of at most 64 blocks.
+/// Thread safety: one thread at a time; instances are independent.
+template <transport Host>
+  requires in_process<Host>
+using peers = detail::device::peers<Host, detail::cuda::driver>;
+
+/// Blocks until all has run that is in the stream, as long as the communicator's deadline allows; what this rank has
+/// started on host memory moves on meanwhile.
+///
+/// @pre the stream is not being captured
+/// @throws error if an operation has failed that this rank has enqueued, on this stream or on another one: it names the
+///         operation and the ranks. Operations that are enqueued later end at once, and `wait` throws again.
+/// @throws cuda::error if something else in the stream has failed
+///
+/// Cost: it keeps a core busy, as cudaStreamSynchronize does.
+/// Thread safety: that of the communicator.
+template <class Communicator>
+  requires std::same_as<typename Communicator::transport_type::stream_type, stream>
+void wait(Communicator const& world, stream const& in) {
+  detail::device::stream_wait(world, in).run();
+}
+
+}  // namespace tutti::cuda

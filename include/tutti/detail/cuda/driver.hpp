@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/stream.hpp>
+#include <tutti/detail/cuda/block.hpp>
+#include <tutti/detail/cuda/check.hpp>
+#include <tutti/detail/device/driver.hpp>
+#include <tutti/detail/device/kernels.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace tutti::detail::cuda {
+
+/// Threads of a block. With the registers that kernels take, one block of them fits a multiprocessor whatever it runs.
+inline constexpr std::uint32_t block_threads = 512;
+
+/// The kernel of CUDA that runs one of tutti's.
+template <class Kernel>
+__global__ void __launch_bounds__(block_threads, 1)
+    run_groups(Kernel const __grid_constant__ kernel, std::uint64_t const limit) {
+  block const threads(limit);
+  device::run_group(threads, kernel, blockIdx.x);
+}
+
+/// Makes a device the current one, and afterwards that one again which was.
+class current_device {
+ public:
+  explicit current_device(int number) {
+    check(cudaGetDevice(&before_), [] { return std::string("asking for the current device of CUDA"); });
+    if (before_ != number) {
+      check(cudaSetDevice(number), [&] { return "taking device " + std::to_string(number) + " of CUDA"; });
+    }
+    changed_ = before_ != number;
+  }
+  current_device(current_device const&) = delete;
+  current_device& operator=(current_device const&) = delete;
+  ~current_device() {
+    if (changed_) {
+      static_cast<void>(cudaSetDevice(before_));
+    }
+  }
+
+ private:
+  int before_ = 0;
+  bool changed_ = false;
+};
+
+/// The last launch, for those that follow it in other streams.
+class launch_order {
+ public:
+  launch_order() {
+    check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming),
+          [] { return std::string("making an event of CUDA"); });
+  }
+  launch_order(launch_order const&) = delete;
+  launch_order& operator=(launch_order const&) = delete;
+  ~launch_order() { static_cast<void>(cudaEventDestroy(event_)); }
+
+  /// @param capture which one the stream is in, if it is in one
+  void before(cudaStream_t in, unsigned long long capture) {
+    if (any_ && capture == capture_ && in != stream_) {
+      check(cudaStreamWaitEvent(in, event_, 0), [] { return std::string("putting an event into a stream of CUDA"); });
+    }
+  }
+  void after(cudaStream_t in, unsigned long long capture) {
+    check(cudaEventRecord(event_, in), [] { return std::string("recording an event in a stream of CUDA"); });
+    any_ = true;
+    stream_ = in;
+    capture_ = capture;
+  }
+  void wait() const noexcept {
+    if (any_) {
+      static_cast<void>(cudaEventSynchronize(event_));
+    }
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  unsigned long long capture_ = 0;
+  bool any_ = false;
+};
+
+/// The device of CUDA that was the current one when it was made; see `device::driver`.
+class driver {
+ public:
+  static constexpr std::string_view name = "cuda_peers";
+  using stream_type = tutti::cuda::stream;
+
+  driver() {
+    check(cudaGetDevice(&number_), [] { return std::string("asking for the current device of CUDA"); });
+  }
+
+  [[nodiscard]] std::byte* allocate(std::size_t bytes) const {
+    current_device const here(number_);
+    void* p = nullptr;
+    check(cudaMalloc(&p, bytes), [=] { return "allocating " + std::to_string(bytes) + " bytes of device memory"; });
+    check(cudaMemsetAsync(p, 0, bytes, copies_.native()), [] { return std::string("clearing device memory"); });
+    copies_.wait();
+    return static_cast<std::byte*>(p);
+  }
+  [[nodiscard]] std::byte* allocate_for_all(std::size_t bytes) const {
+    void* p = nullptr;
+    check(cudaHostAlloc(&p, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
+          [=] { return "allocating " + std::to_string(bytes) + " bytes of host memory for devices"; });
+    std::memset(p, 0, bytes);
+    return static_cast<std::byte*>(p);
+  }
+  static void free(std::byte* p) noexcept { static_cast<void>(cudaFree(p)); }
+  static void free_for_all(std::byte* p) noexcept { static_cast<void>(cudaFreeHost(p)); }
+
+  void upload(std::byte* to, std::byte const* from, std::size_t bytes) const {
+    copy(to, from, bytes, cudaMemcpyHostToDevice);
+  }
+  void download(std::byte* to, std::byte const* from, std::size_t bytes) const {
+    copy(to, from, bytes, cudaMemcpyDeviceToHost);
+  }
+
+  /// Its address on the bus: programs may number devices otherwise.
+  [[nodiscard]] std::string device() const {
+    char id[32] = {};
+    check(cudaDeviceGetPCIBusId(id, sizeof id, number_),
+          [] { return std::string("asking for the address of a device of CUDA"); });
+    return id;
+  }
+  [[nodiscard]] std::uint32_t groups() const {
+    int multiprocessors = 0;
+    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, number_),
+          [] { return std::string("asking how many multiprocessors a device of CUDA has"); });
+    return static_cast<std::uint32_t>(multiprocessors);
+  }
+  void reach(std::string const& other) const {
+    int there = 0;
+    check(cudaDeviceGetByPCIBusId(&there, other.c_str()), [&] { return "looking for device " + other; });
+    if (there == number_) {
+      return;
+    }
+    int can = 0;
+    check(cudaDeviceCanAccessPeer(&can, number_, there),
+          [&] { return "asking whether device " + other + " is reached"; });
+    if (can == 0) {
+      throw std::runtime_error("device " + device() + " cannot reach the memory of device " + other +
+                               "; nvidia-smi topo -p2p r shows which can");
+    }
+    current_device const here(number_);
+    if (cudaError_t const code = cudaDeviceEnablePeerAccess(there, 0); code != cudaErrorPeerAccessAlreadyEnabled) {
+      check(code, [&] { return "reaching the memory of device " + other; });
+    } else {
+      static_cast<void>(cudaGetLastError());
+    }
+  }
+
+  template <class Kernel>
+  void load() const {
+    current_device const here(number_);
+    cudaFuncAttributes known;
+    check(cudaFuncGetAttributes(&known, run_groups<Kernel>), [] { return std::string("loading a kernel of tutti"); });
+  }
+  template <class Kernel>
+  void launch(stream_type const& in, std::uint32_t groups, Kernel const& kernel, std::uint64_t limit) {
+    current_device const here(number_);
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    unsigned long long capture = 0;
+    check(cudaStreamGetCaptureInfo(in.native(), &status, &capture),
+          [] { return std::string("asking whether a stream of CUDA is captured"); });
+    bool const captured = status == cudaStreamCaptureStatusActive;
+    launch_order& order = captured ? in_graphs_ : in_streams_;
+    order.before(in.native(), captured ? capture : 0);
+    run_groups<<<groups, block_threads, 0, in.native()>>>(kernel, limit);
+    check(cudaGetLastError(), [] { return std::string("launching a kernel of tutti"); });
+    order.after(in.native(), captured ? capture : 0);
+  }
+  [[nodiscard]] bool is_done(stream_type const& s) const {
+    cudaError_t const code = cudaStreamQuery(s.native());
+    if (code == cudaErrorNotReady) {
+      static_cast<void>(cudaGetLastError());
+      return false;
+    }
+    check(code, [] { return std::string("asking whether a stream of CUDA has run"); });
+    return true;
+  }
+  void finish() const noexcept { in_streams_.wait(); }
+
+ private:
+  void copy(std::byte* to, std::byte const* from, std::size_t bytes, cudaMemcpyKind way) const {
+    check(cudaMemcpyAsync(to, from, bytes, way, copies_.native()),
+          [=] { return "copying " + std::to_string(bytes) + " bytes between host and device"; });
+    copies_.wait();
+  }
+
+  int number_ = 0;
+  tutti::cuda::stream copies_;
+  launch_order in_streams_;
+  launch_order in_graphs_;
+};
+static_assert(device::driver<driver>);
+
+}  // namespace tutti::detail::cuda
