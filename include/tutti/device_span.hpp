@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 namespace tutti {
 
@@ -30,6 +31,13 @@ class device_span {
   constexpr device_span(device_span<U> const& s) noexcept  // NOLINT(google-explicit-constructor): as std::span
       : first_(s.data()), size_(s.size()) {}
 
+  /// All elements of what owns them, such as a cuda::array.
+  template <class Owner>
+    requires(!std::same_as<Owner, device_span<std::remove_const_t<T>>>) &&
+            requires(Owner const& o) { requires std::convertible_to<decltype(o.span()), device_span>; }
+  constexpr device_span(Owner const& o) noexcept  // NOLINT(google-explicit-constructor): as std::span
+      : device_span(o.span()) {}
+
   /// The address of the first one, on the device.
   [[nodiscard]] constexpr T* data() const noexcept { return first_; }
   /// How many elements.
@@ -50,5 +58,15 @@ class device_span {
   T* first_ = nullptr;
   std::size_t size_ = 0;
 };
+
+template <class Owner>
+device_span(Owner const& o) -> device_span<typename decltype(o.span())::element_type>;
+
+/// A device_span, or what owns elements of a device, such as a cuda::array.
+template <class D>
+concept device_memory = requires(D const& d) { device_span(d); };
+/// The type of its elements, const where they may only be read.
+template <device_memory D>
+using device_element_t = typename decltype(device_span(std::declval<D const&>()))::element_type;
 
 }  // namespace tutti

@@ -2,8 +2,11 @@
 // test: address (it reads and writes 16 bytes at a time)
 //
 // All threads of a group together write each element once, wherever operands lie, and nothing else.
-#include <tutti/detail/device/combine.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/detail/device/after_fold.hpp>
+#include <tutti/detail/device/fused.hpp>
 #include <tutti/half.hpp>
+#include <tutti/reduction/arithmetic.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -27,6 +30,7 @@ struct lone_thread {
   [[nodiscard]] bool all(bool good) const { return good; }
   [[nodiscard]] std::uint64_t look(std::uint64_t const* word) const { return *word; }
   void tell(std::uint64_t* word, std::uint64_t value) const { *word = value; }
+  void announce(std::uint64_t* word, std::uint64_t value) const { *word = value; }
   void pause() const {}
   [[nodiscard]] bool is_late() const { return false; }
 };
@@ -115,6 +119,47 @@ BOOST_AUTO_TEST_CASE(bytes) {
                            reinterpret_cast<std::byte*>(to.data()), n);
       }
       BOOST_TEST(to.copy() == from.copy(), boost::test_tools::per_element());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_follows_a_combination) {
+  using fold = device::fold_of_all<tutti::sum<float>, 2>;
+  for (std::size_t const n : {0U, 1U, 7U, 100U}) {
+    for (std::size_t const by : {0U, 1U}) {
+      shifted<float> const a(n, 1);
+      shifted<float> const b(n, 1);
+      shifted<float> const w(n, by);
+      shifted<float> const v(n, 1);
+      shifted<float> const scaled(n, 1);
+      shifted<tutti::bfloat16> const narrow(n, by);
+      std::vector<float> weights;
+      std::vector<float> velocities;
+      std::vector<float> means;
+      std::vector<tutti::bfloat16> rounded;
+      for (std::size_t i = 0; i != n; ++i) {
+        auto const x = static_cast<float>(i) / 3.0F;
+        a.data()[i] = x;
+        b.data()[i] = 1.0F - x;
+        w.data()[i] = 2.0F * x;
+        v.data()[i] = x - 7.0F;
+        float const sum = b.data()[i] + x;
+        velocities.push_back(0.5F * v.data()[i] + sum);  // halves and quarters are exact: no order of rounding shows
+        weights.push_back(w.data()[i] - 0.25F * velocities.back());
+        means.push_back(sum * 0.5F);
+        rounded.push_back(static_cast<tutti::bfloat16>(sum));
+      }
+      float const* const from[] = {a.data(), b.data()};
+      for (std::uint32_t t = 0; t != 2; ++t) {
+        lone_thread const g{t, 2};
+        device::for_each_element(g, device::scaled<fold, float>{{}, 0.5F}, n, scaled.data(), from[0], from[1]);
+        device::for_each_element(g, device::converted<fold, tutti::bfloat16>{}, n, narrow.data(), from[0], from[1]);
+        device::for_each_element(g, device::sgd_step<fold, float>{{}, 0.25F, 0.5F}, n,
+                                 device::two_places<float>{{w.data(), v.data()}}, static_cast<float const*>(w.data()),
+                                 static_cast<float const*>(v.data()), from[0], from[1]);
+      }
+      BOOST_TEST((scaled.copy() == means && narrow.copy() == rounded));
+      BOOST_TEST((w.copy() == weights && v.copy() == velocities), n << " elements, shifted by " << by);
     }
   }
 }

@@ -55,15 +55,18 @@ class allgather : public detail::launcher<Communicator, Topology, op::allgather,
                         v.size());
   }
 
-  template <element T, class Stream>
-    requires detail::enqueues<Communicator, Topology, op::allgather, Stream>
-  void enqueue(device_span<T> all, Stream const& in) {
-    this->put({}, {sizeof(T)}, what<T>, in_place(all.elements()), all.size(), in);
+  template <device_memory All, class Stream>
+    requires detail::enqueues<Communicator, Topology, op::allgather, Stream> && element<device_element_t<All>>
+  void enqueue(All const& all, Stream const& in) {
+    auto const v = device_span(all).elements();
+    this->put({}, {sizeof(v[0])}, what<device_element_t<All>>, in_place(v), v.size(), in);
   }
-  template <element T, class Stream>
-    requires detail::enqueues<Communicator, Topology, op::allgather, Stream>
-  void enqueue(device_span<std::type_identity_t<T> const> mine, device_span<T> all, Stream const& in) {
-    this->put({}, {sizeof(T)}, what<T>, apart<T>(mine.elements(), all.elements()), all.size(), in);
+  template <device_memory All, class Stream>
+    requires detail::enqueues<Communicator, Topology, op::allgather, Stream> && element<device_element_t<All>>
+  void enqueue(device_span<device_element_t<All> const> mine, All const& all, Stream const& in) {
+    auto const v = device_span(all).elements();
+    this->put({}, {sizeof(v[0])}, what<device_element_t<All>>, apart<device_element_t<All>>(mine.elements(), v),
+              v.size(), in);
   }
 
   void operator()(...) = delete;  // takes buffers of one type, as std::span(ptr, count); outputs not const

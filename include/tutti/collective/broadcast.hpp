@@ -41,10 +41,11 @@ class broadcast : public detail::launcher<Communicator, Topology, op::broadcast,
     return this->launch(by(root), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, memory(v), v.size());
   }
 
-  template <element T, class Stream>
-    requires detail::enqueues<Communicator, Topology, op::broadcast, Stream>
-  void enqueue(device_span<T> data, rank_type root, Stream const& in) {
-    this->put(by(root), {sizeof(T)}, what<T>, memory(data.elements()), data.size(), in);
+  template <device_memory Data, class Stream>
+    requires detail::enqueues<Communicator, Topology, op::broadcast, Stream> && element<device_element_t<Data>>
+  void enqueue(Data const& data, rank_type root, Stream const& in) {
+    auto const v = device_span(data).elements();
+    this->put(by(root), {sizeof(v[0])}, what<device_element_t<Data>>, memory(v), v.size(), in);
   }
 
   void operator()(...) = delete;  // takes a buffer, as std::span(ptr, count), not const, and a root

@@ -51,8 +51,6 @@ class array {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// All of them, for operators.
   [[nodiscard]] device_span<T> span() const noexcept { return {first_, size_}; }
-  /// All of them.
-  operator device_span<T>() const noexcept { return span(); }  // NOLINT(google-explicit-constructor): it is one
 
   /// Puts into the stream that these become what is on the host, which stays as it is until then; out of a
   /// `pinned_array` the host does not wait for it. @pre as many elements @throws cuda::error

@@ -84,6 +84,9 @@ template <class To, std::size_t N, class F, class... From>
 /// Memories that all get the same.
 template <class T, std::size_t M = 1>
 struct places {
+  using element_type = T;  ///< what is stored
+  using result_type = T;   ///< of what is computed
+
   T* to[M];
 
   /// Whether packs may begin at that element.
@@ -107,10 +110,40 @@ struct places {
   }
 };
 
+/// Two results of one element.
+template <class T>
+struct two {
+  T first;
+  T second;
+};
+/// Two memories, each for one of them.
+template <class T>
+struct two_places {
+  using element_type = T;
+  using result_type = two<T>;
+
+  T* to[2];
+
+  template <std::size_t N>
+  [[nodiscard]] constexpr bool begin_packs(std::size_t at) const noexcept {
+    return begins_pack<N>(to[0] + at) && begins_pack<N>(to[1] + at);
+  }
+  constexpr void put(std::size_t i, two<T> const& x) const {
+    to[0][i] = x.first;
+    to[1][i] = x.second;
+  }
+  template <std::size_t N>
+  constexpr void put(std::size_t i, pack<two<T>, N> const& x) const {
+    store_pack<N>(to[0] + i, of_packs<T, N>([](two<T> const& one) { return one.first; }, x));
+    store_pack<N>(to[1] + i, of_packs<T, N>([](two<T> const& one) { return one.second; }, x));
+  }
+};
+
 /// `to[i] = f(from[i]...)` for i < n, by all threads of a group: 16 bytes of the widest type at a time where all are
 /// aligned alike. Places to write may be among the operands.
-template <thread_group G, class F, class To, std::size_t M, class... From>
-constexpr void for_each_element(G const& g, F const& f, std::size_t n, places<To, M> const& to, From const*... from) {
+template <thread_group G, class F, class Places, class... From>
+constexpr void for_each_element(G const& g, F const& f, std::size_t n, Places const& to, From const*... from) {
+  using To = typename Places::element_type;
   constexpr std::size_t width = pack_elements<To, From...>;
   std::size_t done = 0;
   if constexpr (width > 1) {
@@ -123,7 +156,7 @@ constexpr void for_each_element(G const& g, F const& f, std::size_t n, places<To
       std::size_t const packs = (n - head) / width;
       for (std::size_t i = g.rank(); i < packs; i += g.size()) {
         std::size_t const at = head + i * width;
-        to.put(at, of_packs<To, width>(f, load_pack<width>(from + at)...));
+        to.put(at, of_packs<typename Places::result_type, width>(f, load_pack<width>(from + at)...));
       }
       done = head + packs * width;
     }

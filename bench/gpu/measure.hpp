@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/array.hpp>
+#include <tutti/cuda/stream.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// What the programs about GPUs have in common: data, time, and a table of what was measured.
+namespace bench::gpu {
+
+namespace cuda = tutti::cuda;
+
+/// Status of a program that has nothing to run on.
+inline constexpr int skipped = 77;
+
+[[nodiscard]] inline int devices() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+[[nodiscard]] inline std::string device_name() {
+  cudaDeviceProp known{};
+  tutti::detail::cuda::check(cudaGetDeviceProperties(&known, 0), [] { return std::string("asking for a GPU's name"); });
+  return known.name;
+}
+
+/// Numbers in [-1, 1) of a few bits each, so that every type holds them, and sums of which need rounding.
+template <class T>
+[[nodiscard]] std::vector<T> drawn(std::size_t n, std::uint32_t seed) {
+  std::vector<T> v(n);
+  std::uint32_t state = seed * 2654435761U + 1;
+  for (T& x : v) {
+    state = state * 1664525U + 1013904223U;
+    auto const bits = static_cast<std::int32_t>(state >> 20) - 2048;
+    x = std::is_integral_v<T> ? static_cast<T>(bits >> 6) : static_cast<T>(static_cast<float>(bits) / 2048.0F);
+  }
+  return v;
+}
+/// Bytes that no right result has in all places.
+template <class T>
+void poison(cuda::array<T> const& a, cuda::stream const& in) {
+  tutti::detail::cuda::check(cudaMemsetAsync(a.data(), 0xA5, a.size() * sizeof(T), in.native()),
+                             [] { return std::string("poisoning device memory"); });
+}
+template <class T>
+[[nodiscard]] bool holds(cuda::array<T> const& a, std::vector<T> const& wanted, cuda::stream const& in) {
+  std::vector<T> here(wanted.size());
+  a.copy_to(here, in);
+  in.wait();
+  return here.empty() || std::memcmp(here.data(), wanted.data(), here.size() * sizeof(T)) == 0;
+}
+
+/// Marks a place in a stream, to measure from or to.
+class mark {
+ public:
+  mark() {
+    tutti::detail::cuda::check(cudaEventCreate(&event_), [] { return std::string("making an event of CUDA"); });
+  }
+  mark(mark const&) = delete;
+  mark& operator=(mark const&) = delete;
+  ~mark() { static_cast<void>(cudaEventDestroy(event_)); }
+
+  void set(cuda::stream const& in) const {
+    tutti::detail::cuda::check(cudaEventRecord(event_, in.native()), [] { return std::string("recording an event"); });
+  }
+  /// Seconds from the other one. @pre both have been passed
+  [[nodiscard]] double since(mark const& begin) const {
+    float milliseconds = 0;
+    tutti::detail::cuda::check(cudaEventElapsedTime(&milliseconds, begin.event_, event_),
+                               [] { return std::string("reading the time between events"); });
+    return static_cast<double>(milliseconds) / 1e3;
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+[[nodiscard]] inline double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+/// Seconds that `work` takes in the stream: the median of some rounds, of several runs each.
+[[nodiscard]] inline double seconds(cuda::stream const& in, std::function<void()> const& work) {
+  constexpr int rounds = 9;
+  constexpr int runs = 10;
+  mark begin;
+  mark end;
+  std::vector<double> all;
+  for (int i = 0; i != rounds + 1; ++i) {  // the first one warms up
+    begin.set(in);
+    for (int k = 0; k != runs; ++k) {
+      work();
+    }
+    end.set(in);
+    in.wait();
+    if (i != 0) {
+      all.push_back(end.since(begin) / runs);
+    }
+  }
+  return median(all);
+}
+/// Bytes a second of cudaMemcpy within the device, read and written.
+[[nodiscard]] inline double copy_bandwidth(cuda::stream const& in) {
+  constexpr std::size_t bytes = std::size_t{256} << 20;
+  cuda::array<std::uint8_t> const from(bytes);
+  cuda::array<std::uint8_t> const to(bytes);
+  poison(from, in);
+  return 2.0 * bytes / seconds(in, [&] {
+           tutti::detail::cuda::check(
+               cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, in.native()),
+               [] { return std::string("copying within a device"); });
+         });
+}
+
+/// What has been measured, against what is aimed at; printed as a table, and written as JSON.
+class report {
+ public:
+  report(std::string part, double bandwidth) : part_(std::move(part)), bandwidth_(bandwidth) {
+    std::printf("%s on %s; copying moves %.0f GB/s, read and written\n\n", part_.c_str(), device_name().c_str(),
+                bandwidth_ / 1e9);
+    std::printf("%-58s %10s %10s  %-6s %s\n", "what", "measured", "target", "unit", "values");
+  }
+
+  /// A share of the copy bandwidth, of so many bytes in that time. `target` is a percentage.
+  void bandwidth(std::string const& what, double bytes, double seconds, double target, bool right) {
+    add(what, 100 * bytes / seconds / bandwidth_, target, "%", right);
+  }
+  /// At least the target in percent, at most that otherwise.
+  void add(std::string const& what, double measured, double target, std::string const& unit, bool right) {
+    bool const reached = unit == "%" ? measured >= target : measured <= target;
+    std::printf("%-58s %10.2f %10.2f  %-6s %s%s\n", what.c_str(), measured, target, unit.c_str(),
+                right ? "right" : "WRONG", reached ? "" : ", target missed");
+    std::fflush(stdout);
+    wrong_ += right ? 0 : 1;
+    json_ += (json_.empty() ? "" : ",\n") + std::string("    {\"what\": \"") + what +
+             "\", \"measured\": " + std::to_string(measured) + ", \"target\": " + std::to_string(target) +
+             ", \"unit\": \"" + unit + "\", \"right\": " + (right ? "true" : "false") + "}";
+  }
+  /// The status of the program: 1 if a value was wrong. A target that is missed is only shown.
+  [[nodiscard]] int end(char const* file) const {
+    if (file != nullptr) {
+      std::ofstream out(file);
+      out << "{\n  \"part\": \"" << part_ << "\",\n  \"device\": \"" << device_name()
+          << "\",\n  \"copy_bytes_per_second\": " << bandwidth_ << ",\n  \"rows\": [\n"
+          << json_ << "\n  ]\n}\n";
+      if (!out.flush()) {
+        std::fprintf(stderr, "error: cannot write %s\n", file);
+        return 1;
+      }
+    }
+    if (wrong_ != 0) {
+      std::printf("\n%d rows have WRONG values\n", wrong_);
+    }
+    return wrong_ == 0 ? 0 : 1;
+  }
+
+ private:
+  std::string part_;
+  double bandwidth_;
+  std::string json_;
+  int wrong_ = 0;
+};
+
+}  // namespace bench::gpu

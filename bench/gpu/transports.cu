@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operations of ranks on GPUs, each a thread of this process: how near do they come to what the memory of one card can
+// do, and how long does a short one take that a graph replays? All values are compared with those of the same operation
+// on host memory; failures must be named in time. Built and run by bench/gpu/run. `transports [<file for JSON>]`
+#include "measure.hpp"
+
+#include <tutti/collective/allgather.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/barrier.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/reduce.hpp>
+#include <tutti/collective/reduce_scatter.hpp>
+#include <tutti/cuda/peers.hpp>
+#include <tutti/detail/device/step_table.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <chrono>
+#include <exception>
+#include <string>
+
+namespace {
+
+namespace cuda = tutti::cuda;
+namespace device = tutti::detail::device;
+namespace op = tutti::op;
+using bench::gpu::report;
+using tutti::rank_type;
+using transport = cuda::peers<tutti::loopback>;
+using sum_of_floats = tutti::sum<float>;
+using clock_type = std::chrono::steady_clock;
+
+/// Ranks take the cards in turns.
+template <class F>
+[[nodiscard]] auto on_ranks(rank_type n, F const& f, tutti::duration deadline = std::chrono::seconds(30)) {
+  tutti::world_options<transport> o;
+  o.deadline = deadline;
+  return tutti::spawn<transport>(n, f, o);
+}
+
+/// Bytes that the steps of all ranks read and write.
+template <class Topology>
+[[nodiscard]] double bytes_of_steps(Topology const& topology, rank_type n, std::size_t count) {
+  double bytes = 0;
+  for (rank_type me = 0; me != n; ++me) {
+    device::step_list const steps(topology, op::allreduce{}, n, me, {.input_is_output = true, .work_is_output = true});
+    device::step_table const t = steps.view();
+    double const block = static_cast<double>(count) / t.blocks * sizeof(float);
+    for (std::uint32_t i = 0; i != t.step_count; ++i) {
+      tutti::step const& s = t.steps[i].what;
+      bytes += t.steps[i].snapshot ? 2 * block * s.send.blocks.count : 0;
+      if (s.receives()) {
+        bytes += (s.how == tutti::action::copy ? 2 : 3) * block * s.receive.blocks.count;
+      } else if (!s.sends()) {
+        bytes += 2 * block * s.send.blocks.count;
+      }
+    }
+  }
+  return bytes;
+}
+
+/// What an allreduce on host memory gives rank 0; all ranks get the same.
+template <class Topology>
+[[nodiscard]] std::vector<float> on_host(Topology const& topology, rank_type n, std::size_t count) {
+  auto const results = tutti::spawn<tutti::loopback>(n, [&](auto& world) {
+    auto v = bench::gpu::drawn<float>(count, world.rank() + 1);
+    tutti::allreduce{world, topology, sum_of_floats{}}(v);
+    return world.rank() == 0 ? v : std::vector<float>();
+  });
+  return results[0].value();
+}
+
+struct found {
+  double seconds = 0;
+  bool right = false;
+};
+/// An allreduce of n ranks, in place and out of place: right, and how long it takes, in place.
+template <class Topology>
+[[nodiscard]] found allreduce(Topology const& topology, rank_type n, std::size_t count) {
+  auto const wanted = on_host(topology, n, count);
+  auto const results = on_ranks(n, [&](auto& world) {
+    tutti::allreduce sum{world, topology, sum_of_floats{}};
+    tutti::barrier meet{world, tutti::doubling{}};
+    cuda::stream const stream;
+    auto const mine = bench::gpu::drawn<float>(count, world.rank() + 1);
+    cuda::array<float> const in(count);
+    cuda::array<float> const out(count);
+    in.copy_from(mine, stream);
+    bench::gpu::poison(out, stream);
+    sum.enqueue(in, out, stream);
+    cuda::wait(world, stream);
+    bool right = bench::gpu::holds(out, wanted, stream) && bench::gpu::holds(in, mine, stream);
+    sum.enqueue(in, stream);
+    cuda::wait(world, stream);
+    right = right && bench::gpu::holds(in, wanted, stream);
+    std::vector<double> all;
+    bench::gpu::mark begin;
+    bench::gpu::mark end;
+    for (int i = 0; i != 9; ++i) {
+      constexpr int runs = 10;
+      bench::gpu::poison(in, stream);  // its sums are numbers, whatever they are
+      stream.wait();
+      meet();
+      begin.set(stream);
+      for (int k = 0; k != runs; ++k) {
+        sum.enqueue(in, out, stream);
+      }
+      end.set(stream);
+      cuda::wait(world, stream);
+      all.push_back(end.since(begin) / runs);
+    }
+    return found{bench::gpu::median(all), right};
+  });
+  found all{0, true};
+  for (auto const& one : results) {
+    all.seconds = std::max(all.seconds, one.value().seconds);
+    all.right = all.right && one.value().right;
+  }
+  return all;
+}
+
+/// 100 of 4 KiB in a graph, replayed: microseconds each.
+template <class Topology>
+[[nodiscard]] found in_a_graph(Topology const& topology, rank_type n) {
+  constexpr std::size_t count = 1024;
+  constexpr int length = 100;
+  auto const results = on_ranks(n, [&](auto& world) {
+    tutti::allreduce most{world, topology, tutti::max<float>{}};
+    tutti::barrier meet{world, tutti::doubling{}};
+    cuda::stream const stream;
+    cuda::array<float> const v(count);
+    v.copy_from(std::vector<float>(count, static_cast<float>(world.rank())), stream);
+    stream.wait();
+    auto const check = [](cudaError_t code, char const* doing) {
+      tutti::detail::cuda::check(code, [doing] { return std::string(doing); });
+    };
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t ready = nullptr;
+    check(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeThreadLocal), "capturing a stream");
+    for (int i = 0; i != length; ++i) {
+      most.enqueue(v, stream);
+    }
+    check(cudaStreamEndCapture(stream.native(), &graph), "ending a capture");
+    check(cudaGraphInstantiate(&ready, graph, 0), "making a graph");
+    std::vector<double> all;
+    bench::gpu::mark begin;
+    bench::gpu::mark end;
+    for (int i = 0; i != 20; ++i) {
+      meet();
+      begin.set(stream);
+      check(cudaGraphLaunch(ready, stream.native()), "launching a graph");
+      end.set(stream);
+      cuda::wait(world, stream);
+      all.push_back(end.since(begin) / length);
+    }
+    bool const right = bench::gpu::holds(v, std::vector<float>(count, static_cast<float>(n - 1)), stream);
+    static_cast<void>(cudaGraphExecDestroy(ready));
+    static_cast<void>(cudaGraphDestroy(graph));
+    return found{bench::gpu::median(all) * 1e6, right};
+  });
+  found all{0, true};
+  for (auto const& one : results) {
+    all.seconds = std::max(all.seconds, one.value().seconds);
+    all.right = all.right && one.value().right;
+  }
+  return all;
+}
+
+/// The other operations, in a graph each, once: whether their values are right.
+[[nodiscard]] bool others_are_right(rank_type n) {
+  constexpr std::size_t count = 100'003;
+  auto const results = on_ranks(n, [&](auto& world) {
+    rank_type const me = world.rank();
+    rank_type const root = n - 1;
+    cuda::stream const stream;
+    auto const mine = bench::gpu::drawn<float>(count, me + 1);
+    std::size_t const own = tutti::block_size(count, n, me);
+    cuda::array<float> const in(count);
+    cuda::array<float> const all(count);
+    cuda::array<float> const block(own);
+    tutti::reduce reduce{world, tutti::ring{}, sum_of_floats{}};
+    tutti::reduce_scatter scatter{world, tutti::butterfly{}, sum_of_floats{}};
+    tutti::allgather gather{world, tutti::doubling{}};
+    tutti::broadcast share{world, tutti::direct{}};
+    std::vector<float> reduced(count);
+    std::vector<float> part(own);
+    std::vector<float> gathered(count);
+    std::vector<float> shared = mine;
+    reduce(mine, reduced, root);
+    scatter(mine, part);
+    gather(part, gathered);
+    share(shared, root);
+
+    bool right = true;
+    auto const captured = [&](auto const& put, cuda::array<float> const& result, std::vector<float> const& wanted) {
+      in.copy_from(mine, stream);
+      stream.wait();
+      cudaGraph_t graph = nullptr;
+      cudaGraphExec_t ready = nullptr;
+      auto const check = [](cudaError_t code) {
+        tutti::detail::cuda::check(code, [] { return std::string("capturing an operation"); });
+      };
+      check(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeThreadLocal));
+      put();
+      check(cudaStreamEndCapture(stream.native(), &graph));
+      check(cudaGraphInstantiate(&ready, graph, 0));
+      check(cudaGraphLaunch(ready, stream.native()));
+      cuda::wait(world, stream);
+      right = right && bench::gpu::holds(result, wanted, stream);
+      static_cast<void>(cudaGraphExecDestroy(ready));
+      static_cast<void>(cudaGraphDestroy(graph));
+    };
+    bench::gpu::poison(all, stream);
+    bench::gpu::poison(block, stream);
+    captured([&] { scatter.enqueue(in, block, stream); }, block, part);
+    captured([&] { gather.enqueue(block, all, stream); }, all, gathered);
+    captured([&] { share.enqueue(in, root, stream); }, in, shared);
+    captured([&] { reduce.enqueue(in, all, root, stream); }, all, me == root ? reduced : gathered);
+    return right;
+  });
+  return std::all_of(results.begin(), results.end(), [](auto const& r) { return r.value(); });
+}
+
+/// Seconds until the others know of a rank that never comes, or calls another count; right if all name it.
+[[nodiscard]] found failure(bool it_comes) {
+  auto const deadline = std::chrono::seconds(1);
+  auto const results = on_ranks(
+      3,
+      [&](auto& world) {
+        tutti::allreduce sum{world, tutti::ring{}, sum_of_floats{}};
+        cuda::stream const stream;
+        bool const is_odd = world.rank() == 1;
+        cuda::array<float> const v(is_odd ? 1001 : 1000);
+        bench::gpu::poison(v, stream);
+        if (is_odd && !it_comes) {
+          return found{0, true};
+        }
+        auto const begun = clock_type::now();
+        sum.enqueue(v, stream);
+        try {
+          cuda::wait(world, stream);
+          return found{0, false};
+        } catch (tutti::error const& e) {
+          bool const kind = e.kind() == (it_comes ? tutti::failure::mismatch : tutti::failure::deadline);
+          bool const named = std::string(e.what()).find("rank 1") != std::string::npos;
+          return found{std::chrono::duration<double>(clock_type::now() - begun).count(), kind && named};
+        }
+      },
+      deadline);
+  found all{0, true};
+  for (auto const& one : results) {
+    all.seconds = std::max(all.seconds, one.value().seconds);
+    all.right = all.right && one.value().right;
+  }
+  return all;
+}
+
+template <class Topology>
+void by_steps(report& all, std::string const& name, Topology const& topology) {
+  constexpr std::size_t count = (std::size_t{64} << 20) / sizeof(float);
+  for (rank_type const n : {2U, 4U, 8U}) {
+    found const f = allreduce(topology, n, count);
+    all.bandwidth("allreduce by " + name + ", " + std::to_string(n) + " ranks, 64 MiB",
+                  bytes_of_steps(topology, n, count), f.seconds, 100 / 1.3, f.right);
+  }
+}
+
+void run(report& all) {
+  constexpr std::size_t bytes = std::size_t{64} << 20;
+  for (rank_type const n : {2U, 4U, 8U}) {
+    found const f = allreduce(tutti::direct{}, n, bytes / sizeof(float));
+    all.bandwidth("allreduce by direct, " + std::to_string(n) + " ranks, 64 MiB", 2.0 * n * bytes, f.seconds, 80,
+                  f.right);
+  }
+  by_steps(all, "ring", tutti::ring{});
+  by_steps(all, "butterfly", tutti::butterfly{});
+  for (rank_type const n : {2U, 8U}) {
+    found const f = in_a_graph(tutti::direct{}, n);
+    all.add("allreduce by direct, " + std::to_string(n) + " ranks, 4 KiB, in a graph of 100", f.seconds,
+            n == 2 ? 10 : 15, "us", f.right);
+  }
+  for (rank_type const n : {2U, 3U}) {
+    bool const right = others_are_right(n);
+    all.add("reduce, reduce_scatter, allgather, broadcast, " + std::to_string(n) + " ranks, in graphs", 0, 0, "", right);
+  }
+  found const late = failure(false);
+  all.add("a rank that never comes is named, deadline 1 s", late.seconds, 2, "s", late.right);
+  found const other = failure(true);
+  all.add("a rank that calls another count is named", other.seconds, 2, "s", other.right);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  try {
+    if (bench::gpu::devices() == 0) {
+      std::puts("SKIPPED: no CUDA device");
+      return bench::gpu::skipped;
+    }
+    report all("transports", bench::gpu::copy_bandwidth(cuda::stream()));
+    run(all);
+    return all.end(count > 1 ? words[1] : nullptr);
+  } catch (std::exception const& e) {
+    std::fprintf(stderr, "error: %s\n", e.what());
+    return 1;
+  }
+}
