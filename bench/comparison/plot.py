@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Curves over two logarithmic axes, as SVG: time over size, unless other words are given."""
+"""Curves over two axes, as SVG: time over size, both logarithmic, unless other words are given."""
 import dataclasses
 import math
 from xml.sax.saxutils import escape
@@ -23,6 +23,8 @@ class Words:
     x_text: object = size_text
     y_text: object = time_text
     x_base: int = 2
+    x_linear: bool = False
+    y_linear: bool = False
 
 
 def chart(title, curves, words=Words()):
@@ -30,8 +32,8 @@ def chart(title, curves, words=Words()):
     points = [p for _, _, curve in curves for p in curve]
     if not points:
         return None
-    x = axis([p[0] for p in points], words.x_base, LEFT, WIDTH - RIGHT)
-    y = axis([v for p in points for v in p[1:]], 10, HEIGHT - BOTTOM, TOP)
+    x = scale(words.x_linear, [p[0] for p in points], words.x_base, LEFT, WIDTH - RIGHT)
+    y = scale(words.y_linear, [v for p in points for v in p[1:]], 10, HEIGHT - BOTTOM, TOP)
     wide = max(WIDTH, WIDTH - RIGHT + SYMBOL + LETTER * max(len(name) for name, _, _ in curves))
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {HEIGHT}" font-family="sans-serif" '
@@ -78,6 +80,24 @@ class axis:
     def __call__(self, value):
         part = (math.log(value, self._base) - self._low) / (self._high - self._low)
         return self._begin + part * (self._end - self._begin)
+
+
+class linear:
+    """A scale from 0, with marks at multiples of 1, 2 or 5 times a power of ten."""
+
+    def __init__(self, values, begin, end):
+        most = max(values) or 1
+        step = 10 ** math.floor(math.log10(most / 5))
+        step *= next(f for f in (1, 2, 5, 10) if most / (f * step) <= 8)
+        self.marks = [round(i * step, 12) for i in range(math.ceil(most / step - 1e-9) + 1)]
+        self._begin, self._share = begin, (end - begin) / self.marks[-1]
+
+    def __call__(self, value):
+        return self._begin + value * self._share
+
+
+def scale(is_linear, values, base, begin, end):
+    return linear(values, begin, end) if is_linear else axis(values, base, begin, end)
 
 
 def pairs(points):

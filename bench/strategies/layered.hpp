@@ -25,7 +25,7 @@ namespace bench {
 /// A number stands for `scale` of them, so that what takes gigabytes is simulated in megabytes: the network is slower
 /// by as much, for each byte.
 struct layered {
-  static constexpr std::size_t scale = 64;
+  static constexpr std::size_t scale = 256;
   static constexpr int steps = 3;  ///< that exchange
 
   /// When servers hand a sum out.
@@ -109,12 +109,11 @@ void compute(auto& world, double seconds) {
   return static_cast<double>(piece.count * layered::scale * sizeof(float));
 }
 
-/// Forward and backward of a worker: `begin(i)` when the gradients of piece i are there, `all_begun()` behind the first
-/// layer's, and `sum(i)`, the request for its sum, is complete before its weights are used. Sums that come in the order
-/// of backward are all needed at once: the first layer's come last.
-template <class World, class Begin, class AllBegun, class Sum>
-step_log train(World& world, layered const& what, std::vector<layer_piece> const& pieces, Begin begin,
-               AllBegun all_begun, Sum sum) {
+/// Forward and backward of a worker: `begin(i)` when the gradients of piece i are there; `sum(i)`, the request for its
+/// sum, is complete before its weights are used. Sums that come in the order of backward are all needed at once: the
+/// first layer's come last.
+template <class World, class Begin, class Sum>
+step_log train(World& world, layered const& what, std::vector<layer_piece> const& pieces, Begin begin, Sum sum) {
   double products = 0;
   for (layer const& one : what.layers) {
     products += one.products;
@@ -152,7 +151,7 @@ step_log train(World& world, layered const& what, std::vector<layer_piece> const
     untaken = needs_all ? pieces.size() : 0;
     for (std::size_t l = what.layers.size(); l-- != 0;) {
       compute(world, 2 * second * what.layers[l].products);
-      for (; what.out == layered::handing::ready && untaken > next && sum(untaken - 1).test(); --untaken) {
+      for (; untaken > next && sum(untaken - 1).test(); --untaken) {
         log.came.push_back({now(world), bytes_of(pieces[untaken - 1])});
       }
       for (; next != 0 && pieces[next - 1].of == l; --next) {
@@ -160,7 +159,6 @@ step_log train(World& world, layered const& what, std::vector<layer_piece> const
       }
     }
     log.before = now(world);
-    all_begun();
   }
 }
 
@@ -232,19 +230,17 @@ step_log work(World& world, std::vector<channel<World>>& servers, layered const&
   std::vector<tutti::request> pulled(pieces.size());
   auto const ask = [&](std::size_t i) { pulled[i] = pull[pieces[i].server].start(part(weights, i), 0); };
   auto const begin = [&](std::size_t i) {
-    pushed[i] = push[pieces[i].server].start(part(gradients, i), 0);
-    if (what.out == layered::handing::ready) {
+    tutti::rank_type const server = pieces[i].server;
+    pushed[i] = push[server].start(part(gradients, i), 0);
+    if (what.out != layered::handing::forward) {
       ask(i);
-    }
-  };
-  auto const all_begun = [&] {
-    for (std::size_t i = 0; i != pieces.size(); ++i) {
-      if (what.out != layered::handing::ready) {
-        ask(what.out == layered::handing::forward ? i : pieces.size() - 1 - i);
+    } else if (i == 0 || pieces[i - 1].server != server) {
+      for (std::size_t j = i; j != pieces.size() && pieces[j].server == server; ++j) {
+        ask(j);
       }
     }
   };
-  return train(world, what, pieces, begin, all_begun, [&](std::size_t i) -> tutti::request& { return pulled[i]; });
+  return train(world, what, pieces, begin, [&](std::size_t i) -> tutti::request& { return pulled[i]; });
 }
 
 /// Of a worker and of the servers, of whose gradients a worker waits for all.
@@ -307,7 +303,7 @@ template <class Topology>
         return detail::train(
             world, what, pieces,
             [&](std::size_t i) { sums[i] = add.start(std::span(gradients).subspan(pieces[i].begin, pieces[i].count)); },
-            [] {}, [&](std::size_t i) -> tutti::request& { return sums[i]; });
+            [&](std::size_t i) -> tutti::request& { return sums[i]; });
       },
       {.place = hosts.place(0, workers)});
   return detail::summary(all.results[0].value(), {}, workers);

@@ -4,7 +4,7 @@
 # its standard library. What needs root, or PyTorch, is skipped without it, and says so.
 find_package(Python3 QUIET COMPONENTS Interpreter)
 if(Python3_FOUND)
-  foreach(name comparison in_network network network_smoke strategies training training_torch)
+  foreach(name comparison in_network network network_smoke strategies studies training training_torch)
     add_test(NAME bench_${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/bench/${name}.py)
     set_tests_properties(bench_${name} PROPERTIES TIMEOUT 60 LABELS bench)
     tutti_test_needs(bench_${name})
@@ -22,6 +22,11 @@ if(Python3_FOUND)
                                            $<TARGET_FILE:simulate> $<TARGET_FILE:strategies>)
     set_tests_properties(bench_simulators PROPERTIES TIMEOUT 60 LABELS bench)
     tutti_test_needs(bench_simulators simulate strategies)
+    add_test(NAME bench_studies_all COMMAND ${PROJECT_SOURCE_DIR}/bench/studies/run all --quick
+                                            --programs $<TARGET_FILE_DIR:simulate>
+                                            --output ${CMAKE_CURRENT_BINARY_DIR}/studies)
+    set_tests_properties(bench_studies_all PROPERTIES TIMEOUT 120 LABELS bench)
+    tutti_test_needs(bench_studies_all simulate strategies)
   endif()
   set_tests_properties(bench_network_smoke bench_training_torch PROPERTIES SKIP_REGULAR_EXPRESSION "OK \\(skipped=")
 else()

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The frame of bench/studies: python3 test/bench/studies.py"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
+DOCS = os.path.join(BENCH, "..", "docs")
+sys.path.insert(0, BENCH)
+
+from comparison import plot  # noqa: E402
+from studies.report import Axis, Bound, Conditions, Findings, Picture, bounds, section, together  # noqa: E402
+
+HERE = Conditions("a model", "1 Gbit/s", "64", "packets")
+STUDY = """from studies.report import Findings
+def study(o):
+    return Findings(figures={"seven": o.simulate(ranks=4)[0]["us"]}, left_out=["live"] if o.live else [])"""
+SIMULATE = "#!/bin/sh\necho how,us\necho $2,7"
+
+
+def studies():
+    folder = os.path.join(BENCH, "studies")
+    return [n for n in sorted(os.listdir(folder)) if os.path.isdir(os.path.join(folder, n)) and n != "__pycache__"]
+
+
+class Reports(unittest.TestCase):
+    def test_a_bound_is_held_or_broken_and_never_of_nothing(self):
+        bound = Bound("x", 1, 2, "")
+        self.assertEqual([bool(bound.broken({"x": v})) for v in (0.99, 1, 2, 2.01, float("nan"))],
+                         [True, False, False, True, True])
+        self.assertIn("there is no such figure; there are y", bound.broken({"y": 1}))
+
+    def test_curves_that_coincide_are_named_together(self):
+        curves = [("a", [(1, 10), (2, 20)]), ("b", [(1, 10.04), (2, 20)]), ("c", [(1, 10), (2, 21)])]
+        self.assertEqual([name for name, _ in together(curves)], ["a = b", "c"])
+        far = [("a", [(1, 1), (2, 1000)]), ("b", [(1, 2), (2, 1000)])]  # far apart where the axis is logarithmic
+        self.assertEqual([len(together(far, logarithmic)) for logarithmic in (False, True)], [1, 2])
+
+    def test_axes_have_units_and_say_that_they_are_logarithmic(self):
+        picture = Picture("t", Axis("bytes", True, 4), Axis("seconds"), [("a", [(4, 1), (64, 5)])], HERE).svg()
+        self.assertIn(">bytes (logarithmic)<", picture)
+        self.assertIn(">seconds<", picture)
+
+    def test_a_linear_axis_begins_at_0_and_has_few_marks(self):
+        for most in (0.0031, 0.9, 1, 7.2, 1024):
+            scale = plot.linear([most / 3, most], 100, 200)
+            self.assertEqual((scale(0), scale(scale.marks[-1])), (100, 200))
+            self.assertTrue(4 <= len(scale.marks) <= 10 and scale.marks[-1] >= most, scale.marks)
+
+    def test_captions_say_what_a_figure_holds_for(self):
+        found = Findings(pictures=[Picture("t", Axis("x"), Axis("y"), [("a", [(1, 1)])], HERE)])
+        for words in ("Workload: a model.", "Rate: 1 Gbit/s.", "Batch: 64.", "Seed:", "Not modelled: packets."):
+            self.assertIn(words, section("one", "", found, []))
+
+
+class Run(unittest.TestCase):
+    def run_it(self, *words, high=8):
+        with tempfile.TemporaryDirectory() as place:
+            os.mkdir(os.path.join(place, "one"))
+            for name, text in (("run", STUDY), ("README.md", "read <me>"), ("expect.json", json.dumps(
+                    [{"figure": "seven", "low": 6, "high": high, "claimed": "7"}]))):
+                with open(os.path.join(place, "one", name), "w", encoding="utf-8") as f:
+                    f.write(text)
+            for name in ("simulate", "strategies"):
+                with open(os.path.join(place, name), "w", encoding="utf-8") as f:
+                    f.write(SIMULATE)
+                os.chmod(os.path.join(place, name), 0o755)
+            done = subprocess.run([os.path.join(BENCH, "studies", "run"), *words, "--folder", place, "--programs", place,
+                                   "--output", place], capture_output=True, text=True, timeout=50, check=False)
+            path = os.path.join(place, "report.html")
+            text = ""
+            if os.path.exists(path):
+                with open(path, encoding="utf-8") as f:
+                    text = f.read()
+            return done, text
+
+    def test_it_writes_a_report_and_says_what_it_left_out(self):
+        done, text = self.run_it("all", "--quick", "--live")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 of 1 bounds hold", done.stdout)
+        self.assertIn("left out: live", done.stdout)
+        self.assertIn("read &lt;me&gt;", text)
+
+    def test_a_broken_bound_fails_and_is_in_the_report(self):
+        done, text = self.run_it("one", high=6.5)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("one: seven: 7 is not from 6 to 6.5", done.stderr)
+        self.assertIn("7 is not from 6 to 6.5", text)
+
+    def test_a_study_that_does_not_exist_is_refused(self):
+        done, _ = self.run_it("two")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("two is no study: all, or some of one, are expected", done.stderr)
+
+
+class Folders(unittest.TestCase):
+    def test_each_study_is_whole_and_listed(self):
+        with open(os.path.join(DOCS, "studies.md"), encoding="utf-8") as f:
+            page = f.read()
+        self.assertGreater(len(studies()), 0)
+        for name in studies():
+            folder = os.path.join(BENCH, "studies", name)
+            self.assertTrue(os.access(os.path.join(folder, "run"), os.X_OK), name)
+            self.assertTrue(bounds(os.path.join(folder, "expect.json")), name)
+            with open(os.path.join(folder, "README.md"), encoding="utf-8") as f:
+                readme = f.read()
+            for word in ("**Claimed.**", "**Found.**", "**Why.**", f"bench/studies/run {name}"):
+                self.assertIn(word, readme, name)
+            self.assertIn(f"bench/studies/run {name}", page)
+
+    def test_every_claim_has_a_verdict(self):
+        with open(os.path.join(DOCS, "studies.md"), encoding="utf-8") as f:
+            rows = [line for line in f if re.match(r"\| [A-E]\b", line)]
+        self.assertGreater(len(rows), 10)
+        for row in rows:
+            self.assertRegex(row.split("|")[3], r"^ (holds|holds if|does not hold|not run yet) $", row)
+
+
+if __name__ == "__main__":
+    unittest.main()
