@@ -36,11 +36,12 @@ using transport = cuda::peers<tutti::loopback>;
 using sum_of_floats = tutti::sum<float>;
 using clock_type = std::chrono::steady_clock;
 
-/// Ranks take the cards in turns.
+/// All ranks on one card.
 template <class F>
 [[nodiscard]] auto on_ranks(rank_type n, F const& f, tutti::duration deadline = std::chrono::seconds(30)) {
   tutti::world_options<transport> o;
   o.deadline = deadline;
+  o.transport.device = 0;
   return tutti::spawn<transport>(n, f, o);
 }
 

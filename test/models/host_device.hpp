@@ -99,12 +99,15 @@ class device_stream {
   std::jthread worker_;
 };
 
-/// A kernel is `threads` threads a group. There are two devices, and even ranks are on the first.
+/// A kernel is `threads` threads a group. There are two devices.
 class host_driver {
  public:
   static constexpr std::string_view name = "host_peers";
   using stream_type = device_stream;
   static constexpr std::uint32_t threads = 2;
+
+  [[nodiscard]] static int devices() { return 2; }
+  explicit host_driver(int number) : number_(number) {}
 
   /// Of which memory is left to be allocated: for failures.
   static inline std::atomic<std::size_t> left = SIZE_MAX;
@@ -130,7 +133,7 @@ class host_driver {
 
   void upload(std::byte* to, std::byte const* from, std::size_t bytes) const { copy(to, from, bytes); }
   void download(std::byte* to, std::byte const* from, std::size_t bytes) const { copy(to, from, bytes); }
-  [[nodiscard]] std::string device() const { return "host"; }
+  [[nodiscard]] std::string device() const { return "host " + std::to_string(number_); }
   [[nodiscard]] std::uint32_t groups() const noexcept { return 16; }
   void reach(std::string const&) const noexcept {}
   template <class Kernel>
@@ -183,6 +186,7 @@ class host_driver {
     }
   }
 
+  int number_;
   std::shared_ptr<std::atomic<bool>> last_;
 };
 static_assert(device::driver<host_driver>);

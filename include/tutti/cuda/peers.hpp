@@ -28,10 +28,10 @@ namespace tutti::cuda {
 ///     };
 ///     tutti::spawn<tutti::cuda::peers<tutti::loopback>>(2, run);
 ///
-/// Each rank's device is the current one of its thread when it joins. An operation is one kernel, in a stream, or in
-/// a graph that captures it: enqueueing it allocates nothing and waits for nothing. The order of `enqueue` is the order
-/// of operations, also in different streams; a caller orders graphs and what is put into streams beside them. Bits are
-/// those of the same operation on host memory.
+/// Ranks take the devices in turns, or as `options::device` says; joining makes it the current device of its thread.
+/// An operation is one kernel, in a stream, or in a graph that captures it: enqueueing it allocates nothing and waits
+/// for nothing. The order of `enqueue` is the order of operations, also in different streams; a caller orders graphs
+/// and what is put into streams beside them. Bits are those of the same operation on host memory.
 ///
 /// All ranks' kernels run at a time. Ranks that share a GPU share its multiprocessors, and a rank that fills them by
 /// other kernels that wait for ranks would make them wait forever: until the deadline. A rank that is late, or calls

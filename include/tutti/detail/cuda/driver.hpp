@@ -86,15 +86,18 @@ class launch_order {
   bool any_ = false;
 };
 
-/// The device of CUDA that was the current one when it was made; see `device::driver`.
+/// A device of CUDA; see `device::driver`.
 class driver {
  public:
   static constexpr std::string_view name = "cuda_peers";
   using stream_type = tutti::cuda::stream;
 
-  driver() {
-    check(cudaGetDevice(&number_), [] { return std::string("asking for the current device of CUDA"); });
+  [[nodiscard]] static int devices() {
+    int count = 0;
+    check(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
+    return count;
   }
+  explicit driver(int number) : number_(taken(number)) {}
 
   [[nodiscard]] std::byte* allocate(std::size_t bytes) const {
     current_device const here(number_);
@@ -187,13 +190,18 @@ class driver {
   void finish() const noexcept { in_streams_.wait(); }
 
  private:
+  /// Before its streams and events are made.
+  [[nodiscard]] static int taken(int number) {
+    check(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
+    return number;
+  }
   void copy(std::byte* to, std::byte const* from, std::size_t bytes, cudaMemcpyKind way) const {
     check(cudaMemcpyAsync(to, from, bytes, way, copies_.native()),
           [=] { return "copying " + std::to_string(bytes) + " bytes between host and device"; });
     copies_.wait();
   }
 
-  int number_ = 0;
+  int number_;
   tutti::cuda::stream copies_;
   launch_order in_streams_;
   launch_order in_graphs_;

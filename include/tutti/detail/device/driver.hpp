@@ -22,6 +22,7 @@ struct empty_kernel {
 
 /// What a kind of device gives to one rank: memory, streams of work, and kernels in them.
 ///
+///   - There are `devices()`; it is made of the number of one, which is its thread's device from then on.
 ///   - `allocate` gives memory of the device, which kernels of all ranks reach that `reach` each other's devices;
 ///     `allocate_for_all` memory of the host that kernels of all devices read and write while they run. Both are zero.
 ///     Any thread may `free` them. `upload` and `download` block.
@@ -36,6 +37,8 @@ concept driver = requires(D& d, D const& c, typename D::stream_type const& s, st
                           std::byte const* from, std::size_t bytes, empty_kernel const& k, std::uint32_t groups,
                           std::uint64_t limit) {
   { D::name } -> std::convertible_to<std::string_view>;
+  { D::devices() } -> std::same_as<int>;
+  requires std::constructible_from<D, int>;
   { c.allocate(bytes) } -> std::same_as<std::byte*>;
   { c.allocate_for_all(bytes) } -> std::same_as<std::byte*>;
   D::free(to);

@@ -20,10 +20,12 @@
 
 namespace tutti::detail::device {
 
-/// How a rank takes part in a world with devices. All ranks give the same.
+/// How a rank takes part in a world with devices. All ranks give the same, but for the device.
 template <class Host>
 struct peers_options {
   typename options_of<Host>::type host{};  ///< of the transport that it stands on
+  /// The number of this rank's device, which may differ from rank to rank. Negative: ranks take them in turns.
+  int device = -1;
   /// Groups of threads that an operation has at most, each a block of a GPU's threads. 0: as many as run at a time on
   /// the device beside those of other ranks on it, and at most 64.
   std::uint32_t groups = 0;
@@ -61,7 +63,10 @@ class peers : public over_host<Host> {
         throw error(failure::join, "kernels work in the memory of at most " + std::to_string(most_ranks) +
                                        " ranks, and there are " + std::to_string(size()));
       }
-      driver_ = std::make_unique<D>();
+      int const devices = D::devices();
+      expects(devices > 0, "there is no device");
+      expects(o.device < devices, "device ", o.device, " is asked for, and there are ", devices);
+      driver_ = std::make_unique<D>(o.device < 0 ? static_cast<int>(rank()) % devices : o.device);
       device = driver_->device();
       return std::string();
     }));
