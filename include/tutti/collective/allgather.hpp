@@ -71,6 +71,7 @@ class allgather : public detail::launcher<Communicator, Topology, op::allgather,
 
   void operator()(...) = delete;  // takes buffers of one type, as std::span(ptr, count); outputs not const
   request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+  void enqueue(...) = delete;     // takes device memory of one type and a stream, over cuda::peers
 
  private:
   template <class T>

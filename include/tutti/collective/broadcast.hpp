@@ -50,6 +50,7 @@ class broadcast : public detail::launcher<Communicator, Topology, op::broadcast,
 
   void operator()(...) = delete;  // takes a buffer, as std::span(ptr, count), not const, and a root
   request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+  void enqueue(...) = delete;     // takes device memory, a root and a stream, over cuda::peers
 
  private:
   template <class T>

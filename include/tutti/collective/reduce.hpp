@@ -77,6 +77,7 @@ class reduce : public detail::launcher<Communicator, Topology, op::reduce, detai
 
   void operator()(...) = delete;  // takes buffers of the reduction's type, as std::span(ptr, count), and a root
   request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+  void enqueue(...) = delete;     // takes device memory of the reduction's type, a root and a stream, over cuda::peers
 
  private:
   static constexpr call what =

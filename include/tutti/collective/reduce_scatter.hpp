@@ -78,6 +78,7 @@ class reduce_scatter
 
   void operator()(...) = delete;  // takes buffers of the reduction's type, as std::span(ptr, count); outputs not const
   request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+  void enqueue(...) = delete;     // takes device memory of the reduction's type and a stream, over cuda::peers
 
  private:
   static constexpr call what =
