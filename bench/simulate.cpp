@@ -143,9 +143,16 @@ void row(Topology topology, tutti::rank_type n, std::size_t bytes) {
   auto const busiest = report.busiest();
   double const busy = static_cast<double>(busiest.use.busy.count()) * 1e-6;
   if (csv) {
-    std::printf("%s,%u,%zu,%.6f,%.6f,\"%s\",%.6f,%llu,%llu\n", Topology::name.data(), n, bytes, us, limit,
+    std::printf("%s,%u,%zu,%.6f,%.6f,\"%s\",%.6f,%llu,%llu", Topology::name.data(), n, bytes, us, limit,
                 busiest.name.c_str(), busy / us, static_cast<unsigned long long>(report.messages),
                 static_cast<unsigned long long>(report.bytes));
+    for (auto const& nic : {report.nics.front(), report.nics.back()}) {
+      for (tutti::simulated_usage const& use : {nic.out, nic.in}) {
+        std::printf(",%llu,%llu", static_cast<unsigned long long>(use.bytes),
+                    static_cast<unsigned long long>(use.messages));
+      }
+    }
+    std::printf("\n");
     return;
   }
   std::printf("%-12s %6u %10zu %12.1f %8.2f  %-16s %4.0f%% %10llu %7.2f\n", Topology::name.data(), n, bytes, us,
@@ -160,7 +167,9 @@ int main(int argc, char** argv) try {
     return 2;
   }
   if (settings.one_of("format", {"table", "csv"}) == "csv") {
-    std::printf("how,ranks,bytes,us,limit_us,busiest,busy,messages,sent_bytes\n");
+    std::printf(
+        "how,ranks,bytes,us,limit_us,busiest,busy,messages,sent_bytes,first_out,first_sends,first_in,"
+        "first_receives,last_out,last_sends,last_in,last_receives\n");
   } else {
     std::printf("%-12s %6s %10s %12s %8s  %-16s %5s %10s %7s\n", "allreduce", "ranks", "bytes", "us", "x limit",
                 "busiest", "busy", "messages", "real s");

@@ -35,6 +35,12 @@ class Simulate(unittest.TestCase):
         alone = self.us("direct", "ranks=8", "rate=1G")
         self.assertAlmostEqual(self.us("direct", "ranks=8", "rate=1G", "ranks_per_host=2"), alone * 2 * 6 / 7, delta=50)
 
+    def test_the_first_and_the_last_host_s_traffic_is_counted(self):
+        (star,) = rows(SIMULATE, "how=star", "ranks=4", "bytes=4000", "segment=1000")
+        self.assertEqual([float(star[k]) for k in ("first_out", "first_in", "last_out", "last_in")], [12000, 12000, 4000, 4000])
+        self.assertEqual([float(star[k]) for k in ("first_sends", "first_receives", "last_sends", "last_receives")],
+                         [12, 12, 4, 4])
+
     def test_what_is_wrong_is_named(self):
         for word in ("rate=10G/", "ranks_per_host=0", "how=rng", "format=xml"):
             done = said(SIMULATE, word)
