@@ -41,7 +41,7 @@ class device_world {
       b.counts = ranks_[r].counts.data();
       b.scratch = ranks_[r].scratch.data();
       b.scratch_bytes = scratch_bytes;
-      b.fault = &fault_;
+      b.fault = &ranks_[r].fault;
       b.failed = &ranks_[r].failed;
       for (rank_type q = 0; q != n; ++q) {
         b.boxes[q] = boxes_[q].data();
@@ -66,10 +66,10 @@ class device_world {
     std::vector<device::block_counts> counts;
     std::vector<std::byte> scratch;
     std::uint64_t stop = 0;
+    std::uint64_t fault = 0;
     std::uint64_t failed = 0;
   };
   std::uint32_t groups_;
-  std::uint64_t fault_ = 0;
   std::vector<one> ranks_;
   std::vector<std::vector<device::mailbox>> boxes_;
   std::vector<device::board> boards_;

@@ -32,7 +32,7 @@ class block_link {
     if (is_first()) {
       g_.announce(&counts_.busy, 1);
     }
-    return g_.all(!is_first() || g_.look(on_.stops[on_.rank]) == 0);
+    return g_.all(!is_first() || !has_ended());
   }
   /// It does not any more. For all threads.
   constexpr void leave() const {
@@ -109,7 +109,7 @@ class block_link {
   constexpr bool wait(std::uint64_t const* word, std::uint64_t least, rank_type peer) const {
     for (std::uint32_t i = 1; g_.look(word) < least; ++i) {
       if (i % looks == 0) {
-        if (g_.look(on_.stops[on_.rank]) != 0 || g_.look(on_.fault) != 0) {
+        if (has_ended() || g_.look(on_.fault) != 0) {
           return false;
         }
         if (g_.is_late()) {
@@ -119,6 +119,14 @@ class block_link {
       g_.pause();
     }
     return true;
+  }
+  /// Whether a rank has ended what this one does; then this one's host is told.
+  [[nodiscard]] constexpr bool has_ended() const {
+    std::uint64_t const why = g_.look(on_.stops[on_.rank]);
+    if (why != 0) {
+      g_.tell(on_.fault, why);
+    }
+    return why != 0;
   }
   /// The rank that is late where one waits for `peer`: one that has not begun, if there is one, for the peer may wait
   /// for it, too.
@@ -133,7 +141,7 @@ class block_link {
   }
   /// Ends what all ranks do, now and later. Of failures at one time any may be the one that is known.
   constexpr bool fail(failure kind, rank_type culprit) const {
-    if (g_.look(on_.fault) != 0) {
+    if (has_ended()) {
       return false;
     }
     std::uint64_t const why = tutti::fault{.kind = kind, .culprit = culprit, .reporter = on_.rank}.pack();

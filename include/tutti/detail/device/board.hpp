@@ -45,8 +45,8 @@ struct board {
   std::byte const* scratches[most_ranks] = {};  ///< of each rank
   std::size_t scratch_bytes = 0;                ///< of each group
   std::uint64_t* stops[most_ranks] = {};        ///< of each rank: a packed tutti::fault that ends its operations, or 0
-  std::uint64_t* fault = nullptr;               ///< of the host, for all ranks: the same
-  std::uint64_t* failed = nullptr;              ///< of the host: this rank's first operation without a result, or 0
+  std::uint64_t* fault = nullptr;               ///< this rank's, of its host: the same
+  std::uint64_t* failed = nullptr;              ///< and its first operation without a result, or 0
 
   [[nodiscard]] constexpr mailbox* box(rank_type of, std::uint32_t group, rank_type peer) const noexcept {
     return boxes[of] + std::size_t{group} * ranks + peer;

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <charconv>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -163,13 +164,11 @@ class peers : public over_host<Host> {
   void quiesce() {
     host_.quiesce();
     stop();
-    std::uint64_t const why = read(board_.fault);
-    for (auto const& w : windows_) {
-      driver_->upload(reinterpret_cast<std::byte*>(w->stop()), reinterpret_cast<std::byte const*>(&why), sizeof why);
-    }
-    for (auto const& w : windows_) {
-      await_groups(*w);
-    }
+    if_device_works([this] {
+      for (auto const& w : windows_) {
+        await_groups(*w);
+      }
+    });
   }
 
   // --- messages
@@ -243,7 +242,7 @@ class peers : public over_host<Host> {
     board_.counts = mine.counts();
     board_.scratch = mine.scratch();
     board_.scratch_bytes = mine.scratch_bytes();
-    board_.fault = &windows_[0]->host().fault;
+    board_.fault = &mine.host().fault;
     board_.failed = &mine.host().failed;
     for (rank_type r = 0; r != size(); ++r) {
       board_.boxes[r] = windows_[r]->boxes();
@@ -255,10 +254,28 @@ class peers : public over_host<Host> {
   [[nodiscard]] static std::uint64_t read(std::uint64_t const* word) noexcept {
     return std::atomic_ref(*const_cast<std::uint64_t*>(word)).load(std::memory_order_acquire);
   }
-  /// Lets kernels that wait end, because the world has failed.
+  /// Ends what kernels of all ranks do, and will do, once the world has failed.
   void stop() {
-    if (tutti::fault const why = host_.fault(); why && read(board_.fault) == 0) {
-      std::atomic_ref(*board_.fault).store(why.pack(), std::memory_order_release);
+    tutti::fault const why = host_.fault();
+    if (!why || stopped_) {
+      return;
+    }
+    stopped_ = true;
+    std::uint64_t const word = why.pack();
+    std::atomic_ref(*board_.fault).store(word, std::memory_order_release);
+    if_device_works([&] {
+      for (auto const& w : windows_) {
+        driver_->upload(reinterpret_cast<std::byte*>(w->stop()), reinterpret_cast<std::byte const*>(&word),
+                        sizeof word);
+      }
+    });
+  }
+  /// A device that has failed runs no kernels: there is nothing to end, and nothing to wait for.
+  template <class F>
+  static void if_device_works(F const& f) {
+    try {
+      f();
+    } catch (std::runtime_error const&) {
     }
   }
   template <class T>
@@ -281,6 +298,7 @@ class peers : public over_host<Host> {
   std::vector<kept_tables> tables_;
   std::array<call, 64> recent_{};
   std::uint64_t enqueued_ = 0;
+  bool stopped_ = false;
 };
 
 }  // namespace tutti::detail::device

@@ -14,7 +14,7 @@ namespace tutti::detail::device {
 template <driver D>
 class window {
  public:
-  /// Words of the host. Those of rank 0 hold the fault of all.
+  /// Words of the host, for the rank's own kernels.
   struct alignas(64) words {
     std::uint64_t fault;
     std::uint64_t failed;
