@@ -126,6 +126,7 @@ int main(int argc, char** argv) {
       expect_writable(options.plot);
       expect_writable(options.report);
       expect_writable(options.metrics);
+      expect_writable(options.usage);
       expect_writable(options.trace);
     }
     work.data = load(options);

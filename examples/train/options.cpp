@@ -538,7 +538,11 @@ class speed_reader {
 
 /// The options of what is written besides the terminal.
 void add_report_options(CLI::App& app, options& o) {
-  app.add_option("--plot", o.plot, "Write loss, accuracy, images per second and bytes over time as a picture (SVG)");
+  app.add_option("--plot", o.plot,
+                 "Write loss, accuracy, images per second and bytes over time as a picture (SVG), and what ranks did");
+  app.add_option("--usage", o.usage,
+                 "Write what each rank did over time as JSON: shares of computing, updating and waiting, bytes and "
+                 "messages out and in, resident memory");
   app.add_option("--report", o.report, "Write everything that was measured as JSON");
   app.add_option("--metrics", o.metrics, "Write a line of JSON for every step and epoch as they end");
   app.add_option("--trace", o.trace,
@@ -550,8 +554,10 @@ void add_report_options(CLI::App& app, options& o) {
 
 /// What does not go together.
 void check_report_options(options const& o) {
-  if (!o.trace.empty() && o.progress_thread) {
-    throw CLI::ValidationError("--trace", "follows the thread that computes: leave out --progress-thread");
+  for (auto const& [file, option] : {std::pair{&o.trace, "--trace"}, std::pair{&o.usage, "--usage"}}) {
+    if (!file->empty() && o.progress_thread) {
+      throw CLI::ValidationError(option, "follows the thread that computes: leave out --progress-thread");
+    }
   }
 }
 
@@ -638,7 +644,7 @@ void check_combinations(options const& o) {
 /// Of all options, a line each, those that say what is to be computed: files may be elsewhere on another host.
 std::string lines_in_common(std::string const& all) {
   constexpr std::string_view own[] = {
-      "ranks=", "data=", "threads-per-rank=", "checkpoint=", "plot=", "report=", "metrics="};
+      "ranks=", "data=", "threads-per-rank=", "checkpoint=", "plot=", "report=", "metrics=", "usage="};
   std::string kept;
   for (std::size_t at = 0; at < all.size();) {
     std::size_t const end = std::min(all.find('\n', at), all.size());

@@ -109,6 +109,7 @@ struct options {
   std::string plot;
   std::string report;
   std::string metrics;
+  std::string usage;
   std::string trace;
   std::size_t trace_events = 100'000;
   strategy_choice strategy;

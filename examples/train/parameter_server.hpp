@@ -8,6 +8,7 @@
 #include <tutti/gather_timelines.hpp>
 #include <tutti/nn/checkpoint/server_checkpointer.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
+#include <tutti/nn/report/gather_usage.hpp>
 
 #include <cstdio>
 #include <optional>
@@ -75,12 +76,31 @@ void show_trace(Communicator& world, tutti::nn::parameter_server::roles const& r
     parts.push_back(roles.name(r));
   }
   try {
-    session.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace().second())), parts);
+    session.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace().second().second())), parts);
   } catch (tutti::error const& e) {
     if (world.rank() == 0) {
       std::fprintf(stderr, "train: there is no trace, as not all ranks are left to send theirs: %s\n", e.what());
     }
   }
+}
+
+/// What servers and workers did over time: of rank 0 alone if one of the ranks was lost.
+template <class Communicator>
+void keep_usage(Communicator& world, tutti::nn::parameter_server::roles const& roles, session& session) {
+  std::vector<tutti::nn::usage> all;
+  try {
+    all = tutti::nn::gather_usage(world, *session.meter());
+  } catch (tutti::error const& e) {
+    if (world.rank() == 0) {
+      std::fprintf(stderr, "train: of what ranks did there is server 0's alone, as not all are left: %s\n", e.what());
+      all = {session.meter()->result()};
+      tutti::nn::align(all);
+    }
+  }
+  for (tutti::rank_type r = 0; r != all.size(); ++r) {
+    all[r].role = roles.name(r);
+  }
+  session.keep(std::move(all));
 }
 
 /// What one rank does.
@@ -94,6 +114,7 @@ int train_with_servers(Communicator& world, job const& work, std::vector<std::st
                   serves ? 0 : roles.worker(world.rank()), roles.workers());
   server_saving saver(world, session, work.options.checkpoints);
   session.count(world.trace().first());
+  session.follow(world.trace().second().first());
   auto const all = ps::train(world, roles, session.model(), {strategy.staleness, strategy.server_sends, saver.keeps()},
                              ps::regulariser{strategy.l1}, ps::full_speed{}, session, saver, end);
   std::vector<std::optional<rank_traffic>> traffic;
@@ -104,6 +125,9 @@ int train_with_servers(Communicator& world, job const& work, std::vector<std::st
   for (std::size_t i = 0; i != all.lost.size(); ++i) {
     traffic[roles.rank_of_worker(all.lost[i].worker)].reset();
     session.fault(all.lost[i].seconds, world.size() - i, world.size() - i - 1);
+  }
+  if (session.meter() != nullptr) {
+    keep_usage(world, roles, session);
   }
   session.finish(std::move(traffic));
   if (world.rank() == 0) {

@@ -15,6 +15,7 @@
 #include <tutti/join.hpp>
 #include <tutti/member.hpp>
 #include <tutti/nn/checkpoint/latest_state.hpp>
+#include <tutti/nn/report/gather_usage.hpp>
 #include <tutti/nn/report/hash.hpp>
 #include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/central.hpp>
@@ -105,12 +106,16 @@ void train_by(Communicator& world, tutti::nn::any_strategy strategy, job const& 
   auto const before = world.trace().first();
   saving saver(world, session, strategy, work.options.checkpoints, again);
   session.count(world.trace().first());
+  session.follow(world.trace().second().first());
   tutti::nn::train(session.model(), strategy, session, saver, end);
   auto const traffic = traffic_of(world, strategy, before);
+  if (session.meter() != nullptr) {
+    session.keep(tutti::nn::gather_usage(world, *session.meter()));
+  }
   session.finish(traffic);
   saver.finish();
   if (!work.options.trace.empty()) {
-    session.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace().second())));
+    session.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace().second().second())));
   }
   expect_equal_weights(world, session.model());
 }
@@ -208,11 +213,14 @@ int train_as_member(Communicator& world, job const& work) {
   return 0;
 }
 
-/// Bytes are always counted; events are kept with --trace.
-using training_trace = tutti::trace_pair<tutti::traffic_count, tutti::switched_trace>;
+/// Bytes are always counted; what ranks do over time is with --usage and --plot; events are kept with --trace.
+using training_trace =
+    tutti::trace_pair<tutti::traffic_count, tutti::trace_pair<tutti::nn::usage_trace, tutti::switched_trace>>;
 
 inline training_trace trace_for(job const& work) {
-  return {{}, work.options.trace.empty() ? tutti::switched_trace() : tutti::switched_trace(work.options.trace_events)};
+  return {
+      {},
+      {{}, work.options.trace.empty() ? tutti::switched_trace() : tutti::switched_trace(work.options.trace_events)}};
 }
 
 template <class Transport>

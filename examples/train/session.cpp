@@ -2,6 +2,7 @@
 #include "session.hpp"
 
 #include "network.hpp"
+#include "usage_file.hpp"
 #include <tutti/nn/checkpoint/history_text.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/report/hash.hpp>
@@ -183,6 +184,9 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
       settings_(settings_for(work, parts)),
       speed_(work.options.speeds.of(rank, static_cast<double>(settings_.batch) / parts)) {
   nn::set_threads(work.options.threads);
+  if (!work.options.progress_thread && (!work.options.usage.empty() || !work.options.plot.empty())) {
+    meter_.emplace(static_cast<tutti::rank_type>(names_.size()));
+  }
   make_model(part);
   if (rank == 0) {
     show(false);
@@ -214,6 +218,7 @@ nn::fingerprint session::fingerprint() const {
 void session::resume(nn::resumed_from const& from) {
   before_ = std::max(history_.steps.empty() ? 0.0 : history_.steps.back().seconds,
                      history_.epochs.empty() ? 0.0 : history_.epochs.back().seconds);
+  resumed_ = before_;
   began_ -= tutti::duration(static_cast<std::int64_t>(before_ * 1e9));
   if (shown_) {
     std::printf("resume after %zu epochs and %zu steps, %zu steps in all%s\n", from.place.epoch, from.place.batch,
@@ -268,6 +273,20 @@ void session::count(tutti::traffic_count const& bytes) {
   nn::step_result const last = history_.steps.empty() ? nn::step_result{} : history_.steps.back();
   sent_before_ = last.sent - static_cast<double>(bytes.sent().bytes);
   received_before_ = last.received - static_cast<double>(bytes.received().bytes);
+}
+
+void session::follow(nn::usage_trace& events) {
+  if (meter_) {
+    events.attach(*meter_);
+  }
+}
+
+void session::keep(std::vector<nn::usage> ranks) {
+  usage_ = std::move(ranks);
+  for (std::size_t r = 0; r != usage_.size(); ++r) {
+    usage_[r].shift = resumed_;
+    usage_[r].role = usage_[r].role.empty() ? "rank " + std::to_string(r) : usage_[r].role;
+  }
 }
 
 void session::step(nn::step_result const& done, nn::replica const& model) {
@@ -340,6 +359,12 @@ std::size_t session::sparsity_warm_up() const {
   double const part = epochs - static_cast<double>(whole);
   return plan.steps_before(whole) +
          (part > 0 ? static_cast<std::size_t>(part * static_cast<double>(plan.batches(whole))) : 0);
+}
+
+/// The title of its picture.
+std::string session::in_short() const {
+  return how_many_ranks(history_, names_.size()) + ", " + transport_ + ", " + how_ranks_work_together(work_.options) +
+         ", batch " + std::to_string(settings_.batch);
 }
 
 /// What the picture of a training says below its title.
@@ -426,12 +451,14 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
   std::fflush(stdout);
 
   if (!options.plot.empty()) {
-    write(options.plot,
-          nn::plot_svg(history_, {how_many_ranks(history_, names_.size()) + ", " + transport_ + ", " +
-                                      how_ranks_work_together(options) + ", batch " + std::to_string(settings_.batch),
-                                  how_it_was_trained(),
-                                  options.strategy.replicas_differ() ? "rank 0's images" : "all ranks' images",
-                                  options.strategy.name == "parameter_server" ? "server 0" : "rank 0"}));
+    write(options.plot, nn::plot_svg(history_,
+                                     {in_short(), how_it_was_trained(),
+                                      options.strategy.replicas_differ() ? "rank 0's images" : "all ranks' images",
+                                      options.strategy.name == "parameter_server" ? "server 0" : "rank 0"},
+                                     usage_));
+  }
+  if (!options.usage.empty()) {
+    write(options.usage, usage_text(usage_, history_.faults, in_short(), how_it_was_trained()));
   }
   if (!options.report.empty()) {
     nlohmann::ordered_json report;

@@ -8,6 +8,7 @@
 #include <tutti/nn/report/json_lines.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/report/progress.hpp>
+#include <tutti/nn/report/usage_meter.hpp>
 #include <tutti/time.hpp>
 #include <tutti/trace/timeline.hpp>
 #include <tutti/trace/traffic_count.hpp>
@@ -53,6 +54,12 @@ class session {
   /// given as moved in the steps from now on.
   /// @pre it counts until the last step
   void count(tutti::traffic_count const& bytes);
+  /// From now on these events are of what this rank did over time, if that is asked for.
+  void follow(tutti::nn::usage_trace& events);
+  /// What it did; null if that is not asked for.
+  [[nodiscard]] tutti::nn::usage_meter* meter() noexcept { return meter_ ? &*meter_ : nullptr; }
+  /// What all ranks did, for `finish`.
+  void keep(std::vector<tutti::nn::usage> ranks);
   /// The report says how many sums overflowed in the steps from now on.
   /// @pre it counts until `finish`
   void count_overflows(std::uint64_t const& overflows) noexcept { overflows_ = &overflows; }
@@ -81,6 +88,7 @@ class session {
   void show(bool going_on);
   void introduce() const;
   [[nodiscard]] std::size_t steps_done() const;
+  [[nodiscard]] std::string in_short() const;
   [[nodiscard]] std::string how_it_was_trained() const;
   /// Of each step: a weight follows its gradient by the rate, whatever the momentum.
   [[nodiscard]] std::vector<double> weight_deviations() const;
@@ -104,4 +112,7 @@ class session {
   std::size_t steps_before_ = 0;  // since when they are counted
   std::uint64_t const* overflows_ = nullptr;
   std::vector<double> deviations_;
+  std::optional<tutti::nn::usage_meter> meter_;
+  std::vector<tutti::nn::usage> usage_;
+  double resumed_ = 0;  // seconds before this run
 };

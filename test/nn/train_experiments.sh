@@ -100,3 +100,33 @@ refused '--pretend 1 --augment flip' '--augment: does not go with --pretend'
 refused '--pretend 1 --checkpoint kept' '--checkpoint: does not go with --pretend'
 refused '--pretend 1 --side 32' '--side: is for models from alexnet on, not for mlp'
 refused '--side 32 --model vgg16' '--side: needs --pretend'
+
+# What ranks did: a server updates, workers compute, the slow one longest; what one sends, others receive; and the rows of
+# the picture say so.
+$train $small $servers --slow 3:20 --transport tcp --usage usage.json --plot picture.svg > log 2>&1 || wrong 'usage'
+sum_of() {  # of the numbers of a list of the n-th rank
+  awk -v key="\"$1\": [" -v rank="$2" 'index($0, key) { n++; inside = 1; next } /\]/ { inside = 0 }
+    inside && n == rank { sub(/,/, ""); sum += $1 } END { print sum + 0 }' usage.json
+}
+above() { awk "BEGIN { exit !($1 > $2) }" || wrong "$3: $1, and not above $2"; }
+above "$(sum_of updating 1)" 0 'server 0 updates'
+above "$(sum_of computing 4)" "2 * $(sum_of computing 3)" 'worker 1 computes longest'
+above 1e-9 "$(sum_of computing 2)" 'server 1 computes nothing'
+for what in bytes messages; do
+  out=0 in=0
+  for rank in 1 2 3 4; do
+    out="$out + $(sum_of sent_$what $rank)" in="$in + $(sum_of received_$what $rank)"
+  done
+  above "1.02 * ($in)" "$out" "$what that were sent are received"
+  above "1.02 * ($out)" "$in" "$what that were received are sent"
+done
+above "$(sum_of resident_bytes 2)" 1e6 'server 1 has memory'
+shows '"role": "worker 1"' usage.json
+for part in 'what ranks did over time' 'server 1: % of time; ' 'worker 0: % of time; ' 'iB of server 0 so far'; do
+  shows "$part" picture.svg
+done
+$train $small --ranks 3 --transport tcp --on-fault continue --die 2:8 --usage usage.json --plot picture.svg > log 2>&1 ||
+  wrong 'usage, and a fault'
+shows '"faults_s": \[$' usage.json
+[ "$(grep -c 'stroke="#707070"' picture.svg)" = 9 ] || wrong 'a fault is in four panels, a legend, and two rows of two'
+refused '--usage usage.json --bucket 16K --progress-thread' '--usage: follows the thread that computes'

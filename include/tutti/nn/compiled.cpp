@@ -39,4 +39,6 @@
 #include <tutti/nn/detail/impl/report/progress.ipp>
 #include <tutti/nn/detail/impl/report/svg.ipp>
 #include <tutti/nn/detail/impl/report/training_curves.ipp>
+#include <tutti/nn/detail/impl/report/usage.ipp>
+#include <tutti/nn/detail/impl/report/usage_panels.ipp>
 #include <tutti/nn/detail/impl/schedule/learning_rate.ipp>

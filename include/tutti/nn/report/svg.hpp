@@ -3,8 +3,11 @@
 
 #include <tutti/detail/core/linkage.hpp>
 #include <tutti/nn/report/metrics.hpp>
+#include <tutti/nn/report/usage.hpp>
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 namespace tutti::nn {
 
@@ -16,11 +19,15 @@ struct plot_words {
   std::string bytes = "rank 0";              ///< the rank that sent and received them
 };
 
+/// Rows of a picture for what ranks did over time: one for each, or, if there are many, one for all of a kind.
+inline constexpr std::size_t most_usage_rows = 8;
+
 /// A picture, as SVG, of loss, accuracy, images per second and, if they were counted, bytes over time: of the
 /// training as means over neighbouring steps, of the test after each epoch; bytes since it began. Faults are
-/// upright lines.
-/// @pre at least one step was made, or one epoch
-[[nodiscard]] TUTTI_DECL std::string plot_svg(history const& history, plot_words const& words);
+/// upright lines. Below are rows of what ranks did over time, in shares of it and bytes a second, if `ranks` has them.
+/// @pre at least one step was made, or one epoch; ranks' spans are of one length
+[[nodiscard]] TUTTI_DECL std::string plot_svg(history const& history, plot_words const& words,
+                                              std::vector<usage> const& ranks = {});
 
 }  // namespace tutti::nn
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace tutti::nn {
 
@@ -24,10 +25,14 @@ class traced {
   [[nodiscard]] bool takes_part() const noexcept { return inner_.takes_part(); }
 
   void share(std::span<float> numbers) { inner_.share(numbers); }
-  void sum(std::span<float> numbers) { inner_.sum(numbers); }
+  void sum(std::span<float> numbers) {
+    end_test();
+    inner_.sum(numbers);
+  }
   void sum(std::span<binned const> sums, std::span<float> numbers)
     requires adds_accumulators<Strategy>
   {
+    end_test();
     inner_.sum(sums, numbers);
   }
 
@@ -45,7 +50,12 @@ class traced {
     return inner_.step(recorded);
   }
 
-  void unite(std::span<float> parameters) { inner_.unite(parameters); }
+  /// The test begins, and ends with the sum of its scores.
+  void unite(std::span<float> parameters) {
+    inner_.unite(parameters);
+    tests_ = true;
+    tell(event_kind::enter, test);
+  }
   void resume(std::span<float> parameters) { inner_.resume(parameters); }
   [[nodiscard]] rank_memory remembers() const noexcept { return inner_.remembers(); }
   [[nodiscard]] float momentum() const noexcept { return momentum_of(inner_); }
@@ -55,6 +65,7 @@ class traced {
  private:
   static constexpr std::string_view gradient = "gradient";
   static constexpr std::string_view update = "update";
+  static constexpr std::string_view test = "test";
 
   template <class Step>
   struct traced_step {
@@ -77,12 +88,19 @@ class traced {
     Step& inner;
   };
 
+  void end_test() {
+    if (std::exchange(tests_, false)) {
+      tell(event_kind::leave, test);
+    }
+  }
+
   void tell(event_kind kind, std::string_view what) {
     record(world_.trace(), [&] { return event{.kind = kind, .time = world_.transport().now(), .text = what}; });
   }
 
   Communicator world_;
   Strategy& inner_;
+  bool tests_ = false;
 };
 
 }  // namespace tutti::nn

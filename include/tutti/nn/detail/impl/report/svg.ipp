@@ -3,6 +3,7 @@
 
 #include <tutti/nn/detail/report/plot_panel.hpp>
 #include <tutti/nn/detail/report/training_curves.hpp>
+#include <tutti/nn/detail/report/usage_panels.hpp>
 #include <tutti/nn/report/svg.hpp>
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 
 namespace tutti::nn {
 
-TUTTI_DECL std::string plot_svg(history const& history, plot_words const& words) {
+TUTTI_DECL std::string plot_svg(history const& history, plot_words const& words, std::vector<usage> const& ranks) {
   detail::training_curves all(history);
   double const end = std::max({history.epochs.empty() ? 0 : history.epochs.back().seconds,
                                history.steps.empty() ? 0 : history.steps.back().seconds, 1e-3});
@@ -74,6 +75,9 @@ TUTTI_DECL std::string plot_svg(history const& history, plot_words const& words)
     for (std::size_t i = 0; i != panels.size(); ++i) {
       panels[i].add({i == 0 ? std::exchange(name, {}) : "", "#707070", panels[i].upright(x), false, true});
     }
+  }
+  for (auto& one : detail::usage_panels(ranks, history.faults, top)) {
+    panels.push_back(std::move(one));
   }
   return detail::svg_picture(800, top - 22, words.title, words.below, panels);
 }

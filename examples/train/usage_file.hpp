@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/report/metrics.hpp>
+#include <tutti/nn/report/usage.hpp>
+
+#include <string>
+#include <vector>
+
+/// What ranks did over time, as JSON.
+/// @param run, below what the training was, in words
+std::string usage_text(std::vector<tutti::nn::usage> const& ranks, std::vector<tutti::nn::fault_result> const& faults,
+                       std::string const& run, std::string const& below);

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/report/usage.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tutti::nn {
+
+TUTTI_DECL void usage_bin::add(usage_bin const& other, double share) noexcept {
+  seconds += share * other.seconds;
+  computing += share * other.computing;
+  updating += share * other.updating;
+  sent += share * other.sent;
+  received += share * other.received;
+  messages_sent += share * other.messages_sent;
+  messages_received += share * other.messages_received;
+  resident = std::max(resident, other.resident);
+}
+
+TUTTI_DECL usage_bin usage::sum() const {
+  usage_bin all;
+  for (auto const& one : bins) {
+    all.add(one, 1);
+  }
+  return all;
+}
+
+TUTTI_DECL usage usage::in_spans_of(double seconds) const {
+  usage result{role, seconds, {}, 0};
+  for (std::size_t i = 0; i != bins.size(); ++i) {
+    // A clock of another host may be a little ahead.
+    double const begin = std::max(0.0, shift + static_cast<double>(i) * width);
+    double const end = begin + std::max(bins[i].seconds, 1e-9);
+    auto const first = static_cast<std::size_t>(begin / seconds);
+    auto const last = std::max(first, static_cast<std::size_t>(std::ceil(end / seconds - 1e-9)) - 1);
+    result.bins.resize(std::max(result.bins.size(), last + 1));
+    for (std::size_t k = first; k <= last; ++k) {
+      double const from = std::max(begin, static_cast<double>(k) * seconds);
+      double const to = k == last ? end : static_cast<double>(k + 1) * seconds;
+      result.bins[k].add(bins[i], (to - from) / (end - begin));
+    }
+  }
+  return result;
+}
+
+TUTTI_DECL std::vector<double> usage::packed() const {
+  std::vector<double> numbers{width, shift};
+  for (auto const& one : bins) {
+    numbers.insert(numbers.end(), {one.seconds, one.computing, one.updating, one.sent, one.received, one.messages_sent,
+                                   one.messages_received, one.resident});
+  }
+  return numbers;
+}
+
+TUTTI_DECL usage usage::unpacked(std::span<double const> numbers) {
+  constexpr std::size_t of_a_bin = 8;
+  usage result{{}, numbers[0], {}, numbers[1]};
+  for (auto rest = numbers.subspan(2); rest.size() >= of_a_bin; rest = rest.subspan(of_a_bin)) {
+    result.bins.push_back({rest[0], rest[1], rest[2], rest[3], rest[4], rest[5], rest[6], rest[7]});
+  }
+  return result;
+}
+
+TUTTI_DECL void align(std::vector<usage>& ranks) {
+  double width = 1e-3;
+  for (auto const& one : ranks) {
+    width = std::max(width, one.width);
+  }
+  for (auto& one : ranks) {
+    one = one.in_spans_of(width);
+  }
+}
+
+}  // namespace tutti::nn

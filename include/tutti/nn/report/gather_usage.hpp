@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/send_recv.hpp>
+#include <tutti/communicator.hpp>
+#include <tutti/gather_timelines.hpp>
+#include <tutti/nn/report/usage.hpp>
+#include <tutti/nn/report/usage_meter.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::nn {
+
+/// The usage of all ranks, at rank 0, over its time; elsewhere nothing. Collective.
+/// @throws error as all operations do
+template <group Communicator>
+[[nodiscard]] std::vector<usage> gather_usage(Communicator& world, usage_meter& meter) {
+  send give{world};
+  recv take{world};
+  std::array<std::int64_t, 2> head{};  // how many numbers, and when the meter began
+  usage mine = meter.result();
+  if (world.rank() != 0) {
+    auto const numbers = mine.packed();
+    head = {static_cast<std::int64_t>(numbers.size()), meter.begin().count()};
+    give(head, 0);
+    give(numbers, 0);
+    if (world.hosts().host(world.rank()) != world.hosts().host(0)) {
+      (void)tutti::detail::clock_ahead(world, 0);
+    }
+    return {};
+  }
+  std::vector<usage> all{std::move(mine)};
+  for (rank_type r = 1; r != world.size(); ++r) {
+    take(head, r);
+    std::vector<double> numbers(static_cast<std::size_t>(head[0]));
+    take(numbers, r);
+    all.push_back(usage::unpacked(numbers));
+    duration later = time_point(head[1]) - meter.begin();
+    if (world.hosts().host(r) != world.hosts().host(0)) {
+      later -= tutti::detail::clock_ahead(world, r);
+    }
+    all.back().shift = static_cast<double>(later.count()) * 1e-9;
+  }
+  align(all);
+  return all;
+}
+
+}  // namespace tutti::nn

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/message.hpp>
+#include <tutti/nn/detail/report/resident.hpp>
+#include <tutti/nn/report/usage.hpp>
+#include <tutti/operation.hpp>
+#include <tutti/time.hpp>
+#include <tutti/trace/concept.hpp>
+#include <tutti/types.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tutti::nn {
+
+/// Makes of the events of a training what the rank did over time, in at most 256 spans: when these are full, each two
+/// become one.
+///
+/// Cost: an addition for each event; a look at the system's account of memory for each span. No allocation.
+/// Thread safety: that of the communicator.
+class usage_meter {
+ public:
+  /// @param ranks of the world, or of the largest one that it is used in
+  explicit usage_meter(rank_type ranks, time_point now = steady_now()) : begin_(now), last_(ranks * lane_count) {
+    bins_.reserve(most);
+    open(0);
+  }
+
+  /// Takes an event. Of what a rank enters, "gradient" and "test" are computing, all else is updating.
+  void record(event const& e) noexcept {
+    switch (e.kind) {
+      case event_kind::enter:
+        doing_ = e.text == "gradient" || e.text == "test" ? &usage_bin::computing : &usage_bin::updating;
+        since_ = e.time;
+        return;
+      case event_kind::leave:
+        spend(e.time);
+        doing_ = nullptr;
+        return;
+      case event_kind::send: {
+        usage_bin& to = at(e.time);
+        to.sent += static_cast<double>(e.bytes);
+        ++to.messages_sent;
+        return;
+      }
+      case event_kind::receive: {
+        usage_bin& to = at(e.time);
+        to.received += static_cast<double>(e.bytes);
+        to.messages_received += begins(e) ? 1 : 0;
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+  /// What it was, until now.
+  [[nodiscard]] usage result(time_point now = steady_now()) {
+    (void)at(now);
+    double const all = seconds(now - begin_);
+    usage made{{}, width_, bins_, 0};
+    for (std::size_t i = 0; i != made.bins.size(); ++i) {
+      made.bins[i].seconds = std::min(width_, all - static_cast<double>(i) * width_);
+    }
+    return made;
+  }
+  /// When it began, on the clock of the events.
+  [[nodiscard]] time_point begin() const noexcept { return begin_; }
+
+ private:
+  static constexpr std::size_t most = 256;
+
+  /// A message may come in parts: those of one lane, from one rank, follow each other.
+  struct message {
+    std::uint64_t sequence = UINT64_MAX;
+    std::uint32_t flow = 0;
+    std::uint32_t step = 0;
+    friend bool operator==(message const&, message const&) = default;
+  };
+
+  [[nodiscard]] static double seconds(duration d) noexcept { return static_cast<double>(d.count()) * 1e-9; }
+
+  [[nodiscard]] bool begins(event const& e) noexcept {
+    std::size_t const where = std::size_t{e.peer} * lane_count + e.on.lane;
+    if (where >= last_.size()) {
+      return true;
+    }
+    message const now{e.number.sequence, e.on.number, e.step};
+    bool const other = now != last_[where];
+    last_[where] = now;
+    return other;
+  }
+
+  /// What was done since it began.
+  void spend(time_point end) noexcept {
+    if (doing_ == nullptr) {
+      return;
+    }
+    (void)at(end);  // so that the width stays
+    double from = std::max(0.0, seconds(since_ - begin_));
+    for (double const to = seconds(end - begin_); from < to;) {
+      auto const i = std::min(static_cast<std::size_t>(from / width_), bins_.size() - 1);
+      double const border = i + 1 == bins_.size() ? to : std::min(to, static_cast<double>(i + 1) * width_);
+      bins_[i].*doing_ += border - from;
+      from = std::max(border, from + 1e-9);
+    }
+  }
+
+  [[nodiscard]] usage_bin& at(time_point now) noexcept {
+    double const when = std::max(0.0, seconds(now - begin_));
+    while (when >= width_ * static_cast<double>(most)) {
+      halve();
+    }
+    auto const i = static_cast<std::size_t>(when / width_);
+    if (i >= bins_.size()) {
+      open(i);
+    }
+    return bins_[i];
+  }
+
+  /// Makes all spans up to that one. Those between had no event; in memory they are as the one before.
+  void open(std::size_t i) noexcept {
+    usage_bin next;
+    next.resident = bins_.empty() ? 0 : bins_.back().resident;
+    bins_.resize(std::min(i + 1, most), next);
+    bins_.back().resident = detail::resident_bytes();
+  }
+
+  void halve() noexcept {
+    for (std::size_t i = 0; 2 * i < bins_.size(); ++i) {
+      usage_bin both = bins_[2 * i];
+      if (2 * i + 1 < bins_.size()) {
+        both.add(bins_[2 * i + 1], 1);
+      }
+      bins_[i] = both;
+    }
+    bins_.resize((bins_.size() + 1) / 2);
+    width_ *= 2;
+  }
+
+  time_point begin_;
+  double width_ = 1e-3;
+  std::vector<usage_bin> bins_;
+  double usage_bin::*doing_ = nullptr;
+  time_point since_{};
+  std::vector<message> last_;  // of each peer and lane
+};
+
+/// A tracer that gives a meter the events, if it was given one: the meter lasts as long as a training, communicators
+/// may come and go.
+class usage_trace {
+ public:
+  static constexpr bool enabled = true;  ///< whether there are events at all
+
+  /// From now on it is this meter's.
+  /// @pre it outlives the events
+  void attach(usage_meter& to) noexcept { to_ = &to; }
+  /// Whether there is a meter.
+  [[nodiscard]] bool on() const noexcept { return to_ != nullptr; }
+  /// Hands an event on. @pre on()
+  void record(event const& e) noexcept { to_->record(e); }
+
+ private:
+  usage_meter* to_ = nullptr;
+};
+
+static_assert(tracer<usage_trace>);
+
+}  // namespace tutti::nn

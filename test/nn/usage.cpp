@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address
+#include <tutti/nn/report/gather_usage.hpp>
+#include <tutti/nn/report/svg.hpp>
+#include <tutti/nn/report/usage_meter.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace nn = tutti::nn;
+using tutti::event;
+using tutti::event_kind;
+
+namespace {
+
+constexpr tutti::time_point start = std::chrono::seconds(7);
+
+tutti::time_point at(double ms) {
+  return start + tutti::duration(static_cast<tutti::duration::rep>(ms * 1e6));
+}
+
+/// Steps of 10 ms: 6 of a gradient, 1 of an update, 3 of waiting, and a message of 100 bytes either way in two parts.
+nn::usage steps(int count) {
+  nn::usage_meter meter(2, start);
+  for (int i = 0; i != count; ++i) {
+    double const begin = 10.0 * i;
+    auto const sequence = static_cast<std::uint64_t>(i);
+    meter.record({.kind = event_kind::enter, .time = at(begin), .text = "gradient"});
+    meter.record({.kind = event_kind::leave, .time = at(begin + 6)});
+    meter.record(
+        {.kind = event_kind::send, .time = at(begin + 6), .number = {.sequence = sequence}, .peer = 1, .bytes = 100});
+    for (double const later : {7.0, 8.0}) {
+      meter.record({.kind = event_kind::receive,
+                    .time = at(begin + later),
+                    .number = {.sequence = sequence},
+                    .peer = 1,
+                    .bytes = 50});
+    }
+    meter.record({.kind = event_kind::enter, .time = at(begin + 9), .text = "update"});
+    meter.record({.kind = event_kind::leave, .time = at(begin + 10)});
+  }
+  return meter.result(at(10.0 * count));
+}
+
+void check_sum(nn::usage const& one, int count) {
+  auto const all = one.sum();
+  BOOST_TEST(std::abs(all.seconds - 0.01 * count) < 1e-6);
+  BOOST_TEST(std::abs(all.computing - 0.006 * count) < 1e-6);
+  BOOST_TEST(std::abs(all.updating - 0.001 * count) < 1e-6);
+  BOOST_TEST(std::abs(all.sent - 100 * count) < 1e-6);
+  BOOST_TEST(std::abs(all.received - 100 * count) < 1e-6);
+  BOOST_TEST(std::abs(all.messages_sent - count) < 1e-6);
+  BOOST_TEST(std::abs(all.messages_received - count) < 1e-6);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(what_a_rank_did_adds_up_however_long_it_took) {
+  for (int const count : {1, 3, 25, 26, 1000, 12345}) {
+    auto const one = steps(count);
+    BOOST_TEST(one.bins.size() <= 256U);
+    check_sum(one, count);
+    check_sum(one.in_spans_of(one.width), count);
+    check_sum(one.in_spans_of(3.7 * one.width), count);
+    for (auto const& bin : one.bins) {
+      BOOST_TEST(bin.computing + bin.updating <= bin.seconds + 1e-9);
+      BOOST_TEST(bin.resident > 0);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(spans_are_where_things_happened) {
+  auto const one = steps(2);  // in spans of 1 ms
+  BOOST_REQUIRE(one.bins.size() >= 20U);
+  for (std::size_t i = 0; i != 20; ++i) {
+    BOOST_TEST(std::abs(one.bins[i].computing - (i % 10 < 6 ? 1e-3 : 0)) < 1e-7, i);
+    BOOST_TEST(std::abs(one.bins[i].updating - (i % 10 == 9 ? 1e-3 : 0)) < 1e-7, i);
+    BOOST_TEST(one.bins[i].sent == (i % 10 == 6 ? 100 : 0), i);
+    BOOST_TEST(one.bins[i].messages_received == (i % 10 == 7 ? 1 : 0), i);
+  }
+  auto late = one;
+  late.shift = 0.005;  // it began later than the training
+  std::vector<nn::usage> ranks{late};
+  nn::align(ranks);
+  BOOST_TEST(ranks[0].bins[4].seconds < 1e-9);
+  BOOST_TEST(std::abs(ranks[0].bins[5].computing - 1e-3) < 1e-6);
+}
+
+BOOST_AUTO_TEST_CASE(rank_0_gets_those_of_all_ranks_and_a_picture_has_a_row_for_each) {
+  std::vector<nn::usage> all;
+  auto const ended = tutti::spawn<tutti::loopback>(3, [&](auto& world) {
+    nn::usage_meter meter(world.size());
+    auto const now = tutti::steady_now();
+    meter.record({.kind = event_kind::enter, .time = now, .text = "test"});
+    meter.record({.kind = event_kind::leave, .time = now + std::chrono::milliseconds(10 * (world.rank() + 1))});
+    auto got = nn::gather_usage(world, meter);
+    if (world.rank() == 0) {
+      all = std::move(got);
+    }
+    return 0;
+  });
+  for (auto const& one : ended) {
+    BOOST_REQUIRE(one.has_value());
+  }
+  BOOST_REQUIRE(all.size() == 3U);
+  for (std::size_t r = 0; r != 3; ++r) {
+    BOOST_TEST(std::abs(all[r].sum().computing - 0.01 * static_cast<double>(r + 1)) < 1e-6);
+    BOOST_TEST(all[r].width == all[0].width);
+    all[r].role = "worker " + std::to_string(r);
+  }
+  nn::history history;
+  history.epochs.emplace_back().seconds = 1;
+  history.faults.push_back({0.02, 3, 2});
+  auto const svg = nn::plot_svg(history, {}, all);
+  BOOST_TEST(svg.find(">what ranks did over time<") != svg.npos);
+  BOOST_TEST(svg.find(">worker 2: % of time; ") != svg.npos);
+  BOOST_TEST(svg.find("/s; 0 messages out, 0 in<") != svg.npos);
+  BOOST_TEST(nn::plot_svg(history, {}).find("over time") == svg.npos);
+  all.resize(12, all[0]);
+  all[0].role = "server 0";
+  for (std::size_t r = 3; r != all.size(); ++r) {
+    all[r].role = "worker " + std::to_string(r);
+  }
+  auto const many = nn::plot_svg(history, {}, all);
+  BOOST_TEST(many.find(">mean of 11 workers: % of time; ") != many.npos);
+  BOOST_TEST(many.find(">mean of 1 servers: ") == many.npos);
+  BOOST_TEST(many.find(">server 0: % of time; ") != many.npos);
+}
