@@ -4,13 +4,12 @@
 #include "inception_v3.hpp"
 #include "layer.hpp"
 #include <tutti/nn/gradient_sizes.hpp>
+#include <tutti/nn/layer_products.hpp>
 #include <tutti/nn/zoo/alexnet.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
 #include <tutti/nn/zoo/vgg.hpp>
 
-#include <concepts>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -41,28 +40,13 @@ struct workload {
 
 namespace detail {
 
-inline void add_layers(std::span<tutti::nn::any_layer<float> const> from, std::vector<layer>& to) {
-  for (auto const& one : from) {
-    one.visit([&]<class Layer>(Layer const& l) {
-      if constexpr (std::same_as<Layer, tutti::nn::residual<float>>) {
-        add_layers(l.body().layers(), to);
-        if (l.shortcut()) {
-          add_layers(l.shortcut()->layers(), to);
-        }
-      } else if (l.parameters() != 0) {
-        double pixels = 1;
-        if constexpr (requires { l.output_shape(); }) {
-          pixels = static_cast<double>(l.output_shape().rows * l.output_shape().columns);
-        }
-        to.push_back({l.parameters(), static_cast<double>(l.parameters()) * pixels});
-      }
-    });
-  }
-}
-
 [[nodiscard]] inline std::vector<layer> layers_of(std::vector<tutti::nn::any_layer<float>> const& model) {
+  auto const numbers = tutti::nn::gradient_sizes<float>(model);
+  auto const products = tutti::nn::layer_products<float>(model);
   std::vector<layer> all;
-  add_layers(model, all);
+  for (std::size_t i = 0; i != numbers.size(); ++i) {
+    all.push_back({numbers[i], products[i]});
+  }
   return all;
 }
 
