@@ -90,10 +90,10 @@ template <class Count, class F, class To, class Local, class... Rest>
 template <instruction_set Set, std::size_t N, class F, class To, class... From>
 concept does_blocks = requires(F const& f, To* to, From const*... from) { f.template block<Set, N>(to, from...); };
 
+/// All but the first `done` elements.
 template <instruction_set Set, class F, class To, class... From>
-[[gnu::always_inline]] inline void do_all(F const& f, std::size_t n, To* to, From const*... from) {
+[[gnu::always_inline]] inline void do_all(F const& f, std::size_t done, std::size_t n, To* to, From const*... from) {
   constexpr std::size_t block = block_elements<F, To, From...>;
-  std::size_t done = 0;
   if constexpr (does_blocks<Set, block, F, To, From...>) {
     for (; done + block <= n; done += block) {
       f.template block<Set, block>(to + done, (from + done)...);
@@ -123,11 +123,12 @@ inline constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
   }
 }
 
-/// The loop, out of place, for results that are not worth a place in the caches.
+/// The loop, out of place, for results that are not worth a place in the caches. Returns how many elements it has done:
+/// all but those of the last line.
 /// @pre n elements reach beyond the first line that begins in `to`.
 template <instruction_set Set, class F, class To, class... From>
-[[gnu::target("avx2"), gnu::always_inline]] inline void do_streamed(F const& f, std::size_t n, To* to,
-                                                                    From const*... from) {
+[[gnu::target("avx2"), gnu::always_inline]] inline std::size_t do_streamed(F const& f, std::size_t n, To* to,
+                                                                           From const*... from) {
   constexpr std::size_t line = 64 / sizeof(To);
   constexpr std::size_t block = line > block_elements<F, To, From...> ? line : block_elements<F, To, From...>;
   std::size_t done = (0 - reinterpret_cast<std::uintptr_t>(to)) % 64 / sizeof(To);
@@ -146,20 +147,20 @@ template <instruction_set Set, class F, class To, class... From>
     }
   }
   asm volatile("sfence" ::: "memory");  // a thread that is told of the results sees them
-  do_block(n - done, f, to + done, (from + done)...);
+  return done;
 }
 
 template <instruction_set Set, class F, class To, class... From>
 [[gnu::target("avx2"), gnu::always_inline]] inline void do_wide(F const& f, std::size_t n, To* to,
                                                                 From const*... from) {
+  std::size_t done = 0;
   if constexpr (64 % sizeof(To) == 0) {
     bool const in_place = ((static_cast<void const*>(from) == to) || ...);  // its lines are read anyway
     if (n * sizeof(To) >= streamed_bytes && !in_place && reinterpret_cast<std::uintptr_t>(to) % sizeof(To) == 0) {
-      do_streamed<Set>(f, n, to, from...);
-      return;
+      done = do_streamed<Set>(f, n, to, from...);
     }
   }
-  do_all<Set>(f, n, to, from...);
+  do_all<Set>(f, done, n, to, from...);
 }
 
 template <class F, class To, class... From>
@@ -200,7 +201,7 @@ void run(F const f, std::size_t n, To* to, From const*... from) {
     }
   }
 #endif
-  do_all<instruction_set::baseline>(f, n, to, from...);
+  do_all<instruction_set::baseline>(f, 0, n, to, from...);
 }
 
 }  // namespace tutti::detail
