@@ -34,6 +34,7 @@
 #include <tutti/detail/impl/communicator/rank_state.ipp>
 #include <tutti/detail/impl/core/descriptor.ipp>
 #include <tutti/detail/impl/core/duties.ipp>
+#include <tutti/detail/impl/core/error.ipp>
 #include <tutti/detail/impl/core/expects.ipp>
 #include <tutti/detail/impl/core/inheritance.ipp>
 #include <tutti/detail/impl/core/message.ipp>

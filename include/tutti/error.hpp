@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/operation.hpp>
 
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace tutti {
@@ -87,9 +87,15 @@ struct error_facts {
 class error : public std::runtime_error {
  public:
   /// An error of this kind that no operation is known of.
-  error(failure kind, std::string const& what) : std::runtime_error(what), facts_{.kind = kind} {}
+  TUTTI_DECL error(failure kind, std::string const& what);
   /// An error with all its facts.
-  error(error_facts facts, std::string const& what) : std::runtime_error(what), facts_(std::move(facts)) {}
+  TUTTI_DECL error(error_facts facts, std::string const& what);
+
+  TUTTI_DECL error(error const&);
+  TUTTI_DECL error(error&&) noexcept;
+  error& operator=(error const&) = default;
+  error& operator=(error&&) = default;
+  TUTTI_DECL ~error() override;
 
   /// All that is known, for code.
   [[nodiscard]] error_facts const& facts() const noexcept { return facts_; }
@@ -110,14 +116,22 @@ class error : public std::runtime_error {
   [[nodiscard]] std::vector<rank_type> const& at_fault() const noexcept { return facts_.at_fault; }
 
   /// Sets the rank that reports it and the ranks at fault.
-  error& between(rank_type self, std::vector<rank_type> at_fault) {
-    facts_.self = self;
-    facts_.at_fault = std::move(at_fault);
-    return *this;
-  }
+  TUTTI_DECL error& between(rank_type self, std::vector<rank_type> at_fault);
 
  private:
   error_facts facts_;
 };
 
+namespace detail {
+
+/// An error that this rank reports and another one is at fault for. `throw` takes less code with it than with
+/// `error(...).between(...)`, which it copies.
+[[nodiscard]] TUTTI_DECL error blaming(failure kind, std::string const& text, rank_type self, rank_type at_fault);
+
+}  // namespace detail
+
 }  // namespace tutti
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/core/error.ipp>
+#endif

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <tutti/detail/communicator/rank_state.hpp>
+#include <tutti/detail/core/owned.hpp>
 #include <tutti/error.hpp>
 #include <tutti/message.hpp>
 #include <tutti/time.hpp>
-
-#include <vector>
 
 namespace tutti::detail {
 
@@ -30,6 +29,7 @@ class inquest {
   /// An operation of this rank is late that is on flow `on`.
   /// @pre the transport answers
   TUTTI_DECL inquest(rank_state const& here, flow on);
+  TUTTI_DECL ~inquest();
 
   /// True when it is over, and `found` says what has come of it.
   [[nodiscard]] TUTTI_DECL bool advance();
@@ -38,21 +38,24 @@ class inquest {
 
  private:
   struct waiting_rank {
+    TUTTI_DECL ~waiting_rank();
+
     rank_type rank;
     wait_report said;
+    owned<waiting_rank> before;  ///< the one that waits for it
   };
 
   TUTTI_DECL void turn_to(rank_type suspect, flow on);
   [[nodiscard]] TUTTI_DECL wait_report standing(rank_type rank) const;
   TUTTI_DECL void follow(wait_report const& answer);
-  TUTTI_DECL void close(std::size_t i);
+  TUTTI_DECL void close(rank_type first);
 
   rank_type rank_;
   rank_type size_;
   any_transport transport_;
   tutti::fault found_;
-  std::vector<waiting_rank> chain_;   ///< from this rank on: each waits for the next
-  std::vector<waiting_rank> circle_;  ///< what has been found to be one once
+  owned<waiting_rank> chain_;   ///< the last one: from this rank on, each waits for the next
+  owned<waiting_rank> circle_;  ///< the last one of a chain that has been found to be a circle once
   flow on_;
   flow wanted_{};       ///< on which the last one of the chain is waited for
   bool asked_ = false;  ///< that one

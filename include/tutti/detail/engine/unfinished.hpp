@@ -10,6 +10,8 @@
 #include <tutti/message.hpp>
 
 #include <exception>
+#include <string_view>
+#include <vector>
 
 namespace tutti::detail {
 
@@ -76,9 +78,10 @@ class unfinished : public pending {
   [[nodiscard]] TUTTI_DECL std::uint32_t step_number() const noexcept;
   [[nodiscard]] TUTTI_DECL bool find_culprit();
   [[nodiscard]] TUTTI_DECL waited await(wait_target const& what, duration limit);
-  TUTTI_DECL void abandon(error const& e);
+  TUTTI_DECL void abandon(error&& with);
   TUTTI_DECL void abandon(std::exception_ptr why, tutti::fault const& told, char const* text);
-  [[nodiscard]] TUTTI_DECL error placed(error const& e) const;
+  [[nodiscard]] TUTTI_DECL error placed(failure kind, std::string_view text,
+                                        std::vector<rank_type> const& at_fault) const;
   [[nodiscard]] tutti::fault given_up() const noexcept { return {failure::cancelled, in_.rank, in_.rank}; }
 
   TUTTI_DECL void look_after();

@@ -222,10 +222,10 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, 
 TUTTI_DECL error rank_state::report(failure kind, std::string_view text, call const& what,
                                     operation_number const& number, std::uint32_t step,
                                     std::vector<rank_type> at_fault) const {
-  error_facts facts{kind, name, describe(what, number), number.sequence, step, rank, std::move(at_fault)};
-  std::string const said = message({facts.operation, " #", number.sequence, " of ", name, ", step ", step, ", on ",
+  std::string operation = describe(what, number);
+  std::string const said = message({operation, " #", number.sequence, " of ", name, ", step ", step, ", on ",
                                     words(rank), " of ", size(), " (", any.name(), "): ", text});
-  return {std::move(facts), said};
+  return {{kind, name, std::move(operation), number.sequence, step, rank, std::move(at_fault)}, said};
 }
 
 }  // namespace tutti::detail

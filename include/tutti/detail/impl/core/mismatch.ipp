@@ -22,16 +22,14 @@ TUTTI_DECL error calls_differ(rank_type me, std::string const& mine, rank_type p
           "compiler spells it";
     }
   }
-  error e(failure::mismatch, text);
-  e.between(me, {peer});
-  return e;
+  return blaming(failure::mismatch, text, me, peer);
 }
 
 TUTTI_DECL error messages_differ(rank_type me, rank_type peer) {
-  error e(failure::mismatch, message({"the message that rank ", peer, " sends is another than rank ", me,
-                                      " receives; send and recv must agree in type and number of elements"}));
-  e.between(me, {peer});
-  return e;
+  return blaming(failure::mismatch,
+                 message({"the message that rank ", peer, " sends is another than rank ", me,
+                          " receives; send and recv must agree in type and number of elements"}),
+                 me, peer);
 }
 
 }  // namespace tutti::detail

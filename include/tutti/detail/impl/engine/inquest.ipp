@@ -3,7 +3,7 @@
 
 #include <tutti/detail/engine/inquest.hpp>
 
-#include <cstddef>
+#include <cstdint>
 
 namespace tutti::detail {
 
@@ -15,12 +15,15 @@ TUTTI_DECL inquest::inquest(rank_state const& here, flow on)
       begun_(transport_.now()),
       not_before_(begun_) {}
 
+TUTTI_DECL inquest::~inquest() = default;
+TUTTI_DECL inquest::waiting_rank::~waiting_rank() = default;
+
 TUTTI_DECL bool inquest::advance() {
   while (!found_ && transport_.now() >= not_before_) {
-    if (chain_.empty()) {
+    if (!chain_) {
       turn_to(rank_, on_);  // this rank waits for its own earlier operations, too
     }
-    rank_type const suspect = chain_.back().rank;
+    rank_type const suspect = chain_->rank;
     asked_ = asked_ || transport_.ask(suspect);
     wait_report const answer = asked_ ? standing(suspect) : wait_report{};
     time_point const now = transport_.now();
@@ -38,7 +41,7 @@ TUTTI_DECL bool inquest::advance() {
 }
 
 TUTTI_DECL void inquest::turn_to(rank_type suspect, flow on) {
-  chain_.push_back({suspect, {}});
+  chain_ = owned<waiting_rank>(new waiting_rank{suspect, {}, static_cast<owned<waiting_rank>&&>(chain_)});
   wanted_ = on;
   asked_ = false;
   since_ = transport_.now();
@@ -65,36 +68,32 @@ TUTTI_DECL wait_report inquest::standing(rank_type rank) const {
 
 /// The last one of the chain waits for another.
 TUTTI_DECL void inquest::follow(wait_report const& answer) {
-  chain_.back().said = answer;
-  for (std::size_t i = 0; i < chain_.size(); ++i) {
-    if (chain_[i].rank == answer.peer) {
-      return close(i);
+  chain_->said = answer;
+  for (waiting_rank const* one = chain_.get(); one != nullptr; one = one->before.get()) {
+    if (one->rank == answer.peer) {
+      return close(answer.peer);
     }
   }
   turn_to(answer.peer, answer.on);
 }
 
-/// From its i-th rank on the chain is a circle.
-TUTTI_DECL void inquest::close(std::size_t i) {
-  chain_.erase(chain_.begin(), chain_.begin() + static_cast<std::ptrdiff_t>(i));
-  bool still = chain_.size() == circle_.size();
-  for (std::size_t k = 0; still && k < chain_.size(); ++k) {
-    still = chain_[k].rank == circle_[k].rank && chain_[k].said.same(circle_[k].said);
-  }
-  if (still) {
-    std::uint64_t members = 0;
-    bool all = true;
-    for (waiting_rank const& l : chain_) {
-      std::uint64_t const bit = tutti::fault::bit_of(l.rank);
-      members |= bit;
-      all = all && bit != 0;
+/// From this rank on the chain is a circle.
+TUTTI_DECL void inquest::close(rank_type first) {
+  std::uint64_t members = 0;
+  bool all = true;
+  waiting_rank const* once = circle_.get();
+  for (waiting_rank const* one = chain_.get(); once != nullptr && once->rank == one->rank && once->said.same(one->said);
+       one = one->before.get(), once = once->before.get()) {
+    std::uint64_t const bit = tutti::fault::bit_of(one->rank);
+    members |= bit;
+    all = all && bit != 0;
+    if (one->rank == first) {
+      found_ = all ? tutti::fault{failure::deadline, no_rank, no_rank, members}
+                   : tutti::fault{failure::deadline, first, rank_};
+      return;
     }
-    found_ = all ? tutti::fault{failure::deadline, no_rank, no_rank, members}
-                 : tutti::fault{failure::deadline, chain_[0].rank, rank_};
-    return;
   }
-  circle_ = chain_;
-  chain_.clear();
+  circle_ = static_cast<owned<waiting_rank>&&>(chain_);
   not_before_ = transport_.now() + 2 * settling;
 }
 

@@ -21,7 +21,7 @@ TUTTI_DECL void refuse_length(rank_type me, rank_type peer, std::size_t arrived,
   if (granule > 1) {
     append(text, {", in elements of ", granule});
   }
-  throw error(failure::protocol, text).between(me, {peer});
+  throw blaming(failure::protocol, text, me, peer);
 }
 
 TUTTI_DECL void refuse_ranks(std::string_view reduction, rank_type most, rank_type ranks) {

@@ -5,8 +5,9 @@
 #include <tutti/detail/engine/unfinished.hpp>
 #include <tutti/expects.hpp>
 
-#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tutti::detail {
 
@@ -106,9 +107,13 @@ TUTTI_DECL void unfinished::throw_current() {
 }
 
 /// Ends the operation with an error: every rank is told, and no peer reads this memory any more.
-TUTTI_DECL void unfinished::abandon(error const& e) {
-  abandon(std::make_exception_ptr(e), {e.kind(), e.at_fault().empty() ? no_rank : e.at_fault().front(), in_.rank},
-          e.what());
+TUTTI_DECL void unfinished::abandon(error&& with) {
+  try {
+    throw std::move(with);
+  } catch (error const& e) {
+    abandon(std::current_exception(), {e.kind(), e.at_fault().empty() ? no_rank : e.at_fault().front(), in_.rank},
+            e.what());
+  }
 }
 TUTTI_DECL void unfinished::abandon(std::exception_ptr why, tutti::fault const& told, char const* text) {
   error_ = std::move(why);
@@ -127,18 +132,22 @@ TUTTI_DECL void unfinished::abandon_by_exception() {
   try {
     throw;
   } catch (error const& e) {
-    abandon(placed(e));
+    abandon(placed(e.kind(), e.what(), e.at_fault()));
   } catch (precondition_error const& e) {
-    std::string const text = placed({failure::cancelled, e.what()}).what();
-    abandon(std::make_exception_ptr(precondition_error(text, e.where())), given_up(), text.c_str());
+    error const told = placed(failure::cancelled, e.what(), {});
+    try {
+      throw precondition_error(told.what(), e.where());
+    } catch (...) {
+      abandon(std::current_exception(), given_up(), told.what());
+    }
   } catch (...) {
     abandon(std::current_exception(), given_up(), "an exception");
   }
 }
 
 /// What found something wrong does not know about which operation.
-TUTTI_DECL error unfinished::placed(error const& e) const {
-  return in_.report(e.kind(), e.what(), what_, number_, step_number(), e.at_fault());
+TUTTI_DECL error unfinished::placed(failure kind, std::string_view text, std::vector<rank_type> const& at_fault) const {
+  return in_.report(kind, text, what_, number_, step_number(), at_fault);
 }
 
 TUTTI_DECL void unfinished::throw_failure() const {
