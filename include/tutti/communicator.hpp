@@ -203,7 +203,7 @@ class communicator {
       settings.kin.found();
       transport.begin({transfer_lane, 0}, make_call(operation_kind::transfer, "", "", ""));
     }
-    ~state();
+    TUTTI_COLD ~state();
 
     void hold() noexcept { holders.fetch_add(1, std::memory_order_relaxed); }
     void let_go() noexcept {

@@ -39,7 +39,7 @@ class loopback {
   loopback(loopback const&) = delete;
   loopback& operator=(loopback const&) = delete;
   /// Leaves. Peers that still wait for something from this rank get failure::peer_lost.
-  ~loopback() { endpoint_.leave(all_live); }
+  TUTTI_COLD ~loopback() { endpoint_.leave(all_live); }
 
   [[nodiscard]] rank_type rank() const noexcept { return endpoint_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return endpoint_.size(); }

@@ -6,10 +6,19 @@
 /// Cold code is declared in its header and defined in a file of the same name in detail/impl/. By default the header
 /// includes that, and the definitions are inline. Where TUTTI_SEPARATE_COMPILATION is defined, tutti/compiled.cpp has
 /// them, once: link tutti::compiled.
+///
+/// Every unit of a header-only program compiles what it may need of that. So g++ optimises it no more than -O1 does,
+/// which takes it a tenth less time for a first operator; it makes no larger code, and does not inline that in hot
+/// code. See bench/results/compile_time.md. TUTTI_COLD marks cold members of templates, to the same end.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#define TUTTI_COLD __attribute__((optimize("O1")))
+#else
+#define TUTTI_COLD
+#endif
 #ifdef TUTTI_SEPARATE_COMPILATION
 #define TUTTI_DECL
 #else
-#define TUTTI_DECL inline
+#define TUTTI_DECL TUTTI_COLD inline
 #endif
 
 /// The same of templates, for the arguments that are likely (detail/instances/): `TUTTI_COMPILED template class X<Y>;`

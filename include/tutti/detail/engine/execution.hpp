@@ -22,8 +22,8 @@ class stepwise_run : public operation_run<Communicator> {
   void finish(duration limit);
 
  protected:
-  stepwise_run(Communicator& world, schedule_view const& schedule, payload const& elements);
-  ~stepwise_run() = default;
+  TUTTI_COLD stepwise_run(Communicator& world, schedule_view const& schedule, payload const& elements);
+  TUTTI_COLD ~stepwise_run();
 
   segments<Communicator, Transfers> run_;
 
@@ -46,6 +46,9 @@ template <class Communicator, bool Transfers>
 stepwise_run<Communicator, Transfers>::stepwise_run(Communicator& world, schedule_view const& schedule,
                                                     payload const& elements)
     : base(world, body), run_(world, this->what(), this->number(), schedule, elements) {}
+
+template <class Communicator, bool Transfers>
+stepwise_run<Communicator, Transfers>::~stepwise_run() = default;
 
 template <class Communicator, bool Transfers>
 void stepwise_run<Communicator, Transfers>::finish(duration limit) {

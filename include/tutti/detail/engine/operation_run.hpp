@@ -15,7 +15,7 @@ class operation_run : public unfinished {
   using transport_type = typename Communicator::transport_type;
 
  public:
-  operation_run(Communicator& world, body const& of);
+  TUTTI_COLD operation_run(Communicator& world, body const& of);
 
   [[nodiscard]] Communicator& world() noexcept { return world_; }
 

@@ -115,9 +115,9 @@ class segments {
   bool advance();
 
   /// Asks whether those that are waited for are at the same operation.
-  void inquire();
+  TUTTI_COLD void inquire();
   /// Says to ranks that ask which ranks they wait for.
-  void say(bool blocks);
+  TUTTI_COLD void say(bool blocks);
 
   /// Changes as often as something is moved through memory. Over other transports there is nothing to stay awake for:
   /// there, messages go through the system anyway.
@@ -183,8 +183,8 @@ class segments {
     }
   }
 
-  [[nodiscard]] std::uint32_t segment_count(std::size_t segment_bytes) const;
-  void provide_work();
+  [[nodiscard]] TUTTI_COLD std::uint32_t segment_count(std::size_t segment_bytes) const;
+  TUTTI_COLD void provide_work();
 
   /// In numbers, and then at once: a slice that was put together in memory would be copied as a whole, for which a
   /// processor waits until its parts have reached the cache.
