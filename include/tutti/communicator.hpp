@@ -200,6 +200,9 @@ class communicator {
         expects(meet.size() == N, "communicator: its type says ", N, " ranks, and the world has ", meet.size(),
                 "; start that many, or take tutti::dynamic");
       }
+      if constexpr (maps_devices<Transport>) {
+        settings.transport.device = transport.device_number();  // parts of it are on the same
+      }
       settings.kin.found();
       transport.begin({transfer_lane, 0}, make_call(operation_kind::transfer, "", "", ""));
     }

@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -45,8 +46,12 @@ class device_span {
   /// Whether there are none.
   [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
 
-  /// The same as a span, of which the host must read nothing.
-  [[nodiscard]] constexpr std::span<T> elements() const noexcept { return {first_, size_}; }
+  /// The same as a span, of which the host must read nothing. @pre its address is a multiple of alignof(T)
+  [[nodiscard]] std::span<T> elements() const {
+    expects(reinterpret_cast<std::uintptr_t>(first_) % alignof(T) == 0,
+            "device_span: its address is no multiple of the alignment of its elements, ", alignof(T));
+    return {first_, size_};
+  }
   /// `count` of them from number `from` on. @pre these are within
   [[nodiscard]] constexpr device_span subspan(std::size_t from, std::size_t count) const {
     expects(from <= size_ && count <= size_ - from, "device_span: ", count, " elements from number ", from,

@@ -6,6 +6,7 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/split.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/direct.hpp>
@@ -171,6 +172,64 @@ BOOST_AUTO_TEST_CASE(a_rank_that_never_comes) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_rank_that_has_left) {
+  auto const begun = std::chrono::steady_clock::now();
+  auto const all = complaints(
+      3,
+      [](auto& world) {
+        tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
+        models::device_stream stream;
+        std::vector<float> v(100);
+        if (world.rank() != 2) {
+          sum.enqueue(on_device(v), stream);
+          stream_wait(world, stream).run();
+        }
+      },
+      with(1));
+  for (rank_type r : {0U, 1U}) {
+    BOOST_TEST(has(all[r], "peer lost"), all[r]);
+    BOOST_TEST(has(all[r], "rank 2"), all[r]);
+    BOOST_TEST(has(all[r], "allreduce(sum float32 x 100, direct) #0"), all[r]);
+  }
+  BOOST_TEST((std::chrono::steady_clock::now() - begun < 30s), "long before the deadline");
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_may_leave_when_its_part_is_done) {
+  auto const all = complaints(
+      2,
+      [](auto& world) {
+        tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+        models::device_stream stream;
+        std::vector<int> v(100, 1);
+        for (int i = 0; i != 5; ++i) {
+          sum.enqueue(on_device(v), stream);
+        }
+        stream_wait(world, stream).run();
+        BOOST_TEST(v[0] == 32);
+      },
+      with(1));
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2);
+}
+
+BOOST_AUTO_TEST_CASE(parts_of_a_world_are_on_its_devices) {
+  auto const all = complaints(
+      4,
+      [](auto& world) {
+        rank_type const me = world.rank();
+        auto part = tutti::split(world, me % 2);
+        BOOST_TEST(world.transport().device_number() == static_cast<int>(me % 2));
+        BOOST_TEST(part.transport().device_number() == static_cast<int>(me % 2));
+        tutti::allreduce sum{part, tutti::direct{}, tutti::sum<int>{}};
+        models::device_stream stream;
+        std::vector<int> v(10, static_cast<int>(me));
+        sum.enqueue(on_device(v), stream);
+        stream_wait(part, stream).run();
+        BOOST_TEST(v[0] == (me % 2 == 0 ? 2 : 4));
+      },
+      with(2));
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 4);
+}
+
 BOOST_AUTO_TEST_CASE(another_count) {
   auto const all = complaints(
       3,
@@ -252,8 +311,9 @@ BOOST_AUTO_TEST_CASE(a_communicator_that_has_failed_says_so_again) {
         std::vector<float> v(world.rank() == 1 ? 101 : 100);
         sum.enqueue(on_device(v), stream);
         BOOST_CHECK_THROW(stream_wait(world, stream).run(), tutti::error);
-        sum.enqueue(on_device(v), stream);
-        stream_wait(world, stream).run();
+        BOOST_CHECK_THROW(stream_wait(world, stream).run(), tutti::error);
+        sum.enqueue(on_device(v), stream);  // throws, too
+        BOOST_ERROR("an operation is put behind one that has failed");
       },
       with(1));
   BOOST_TEST(has(all[0], "mismatched call"), all[0]);

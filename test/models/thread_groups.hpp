@@ -43,6 +43,7 @@ class device_world {
       b.scratch_bytes = scratch_bytes;
       b.fault = &ranks_[r].fault;
       b.failed = &ranks_[r].failed;
+      b.progress = &ranks_[r].progress;
       for (rank_type q = 0; q != n; ++q) {
         b.boxes[q] = boxes_[q].data();
         b.scratches[q] = ranks_[q].scratch.data();
@@ -68,6 +69,7 @@ class device_world {
     std::uint64_t stop = 0;
     std::uint64_t fault = 0;
     std::uint64_t failed = 0;
+    std::uint64_t progress = 0;
   };
   std::uint32_t groups_;
   std::vector<one> ranks_;

@@ -8,6 +8,7 @@
 #include <tutti/expects.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -27,6 +28,8 @@ class array {
   array() noexcept = default;
   /// `size` elements. @throws cuda::error
   explicit array(std::size_t size) : size_(size) {
+    expects(size <= SIZE_MAX / sizeof(T), "cuda::array: there is no room for ", size, " elements of ", sizeof(T),
+            " bytes");
     void* p = nullptr;
     if (size != 0) {
       detail::cuda::check(cudaMalloc(&p, size * sizeof(T)), [size] {
@@ -42,7 +45,8 @@ class array {
     std::swap(size_, other.size_);
     return *this;
   }
-  /// Waits for the device, as cudaFree does.
+  /// Waits for the device, as cudaFree does: also for operations of other ranks on it, which may wait for this one. Let
+  /// arrays live longer than what is enqueued, on all ranks of the device.
   ~array() { static_cast<void>(cudaFree(first_)); }
 
   /// The address of the first one, on the device.

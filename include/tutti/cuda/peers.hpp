@@ -33,12 +33,20 @@ namespace tutti::cuda {
 /// for nothing. The order of `enqueue` is the order of operations, also in different streams; a caller orders graphs
 /// and what is put into streams beside them. Bits are those of the same operation on host memory.
 ///
-/// All ranks' kernels run at a time. Ranks that share a GPU share its multiprocessors, and a rank that fills them by
-/// other kernels that wait for ranks would make them wait forever: until the deadline. A rank that is late, or calls
-/// something else, is named in the error that `wait` throws; so are the ranks of a fault of Host.
+/// A rank that is late, has left or calls something else is named in the error that `wait` throws, and later calls of
+/// `enqueue`; so are the ranks of a fault of Host. `cuda::stream::wait` knows nothing of these.
 ///
 /// Memory of an operation is the device's until it has run: allocations of cudaMalloc or cuda::array. In a world of
 /// several devices these reach each other's memory (peer access).
+///
+/// Kernels of all ranks wait for each other, so all must run at the same time. Of ranks that share a GPU:
+///   - streams do not wait for the default stream, and with more than 8 of them in all the environment has
+///     CUDA_DEVICE_MAX_CONNECTIONS=32;
+///   - memory is freed, and operators are made, when no rank has operations under way: CUDA may wait for all kernels;
+///   - if there are several communicators, all ranks enqueue on them in the same order and in one stream, or their
+///     groups (`options::groups`) fit the GPU together.
+/// What breaks that ends by the deadline. Graphs are captured with cudaStreamCaptureModeThreadLocal, and end before
+/// their world does.
 ///
 /// @pre at most 16 ranks, in one process
 ///

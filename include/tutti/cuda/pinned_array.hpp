@@ -3,8 +3,10 @@
 
 #include <tutti/detail/cuda/check.hpp>
 #include <tutti/element.hpp>
+#include <tutti/expects.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -19,6 +21,8 @@ class pinned_array {
   pinned_array() noexcept = default;
   /// `size` elements. @throws cuda::error
   explicit pinned_array(std::size_t size) : size_(size) {
+    expects(size <= SIZE_MAX / sizeof(T), "cuda::pinned_array: there is no room for ", size, " elements of ", sizeof(T),
+            " bytes");
     void* p = nullptr;
     if (size != 0) {
       detail::cuda::check(cudaMallocHost(&p, size * sizeof(T)), [size] {

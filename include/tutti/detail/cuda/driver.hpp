@@ -6,6 +6,7 @@
 #include <tutti/detail/cuda/check.hpp>
 #include <tutti/detail/device/driver.hpp>
 #include <tutti/detail/device/kernels.hpp>
+#include <tutti/expects.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +51,18 @@ class current_device {
   bool changed_ = false;
 };
 
+/// Lets this thread allocate and copy while another one captures a stream.
+class relaxed_capture {
+ public:
+  relaxed_capture() noexcept { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  relaxed_capture(relaxed_capture const&) = delete;
+  relaxed_capture& operator=(relaxed_capture const&) = delete;
+  ~relaxed_capture() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 /// The last launch, for those that follow it in other streams.
 class launch_order {
  public:
@@ -63,14 +76,13 @@ class launch_order {
 
   /// @param capture which one the stream is in, if it is in one
   void before(cudaStream_t in, unsigned long long capture) {
-    if (any_ && capture == capture_ && in != stream_) {
+    if (any_ && capture == capture_) {  // in the same stream, too: a handle may stand for another one by now
       check(cudaStreamWaitEvent(in, event_, 0), [] { return std::string("putting an event into a stream of CUDA"); });
     }
   }
   void after(cudaStream_t in, unsigned long long capture) {
     check(cudaEventRecord(event_, in), [] { return std::string("recording an event in a stream of CUDA"); });
     any_ = true;
-    stream_ = in;
     capture_ = capture;
   }
   void wait() const noexcept {
@@ -81,7 +93,6 @@ class launch_order {
 
  private:
   cudaEvent_t event_ = nullptr;
-  cudaStream_t stream_ = nullptr;
   unsigned long long capture_ = 0;
   bool any_ = false;
 };
@@ -101,6 +112,7 @@ class driver {
 
   [[nodiscard]] std::byte* allocate(std::size_t bytes) const {
     current_device const here(number_);
+    relaxed_capture const meanwhile;
     void* p = nullptr;
     check(cudaMalloc(&p, bytes), [=] { return "allocating " + std::to_string(bytes) + " bytes of device memory"; });
     check(cudaMemsetAsync(p, 0, bytes, copies_.native()), [] { return std::string("clearing device memory"); });
@@ -108,6 +120,7 @@ class driver {
     return static_cast<std::byte*>(p);
   }
   [[nodiscard]] std::byte* allocate_for_all(std::size_t bytes) const {
+    relaxed_capture const meanwhile;
     void* p = nullptr;
     check(cudaHostAlloc(&p, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
           [=] { return "allocating " + std::to_string(bytes) + " bytes of host memory for devices"; });
@@ -137,10 +150,11 @@ class driver {
           [] { return std::string("asking how many multiprocessors a device of CUDA has"); });
     return static_cast<std::uint32_t>(multiprocessors);
   }
-  void reach(std::string const& other) const {
+  void reach(std::string const& other) {
     int there = 0;
     check(cudaDeviceGetByPCIBusId(&there, other.c_str()), [&] { return "looking for device " + other; });
     if (there == number_) {
+      ++ranks_here_;
       return;
     }
     int can = 0;
@@ -167,6 +181,7 @@ class driver {
   template <class Kernel>
   void launch(stream_type const& in, std::uint32_t groups, Kernel const& kernel, std::uint64_t limit) {
     current_device const here(number_);
+    expect_own_queue(in.native());
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     unsigned long long capture = 0;
     check(cudaStreamGetCaptureInfo(in.native(), &status, &capture),
@@ -195,13 +210,25 @@ class driver {
     check(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
     return number;
   }
+  /// Kernels of ranks that share a device wait for each other, and must not for the default stream.
+  void expect_own_queue(cudaStream_t in) const {
+    if (ranks_here_ > 1) {
+      unsigned flags = 0;
+      check(cudaStreamGetFlags(in, &flags), [] { return std::string("asking what kind a stream of CUDA is"); });
+      expects((flags & cudaStreamNonBlocking) != 0,
+              "enqueue: this stream waits for the default stream of CUDA, and so would ranks that share a device for "
+              "each other; take a tutti::cuda::stream, or one made with cudaStreamNonBlocking");
+    }
+  }
   void copy(std::byte* to, std::byte const* from, std::size_t bytes, cudaMemcpyKind way) const {
+    relaxed_capture const meanwhile;
     check(cudaMemcpyAsync(to, from, bytes, way, copies_.native()),
           [=] { return "copying " + std::to_string(bytes) + " bytes between host and device"; });
     copies_.wait();
   }
 
   int number_;
+  std::uint32_t ranks_here_ = 0;  ///< of its world, itself among them
   tutti::cuda::stream copies_;
   launch_order in_streams_;
   launch_order in_graphs_;

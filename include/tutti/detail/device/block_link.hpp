@@ -38,6 +38,9 @@ class block_link {
   constexpr void leave() const {
     if (g_.all(true); is_first()) {
       g_.tell(&counts_.busy, 0);
+      if (group_ == 0) {
+        g_.tell(on_.progress, counts_.begun);
+      }
     }
   }
 
@@ -78,8 +81,11 @@ class block_link {
     mailbox& there = to(peer);
     std::uint64_t const number = counts_.sent[peer] + message;
     std::uint64_t const bit = std::uint64_t{1} << number % most_messages;
-    std::uint64_t const known = g_.look(&there.snapshots);
-    g_.tell(&there.snapshots, of_snapshot ? known | bit : known & ~bit);
+    std::uint64_t& known = counts_.snapshots[peer];
+    if (std::uint64_t const now = of_snapshot ? known | bit : known & ~bit; now != known) {
+      known = now;
+      g_.tell(&there.snapshots, now);
+    }
     g_.tell(&there.sent, number);
   }
   constexpr void tell_taken(rank_type peer, std::uint32_t message) const {

@@ -30,6 +30,7 @@ struct block_counts {
   std::uint64_t begun = 0;
   std::uint64_t sent[most_ranks] = {};
   std::uint64_t received[most_ranks] = {};
+  std::uint64_t snapshots[most_ranks] = {};  ///< as the other ranks have been told
 };
 
 /// One rank's end of everything, as its threads reach it. Trivially copyable: a kernel gets it as an argument.
@@ -47,6 +48,7 @@ struct board {
   std::uint64_t* stops[most_ranks] = {};        ///< of each rank: a packed tutti::fault that ends its operations, or 0
   std::uint64_t* fault = nullptr;               ///< this rank's, of its host: the same
   std::uint64_t* failed = nullptr;              ///< and its first operation without a result, or 0
+  std::uint64_t* progress = nullptr;            ///< and a word that changes with every operation that ends
 
   [[nodiscard]] constexpr mailbox* box(rank_type of, std::uint32_t group, rank_type peer) const noexcept {
     return boxes[of] + std::size_t{group} * ranks + peer;

@@ -47,7 +47,7 @@ concept driver = requires(D& d, D const& c, typename D::stream_type const& s, st
   c.download(to, from, bytes);
   { c.device() } -> std::same_as<std::string>;
   { c.groups() } -> std::same_as<std::uint32_t>;
-  c.reach(other);
+  d.reach(other);
   c.template load<empty_kernel>();
   d.launch(s, groups, k, limit);
   { c.is_done(s) } -> std::same_as<bool>;

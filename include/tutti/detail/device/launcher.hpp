@@ -4,6 +4,7 @@
 #include <tutti/detail/device/kernels.hpp>
 #include <tutti/detail/device/scratch_layout.hpp>
 #include <tutti/detail/device/tables.hpp>
+#include <tutti/detail/device/wait.hpp>
 #include <tutti/detail/engine/enqueued.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/expects.hpp>
@@ -50,8 +51,10 @@ class launcher {
   }
 
   /// @param limit how long the operation may take once it has begun
-  void enqueue(Op const& op, Payload const& elements, call const& what, memories const& m, std::size_t count,
-               duration limit, stream_type const& in) const {
+  /// @throws error if an earlier one of this rank's has no result
+  void enqueue(Communicator const& world, Op const& op, Payload const& elements, call const& what, memories const& m,
+               std::size_t count, duration limit, stream_type const& in) const {
+    expect_results(world);
     payload_type const payload = for_groups(elements);
     shared_places const places{.input_is_output = m.input != nullptr && m.input == m.output,
                                .work_is_output = m.work != nullptr && m.work == m.output};
@@ -63,7 +66,7 @@ class launcher {
       bool put = false;
       with_ranks([&]<rank_type N>(std::integral_constant<rank_type, N>) {
         put = true;
-        now.number = on_->count(what);
+        now.number = on_->count(what, limit);
         launch(fused<N>{on_->board(), now, elements.reduction, groups, is_short(payload, count, groups)}, groups, limit,
                in);
       });
@@ -72,7 +75,7 @@ class launcher {
       }
     }
     std::uint32_t const parts = parts_of(payload, table, count, groups);
-    now.number = on_->count(what);
+    now.number = on_->count(what, limit);
     launch(steps{on_->board(), now, payload, groups, parts}, groups, limit, in);
   }
 

@@ -67,7 +67,8 @@ class peers : public over_host<Host> {
       int const devices = D::devices();
       expects(devices > 0, "there is no device");
       expects(o.device < devices, "device ", o.device, " is asked for, and there are ", devices);
-      driver_ = std::make_unique<D>(o.device < 0 ? static_cast<int>(rank()) % devices : o.device);
+      device_ = o.device < 0 ? static_cast<int>(rank()) % devices : o.device;
+      driver_ = std::make_unique<D>(device_);
       device = driver_->device();
       return std::string();
     }));
@@ -101,6 +102,8 @@ class peers : public over_host<Host> {
   // --- for operators
 
   [[nodiscard]] D& driver() noexcept { return *driver_; }
+  /// The number of its device: also for parts of this world.
+  [[nodiscard]] int device_number() const noexcept { return device_; }
   [[nodiscard]] device::board const& board() const noexcept { return board_; }
   /// How many groups an operation has that moves so many bytes. Alike on all ranks.
   [[nodiscard]] std::uint32_t groups_for(std::size_t bytes) const noexcept {
@@ -120,11 +123,14 @@ class peers : public over_host<Host> {
     tables_.push_back({&type, identity, std::make_unique<tables<D>>(*driver_, topology, op, size(), rank())});
     return *tables_.back().all;
   }
-  /// The number of an operation that is put into a stream now.
-  [[nodiscard]] std::uint64_t count(call const& what) {
+  /// The number of an operation that is put into a stream now, and may take so long.
+  [[nodiscard]] std::uint64_t count(call const& what, duration limit) {
+    longest_ = std::max(longest_, limit);
     recent_[++enqueued_ % recent_.size()] = what;
     return enqueued_;
   }
+  /// How long any of them may take.
+  [[nodiscard]] duration longest() const noexcept { return longest_; }
 
   // --- failure
 
@@ -132,8 +138,29 @@ class peers : public over_host<Host> {
   [[nodiscard]] tutti::fault device_fault() const noexcept { return tutti::fault::unpack(read(board_.fault)); }
   /// This rank's first operation that ended without a result; 0: none.
   [[nodiscard]] std::uint64_t failed() const noexcept { return read(board_.failed); }
-  /// What it was. The calls of the last 64 are known.
-  [[nodiscard]] call const& called(std::uint64_t number) const noexcept { return recent_[number % recent_.size()]; }
+  /// What it was, if it is one of the last 64.
+  [[nodiscard]] call called(std::uint64_t number) const noexcept {
+    return number != 0 && number + recent_.size() > enqueued_ ? recent_[number % recent_.size()] : call{};
+  }
+  /// Changes whenever an operation of this rank has ended.
+  [[nodiscard]] std::uint64_t progress() const noexcept { return read(board_.progress); }
+  /// A rank that has left, and will never begin what this one is in; or no_rank.
+  [[nodiscard]] rank_type missing()
+    requires notices_departure<Host>
+  {
+    for (rank_type r = 0; r != size(); ++r) {
+      if (r != rank() && host_.has_left(r)) {
+        mailbox box;
+        block_counts counts;
+        load(&counts, board_.counts);
+        load(&box, board_.box(rank(), 0, r));
+        if (counts.busy != 0 && box.begun <= counts.begun) {
+          return r;
+        }
+      }
+    }
+    return no_rank;
+  }
   /// What another rank called where this one called something else, as far as this rank has been told.
   [[nodiscard]] call told_by(rank_type other) {
     for (std::uint32_t g = 0; g != groups_; ++g) {
@@ -244,6 +271,7 @@ class peers : public over_host<Host> {
     board_.scratch_bytes = mine.scratch_bytes();
     board_.fault = &mine.host().fault;
     board_.failed = &mine.host().failed;
+    board_.progress = &mine.host().progress;
     for (rank_type r = 0; r != size(); ++r) {
       board_.boxes[r] = windows_[r]->boxes();
       board_.scratches[r] = windows_[r]->scratch();
@@ -291,6 +319,7 @@ class peers : public over_host<Host> {
     }
   }
 
+  int device_ = 0;
   std::unique_ptr<D> driver_;
   std::uint32_t groups_ = UINT32_MAX;
   std::vector<own_window> windows_;  ///< of all ranks
@@ -298,6 +327,7 @@ class peers : public over_host<Host> {
   std::vector<kept_tables> tables_;
   std::array<call, 64> recent_{};
   std::uint64_t enqueued_ = 0;
+  duration longest_{};
   bool stopped_ = false;
 };
 

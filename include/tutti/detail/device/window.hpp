@@ -18,6 +18,7 @@ class window {
   struct alignas(64) words {
     std::uint64_t fault;
     std::uint64_t failed;
+    std::uint64_t progress;
   };
 
   /// @param scratch_bytes of each group, a multiple of 512

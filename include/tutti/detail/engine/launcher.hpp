@@ -146,7 +146,7 @@ class launcher {
     choice<schedule> const by{topology_, 0};
     tell(told, what, op, count, by);
     expect_order(by.topology, told);
-    on_device_.enqueue(op, payload, told, memory, count, deadline_, in);
+    on_device_.enqueue(world_, op, payload, told, memory, count, deadline_, in);
     mine.end();
   }
 
