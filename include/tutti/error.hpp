@@ -91,7 +91,9 @@ class error : public std::runtime_error {
   /// An error with all its facts.
   TUTTI_DECL error(error_facts facts, std::string const& what);
 
+  /// The same error again.
   TUTTI_DECL error(error const&);
+  /// The error, taken over; the other holds none.
   TUTTI_DECL error(error&&) noexcept;
   error& operator=(error const&) = default;
   error& operator=(error&&) = default;
