@@ -357,6 +357,48 @@ BOOST_AUTO_TEST_CASE(workers_rest_when_the_test_is_done_by_any_of_them) {
   }
 }
 
+/// A worker may be lost when all others have come to the end: one of them is still there for the last test.
+BOOST_AUTO_TEST_CASE(the_last_test_is_made_whichever_worker_is_lost) {
+  auto s = make_settings();
+  s.batch = 4;
+  for (auto const bound : {ps::clock_value{0}, ps::clock_value{2}, ps::consistency::unbounded}) {
+    for (std::size_t lost = 0; lost != 4; ++lost) {  // 3: none
+      ps::detail::scheduler tasks({.staleness = bound}, 3, nn::batch_plan(s, 4));
+      std::vector<bool> gone(3);
+      std::vector<bool> stopped(3);
+      std::size_t tested = 0;
+      auto const ask = [&](std::size_t worker) {
+        while (!stopped[worker] && !gone[worker]) {
+          auto const next = tasks.next(worker);
+          if (!next) {
+            return;
+          }
+          if (next->what == ps::detail::task_kind::test) {
+            tested += next->last;
+            tasks.take({.tested = 1, .epoch = next->epoch});
+          }
+          stopped[worker] = next->what == ps::detail::task_kind::stop;
+          gone[worker] = worker == lost && next->what == ps::detail::task_kind::load_data;
+        }
+      };
+      for (int round = 0; round != 2; ++round) {
+        for (std::size_t const worker : {0U, 1U, 2U}) {
+          ask(worker);
+        }
+      }
+      if (lost != 3) {
+        BOOST_TEST(tested == 0U);  // it may come back
+        tasks.drop(lost);
+      }
+      for (std::size_t const worker : {0U, 1U, 2U}) {
+        ask(worker);
+        BOOST_TEST((stopped[worker] || worker == lost));
+      }
+      BOOST_TEST(tested == 1U);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(shards_are_contiguous_and_pieces_are_parts_of_layers) {
   std::vector<nn::parameter_range> ranges;
   std::size_t keys = 0;

@@ -20,8 +20,9 @@ namespace tutti::nn::parameter_server::detail {
 ///
 /// With a bound on staleness each worker makes all steps. Without, the workers make as many in all, the fast
 /// ones more of them. After each epoch, by the clock of the first worker to get there or, unbounded, by the number of
-/// iterations given out, one worker tests; after the last one, the last worker left. When a worker is lost, the parts
-/// of the batches are divided anew among the others.
+/// iterations given out, one worker tests; after the last one, the worker that ends first, which waits for the
+/// others: one of them may be lost and never ask again. When a worker is lost, the parts of the batches are divided
+/// anew among the others.
 ///
 /// If workers rest after each epoch, a worker that comes to its end is held until all have, and until what they have
 /// pushed is everywhere; one of them then sends server 0 what all servers hold, and they go on.
@@ -118,6 +119,7 @@ class scheduler {
   std::size_t first_sum_;       // the step that sums_ begins with
   std::size_t rested_;          // epochs
   std::size_t resting_ = open;  // the worker that sends what servers hold
+  std::size_t last_ = open;     // the one that stops after all others
   std::deque<step_sum> sums_;
   std::vector<test_result> results_;
 };

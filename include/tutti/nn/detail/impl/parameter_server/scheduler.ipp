@@ -82,6 +82,10 @@ TUTTI_DECL std::optional<task> scheduler::next(std::size_t worker) {
     return rest(worker);
   }
   if (finished) {
+    if (!alone && (last_ == open || last_ == worker)) {
+      last_ = worker;
+      return std::nullopt;
+    }
     w.working = false;
     return tell(worker, task_kind::stop);
   }
@@ -103,6 +107,7 @@ TUTTI_DECL void scheduler::drop(std::size_t worker) {
   workers_[worker].working = false;
   workers_[worker].lost = true;
   resting_ = resting_ == worker ? open : resting_;
+  last_ = last_ == worker ? open : last_;
   for (auto& test : tests_) {
     test = test == worker ? open : test;
   }
