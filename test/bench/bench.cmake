@@ -22,11 +22,16 @@ if(Python3_FOUND)
                                            $<TARGET_FILE:simulate> $<TARGET_FILE:strategies>)
     set_tests_properties(bench_simulators PROPERTIES TIMEOUT 60 LABELS bench)
     tutti_test_needs(bench_simulators simulate strategies)
-    add_test(NAME bench_studies_all COMMAND ${PROJECT_SOURCE_DIR}/bench/studies/run all --quick
-                                            --programs $<TARGET_FILE_DIR:simulate>
-                                            --output ${CMAKE_CURRENT_BINARY_DIR}/studies)
-    set_tests_properties(bench_studies_all PROPERTIES TIMEOUT 120 LABELS bench)
-    tutti_test_needs(bench_studies_all simulate strategies)
+    # Some studies train, by the program of examples/, which is added later, under these conditions.
+    find_package(CLI11 QUIET CONFIG)
+    if(TUTTI_BUILD_EXAMPLES AND TARGET tutti::tcp AND CLI11_FOUND)
+      add_test(NAME bench_studies_all COMMAND ${PROJECT_SOURCE_DIR}/bench/studies/run all --quick
+                                              --programs $<TARGET_FILE_DIR:simulate> --train $<TARGET_FILE:train>
+                                              --output ${CMAKE_CURRENT_BINARY_DIR}/studies)
+      set_tests_properties(bench_studies_all PROPERTIES TIMEOUT 120 LABELS bench PROCESSORS 2
+                                                        ENVIRONMENT OPENBLAS_NUM_THREADS=1)
+      tutti_test_needs(bench_studies_all simulate strategies train)
+    endif()
   endif()
   set_tests_properties(bench_network_smoke bench_training_torch PROPERTIES SKIP_REGULAR_EXPRESSION "OK \\(skipped=")
 else()

@@ -20,7 +20,17 @@ HERE = Conditions("a model", "1 Gbit/s", "64", "packets")
 STUDY = """from studies.report import Findings
 def study(o):
     return Findings(figures={"seven": o.simulate(ranks=4)[0]["us"]}, left_out=["live"] if o.live else [])"""
+TRAINS = """from studies.report import Findings
+def study(o):
+    one, two = o.train("--lr", 3), o.train("--fail")
+    assert two.returncode == 5 and two.report is None and two.stderr == "lost\\n", two
+    return Findings(figures={"seven": one.report["lr"] + 4 + one.returncode})"""
 SIMULATE = "#!/bin/sh\necho how,us\necho $2,7"
+TRAIN = """#!/bin/sh
+[ $OPENBLAS_NUM_THREADS$OMP_NUM_THREADS = 11 ] || exit 3
+[ "$1" = --lr ] || { : > "$3"; echo lost >&2; exit 5; }
+echo '{"lr":' $2 '}' > "$4"
+"""
 
 
 def studies():
@@ -59,19 +69,20 @@ class Reports(unittest.TestCase):
 
 
 class Run(unittest.TestCase):
-    def run_it(self, *words, high=8):
+    def run_it(self, *words, high=8, study=STUDY, programs=(("simulate", SIMULATE), ("train", TRAIN))):
         with tempfile.TemporaryDirectory() as place:
             os.mkdir(os.path.join(place, "one"))
-            for name, text in (("run", STUDY), ("README.md", "read <me>"), ("expect.json", json.dumps(
+            for name, text in (("run", study), ("README.md", "read <me>"), ("expect.json", json.dumps(
                     [{"figure": "seven", "low": 6, "high": high, "claimed": "7"}]))):
                 with open(os.path.join(place, "one", name), "w", encoding="utf-8") as f:
                     f.write(text)
-            for name in ("simulate", "strategies"):
+            for name, text in programs:
                 with open(os.path.join(place, name), "w", encoding="utf-8") as f:
-                    f.write(SIMULATE)
+                    f.write(text)
                 os.chmod(os.path.join(place, name), 0o755)
             done = subprocess.run([os.path.join(BENCH, "studies", "run"), *words, "--folder", place, "--programs", place,
-                                   "--output", place], capture_output=True, text=True, timeout=50, check=False)
+                                   "--train", os.path.join(place, "train"), "--output", place],
+                                  capture_output=True, text=True, timeout=50, check=False)
             path = os.path.join(place, "report.html")
             text = ""
             if os.path.exists(path):
@@ -91,6 +102,16 @@ class Run(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("one: seven: 7 is not from 6 to 6.5", done.stderr)
         self.assertIn("7 is not from 6 to 6.5", text)
+
+    def test_a_study_trains_and_gets_the_report_or_none(self):
+        done, _ = self.run_it("one", study=TRAINS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_program_is_missed_when_a_study_asks_for_it(self):
+        for study, program in ((STUDY, "simulate"), (TRAINS, "train")):
+            done, _ = self.run_it("one", study=study, programs=())
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, f"one: there is no program .*/{program}: docs/benchmarks.md says how")
 
     def test_a_study_that_does_not_exist_is_refused(self):
         done, _ = self.run_it("two")
