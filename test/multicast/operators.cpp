@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(packets_that_are_none_of_the_job_s_do_no_harm) {
   std::thread stranger([&] {
     nic::in_process_port port(net, 4);
     nic::header heard{.kind = kind::share, .operation = tutti::network_operation::copy, .workers = 3};
-    network::parcels forged;
+    network::datagrams forged;
     forged.room.resize(1);
     auto const say = [&](std::uint32_t as, std::uint32_t to, nic::header const& h, std::span<std::byte const> payload) {
       auto& one = *forged.next();

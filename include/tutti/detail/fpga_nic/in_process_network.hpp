@@ -69,7 +69,7 @@ class in_process_network {
   [[nodiscard]] address rack(unsigned number) const noexcept { return static_cast<address>(boxes_.size()) + number; }
 
   /// A packet on its way.
-  struct parcel {
+  struct datagram {
     address at = 0;  ///< where it comes from, or goes to
     std::uint16_t size = 0;
     std::array<std::byte, most_packet> bytes;
@@ -77,13 +77,13 @@ class in_process_network {
     [[nodiscard]] std::span<std::byte const> content() const noexcept { return std::span(bytes).first(size); }
   };
 
-  /// Parcels in a row: room for some, of which the first `count` are there.
-  struct parcels {
-    std::vector<parcel> room;
+  /// Datagrams in a row: room for some, of which the first `count` are there.
+  struct datagrams {
+    std::vector<datagram> room;
     std::size_t count = 0;
 
     /// The next one, to be filled, or none.
-    [[nodiscard]] parcel* next() noexcept { return count < room.size() ? &room[count++] : nullptr; }
+    [[nodiscard]] datagram* next() noexcept { return count < room.size() ? &room[count++] : nullptr; }
   };
 
   /// `ports`: their addresses are 1 to that. `inbox`: packets that wait at a port; what comes then is lost.
@@ -109,17 +109,17 @@ class in_process_network {
   [[nodiscard]] std::size_t inbox() const noexcept { return inbox_; }
 
   /// Carries what a port sends; `all` is empty afterwards.
-  TUTTI_DECL void carry(address from, parcels& all);
+  TUTTI_DECL void carry(address from, datagrams& all);
   /// Carries what a device sends. For that device, while it is called.
   TUTTI_DECL void answer(address to, std::span<std::byte const> packet);
   /// Takes what has come to a port, by exchanging it for `empty`, which has the same room.
-  TUTTI_DECL void collect(address to, parcels& empty);
+  TUTTI_DECL void collect(address to, datagrams& empty);
   /// Readable when something has come to a port.
   [[nodiscard]] int descriptor(address of) const noexcept { return boxes_[of].bell.get(); }
 
  private:
   struct box {
-    parcels waiting;
+    datagrams waiting;
     tutti::detail::descriptor bell;
   };
 
@@ -141,7 +141,7 @@ class in_process_network {
   address acting_ = device;                                  ///< the device that is called
   struct crossing {
     address from;
-    parcel what;
+    datagram what;
   };
   std::deque<crossing> between_devices_;
   std::uint64_t lost_ = 0;

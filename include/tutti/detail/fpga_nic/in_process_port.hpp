@@ -64,8 +64,8 @@ class in_process_port {
 
   in_process_network& network_;
   address at_;
-  in_process_network::parcels outgoing_;
-  in_process_network::parcels come_;
+  in_process_network::datagrams outgoing_;
+  in_process_network::datagrams come_;
   port_counters counters_;
 };
 

@@ -84,13 +84,13 @@ TUTTI_DECL std::uint64_t in_process_network::lost() {
   return lost_;
 }
 
-TUTTI_DECL void in_process_network::carry(address from, parcels& all) {
+TUTTI_DECL void in_process_network::carry(address from, datagrams& all) {
   held const lock(monitor_);
   for (std::size_t i = 0; i < all.count; ++i) {
     if (i + 1 < all.count && happens(options_.reordering)) {
       std::swap(all.room[i], all.room[i + 1]);
     }
-    parcel const& p = all.room[i];
+    datagram const& p = all.room[i];
     if (happens(options_.loss)) {
       ++lost_;
       continue;
@@ -155,7 +155,7 @@ TUTTI_DECL void in_process_network::answer(address to, std::span<std::byte const
 
 TUTTI_DECL void in_process_network::put(address from, address to, std::span<std::byte const> packet) {
   bool const fits = to < boxes_.size() && packet.size() <= most_packet;
-  parcel* const p = fits ? boxes_[to].waiting.next() : nullptr;
+  datagram* const p = fits ? boxes_[to].waiting.next() : nullptr;
   if (p == nullptr) {
     ++lost_;
     return;
@@ -173,7 +173,7 @@ TUTTI_DECL void in_process_network::put(address from, address to, std::span<std:
   }
 }
 
-TUTTI_DECL void in_process_network::collect(address to, parcels& empty) {
+TUTTI_DECL void in_process_network::collect(address to, datagrams& empty) {
   held const lock(monitor_);
   box& b = boxes_[to];
   if (b.waiting.count != 0) {
