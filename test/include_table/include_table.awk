@@ -41,8 +41,8 @@ BEGIN {
   allow("multicast", "core net rendezvous fpga_nic")
   allow("simulation", "core transport/simulation_options " simulated)
   allow("locality", "core rendezvous")
-  # What both ends of a message must agree on, and where a peer reads it, is as through memory; news goes through
-  # sockets, as all does over tcp.
+  # What both ends of a message must agree on, and where a peer reads it, is as through memory; control messages go
+  # through sockets, as all does over tcp.
   allow("verbs", "core rendezvous tcp transport/verbs_options detail/shared_memory/call_board detail/shared_memory/window_table")
   allow("transport", "core trace/concept rendezvous shared_memory tcp simulation locality fpga_nic multicast verbs instances")
   # Its default arguments, and the record that says which rank it is.

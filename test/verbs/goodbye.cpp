@@ -19,7 +19,7 @@
 namespace {
 
 /// How far the two ranks are. It lies in memory that both have.
-enum class stage : int { before, receiver_asks_for_news, sender_has_left };
+enum class stage : int { before, receiver_polls_sockets, sender_has_left };
 std::atomic<stage>* now = nullptr;
 bool waits_for_goodbye = false;
 
@@ -34,12 +34,12 @@ void reach(stage s) {
 
 }  // namespace
 
-/// Goes before that of the C library: by it a rank asks for news, after it has looked for messages.
+/// Goes before that of the C library: by it a rank looks at its sockets, after it has looked for messages.
 extern "C" int epoll_wait(int descriptor, epoll_event* events, int most, int timeout) {
   static auto* const next = reinterpret_cast<decltype(&epoll_wait)>(::dlsym(RTLD_NEXT, "epoll_wait"));
   if (waits_for_goodbye) {
     waits_for_goodbye = false;
-    reach(stage::receiver_asks_for_news);
+    reach(stage::receiver_polls_sockets);
     await(stage::sender_has_left);
   }
   return next(descriptor, events, most, timeout);
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(takes_nothing_away) {
       waits_for_goodbye = true;
       return take(*t, peer);
     }
-    await(stage::receiver_asks_for_news);
+    await(stage::receiver_polls_sockets);
     bad = give(*t, peer);
     t.reset();
     reach(stage::sender_has_left);

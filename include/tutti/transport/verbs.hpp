@@ -70,7 +70,7 @@ class verbs {
   [[nodiscard]] rank_type rank() const noexcept { return edges_->rank(); }
   [[nodiscard]] rank_type size() const noexcept { return edges_->size(); }
   /// By which number the other members reach this host, for what is made of a part of this world.
-  [[nodiscard]] std::string local_host() const { return edges_->news().where().host(); }
+  [[nodiscard]] std::string local_host() const { return edges_->mesh().where().host(); }
 
   void begin(flow s, call const& what) noexcept { edges_->begin(s, what); }
   void end(flow) noexcept {}
@@ -87,27 +87,27 @@ class verbs {
   void adopt(detail::counted<memory_source> s) { edges_->memory().adopt(std::move(s)); }
 
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
-    return hand_over(peer, s, [&](detail::rdma::link& l) { return l.send(s, edges_->check(s), bytes); });
+    return hand_over(peer, s, [&](detail::rdma::edge& e) { return e.send(s, edges_->check(s), bytes); });
   }
   /// The peer reads a long message where it is, and writes what it makes of it to `back`.
   [[nodiscard]] sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t, std::byte* back) {
-    return hand_over(peer, s, [&](detail::rdma::link& l) {
-      return l.may_lend(bytes.size()) ? l.lend(s, edges_->check(s), bytes, back) : l.send(s, edges_->check(s), bytes);
+    return hand_over(peer, s, [&](detail::rdma::edge& e) {
+      return e.may_lend(bytes.size()) ? e.lend(s, edges_->check(s), bytes, back) : e.send(s, edges_->check(s), bytes);
     });
   }
   [[nodiscard]] sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
-    return hand_over(peer, s, [&](detail::rdma::link& l) {
-      return l.holds(s, bytes.size()) ? l.give_back(s, bytes) : l.send(s, edges_->check(s), bytes);
+    return hand_over(peer, s, [&](detail::rdma::edge& e) {
+      return e.holds(s, bytes.size()) ? e.give_back(s, bytes) : e.send(s, edges_->check(s), bytes);
     });
   }
   /// Null: a peer's memory is reached by the device alone.
   [[nodiscard]] std::byte* home(rank_type, flow) const noexcept { return nullptr; }
   /// @throws error (failure::peer_lost) that says how the edge to a peer has failed; so do send and view
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
-    detail::rdma::link const& l = edges_->of(peer);
-    if (!l.released(s.lane, k)) {
+    detail::rdma::edge const& e = edges_->of(peer);
+    if (!e.released(s.lane, k)) {
       edges_->poll();
-      if (!l.released(s.lane, k)) {
+      if (!e.released(s.lane, k)) {
         edges_->miss_if_gone(peer);
         return false;
       }
@@ -117,15 +117,15 @@ class verbs {
 
   /// @throws error (failure::mismatch) that shows both calls
   [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
-    detail::rdma::link* const l = edges_->reach(peer);
-    if (l == nullptr) {
+    detail::rdma::edge* const e = edges_->reach(peer);
+    if (e == nullptr) {
       return {};
     }
-    chunk c = next(*l, peer, s, w);
+    chunk c = next(*e, peer, s, w);
     if (!c && !fault()) {
       edges_->poll();
-      c = next(*l, peer, s, w);
-      if (!c && (l->queue().broken() || !l->has_message(s.lane))) {
+      c = next(*e, peer, s, w);
+      if (!c && (e->queue().broken() || !e->has_message(s.lane))) {
         edges_->miss_if_gone(peer);
       }
     }
@@ -135,12 +135,12 @@ class verbs {
 
   /// Asks a peer that is waited for in which call it is; a later inquiry has the answer.
   /// @throws error (failure::mismatch) if it is at the same flow with another call
-  void inquire(rank_type peer, flow s) { edges_->news().inquire(peer, s); }
-  [[nodiscard]] bool has_left(rank_type peer) { return edges_->news().has_left(peer); }
-  void say(wait_report const& w) { edges_->news().say(w); }
-  [[nodiscard]] bool ask(rank_type peer) { return edges_->news().ask(peer); }
+  void inquire(rank_type peer, flow s) { edges_->mesh().inquire(peer, s); }
+  [[nodiscard]] bool has_left(rank_type peer) { return edges_->mesh().has_left(peer); }
+  void say(wait_report const& w) { edges_->mesh().say(w); }
+  [[nodiscard]] bool ask(rank_type peer) { return edges_->mesh().ask(peer); }
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept {
-    return edges_->news().said(r, lane);
+    return edges_->mesh().said(r, lane);
   }
 
   void poll() { edges_->poll(); }
@@ -157,8 +157,8 @@ class verbs {
 
   /// How many peers this rank has a queue pair for.
   [[nodiscard]] std::size_t connections() const noexcept { return edges_->count(); }
-  /// What was refused at the sockets for news, and other odd events: for reports, at most a few dozen.
-  [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return edges_->news().incidents(); }
+  /// What was refused at the sockets for control messages, and other odd events: for reports, at most a few dozen.
+  [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return edges_->mesh().incidents(); }
 
  private:
   /// A part of a world has its memory.
@@ -178,16 +178,16 @@ class verbs {
   }
   template <class F>
   [[nodiscard]] sent hand_over(rank_type peer, flow s, F const& f) {
-    detail::rdma::link* const l = edges_->reach(peer);
-    if (l != nullptr && !l->has_room(s.lane)) {
+    detail::rdma::edge* const e = edges_->reach(peer);
+    if (e != nullptr && !e->has_room(s.lane)) {
       edges_->poll();
     }
-    if (l == nullptr || fault()) {
+    if (e == nullptr || fault()) {
       return {};
     }
     sent result;
     try {
-      result = f(*l);
+      result = f(*e);
     } catch (error const&) {
       edges_->revoke({failure::cancelled, rank(), rank()});
       throw;
@@ -198,15 +198,15 @@ class verbs {
     }
     return result;
   }
-  [[nodiscard]] chunk next(detail::rdma::link& l, rank_type peer, flow s, wanted const& w) {
-    if (fault() || !l.has_message(s.lane)) {
+  [[nodiscard]] chunk next(detail::rdma::edge& e, rank_type peer, flow s, wanted const& w) {
+    if (fault() || !e.has_message(s.lane)) {
       return {};
     }
     try {
-      return l.view(s, w, edges_->check(s), edges_->call_of(s), edges_->pool());
-    } catch (error const& e) {
-      edges_->revoke(e.kind() == failure::mismatch ? tutti::fault{failure::mismatch, peer, rank()}
-                                                   : tutti::fault{failure::cancelled, rank(), rank()});
+      return e.view(s, w, edges_->check(s), edges_->call_of(s), edges_->pool());
+    } catch (error const& wrong) {
+      edges_->revoke(wrong.kind() == failure::mismatch ? tutti::fault{failure::mismatch, peer, rank()}
+                                                       : tutti::fault{failure::cancelled, rank(), rank()});
       throw;
     }
   }

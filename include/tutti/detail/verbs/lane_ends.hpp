@@ -29,25 +29,25 @@ struct loan {
 struct outgoing {
   std::uint64_t number = 0;  ///< of messages sent
   std::uint64_t released = 0;
-  std::uint64_t last_lent = 0;
-  lease lent[slots];
+  std::uint64_t last_in_place = 0;  ///< the last message that is read where it lies
+  lease in_place[slots];            ///< the memory of such messages
   room back;
 
   [[nodiscard]] bool has_room() const noexcept { return number - released < slots; }
   /// Whether the peer has yet to read one, or to give one back.
-  [[nodiscard]] bool is_lent() const noexcept { return last_lent > released || back.place != nullptr; }
+  [[nodiscard]] bool is_in_use() const noexcept { return last_in_place > released || back.place != nullptr; }
   /// How many the peer has released, counted from the first. False: more than there are.
   [[nodiscard]] bool take_released(std::uint16_t all) noexcept {
     for (auto more = static_cast<std::uint16_t>(all - released); more != 0; --more) {
       if (released == number) {
         return false;
       }
-      lent[released++ % slots].reset();
+      in_place[released++ % slots].reset();
     }
     return true;
   }
   void take_back() noexcept {
-    for (lease& l : lent) {
+    for (lease& l : in_place) {
       l.reset();
     }
     back = {};

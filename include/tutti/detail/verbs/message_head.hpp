@@ -3,13 +3,15 @@
 
 #include <tutti/message.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace tutti::detail::rdma {
 
 enum class head_kind : std::uint8_t {
   message = 1,   ///< its bytes follow
-  long_message,  ///< its bytes are to be read: a `lent_place` follows
+  long_message,  ///< its bytes are to be read: a `message_place` follows
   lent_message,  ///< the same, and what is made of them may be written: a `lent_room`, too
   released       ///< nothing but how much has been released
 };
@@ -24,13 +26,13 @@ struct message_head {
 static_assert(sizeof(message_head) == 8);
 
 /// Where a long message is.
-struct lent_place {
+struct message_place {
   std::uint64_t bytes;
   std::uint64_t address;
   std::uint32_t key;
   std::uint32_t unused = 0;
 };
-static_assert(sizeof(lent_place) == 24);
+static_assert(sizeof(message_place) == 24);
 
 /// Where the receiver may write as many bytes, once.
 struct lent_room {
@@ -51,6 +53,14 @@ struct return_note {
   }
 };
 
+/// Something that lies there as bytes.
+template <class T>
+[[nodiscard]] T read_at(std::byte const* place) noexcept {
+  T value{};
+  std::memcpy(static_cast<void*>(&value), place, sizeof value);
+  return value;
+}
+
 /// How many messages of a lane a peer may be sent that it has not released.
 inline constexpr std::uint32_t slots = 4;
 inline constexpr std::size_t slot_bytes = 8192;
@@ -63,5 +73,20 @@ inline constexpr std::size_t most_lent = std::size_t{128} << 10;
 /// All that a peer can have sent before this rank looks: of each lane its messages, and as many releases, for each of
 /// them may tell of one message.
 inline constexpr std::uint32_t receives = lane_count * 2 * slots;
+
+/// Whether as many bytes follow a head as must.
+[[nodiscard]] inline bool is_sound(head_kind kind, std::byte const* body, std::size_t bytes) noexcept {
+  switch (kind) {
+    case head_kind::message:
+      return true;
+    case head_kind::long_message:
+      return bytes == sizeof(message_place) && read_at<message_place>(body).bytes >= read_from;
+    case head_kind::lent_message:
+      return bytes == sizeof(message_place) + sizeof(lent_room) && read_at<message_place>(body).bytes >= read_from;
+    case head_kind::released:
+      return bytes == 0;
+  }
+  return false;
+}
 
 }  // namespace tutti::detail::rdma

@@ -39,7 +39,7 @@ class pull {
   [[nodiscard]] bool active() const noexcept { return active_; }
   [[nodiscard]] std::size_t given() const noexcept { return active_ ? given_ : 0; }
 
-  void begin(registrar& r, piece_pool& pool, lent_place const& at, wanted const& w, std::size_t usual) {
+  void begin(registrar& r, piece_pool& pool, message_place const& at, wanted const& w, std::size_t usual) {
     from_ = at.address;
     key_ = at.key;
     total_ = at.bytes;

@@ -17,13 +17,13 @@ namespace tutti::detail::rdma {
 /// A slot of the peer's is free again when the peer has released its message. Each message tells how many of its lane
 /// its sender has released by then, and where half of them are owed, or the peer waits for its buffer, a message of its
 /// own does. What can come so is bounded, and there is a posted receive for all of it.
-class link {
+class edge {
  public:
   /// How many of its work requests can complete before this rank looks.
   static constexpr std::uint64_t most_completions = receives + queue_pair::depth;
 
   /// @param memory what `memory_for_one` gives
-  link(registrar& r, completions const& c, rank_type self, rank_type peer, registered_memory memory)
+  edge(registrar& r, completions const& c, rank_type self, rank_type peer, registered_memory memory)
       : registrar_(&r),
         self_(self),
         peer_(peer),
@@ -92,7 +92,7 @@ class link {
       return {true, bytes.size(), 0};
     }
     h.kind = head_kind::long_message;
-    return lend_place(h, bytes, {});
+    return send_place(h, bytes, {});
   }
   /// Whether it is better that the peer writes that much than that this rank reads it.
   [[nodiscard]] bool may_lend(std::size_t bytes) const noexcept {
@@ -108,7 +108,7 @@ class link {
     room& r = out_[s.lane].back;
     r = {back, bytes.size(), check, registrar_->take(back, bytes.size(), access::written_by_peers)};
     lent_room const at{reinterpret_cast<std::uintptr_t>(back), r.registered->remote_key()};
-    sent const result = lend_place(h, bytes, std::as_bytes(std::span(&at, 1)));
+    sent const result = send_place(h, bytes, std::as_bytes(std::span(&at, 1)));
     if (!result.accepted) {
       r = {};
     }
@@ -126,10 +126,10 @@ class link {
     if (!has_room(s.lane)) {
       return {};
     }
-    lease& lent = o.lent[o.number % slots];
-    lent = registrar_->take(bytes.data(), bytes.size(), access::read_here);
+    lease& memory = o.in_place[o.number % slots];
+    memory = registrar_->take(bytes.data(), bytes.size(), access::read_here);
     ibv_sge part{reinterpret_cast<std::uintptr_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()),
-                 lent->local_key()};
+                 memory->local_key()};
     return_note const note{s.lane, static_cast<std::uint16_t>(in.released)};
     ibv_send_wr w{};
     w.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
@@ -139,18 +139,18 @@ class link {
     w.wr.rdma.remote_addr = in.lent.at.address;
     w.wr.rdma.rkey = in.lent.at.key;
     if (!queue_.post(w, work::send, s.lane)) {
-      lent.reset();
+      memory.reset();
       return {};
     }
     in.told = in.released;
     in.lent = {};
-    o.last_lent = ++o.number;
+    o.last_in_place = ++o.number;
     return {true, bytes.size(), o.number};
   }
   [[nodiscard]] bool released(std::uint32_t lane, ticket k) const noexcept { return out_[lane].released >= k; }
   /// Whether the peer has yet to read a message of this rank, or to give one back.
-  [[nodiscard]] bool lends() const noexcept {
-    return std::any_of(out_, out_ + lane_count, [](outgoing const& o) { return o.is_lent(); });
+  [[nodiscard]] bool is_in_use() const noexcept {
+    return std::any_of(out_, out_ + lane_count, [](outgoing const& o) { return o.is_in_use(); });
   }
 
   [[nodiscard]] bool has_message(std::uint32_t lane) const noexcept { return in_[lane].count != 0; }
@@ -164,19 +164,19 @@ class link {
       return r.check == check && r.bytes <= w.bytes ? chunk{r.place, r.bytes}
                                                     : differ(s, w, r.check, r.bytes, check, mine);
     }
-    auto const h = read<message_head>(head_at(a.slot));
-    lent_place const lent =
-        h.kind == head_kind::message ? lent_place{a.bytes, 0, 0} : read<lent_place>(body_at(a.slot));
-    if (h.check != check || lent.bytes - i.reading.given() > w.bytes) [[unlikely]] {
-      return differ(s, w, h.check, lent.bytes, check, mine);
+    auto const h = read_at<message_head>(head_at(a.slot));
+    message_place const place =
+        h.kind == head_kind::message ? message_place{a.bytes, 0, 0} : read_at<message_place>(body_at(a.slot));
+    if (h.check != check || place.bytes - i.reading.given() > w.bytes) [[unlikely]] {
+      return differ(s, w, h.check, place.bytes, check, mine);
     }
     if (h.kind == head_kind::message) {
       return {body_at(a.slot), a.bytes};
     }
     if (!i.reading.active()) {
-      i.reading.begin(*registrar_, pool, lent, w, piece_);
+      i.reading.begin(*registrar_, pool, place, w, piece_);
       if (h.kind == head_kind::lent_message) {
-        i.lent = {read<lent_room>(body_at(a.slot) + sizeof lent), lent.bytes, s.number};
+        i.lent = {read_at<lent_room>(body_at(a.slot) + sizeof place), place.bytes, s.number};
       }
     }
     i.reading.ask(queue_, s.lane);
@@ -219,7 +219,7 @@ class link {
   }
   [[nodiscard]] bool owes() const noexcept { return owes_; }
 
-  /// A work request of this link has ended.
+  /// A work request of this edge has ended.
   void complete(work_id const& id, ibv_wc const& c) noexcept {
     bool const good = c.status == IBV_WC_SUCCESS;
     if (id.kind == work::receive) {
@@ -261,30 +261,24 @@ class link {
     return memory_.begin() + body_offset + slot * slot_bytes;
   }
   [[nodiscard]] std::byte* head_at(std::uint32_t slot) const noexcept { return body_at(slot) - sizeof(message_head); }
-  template <class T>
-  [[nodiscard]] static T read(std::byte const* at) noexcept {
-    T value{};
-    std::memcpy(static_cast<void*>(&value), at, sizeof value);
-    return value;
-  }
   void receive(std::uint32_t slot) noexcept { queue_.post_receive(head_at(slot), memory_.key(), slot); }
 
   /// Sends where a long message lies, and what follows that.
-  sent lend_place(message_head const& h, std::span<std::byte const> bytes, std::span<std::byte const> more) {
+  sent send_place(message_head const& h, std::span<std::byte const> bytes, std::span<std::byte const> more) {
     outgoing& o = out_[h.lane];
-    lease& lent = o.lent[o.number % slots];
-    lent = registrar_->take(bytes.data(), bytes.size(), access::read_by_peers);
-    lent_place const at{bytes.size(), reinterpret_cast<std::uintptr_t>(bytes.data()), lent->remote_key()};
+    lease& memory = o.in_place[o.number % slots];
+    memory = registrar_->take(bytes.data(), bytes.size(), access::read_by_peers);
+    message_place const at{bytes.size(), reinterpret_cast<std::uintptr_t>(bytes.data()), memory->remote_key()};
     std::byte body[sizeof at + sizeof(lent_room)];
     std::memcpy(body, &at, sizeof at);
     if (!more.empty()) {
       std::memcpy(body + sizeof at, more.data(), more.size());
     }
     if (!post(h, std::span<std::byte const>(body, sizeof at + more.size()))) {
-      lent.reset();
+      memory.reset();
       return {};
     }
-    o.last_lent = ++o.number;
+    o.last_in_place = ++o.number;
     return {true, bytes.size(), o.number};
   }
   /// Sends a head, with what has been released of its lane by now, and what follows it.
@@ -320,24 +314,10 @@ class link {
     owes_ = owes_ || in_[lane].owes;
   }
 
-  /// Whether as many bytes follow the head as must.
-  [[nodiscard]] bool is_sound(head_kind kind, std::uint32_t slot, std::size_t bytes) const noexcept {
-    switch (kind) {
-      case head_kind::message:
-        return true;
-      case head_kind::long_message:
-        return bytes == sizeof(lent_place) && read<lent_place>(body_at(slot)).bytes >= read_from;
-      case head_kind::lent_message:
-        return bytes == sizeof(lent_place) + sizeof(lent_room) && read<lent_place>(body_at(slot)).bytes >= read_from;
-      case head_kind::released:
-        return bytes == 0;
-    }
-    return false;
-  }
   void take_in(std::uint32_t slot, std::uint32_t length) noexcept {
-    auto const h = read<message_head>(head_at(slot));
+    auto const h = read_at<message_head>(head_at(slot));
     bool const carries = h.kind != head_kind::released;
-    if (length < sizeof h || h.lane >= lane_count || !is_sound(h.kind, slot, length - sizeof h) ||
+    if (length < sizeof h || h.lane >= lane_count || !is_sound(h.kind, body_at(slot), length - sizeof h) ||
         (carries && in_[h.lane].count == slots)) {
       unsound_ = true;
       return;
