@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_member_has_one_number_at_a_time) {
   BOOST_TEST((b.join(101, 0, 3).h.kind == nic::kind::joined));
 }
 
-BOOST_AUTO_TEST_CASE(strangers_change_nothing_and_get_little) {
+BOOST_AUTO_TEST_CASE(unknown_senders_change_nothing_and_get_little) {
   bench b;
   std::ignore = b.join(100, 0, 1);
   auto const before = b.device.jobs();
@@ -347,8 +347,8 @@ BOOST_AUTO_TEST_CASE(jobs_are_served_in_turns_whatever_their_windows) {
   BOOST_TEST(waiting.size() == 532U);
 }
 
-// Strangers have one line, and little of the room, whatever they call their jobs.
-BOOST_AUTO_TEST_CASE(strangers_share_a_line_that_is_short) {
+// Unknown senders have one line, and little of the room, whatever they call their jobs.
+BOOST_AUTO_TEST_CASE(unknown_senders_share_a_line_that_is_short) {
   nic::turns<unsigned> waiting(2, 7, 3);
   auto const add = [&](unsigned from, std::uint32_t job, bool is_known) {
     nic::header h = contribution(0, 1, 0, 8);
@@ -731,11 +731,11 @@ BOOST_AUTO_TEST_CASE(the_program_sums_for_several_jobs) {
   BOOST_TEST(p.status() == 0);
 }
 
-// Strangers say that they are of ever other jobs.
-BOOST_AUTO_TEST_CASE(the_program_serves_jobs_while_strangers_flood_it) {
+// Unknown senders say that they are of ever other jobs.
+BOOST_AUTO_TEST_CASE(the_program_serves_jobs_while_unknown_senders_flood_it) {
   using member = worker<nic::udp_port>;
   program p({"--rate", "1000"});
-  nic::udp_port stranger(net::resolve("127.0.0.1", 0).front());
+  nic::udp_port unknown(net::resolve("127.0.0.1", 0).front());
   nic::header h = contribution(0, 1, 0, 1024);
   std::deque<nic::udp_port> ports;
   std::vector<member> all;
@@ -745,9 +745,9 @@ BOOST_AUTO_TEST_CASE(the_program_serves_jobs_while_strangers_flood_it) {
   }
   BOOST_TEST_REQUIRE(finish(all, [&] {
     for (unsigned i = 0; i < 100; ++i, ++h.job) {
-      stranger.send(p.address, h, std::vector<std::byte>(1024));
+      unknown.send(p.address, h, std::vector<std::byte>(1024));
     }
-    stranger.flush();
+    unknown.flush();
   }));
   auto const wanted = member::expected(2, 60);
   BOOST_TEST(std::ranges::all_of(all, [&](member const& w) { return !w.failed() && w.result() == wanted; }));
@@ -787,9 +787,9 @@ BOOST_AUTO_TEST_CASE(the_program_emulates_a_network_and_reads_what_has_a_tag) {
   std::ofstream(path) << "000000000000000000000000000000ab\n";
   program p({"--key", path, "--loss", "0.02", "--delay", "500", "--no-offload", "--report", "1"});
   sum_by(p, nic::seal(key), 3, 200, 1);
-  nic::udp_port stranger(net::resolve("127.0.0.1", 0).front());
-  stranger.send(p.address, contribution(0, 1, 0, 8), std::vector<std::byte>(8));
-  stranger.flush();
+  nic::udp_port unknown(net::resolve("127.0.0.1", 0).front());
+  unknown.send(p.address, contribution(0, 1, 0, 8), std::vector<std::byte>(8));
+  unknown.flush();
   BOOST_TEST(p.count_after(SIGINT, "lost") > 0U);
   BOOST_TEST(p.status() == 0);
   ::unlink(path);

@@ -281,9 +281,9 @@ BOOST_AUTO_TEST_CASE(a_group_that_ceases_to_hear_is_served_rank_by_rank) {
 
 BOOST_AUTO_TEST_CASE(packets_that_are_none_of_the_job_s_do_no_harm) {
   namespace nic = tutti::detail::fpga_nic;
-  network net(4, {});  // the last port is a stranger's
+  network net(4, {});  // the last port is that of no rank
   std::atomic<bool> done = false;
-  std::thread stranger([&] {
+  std::thread outsider([&] {
     nic::in_process_port port(net, 4);
     nic::header heard{.kind = kind::share, .operation = tutti::network_operation::copy, .workers = 3};
     network::datagrams forged;
@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(packets_that_are_none_of_the_job_s_do_no_harm) {
       },
       options_for(net));
   done = true;
-  stranger.join();
+  outsider.join();
   expect_no_complaints(results);
   BOOST_TEST(ignored > 0U);
 }

@@ -85,7 +85,7 @@ void deaths_are_noticed_soon() {
     }
   }
 }
-BOOST_AUTO_TEST_CASE(deaths_of_strangers_and_of_peers) {
+BOOST_AUTO_TEST_CASE(deaths_of_ranks_without_an_edge_and_of_peers) {
   deaths_are_noticed_soon<world>();
   deaths_are_noticed_soon<connected_world>();
 }

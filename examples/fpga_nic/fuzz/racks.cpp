@@ -42,7 +42,7 @@ class thrower {
       return give(spine, is_read ? as_an_answer(p) : bytes);
     }
     auto const from =
-        static_cast<std::uint32_t>(next_.one_in(20) || !is_read ? next_.below(strangers) : p.head.worker % strangers);
+        static_cast<std::uint32_t>(next_.one_in(20) || !is_read ? next_.below(senders) : p.head.worker % senders);
     give(from, is_read && p.head.kind == nic::kind::join && !next_.one_in(20) ? of_rack(p) : bytes);
   }
 
@@ -50,7 +50,7 @@ class thrower {
   [[nodiscard]] auto const& climbed() const { return device_.climbed(); }
 
  private:
-  static constexpr std::uint32_t strangers = 4;  // addresses, of which some never join
+  static constexpr std::uint32_t senders = 4;  // addresses, of which some never join
   static constexpr std::uint32_t spine = 4;
   static constexpr std::uint32_t racks = 2;
 
@@ -110,7 +110,7 @@ class thrower {
                    bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::keyed);
                    check(to == from || from == spine || to_all, "was answered to another address");
                    check(counted().of(nic::refusal::unknown) == unknown || payload.size() <= p.payload.size(),
-                         "of a stranger got an answer that is longer");
+                         "of an unknown sender got an answer that is longer");
                  });
     check(counted().packets == counted().accounted(), "is counted in none or in several ways");
     check(to_members <= draw::workers || from == spine, "was answered more than once to a member");

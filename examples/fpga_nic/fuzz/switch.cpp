@@ -53,8 +53,8 @@ class thrower {
                    bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::keyed);
                    check(to == from || to_all, "was answered to another address");
                    check(is_read, "is malformed, and was answered");
-                   check(!is_stranger(before) || payload.size() <= p.payload.size(),
-                         "of a stranger got an answer that is longer");
+                   check(!is_unknown(before) || payload.size() <= p.payload.size(),
+                         "of an unknown sender got an answer that is longer");
                  });
     auto const& after = device_.counted();
     check(after.packets == before.packets + 1 && after.packets == after.accounted(),
@@ -75,7 +75,7 @@ class thrower {
     }
   }
   /// Whether the packet that is under way was counted as one of an unknown sender.
-  [[nodiscard]] bool is_stranger(nic::counters const& before) const {
+  [[nodiscard]] bool is_unknown(nic::counters const& before) const {
     return device_.counted().of(nic::refusal::unknown) != before.of(nic::refusal::unknown);
   }
   void check_answer(nic::header const& h, std::span<std::byte const> payload) {

@@ -14,7 +14,7 @@ struct broken : std::runtime_error {
 void throw_at_slots(std::uint64_t packets, std::uint64_t seed);
 
 /// Whether jobs survive, no refused packet changes a slot, each packet is counted, and each answer is well formed, goes
-/// where it has to and is no longer than what a stranger has sent.
+/// where it has to and is no longer than what an unknown sender has sent.
 void throw_at_switch(std::uint64_t packets, std::uint64_t seed);
 
 /// The same of the switch of a rack, and the device above it.

@@ -63,7 +63,7 @@ module control #(
 
   localparam IDLE = 5'd0, FIND = 5'd1, LOOK = 5'd2, MEMBER = 5'd3, RULE = 5'd4, ACT = 5'd5, TAKE = 5'd6, FOLD = 5'd7,
              EMIT = 5'd8, WALK = 5'd9, ANSWER = 5'd10, RELEASE = 5'd11, DISCARD = 5'd12, REPLY = 5'd13,
-             STRANGER = 5'd14, ABANDON = 5'd15, BEGIN = 5'd16, CLEAR = 5'd17, COMPARE = 5'd18, TARGET = 5'd19,
+             UNKNOWN = 5'd14, ABANDON = 5'd15, BEGIN = 5'd16, CLEAR = 5'd17, COMPARE = 5'd18, TARGET = 5'd19,
              ENTER = 5'd20, BEHIND = 5'd21, DECAY = 5'd22, SLOPE = 5'd23, RATE = 5'd24, STEP = 5'd25, KEEP = 5'd26,
              PULL = 5'd27;
   logic [4:0] state, after;  // after: what follows once the payload is discarded, or the result handed out
@@ -509,7 +509,7 @@ module control #(
         o_release = 1'b1;
       end
       REPLY: order_put = 1'b1;
-      STRANGER: begin
+      UNKNOWN: begin
         order_put = may_refuse;
         o_no_data = 1'b0;
         o_congested = 1'b0;
@@ -531,7 +531,7 @@ module control #(
   localparam [31:0] LAST_JOB = JOBS - 1;
   wire waits = (command_put && command_full) || (order_put && order_full);
 
-  // A refusal goes to the sender, as a member or as a stranger.
+  // A refusal goes to the sender, as a member or as an unknown one.
   logic [2:0] why;
   task refuse(input [2:0] reason, input [7:0] other, input [7:0] of);
     begin
@@ -585,7 +585,7 @@ module control #(
           end
         end else if (!is_known) begin
           refuse(BY_UNKNOWN, worker, workers);
-          after <= STRANGER;
+          after <= UNKNOWN;
           state <= DISCARD;
         end else state <= LOOK;
       end
@@ -606,7 +606,7 @@ module control #(
           state <= TARGET;
         end else begin
           refuse(BY_UNKNOWN, worker, workers);
-          after <= STRANGER;
+          after <= UNKNOWN;
           state <= DISCARD;
         end
       end
@@ -792,7 +792,7 @@ module control #(
 
       DISCARD: if (!waits) state <= after;
 
-      STRANGER:
+      UNKNOWN:
       if (!waits) begin
         events[{2'b01, why}] <= 1'b1;
         events[14] <= !may_refuse;
@@ -819,7 +819,7 @@ module control #(
         cleared <= 0;
         if (!has_room || workers > MOST_MEMBERS || grant == 16'd0) begin
           refuse(BY_NO_SLOTS, worker, workers);
-          state <= STRANGER;
+          state <= UNKNOWN;
         end else begin
           valid[free_job] <= 1'b1;
           keeps[free_job] <= in_rank_order;
@@ -840,14 +840,14 @@ module control #(
       COMPARE: begin
         if (size != workers || keeps[job] != in_rank_order) begin
           refuse(BY_MISMATCH, {{(8 - WORKER_BITS) {1'b0}}, first_of(members_present)}, size);
-          state <= STRANGER;
+          state <= UNKNOWN;
         end else state <= LOOK;
       end
 
       TARGET: begin
         if (is_other || is_taken) begin
           refuse(BY_MISMATCH, is_other ? {{(8 - WORKER_BITS) {1'b0}}, elsewhere} : worker, size);
-          state <= STRANGER;
+          state <= UNKNOWN;
         end else state <= ENTER;
       end
 

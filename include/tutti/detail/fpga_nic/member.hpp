@@ -172,7 +172,7 @@ class member {
       case kind::leave:
       case kind::end:
         if (serving_) {
-          lend_weights(p);
+          provide_weights(p);
           serving_->take(from, bytes, congested, now, emitter());
         }
         return;
@@ -269,7 +269,7 @@ class member {
         [this](address const& to, header const& h, std::span<std::byte const> payload) { port_.send(to, h, payload); };
   }
   /// The stand-in has the weights that this rank has, of what it is asked for.
-  void lend_weights(packet const& p) {
+  void provide_weights(packet const& p) {
     bool const is_asked = p.head.has(flag::keyed) && p.head.kind == kind::query;
     if (!is_asked && !has_terms(p.head)) {
       return;

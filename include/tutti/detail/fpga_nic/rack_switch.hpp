@@ -206,7 +206,7 @@ class rack_switch {
     h.length = terms::bytes;
     emit(std::as_const(above_), std::as_const(h), std::span<std::byte const>(payload));
   }
-  /// A contribution to no slot: refused as that, or as a stranger's.
+  /// A contribution to no slot: refused as that, or as an unknown sender's.
   template <class Emit>
   void ask_whether_known(climb const& c, Emit& emit) {
     header h = head_of(c, kind::contribute);

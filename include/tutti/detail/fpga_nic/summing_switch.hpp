@@ -75,7 +75,7 @@ class summing_switch {
     job<Address>* const j = find(h.job);
     std::uint8_t const m = j == nullptr ? most_workers : j->find(from, h.worker);
     if (m == most_workers) {
-      return refuse_stranger(from, h, refusal::unknown, now, emit);
+      return refuse_unknown(from, h, refusal::unknown, now, emit);
     }
     auto& sender = (*j)[m];
     sender.until = now + sender.lease;
@@ -177,18 +177,18 @@ class summing_switch {
     if (j == nullptr) {
       j = begin(h, wanted.slots, now);
       if (j == nullptr) {
-        return refuse_stranger(from, h, refusal::no_slots, now, emit);
+        return refuse_unknown(from, h, refusal::no_slots, now, emit);
       }
     }
     if (j->size() != h.workers || j->in_rank_order() != in_rank_order) {
-      return refuse_stranger(from, with(h, {j->any(), j->size()}), refusal::mismatch, now, emit);
+      return refuse_unknown(from, with(h, {j->any(), j->size()}), refusal::mismatch, now, emit);
     }
     std::uint8_t const known = j->find(from, h.worker);
     bool const is_other = known != most_workers && known != h.worker && now < (*j)[known].until;
     auto& member = (*j)[h.worker];
     bool const is_taken = member.is_present && !(member.at == from) && now < member.until;
     if (is_other || is_taken) {
-      return refuse_stranger(from, with(h, {is_other ? known : h.worker, j->size()}), refusal::mismatch, now, emit);
+      return refuse_unknown(from, with(h, {is_other ? known : h.worker, j->size()}), refusal::mismatch, now, emit);
     }
     if (known != most_workers && known != h.worker) {
       (*j)[known] = {};
@@ -351,7 +351,7 @@ class summing_switch {
   }
   /// Answers nothing that is longer than what came, and not often: the address may be another host's.
   template <class Emit>
-  void refuse_stranger(Address const& from, header const& h, refusal why, time_point now, Emit& emit) {
+  void refuse_unknown(Address const& from, header const& h, refusal why, time_point now, Emit& emit) {
     ++counters_.of(why);
     if (h.length == 0 || now < next_refusal_) {
       ++counters_.unanswered;

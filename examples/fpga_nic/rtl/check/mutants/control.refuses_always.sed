@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-# Strangers get as many refusals as they ask for.
+# Unknown senders get as many refusals as they ask for.
 s/length != 11'd0 \&\& now >= next_refusal/length != 11'd0/
