@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/simulation/losses.hpp>
 #include <tutti/detail/simulation/processors.hpp>
 #include <tutti/detail/simulation/wires.hpp>
 #include <tutti/detail/simulation/world.hpp>
@@ -31,9 +32,8 @@ class simulation {
         wires_(net_, options_.place),
         carries_(carries),
         processors_(events_, ranks),
-        lags_(net_.hosts.size()),
-        dice_(options_.faults.seed) {
-    measure();
+        diameter_(wires_.diameter()),
+        losses_(options_.faults.loss, options_.faults.seed) {
     schedule_faults();
   }
   simulation(simulation const&) = delete;
@@ -202,26 +202,13 @@ class simulation {
   using message = simulated_message;
   using progress = simulated_message::progress;
 
-  void measure() {
-    std::vector<picoseconds> depth(net_.switches.size());
-    picoseconds deepest{};
-    for (std::size_t i = 1; i < depth.size(); ++i) {
-      depth[i] = depth[net_.switches[i].parent] + net_.switches[i].up.latency;
-      deepest = deepest < depth[i] ? depth[i] : deepest;
-    }
-    for (simulated_network::host const& h : net_.hosts) {
-      diameter_ = diameter_ < h.nic.latency ? h.nic.latency : diameter_;
-    }
-    diameter_ += 2 * deepest;
-  }
-
   void schedule_faults() {
     simulated_faults const& f = options_.faults;
     for (auto const& s : f.slow) {
       processors_.slow_down(s.rank, s.times);
     }
     for (auto const& l : f.lags) {
-      lags_[l.host] += l.extra;
+      wires_.lag(l.host, l.extra);
     }
     for (std::size_t i = 0; i < f.pauses.size(); ++i) {
       events_.push(f.pauses[i].at, kind::pause, static_cast<std::uint32_t>(i));
@@ -284,18 +271,6 @@ class simulation {
     picoseconds const bytes = transfer(nic.per_byte, m);
     return bytes < nic.gap ? nic.gap : bytes;
   }
-  [[nodiscard]] picoseconds latency(message const& m) const noexcept {
-    picoseconds longest{};
-    picoseconds lag{};
-    for (auto const& [of, other] : {std::pair{m.from, m.to}, std::pair{m.to, m.from}}) {
-      if (of != no_rank) {
-        picoseconds const own = wires_.between(of, other).latency;
-        longest = longest < own ? own : longest;
-        lag += lags_[options_.place[of]];
-      }
-    }
-    return longest + (wires_.same_host(m.from, m.to) ? picoseconds{} : lag);
-  }
 
   /// It leaves its processor.
   void inject(std::uint32_t id) {
@@ -318,8 +293,8 @@ class simulation {
       bytes_ += m.bytes;
     }
     if (wires_.same_host(m.from, m.to)) {
-      events_.push(head + latency(m), kind::enter, id);
-    } else if (is_lost()) {
+      events_.push(head + wires_.latency(m.from, m.to), kind::enter, id);
+    } else if (losses_.draw()) {
       ++lost_;
       if (m.attempts < options_.faults.attempts) {
         events_.push(m.tail + options_.faults.resend, kind::inject, id);
@@ -334,7 +309,7 @@ class simulation {
   void forward(std::uint32_t id, picoseconds head) {
     message const& m = messages_[id];
     if (m.on == wires_.switch_of(m.to)) {
-      events_.push(head + latency(m), kind::enter, id);
+      events_.push(head + wires_.latency(m.from, m.to), kind::enter, id);
     } else {
       events_.push(head, kind::cross, id);
     }
@@ -361,7 +336,7 @@ class simulation {
     loggp const& nic = wires_.between(m.to, m.from);
     picoseconds const head = wires_.way_in(m.from, m.to).take(events_.now(), occupation(nic, m), m.bytes);
     picoseconds const whole = head + transfer(nic.per_byte, m);
-    picoseconds const tail = m.tail + latency(m);
+    picoseconds const tail = m.tail + wires_.latency(m.from, m.to);
     events_.push(whole < tail ? tail : whole, kind::arrive, id);
   }
 
@@ -371,7 +346,7 @@ class simulation {
     std::size_t const packet = m.bytes < helper_packet ? m.bytes : helper_packet;
     picoseconds const head =
         events_.now() + wires_.between(m.from, no_rank).per_byte * static_cast<std::int64_t>(packet);
-    picoseconds const tail = m.tail + latency(m);
+    picoseconds const tail = m.tail + wires_.latency(m.from, m.to);
     f.head = f.head < head ? head : f.head;
     f.tail = f.tail < tail ? tail : f.tail;
     messages_.drop(id);
@@ -403,28 +378,16 @@ class simulation {
     }
   }
 
-  /// splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
-  bool is_lost() noexcept {
-    if (options_.faults.loss <= 0) {
-      return false;
-    }
-    std::uint64_t z = dice_ += 0x9e3779b97f4a7c15U;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebU;
-    return static_cast<double>((z ^ z >> 31) >> 11) * 0x1p-53 < options_.faults.loss;
-  }
-
   simulated_network net_;
   simulation_options options_;
   simulated_wires wires_;
   bool carries_;
   simulated_events events_;
   simulated_processors processors_;
-  std::vector<picoseconds> lags_;  ///< by host
-  picoseconds diameter_{};         ///< the longest way there is
+  picoseconds diameter_;
   simulated_messages messages_;
   std::deque<simulated_world> worlds_;
-  std::uint64_t dice_;
+  simulated_losses losses_;
   std::uint64_t sent_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t lost_ = 0;

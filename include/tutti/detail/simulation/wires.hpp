@@ -39,7 +39,15 @@ class simulated_wire {
 class simulated_wires {
  public:
   simulated_wires(simulated_network const& net, placement const& place)
-      : net_(net), place_(place), nics_(net.hosts.size()), ports_(place.size()), links_(net.switches.size()) {}
+      : net_(net),
+        place_(place),
+        lags_(net.hosts.size()),
+        nics_(net.hosts.size()),
+        ports_(place.size()),
+        links_(net.switches.size()) {}
+
+  /// From now on messages from and to other hosts take longer by this.
+  void lag(std::uint32_t host, picoseconds extra) noexcept { lags_[host] += extra; }
 
   [[nodiscard]] bool same_host(rank_type a, rank_type b) const noexcept {
     return a != no_rank && b != no_rank && place_[a] == place_[b];
@@ -57,6 +65,34 @@ class simulated_wires {
   }
   [[nodiscard]] simulated_wire& way_in(rank_type from, rank_type to) noexcept {
     return same_host(from, to) ? ports_[to].in : nics_[place_[to]].in;
+  }
+
+  /// From interface to interface, without links between switches; of two that differ, the longer.
+  [[nodiscard]] picoseconds latency(rank_type from, rank_type to) const noexcept {
+    picoseconds longest{};
+    picoseconds lag{};
+    for (auto const& [of, other] : {std::pair{from, to}, std::pair{to, from}}) {
+      if (of != no_rank) {
+        picoseconds const own = between(of, other).latency;
+        longest = longest < own ? own : longest;
+        lag += lags_[place_[of]];
+      }
+    }
+    return longest + (same_host(from, to) ? picoseconds{} : lag);
+  }
+  /// The longest way there is.
+  [[nodiscard]] picoseconds diameter() const {
+    std::vector<picoseconds> depth(net_.switches.size());
+    picoseconds deepest{};
+    for (std::size_t i = 1; i < depth.size(); ++i) {
+      depth[i] = depth[net_.switches[i].parent] + net_.switches[i].up.latency;
+      deepest = deepest < depth[i] ? depth[i] : deepest;
+    }
+    picoseconds longest{};
+    for (simulated_network::host const& h : net_.hosts) {
+      longest = longest < h.nic.latency ? h.nic.latency : longest;
+    }
+    return longest + 2 * deepest;
   }
 
   /// The link that leads from a switch towards a rank.
@@ -91,9 +127,10 @@ class simulated_wires {
 
   simulated_network const& net_;
   placement const& place_;
-  std::vector<two_way> nics_;   ///< by host
-  std::vector<two_way> ports_;  ///< by rank: to and from its neighbours on the host
-  std::vector<two_way> links_;  ///< by the switch below
+  std::vector<picoseconds> lags_;  ///< by host
+  std::vector<two_way> nics_;      ///< by host
+  std::vector<two_way> ports_;     ///< by rank: to and from its neighbours on the host
+  std::vector<two_way> links_;     ///< by the switch below
 };
 
 }  // namespace tutti::detail
