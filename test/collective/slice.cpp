@@ -48,6 +48,7 @@ BOOST_AUTO_TEST_CASE(runs_are_the_blocks_of_a_range_in_order_and_as_long_as_they
     for (auto const& s : {slice::of_vector(10, 23, blocks), slice::of_blocks(23, blocks, 1, 3)}) {
       for (std::uint32_t first = 0; first < blocks; ++first) {
         for (std::uint32_t count = 1; count <= blocks; ++count) {
+          std::size_t all = 0;
           for (std::uint32_t done = 0; done < count;) {
             auto const run = s.run_at({first, count}, done);
             BOOST_REQUIRE(run.blocks >= 1);
@@ -58,8 +59,10 @@ BOOST_AUTO_TEST_CASE(runs_are_the_blocks_of_a_range_in_order_and_as_long_as_they
               elements += s.size((first + done + k) % blocks);
             }
             BOOST_TEST(run.count == elements);
+            all += elements;
             done += run.blocks;
           }
+          BOOST_TEST(s.elements_in({first, count}) == all);
         }
       }
     }

@@ -4,6 +4,7 @@
 #include <tutti/detail/engine/engine_memory.hpp>
 #include <tutti/detail/engine/readers.hpp>
 #include <tutti/detail/engine/refusals.hpp>
+#include <tutti/detail/engine/result_at_peer.hpp>
 #include <tutti/detail/engine/run_context.hpp>
 #include <tutti/detail/engine/slice.hpp>
 #include <tutti/message.hpp>
@@ -89,8 +90,6 @@ class machine {
   }
 
  private:
-  static constexpr std::size_t piece_bytes = 4096;  ///< stays in the first-level cache, with two operands
-
   /// How far one end of a step has come: blocks finished, and bytes of the run under way.
   struct progress {
     std::uint32_t blocks = 0;
@@ -131,7 +130,7 @@ class machine {
                                       .workers = all.workers,
                                       .worker = mine.mine,
                                       .operation = c.payload.in_network(),
-                                      .bytes = elements_in(all.blocks) * c.payload.size_of(all.from),
+                                      .bytes = cut_.elements_in(all.blocks) * c.payload.size_of(all.from),
                                       .combine = &payload::combine,
                                       .of = &c.payload});
       }
@@ -217,7 +216,7 @@ class machine {
     if constexpr (lends<transport_type>) {
       bool const whole = out_.total == 0 && run.blocks >= end.blocks.count && !bytes.empty();
       if (whole && step_->loan == loan::given_back) {
-        return c.transport.give_back(end.peer, flow_, made_there_ == nullptr ? bytes : made_at(bytes.size()), granule);
+        return c.transport.give_back(end.peer, flow_, at_peer_.take(bytes), granule);
       }
       std::size_t const size = c.payload.size_of(memory::output);
       if (whole && step_->loan == loan::lent && size == c.payload.size_of(end.memory)) {
@@ -292,39 +291,8 @@ class machine {
     c.note(event_kind::fold, c.traced_now(), flow_, at_, step_->receive.peer, part.bytes);
   }
 
-  /// If the next step gives back what this one finishes, the sum is made where the peer wants it, piece by
-  /// piece, and copied from the cache to where this rank wants it. A line of the peer's that is read and
-  /// written at once crosses over between the caches once; read first and written later, twice.
   bool made_there(context& c, std::byte const* local, chunk part, std::byte* result, std::size_t size) {
-    if constexpr (lends<transport_type>) {
-      if (!c.payload.work_fits_output() || step_->receive.memory != memory::output || at_ + 1 == total_) {
-        return false;
-      }
-      std::byte* const there = c.transport.home(step_->receive.peer, flow_);
-      if (there == nullptr) {
-        return false;
-      }
-      step place;
-      step const& next = c.step_at(at_ + 1, place);
-      if (next.loan != loan::given_back || next.send.peer != step_->receive.peer) {
-        return false;
-      }
-      const std::size_t piece = size < piece_bytes ? piece_bytes - piece_bytes % size : size;
-      for (std::size_t i = 0; i < part.bytes; i += piece) {
-        const std::size_t n = part.bytes - i < piece ? part.bytes - i : piece;
-        c.payload.fold(*step_, local + i, part.data + i, there + i, n / size);
-        std::memcpy(result + i, there + i, n);
-      }
-      made_there_ = there;
-      return true;
-    }
-    return false;
-  }
-  [[nodiscard]] std::span<std::byte const> made_at(std::size_t bytes) noexcept {
-    // Of the type that other spans are made of: for another one the compiler checks pointers anew.
-    std::byte const* const made = made_there_;
-    made_there_ = nullptr;
-    return {made, bytes};
+    return at_peer_.make(c, *step_, at_, total_, flow_, local, part, result, size);
   }
 
   /// A step without a peer.
@@ -357,16 +325,7 @@ class machine {
 
   /// Of this step, in all.
   [[nodiscard]] std::size_t bytes_to_send(context const& c) const {
-    return elements_in(step_->send.blocks) * c.payload.size_of(step_->send.memory);
-  }
-  [[nodiscard]] std::size_t elements_in(block_range blocks) const {
-    std::size_t count = 0;
-    for (std::uint32_t done = 0; done < blocks.count;) {
-      auto const run = cut_.run_at(blocks, done);
-      count += run.count;
-      done += run.blocks;
-    }
-    return count;
+    return cut_.elements_in(step_->send.blocks) * c.payload.size_of(step_->send.memory);
   }
 
   /// Copies what the step sends aside; there is one place for that, so earlier readers must be done.
@@ -405,7 +364,7 @@ class machine {
   bool writable_ = false;
   bool overwrites_itself_ = false;
   bool snapshot_taken_ = false;
-  std::byte* made_there_ = nullptr;  ///< what the next step gives back lies there already
+  result_at_peer<Communicator> at_peer_;
   engine_memory<transport_type> snapshot_;
   readers readers_;
 };

@@ -72,6 +72,17 @@ class slice {
     return {first_ + from, block_begin(count_, blocks_, b + here) - from, here};
   }
 
+  /// How many elements a range of blocks has.
+  [[nodiscard]] constexpr std::size_t elements_in(block_range range) const noexcept {
+    std::size_t count = 0;
+    for (std::uint32_t done = 0; done < range.count;) {
+      run const r = run_at(range, done);
+      count += r.count;
+      done += r.blocks;
+    }
+    return count;
+  }
+
  private:
   std::size_t first_ = 0;
   std::size_t count_ = 0;
