@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(options_that_mean_nothing) {
     }
     bool const useful = said.find("timeout must be 1 to 31, not 0") != said.npos &&
                         said.find("timeout must be 1 to 31, not 32") != said.npos &&
-                        said.find("piece must not be 0") != said.npos;
+                        said.find("piece must be 1 byte or more, not 0") != said.npos;
     return useful ? "" : said;
   }));
 }

@@ -77,7 +77,8 @@ class gather : public detail::launcher<Communicator, Topology, op::gather, detai
     if (me == root) {
       detail::expect_size("gather: the output of the root, `total`,", all.size(), total);
       expects(detail::disjoint(mine, all) || mine.data() == all.data() + begin,
-              "gather: input and output overlap, and the input is not at its place in the output");
+              "gather: input and output overlap, and the input does not begin at its place in the output, element ",
+              begin, "; let it begin there, or lie apart");
       m.output = detail::bytes_of(all);
       m.work = m.output;
     }

@@ -76,7 +76,8 @@ class scatter : public detail::launcher<Communicator, Topology, op::scatter, det
     if (me == root) {
       detail::expect_size("scatter: the input of the root, `total`,", all.size(), total);
       expects(detail::disjoint(all, mine) || mine.data() == all.data() + begin,
-              "scatter: input and output overlap, and the output is not at its place in the input");
+              "scatter: input and output overlap, and the output does not begin at its place in the input, element ",
+              begin, "; let it begin there, or lie apart");
       m.input = detail::bytes_of(all);
     }
     return m;

@@ -68,7 +68,8 @@ class fpga_nic : public detail::over_host<Host> {
     expects(std::has_single_bit(o.slots) && o.slots <= 1024, "fpga_nic: slots must be a power of two up to 1024, not ",
             o.slots);
     if (size() > detail::fpga_nic::most_workers) {
-      throw error(failure::join, "fpga_nic: a device serves 255 ranks, and there are " + std::to_string(size()));
+      throw error(failure::join, "fpga_nic: a device serves 255 ranks at most, and there are " +
+                                     std::to_string(size()) + "; start fewer");
     }
     // Rank 0 says where the device is, and names the job.
     std::string said = meet.exchange(rank() == 0 ? std::to_string(detail::fpga_nic::draw_job()) + " " +
@@ -203,7 +204,8 @@ class fpga_nic : public detail::over_host<Host> {
     }
     auto& x = member_->lanes().on(s.lane);
     expects(x.part().operation != network_operation::update || member_->weights().are_pushed(bytes),
-            "fpga_nic: an update takes whole blocks of 256 gradients from the memory that push() was given");
+            "fpga_nic: an update takes whole blocks of 256 gradients from the memory that push() was given, not these ",
+            bytes.size(), " bytes");
     x.give(bytes.data());
     member_->lanes().push(s.lane, now());
     bool const gets = x.part().workers[x.part().worker].gets;
@@ -304,7 +306,7 @@ class fpga_nic : public detail::over_host<Host> {
       }
       if (racks.hosts() > detail::fpga_nic::most_racks) {
         throw error(failure::join, "fpga_nic: there are at most 8 racks with devices of their own, not " +
-                                       std::to_string(racks.hosts()));
+                                       std::to_string(racks.hosts()) + "; name fewer (TUTTI_FPGA_NIC_RACK)");
       }
     }
     return racks;
@@ -313,7 +315,7 @@ class fpga_nic : public detail::over_host<Host> {
   static void expect_blocks(std::size_t weights) {
     constexpr std::size_t block = detail::fpga_nic::block_bytes / sizeof(float);
     expects(weights % block == 0, "fpga_nic: a device holds blocks of ", block, " weights, and ", weights,
-            " are no whole blocks");
+            " are no whole blocks; add some that are 0");
   }
   template <class More>
   void wait_while(More const& more) {

@@ -40,7 +40,7 @@ class verbs {
   template <locates_hosts M>
   explicit verbs(M& meet, options const& o = {}) {
     expects(o.timeout >= 1 && o.timeout <= 31, "verbs_options::timeout must be 1 to 31, not ", int{o.timeout});
-    expects(o.piece != 0, "verbs_options::piece must not be 0");
+    expects(o.piece != 0, "verbs_options::piece must be 1 byte or more, not 0");
     std::string host;
     if constexpr (!on_one_host<M>) {
       host = meet.local_host();

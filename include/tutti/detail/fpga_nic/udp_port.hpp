@@ -39,8 +39,8 @@ class udp_port {
   void join(udp_group const& group) {
     tutti::detail::descriptor heard = group_socket(group, options_);
     if (!send_to_group(socket_.get(), group)) {
-      throw error(failure::join,
-                  "cannot send to the group " + group.at.text() + " through the interface of " + group.by.host());
+      throw error(failure::join, "cannot send to the group " + group.at.text() + " through the interface of " +
+                                     group.by.host() + ": " + describe_errno(errno));
     }
     either_ = either_socket(socket_.get(), heard.get());
     if (inbox_.takes_bursts()) {

@@ -44,7 +44,8 @@ TUTTI_DECL in_process_network::in_process_network(unsigned ports, in_process_opt
     boxes_[i].waiting.room.resize(inbox);
     boxes_[i].bell.reset(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
     if (!boxes_[i].bell) {
-      throw error(failure::join, "cannot make an eventfd, by which a port sleeps: " + describe_errno(errno));
+      throw error(failure::join, "cannot make an eventfd, by which a port sleeps: " + describe_errno(errno) +
+                                     "; allow this process more descriptors (ulimit -n)");
     }
   }
   restart();

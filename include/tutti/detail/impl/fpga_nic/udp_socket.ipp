@@ -28,7 +28,8 @@ inline descriptor bound_socket(net::address const& at, udp_options const& option
     switch_on(s.get(), SOL_SOCKET, SO_REUSEADDR);
   }
   if (!s || ::bind(s.get(), at.data(), at.size()) != 0) {
-    throw error(failure::join, "cannot receive datagrams at " + at.text() + ": " + describe_errno(errno));
+    throw error(failure::join, "cannot receive datagrams at " + at.text() + ": " + describe_errno(errno) +
+                                   "; name an address of this host, and a port that is free");
   }
   int const fd = s.get();
   // More than the system's own limit only for the privileged.
@@ -90,7 +91,8 @@ TUTTI_DECL descriptor either_socket(int first, int second) {
   for (int const fd : {first, second}) {
     epoll_event readable{.events = EPOLLIN, .data = {.fd = fd}};
     if (!both || ::epoll_ctl(both.get(), EPOLL_CTL_ADD, fd, &readable) != 0) {
-      throw error(failure::join, "cannot watch two sockets: " + describe_errno(errno));
+      throw error(failure::join, "cannot watch two sockets: " + describe_errno(errno) +
+                                     "; allow this process more descriptors (ulimit -n)");
     }
   }
   return both;
