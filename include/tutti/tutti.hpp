@@ -23,6 +23,7 @@
 #include <tutti/collective/when_any.hpp>        // IWYU pragma: export
 #include <tutti/communicator.hpp>               // IWYU pragma: export
 #include <tutti/half.hpp>                       // IWYU pragma: export
+#include <tutti/reduction/accumulate_in.hpp>    // IWYU pragma: export
 #include <tutti/reduction/arithmetic.hpp>       // IWYU pragma: export
 #include <tutti/reduction/bitwise.hpp>          // IWYU pragma: export
 #include <tutti/reduction/functor.hpp>          // IWYU pragma: export

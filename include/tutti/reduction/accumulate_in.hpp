@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/reduction/block_fold.hpp>
 #include <tutti/detail/reduction/rounded.hpp>
 #include <tutti/detail/reduction/short_block.hpp>
 #include <tutti/detail/reduction/traits.hpp>
@@ -101,48 +102,53 @@ template <instruction_set Set, std::size_t N, class From, class Wide>
   }
 }
 
-// A cache line of accumulators at a time, each stage a loop of its own: see rounded.hpp.
-
-template <instruction_set Set, std::size_t N, class R, class From>
-[[gnu::always_inline]] inline void finish_wide(R const& r, typename R::value_type* to, From const* from,
-                                               rank_type ranks) {
+/// A cache line of accumulators at a time, each stage a loop of its own: see rounded.hpp.
+template <reduction R>
+  requires accumulates_wide<R>
+struct block_fold<R> {
   using wide = typename R::accumulator_type;
-  constexpr std::size_t part = N < 64 / sizeof(wide) ? N : 64 / sizeof(wide);
-  for (std::size_t at = 0; at < N; at += part) {
-    wide x[part];
-    raise_block<Set, part>(from + at, x);
-    for (std::size_t i = 0; i < part; ++i) {
-      x[i] = r.wide().lower(x[i], ranks);
-    }
-    narrow<Set, part>(x, to + at);
-  }
-}
+  static constexpr instruction_set widest = instruction_set::avx2;
+  static constexpr std::size_t elements = 0;
 
-template <instruction_set Set, std::size_t N, bool ArrivingOnLeft, class R, class To, class Local, class Arriving>
-[[gnu::always_inline]] inline void fold_wide(R const& r, To* to, Local const* local, Arriving const* arriving,
-                                             [[maybe_unused]] rank_type ranks) {
-  using wide = typename R::accumulator_type;
-  constexpr std::size_t part = N < 64 / sizeof(wide) ? N : 64 / sizeof(wide);
-  for (std::size_t at = 0; at < N; at += part) {
-    wide x[part];
-    wide y[part];
-    raise_block<Set, part>(local + at, x);
-    raise_block<Set, part>(arriving + at, y);
-    for (std::size_t i = 0; i < part; ++i) {
-      x[i] = ArrivingOnLeft ? r.wide().combine(y[i], x[i]) : r.wide().combine(x[i], y[i]);
-    }
-    if constexpr (std::same_as<To, wide>) {
-      for (std::size_t i = 0; i < part; ++i) {
-        to[at + i] = x[i];
-      }
-    } else {
+  template <instruction_set Set, std::size_t N, class From>
+  [[gnu::always_inline]] static void finish(R const& r, typename R::value_type* to, From const* from, rank_type ranks) {
+    constexpr std::size_t part = N < 64 / sizeof(wide) ? N : 64 / sizeof(wide);
+    for (std::size_t at = 0; at < N; at += part) {
+      wide x[part];
+      raise_block<Set, part>(from + at, x);
       for (std::size_t i = 0; i < part; ++i) {
         x[i] = r.wide().lower(x[i], ranks);
       }
       narrow<Set, part>(x, to + at);
     }
   }
-}
+
+  template <instruction_set Set, std::size_t N, bool ArrivingOnLeft, bool Finishes, class To, class Local,
+            class Arriving>
+  [[gnu::always_inline]] static void fold(R const& r, To* to, Local const* local, Arriving const* arriving,
+                                          [[maybe_unused]] rank_type ranks) {
+    constexpr std::size_t part = N < 64 / sizeof(wide) ? N : 64 / sizeof(wide);
+    for (std::size_t at = 0; at < N; at += part) {
+      wide x[part];
+      wide y[part];
+      raise_block<Set, part>(local + at, x);
+      raise_block<Set, part>(arriving + at, y);
+      for (std::size_t i = 0; i < part; ++i) {
+        x[i] = ArrivingOnLeft ? r.wide().combine(y[i], x[i]) : r.wide().combine(x[i], y[i]);
+      }
+      if constexpr (!Finishes) {
+        for (std::size_t i = 0; i < part; ++i) {
+          to[at + i] = x[i];
+        }
+      } else {
+        for (std::size_t i = 0; i < part; ++i) {
+          x[i] = r.wide().lower(x[i], ranks);
+        }
+        narrow<Set, part>(x, to + at);
+      }
+    }
+  }
+};
 
 }  // namespace detail
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/reduction/binned_block.hpp>
+#include <tutti/detail/reduction/block_fold.hpp>
 #include <tutti/reduction/binned.hpp>
 #include <tutti/reduction/concept.hpp>
 #include <tutti/types.hpp>
@@ -229,8 +231,7 @@ struct reproducible_sum {
   static constexpr bool symmetric = true;
   static constexpr bool lifts = !std::same_as<From, binned>;
   static constexpr bool lowers = !std::same_as<To, binned>;
-  static constexpr bool fuses = false;     // the products are exact
-  static constexpr bool adds_bins = true;  ///< combine does nothing else
+  static constexpr bool fuses = false;  // the products are exact
   static constexpr std::uint32_t most_contributions = binned::most;
 
   [[nodiscard]] static constexpr binned identity() noexcept { return {}; }
@@ -254,5 +255,30 @@ struct reproducible_sum {
     }
   }
 };
+
+namespace detail {
+
+/// Bin by bin, in blocks larger than a cache line and in vectors of words.
+template <class From, class To>
+struct block_fold<reproducible_sum<From, To>> {
+  using reduction = reproducible_sum<From, To>;
+  static constexpr instruction_set widest = instruction_set::avx512;
+  static constexpr std::size_t elements = 32;
+
+  template <instruction_set Set, std::size_t N, bool ArrivingOnLeft, bool Finishes, class Made, class Local,
+            class Arriving>
+    requires(Set >= instruction_set::avx2)
+  [[gnu::always_inline]] static void fold(reduction const& r, Made* to, Local const* local, Arriving const* arriving,
+                                          rank_type) {
+    fold_block<N>(r, to, local, arriving);
+  }
+  template <instruction_set Set, std::size_t N, class Made, class Operand>
+    requires(Set >= instruction_set::avx2)
+  [[gnu::always_inline]] static void finish(reduction const& r, Made* to, Operand const* from, rank_type) {
+    finish_block<N>(r, to, from);
+  }
+};
+
+}  // namespace detail
 
 }  // namespace tutti

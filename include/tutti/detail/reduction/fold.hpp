@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/reduction/binned_block.hpp>
+#include <tutti/detail/reduction/block_fold.hpp>
 #include <tutti/detail/reduction/kernel.hpp>
-#include <tutti/detail/reduction/rounded.hpp>
 #include <tutti/detail/reduction/traits.hpp>
 #include <tutti/expects.hpp>
-#include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/concept.hpp>
 #include <tutti/types.hpp>
 
@@ -32,21 +30,6 @@ using operand_t = std::conditional_t<Element, contribution_t<R>, typename R::acc
 template <reduction R, bool Finishes>
 using made_t = std::conditional_t<Finishes, typename R::value_type, typename R::accumulator_type>;
 
-/// The widest instructions that are worth it and keep the bits: see kernel.hpp. Rounding is as fast without AVX-512.
-template <reduction R>
-inline constexpr instruction_set widest =
-    fuses<R> || rounds<R> || accumulates_wide<R> ? instruction_set::avx2 : instruction_set::avx512;
-
-/// Accumulators that are added bin by bin are combined by larger blocks than a cache line, in vectors of words: a
-/// reduction whose combine does that says so with `static constexpr bool adds_bins = true`.
-template <reduction R>
-inline constexpr bool adds_bins = requires {
-  requires R::adds_bins;
-  requires std::same_as<typename R::accumulator_type, binned>;
-};
-template <reduction R>
-inline constexpr std::size_t own_block = adds_bins<R> ? 32 : 0;
-
 /// Reads an operand as an accumulator.
 template <bool Element, reduction R>
 [[nodiscard]] constexpr auto raise(R const& r, operand_t<R, Element> const& x) {
@@ -64,7 +47,8 @@ struct fold_pair {
   using arriving_type = operand_t<R, ArrivingElement>;
   using result_type = made_t<R, Finishes>;
 
-  static constexpr instruction_set widest = detail::widest<R>;
+  static constexpr instruction_set widest = block_fold<R>::widest;
+  static constexpr std::size_t own_block = block_fold<R>::elements;
 
   R reduction;  // a copy: no store of a result can change it
   rank_type ranks;
@@ -83,31 +67,19 @@ struct fold_pair {
   /// A block of them, if the reduction has a way of its own.
   template <instruction_set Set, std::size_t N>
   [[gnu::always_inline]] void block(result_type* to, local_type const* local, arriving_type const* arriving) const
-    requires rounds<R>
+    requires requires(R const& r, rank_type n) {
+      block_fold<R>::template fold<Set, N, ArrivingOnLeft, Finishes>(r, to, local, arriving, n);
+    }
   {
-    fold_rounded<Set, N, ArrivingOnLeft, Finishes>(reduction, to, local, arriving, ranks);
-  }
-  template <instruction_set Set, std::size_t N>
-  [[gnu::always_inline]] void block(result_type* to, local_type const* local, arriving_type const* arriving) const
-    requires accumulates_wide<R>
-  {
-    fold_wide<Set, N, ArrivingOnLeft>(reduction, to, local, arriving, ranks);
-  }
-
-  static constexpr std::size_t own_block = detail::own_block<R>;
-
-  template <instruction_set Set, std::size_t N>
-  [[gnu::always_inline]] void block(result_type* to, local_type const* local, arriving_type const* arriving) const
-    requires(adds_bins<R> && Set >= instruction_set::avx2)
-  {
-    fold_block<N>(reduction, to, local, arriving);
+    block_fold<R>::template fold<Set, N, ArrivingOnLeft, Finishes>(reduction, to, local, arriving, ranks);
   }
 };
 
 /// The end of one element.
 template <reduction R, bool FromElement>
 struct finish_one {
-  static constexpr instruction_set widest = detail::widest<R>;
+  static constexpr instruction_set widest = block_fold<R>::widest;
+  static constexpr std::size_t own_block = block_fold<R>::elements;
 
   R reduction;
   rank_type ranks;
@@ -118,31 +90,16 @@ struct finish_one {
 
   template <instruction_set Set, std::size_t N>
   [[gnu::always_inline]] void block(typename R::value_type* to, operand_t<R, FromElement> const* from) const
-    requires rounds<R>
+    requires requires(R const& r, rank_type n) { block_fold<R>::template finish<Set, N>(r, to, from, n); }
   {
-    finish_rounded<Set, N>(reduction, to, from, ranks);
-  }
-  template <instruction_set Set, std::size_t N>
-  [[gnu::always_inline]] void block(typename R::value_type* to, operand_t<R, FromElement> const* from) const
-    requires accumulates_wide<R>
-  {
-    finish_wide<Set, N>(reduction, to, from, ranks);
-  }
-
-  static constexpr std::size_t own_block = detail::own_block<R>;
-
-  template <instruction_set Set, std::size_t N>
-  [[gnu::always_inline]] void block(typename R::value_type* to, operand_t<R, FromElement> const* from) const
-    requires(adds_bins<R> && Set >= instruction_set::avx2)
-  {
-    finish_block<N>(reduction, to, from);
+    block_fold<R>::template finish<Set, N>(reduction, to, from, ranks);
   }
 };
 
 /// The beginning of one element.
 template <reduction R>
 struct lift_one {
-  static constexpr instruction_set widest = detail::widest<R>;
+  static constexpr instruction_set widest = block_fold<R>::widest;
 
   R reduction;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/reduction/block_fold.hpp>
 #include <tutti/detail/reduction/short_block.hpp>
 #include <tutti/detail/reduction/traits.hpp>
 #include <tutti/element.hpp>
@@ -58,47 +59,53 @@ concept rounds = requires(R const& r) {
   r.wide();
 };
 
-// N results at once, a cache line of wide numbers at a time: they stay in registers. Each stage is a loop of
-// its own, which compilers vectorise where they do not vectorise all of it in one.
-
 template <class T>
 inline constexpr std::size_t rounded_at_once = 64 / sizeof(typename T::computed_in);
 
-template <instruction_set Set, std::size_t N, class R, class T>
-[[gnu::always_inline]] inline void finish_rounded(R const& r, T* to, T const* from, rank_type ranks) {
-  constexpr std::size_t part = N < rounded_at_once<T> ? N : rounded_at_once<T>;
-  for (std::size_t at = 0; at < N; at += part) {
-    typename T::computed_in x[part];
-    widen<Set, part>(from + at, x);
-    for (std::size_t i = 0; i < part; ++i) {
-      x[i] = r.wide().lower(x[i], ranks);
-    }
-    narrow<Set, part>(x, to + at);
-  }
-}
+/// A cache line of wide numbers at a time: they stay in registers. Each stage is a loop of its own, which compilers
+/// vectorise where they do not vectorise all of it in one. Rounding is as fast without AVX-512.
+template <reduction R>
+  requires rounds<R>
+struct block_fold<R> {
+  static constexpr instruction_set widest = instruction_set::avx2;
+  static constexpr std::size_t elements = 0;
 
-template <instruction_set Set, std::size_t N, bool ArrivingOnLeft, bool Finishes, class R, class T>
-[[gnu::always_inline]] inline void fold_rounded(R const& r, T* to, T const* local, T const* arriving,
-                                                [[maybe_unused]] rank_type ranks) {
-  constexpr std::size_t part = N < rounded_at_once<T> ? N : rounded_at_once<T>;
-  for (std::size_t at = 0; at < N; at += part) {
-    typename T::computed_in x[part];
-    typename T::computed_in y[part];
-    widen<Set, part>(local + at, x);
-    widen<Set, part>(arriving + at, y);
-    for (std::size_t i = 0; i < part; ++i) {
-      x[i] = ArrivingOnLeft ? r.wide().combine(y[i], x[i]) : r.wide().combine(x[i], y[i]);
-    }
-    if constexpr (Finishes) {
-      if constexpr (!lowers_nan_only<typename R::wide_reduction>) {
-        round<Set, part, T>(x);
-      }
+  template <instruction_set Set, std::size_t N, class T>
+  [[gnu::always_inline]] static void finish(R const& r, T* to, T const* from, rank_type ranks) {
+    constexpr std::size_t part = N < rounded_at_once<T> ? N : rounded_at_once<T>;
+    for (std::size_t at = 0; at < N; at += part) {
+      typename T::computed_in x[part];
+      widen<Set, part>(from + at, x);
       for (std::size_t i = 0; i < part; ++i) {
         x[i] = r.wide().lower(x[i], ranks);
       }
+      narrow<Set, part>(x, to + at);
     }
-    narrow<Set, part>(x, to + at);
   }
-}
+
+  template <instruction_set Set, std::size_t N, bool ArrivingOnLeft, bool Finishes, class T>
+  [[gnu::always_inline]] static void fold(R const& r, T* to, T const* local, T const* arriving,
+                                          [[maybe_unused]] rank_type ranks) {
+    constexpr std::size_t part = N < rounded_at_once<T> ? N : rounded_at_once<T>;
+    for (std::size_t at = 0; at < N; at += part) {
+      typename T::computed_in x[part];
+      typename T::computed_in y[part];
+      widen<Set, part>(local + at, x);
+      widen<Set, part>(arriving + at, y);
+      for (std::size_t i = 0; i < part; ++i) {
+        x[i] = ArrivingOnLeft ? r.wide().combine(y[i], x[i]) : r.wide().combine(x[i], y[i]);
+      }
+      if constexpr (Finishes) {
+        if constexpr (!lowers_nan_only<typename R::wide_reduction>) {
+          round<Set, part, T>(x);
+        }
+        for (std::size_t i = 0; i < part; ++i) {
+          x[i] = r.wide().lower(x[i], ranks);
+        }
+      }
+      narrow<Set, part>(x, to + at);
+    }
+  }
+};
 
 }  // namespace tutti::detail
