@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How do ranks wait that share cores? See usage() below, and docs/performance.md.
+// How do ranks wait that share cores? See usage() below, and bench/results/waiting.md.
 #include "common/clock.hpp"
 #include "common/settings.hpp"
 #include <tutti/collective/allgather.hpp>

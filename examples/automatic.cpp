@@ -11,7 +11,7 @@
 int main() {
   auto const results = tutti::spawn<tutti::loopback>(3, [](auto& world) {
     tutti::automatic const best{world};  // some milliseconds; {world, {.file = "profile.txt"}} keeps what it learns
-    best.prefer("allreduce:-64=star");   // a user who knows better says so, on every rank
+    best.prefer("allreduce:-64=star");   // what a user knows better, on every rank
 
     // A trial of what is promising, on a vector like those that matter; its elements are lost.
     std::vector<float> gradients(100'000);

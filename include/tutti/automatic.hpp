@@ -44,13 +44,13 @@ struct automatic_options {
 /// All schedules are priced with one model (detail/topology/timing.hpp) and the world's profile. What a reduction that
 /// does not commute needs is respected. Copies share one state.
 ///
-/// A user who knows better says so: `best.prefer("allreduce:1M-=ring/512K")`, or the variable TUTTI_AUTOMATIC. All
+/// A preference takes precedence: `best.prefer("allreduce:1M-=ring/512K")`, or the variable TUTTI_AUTOMATIC. All
 /// ranks must prefer the same; if they do not, the operation fails with an error that names both schedules. A trial
 /// finds out: `best.autotune(world, tutti::op::allreduce{}, gradients)`.
 ///
 /// @pre the world outlives it
 /// Cost: an operation that has run before with a vector of that class of sizes (up to 1, 2, 4, ... bytes) looks up a
-/// table. The first of a class prices all candidates: docs/performance.md.
+/// table. The first of a class prices all candidates: docs/automatic.md.
 /// Thread safety: that of the communicator.
 class automatic : public selection {
  public:

@@ -61,8 +61,8 @@ std::string sum_until_a_fault(World& world, std::vector<rank_type> const& member
   return "no fault";
 }
 
-/// Of n ranks some die in the middle of a sum; the others go on, of whom some die, and so on: `waves` says which. Those
-/// left at last have the numbers from 0 on in the order that they had, and their sums are right.
+/// Of n ranks some die in the middle of a sum; the others go on, of which some die, and so on: `waves` says which.
+/// Those left at last have the numbers from 0 on in the order that they had, and their sums are right.
 template <class Transport>
 void those_that_are_left_go_on(rank_type n, std::vector<std::vector<rank_type>> const& waves,
                                tutti::duration patience = tutti::join_timeout) {

@@ -102,7 +102,7 @@ class thrower {
                  [&](std::uint32_t to, nic::header const& h, std::span<std::byte const> payload) {
                    check_answer(h, payload);
                    check(is_read, "is malformed, and was answered");
-                   check(to <= spine, "was answered to an address that nobody has");
+                   check(to <= spine, "was answered to an address that no sender has");
                    if (to == spine) {
                      return say_above(h, payload);
                    }

@@ -44,7 +44,7 @@ module slot_rules #(
     input  wire  [                   31:0] completed,
     input  wire  [            WORKERS-1:0] arrived,
     input  wire  [            WORKERS-1:0] gave,
-    input  wire  [WORKERS*WORKER_BITS-1:0] members,        // who contributed as worker w
+    input  wire  [WORKERS*WORKER_BITS-1:0] members,        // the one that is worker w
 
     output wire                            begins,         // if it is taken: as the first of its sequence
     output logic [                    3:0] verdict,

@@ -29,7 +29,7 @@ struct aggregate {
   worker_set arrived{};                             ///< the workers that have contributed
   worker_set gave{};                                ///< those of them that gave elements
   worker_set wants_no_data{};                       ///< and those that want no elements
-  std::array<std::uint8_t, most_workers> member{};  ///< who contributed as worker w, of those of `arrived`
+  std::array<std::uint8_t, most_workers> member{};  ///< the one that is worker w, of those of `arrived`
 
   [[nodiscard]] bool is(std::uint32_t q) const noexcept { return stands != state::empty && sequence == q; }
 

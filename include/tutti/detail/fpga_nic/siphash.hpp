@@ -13,7 +13,7 @@ namespace tutti::detail::fpga_nic {
 
 using key = std::array<std::byte, 16>;
 
-/// SipHash-2-4 (Aumasson and Bernstein, 2012): 64 bits that only those who know the key can make of a message.
+/// SipHash-2-4 (Aumasson and Bernstein, 2012): 64 bits that cannot be made of a message without the key.
 [[nodiscard]] constexpr std::uint64_t siphash(key const& k, std::span<std::byte const> message) noexcept {
   auto const k0 = get<std::uint64_t>(k.data());
   auto const k1 = get<std::uint64_t>(k.data() + 8);

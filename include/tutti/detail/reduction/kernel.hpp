@@ -109,7 +109,7 @@ template <instruction_set Set, class F, class To, class... From>
 #if defined(__x86_64__)
 
 /// Results of this many bytes do not stay in the caches, so they need not go through them: a line that is
-/// written whole by streaming stores is not read first. See docs/performance.md.
+/// written whole by streaming stores is not read first. See bench/results/fold.md.
 inline constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
 
 /// Writes a line past the caches. @pre `to` is aligned to 64 bytes.

@@ -17,7 +17,7 @@ struct ring_shape {
   /// What suits ranks that have a core each, or else those that take turns: the next one on the core has
   /// washed away what was in its cache anyway, so less of a ring will do and leaves more of the cache that
   /// all share to vectors; and a mailbox of chunks holds a message of 1 MiB, so that two turns move it, not
-  /// four (docs/performance.md).
+  /// four (bench/results/long_messages.md).
   [[nodiscard]] static constexpr ring_shape suiting(bool ranks_share_cores) noexcept {
     return ranks_share_cores ? ring_shape{std::size_t{1} << 20, std::size_t{128} << 10}
                              : ring_shape{std::size_t{2} << 20, std::size_t{64} << 10};
@@ -32,7 +32,7 @@ struct ring_shape {
 ///
 /// Chunks follow each other around a ring, which is larger than a processor's own cache: so a chunk has
 /// left its reader's cache before it is written again, for to write where another processor has just read
-/// is several times dearer (docs/performance.md). While the oldest chunk is in use a full ring gives no
+/// is several times dearer (bench/results/long_messages.md). While the oldest chunk is in use a full ring gives no
 /// more; then there is one chunk for each lane, so that lanes never wait for each other. (The shortest
 /// messages take that one first: they are the quicker the hotter it is.) That it may be only one cannot block a
 /// schedule: it finishes even if no send completes before its receive is reached.

@@ -13,8 +13,8 @@ namespace tutti::detail {
 /// Through the caches is the cheaper one while the processors share a cache: the lines are there, and the reader
 /// has them from there. Where they do not, a line that a peer has read is ten times as dear to write as it is
 /// past the caches, from where the reader has it no later. A virtual machine is moved from one to the other within
-/// seconds, so a probe at the start would not do (docs/performance.md). Some of the copies are timed, and now and
-/// then one is made the other way to know both prices.
+/// seconds, so a probe at the start would not do (bench/results/copies_past_the_caches.md). Some of the copies are
+/// timed, and now and then one is made the other way to know both prices.
 ///
 /// A ring that is touched for the first time, or that something else has washed out of the caches, is as dear to
 /// write; but only once around. So copies go past the caches when half as many again were dear. That they should go

@@ -16,7 +16,7 @@ namespace tutti::detail {
 ///
 /// To share saves a copy. But what a peer has read its owner can only write again at the price of telling
 /// the peer's cache; and so up to some size the copy, out of the owner's cache into chunks that are used
-/// in turn, costs less in all (docs/performance.md). And a sender that has copied need not wait for readers.
+/// in turn, costs less in all (bench/results/long_messages.md). And a sender that has copied need not wait for readers.
 /// Beyond, the copy would go through memory, which costs more than telling.
 template <class Endpoint>
 class outbox {
