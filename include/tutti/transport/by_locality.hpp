@@ -14,11 +14,6 @@
 
 namespace tutti {
 
-/// A transport that can serve a part of a world: it names ranks in faults and errors by their numbers in
-/// the world, if its rendezvous knows those.
-template <class T>
-concept known_by_world = transport<T> && T::known_by_world;
-
 /// How a rank takes part in a `by_locality` world.
 template <class Near, class Far>
 struct locality_options {

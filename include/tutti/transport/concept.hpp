@@ -66,6 +66,11 @@ concept transport = requires(T& t, T const& c, rank_type peer, flow s, std::span
 template <class T>
 concept in_process = transport<T> && T::in_process;
 
+/// A transport that can serve a part of a world: it names ranks in faults and errors by their numbers in
+/// the world, if its rendezvous knows those.
+template <class T>
+concept known_by_world = transport<T> && T::known_by_world;
+
 /// A transport that can find out whether a peer is at the same flow with another call, even if no
 /// message ever comes from there. `inquire` is asked now and then about the peer that is waited for,
 /// and throws as `view` does.
