@@ -7,6 +7,7 @@
 #include <tutti/detail/tuning/explanation.hpp>
 #include <tutti/detail/tuning/known_profiles.hpp>
 #include <tutti/detail/tuning/measure.hpp>
+#include <tutti/detail/tuning/profile_text.hpp>
 #include <tutti/detail/tuning/tuning.hpp>
 #include <tutti/error.hpp>
 

@@ -2,6 +2,8 @@
 // test: plain (one thread)
 #include <tutti/detail/tuning/preference.hpp>
 #include <tutti/detail/tuning/profile.hpp>
+#include <tutti/detail/tuning/profile_text.hpp>
+#include <tutti/detail/tuning/profiled_network.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/tuning/profile.hpp>
+#include <tutti/detail/core/host_map.hpp>
 #include <tutti/time.hpp>
 
 #include <algorithm>

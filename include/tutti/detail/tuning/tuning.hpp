@@ -3,6 +3,7 @@
 
 #include <tutti/detail/tuning/preference.hpp>
 #include <tutti/detail/tuning/profile.hpp>
+#include <tutti/detail/tuning/profiled_network.hpp>
 #include <tutti/detail/verify/contents.hpp>
 #include <tutti/topology/selection.hpp>
 

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/tuning/profile.hpp>
+#include <tutti/types.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace tutti::detail {
+
+/// What a profile file says that it must not. The message says in which line.
+class profile_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+namespace profile_text {
+
+inline constexpr std::string_view title = "tutti-profile 7";
+inline constexpr std::size_t most_points = 64;
+inline constexpr std::int64_t most = std::int64_t{1} << 50;  ///< of any number: sums stay far from overflow
+
+/// Reads a profile word by word.
+class reader {
+ public:
+  explicit reader(std::string_view text) : text_(text) {}
+
+  /// The next line is exactly this.
+  void line(std::string_view expected) {
+    if (std::string_view const found = next_line(); found != expected) {
+      fail("must be \"" + std::string(expected) + "\", not \"" + std::string(found.substr(0, shown)) + "\"" +
+           (line_ == 1 ? ", so this is no profile, or one of another version" : ""));
+    }
+  }
+  /// The next line is this word and N numbers.
+  template <std::size_t N>
+  void numbers(std::string_view word, std::int64_t (&into)[N]) {
+    std::string_view const found = next_line();
+    std::string_view rest = found;
+    if (!rest.starts_with(word)) {
+      fail("must begin with \"" + std::string(word) + "\": \"" + std::string(found.substr(0, shown)) + "\"");
+    }
+    rest.remove_prefix(word.size());
+    for (std::int64_t& value : into) {
+      if (!word.empty() || &value != into) {
+        if (!rest.starts_with(' ')) {
+          fail("must hold " + std::to_string(N) + " numbers, not fewer: \"" + std::string(found.substr(0, shown)) +
+               "\"");
+        }
+        rest.remove_prefix(1);
+      }
+      auto const [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+      bool const may_be_negative = &value - into == 6;  // what overwriting takes less
+      if (problem != std::errc{} || value < (may_be_negative ? -most : 0) || value > most) {
+        fail("must hold numbers from 0 to 2^50, not \"" + std::string(rest.substr(0, rest.find(' ')).substr(0, shown)) +
+             "\"");
+      }
+      rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    }
+    if (!rest.empty()) {
+      fail("must hold " + std::to_string(N) + " numbers, not more: \"" + std::string(found.substr(0, shown)) + "\"");
+    }
+  }
+  /// The next line is this word and a number of ranks.
+  rank_type ranks(std::string_view word) {
+    std::int64_t value[1];
+    numbers(word, value);
+    if (value[0] >= 1 << 24) {
+      fail("must name fewer than 2^24 " + std::string(word) + ", not " + std::to_string(value[0]));
+    }
+    return static_cast<rank_type>(value[0]);
+  }
+  [[noreturn]] void fail(std::string const& what) const {
+    throw profile_error("profile: line " + std::to_string(line_) + " " + what +
+                        "; measure the world anew, or give another file");
+  }
+
+ private:
+  std::string_view next_line() {
+    ++line_;
+    std::size_t const end = text_.find('\n');
+    if (end == text_.npos) {
+      fail("is missing: the text has been cut off");
+    }
+    std::string_view const line = text_.substr(0, end);
+    text_.remove_prefix(end + 1);
+    return line;
+  }
+
+  static constexpr std::size_t shown = 60;  ///< characters of a line, in a message
+
+  std::string_view text_;
+  std::size_t line_ = 0;
+};
+
+/// `lines` lines of numbers, of which the first is a size and the second and third are how long sending takes, and
+/// until the message begins to leave.
+template <std::size_t N, class Take>
+void read_sizes(reader& in, std::int64_t lines, Take const& take) {
+  std::int64_t last = -1;
+  for (std::int64_t i = 0; i < lines; ++i) {
+    std::int64_t v[N];
+    in.numbers("", v);
+    if (v[0] <= last) {
+      in.fail("must begin with a size above that of the line before, " + std::to_string(last) + ", not " +
+              std::to_string(v[0]));
+    }
+    if (v[2] > v[1]) {
+      in.fail("must say that a message of " + std::to_string(v[0]) + " bytes begins to leave while it is sent, after " +
+              std::to_string(v[1]) + " at most, not " + std::to_string(v[2]));
+    }
+    last = v[0];
+    take(static_cast<std::size_t>(v[0]), v);
+  }
+}
+
+inline network_profile::link read_link(reader& in, std::string_view word) {
+  std::int64_t head[4];
+  in.numbers(word, head);
+  if (std::max(head[2], head[3]) > static_cast<std::int64_t>(most_points)) {
+    in.fail("must name at most " + std::to_string(most_points) + " sizes, not " +
+            std::to_string(std::max(head[2], head[3])));
+  }
+  network_profile::link link{.latency = head[0], .burst = head[1]};
+  read_sizes<9>(in, head[2], [&](std::size_t bytes, auto const& v) {
+    link.points.push_back({bytes, v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8]});
+  });
+  read_sizes<5>(in, head[3], [&](std::size_t bytes, auto const& v) {
+    link.moves.push_back({bytes, v[1], v[2], v[3], v[4]});
+  });
+  return link;
+}
+
+}  // namespace profile_text
+
+/// The profile as text, which `read_profile` reads.
+[[nodiscard]] inline std::string to_text(network_profile const& p) {
+  std::string out(profile_text::title);
+  auto const put = [&](std::string_view word, auto... numbers) {
+    out += word;
+    (out.append(out.back() == '\n' ? "" : " ").append(std::to_string(numbers)), ...);
+    out += '\n';
+  };
+  auto const put_link = [&](std::string_view word, network_profile::link const& l) {
+    put(word, l.latency, l.burst, l.points.size(), l.moves.size());
+    for (network_profile::point const& at : l.points) {
+      put("", at.bytes, at.send, at.lead, at.wire, at.receive, at.combine, at.overwrite, at.loan, at.solo);
+    }
+    for (network_profile::move const& at : l.moves) {
+      put("", at.bytes, at.send, at.lead, at.delay, at.receive);
+    }
+  };
+  out += '\n';
+  put("ranks", p.ranks);
+  put("hosts", p.hosts);
+  put("start", p.start);
+  put_link("near", p.near);
+  put_link("provided", p.provided);
+  put_link("far", p.far);
+  put_link("helper", p.helper);
+  return out + "end\n";
+}
+
+/// @throws profile_error if the text is cut off, no profile, or one of another version
+[[nodiscard]] inline network_profile read_profile(std::string_view text) {
+  profile_text::reader in(text);
+  in.line(profile_text::title);
+  network_profile p;
+  p.ranks = in.ranks("ranks");
+  p.hosts = in.ranks("hosts");
+  std::int64_t start[1];
+  in.numbers("start", start);
+  p.start = start[0];
+  p.near = profile_text::read_link(in, "near");
+  p.provided = profile_text::read_link(in, "provided");
+  p.far = profile_text::read_link(in, "far");
+  p.helper = profile_text::read_link(in, "helper");
+  in.line("end");
+  return p;
+}
+
+}  // namespace tutti::detail

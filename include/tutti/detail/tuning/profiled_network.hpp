@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/host_map.hpp>
+#include <tutti/detail/topology/timing.hpp>
+#include <tutti/detail/tuning/profile.hpp>
+#include <tutti/memory_kind.hpp>
+#include <tutti/operation.hpp>
+#include <tutti/types.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::detail {
+
+/// The network that a profile was taken of, to price schedules for: see timed_schedule.
+class profiled_network {
+ public:
+  /// For operations of this kind, on vectors that lie there. @pre both outlive it, and are of the same world
+  profiled_network(network_profile const& p, host_map const& hosts, operation_kind kind, memory_kind where)
+      : profile_(&p), near_(&p.within_a_host(where)), hosts_(&hosts), moves_(!combines(kind)) {}
+
+  [[nodiscard]] message_time message(rank_type from, rank_type to, std::size_t bytes, loan held, bool solo) const {
+    network_profile::link const& l = link(from, to);
+    if (moves_ && !l.moves.empty()) {
+      network_profile::move const m = move_at_size(l, bytes);
+      return {m.send, m.lead, l.latency + m.delay, 0, m.receive, 0};
+    }
+    network_profile::point const p = at_size(l, bytes);
+    if (held != loan::none && p.loan != 0) {  // the message says where the bytes are
+      // A rank that gives back has written there already: half of the time and half of the messages, but all of the
+      // work.
+      std::int64_t const loan = solo ? p.solo : p.loan;
+      std::int64_t const least = std::min(l.points.front().loan, loan);
+      std::int64_t const gap = std::min(l.points.front().send, least);
+      return {gap, gap, l.latency, 0, (held == loan::lent ? 2 * loan - least : least) - gap, 0};
+    }
+    return {p.send, p.lead, l.latency, p.wire, p.receive, l.burst};
+  }
+  [[nodiscard]] std::int64_t combine(rank_type from, rank_type to, std::size_t bytes, loan held) const {
+    network_profile::point const p = at_size(link(from, to), bytes);
+    return held != loan::none && p.loan != 0 ? 0 : p.combine;
+  }
+  [[nodiscard]] std::int64_t overwrite(rank_type from, rank_type to, std::size_t bytes) const {
+    return at_size(link(from, to), bytes).overwrite;
+  }
+  /// Between hosts, the ranks of a host share its interface.
+  [[nodiscard]] rank_type interface(rank_type from, rank_type to) const {
+    return helps(from, to) || near(from, to) ? from : hosts_->ranks() + hosts_->host(from);
+  }
+  [[nodiscard]] std::int64_t start() const { return profile_->start; }
+
+ private:
+  [[nodiscard]] bool helps(rank_type a, rank_type b) const { return std::max(a, b) >= hosts_->ranks(); }
+  [[nodiscard]] bool near(rank_type a, rank_type b) const { return hosts_->host(a) == hosts_->host(b); }
+  [[nodiscard]] network_profile::link const& link(rank_type a, rank_type b) const {
+    return helps(a, b) ? profile_->helper : near(a, b) ? *near_ : profile_->far;
+  }
+
+  network_profile const* profile_;
+  network_profile::link const* near_;
+  host_map const* hosts_;
+  bool moves_;
+};
+
+}  // namespace tutti::detail
