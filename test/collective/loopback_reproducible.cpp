@@ -124,6 +124,37 @@ BOOST_AUTO_TEST_CASE(sums_of_groups_can_be_added) {
   });
 }
 
+/// Contributions and accumulators, of other sizes, where a sum is made in the memory of the rank that lent its part.
+BOOST_AUTO_TEST_CASE(accumulators_are_made_of_long_vectors) {
+  constexpr std::size_t length = 3000;
+  constexpr rank_type n = 3;
+  auto const drawn = [](rank_type c) {
+    std::mt19937 random(c);
+    vector all(length);
+    for (float& x : all) {
+      x = std::ldexp(static_cast<float>(random() % 4096), -static_cast<int>(random() % 40));
+    }
+    return all;
+  };
+  support::agree<tutti::loopback>(n, [&](auto& world) {
+    return laws::all_topologies::each([&](auto topology) -> std::string {
+      tutti::allreduce sum{world, topology, tutti::reproducible_sum<float, binned>{}};
+      std::vector<binned> result(length);
+      sum(drawn(world.rank()), result);
+      std::vector<binned> expected(length);
+      for (rank_type c = 0; c != n; ++c) {
+        tutti::detail::deposit(drawn(c), expected);
+      }
+      for (std::size_t i = 0; i != length; ++i) {
+        if (tutti::detail::to_float(result[i]) != tutti::detail::to_float(expected[i])) {
+          return std::string(topology.name) + ", element " + std::to_string(i);
+        }
+      }
+      return {};
+    });
+  });
+}
+
 /// What accumulators of three contributions would be.
 struct of_three : tutti::reproducible_sum<float> {
   static constexpr std::uint32_t most_contributions = 3;

@@ -34,9 +34,10 @@ class result_at_peer {
         return false;
       }
       const std::size_t piece = size < piece_bytes ? piece_bytes - piece_bytes % size : size;
+      const std::size_t local_size = c.payload.size_of(now.local);  // of a contribution, it may be another
       for (std::size_t at = 0; at < part.bytes; at += piece) {
         const std::size_t n = part.bytes - at < piece ? part.bytes - at : piece;
-        c.payload.fold(now, local + at, part.data + at, there + at, n / size);
+        c.payload.fold(now, local + at / size * local_size, part.data + at, there + at, n / size);
         std::memcpy(result + at, there + at, n);
       }
       made_ = there;
