@@ -200,7 +200,7 @@ class communicator {
         expects(meet.size() == N, "communicator: its type says ", N, " ranks, and the world has ", meet.size(),
                 "; start that many, or take tutti::dynamic");
       }
-      if constexpr (maps_devices<Transport>) {
+      if constexpr (has_devices<Transport>) {
         settings.transport.device = transport.device_number();  // parts of it are on the same
       }
       settings.kin.found();

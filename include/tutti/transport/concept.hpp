@@ -192,10 +192,18 @@ concept registers_memory = transport<T> && requires(T& t, detail::counted<memory
   { t.adopt(s) } -> std::same_as<void>;
 };
 
-/// A transport whose ranks have devices, the kernels of which work in each other's memory: operations are put into a
-/// stream of the device, of type `stream_type`.
+/// A transport whose ranks have devices: operations are put into a stream of the device, of type `stream_type`.
 template <class T>
-concept maps_devices = transport<T> && requires { typename T::stream_type; };
+concept has_devices = transport<T> && requires { typename T::stream_type; };
+
+/// A transport whose ranks have devices, from which elements are copied to host memory, sent, and copied back. A `gate`
+/// lets the segments of such an operation begin, and is told of their end.
+template <class T>
+concept stages_devices = has_devices<T> && requires { typename T::gate; };
+
+/// A transport whose ranks have devices, the kernels of which work in each other's memory.
+template <class T>
+concept maps_devices = has_devices<T> && !stages_devices<T>;
 
 /// What a transport may be told when it is opened: its `options`, if it has any.
 template <class Transport>

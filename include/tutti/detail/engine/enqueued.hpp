@@ -13,6 +13,9 @@ namespace device {
 /// What an operator has where its ranks have devices. Their transport brings it (detail/device/launcher.hpp).
 template <class Communicator, class Topology, class Op, class Payload>
 class launcher;
+/// The same where elements go through host memory (detail/device/staged_launcher.hpp).
+template <class Communicator, class Topology, class Op, class Payload>
+class staged_launcher;
 }  // namespace device
 
 /// Whether operations of this kind can be put into a device's stream.
@@ -34,10 +37,15 @@ template <class Communicator, class Topology, class Op, class Payload>
 struct enqueued_part<Communicator, Topology, Op, Payload> {
   using type = device::launcher<Communicator, Topology, Op, Payload>;
 };
+template <class Communicator, class Topology, class Op, class Payload>
+  requires(stages_devices<typename Communicator::transport_type> && runs_on_devices<Op> && !chooses<Topology, Op>)
+struct enqueued_part<Communicator, Topology, Op, Payload> {
+  using type = device::staged_launcher<Communicator, Topology, Op, Payload>;
+};
 
 /// Whether operations over this communicator can be put into such a stream.
 template <class Communicator, class Topology, class Op, class Stream>
-concept enqueues = maps_devices<typename Communicator::transport_type> && runs_on_devices<Op> &&
+concept enqueues = has_devices<typename Communicator::transport_type> && runs_on_devices<Op> &&
                    !chooses<Topology, Op> && std::same_as<typename Communicator::transport_type::stream_type, Stream>;
 
 }  // namespace tutti::detail

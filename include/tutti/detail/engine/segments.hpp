@@ -12,8 +12,19 @@
 #include <array>
 #include <bit>
 #include <span>
+#include <type_traits>
 
 namespace tutti::detail {
+
+/// What lets segments begin whose elements come from a device.
+template <class Transport>
+struct gate_of {
+  struct type {};
+};
+template <stages_devices Transport>
+struct gate_of<Transport> {
+  using type = typename Transport::gate;
+};
 
 /// The vector of one operation cut into segments, several of them in flight, each a machine of its own.
 /// Reused from call to call, so that a prepared operation allocates nothing. Refers to what the communicator has, which
@@ -23,6 +34,10 @@ namespace tutti::detail {
 template <class Communicator, bool Transfers>
 class segments {
  public:
+  /// Whether operations are also of a device, whose memory the host does not see.
+  static constexpr bool is_gated = stages_devices<typename Communicator::transport_type> && !Transfers;
+  using gate = typename gate_of<typename Communicator::transport_type>::type;
+
   /// `what` is what the operation tells that it is doing, and `number` which one it is, from `take_place` on.
   segments(Communicator& world, call const& what, operation_number& number, schedule_view const& schedule,
            payload const& elements)
@@ -56,6 +71,14 @@ class segments {
   /// What this rank does with helpers in what is prepared next. @pre it outlives that
   void set_helpers(std::span<helper_share const> all) noexcept { context_.schedule.helpers = all; }
 
+  /// What comes next is of a device, whose memory is copied to the host's and back: by its gate, in as many segments as
+  /// that says, each of which has memory of its own. @pre it outlives that
+  void set_gate(gate& g) noexcept
+    requires is_gated
+  {
+    gated_.by = &g;
+  }
+
   /// Which message it is: of a transfer.
   [[gnu::always_inline]] void set_pair(rank_type from, rank_type to) noexcept
     requires Transfers
@@ -73,8 +96,11 @@ class segments {
     context_.memories = memory;
     count_ = count;
     segments_ = segment_bytes == 0 || Transfers ? 1 : segment_count(segment_bytes);
-    if (memory.work == nullptr) {
+    if (memory.work == nullptr && !has_gate()) {
       provide_work();
+    }
+    if constexpr (is_gated) {
+      segments_ = has_gate() ? gated_.by->segments() : segments_;
     }
     begun_ = 0;
     done_ = 0;
@@ -193,6 +219,11 @@ class segments {
     std::size_t count = count_;
     std::uint32_t part = 0;
     std::uint32_t parts = 1;
+    if constexpr (is_gated) {
+      if (has_gate()) {
+        return slice::of_vector(0, gated_.by->count(segment), context_.schedule.blocks);
+      }
+    }
     if (context_.schedule.blocks_have_owners) {
       part = segment;
       parts = segments_;
@@ -207,6 +238,11 @@ class segments {
     if constexpr (Transfers) {
       return numbers().may_begin(other(), base_);
     } else {
+      if constexpr (is_gated) {
+        if (gated_.by != nullptr && !gated_.by->may_begin(begun_)) {
+          return false;
+        }
+      }
       return flows_.may_begin(base_ + begun_);
     }
   }
@@ -218,6 +254,11 @@ class segments {
       const flow s = flow_numbers::flow_of(base_ + begun_);
       active_ |= 1U << s.lane;
       context_.transport.begin(s, what_);
+      if constexpr (is_gated) {
+        gated_.number[s.lane] = begun_;
+        gated_.at[s.lane] = has_gate() ? gated_.by->memory(begun_) : context_.memories;
+      }
+      take_memory(s.lane);
       machines_[s.lane].start(context_, cut(begun_), s);
     }
     ++begun_;
@@ -228,8 +269,27 @@ class segments {
     if constexpr (Transfers) {
       numbers().end(other());
     } else {
+      if constexpr (is_gated) {
+        if (has_gate()) {
+          gated_.by->has_ended(gated_.number[slot]);
+        }
+      }
       context_.transport.end(machines_[slot].on());
       flows_.end(slot);
+    }
+  }
+
+  [[nodiscard]] bool has_gate() const noexcept {
+    if constexpr (is_gated) {
+      return gated_.by != nullptr;
+    } else {
+      return false;
+    }
+  }
+  /// A segment with a gate works in memory of its own.
+  [[gnu::always_inline]] void take_memory([[maybe_unused]] std::uint32_t slot) noexcept {
+    if constexpr (is_gated) {
+      context_.memories = gated_.at[slot];
     }
   }
 
@@ -249,6 +309,14 @@ class segments {
     return context_.rank == context_.number.from ? *sends_ : *receives_;
   }
 
+  /// The gate, and for each lane the segment on it and its memory.
+  struct gated {
+    gate* by = nullptr;
+    std::array<std::uint32_t, collective_lanes> number{};
+    std::array<tutti::detail::memories, collective_lanes> at{};
+  };
+  struct nothing {};
+
   flow_numbers& flows_;
   transfer_numbers* sends_ = nullptr;  ///< of transfers alone
   transfer_numbers* receives_ = nullptr;
@@ -261,6 +329,7 @@ class segments {
   std::uint64_t base_ = 0;    ///< the flow of the first segment
   engine_memory<typename Communicator::transport_type> scratch_;
   call const& what_;
+  [[no_unique_address]] std::conditional_t<is_gated, gated, nothing> gated_;
   std::array<machine<Communicator>, Transfers ? 1 : collective_lanes> machines_;
 };
 
@@ -275,6 +344,7 @@ bool segments<Communicator, Transfers>::advance() {
     std::uint32_t const before = done_;
     for (std::uint32_t slots = active_; slots != 0; slots &= slots - 1) {
       auto const slot = static_cast<std::uint32_t>(std::countr_zero(slots));
+      take_memory(slot);
       if (machines_[slot].advance(context_)) {
         end(slot);
       }

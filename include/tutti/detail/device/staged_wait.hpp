@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/engine/wait.hpp>
+#include <tutti/error.hpp>
+#include <tutti/time.hpp>
+
+#include <thread>
+
+namespace tutti::detail::device {
+
+/// Moves on what this rank has enqueued until all has run that is in a stream, as long as deadlines allow; see
+/// cuda::wait.
+/// @throws error if an operation of this rank's has failed; what the driver throws if something else in the stream has
+template <class Communicator>
+void wait_for_staged(Communicator const& world, typename Communicator::transport_type::stream_type const& stream) {
+  auto& on = world.transport();
+  auto const is_done = [&] {
+    try {
+      return on.driver().is_done(stream);
+    } catch (...) {  // the device runs nothing of this rank any more
+      on.revoke({failure::cancelled, world.rank(), world.rank()});
+      world.poll();
+      throw;
+    }
+  };
+  auto const move_on = [&] {
+    typename Communicator::turn mine(world);
+    world.poll();
+    on.staging().collect();
+    on.staging().expect_results();
+    mine.end();
+  };
+  time_point looked = on.now();
+  for (move_on(); !is_done(); move_on()) {
+    if (time_point const now = on.now(); now - looked >= between_looks) {
+      looked = now;
+      world.look();
+    }
+    std::this_thread::yield();
+  }
+  move_on();
+}
+
+}  // namespace tutti::detail::device

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address thread (ranks, streams and copies are threads that share memory)
+//
+// Operations on device memory that goes through slots of host memory have the bits of those on host memory.
+#include <laws/staged.hpp>
+#include <support/watched.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/reproducible_sum.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+using tutti::loopback;
+using tutti::rank_type;
+
+std::vector<rank_type> ranks() {
+  return support::watched ? std::vector<rank_type>{1, 3} : std::vector<rank_type>{1, 2, 3, 4, 5, 6, 7, 8};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(sums_of_floats) {
+  for (rank_type const n : ranks()) {
+    for (laws::staged_shape const& shape :
+         {laws::staged_shape{n, 512, 1 + n % 3, 9}, laws::staged_shape{n, 4096, 8, 0}}) {
+      std::string const wrong = laws::staged_operations<loopback>(shape, tutti::sum<float>{}, {0, 1, 1537});
+      BOOST_TEST(wrong == "", wrong << "; slots of " << shape.slot_bytes);
+    }
+  }
+}
+BOOST_AUTO_TEST_CASE(means_that_are_lowered) {
+  for (rank_type const n : {2U, 5U}) {
+    std::string const wrong = laws::staged_operations<loopback>({n, 1024, 4, 5}, tutti::mean<double>{}, {3, 2000});
+    BOOST_TEST(wrong == "", wrong);
+  }
+}
+BOOST_AUTO_TEST_CASE(accumulators_that_are_larger) {
+  for (rank_type const n : {2U, 3U, 8U}) {
+    std::string const wrong =
+        laws::staged_operations<loopback>({n, 2048, 2, 5}, tutti::reproducible_sum<float>{}, {0, 7, 1501});
+    BOOST_TEST(wrong == "", wrong);
+  }
+}
+BOOST_AUTO_TEST_CASE(contributions_of_another_type) {
+  std::string const wrong =
+      laws::staged_operations<loopback>({3, 2048, 4, 5}, tutti::reproducible_sum<float, tutti::binned>{}, {1, 800});
+  BOOST_TEST(wrong == "", wrong);
+}
+BOOST_AUTO_TEST_CASE(nothing_is_left_behind) {
+  BOOST_TEST(models::host_stager::allocated == 0U);
+}

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address thread waits (ranks, streams and copies are threads that share memory)
+//
+// Operations on device memory that goes through host memory: what is under way together, and how they fail. Streams go
+// on, nothing is written any more, and errors name ranks.
+#include <models/host_stager.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/barrier.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/split.hpp>
+#include <tutti/progress_thread.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using models::in_device;
+using tutti::rank_type;
+using transport = models::host_staged<tutti::loopback>;
+using tutti::detail::device::wait_for_staged;
+using namespace std::chrono_literals;
+
+[[nodiscard]] tutti::world_options<transport> with(tutti::duration deadline) {
+  tutti::world_options<transport> o;
+  o.deadline = deadline;
+  o.transport.slot_bytes = 1024;
+  o.transport.slots = 3;
+  return o;
+}
+/// What ranks say that fail, each: "" if they do not.
+template <class F>
+[[nodiscard]] std::vector<std::string> complaints(rank_type n, F const& f,
+                                                  tutti::world_options<transport> const& o = with(60s)) {
+  auto const results = tutti::spawn<transport>(
+      n,
+      [&](auto& world) -> std::string {
+        try {
+          f(world);
+        } catch (tutti::error const& e) {
+          return std::string(tutti::name(e.kind())) + ": " + e.what();
+        } catch (std::exception const& e) {
+          return std::string("other: ") + e.what();
+        }
+        return "";
+      },
+      o);
+  std::vector<std::string> all;
+  for (auto const& one : results) {
+    try {
+      all.push_back(one.value());
+    } catch (tutti::error const& e) {  // it has not joined
+      all.push_back(std::string(tutti::name(e.kind())) + ": " + e.what());
+    }
+  }
+  return all;
+}
+[[nodiscard]] bool has(std::string const& text, std::string const& part) {
+  return text.find(part) != text.npos;
+}
+
+/// Of a rank: what it says then fails its test.
+void require(bool good, std::string const& text) {
+  if (!good) {
+    throw std::logic_error(text);
+  }
+}
+/// Waits for a stream, and expects that it has gone on and nothing is copied any more if that fails.
+void wait_or_throw(auto& world, models::device_stream const& stream) {
+  try {
+    wait_for_staged(world, stream);
+  } catch (tutti::error const&) {
+    while (!stream.is_done()) {  // else this never ends
+      std::this_thread::yield();
+    }
+    throw;
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(operations_of_two_streams_keep_their_order) {
+  models::host_stager::lateness = 20;
+  auto const all = complaints(4, [](auto& world) {
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    models::device_stream first;
+    models::device_stream second;
+    std::vector<int> v(1000, 1);
+    for (int i = 0; i != 4; ++i) {
+      sum.enqueue(in_device(v), first);
+      wait_for_staged(world, first);
+      sum.enqueue(in_device(v), second);
+      wait_for_staged(world, second);
+    }
+    std::vector<std::vector<int>> many(8, std::vector<int>(1000, 1));
+    for (std::size_t i = 0; i != many.size(); ++i) {
+      sum.enqueue(in_device(many[i]), i % 2 == 0 ? first : second);
+    }
+    wait_for_staged(world, first);
+    wait_for_staged(world, second);
+    require(std::count(v.begin(), v.end(), 65536) == 1000, "eight sums one after the other");
+    for (auto const& one : many) {
+      require(std::count(one.begin(), one.end(), 4) == 1000, "eight sums at a time");
+    }
+  });
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 4, all[0]);
+}
+
+BOOST_AUTO_TEST_CASE(what_follows_in_the_stream_sees_the_result) {
+  models::host_stager::lateness = 20;
+  auto const all = complaints(3, [](auto& world) {
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    models::device_stream stream;
+    std::vector<int> v(2000);
+    unsigned wrong = 0;
+    for (int i = 0; i != 10; ++i) {
+      stream.put([&v] { std::fill(v.begin(), v.end(), 1); });
+      sum.enqueue(in_device(v), stream);
+      stream.put([&] { wrong += std::count(v.begin(), v.end(), 3) == 2000 ? 0U : 1U; });
+    }
+    wait_for_staged(world, stream);
+    require(wrong == 0, "what is behind an operation in a stream runs before its end");
+  });
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 3, all[0]);
+}
+
+BOOST_AUTO_TEST_CASE(operations_of_the_host_go_on_beside) {
+  auto const all = complaints(3, [](auto& world) {
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    models::device_stream stream;
+    std::vector<int> there(3000, 1);
+    std::vector<int> here(100, 1);
+    std::vector<int> later(100, 1);
+    sum.enqueue(in_device(there), stream);
+    auto pending = sum.start(later);
+    sum(here);
+    sum.enqueue(in_device(there), stream);
+    wait_for_staged(world, stream);
+    pending.wait();
+    require(there[2999] == 9, "there");
+    require(here[0] == 3, "here");
+    require(later[0] == 3, "later");
+  });
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 3, all[0]);
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_may_move_them_on) {
+  models::host_stager::lateness = 20;
+  auto const all = complaints(3, [](auto& world) {
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    models::device_stream stream;
+    std::vector<int> v(3000, 1);
+    {
+      tutti::progress_thread background{world};
+      {
+        auto const lock = background.pause();
+        sum.enqueue(in_device(v), stream);
+        sum.enqueue(in_device(v), stream);
+      }
+      while (!stream.is_done()) {
+        std::this_thread::yield();
+      }
+    }
+    require(v[0] == 9, "the sum of sums");
+  });
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 3, all[0]);
+}
+
+BOOST_AUTO_TEST_CASE(parts_of_a_world_are_on_its_devices) {
+  auto const all = complaints(4, [](auto& world) {
+    rank_type const me = world.rank();
+    auto part = tutti::split(world, me % 2);
+    require(part.transport().device_number() == static_cast<int>(me % 2), "the device of a part");
+    tutti::allreduce sum{part, tutti::ring{}, tutti::sum<int>{}};
+    models::device_stream stream;
+    std::vector<int> v(10, static_cast<int>(me));
+    sum.enqueue(in_device(v), stream);
+    wait_for_staged(part, stream);
+    require(v[0] == (me % 2 == 0 ? 2 : 4), "the sum of a part");
+  });
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 4, all[0]);
+}
+
+BOOST_AUTO_TEST_CASE(an_operator_ends_when_its_operations_have) {
+  models::host_stager::lateness = 50;
+  auto const all = complaints(3, [](auto& world) {
+    models::device_stream stream;
+    std::vector<int> v(3000, 1);
+    auto first =
+        std::make_unique<tutti::allreduce<std::remove_reference_t<decltype(world)>, tutti::ring, tutti::sum<int>>>(
+            world, tutti::ring{}, tutti::sum<int>{});
+    tutti::broadcast share{world, tutti::ring{}};
+    for (int i = 0; i != 3; ++i) {
+      first->enqueue(in_device(v), stream);
+      share.enqueue(in_device(v), 1, stream);
+    }
+    first.reset();  // before the last one of the other operator
+    wait_for_staged(world, stream);
+    require(v[2999] == 27, "operations of an operator that is gone");
+    {
+      tutti::allreduce last{world, tutti::ring{}, tutti::sum<int>{}};
+      last.enqueue(in_device(v), stream);
+      auto moved = std::move(last);
+      moved.enqueue(in_device(v), stream);
+    }
+    while (!stream.is_done()) {  // without another call
+      std::this_thread::yield();
+    }
+    require(v[0] == 243, "operations of operators that are gone");
+  });
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 3, all[0]);
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_never_comes) {
+  models::host_stager::lateness = 0;
+  auto const all = complaints(
+      4,
+      [](auto& world) {
+        tutti::barrier meet{world, tutti::ring{}};
+        models::device_stream stream;
+        std::vector<float> v(5000, 1);
+        tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+        sum.enqueue(in_device(v), stream);
+        if (world.rank() != 3) {
+          sum.enqueue(in_device(v), stream);
+          sum.enqueue(in_device(v), stream);
+        }
+        wait_or_throw(world, stream);
+        meet();  // of the host: it fails, too
+      },
+      with(300ms));
+  for (rank_type r = 0; r != 4; ++r) {
+    BOOST_TEST((has(all[r], "deadline passed") || has(all[r], "mismatched call")), all[r]);
+    BOOST_TEST(has(all[r], "rank 3"), all[r]);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_does_something_else) {
+  auto const all = complaints(
+      3,
+      [](auto& world) {
+        models::device_stream stream;
+        std::vector<float> v(5000, 1);
+        tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+        sum.enqueue(in_device(v), stream);
+        wait_or_throw(world, stream);
+        if (world.rank() != 2) {
+          sum.enqueue(in_device(v), stream);
+          wait_or_throw(world, stream);
+        } else {  // it is busy, and moves on what it has started: nothing
+          auto const begun = std::chrono::steady_clock::now();
+          while (std::chrono::steady_clock::now() - begun < 10s && !world.transport().fault()) {
+            world.poll();
+            world.look();
+            std::this_thread::yield();
+          }
+        }
+      },
+      with(300ms));
+  for (rank_type const r : {0U, 1U}) {
+    BOOST_TEST(has(all[r], "deadline passed"), all[r]);
+    BOOST_TEST(has(all[r], "rank 2"), all[r]);
+    BOOST_TEST(has(all[r], "allreduce(sum float32 x 5000, ring) #1"), all[r]);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_whose_stream_does_not_get_there) {
+  auto const all = complaints(
+      3,
+      [](auto& world) {
+        models::device_stream stream;
+        std::vector<float> v(500, 1);
+        std::atomic<bool> goes_on = world.rank() != 1;
+        stream.put([&goes_on] {
+          while (!goes_on) {
+            std::this_thread::yield();
+          }
+        });
+        tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+        sum.enqueue(in_device(v), stream);
+        try {
+          if (world.rank() == 1) {
+            while (!world.transport().fault()) {
+              world.poll();
+              world.look();
+              std::this_thread::yield();
+            }
+            goes_on = true;
+          }
+          wait_or_throw(world, stream);
+        } catch (tutti::error const&) {
+          require(v[499] == 1, "device memory is left as it is");
+          throw;
+        }
+      },
+      with(300ms));
+  for (rank_type r = 0; r != 3; ++r) {
+    BOOST_TEST(has(all[r], "deadline passed"), all[r]);
+    BOOST_TEST(has(all[r], "rank 1"), all[r]);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_has_left) {
+  auto const begun = std::chrono::steady_clock::now();
+  auto const all = complaints(3, [](auto& world) {
+    models::device_stream stream;
+    std::vector<float> v(100);
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    if (world.rank() != 2) {
+      sum.enqueue(in_device(v), stream);
+      wait_or_throw(world, stream);
+    }
+  });
+  for (rank_type const r : {0U, 1U}) {
+    BOOST_TEST(has(all[r], "peer lost"), all[r]);
+    BOOST_TEST(has(all[r], "rank 2"), all[r]);
+    BOOST_TEST(has(all[r], "allreduce(sum float32 x 100, ring) #0"), all[r]);
+  }
+  BOOST_TEST((std::chrono::steady_clock::now() - begun < 30s), "long before the deadline");
+}
+
+BOOST_AUTO_TEST_CASE(another_count) {
+  auto const all = complaints(3, [](auto& world) {
+    models::device_stream stream;
+    std::vector<float> v(world.rank() == 1 ? 1001 : 1000);
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    sum.enqueue(in_device(v), stream);
+    for (int i = 0; i != 2; ++i) {
+      try {
+        wait_or_throw(world, stream);
+        require(false, "it has not failed");
+      } catch (tutti::error const&) {
+      }
+    }
+    sum.enqueue(in_device(v), stream);  // throws, too
+    require(false, "an operation is put behind one that has failed");
+  });
+  for (std::string const& one : all) {
+    BOOST_TEST(has(one, "mismatched call"), one);
+    BOOST_TEST(has(one, "rank 1"), one);
+    BOOST_TEST(has(one, "allreduce(sum float32 x 100"), one);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_with_elements_of_its_host) {
+  auto const all = complaints(2, [](auto& world) {
+    models::device_stream stream;
+    std::vector<float> v(1000);
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    if (world.rank() == 0) {
+      sum(v);
+    } else {
+      sum.enqueue(in_device(v), stream);
+      wait_or_throw(world, stream);
+    }
+  });
+  for (std::string const& one : all) {
+    BOOST_TEST(has(one, "mismatched call"), one);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(memory_is_the_users_again_after_a_fault) {
+  for (unsigned trial = 0; trial != 20; ++trial) {
+    models::host_stager::lateness = 1 + trial * 3;
+    auto const all = complaints(3, [trial](auto& world) {
+      models::device_stream stream;
+      auto v = std::make_unique<std::vector<float>>(20'000);
+      tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+      for (int i = 0; i != 6; ++i) {
+        sum.enqueue(in_device(*v), stream);
+      }
+      if (world.rank() == 2) {
+        for (unsigned i = 0; i != trial * 20; ++i) {
+          world.poll();
+        }
+        world.transport().revoke({tutti::failure::cancelled, 2, 2});
+      }
+      try {
+        wait_or_throw(world, stream);
+      } catch (tutti::error const&) {
+        v.reset();  // a copy that is still made is seen by the sanitizers
+        throw;
+      }
+    });
+    BOOST_TEST(std::all_of(all.begin(), all.end(), [](auto const& t) { return t.empty() || has(t, "gave up"); }),
+               all[0]);
+  }
+  models::host_stager::lateness = 0;
+}
+
+BOOST_AUTO_TEST_CASE(operators_and_worlds_that_go_before_their_operations) {
+  auto const begun = std::chrono::steady_clock::now();
+  auto const all = complaints(
+      3,
+      [](auto& world) {
+        models::device_stream stream;
+        std::vector<float> v(5000, 1);
+        {
+          tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+          sum.enqueue(in_device(v), stream);
+          if (world.rank() != 0) {
+            sum.enqueue(in_device(v), stream);  // rank 0 never comes
+          }
+        }
+        auto const moved = std::move(world);
+      },
+      with(300ms));
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 3, all[1]);
+  BOOST_TEST((std::chrono::steady_clock::now() - begun < 30s));
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_is_captured) {
+  auto const all = complaints(2, [](auto& world) {
+    models::device_stream stream;
+    std::vector<float> v(100, 1);
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    stream.record();
+    std::string said;
+    try {
+      sum.enqueue(in_device(v), stream);
+    } catch (tutti::precondition_error const& e) {
+      said = e.what();
+    }
+    require(has(said, "this stream is being captured"), said);
+    require(stream.recorded().empty(), "nothing is put into a graph");
+    sum.enqueue(in_device(v), stream);
+    wait_for_staged(world, stream);
+    require(v[99] == 2, "after the capture");
+  });
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0]);
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_cannot_be_held) {
+  auto const all = complaints(3, [](auto& world) {
+    models::device_stream stream;
+    std::vector<float> v(5000, 1);
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    tutti::barrier meet{world, tutti::ring{}};
+    sum.enqueue(in_device(v), stream);
+    wait_for_staged(world, stream);
+    meet();
+    if (world.rank() == 1) {
+      models::host_stager::refuses = true;
+    }
+    try {
+      sum.enqueue(in_device(v), stream);
+      wait_or_throw(world, stream);
+    } catch (...) {
+      models::host_stager::refuses = false;
+      throw;
+    }
+  });
+  BOOST_TEST((has(all[1], "a stream cannot be held") || has(all[1], "gave up")), all[1]);
+  for (std::string const& one : all) {
+    BOOST_TEST(!one.empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_slot_that_is_too_small) {
+  auto o = with(60s);
+  o.transport.slot_bytes = 192;
+  auto const all = complaints(
+      3,
+      [](auto& world) {
+        struct wide {
+          double all[16];
+        };
+        models::device_stream stream;
+        std::vector<wide> v(10);
+        tutti::broadcast share{world, tutti::ring{}};
+        share.enqueue(in_device(v), 0, stream);
+      },
+      o);
+  for (std::string const& one : all) {
+    BOOST_TEST(has(one, "raise the transport's option slot_bytes"), one);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_keeps_ranks_from_joining) {
+  auto o = with(60s);
+  o.transport.slot_bytes = 100;
+  for (std::string const& one : complaints(
+           2, [](auto&) {}, o)) {
+    BOOST_TEST(has(one, "rank 0: slot_bytes must be a multiple of 64, not 100"), one);
+  }
+  o = with(60s);
+  o.transport.slots = 0;
+  for (std::string const& one : complaints(
+           2, [](auto&) {}, o)) {
+    BOOST_TEST(has(one, "slots must be 1 or more"), one);
+  }
+  o = with(60s);
+  o.transport.device = 2;
+  for (std::string const& one : complaints(
+           2, [](auto&) {}, o)) {
+    BOOST_TEST(has(one, "device 2 is asked for, and there are 2"), one);
+  }
+  auto const each = tutti::detail::run_threads(2, [](auto& meet) -> std::string {
+    auto mine = with(60s);
+    mine.transport.slot_bytes = meet.rank() == 0 ? 1024 : 2048;
+    try {
+      tutti::communicator<transport> const world(meet, mine);
+    } catch (tutti::error const& e) {
+      return e.what();
+    }
+    return "";
+  });
+  for (auto const& one : each) {
+    BOOST_TEST(has(one.value(), "rank 1 has slot_bytes = 2048, and rank 0 has 1024"), one.value());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_left_behind) {
+  BOOST_TEST(models::host_stager::allocated == 0U);
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <laws/device.hpp>
+#include <models/host_stager.hpp>
+#include <tutti/topology/selection.hpp>
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <string>
+#include <vector>
+
+/// Operations on the memory of devices that goes through the host's have the bits of the same operations on host
+/// memory, and write nothing else.
+namespace laws {
+
+/// The operators of one kind of operation, on host memory and on a device's.
+template <class Op, class World, class Topology, class R>
+class both_operators {
+ public:
+  both_operators(Op what, World& world, Topology const& t, R r) : what_(what), run_(make(world, t, r)) {}
+
+  /// @param out of the elements that the rank gets; where all are one vector, that
+  void on_host(auto const& in, auto& out) {
+    if constexpr (std::is_same_v<Op, op::broadcast>) {
+      run_(out, what_.root);
+    } else if constexpr (std::is_same_v<Op, op::reduce>) {
+      run_(in, out, what_.root);
+    } else {
+      run_(in, out);
+    }
+  }
+  void on_device(auto const& in, auto& out, models::device_stream const& stream) {
+    using models::in_device;
+    if constexpr (std::is_same_v<Op, op::broadcast>) {
+      run_.enqueue(in_device(out), what_.root, stream);
+    } else if constexpr (std::is_same_v<Op, op::reduce>) {
+      run_.enqueue(in_device(in), in_device(out), what_.root, stream);
+    } else {
+      run_.enqueue(in_device(in), in_device(out), stream);
+    }
+  }
+  void in_place_on_device(auto& all, models::device_stream const& stream) {
+    using models::in_device;
+    if constexpr (requires { what_.root; }) {
+      run_.enqueue(in_device(all), what_.root, stream);
+    } else {
+      run_.enqueue(in_device(all), stream);
+    }
+  }
+
+ private:
+  static auto make(World& world, Topology const& t, [[maybe_unused]] R r) {
+    if constexpr (std::is_same_v<Op, op::allreduce>) {
+      return tutti::allreduce{world, t, r};
+    } else if constexpr (std::is_same_v<Op, op::reduce>) {
+      return tutti::reduce{world, t, r};
+    } else if constexpr (std::is_same_v<Op, op::reduce_scatter>) {
+      return tutti::reduce_scatter{world, t, r};
+    } else if constexpr (std::is_same_v<Op, op::allgather>) {
+      return tutti::allgather{world, t};
+    } else {
+      return tutti::broadcast{world, t};
+    }
+  }
+
+  Op what_;
+  decltype(make(std::declval<World&>(), std::declval<Topology>(), std::declval<R>())) run_;
+};
+
+/// What no operation gives.
+template <class T>
+[[nodiscard]] T out_of_sevens() {
+  std::array<unsigned char, sizeof(T)> bytes;
+  bytes.fill(0x77);
+  return std::bit_cast<T>(bytes);
+}
+
+/// Three operations under way, in two streams, on a rank of a world: what is wrong with them, "" if nothing.
+template <class Op, class R, class World, class Topology>
+[[nodiscard]] std::string staged_has_bits_of_host(device_case<Op, R> const& c, World& world, Topology const& topology,
+                                                  std::array<models::device_stream, 2> const& streams) {
+  using value = typename R::value_type;
+  using contribution = tutti::contribution_t<R>;
+  rank_type const me = world.rank();
+  auto const drawn = c.input(me);
+  auto const [from, own] = c.given(me);
+  auto const [to, size] = c.wanted(me);
+  auto const at = [](auto const& v, std::size_t i) { return v.begin() + static_cast<std::ptrdiff_t>(i); };
+  std::vector<contribution> const in(at(drawn, from), at(drawn, from + own));
+  value const poison = out_of_sevens<value>();
+  bool const writes_all = std::is_same_v<Op, op::broadcast>;
+
+  both_operators<Op, World, Topology, R> run(c.what, world, topology, c.reduction);
+  std::vector<value> wanted(writes_all ? c.count : size, poison);
+  if constexpr (writes_all) {
+    std::copy(in.begin(), in.end(), wanted.begin());
+  }
+  auto const before = wanted;
+  run.on_host(in, wanted);
+
+  std::string wrong;
+  std::array<std::vector<value>, 3> outs;
+  for (std::size_t i = 0; i != outs.size(); ++i) {
+    auto& out = outs[i];
+    if constexpr (writes_all) {
+      out = before;
+      run.on_device(in, out, streams[i % 2]);
+    } else if constexpr (std::is_same_v<value, contribution>) {
+      if (c.in_place) {
+        out.assign(c.count, poison);
+        std::copy(in.begin(), in.end(), out.begin() + static_cast<std::ptrdiff_t>(from));
+        run.in_place_on_device(out, streams[i % 2]);
+      } else {
+        out = before;
+        run.on_device(in, out, streams[i % 2]);
+      }
+    } else {
+      out = before;
+      run.on_device(in, out, streams[i % 2]);
+    }
+  }
+  for (auto const& stream : streams) {
+    tutti::detail::device::wait_for_staged(world, stream);
+  }
+  for (auto const& out : outs) {
+    std::size_t const first = out.size() == wanted.size() ? 0 : to;
+    bool good = wanted.empty() || std::memcmp(out.data() + first, wanted.data(), wanted.size() * sizeof(value)) == 0;
+    if (c.in_place && out.size() != wanted.size()) {  // what is not this rank's is as it was
+      for (std::size_t i = 0; i != out.size(); ++i) {
+        bool const mine = i >= to && i - to < wanted.size();
+        bool const is_given = i >= from && i - from < own;
+        if constexpr (std::is_same_v<value, contribution>) {
+          value const was = is_given ? in[i - from] : poison;
+          good = good && (mine || std::memcmp(&out[i], &was, sizeof was) == 0);
+        }
+      }
+    }
+    if (!good) {
+      wrong = std::string(name(tutti::detail::symbolic::kind_of<Op>)) + " by " +
+              std::string(tutti::identity_of(topology, c.n).label) + ", " + std::string(R::name) + " of " +
+              std::to_string(c.count) + ", rank " + std::to_string(me) + " of " + std::to_string(c.n) +
+              (c.in_place ? ", in place; " : "; ");
+    }
+  }
+  return wrong;
+}
+
+/// What a world is made with.
+struct staged_shape {
+  rank_type ranks = 1;
+  std::size_t slot_bytes = 1024;
+  std::uint32_t slots = 8;
+  unsigned lateness = 0;  ///< of copies
+};
+
+/// Runs f(world, topology, streams) with each topology that needs no helpers: what is wrong on any rank, "" if nothing.
+template <class Host, class F>
+[[nodiscard]] std::string on_staged_ranks(staged_shape const& shape, F const& f) {
+  using transport = models::host_staged<Host>;
+  tutti::world_options<transport> o;
+  o.deadline = std::chrono::seconds(60);
+  o.transport.slot_bytes = shape.slot_bytes;
+  o.transport.slots = shape.slots;
+  models::host_stager::lateness = shape.lateness;
+  auto const results = tutti::spawn<transport>(
+      shape.ranks,
+      [&](auto& world) -> std::string {
+        std::array<models::device_stream, 2> const streams;
+        std::string wrong;
+        for (auto const kind : tutti::all_schedule_kinds) {
+          if (!tutti::selection::groups_hosts(kind) && kind != tutti::schedule_kind::in_network) {
+            wrong += f(world, tutti::selection(kind), streams);
+          }
+        }
+        return wrong;
+      },
+      o);
+  std::string all;
+  for (auto const& one : results) {
+    all += one.value();
+  }
+  return all;
+}
+
+/// All operations, in place and not, of all these lengths.
+template <class Host, class R>
+[[nodiscard]] std::string staged_operations(staged_shape const& shape, R reduction,
+                                            std::vector<std::size_t> const& counts) {
+  rank_type const n = shape.ranks;
+  return on_staged_ranks<Host>(shape, [&](auto& world, auto const& topology, auto const& streams) {
+    std::string wrong;
+    auto const every = [&](auto what, bool in_place) {
+      for (std::size_t const count : counts) {
+        wrong += staged_has_bits_of_host(device_case<decltype(what), R>{what, reduction, n, count, in_place}, world,
+                                         topology, streams);
+      }
+    };
+    for (bool const in_place : {false, true}) {
+      every(op::allreduce{}, in_place);
+      every(op::reduce{n - 1}, in_place);
+      every(op::reduce_scatter{}, in_place);
+      if constexpr (std::is_same_v<typename R::value_type, tutti::contribution_t<R>>) {
+        every(op::allgather{}, in_place);
+        every(op::broadcast{n / 2}, in_place);
+      }
+    }
+    return wrong;
+  });
+}
+
+}  // namespace laws

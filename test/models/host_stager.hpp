@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <models/host_device.hpp>
+#include <tutti/detail/device/staged.hpp>
+#include <tutti/detail/device/staged_launcher.hpp>
+#include <tutti/detail/device/staged_wait.hpp>
+#include <tutti/detail/device/stager.hpp>
+#include <tutti/device_span.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+/// A device on the host from which elements are copied: its copies are made by threads, late, and its addresses are of
+/// no use to the host.
+namespace models {
+
+/// Which bit of an address says that it is the device's: a host that looks there ends by a signal.
+inline constexpr std::uintptr_t of_device = std::uintptr_t{1} << 62;
+
+template <class T>
+[[nodiscard]] tutti::device_span<T> in_device(std::vector<T>& v) {
+  return {reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(v.data()) | of_device), v.size()};
+}
+template <class T>
+[[nodiscard]] tutti::device_span<T const> in_device(std::vector<T> const& v) {
+  return {reinterpret_cast<T const*>(reinterpret_cast<std::uintptr_t>(v.data()) | of_device), v.size()};
+}
+
+class host_stager {
+ public:
+  static constexpr std::string_view name = "host_staged";
+  using stream_type = device_stream;
+
+  /// Copies take as many turns of their thread as are drawn from this; 0: none.
+  static inline std::atomic<unsigned> lateness = 0;
+  static inline std::atomic<std::size_t> copies = 0;     ///< that have been made
+  static inline std::atomic<std::size_t> allocated = 0;  ///< pieces that have not been freed
+  static inline std::atomic<bool> refuses = false;       ///< streams to hold
+
+  [[nodiscard]] static int devices() { return 2; }
+  explicit host_stager(int number) : draw_(static_cast<unsigned>(number)) {}
+
+  class mark {
+   public:
+    void set(stream_type const& s) {
+      passed_ = std::make_shared<std::atomic<bool>>(false);
+      s.put([p = passed_] { p->store(true); });
+    }
+    [[nodiscard]] bool passed() const { return passed_->load(); }
+
+   private:
+    std::shared_ptr<std::atomic<bool>> passed_;
+  };
+
+  [[nodiscard]] std::byte* allocate_for_all(std::size_t bytes) const {
+    ++allocated;
+    auto* const p = static_cast<std::byte*>(::operator new(bytes, std::align_val_t(256)));
+    std::memset(p, 0, bytes);
+    return p;
+  }
+  static void free_for_all(std::byte* p) noexcept {
+    --allocated;
+    ::operator delete(p, std::align_val_t(256));
+  }
+  [[nodiscard]] static bool is_captured(stream_type const& s) { return s.records(); }
+  void hold(stream_type const& s, std::uint64_t* word, std::uint64_t value) {
+    if (refuses) {
+      throw std::runtime_error("a stream cannot be held");
+    }
+    s.put([=] {
+      while (static_cast<std::int64_t>(std::atomic_ref(*word).load(std::memory_order_acquire) - value) < 0) {
+        std::this_thread::sleep_for(std::chrono::microseconds(20));  // a device polls, too, but takes no core for it
+      }
+    });
+  }
+  void download(std::byte* to, std::byte const* from, std::size_t bytes) { copy(down_, to, host(from), bytes); }
+  void upload(std::byte* to, std::byte const* from, std::size_t bytes) { copy(up_, host(to), from, bytes); }
+  void tell_downloaded(std::uint64_t* word, std::uint64_t value) { tell(down_, word, value); }
+  void tell_uploaded(std::uint64_t* word, std::uint64_t value) { tell(up_, word, value); }
+  [[nodiscard]] bool is_done(stream_type const& s) const { return s.is_done(); }
+  void finish() const {
+    while (!down_.is_done() || !up_.is_done()) {
+      std::this_thread::yield();
+    }
+  }
+
+ private:
+  template <class Byte>
+  [[nodiscard]] static Byte* host(Byte* p) {
+    auto const at = reinterpret_cast<std::uintptr_t>(p);
+    if ((at & of_device) == 0) {
+      throw std::logic_error("an address of the host is given for one of the device");
+    }
+    return reinterpret_cast<Byte*>(at & ~of_device);
+  }
+  void copy(device_stream const& in, std::byte* to, std::byte const* from, std::size_t bytes) {
+    unsigned const most = lateness;
+    unsigned const turns = most == 0 ? 0 : static_cast<unsigned>(draw_() % most);
+    in.put([=] {
+      for (unsigned i = 0; i != turns; ++i) {
+        std::this_thread::yield();
+      }
+      std::memcpy(to, from, bytes);
+      ++copies;
+    });
+  }
+  static void tell(device_stream const& in, std::uint64_t* word, std::uint64_t value) {
+    in.put([=] { std::atomic_ref(*word).store(value, std::memory_order_release); });
+  }
+
+  std::minstd_rand draw_;
+  device_stream down_;
+  device_stream up_;
+};
+static_assert(device::stager<host_stager>);
+
+template <class Host>
+using host_staged = device::staged<Host, host_stager>;
+
+}  // namespace models
