@@ -2,7 +2,8 @@
 //
 // Operations of ranks on GPUs, each a thread of this process: how near do they come to what the memory of one card can
 // do, and how long does a short one take that a graph replays? All values are compared with those of the same operation
-// on host memory; failures must be named in time. Built and run by bench/gpu/run. `transports [<file for JSON>]`
+// on host memory; failures must be named in time. Two processes over tcp, whose elements go through host memory, are
+// compared with the same on host memory. Built and run by bench/gpu/run. `transports [<file for JSON>]`
 #include "measure.hpp"
 
 #include <tutti/collective/allgather.hpp>
@@ -12,6 +13,7 @@
 #include <tutti/collective/reduce.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
 #include <tutti/cuda/peers.hpp>
+#include <tutti/cuda/staged.hpp>
 #include <tutti/detail/device/step_table.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
@@ -20,10 +22,13 @@
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/loopback.hpp>
+#include <tutti/transport/tcp.hpp>
 
 #include <chrono>
 #include <exception>
 #include <string>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace {
 
@@ -262,6 +267,78 @@ template <class Topology>
   return all;
 }
 
+/// Asked in another process: one that has used CUDA cannot fork ranks that use it.
+[[nodiscard]] bool has_device() {
+  pid_t const child = fork();
+  if (child == 0) {
+    _exit(bench::gpu::devices() == 0 ? 1 : 0);
+  }
+  int status = 0;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/// How long an allreduce of two processes takes, in place, on a device's memory and on the host's; alternately, so that
+/// both meet the same machine.
+struct both_memories {
+  double on_device = 0;
+  double on_host = 0;
+  bool right = false;
+};
+[[nodiscard]] both_memories staged_over_tcp(std::size_t count) {
+  using staged = cuda::staged<tutti::tcp>;
+  tutti::world_options<staged> o;
+  o.deadline = std::chrono::seconds(60);
+  o.transport.device = 0;
+  auto const results = tutti::spawn<staged>(
+      2,
+      [count](auto& world) {
+        tutti::allreduce sum{world, tutti::ring{}, sum_of_floats{}};
+        tutti::barrier meet{world, tutti::doubling{}};
+        cuda::stream const stream;
+        auto const mine = bench::gpu::drawn<float>(count, world.rank() + 1);
+        std::vector<float> wanted(count);
+        sum(mine, wanted);
+        cuda::array<float> const in(count);
+        cuda::array<float> const out(count);
+        in.copy_from(mine, stream);
+        bench::gpu::poison(out, stream);
+        sum.enqueue(in, out, stream);
+        cuda::wait(world, stream);
+        bool right = bench::gpu::holds(out, wanted, stream) && bench::gpu::holds(in, mine, stream);
+        sum.enqueue(in, stream);
+        cuda::wait(world, stream);
+        right = right && bench::gpu::holds(in, wanted, stream);
+        std::vector<float> here = mine;
+        bench::gpu::poison(in, stream);  // its sums are numbers, whatever they are
+        stream.wait();
+        std::vector<double> device_times;
+        std::vector<double> host_times;
+        auto const timed = [&](std::vector<double>& times, auto const& work) {
+          meet();
+          auto const begun = clock_type::now();
+          work();
+          times.push_back(std::chrono::duration<double>(clock_type::now() - begun).count());
+        };
+        for (int i = 0; i != 11; ++i) {
+          timed(host_times, [&] { sum(here); });
+          timed(device_times, [&] {
+            sum.enqueue(in, stream);
+            cuda::wait(world, stream);
+          });
+          std::copy(mine.begin(), mine.end(), here.begin());
+        }
+        return both_memories{bench::gpu::median(device_times), bench::gpu::median(host_times), right};
+      },
+      o);
+  both_memories all{0, 0, true};
+  for (auto const& one : results) {
+    all.on_device = std::max(all.on_device, one.value().on_device);
+    all.on_host = std::max(all.on_host, one.value().on_host);
+    all.right = all.right && one.value().right;
+  }
+  return all;
+}
+
 template <class Topology>
 void by_steps(report& all, std::string const& name, Topology const& topology) {
   constexpr std::size_t count = (std::size_t{64} << 20) / sizeof(float);
@@ -300,12 +377,15 @@ void run(report& all) {
 
 int main(int count, char** words) {
   try {
-    if (bench::gpu::devices() == 0) {
+    if (!has_device()) {
       std::puts("SKIPPED: no CUDA device");
       return bench::gpu::skipped;
     }
+    both_memories const staged = staged_over_tcp((std::size_t{64} << 20) / sizeof(float));  // before this uses CUDA
     report all("transports", bench::gpu::copy_bandwidth(cuda::stream()));
     run(all);
+    all.add("allreduce by ring, 2 processes, staged over tcp, 64 MiB", 100 * staged.on_host / staged.on_device, 90, "%",
+            staged.right);
     return all.end(count > 1 ? words[1] : nullptr);
   } catch (std::exception const& e) {
     std::fprintf(stderr, "error: %s\n", e.what());

@@ -5,7 +5,10 @@
 #include <tutti/buffer.hpp>
 #include <tutti/cuda/array.hpp>
 #include <tutti/cuda/pinned_array.hpp>
+#include <tutti/cuda/staged.hpp>
 #include <tutti/cuda/stream.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/transport/loopback.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -70,4 +73,18 @@ BOOST_AUTO_TEST_CASE(a_stream_without_a_device) {
   std::string const said = refusal([] { cuda::stream(); });
   BOOST_TEST(said.empty() == has_device(), said);
   BOOST_TEST((said.empty() || said.starts_with("making a stream of CUDA failed: ")), said);
+}
+
+BOOST_AUTO_TEST_CASE(ranks_without_a_device) {
+  auto const results = tutti::spawn<cuda::staged<tutti::loopback>>(2, [](auto&) {});
+  for (auto const& one : results) {
+    std::string said;
+    try {
+      one.value();
+    } catch (tutti::error const& e) {
+      said = e.what();
+    }
+    BOOST_TEST(said.empty() == has_device(), said);
+    BOOST_TEST((said.empty() || said.find("cuda_staged: rank 0: ") != std::string::npos), said);
+  }
 }

@@ -4,6 +4,7 @@
 #include <tutti/cuda/stream.hpp>
 #include <tutti/detail/cuda/block.hpp>
 #include <tutti/detail/cuda/check.hpp>
+#include <tutti/detail/cuda/current_device.hpp>
 #include <tutti/detail/device/driver.hpp>
 #include <tutti/detail/device/kernels.hpp>
 #include <tutti/expects.hpp>
@@ -27,41 +28,6 @@ __global__ void __launch_bounds__(block_threads, 1)
   block const threads(limit);
   device::run_group(threads, kernel, blockIdx.x);
 }
-
-/// Makes a device the current one, and afterwards that one again which was.
-class current_device {
- public:
-  explicit current_device(int number) {
-    check(cudaGetDevice(&before_), [] { return std::string("asking for the current device of CUDA"); });
-    if (before_ != number) {
-      check(cudaSetDevice(number), [&] { return "taking device " + std::to_string(number) + " of CUDA"; });
-    }
-    changed_ = before_ != number;
-  }
-  current_device(current_device const&) = delete;
-  current_device& operator=(current_device const&) = delete;
-  ~current_device() {
-    if (changed_) {
-      static_cast<void>(cudaSetDevice(before_));
-    }
-  }
-
- private:
-  int before_ = 0;
-  bool changed_ = false;
-};
-
-/// Lets this thread allocate and copy while another one captures a stream.
-class relaxed_capture {
- public:
-  relaxed_capture() noexcept { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
-  relaxed_capture(relaxed_capture const&) = delete;
-  relaxed_capture& operator=(relaxed_capture const&) = delete;
-  ~relaxed_capture() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
 
 /// The last launch, for those that follow it in other streams.
 class launch_order {
