@@ -161,7 +161,8 @@ class execution : private work_holder<Topology, Op, Payload>,
   struct nothing {};
 
   bool known_ = false;  ///< the size of the schedule of this very operation
-  [[no_unique_address]] std::conditional_t<asks_helpers, helper_shares, nothing> helpers_{};
+  /// Beside a bool it takes no room; with no address of its own, nvcc 13 breaks off.
+  std::conditional_t<asks_helpers, helper_shares, nothing> helpers_{};
 };
 
 }  // namespace tutti::detail
