@@ -35,18 +35,19 @@ class staged_launcher {
     place_pool* home;
   };
   struct places {
-    explicit places(transport_type& in)
-        : on(in), pool(new place_pool([](pending& p) noexcept { delete &static_cast<started&>(p); })) {}
+    places(transport_type& in, Topology const& t)
+        : on(in), topology(t), pool(new place_pool([](pending& p) noexcept { delete &static_cast<started&>(p); })) {}
     places(places const&) = delete;
     places& operator=(places const&) = delete;
     ~places() { on.staging().finish(pool.get()); }
     transport_type& on;
+    Topology topology;
     owned<place_pool, place_pool::leave> pool;
   };
 
  public:
   staged_launcher(Communicator const& world, Topology const& topology, Payload const&)
-      : topology_(topology), places_(new places(world.transport())) {}
+      : places_(new places(world.transport(), topology)) {}
 
   /// @param limit how long the operation may take once its stream has come to it
   /// @throws error if an earlier one of this rank's has failed; precondition_error if the stream is being captured
@@ -66,9 +67,9 @@ class staged_launcher {
       s.what() = what;
       s.what().identity ^= is_staged;
       slot_layout const layout(elements);
-      s.vector.prepare(m, count, topology_.blocks(op, world.extent()), layout, given(op, world, count),
+      s.vector.prepare(m, count, places_->topology.blocks(op, world.extent()), layout, given(op, world, count),
                        wanted(op, world, count));
-      s.start({topology_, 0}, op, elements, m, count);
+      s.start({places_->topology, 0}, op, elements, m, count);
     } catch (...) {
       give_back(s);
       throw;
@@ -91,7 +92,8 @@ class staged_launcher {
   [[nodiscard]] started& place(Communicator& world, Payload const& elements) {
     place_pool& pool = *places_->pool;
     pending* const idle = pool.take();
-    return idle != nullptr ? static_cast<started&>(*idle) : pool.adopt(new started(world, topology_, elements, pool));
+    return idle != nullptr ? static_cast<started&>(*idle)
+                           : pool.adopt(new started(world, places_->topology, elements, pool));
   }
   static void give_back(started& s) { s.home->give_back(s); }
 
@@ -120,7 +122,6 @@ class staged_launcher {
     }
   }
 
-  [[no_unique_address]] Topology topology_;
   owned<places> places_;
 };
 

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: plain one_compiler (processes; the thread sanitizer sees nothing of what they do to each other)
+//
+// The same between processes, one of which may be killed.
+#include <laws/staged.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/transport/shared_memory.hpp>
+#include <tutti/transport/tcp.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <tuple>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+using hosts = std::tuple<tutti::shared_memory, tutti::tcp>;
+using namespace std::chrono_literals;
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(sums_of_floats, host, hosts) {
+  for (laws::staged_shape const& shape : {laws::staged_shape{2, 4096, 8, 5}, laws::staged_shape{5, 1024, 2, 0}}) {
+    std::string const wrong = laws::staged_operations<host>(shape, tutti::sum<float>{}, {0, 4001});
+    BOOST_TEST(wrong == "", wrong);
+  }
+  std::string const wrong = laws::staged_operations<host>({3, 1 << 19, 4, 0}, tutti::sum<float>{}, {700'001});
+  BOOST_TEST(wrong == "", wrong);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_that_is_killed, host, hosts) {
+  using transport = models::host_staged<host>;
+  tutti::world_options<transport> o;
+  o.deadline = 60s;
+  o.transport.slot_bytes = 4096;
+  auto const begun = std::chrono::steady_clock::now();
+  auto const results = tutti::spawn<transport>(
+      3,
+      [](auto& world) -> std::string {
+        models::device_stream stream;
+        std::vector<float> v(100'000, 1);
+        tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+        try {
+          for (int i = 0;; ++i) {
+            sum.enqueue(models::in_device(v), stream);
+            if (world.rank() == 1 && i == 2) {
+              ::kill(::getpid(), SIGKILL);
+            }
+            tutti::detail::device::wait_for_staged(world, stream);
+          }
+        } catch (tutti::error const& e) {
+          while (!stream.is_done()) {  // else this never ends
+            std::this_thread::yield();
+          }
+          std::vector<float> const left = v;
+          std::size_t const copies = models::host_stager::copies;
+          v.assign(v.size(), 0);
+          bool const same = copies == models::host_stager::copies;
+          return (same ? "" : "still copying; ") + std::string(tutti::name(e.kind())) + ": " + e.what();
+        }
+      },
+      o);
+  for (tutti::rank_type const r : {0U, 2U}) {
+    std::string const said = results[r].value();
+    BOOST_TEST(said.starts_with("peer lost"), said);
+    BOOST_TEST(said.find("rank 1") != said.npos, said);
+  }
+  BOOST_TEST((std::chrono::steady_clock::now() - begun < 30s), "long before the deadline");
+}
