@@ -5,13 +5,19 @@
 #include <tutti/detail/device/stager.hpp>
 #include <tutti/detail/device/staging.hpp>
 #include <tutti/detail/transport/over_host.hpp>
+#include <tutti/error.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/rendezvous.hpp>
 #include <tutti/transport/concept.hpp>
 
 #include <cerrno>
-#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <sys/timerfd.h>
 
 namespace tutti::detail::device {
