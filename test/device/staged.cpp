@@ -22,23 +22,20 @@ std::vector<rank_type> ranks() {
 
 BOOST_AUTO_TEST_CASE(sums_of_floats) {
   for (rank_type const n : ranks()) {
-    for (laws::staged_shape const& shape :
-         {laws::staged_shape{n, 512, 1 + n % 3, 9}, laws::staged_shape{n, 4096, 8, 0}}) {
-      std::string const wrong = laws::staged_operations<loopback>(shape, tutti::sum<float>{}, {0, 1, 1537});
-      BOOST_TEST(wrong == "", wrong << "; slots of " << shape.slot_bytes);
-    }
+    bool const is_small = n % 2 != 0;
+    laws::staged_shape const shape{n, is_small ? 512U : 4096U, is_small ? 1 + n % 3 : 8, is_small ? 4U : 0U};
+    std::string const wrong = laws::staged_operations<loopback>(shape, tutti::sum<float>{}, {0, 1, 1537});
+    BOOST_TEST(wrong == "", wrong << "; slots of " << shape.slot_bytes);
   }
 }
 BOOST_AUTO_TEST_CASE(means_that_are_lowered) {
-  for (rank_type const n : {2U, 5U}) {
-    std::string const wrong = laws::staged_operations<loopback>({n, 1024, 4, 5}, tutti::mean<double>{}, {3, 2000});
-    BOOST_TEST(wrong == "", wrong);
-  }
+  std::string const wrong = laws::staged_operations<loopback>({4, 1024, 4, 5}, tutti::mean<double>{}, {3, 2000});
+  BOOST_TEST(wrong == "", wrong);
 }
 BOOST_AUTO_TEST_CASE(accumulators_that_are_larger) {
-  for (rank_type const n : {2U, 3U, 8U}) {
+  for (rank_type const n : {2U, 5U}) {
     std::string const wrong =
-        laws::staged_operations<loopback>({n, 2048, 2, 5}, tutti::reproducible_sum<float>{}, {0, 7, 1501});
+        laws::staged_operations<loopback>({n, 2048, 2, 5}, tutti::reproducible_sum<float>{}, {7, 1501});
     BOOST_TEST(wrong == "", wrong);
   }
 }

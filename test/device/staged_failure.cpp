@@ -82,6 +82,7 @@ void wait_or_throw(auto& world, models::device_stream const& stream) {
   try {
     wait_for_staged(world, stream);
   } catch (tutti::error const&) {
+    require(world.transport().driver().is_idle(), "no copy is under way any more");
     while (!stream.is_done()) {  // else this never ends
       std::this_thread::yield();
     }

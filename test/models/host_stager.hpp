@@ -88,8 +88,9 @@ class host_stager {
   void tell_downloaded(std::uint64_t* word, std::uint64_t value) { tell(down_, word, value); }
   void tell_uploaded(std::uint64_t* word, std::uint64_t value) { tell(up_, word, value); }
   [[nodiscard]] bool is_done(stream_type const& s) const { return s.is_done(); }
+  [[nodiscard]] bool is_idle() const { return down_.is_done() && up_.is_done(); }
   void finish() const {
-    while (!down_.is_done() || !up_.is_done()) {
+    while (!is_idle()) {
       std::this_thread::yield();
     }
   }
