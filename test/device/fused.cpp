@@ -24,10 +24,12 @@ void all(R reduction, std::integer_sequence<rank_type, N...>) {
   for (bool const in_one_hop : {false, true}) {
     for (std::size_t const count : {std::size_t{0}, std::size_t{1}, std::size_t{37}, std::size_t{1000}}) {
       for (std::uint32_t const in_place : {0U, 0xffffU, 0x5a6bU}) {
-        std::string const wrong[] = {
-            laws::fused_has_bits_of_engine<N>(reduction, count, in_place, in_one_hop, ++seed)...};
-        for (std::string const& one : wrong) {
-          BOOST_TEST(one == "");
+        for (bool const apart : {false, true}) {
+          std::string const wrong[] = {
+              laws::fused_has_bits_of_engine<N>(reduction, count, in_place, in_one_hop, ++seed, apart)...};
+          for (std::string const& one : wrong) {
+            BOOST_TEST(one == "");
+          }
         }
       }
     }

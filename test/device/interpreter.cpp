@@ -39,7 +39,9 @@ void everywhere(Op what, R reduction, bool may_be_apart, Topology... topology) {
         auto const groups = static_cast<std::uint32_t>(1 + seed % 3);
         auto const threads = static_cast<std::uint32_t>(1 + seed / 3 % 2);
         auto const parts = static_cast<std::uint32_t>(groups + seed / 6 % 4);
-        BOOST_TEST(laws::device_has_bits_of_engine(c, t, {groups, threads, seed, parts}) == "");
+        for (bool const apart : {false, true}) {
+          BOOST_TEST(laws::device_has_bits_of_engine(c, t, {groups, threads, seed, parts, apart}) == "");
+        }
       };
       (check(topology), ...);
     }

@@ -302,6 +302,35 @@ BOOST_AUTO_TEST_CASE(memory_is_the_users_again_after_a_fault) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(memory_that_is_not_on_the_device_is_refused) {
+  auto const all = complaints(
+      1,
+      [](auto& world) {
+        tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
+        models::device_stream stream;
+        std::vector<float> v(100);
+        std::vector<float> on_host(100);
+        models::host_driver::not_here = on_host.data();
+        for (bool const is_input : {false, true}) {
+          std::string said;
+          try {
+            sum.enqueue(on_device(is_input ? on_host : v), on_device(is_input ? v : on_host), stream);
+          } catch (tutti::precondition_error const& e) {
+            said = e.what();
+          }
+          BOOST_TEST(has(said, is_input ? "the input is not in memory of this rank's device, host 0"
+                                        : "the output is not in memory of this rank's device, host 0"),
+                     said);
+        }
+        sum.enqueue(device_span<float>(on_host.data(), 0), stream);  // of nothing it does not matter where it is
+        models::host_driver::not_here = nullptr;
+        sum.enqueue(on_device(v), stream);
+        stream_wait(world, stream).run();
+      },
+      with(1));
+  BOOST_TEST(all[0] == "");
+}
+
 BOOST_AUTO_TEST_CASE(a_communicator_that_has_failed_says_so_again) {
   auto const all = complaints(
       2,

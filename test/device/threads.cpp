@@ -16,7 +16,9 @@ BOOST_AUTO_TEST_CASE(allreduce) {
     for (tutti::rank_type const n : {2U, 3U, 4U}) {
       for (bool const in_place : {false, true}) {
         laws::device_case<tutti::op::allreduce, tutti::sum<float>> const c{{}, {}, n, 257, in_place};
-        BOOST_TEST(laws::device_has_bits_of_engine(c, tutti::selection(kind), {1, 2, 0, 2}) == "");
+        for (bool const apart : {false, true}) {
+          BOOST_TEST(laws::device_has_bits_of_engine(c, tutti::selection(kind), {1, 2, 0, 2, apart}) == "");
+        }
       }
     }
   }

@@ -50,8 +50,9 @@ BEGIN {
   # Folding spans is the same for every reduction.
   allow("engine", "core communicator detail/reduction/fold collective/request " concepts)
   # Groups of a device's threads run the schedules that the engine runs, over the same slices and memories; one of these
-  # they know without its steps.
-  allow("device", "core engine detail/reduction/fold detail/transport/over_host topology/direct " concepts)
+  # they know without its steps. Processes find out by a socket whether another one still has their memory.
+  allow("device", "core engine detail/reduction/fold detail/transport/over_host detail/shared_memory/datagram_doorbells " \
+        "detail/shared_memory/shared_file topology/direct " concepts)
   # What is compiled once of each transport, the engine over it, and of each likely reduction: a header of theirs ends
   # with it.
   allow("instances", "core communicator engine transport reduction")

@@ -187,12 +187,13 @@ struct device_shape {
   std::uint32_t threads = 1;
   std::uint64_t seed = 0;
   std::uint32_t parts = groups;  ///< into which the blocks are cut
+  bool apart = false;            ///< ranks reach only scratch memory of each other
 };
 
 /// What a group needs if it is the only one: all in blocks of one rank each, which have room to be aligned.
 template <class R>
-[[nodiscard]] std::size_t scratch_for(std::size_t count) {
-  return 2 * (count + 16 * 48) * sizeof(typename R::accumulator_type);
+[[nodiscard]] std::size_t scratch_for(std::size_t count, bool apart) {
+  return (apart ? 4 : 2) * (count + 16 * 48) * sizeof(typename R::accumulator_type);
 }
 
 /// Three operations, one after the other, whose caller changes its memory in between: what is wrong; "" if nothing.
@@ -205,7 +206,7 @@ template <class Op, class R, class Topology>
   for (rank_type r = 0; r != c.n; ++r) {
     ranks.emplace_back(c, topology, r);
   }
-  models::device_world world(c.n, shape.groups, scratch_for<R>(c.count));
+  models::device_world world(c.n, shape.groups, scratch_for<R>(c.count, shape.apart), shape.apart);
   std::atomic<unsigned> wrong = 0;
   auto const run = [&](rank_type r, std::uint32_t group, auto const& g) {
     ranks[r].run(g, world.of(r), group, shape.groups, shape.parts);
@@ -236,7 +237,7 @@ template <class Op, class R, class Topology>
              std::string(tutti::identity_of(topology, c.n).label) + ", " + std::string(R::name) + " of " +
              std::to_string(c.count) + ", " + std::to_string(c.n) + " ranks, " + std::to_string(shape.groups) +
              " groups of " + std::to_string(shape.threads) + ", " + std::to_string(shape.parts) + " parts, seed " +
-             std::to_string(shape.seed) + (c.in_place ? ", in place" : "") +
+             std::to_string(shape.seed) + (c.in_place ? ", in place" : "") + (shape.apart ? ", apart" : "") +
              (ended ? ": other bits than the engine's" : ": it does not end");
     }
   }
@@ -246,17 +247,18 @@ template <class Op, class R, class Topology>
 /// The same of the fused forms of `direct`, on ranks of which some work in place: those of these bits.
 template <rank_type N, class R>
 [[nodiscard]] std::string fused_has_bits_of_engine(R reduction, std::size_t count, std::uint32_t in_place,
-                                                   bool in_one_hop, std::uint64_t seed) {
+                                                   bool in_one_hop, std::uint64_t seed, bool apart) {
   using law = device_case<op::allreduce, R>;
-  law const apart{{}, reduction, N, count, false};
+  law const distinct{{}, reduction, N, count, false};
   law const same{{}, reduction, N, count, true};
-  auto const wanted = of_engine(apart, tutti::direct{});
+  auto const wanted = of_engine(distinct, tutti::direct{});
   std::vector<device_rank<op::allreduce, R>> ranks;
   for (rank_type r = 0; r != N; ++r) {
-    ranks.emplace_back((in_place >> r & 1U) != 0 ? same : apart, tutti::direct{}, r);
+    ranks.emplace_back((in_place >> r & 1U) != 0 ? same : distinct, tutti::direct{}, r);
   }
   auto const groups = static_cast<std::uint32_t>(1 + seed % 3);
-  models::device_world world(N, groups, scratch_for<R>(count));
+  auto const parts = static_cast<std::uint32_t>(groups + seed / 3 % 3);
+  models::device_world world(N, groups, scratch_for<R>(count, apart), apart);
   unsigned wrong = 0;
   bool ended = true;
   for (std::uint64_t i = 0; i != 3 && ended && wrong == 0; ++i) {
@@ -264,7 +266,7 @@ template <rank_type N, class R>
     ended = models::run_as_fibers(
         N, groups, 2, 3 * seed + i, [&](rank_type r, std::uint32_t group, models::fiber_group const& g) {
           using kernel = on_device::by_direct<R, N>;
-          run_group(g, kernel{world.of(r), ranks[r].operation(), reduction, groups, in_one_hop}, group);
+          run_group(g, kernel{world.of(r), ranks[r].operation(), reduction, groups, parts, in_one_hop}, group);
           wrong += world.failed(r) == 0 ? 0U : 1U;
           if (--under_way[r] == 0) {
             wrong += ranks[r].has(wanted[r]) ? 0U : 1U;
@@ -275,11 +277,12 @@ template <rank_type N, class R>
       r.set();
     }
   }
-  return ended && wrong == 0 ? ""
-                             : std::string("direct, fused, ") + (in_one_hop ? "in one hop, " : "in one pass, ") +
-                                   std::string(R::name) + " of " + std::to_string(count) + ", " + std::to_string(N) +
-                                   " ranks, in place " + std::to_string(in_place) + ", seed " + std::to_string(seed) +
-                                   (ended ? ": other bits than the engine's" : ": it does not end");
+  return ended && wrong == 0
+             ? ""
+             : std::string("direct, fused, ") + (in_one_hop ? "in one hop, " : "in one pass, ") + std::string(R::name) +
+                   " of " + std::to_string(count) + ", " + std::to_string(N) + " ranks, in place " +
+                   std::to_string(in_place) + ", seed " + std::to_string(seed) + (apart ? ", apart" : "") +
+                   (ended ? ": other bits than the engine's" : ": it does not end");
 }
 
 }  // namespace laws

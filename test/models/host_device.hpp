@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <models/exported_memory.hpp>
 #include <models/thread_groups.hpp>
 #include <tutti/detail/device/driver.hpp>
 #include <tutti/detail/device/kernels.hpp>
@@ -20,6 +21,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -127,12 +129,25 @@ class host_driver {
   [[nodiscard]] std::byte* allocate_for_all(std::size_t bytes) const { return allocate(bytes); }
   static void free(std::byte* p) noexcept {
     --allocated;
-    ::operator delete(p, std::align_val_t(256));
+    if (!exported_memory::free(p)) {
+      ::operator delete(p, std::align_val_t(256));
+    }
   }
+  [[nodiscard]] std::byte* allocate_to_export(std::size_t bytes) const {
+    ++allocations;
+    ++allocated;
+    return exported_memory::allocate(bytes);
+  }
+  [[nodiscard]] std::string exported(std::byte* p) const { return exported_memory::exported(p); }
+  [[nodiscard]] std::byte* imported(std::string_view text) const { return exported_memory::imported(text); }
+  static void let_go(std::byte* p) noexcept { exported_memory::free(p); }
   static void free_for_all(std::byte* p) noexcept { free(p); }
 
   void upload(std::byte* to, std::byte const* from, std::size_t bytes) const { copy(to, from, bytes); }
   void download(std::byte* to, std::byte const* from, std::size_t bytes) const { copy(to, from, bytes); }
+  /// All memory is, but what a test says is not.
+  static inline std::atomic<void const*> not_here = nullptr;
+  [[nodiscard]] bool has(std::byte const* p) const noexcept { return p != not_here; }
   [[nodiscard]] std::string device() const { return "host " + std::to_string(number_); }
   [[nodiscard]] std::uint32_t groups() const noexcept { return 16; }
   void reach(std::string const&) const noexcept {}
@@ -189,7 +204,7 @@ class host_driver {
   int number_;
   std::shared_ptr<std::atomic<bool>> last_;
 };
-static_assert(device::driver<host_driver>);
+static_assert(device::exports_memory<host_driver>);
 
 template <class Host>
 using host_peers = device::peers<Host, host_driver>;

@@ -27,7 +27,8 @@ namespace device = tutti::detail::device;
 /// What the ranks of a world share.
 class device_world {
  public:
-  device_world(rank_type n, std::uint32_t groups, std::size_t scratch_bytes)
+  /// @param apart ranks reach nothing of each other but this
+  device_world(rank_type n, std::uint32_t groups, std::size_t scratch_bytes, bool apart = false)
       : groups_(groups), ranks_(n), boxes_(n), boards_(n) {
     for (rank_type r = 0; r != n; ++r) {
       boxes_[r].resize(std::size_t{groups} * n);
@@ -38,6 +39,7 @@ class device_world {
       device::board& b = boards_[r];
       b.rank = r;
       b.ranks = n;
+      b.apart = apart;
       b.counts = ranks_[r].counts.data();
       b.scratch = ranks_[r].scratch.data();
       b.scratch_bytes = scratch_bytes;

@@ -17,9 +17,11 @@ std::string in_many_orders(Topology const& topology) {
     for (bool const in_place : {true, false}) {
       for (std::uint64_t seed = 1; seed != 7; ++seed) {
         laws::device_case<tutti::op::allreduce, tutti::sum<float>> const c{{}, {}, n, 37, in_place};
-        std::string wrong = laws::device_has_bits_of_engine(c, topology, {2, 2, seed, 3});
-        if (!wrong.empty()) {
-          return wrong;
+        for (bool const apart : {false, true}) {
+          std::string wrong = laws::device_has_bits_of_engine(c, topology, {2, 2, seed, 3, apart});
+          if (!wrong.empty()) {
+            return wrong;
+          }
         }
       }
     }
@@ -32,9 +34,12 @@ std::string in_many_orders_fused() {
   for (bool const in_one_hop : {false, true}) {
     for (std::uint32_t const in_place : {0U, 7U, 2U}) {
       for (std::uint64_t seed = 1; seed != 13; ++seed) {
-        std::string wrong = laws::fused_has_bits_of_engine<3>(tutti::sum<float>{}, 37, in_place, in_one_hop, seed);
-        if (!wrong.empty()) {
-          return wrong;
+        for (bool const apart : {false, true}) {
+          std::string wrong =
+              laws::fused_has_bits_of_engine<3>(tutti::sum<float>{}, 37, in_place, in_one_hop, seed, apart);
+          if (!wrong.empty()) {
+            return wrong;
+          }
         }
       }
     }

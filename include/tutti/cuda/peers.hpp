@@ -17,8 +17,9 @@
 
 namespace tutti::cuda {
 
-/// Ranks with a GPU each, or a share of one, whose kernels work in each other's memory. Host, such as `loopback`, does
-/// all else: meeting, faults, operations on host memory.
+/// Ranks with a GPU each, or a share of one, whose kernels work in each other's memory. Host does all else: meeting,
+/// faults, operations on host memory. Ranks are threads of one process (`loopback`), or processes of one host
+/// (`shared_memory`).
 ///
 ///     auto const run = [](auto& world) {
 ///       tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
@@ -36,8 +37,13 @@ namespace tutti::cuda {
 /// A rank that is late, has left or calls something else is named in the error that `wait` throws, and later calls of
 /// `enqueue`; so are the ranks of a fault of Host. `cuda::stream::wait` knows nothing of these.
 ///
-/// Memory of an operation is the device's until it has run: allocations of cudaMalloc or cuda::array. In a world of
-/// several devices these reach each other's memory (peer access).
+/// Memory of an operation is the device's until it has run: allocations of cudaMalloc or cuda::array on the rank's
+/// device; other memory is refused. In a world of several devices these reach each other's memory (peer access).
+///
+/// Processes map no memory of users: an operation copies it through a window of its rank, part by part. They may see
+/// one GPU each (CUDA_VISIBLE_DEVICES). Processes on one GPU take turns on it, which is right, and slow. A rank whose
+/// process was killed is named like one that has left; kernels that are under way then may still look at its window
+/// until their host ends them.
 ///
 /// Kernels of all ranks wait for each other, so all must run at the same time. Of ranks that share a GPU:
 ///   - streams do not wait for the default stream, and with more than 8 of them in all the environment has
@@ -48,12 +54,13 @@ namespace tutti::cuda {
 /// What breaks that ends by the deadline. Graphs are captured with cudaStreamCaptureModeThreadLocal, and end before
 /// their world does.
 ///
-/// @pre at most 16 ranks, in one process
+/// @pre at most 16 ranks, on one host
 ///
-/// Cost: on the device, 1 MiB (`options::scratch_bytes`) and 200 bytes a rank for each of at most 64 blocks.
+/// Cost: on the device, 1 MiB (`options::scratch_bytes`) and 200 bytes a rank for each of at most 64 blocks. Processes:
+/// two descriptors more, and memory of a world that has ended stays until all its ranks have left.
 /// Thread safety: one thread at a time; instances are independent.
 template <transport Host>
-  requires in_process<Host>
+  requires detail::device::meets_windows<Host, detail::cuda::driver>
 using peers = detail::device::peers<Host, detail::cuda::driver>;
 
 /// Blocks until all has run that is in the stream, as long as the communicator's deadline allows; what this rank has

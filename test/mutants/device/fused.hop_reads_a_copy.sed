@@ -1,2 +1,2 @@
 # In place, peers read what is being overwritten.
-s/bool const is_copied = FromSnapshot/bool const is_copied = false/
+s/return is_copied(of(r)) ? copied/return false ? copied/

@@ -5,6 +5,7 @@
 #include <tutti/detail/cuda/block.hpp>
 #include <tutti/detail/cuda/check.hpp>
 #include <tutti/detail/cuda/current_device.hpp>
+#include <tutti/detail/cuda/memory_handle.hpp>
 #include <tutti/detail/device/driver.hpp>
 #include <tutti/detail/device/kernels.hpp>
 #include <tutti/expects.hpp>
@@ -94,6 +95,28 @@ class driver {
     return static_cast<std::byte*>(p);
   }
   static void free(std::byte* p) noexcept { static_cast<void>(cudaFree(p)); }
+  /// CUDA exports memory in pieces of 2 MiB, with whatever else is there.
+  [[nodiscard]] std::byte* allocate_to_export(std::size_t bytes) const {
+    constexpr std::size_t piece = std::size_t{2} << 20;
+    return allocate((bytes + piece - 1) / piece * piece);
+  }
+  [[nodiscard]] std::string exported(std::byte* p) const {
+    current_device const here(number_);
+    cudaIpcMemHandle_t handle;
+    check(cudaIpcGetMemHandle(&handle, p), [] { return std::string("letting other processes map device memory"); });
+    return memory_handle::text(handle);
+  }
+  [[nodiscard]] std::byte* imported(std::string_view text) const {
+    current_device const here(number_);
+    relaxed_capture const meanwhile;
+    void* p = nullptr;
+    check(cudaIpcOpenMemHandle(&p, memory_handle::of(text), cudaIpcMemLazyEnablePeerAccess), [] {
+      return std::string(
+          "mapping device memory of another process (ranks are processes of one host, whose devices reach each other)");
+    });
+    return static_cast<std::byte*>(p);
+  }
+  static void let_go(std::byte* p) noexcept { static_cast<void>(cudaIpcCloseMemHandle(p)); }
   static void free_for_all(std::byte* p) noexcept { static_cast<void>(cudaFreeHost(p)); }
 
   void upload(std::byte* to, std::byte const* from, std::size_t bytes) const {
@@ -101,6 +124,16 @@ class driver {
   }
   void download(std::byte* to, std::byte const* from, std::size_t bytes) const {
     copy(to, from, bytes, cudaMemcpyDeviceToHost);
+  }
+
+  [[nodiscard]] bool has(std::byte const* p) const {
+    relaxed_capture const meanwhile;
+    cudaPointerAttributes known{};
+    if (cudaPointerGetAttributes(&known, p) != cudaSuccess) {
+      static_cast<void>(cudaGetLastError());
+      return false;
+    }
+    return known.type == cudaMemoryTypeDevice && known.device == number_;
   }
 
   /// Its address on the bus: programs may number devices otherwise.
@@ -199,6 +232,6 @@ class driver {
   launch_order in_streams_;
   launch_order in_graphs_;
 };
-static_assert(device::driver<driver>);
+static_assert(device::exports_memory<driver>);
 
 }  // namespace tutti::detail::cuda

@@ -7,6 +7,7 @@
 #include <tutti/error.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace tutti::detail::device {
 
@@ -52,7 +53,7 @@ class block_link {
     for (rank_type r = g_.rank(); r < on_.ranks; r += g_.size()) {
       if (r != on_.rank) {
         mailbox& there = to(r);
-        there.where = mine;
+        there.where = as_seen_by(r, mine);
         there.what = what;
         g_.tell(&there.begun, number);
       }
@@ -104,6 +105,21 @@ class block_link {
   }
 
  private:
+  /// A rank has other addresses for this one's window, if it is in another process.
+  [[nodiscard]] constexpr memories as_seen_by(rank_type peer, memories m) const noexcept {
+    if (std::uintptr_t const shift = on_.shifts[peer]; shift != 0) {
+      auto const move = [shift](auto*& p) {
+        if (p != nullptr) {
+          p = reinterpret_cast<std::remove_reference_t<decltype(p)>>(reinterpret_cast<std::uintptr_t>(p) + shift);
+        }
+      };
+      move(m.input);
+      move(m.work);
+      move(m.output);
+    }
+    return m;
+  }
+
   static constexpr std::uint32_t looks = 64;  ///< between two at what ends all waiting
 
   /// What this group hears from a rank, and where it is heard there.

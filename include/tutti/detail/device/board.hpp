@@ -35,11 +35,14 @@ struct block_counts {
 
 /// One rank's end of everything, as its threads reach it. Trivially copyable: a kernel gets it as an argument.
 ///
-/// Scratch memory of a group has two halves: what it sends and overwrites is copied to the first; the second is `work`
-/// where an operation has none of its own.
+/// Scratch memory of a group has areas: what it sends and overwrites is copied to the first; the second is `work` where
+/// an operation has none of its own. Where ranks reach nothing of each other but windows (`apart`), the third has the
+/// input, and the fourth the output, of the part that is under way.
 struct board {
   rank_type rank = 0;
   rank_type ranks = 1;
+  bool apart = false;                           ///< ranks reach only windows of each other; alike on all ranks
+  std::uintptr_t shifts[most_ranks] = {};       ///< from this rank's addresses in its window to those of each rank
   mailbox* boxes[most_ranks] = {};              ///< of each rank: that of group b for rank p is number b * ranks + p
   block_counts* counts = nullptr;               ///< this rank's: one for each group
   std::byte* scratch = nullptr;                 ///< this rank's: `scratch_bytes` for each group
@@ -50,6 +53,8 @@ struct board {
   std::uint64_t* failed = nullptr;              ///< and its first operation without a result, or 0
   std::uint64_t* progress = nullptr;            ///< and a word that changes with every operation that ends
 
+  /// Bytes of an area of a group's scratch memory.
+  [[nodiscard]] constexpr std::size_t area_bytes() const noexcept { return scratch_bytes / (apart ? 4 : 2); }
   [[nodiscard]] constexpr mailbox* box(rank_type of, std::uint32_t group, rank_type peer) const noexcept {
     return boxes[of] + std::size_t{group} * ranks + peer;
   }

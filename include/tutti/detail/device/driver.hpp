@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace tutti::detail::device {
 
@@ -26,6 +27,7 @@ struct empty_kernel {
 ///   - `allocate` gives memory of the device, which kernels of all ranks reach that `reach` each other's devices;
 ///     `allocate_for_all` memory of the host that kernels of all devices read and write while they run. Both are zero.
 ///     Any thread may `free` them. `upload` and `download` block.
+///   - `has` says whether that is memory of the device. Cost: a look-up; it may be asked while a stream is captured.
 ///   - `device` names the very device; `groups` is how many groups of threads run on it at a time, whatever they run.
 ///   - `load<Kernel>` makes a kernel ready, so that no later `launch` of it waits for others to end. `launch` puts
 ///     `groups` groups into a stream, each of which runs `run_group(threads, kernel, group)`, after all that was
@@ -45,6 +47,7 @@ concept driver = requires(D& d, D const& c, typename D::stream_type const& s, st
   D::free_for_all(to);
   c.upload(to, from, bytes);
   c.download(to, from, bytes);
+  { c.has(from) } -> std::same_as<bool>;
   { c.device() } -> std::same_as<std::string>;
   { c.groups() } -> std::same_as<std::uint32_t>;
   d.reach(other);
@@ -52,6 +55,19 @@ concept driver = requires(D& d, D const& c, typename D::stream_type const& s, st
   d.launch(s, groups, k, limit);
   { c.is_done(s) } -> std::same_as<bool>;
   c.finish();
+};
+
+/// A driver whose memory kernels of other processes reach.
+///
+///   - `allocate_to_export` gives memory as `allocate` does, and shares no pages with other memory; `exported` is what
+///     another process needs to map it.
+///   - `imported` maps it, at any address, on whatever device it is; `let_go` ends that. It is to be freed afterwards.
+template <class D>
+concept exports_memory = driver<D> && requires(D const& c, std::byte* mine, std::size_t bytes, std::string_view text) {
+  { c.allocate_to_export(bytes) } -> std::same_as<std::byte*>;
+  { c.exported(mine) } -> std::same_as<std::string>;
+  { c.imported(text) } -> std::same_as<std::byte*>;
+  D::let_go(mine);
 };
 
 }  // namespace tutti::detail::device

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/device/areas.hpp>
 #include <tutti/detail/device/block_link.hpp>
 #include <tutti/detail/device/combine.hpp>
 #include <tutti/detail/device/interpreter.hpp>
@@ -49,28 +50,49 @@ template <thread_group G, reduction R, rank_type N>
   requires(N >= 2 && N <= most_ranks)
 class fused_allreduce {
  public:
-  /// @pre `groups` groups run the operation, on every rank; the board is of N ranks. Of `what` the table is not used
-  constexpr fused_allreduce(G const& g, board const& on, std::uint32_t group, std::uint32_t groups,
+  /// @pre on every rank the same group runs that part; the board is of N ranks. Of `what` the table is not used
+  constexpr fused_allreduce(G const& g, board const& on, std::uint32_t group, std::uint32_t part, std::uint32_t parts,
                             operation const& what, R const& how)
       : g_(g),
         link_(g, on, group),
         what_(what),
         how_(how),
-        cut_(slice::of_blocks(what.count, N, group, groups)),
-        layout_(what.count, N, groups) {}
+        cut_(slice::of_blocks(what.count, N, part, parts)),
+        layout_(what.count, N, parts) {}
 
   /// Each rank combines its own block, and stores it everywhere. False: the board's fault says why.
   constexpr bool in_one_pass() const {
-    if (!link_.begin(N - 1, peer_at(), what_.mine, what_.what)) {
-      return false;
+    bool const apart = link_.on().apart;
+    if (!apart) {
+      if (!link_.begin(N - 1, peer_at(), what_.mine, what_.what)) {
+        return false;
+      }
+    } else {
+      for (std::uint32_t b = 0; b != N; ++b) {
+        copy_bytes(g_, read(what_.mine, b), own<contribution>(memory::input, b), cut_.size(b) * sizeof(contribution));
+      }
+      bool const copied = g_.all(true);
+      if (!copied ||
+          !link_.begin(N - 1, peer_at(), areas(what_.mine, link_.scratch(), link_.on().area_bytes()), what_.what)) {
+        return false;
+      }
     }
     rank_type const me = link_.on().rank;
     places<value, N> to{};
     for (rank_type r = 0; r != N; ++r) {
-      memories const& m = r == me ? what_.mine : link_.where(r);
-      to.to[r] = reinterpret_cast<value*>(m.write(memory::output, cut_.begin(me), sizeof(value)));
+      std::byte* const there = !apart    ? of(r).write(memory::output, cut_.begin(me), sizeof(value))
+                               : r == me ? own<value>(memory::output, me)
+                                         : link_.where(r).output + offset<value>(me);
+      to.to[r] = reinterpret_cast<value*>(there);
     }
-    combine(me, to, std::make_index_sequence<N>{});
+    combine(
+        me, to,
+        [&](rank_type r) -> std::byte const* {
+          return !apart    ? read(of(r), me)
+                 : r == me ? own<contribution>(memory::input, me)
+                           : link_.where(r).input + offset<contribution>(me);
+        },
+        std::make_index_sequence<N>{});
     bool good = g_.all(true);
     for (rank_type i = 0; link_.is_first() && i != N - 1; ++i) {
       link_.tell_sent(peer(i), 1, false);
@@ -78,15 +100,22 @@ class fused_allreduce {
     for (rank_type i = 0; link_.is_first() && good && i != N - 1; ++i) {
       good = link_.wait_sent(peer(i), 1);  // then that peer does not read this rank's memory any more, too
     }
-    return end(good);
+    if (!end(good)) {
+      return false;
+    }
+    for (std::uint32_t b = 0; apart && b != N; ++b) {
+      copy_bytes(g_, own<value>(memory::output, b), what_.mine.write(memory::output, cut_.begin(b), sizeof(value)),
+                 cut_.size(b) * sizeof(value));
+    }
+    return g_.all(true);
   }
 
-  /// Each rank combines all blocks for itself. In place, its peers read a copy of its input.
+  /// Each rank combines all blocks for itself. In place, or apart, its peers read a copy of its input.
   /// @pre the first half of a group's scratch memory has room for that copy
   constexpr bool in_one_hop() const {
-    if (is_in_place(what_.mine)) {
+    if (is_copied(what_.mine)) {
       for (std::uint32_t b = 0; b != N; ++b) {
-        copy_bytes(g_, what_.mine.read(memory::input, cut_.begin(b), sizeof(contribution)), link_.scratch() + offset(b),
+        copy_bytes(g_, read(what_.mine, b), link_.scratch() + offset<contribution>(b),
                    cut_.size(b) * sizeof(contribution));
       }
     }
@@ -96,7 +125,13 @@ class fused_allreduce {
     for (rank_type b = 0; b != N; ++b) {
       places<value> const to{
           {reinterpret_cast<value*>(what_.mine.write(memory::output, cut_.begin(b), sizeof(value)))}};
-      combine(b, to, std::make_index_sequence<N>{});
+      combine(
+          b, to,
+          [&](rank_type r) {
+            std::byte const* const copied = r == link_.on().rank ? link_.scratch() : link_.scratch_of(r);
+            return is_copied(of(r)) ? copied + offset<contribution>(b) : read(of(r), b);
+          },
+          std::make_index_sequence<N>{});
     }
     bool good = g_.all(true);
     for (rank_type i = 0; link_.is_first() && i != N - 1; ++i) {
@@ -118,25 +153,33 @@ class fused_allreduce {
     return [this](std::uint32_t i) { return table_peer{.rank = peer(i), .sent = 1, .received = 1}; };
   }
 
-  [[nodiscard]] static constexpr bool is_in_place(memories const& m) noexcept { return m.input == m.output; }
-  /// Where this group's part of a block lies in the copy of an input.
+  [[nodiscard]] constexpr bool is_copied(memories const& m) const noexcept {
+    return link_.on().apart || m.input == m.output;
+  }
+  /// Where this group's part of a block lies in a copy.
+  template <class T>
   [[nodiscard]] constexpr std::size_t offset(std::uint32_t block) const noexcept {
-    return layout_.place(block, cut_.begin(block)) * sizeof(contribution);
+    return layout_.place(block, cut_.begin(block)) * sizeof(T);
+  }
+  /// Its memories, as that rank has told.
+  [[nodiscard]] constexpr memories const& of(rank_type r) const noexcept {
+    return r == link_.on().rank ? what_.mine : link_.where(r);
+  }
+  /// Where it lies in this rank's areas.
+  template <class T>
+  [[nodiscard]] constexpr std::byte* own(memory m, std::uint32_t block) const noexcept {
+    return link_.scratch() + area_number(what_.mine, m) * link_.on().area_bytes() + offset<T>(block);
+  }
+  [[nodiscard]] constexpr std::byte const* read(memories const& m, std::uint32_t block) const noexcept {
+    return m.read(memory::input, cut_.begin(block), sizeof(contribution));
   }
 
-  /// This group's part of a block, of all ranks.
-  template <std::size_t M, std::size_t... I>
-  constexpr void combine(rank_type block, places<value, M> const& to, std::index_sequence<I...>) const {
+  /// This group's part of a block, of all ranks: `input_of` says where each one's is.
+  template <std::size_t M, class InputOf, std::size_t... I>
+  constexpr void combine(rank_type block, places<value, M> const& to, InputOf const& input_of,
+                         std::index_sequence<I...>) const {
     for_each_element(g_, fold_of_all<R, N>{how_}, cut_.size(block), to,
-                     input_of<M == 1>((block + N - static_cast<rank_type>(I)) % N, block)...);
-  }
-  template <bool FromSnapshot>
-  [[nodiscard]] constexpr contribution const* input_of(rank_type r, rank_type block) const noexcept {
-    memories const& m = r == link_.on().rank ? what_.mine : link_.where(r);
-    bool const is_copied = FromSnapshot && is_in_place(m);
-    std::byte const* const copied = r == link_.on().rank ? link_.scratch() : link_.scratch_of(r);
-    return reinterpret_cast<contribution const*>(
-        is_copied ? copied + offset(block) : m.read(memory::input, cut_.begin(block), sizeof(contribution)));
+                     reinterpret_cast<contribution const*>(input_of((block + N - static_cast<rank_type>(I)) % N))...);
   }
 
   constexpr bool end(bool good) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/device/areas.hpp>
 #include <tutti/detail/device/block_link.hpp>
 #include <tutti/detail/device/combine.hpp>
 #include <tutti/detail/device/scratch_layout.hpp>
@@ -43,8 +44,16 @@ class interpreter {
   constexpr bool run() const {
     step_table const& t = what_.table;
     auto const peer_at = [&t](std::uint32_t i) { return t.peers[i]; };
-    if (!link_.begin(t.peer_count, peer_at, what_.mine, what_.what)) {
-      return false;
+    if (!link_.on().apart) {
+      if (!link_.begin(t.peer_count, peer_at, what_.mine, what_.what)) {
+        return false;
+      }
+    } else {
+      take_in();
+      if (!link_.begin(t.peer_count, peer_at, areas(what_.mine, link_.scratch(), link_.on().area_bytes()),
+                       what_.what)) {
+        return false;
+      }
     }
     for (std::uint32_t i = 0; i != t.step_count; ++i) {
       table_step const& s = t.steps[i];
@@ -53,10 +62,37 @@ class interpreter {
         return false;
       }
     }
-    return finish();
+    return finish() && give_out();
   }
 
  private:
+  /// Peers that are apart reach only copies of the user's memory: of what the steps read, before; and of what they
+  /// leave in the output, back. The next barrier is in `begin`.
+  constexpr void take_in() const {
+    step_table const& t = what_.table;
+    for (std::uint32_t i = 0; i != t.read_count; ++i) {
+      memory const m = t.reads[i].of;
+      if (what_.mine.base(m) != nullptr) {
+        std::uint32_t const b = t.reads[i].block;
+        std::size_t const size = payload_.size_of(m);
+        copy_bytes(g_, what_.mine.read(m, cut_.begin(b), size), own(m, b), cut_.size(b) * size);
+      }
+    }
+  }
+  constexpr bool give_out() const {
+    step_table const& t = what_.table;
+    if (!link_.on().apart) {
+      return true;
+    }
+    std::size_t const size = payload_.size_of(memory::output);
+    for (std::uint32_t i = 0; i != t.write_count; ++i) {
+      std::uint32_t const b = t.writes[i].block;
+      copy_bytes(g_, own(memory::output, b), what_.mine.write(memory::output, cut_.begin(b), size),
+                 cut_.size(b) * size);
+    }
+    return g_.all(true);
+  }
+
   /// Makes the message known; if it is about to be overwritten, a copy of it.
   constexpr bool send(table_step const& s) const {
     endpoint const& end = s.what.send;
@@ -67,8 +103,8 @@ class interpreter {
       std::size_t const size = payload_.size_of(end.memory);
       for (std::uint32_t i = 0; i != end.blocks.count; ++i) {
         std::uint32_t const b = number(end.blocks, i);
-        copy_bytes(g_, read(what_.mine, link_.scratch(), end.memory, b),
-                   link_.scratch() + layout_.place(i, cut_.begin(b)) * size, cut_.size(b) * size);
+        copy_bytes(g_, own(end.memory, b), link_.scratch() + layout_.place(i, cut_.begin(b)) * size,
+                   cut_.size(b) * size);
       }
     }
     bool const written = g_.all(true);
@@ -93,7 +129,7 @@ class interpreter {
       if (cut_.size(b) != 0) {
         use(s.what, b,
             is_snapshot ? there + layout_.place(i, cut_.begin(b)) * size
-                        : read(link_.where(end.peer), there, s.what.arrives, b));
+                        : theirs(link_.where(end.peer), there, s.what.arrives, b));
       }
     }
     bool const used = g_.all(true);
@@ -104,12 +140,12 @@ class interpreter {
   }
   constexpr void use(step const& st, std::uint32_t block, std::byte const* arriving) const {
     std::size_t const n = cut_.size(block);
-    std::byte* const result = write(st.receive.memory, block);
+    std::byte* const result = own(st.receive.memory, block);
     if (st.how == action::copy) {
       return copy_bytes(g_, arriving, result, n * payload_.size_of(st.arrives));
     }
     if constexpr (requires { payload_.fold(g_, st, arriving, arriving, result, n, rank_type{}); }) {
-      payload_.fold(g_, st, read(what_.mine, link_.scratch(), st.local, block), arriving, result, n, link_.on().ranks);
+      payload_.fold(g_, st, own(st.local, block), arriving, result, n, link_.on().ranks);
     }
   }
 
@@ -123,8 +159,8 @@ class interpreter {
     for (std::uint32_t i = 0; i != from.blocks.count; ++i) {
       std::uint32_t const b = number(from.blocks, i);
       if (cut_.size(b) != 0) {
-        payload_.local(g_, s.what, read(what_.mine, link_.scratch(), from.memory, b),
-                       write(to.memory, number(to.blocks, i)), cut_.size(b), link_.on().ranks);
+        payload_.local(g_, s.what, own(from.memory, b), own(to.memory, number(to.blocks, i)), cut_.size(b),
+                       link_.on().ranks);
       }
     }
     return g_.all(true);
@@ -157,20 +193,24 @@ class interpreter {
   [[nodiscard]] constexpr std::uint32_t number(block_range blocks, std::uint32_t i) const noexcept {
     return (blocks.first + i) % what_.table.blocks;
   }
-  /// Where the part of a block lies in a rank's memory, which has that scratch memory.
-  [[nodiscard]] constexpr std::byte const* read(memories const& of, std::byte const* scratch, memory m,
-                                                std::uint32_t block) const noexcept {
+  /// Where the part of a block lies in this rank's memory.
+  [[nodiscard]] constexpr std::byte* own(memory m, std::uint32_t block) const noexcept {
     std::size_t const size = payload_.size_of(m);
-    return m == memory::work && of.work == nullptr ? scratch + work_place(block) * size + link_.on().scratch_bytes / 2
-                                                   : of.read(m, cut_.begin(block), size);
+    if (link_.on().apart || (m == memory::work && what_.mine.work == nullptr)) {
+      return link_.scratch() + area_number(what_.mine, m) * link_.on().area_bytes() + place(block) * size;
+    }
+    return const_cast<std::byte*>(what_.mine.read(m, cut_.begin(block), size));
   }
-  [[nodiscard]] constexpr std::byte* write(memory m, std::uint32_t block) const noexcept {
+  /// And in that of another one, which has that scratch memory.
+  [[nodiscard]] constexpr std::byte const* theirs(memories const& of, std::byte const* scratch, memory m,
+                                                  std::uint32_t block) const noexcept {
     std::size_t const size = payload_.size_of(m);
-    return m == memory::work && what_.mine.work == nullptr
-               ? link_.scratch() + work_place(block) * size + link_.on().scratch_bytes / 2
-               : what_.mine.write(m, cut_.begin(block), size);
+    if (m == memory::work && of.work == nullptr) {
+      return scratch + link_.on().area_bytes() + place(block) * size;
+    }
+    return link_.on().apart ? of.base(m) + place(block) * size : of.read(m, cut_.begin(block), size);
   }
-  [[nodiscard]] constexpr std::size_t work_place(std::uint32_t block) const noexcept {
+  [[nodiscard]] constexpr std::size_t place(std::uint32_t block) const noexcept {
     return layout_.place(block, cut_.begin(block));
   }
 

@@ -36,12 +36,18 @@ struct by_direct {
   operation what;
   R how;
   std::uint32_t groups;
+  std::uint32_t parts;  ///< at least as many; a group runs one after the other
   bool in_one_hop;
 
   template <thread_group G>
   constexpr bool run(G const& g, std::uint32_t group) const {
-    fused_allreduce<G, R, N> const all(g, on, group, groups, what, how);
-    return in_one_hop ? all.in_one_hop() : all.in_one_pass();
+    for (std::uint32_t part = group; part < parts; part += groups) {
+      fused_allreduce<G, R, N> const all(g, on, group, part, parts, what, how);
+      if (!(in_one_hop ? all.in_one_hop() : all.in_one_pass())) {
+        return false;
+      }
+    }
+    return true;
   }
 };
 

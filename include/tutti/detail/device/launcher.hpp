@@ -15,6 +15,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -55,6 +56,10 @@ class launcher {
   void enqueue(Communicator const& world, Op const& op, Payload const& elements, call const& what, memories const& m,
                std::size_t count, duration limit, stream_type const& in) const {
     expect_results(world);
+    if (count != 0) {
+      expect_own("input", m.input);
+      expect_own("output", m.output);
+    }
     payload_type const payload = for_groups(elements);
     shared_places const places{.input_is_output = m.input != nullptr && m.input == m.output,
                                .work_is_output = m.work != nullptr && m.work == m.output};
@@ -66,9 +71,11 @@ class launcher {
       bool put = false;
       with_ranks([&]<rank_type N>(std::integral_constant<rank_type, N>) {
         put = true;
+        bool const in_one_hop = is_short(payload, count, groups);
+        std::uint32_t const parts =
+            in_one_hop || !on_->board().apart ? groups : parts_that_fit(payload, N, count, groups);
         now.number = on_->count(what, limit);
-        launch(fused<N>{on_->board(), now, elements.reduction, groups, is_short(payload, count, groups)}, groups, limit,
-               in);
+        launch(fused<N>{on_->board(), now, elements.reduction, groups, parts, in_one_hop}, groups, limit, in);
       });
       if (put) {
         return;
@@ -80,6 +87,15 @@ class launcher {
   }
 
  private:
+  /// Asked every time: what has been found of an address ends when its memory is freed, and that is not known here.
+  void expect_own(char const* what, std::byte const* p) const {
+    if (p != nullptr && !on_->driver().has(p)) [[unlikely]] {
+      std::string const device = on_->driver().device();
+      expects(false, "enqueue: the ", what, " is not in memory of this rank's device, ", device.c_str(),
+              "; allocate it there (cudaMalloc, cuda::array), while that is the current device");
+    }
+  }
+
   template <class P>
   struct reduction_of {
     using type = void;
@@ -135,24 +151,27 @@ class launcher {
   /// Whether it is better to read all inputs than to wait once more: what all ranks read then is at most 256 KiB.
   [[nodiscard]] bool is_short(payload_type const& payload, std::size_t count, std::uint32_t groups) const noexcept {
     std::size_t const size = payload.size_of(memory::input);
-    std::uint32_t const fits = scratch_layout::parts(count, on_->size(), size, on_->board().scratch_bytes / 2, groups);
+    std::uint32_t const fits = scratch_layout::parts(count, on_->size(), size, on_->board().area_bytes(), groups);
     return fits == groups && count * size * on_->size() <= std::size_t{256} << 10;
   }
   /// How many parts the blocks are cut into: what a group needs of scratch memory for one of them has room.
   [[nodiscard]] std::uint32_t parts_of(payload_type const& payload, step_table const& table, std::size_t count,
                                        std::uint32_t groups) const {
-    if (!tables_->sends_snapshots() && !works_in_scratch) {
+    if (!tables_->sends_snapshots() && !works_in_scratch && !on_->board().apart) {
       return groups;
     }
+    return parts_that_fit(payload, table.blocks, count, groups);
+  }
+  [[nodiscard]] std::uint32_t parts_that_fit(payload_type const& payload, std::uint32_t blocks, std::size_t count,
+                                             std::uint32_t groups) const {
     std::size_t size = 1;
     for (memory const each : {memory::input, memory::work, memory::output}) {
       size = payload.size_of(each) > size ? payload.size_of(each) : size;
     }
-    std::size_t const room = on_->board().scratch_bytes / 2;
-    std::uint32_t const parts = scratch_layout::parts(count, table.blocks, size, room, groups);
-    expects(parts != 0, "a group of a device has ", room, " bytes of scratch memory, and a topology with ",
-            table.blocks, " blocks of elements of ", size,
-            " bytes needs more: raise the transport's option scratch_bytes");
+    std::size_t const room = on_->board().area_bytes();
+    std::uint32_t const parts = scratch_layout::parts(count, blocks, size, room, groups);
+    expects(parts != 0, "a group of a device has ", room, " bytes of scratch memory, and a topology with ", blocks,
+            " blocks of elements of ", size, " bytes needs more: raise the transport's option scratch_bytes");
     return parts;
   }
   template <class Kernel>

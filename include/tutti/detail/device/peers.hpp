@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/device/agreement.hpp>
 #include <tutti/detail/device/driver.hpp>
 #include <tutti/detail/device/tables.hpp>
-#include <tutti/detail/device/window.hpp>
+#include <tutti/detail/device/windows.hpp>
 #include <tutti/detail/transport/over_host.hpp>
 #include <tutti/rendezvous.hpp>
 #include <tutti/transport/concept.hpp>
@@ -11,8 +12,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -35,14 +36,21 @@ struct peers_options {
   std::size_t scratch_bytes = std::size_t{1} << 20;
 };
 
+/// Whether ranks of Host have one another's windows: as threads, or as processes of one host.
+template <class Host, class D>
+concept meets_windows = in_process<Host> || (shares_memory<Host> && exports_memory<D>);
+
 /// Ranks with a device each, or a share of one, whose kernels work in each other's memory. Host does all else: messages
 /// of host memory, faults, looks.
+///
+/// Ranks that are processes reach windows only, and no memory of a user: an operation copies it there and back, part by
+/// part. So memory is never exported while operations are put into streams, which may not wait; and when this rank's
+/// own kernels have ended, the user's memory is its own again, whatever has become of other processes.
 template <transport Host, driver D>
-  requires in_process<Host>
+  requires meets_windows<Host, D>
 class peers : public over_host<Host> {
   using base = over_host<Host>;
   using base::host_;
-  using own_window = std::shared_ptr<window<D>>;
 
  public:
   static constexpr std::string_view name = D::name;
@@ -59,7 +67,7 @@ class peers : public over_host<Host> {
     expects(o.scratch_bytes % 512 == 0 && o.scratch_bytes != 0, "peers: scratch_bytes must be a multiple of 512, not ",
             o.scratch_bytes);
     std::string device;
-    static_cast<void>(agree(meet, [&] {
+    static_cast<void>(agree(name, meet, [&] {
       if (size() > most_ranks) {
         throw error(failure::join, "kernels work in the memory of at most " + std::to_string(most_ranks) +
                                        " ranks, and there are " + std::to_string(size()));
@@ -73,28 +81,34 @@ class peers : public over_host<Host> {
       return std::string();
     }));
     auto const devices = meet.exchange(device);
-    auto const groups = agree(meet, [&] {
+    auto const groups = agree(name, meet, [&] {
       for (std::string const& other : devices) {
-        driver_->reach(other);
+        if constexpr (in_process<Host>) {
+          driver_->reach(other);
+        }
       }
       return std::to_string(share(devices, o.groups));
     });
     for (std::string const& one : groups) {
-      groups_ = std::min(groups_, number<std::uint32_t>(one));
+      groups_ = std::min(groups_, to_number<std::uint32_t>(one));
     }
-    own_window mine;
-    auto const windows = agree(meet, [&] {
-      mine = std::make_shared<window<D>>(*driver_, size(), groups_, o.scratch_bytes);
-      return std::to_string(reinterpret_cast<std::uintptr_t>(&mine));
-    });
-    for (std::string const& one : windows) {
-      windows_.push_back(*reinterpret_cast<own_window const*>(number<std::uintptr_t>(one)));
+    static_cast<void>(agree(name, meet, [&] {
+      words_ = make_host_words(*driver_);
+      return std::string();
+    }));
+    window_shape const shape{size(), groups_, o.scratch_bytes};
+    if constexpr (in_process<Host>) {
+      windows_ = windows_of_threads(*driver_, meet, shape);
+    } else {
+      windows_ = windows_of_processes(*driver_, meet, shape);
     }
-    static_cast<void>(meet.exchange({}));  // all have taken hold of all
-    fill_board();
+    fill_board(o.scratch_bytes);
   }
   /// Waits until all that was enqueued has run, or has ended by its deadline.
   ~peers() {
+    if constexpr (!in_process<Host>) {
+      host_.look();  // or kernels would wait for a process that has ended
+    }
     stop();
     driver_->finish();
   }
@@ -187,13 +201,13 @@ class peers : public over_host<Host> {
       host_.revoke(f);
     }
   }
-  /// As Host's; then no kernel of any rank is in memory of others any more, nor will be.
+  /// As Host's; then no kernel is in this rank's memory any more, nor will be.
   void quiesce() {
     host_.quiesce();
     stop();
     if_device_works([this] {
-      for (auto const& w : windows_) {
-        await_groups(*w);
+      for (window const& w : within_reach()) {
+        await_groups(w);
       }
     });
   }
@@ -225,31 +239,6 @@ class peers : public over_host<Host> {
     std::unique_ptr<tables<D>> all;
   };
 
-  /// What each rank makes of its part. One that cannot says why, and all throw that.
-  template <class M, class F>
-  [[nodiscard]] static std::vector<std::string> agree(M& meet, F const& part) {
-    std::string mine;
-    try {
-      mine = part();
-    } catch (std::exception const& e) {
-      mine = std::string("?") + e.what();
-    }
-    auto all = meet.exchange(mine);
-    for (rank_type r = 0; r != meet.size(); ++r) {
-      if (all[r].starts_with('?')) {
-        throw error(failure::join, std::string(name) + ": rank " + std::to_string(r) + ": " + all[r].substr(1))
-            .between(meet.rank(), {r});
-      }
-    }
-    return all;
-  }
-  template <class T>
-  [[nodiscard]] static T number(std::string const& text) noexcept {
-    T value{};
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-  }
-
   /// How many groups this rank may have: all ranks of a device must run at the same time.
   [[nodiscard]] std::uint32_t share(std::vector<std::string> const& devices, std::uint32_t asked) const {
     auto const ranks = static_cast<std::uint32_t>(std::count(devices.begin(), devices.end(), devices[rank()]));
@@ -262,27 +251,35 @@ class peers : public over_host<Host> {
     }
     return asked != 0 ? asked : std::min(most, most_groups);
   }
-  void fill_board() {
-    window<D> const& mine = *windows_[rank()];
+  void fill_board(std::size_t scratch_bytes) {
+    window const& mine = windows_.of[rank()];
     board_.rank = rank();
     board_.ranks = size();
+    board_.apart = !in_process<Host>;
     board_.counts = mine.counts();
     board_.scratch = mine.scratch();
-    board_.scratch_bytes = mine.scratch_bytes();
-    board_.fault = &mine.host().fault;
-    board_.failed = &mine.host().failed;
-    board_.progress = &mine.host().progress;
+    board_.scratch_bytes = scratch_bytes;
+    board_.fault = &words_->fault;
+    board_.failed = &words_->failed;
+    board_.progress = &words_->progress;
     for (rank_type r = 0; r != size(); ++r) {
-      board_.boxes[r] = windows_[r]->boxes();
-      board_.scratches[r] = windows_[r]->scratch();
-      board_.stops[r] = windows_[r]->stop();
+      board_.shifts[r] = windows_.shifts[r];
+      board_.boxes[r] = windows_.of[r].boxes();
+      board_.scratches[r] = windows_.of[r].scratch();
+      board_.stops[r] = windows_.of[r].stop();
     }
+  }
+  /// The windows of the ranks whose kernels may be in memory of this one's user. Of ranks that are apart that is its
+  /// own one: others may be dead by now, their memory be gone, and their counts never change again.
+  [[nodiscard]] std::span<window const> within_reach() const noexcept {
+    return board_.apart ? std::span(&windows_.of[rank()], 1) : std::span(windows_.of);
   }
 
   [[nodiscard]] static std::uint64_t read(std::uint64_t const* word) noexcept {
     return std::atomic_ref(*const_cast<std::uint64_t*>(word)).load(std::memory_order_acquire);
   }
-  /// Ends what kernels of all ranks do, and will do, once the world has failed.
+  /// Ends what kernels of all ranks do, and will do, once the world has failed. A rank that is apart is told by its own
+  /// host, as Host knows the fault everywhere.
   void stop() {
     tutti::fault const why = host_.fault();
     if (!why || stopped_) {
@@ -292,9 +289,8 @@ class peers : public over_host<Host> {
     std::uint64_t const word = why.pack();
     std::atomic_ref(*board_.fault).store(word, std::memory_order_release);
     if_device_works([&] {
-      for (auto const& w : windows_) {
-        driver_->upload(reinterpret_cast<std::byte*>(w->stop()), reinterpret_cast<std::byte const*>(&word),
-                        sizeof word);
+      for (window const& w : within_reach()) {
+        driver_->upload(reinterpret_cast<std::byte*>(w.stop()), reinterpret_cast<std::byte const*>(&word), sizeof word);
       }
     });
   }
@@ -310,7 +306,7 @@ class peers : public over_host<Host> {
   void load(T* to, T const* from) {
     driver_->download(reinterpret_cast<std::byte*>(to), reinterpret_cast<std::byte const*>(from), sizeof(T));
   }
-  void await_groups(window<D> const& w) {
+  void await_groups(window const& w) {
     for (std::uint32_t g = 0; g != groups_; ++g) {
       std::uint64_t busy = 1;
       for (load(&busy, &w.counts()[g].busy); busy != 0; load(&busy, &w.counts()[g].busy)) {
@@ -322,7 +318,8 @@ class peers : public over_host<Host> {
   int device_ = 0;
   std::unique_ptr<D> driver_;
   std::uint32_t groups_ = UINT32_MAX;
-  std::vector<own_window> windows_;  ///< of all ranks
+  std::shared_ptr<host_words> words_;
+  known_windows windows_;
   device::board board_;
   std::vector<kept_tables> tables_;
   std::array<call, 64> recent_{};

@@ -49,13 +49,23 @@ struct table_peer {
   std::uint32_t received = 0;
 };
 
+/// A block of one of a rank's memories.
+struct table_block {
+  memory of;
+  std::uint32_t block;
+};
+
 /// One rank's steps of one operation, as threads of a device read them. Trivially copyable; the arrays are another's.
 struct step_table {
   table_step const* steps = nullptr;
   taken_before const* waits = nullptr;
   table_peer const* peers = nullptr;
+  table_block const* reads = nullptr;   ///< what the steps read that none of them has written
+  table_block const* writes = nullptr;  ///< what they leave in the output
   std::uint32_t step_count = 0;
   std::uint32_t peer_count = 0;
+  std::uint32_t read_count = 0;
+  std::uint32_t write_count = 0;
   std::uint32_t blocks = 1;
 };
 
@@ -81,8 +91,12 @@ class step_list {
     return {.steps = steps_.data(),
             .waits = waits_.data(),
             .peers = peers_.data(),
+            .reads = reads_.data(),
+            .writes = writes_.data(),
             .step_count = static_cast<std::uint32_t>(steps_.size()),
             .peer_count = static_cast<std::uint32_t>(peers_.size()),
+            .read_count = static_cast<std::uint32_t>(reads_.size()),
+            .write_count = static_cast<std::uint32_t>(writes_.size()),
             .blocks = blocks_};
   }
 
@@ -116,6 +130,37 @@ class step_list {
       }
     }
     steps_.push_back(t);
+    note(s);
+  }
+  /// What the step reads and writes of this rank's memories.
+  void note(step const& s) {
+    bool const is_local = !s.sends() && !s.receives();
+    for (std::uint32_t i = 0; (s.sends() || is_local) && i != s.send.blocks.count; ++i) {
+      read({s.send.memory, (s.send.blocks.first + i) % blocks_});
+    }
+    for (std::uint32_t i = 0; (s.receives() || is_local) && i != s.receive.blocks.count; ++i) {
+      std::uint32_t const block = (s.receive.blocks.first + i) % blocks_;
+      if (s.receives() && s.how != action::copy) {
+        read({s.local, block});
+      }
+      written_.push_back({s.receive.memory, block});
+      if (s.receive.memory == memory::output && !has(writes_, {memory::output, block})) {
+        writes_.push_back({memory::output, block});
+      }
+    }
+  }
+  void read(table_block const& b) {
+    if (!has(written_, b) && !has(reads_, b)) {
+      reads_.push_back(b);
+    }
+  }
+  [[nodiscard]] bool has(std::vector<table_block> const& all, table_block const& b) const {
+    for (table_block const& one : all) {
+      if (one.block == b.block && places_.same(one.of, b.of)) {
+        return true;
+      }
+    }
+    return false;
   }
   [[nodiscard]] bool overlap(endpoint const& a, endpoint const& b) const noexcept {
     return places_.same(a.memory, b.memory) && a.blocks.overlaps(b.blocks, blocks_);
@@ -146,6 +191,9 @@ class step_list {
   std::vector<taken_before> waits_;
   std::vector<table_peer> peers_;
   std::vector<reader> readers_;
+  std::vector<table_block> reads_;
+  std::vector<table_block> writes_;
+  std::vector<table_block> written_;
 };
 
 }  // namespace tutti::detail::device

@@ -42,6 +42,8 @@ class tables {
       moved(t.steps);
       moved(t.waits);
       moved(t.peers);
+      moved(t.reads);
+      moved(t.writes);
     }
   }
   tables(tables const&) = delete;
@@ -61,6 +63,8 @@ class tables {
     t.steps = put(t.steps, t.step_count, all);
     t.waits = put(t.waits, waits, all);
     t.peers = put(t.peers, t.peer_count, all);
+    t.reads = put(t.reads, t.read_count, all);
+    t.writes = put(t.writes, t.write_count, all);
     tables_.push_back(t);
   }
   [[nodiscard]] static bool snapshots_of(step_table const& t) noexcept {

@@ -6,68 +6,65 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace tutti::detail::device {
 
-/// The memory of one rank that other ranks' kernels work in, and its words in the host's memory. It is freed when no
-/// rank knows it any more.
-template <driver D>
-class window {
- public:
-  /// Words of the host, for the rank's own kernels.
-  struct alignas(64) words {
-    std::uint64_t fault;
-    std::uint64_t failed;
-    std::uint64_t progress;
-  };
+/// What is in each window of a world, in this order: mailboxes, counts, a stop word, scratch memory.
+struct window_shape {
+  rank_type ranks = 1;
+  std::uint32_t groups = 1;
+  std::size_t scratch_bytes = 0;  ///< of each group, a multiple of 512
 
-  /// @param scratch_bytes of each group, a multiple of 512
-  window(D const& on, rank_type ranks, std::uint32_t groups, std::size_t scratch_bytes)
-      : ranks_(ranks),
-        groups_(groups),
-        scratch_bytes_(scratch_bytes),
-        host_(reinterpret_cast<words*>(on.allocate_for_all(sizeof(words)))) {
-    try {
-      memory_ = on.allocate(boxes_bytes() + counts_bytes() + stop_bytes + groups * scratch_bytes);
-    } catch (...) {
-      D::free_for_all(reinterpret_cast<std::byte*>(host_));
-      throw;
-    }
-  }
-  window(window const&) = delete;
-  window& operator=(window const&) = delete;
-  ~window() {
-    D::free(memory_);
-    D::free_for_all(reinterpret_cast<std::byte*>(host_));
-  }
-
-  [[nodiscard]] words& host() const noexcept { return *host_; }
-  [[nodiscard]] std::uint32_t groups() const noexcept { return groups_; }
-  /// For each group, a mailbox of each rank.
-  [[nodiscard]] mailbox* boxes() const noexcept { return reinterpret_cast<mailbox*>(memory_); }
-  [[nodiscard]] block_counts* counts() const noexcept {
-    return reinterpret_cast<block_counts*>(memory_ + boxes_bytes());
-  }
-  [[nodiscard]] std::uint64_t* stop() const noexcept {
-    return reinterpret_cast<std::uint64_t*>(memory_ + boxes_bytes() + counts_bytes());
-  }
-  [[nodiscard]] std::byte* scratch() const noexcept { return memory_ + boxes_bytes() + counts_bytes() + stop_bytes; }
-  [[nodiscard]] std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
-
- private:
   static constexpr std::size_t stop_bytes = 256;  ///< of its own lines, so that what follows is aligned
 
-  [[nodiscard]] static constexpr std::size_t whole(std::size_t bytes) noexcept { return (bytes + 255) / 256 * 256; }
-  [[nodiscard]] std::size_t boxes_bytes() const noexcept {
-    return whole(std::size_t{groups_} * ranks_ * sizeof(mailbox));
+  [[nodiscard]] constexpr std::size_t boxes_bytes() const noexcept {
+    return whole(std::size_t{groups} * ranks * sizeof(mailbox));
   }
-  [[nodiscard]] std::size_t counts_bytes() const noexcept { return whole(groups_ * sizeof(block_counts)); }
+  [[nodiscard]] constexpr std::size_t counts_bytes() const noexcept { return whole(groups * sizeof(block_counts)); }
+  [[nodiscard]] constexpr std::size_t bytes() const noexcept {
+    return boxes_bytes() + counts_bytes() + stop_bytes + groups * scratch_bytes;
+  }
 
-  rank_type ranks_;
-  std::uint32_t groups_;
-  std::size_t scratch_bytes_;
-  words* host_;
-  std::byte* memory_ = nullptr;
+ private:
+  [[nodiscard]] static constexpr std::size_t whole(std::size_t bytes) noexcept { return (bytes + 255) / 256 * 256; }
 };
+
+/// The memory of one rank that other ranks' kernels work in, as this rank reaches it. It stays as long as any rank
+/// knows it: how is the memory's own affair.
+class window {
+ public:
+  window(window_shape const& shape, std::shared_ptr<std::byte> memory) : shape_(shape), memory_(std::move(memory)) {}
+
+  [[nodiscard]] std::byte* base() const noexcept { return memory_.get(); }
+  /// For each group, a mailbox of each rank.
+  [[nodiscard]] mailbox* boxes() const noexcept { return reinterpret_cast<mailbox*>(base()); }
+  [[nodiscard]] block_counts* counts() const noexcept {
+    return reinterpret_cast<block_counts*>(base() + shape_.boxes_bytes());
+  }
+  [[nodiscard]] std::uint64_t* stop() const noexcept {
+    return reinterpret_cast<std::uint64_t*>(base() + shape_.boxes_bytes() + shape_.counts_bytes());
+  }
+  [[nodiscard]] std::byte* scratch() const noexcept {
+    return base() + shape_.boxes_bytes() + shape_.counts_bytes() + window_shape::stop_bytes;
+  }
+
+ private:
+  window_shape shape_;
+  std::shared_ptr<std::byte> memory_;
+};
+
+/// Words of the host's memory, which a rank's own kernels write.
+struct alignas(64) host_words {
+  std::uint64_t fault;
+  std::uint64_t failed;
+  std::uint64_t progress;
+};
+template <driver D>
+[[nodiscard]] std::shared_ptr<host_words> make_host_words(D const& on) {
+  return {reinterpret_cast<host_words*>(on.allocate_for_all(sizeof(host_words))),
+          [](host_words* p) { D::free_for_all(reinterpret_cast<std::byte*>(p)); }};
+}
 
 }  // namespace tutti::detail::device

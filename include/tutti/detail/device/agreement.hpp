@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/error.hpp>
+#include <tutti/rendezvous.hpp>
+
+#include <charconv>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti::detail::device {
+
+/// What each rank makes of its part. One that cannot says why, and all throw that.
+template <rendezvous M, class F>
+[[nodiscard]] std::vector<std::string> agree(std::string_view who, M& meet, F const& part) {
+  std::string mine;
+  try {
+    mine = part();
+  } catch (std::exception const& e) {
+    mine = std::string("?") + e.what();
+  }
+  auto all = meet.exchange(mine);
+  for (rank_type r = 0; r != meet.size(); ++r) {
+    if (all[r].starts_with('?')) {
+      throw error(failure::join, std::string(who) + ": rank " + std::to_string(r) + ": " + all[r].substr(1))
+          .between(meet.rank(), {r});
+    }
+  }
+  return all;
+}
+
+template <class T>
+[[nodiscard]] T to_number(std::string_view text) noexcept {
+  T value{};
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace tutti::detail::device

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/engine/memories.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::detail::device {
+
+// Where ranks are apart, a part of every block of a rank's memories lies in areas of a group's scratch memory: a part
+// of block b at element `scratch_layout::place`. What is one memory of the user is one area there.
+
+/// The number of an area: see `board`. A memory that the rank does not have is `work`, or is not asked for.
+[[nodiscard]] constexpr std::size_t area_number(memories const& of_user, memory m) noexcept {
+  std::byte const* const base = of_user.base(m);
+  if (base != nullptr && base == of_user.output) {
+    return 3;
+  }
+  return m == memory::work || (base != nullptr && base == of_user.work) ? 1 : 2;
+}
+/// What peers are told instead of the user's memories.
+[[nodiscard]] constexpr memories areas(memories const& of_user, std::byte* scratch, std::size_t area_bytes) noexcept {
+  return {.input = of_user.input == nullptr ? nullptr : scratch + area_number(of_user, memory::input) * area_bytes,
+          .work = of_user.work == nullptr ? nullptr : scratch + area_number(of_user, memory::work) * area_bytes,
+          .output = of_user.output == nullptr ? nullptr : scratch + 3 * area_bytes};
+}
+
+}  // namespace tutti::detail::device

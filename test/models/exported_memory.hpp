@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <fcntl.h>
+#include <map>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/// Memory of a device that processes map, each at an address of its own: an address that is not translated is one of
+/// something else, or of nothing.
+namespace models {
+
+class exported_memory {
+ public:
+  [[nodiscard]] static std::byte* allocate(std::size_t bytes) {
+    int const file = ::memfd_create("device", MFD_CLOEXEC);
+    if (file < 0 || ::ftruncate(file, static_cast<off_t>(bytes)) != 0) {
+      throw std::bad_alloc();
+    }
+    std::byte* const p = map(file, bytes);
+    std::lock_guard const hold(lock());
+    pieces()[p] = {file, bytes};
+    return p;
+  }
+  /// False: this is none of it.
+  static bool free(std::byte* p) noexcept {
+    std::lock_guard const hold(lock());
+    auto const at = pieces().find(p);
+    if (at == pieces().end()) {
+      return false;
+    }
+    ::munmap(p, at->second.bytes);
+    if (at->second.file >= 0) {
+      ::close(at->second.file);
+    }
+    pieces().erase(at);
+    return true;
+  }
+  [[nodiscard]] static std::string exported(std::byte* p) {
+    std::lock_guard const hold(lock());
+    piece const& one = pieces().at(p);
+    return std::to_string(::getpid()) + ' ' + std::to_string(one.file) + ' ' + std::to_string(one.bytes) + ' ' +
+           std::to_string(reinterpret_cast<std::uintptr_t>(p));
+  }
+  [[nodiscard]] static std::byte* imported(std::string_view text) {
+    std::string rest(text);
+    auto const next = [&rest] {
+      std::size_t const end = rest.find(' ');
+      std::string const word = rest.substr(0, end);
+      rest.erase(0, end == rest.npos ? end : end + 1);
+      return word;
+    };
+    std::string const process = next();
+    int const file = ::open(("/proc/" + process + "/fd/" + next()).c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) {
+      throw std::runtime_error("process " + process + " has no such memory");
+    }
+    std::size_t const bytes = std::stoull(next());
+    std::byte* const there = reinterpret_cast<std::byte*>(std::stoull(next()));
+    std::byte* p = map(file, bytes);
+    if (p == there) {  // at another address than its owner has
+      std::byte* const other = map(file, bytes);
+      ::munmap(p, bytes);
+      p = other;
+    }
+    ::close(file);
+    std::lock_guard const hold(lock());
+    pieces()[p] = {-1, bytes};
+    return p;
+  }
+  /// Those that are allocated or imported here.
+  [[nodiscard]] static std::size_t count() {
+    std::lock_guard const hold(lock());
+    return pieces().size();
+  }
+
+ private:
+  struct piece {
+    int file;  ///< -1 if it is imported
+    std::size_t bytes;
+  };
+
+  [[nodiscard]] static std::byte* map(int file, std::size_t bytes) {
+    void* const p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (p == MAP_FAILED) {
+      throw std::bad_alloc();
+    }
+    return static_cast<std::byte*>(p);
+  }
+  [[nodiscard]] static std::mutex& lock() {
+    static std::mutex m;
+    return m;
+  }
+  [[nodiscard]] static std::map<std::byte*, piece>& pieces() {
+    static std::map<std::byte*, piece> all;
+    return all;
+  }
+};
+
+}  // namespace models
