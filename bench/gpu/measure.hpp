@@ -123,8 +123,9 @@ class mark {
 /// What has been measured, against what is aimed at; printed as a table, and written as JSON.
 class report {
  public:
-  report(std::string part, double bandwidth) : part_(std::move(part)), bandwidth_(bandwidth) {
-    std::printf("%s on %s; copying moves %.0f GB/s, read and written\n\n", part_.c_str(), device_name().c_str(),
+  report(std::string part, double bandwidth, std::string device = device_name())
+      : part_(std::move(part)), device_(std::move(device)), bandwidth_(bandwidth) {
+    std::printf("%s on %s; copying moves %.0f GB/s, read and written\n\n", part_.c_str(), device_.c_str(),
                 bandwidth_ / 1e9);
     std::printf("%-58s %10s %10s  %-6s %s\n", "what", "measured", "target", "unit", "values");
   }
@@ -144,11 +145,20 @@ class report {
              "\", \"measured\": " + std::to_string(measured) + ", \"target\": " + std::to_string(target) +
              ", \"unit\": \"" + unit + "\", \"right\": " + (right ? "true" : "false") + "}";
   }
+  /// What nothing is aimed at for.
+  void only(std::string const& what, double measured, std::string const& unit, bool right) {
+    std::printf("%-58s %10.2f %10s  %-6s %s\n", what.c_str(), measured, "-", unit.c_str(), right ? "right" : "WRONG");
+    std::fflush(stdout);
+    wrong_ += right ? 0 : 1;
+    json_ += (json_.empty() ? "" : ",\n") + std::string("    {\"what\": \"") + what +
+             "\", \"measured\": " + std::to_string(measured) + ", \"target\": null, \"unit\": \"" + unit +
+             "\", \"right\": " + (right ? "true" : "false") + "}";
+  }
   /// The status of the program: 1 if a value was wrong. A target that is missed is only shown.
   [[nodiscard]] int end(char const* file) const {
     if (file != nullptr) {
       std::ofstream out(file);
-      out << "{\n  \"part\": \"" << part_ << "\",\n  \"device\": \"" << device_name()
+      out << "{\n  \"part\": \"" << part_ << "\",\n  \"device\": \"" << device_
           << "\",\n  \"copy_bytes_per_second\": " << bandwidth_ << ",\n  \"rows\": [\n"
           << json_ << "\n  ]\n}\n";
       if (!out.flush()) {
@@ -164,6 +174,7 @@ class report {
 
  private:
   std::string part_;
+  std::string device_;
   double bandwidth_;
   std::string json_;
   int wrong_ = 0;
