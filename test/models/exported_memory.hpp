@@ -29,7 +29,7 @@ class exported_memory {
     pieces()[p] = {file, bytes};
     return p;
   }
-  /// False: this is none of it.
+  /// False: this is none of it. Its owner takes it from all: where it is mapped, it must not be touched any more.
   static bool free(std::byte* p) noexcept {
     std::lock_guard const hold(lock());
     auto const at = pieces().find(p);
@@ -38,6 +38,7 @@ class exported_memory {
     }
     ::munmap(p, at->second.bytes);
     if (at->second.file >= 0) {
+      static_cast<void>(::ftruncate(at->second.file, 0));
       ::close(at->second.file);
     }
     pieces().erase(at);

@@ -140,7 +140,7 @@ class host_driver {
   }
   [[nodiscard]] std::string exported(std::byte* p) const { return exported_memory::exported(p); }
   [[nodiscard]] std::byte* imported(std::string_view text) const { return exported_memory::imported(text); }
-  static void let_go(std::byte* p) noexcept { exported_memory::free(p); }
+  void let_go(std::byte* p) const noexcept { exported_memory::free(p); }
   static void free_for_all(std::byte* p) noexcept { free(p); }
 
   void upload(std::byte* to, std::byte const* from, std::size_t bytes) const { copy(to, from, bytes); }

@@ -41,9 +41,9 @@ namespace tutti::cuda {
 /// device; other memory is refused. In a world of several devices these reach each other's memory (peer access).
 ///
 /// Processes map no memory of users: an operation copies it through a window of its rank, part by part. They may see
-/// one GPU each (CUDA_VISIBLE_DEVICES). Processes on one GPU take turns on it, which is right, and slow. A rank whose
-/// process was killed is named like one that has left; kernels that are under way then may still look at its window
-/// until their host ends them.
+/// one GPU each (CUDA_VISIBLE_DEVICES). Processes on one GPU take turns on it, which is right, and slow. `spawn` forks,
+/// so its caller has not called CUDA before. A rank whose process was killed is named like one that has left; kernels
+/// that are under way then may still look at its window, until their host ends them.
 ///
 /// Kernels of all ranks wait for each other, so all must run at the same time. Of ranks that share a GPU:
 ///   - streams do not wait for the default stream, and with more than 8 of them in all the environment has

@@ -116,7 +116,13 @@ class driver {
     });
     return static_cast<std::byte*>(p);
   }
-  static void let_go(std::byte* p) noexcept { static_cast<void>(cudaIpcCloseMemHandle(p)); }
+  void let_go(std::byte* p) const noexcept {
+    try {
+      current_device const here(number_);
+      static_cast<void>(cudaIpcCloseMemHandle(p));
+    } catch (tutti::cuda::error const&) {  // a device that has failed has nothing mapped
+    }
+  }
   static void free_for_all(std::byte* p) noexcept { static_cast<void>(cudaFreeHost(p)); }
 
   void upload(std::byte* to, std::byte const* from, std::size_t bytes) const {

@@ -67,7 +67,7 @@ concept exports_memory = driver<D> && requires(D const& c, std::byte* mine, std:
   { c.allocate_to_export(bytes) } -> std::same_as<std::byte*>;
   { c.exported(mine) } -> std::same_as<std::string>;
   { c.imported(text) } -> std::same_as<std::byte*>;
-  D::let_go(mine);
+  c.let_go(mine);
 };
 
 }  // namespace tutti::detail::device

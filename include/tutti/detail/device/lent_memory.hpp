@@ -21,8 +21,8 @@ class lent_memory {
  public:
   using borrowers = std::shared_ptr<datagram_doorbells>;
 
-  /// The same memory, which is put aside when this process does not use it any more. The bells are those of the ranks
-  /// that may map it, as soon as their names are known; this rank's own one is not looked at.
+  /// The same memory, which is put aside when this process does not use it any more. The bells are connected to those
+  /// of the ranks that may map it; this rank's own one is not looked at.
   [[nodiscard]] static std::shared_ptr<std::byte> lend(std::shared_ptr<std::byte> memory, borrowers to, rank_type ranks,
                                                        rank_type me) {
     std::byte* const p = memory.get();
@@ -49,7 +49,6 @@ class lent_memory {
     rank_type ranks;
     rank_type me;
 
-    /// Only of a bell that has been reached before it is known whether it is there.
     [[nodiscard]] bool is_back() const noexcept {
       for (rank_type r = 0; r != ranks; ++r) {
         if (r != me && to->reaches(r)) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tutti::detail::device {
@@ -44,6 +45,8 @@ template <driver D, rendezvous M>
 ///
 /// While a rank may reach into that of others it has a local socket, whose name they know. So the owner of memory can
 /// find out when all have let go of it, also much later, and also of those that were killed.
+///
+/// @pre the driver outlives the result
 template <exports_memory D, rendezvous M>
 [[nodiscard]] known_windows windows_of_processes(D const& on, M& meet, window_shape const& shape) {
   known_windows all{};
@@ -61,15 +64,18 @@ template <exports_memory D, rendezvous M>
     names.push_back(one.substr(0, one.find(' ')));
   }
   auto const borrowers = std::make_shared<datagram_doorbells>();
+  static_cast<void>(agree(D::name, meet, [&] {
+    borrowers->connect(names);
+    return std::string();
+  }));
+  mine = lent_memory<D>::lend(std::move(mine), borrowers, meet.size(), meet.rank());  // from here on it may be mapped
   auto const places = agree(D::name, meet, [&] {
     std::string seen;
-    mine = lent_memory<D>::lend(std::move(mine), borrowers, meet.size(), meet.rank());
-    borrowers->connect(names);
     for (rank_type r = 0; r != meet.size(); ++r) {
       std::shared_ptr<std::byte> there = mine;
       if (r != meet.rank()) {
         there = {on.imported(std::string_view(offers[r]).substr(names[r].size() + 1)),
-                 [holds](std::byte* p) { D::let_go(p); }};
+                 [holds, &on](std::byte* p) { on.let_go(p); }};
       }
       seen += std::to_string(reinterpret_cast<std::uintptr_t>(there.get())) + ' ';
       all.of.emplace_back(shape, std::move(there));
