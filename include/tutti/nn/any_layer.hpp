@@ -9,6 +9,7 @@
 #include <tutti/nn/layer/conv2d.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/layer/dropout.hpp>
+#include <tutti/nn/layer/geometry.hpp>
 #include <tutti/nn/layer/pooling.hpp>
 #include <tutti/nn/layer/residual.hpp>
 #include <tutti/nn/layer/weight_norm.hpp>
@@ -56,6 +57,7 @@ class any_layer {
   [[nodiscard]] std::size_t parameters() const;
   [[nodiscard]] std::size_t statistics() const;
   [[nodiscard]] weight_blocks weights() const;
+  [[nodiscard]] geometry::any geometry() const;
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics);
   void initialise(random_sequence& random);
   void reserve(std::size_t rows);
@@ -103,6 +105,11 @@ std::size_t any_layer<T>::statistics() const {
 template <class T>
 weight_blocks any_layer<T>::weights() const {
   return visit([](auto const& l) { return l.weights(); });
+}
+
+template <class T>
+geometry::any any_layer<T>::geometry() const {
+  return {visit([](auto const& l) -> decltype(geometry::any::one) { return l.geometry(); })};
 }
 
 template <class T>

@@ -24,6 +24,9 @@ class random_sequence {
   /// 64 random bits.
   constexpr std::uint64_t operator()() noexcept { return mix(state_ += golden); }
 
+  /// Goes on as if so many numbers had been drawn. Cost: that of one.
+  constexpr void discard(std::uint64_t numbers) noexcept { state_ += numbers * golden; }
+
   /// A number in [0, n), n > 0. Multiplies instead of dividing; the bias is below n / 2^32.
   constexpr std::uint32_t below(std::uint32_t n) noexcept {
     return static_cast<std::uint32_t>(((*this)() >> 32) * std::uint64_t{n} >> 32);

@@ -3,6 +3,7 @@
 
 #include <tutti/expects.hpp>
 #include <tutti/nn/layer/concept.hpp>
+#include <tutti/nn/layer/geometry.hpp>
 
 #include <cstddef>
 #include <span>
@@ -53,6 +54,14 @@ class sequence {
     return count;
   }
   [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
+  [[nodiscard]] std::vector<geometry::any> geometries() const {
+    std::vector<geometry::any> all;
+    all.reserve(layers_.size());
+    for (auto const& one : layers_) {
+      all.push_back(one.geometry());
+    }
+    return all;
+  }
 
   /// The vectors hold those of the layers, one after another.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/nn/detail/exponential.hpp>
+#include <tutti/nn/layer/activation_kind.hpp>
 #include <tutti/nn/layer/concept.hpp>
 
 #include <bit>
@@ -13,6 +14,7 @@ namespace tutti::nn {
 /// No activation: the last layer of a classifier, whose loss takes the sums themselves.
 struct identity {
   static constexpr double gain = 1.0;
+  static constexpr activation_kind kind = activation_kind::identity;
 
   template <class T>
   [[nodiscard]] static constexpr T value(T sum) noexcept {
@@ -30,6 +32,7 @@ static_assert(activation<identity, float>);
 struct relu {
   /// He, Zhang, Ren, Sun, "Delving deep into rectifiers", ICCV 2015: half of the inputs are zero.
   static constexpr double gain = 1.4142135623730951;
+  static constexpr activation_kind kind = activation_kind::relu;
 
   template <class T>
   [[nodiscard]] static constexpr T value(T sum) noexcept {
@@ -50,6 +53,7 @@ static_assert(activation<relu, float>);
 /// The hyperbolic tangent; its absolute error is below 2^-22 for float.
 struct tanh {
   static constexpr double gain = 1.0;
+  static constexpr activation_kind kind = activation_kind::tanh;
 
   template <class T>
   [[nodiscard]] static T value(T sum) noexcept {
@@ -70,6 +74,7 @@ static_assert(activation<tanh, float>);
 struct sigmoid {
   /// Its slope at 0 is 1/4, so that weights four times as large keep the spread of a signal.
   static constexpr double gain = 4.0;
+  static constexpr activation_kind kind = activation_kind::sigmoid;
 
   template <class T>
   [[nodiscard]] static T value(T sum) noexcept {

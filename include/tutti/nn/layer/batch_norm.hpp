@@ -5,6 +5,7 @@
 #include <tutti/nn/detail/layer/line.hpp>
 #include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/concept.hpp>
+#include <tutti/nn/layer/geometry.hpp>
 #include <tutti/nn/shape.hpp>
 
 #include <algorithm>
@@ -45,6 +46,9 @@ class batch_norm {
   [[nodiscard]] std::size_t parameters() const noexcept { return 2 * image_.channels; }
   [[nodiscard]] std::size_t statistics() const noexcept { return 2 * image_.channels; }
   [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
+  [[nodiscard]] geometry::batch_norm geometry() const noexcept {
+    return {image_, Activation::kind, static_cast<float>(epsilon), static_cast<float>(momentum)};
+  }
 
   /// The parameters hold gamma, then beta; the statistics the running mean, then the variance.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {

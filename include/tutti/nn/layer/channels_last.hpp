@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/nn/detail/layer/stateless.hpp>
+#include <tutti/nn/layer/geometry.hpp>
 #include <tutti/nn/shape.hpp>
 
 #include <cstddef>
@@ -19,6 +20,7 @@ class channels_last : public detail::stateless<T> {
   [[nodiscard]] std::size_t inputs() const noexcept { return image_.size(); }
   [[nodiscard]] std::size_t outputs() const noexcept { return image_.size(); }
   [[nodiscard]] image_shape output_shape() const noexcept { return image_; }
+  [[nodiscard]] geometry::channels_last geometry() const noexcept { return {image_}; }
 
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) const {
     for_each(x.shape(0),

@@ -34,6 +34,8 @@ struct weight_blocks {
 /// at least one row. A layer for which the derivative by x is much work says `how.completed(gradients)`
 /// before: the gradients can be on their way meanwhile. Whatever it says, the sequence says after it.
 ///
+/// `geometry()` says what the layer computes: one of the structs of nn/layer/geometry.hpp.
+///
 /// Laws (test/nn/layer_laws.hpp): gradients equal central differences of the loss; float follows double.
 template <class L>
 concept layer = requires(L& l, L const& c, random_sequence& random, pass<typename L::value_type> const& how,

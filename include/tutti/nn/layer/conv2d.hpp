@@ -9,6 +9,7 @@
 #include <tutti/nn/detail/loops.hpp>
 #include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/concept.hpp>
+#include <tutti/nn/layer/geometry.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -46,6 +47,9 @@ class conv2d {
   [[nodiscard]] std::size_t parameters() const noexcept { return of_.weights() + bias_; }
   [[nodiscard]] static constexpr std::size_t statistics() noexcept { return 0; }
   [[nodiscard]] weight_blocks weights() const noexcept { return {of_.groups, of_.fan_in(), of_.group_outputs()}; }
+  [[nodiscard]] geometry::convolution geometry() const noexcept {
+    return {of_.input, of_.output, of_.over, of_.groups, bias_ != 0, Activation::kind};
+  }
 
   /// The vectors hold the weights, a matrix for each group, then the biases.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T>) {

@@ -6,6 +6,7 @@
 #include <tutti/nn/detail/product/product.hpp>
 #include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/concept.hpp>
+#include <tutti/nn/layer/geometry.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -36,6 +37,7 @@ class dense {
   [[nodiscard]] std::size_t parameters() const noexcept { return (inputs_ + 1) * outputs_; }
   [[nodiscard]] static constexpr std::size_t statistics() noexcept { return 0; }
   [[nodiscard]] weight_blocks weights() const noexcept { return {1, inputs_, outputs_}; }
+  [[nodiscard]] geometry::dense geometry() const noexcept { return {inputs_, outputs_, Activation::kind}; }
 
   /// The vectors hold W, then b.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T>) {

@@ -3,6 +3,7 @@
 
 #include <tutti/expects.hpp>
 #include <tutti/nn/detail/layer/stateless.hpp>
+#include <tutti/nn/layer/geometry.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -28,6 +29,9 @@ class dropout : public detail::stateless<T> {
 
   [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }
   [[nodiscard]] std::size_t outputs() const noexcept { return inputs_; }
+  [[nodiscard]] geometry::dropout geometry() const noexcept {
+    return {inputs_, limit_, static_cast<float>(kept_), key_};
+  }
 
   void initialise(random_sequence& random) noexcept { key_ = random(); }
   void reserve(std::size_t rows) { factors_.resize(std::max(factors_.size(), rows * inputs_)); }

@@ -22,6 +22,8 @@ class average_pool : public detail::pooling<T> {
  public:
   using detail::pooling<T>::pooling;
 
+  [[nodiscard]] geometry::pooling geometry() const noexcept { return this->geometry_of(geometry::pooling_kind::mean); }
+
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) const {
     this->for_each_place(x.shape(0), [&](detail::place const& p) {
       T* const mean = y.data() + p.output;
@@ -62,6 +64,10 @@ template <class T>
 class max_pool : public detail::pooling<T> {
  public:
   using detail::pooling<T>::pooling;
+
+  [[nodiscard]] geometry::pooling geometry() const noexcept {
+    return this->geometry_of(geometry::pooling_kind::largest);
+  }
 
   void reserve(std::size_t rows) { chosen_.resize(std::max(chosen_.size(), rows * this->outputs())); }
 

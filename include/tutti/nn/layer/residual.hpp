@@ -6,6 +6,7 @@
 #include <tutti/nn/detail/sequence.hpp>
 #include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/concept.hpp>
+#include <tutti/nn/layer/geometry.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -45,6 +46,9 @@ class residual {
     return body_.statistics() + (shortcut_ ? shortcut_->statistics() : 0);
   }
   [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
+  [[nodiscard]] geometry::residual geometry() const {
+    return {body_.geometries(), shortcut_ ? shortcut_->geometries() : std::vector<geometry::any>{}};
+  }
 
   /// The layers whose output is added.
   [[nodiscard]] detail::sequence<T> const& body() const noexcept { return body_; }

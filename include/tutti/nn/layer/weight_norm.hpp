@@ -3,6 +3,7 @@
 
 #include <tutti/expects.hpp>
 #include <tutti/nn/layer/concept.hpp>
+#include <tutti/nn/layer/geometry.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -40,6 +41,10 @@ class weight_norm {
   }
   [[nodiscard]] std::size_t statistics() const { return inner_.front().statistics(); }
   [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
+  [[nodiscard]] geometry::weight_norm geometry() const {
+    auto const w = inner_.front().weights();
+    return {{inner_.front().geometry()}, w.blocks, w.length, w.units, inner_.front().parameters()};
+  }
 
   /// The vectors hold v, what else the layer learns, then g.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {

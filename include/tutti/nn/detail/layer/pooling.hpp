@@ -3,6 +3,7 @@
 
 #include <tutti/nn/detail/layer/stateless.hpp>
 #include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/layer/geometry.hpp>
 #include <tutti/nn/tensor.hpp>
 #include <tutti/nn/window.hpp>
 
@@ -64,6 +65,10 @@ class pooling : public stateless<T> {
 
  protected:
   [[nodiscard]] image_shape const& input() const noexcept { return input_; }
+
+  [[nodiscard]] geometry::pooling geometry_of(geometry::pooling_kind kind) const noexcept {
+    return {kind, input_, output_, down_, across_};
+  }
 
   /// Calls f for each place in each image. Several threads do, each for its images; f is compiled for AVX2, too.
   template <class F>

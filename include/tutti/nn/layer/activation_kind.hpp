@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/language.hpp>
+
+namespace tutti::nn {
+
+/// Which activation a layer has, where that is told as a value.
+enum class activation_kind { identity, relu, tanh, sigmoid };
+
+}  // namespace tutti::nn
