@@ -61,6 +61,6 @@ class saving {
     }
   }
 
-  std::optional<tutti::nn::checkpointer<Communicator>> saver_;
+  std::optional<tutti::nn::checkpointer<Communicator, tutti::nn::replica>> saver_;
   std::string said_;
 };

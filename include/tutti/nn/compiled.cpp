@@ -15,6 +15,8 @@
 #include <tutti/nn/detail/impl/checkpoint/names.ipp>
 #include <tutti/nn/detail/impl/checkpoint/state.ipp>
 #include <tutti/nn/detail/impl/core/any_layer.ipp>
+#include <tutti/nn/detail/impl/core/basic_replica.ipp>
+#include <tutti/nn/detail/impl/core/host_learner.ipp>
 #include <tutti/nn/detail/impl/core/replica.ipp>
 #include <tutti/nn/detail/impl/core/test_pass.ipp>
 #include <tutti/nn/detail/impl/data/batch_loader.ipp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/nn/any_layer.hpp>
+#include <tutti/nn/parameter_range.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -49,5 +50,21 @@ template <class T>
   detail::add_gradient_sizes<T>(layers, sizes);
   return sizes;
 }
+
+namespace detail {
+
+/// Where these lie in the vector of all.
+template <class T>
+[[nodiscard]] std::vector<parameter_range> gradient_ranges(std::span<any_layer<T> const> layers) {
+  std::vector<parameter_range> result;
+  std::size_t offset = 0;
+  for (std::size_t const size : gradient_sizes<T>(layers)) {
+    result.push_back({offset, size});
+    offset += size;
+  }
+  return result;
+}
+
+}  // namespace detail
 
 }  // namespace tutti::nn

@@ -60,27 +60,13 @@ class model {
 
   /// Where each layer's parameters lie, in their order, those inside of blocks as well; layers that have none
   /// are left out.
-  [[nodiscard]] std::vector<parameter_range> ranges() const {
-    std::vector<parameter_range> result;
-    std::size_t offset = 0;
-    for (std::size_t const size : gradient_sizes<T>(layers_.layers())) {
-      result.push_back({offset, size});
-      offset += size;
-    }
-    return result;
-  }
+  [[nodiscard]] std::vector<parameter_range> ranges() const { return detail::gradient_ranges<T>(layers_.layers()); }
 
   /// The multiplications of each of these layers, for an image.
   [[nodiscard]] std::vector<double> products() const { return layer_products<T>(layers_.layers()); }
 
   /// Random weights, the same for the same seed on every platform.
-  void initialise(std::uint64_t seed) {
-    auto const layers = layers_.layers();
-    for (std::size_t i = 0; i != layers.size(); ++i) {
-      random_sequence random(seed, i);
-      layers[i].initialise(random);
-    }
-  }
+  void initialise(std::uint64_t seed) { layers_.draw(seed); }
 
   /// Makes room for batches of this many rows; larger ones allocate when they come.
   void reserve(std::size_t rows) {

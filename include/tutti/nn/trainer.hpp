@@ -8,6 +8,7 @@
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/schedule/learning_rate.hpp>
 #include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/trainable.hpp>
 #include <tutti/time.hpp>
 
 #include <algorithm>
@@ -25,8 +26,8 @@ namespace tutti::nn {
 /// Watches a training. `step` is called after every step in which this rank took part with images, or whose loss
 /// is that of all ranks; `epoch` after every test. `stepped(model)`, if there is one, is called on every rank after
 /// every step, whether the rank took part or not: there all ranks can do something together.
-template <class O>
-concept observer = requires(O& o, step_result const& step, epoch_result const& epoch, replica const& model) {
+template <class O, class Replica>
+concept observer = requires(O& o, step_result const& step, epoch_result const& epoch, Replica const& model) {
   o.step(step, model);
   o.epoch(epoch);
 };
@@ -53,8 +54,8 @@ inline void expect_finite(float loss, char const* unit, std::size_t number) {
 }
 
 /// This rank's share of the test scores: of a reproducible replica the first rank's is all, and the others' nothing.
-template <class Strategy>
-[[nodiscard]] score<float> tested(replica& model, Strategy& ranks) {
+template <class Replica, class Strategy>
+[[nodiscard]] score<float> tested(Replica& model, Strategy& ranks) {
   auto result = model.test();
   if constexpr (adds_accumulators<Strategy>) {
     if (model.settings().reproducible) {
@@ -66,8 +67,8 @@ template <class Strategy>
   return result;
 }
 
-template <class Observer>
-void tell_of_step(Observer& to, step_result const& step, replica const& model, bool scored) {
+template <class Observer, class Replica>
+void tell_of_step(Observer& to, step_result const& step, Replica const& model, bool scored) {
   if (scored) {
     to.step(step, model);
   }
@@ -109,8 +110,8 @@ struct timed_listener {
 /// such layer and step where they are of all ranks. No allocation within a step but what observers do.
 /// @pre synchronised statistics only where replicas stay equal
 /// @throws diverged when the loss is not finite; what the strategy throws
-template <strategy Strategy, observer... Observers>
-void train(replica& model, Strategy& ranks, Observers&... observers) {
+template <trainable Replica, strategy Strategy, observer<Replica>... Observers>
+void train(Replica& model, Strategy& ranks, Observers&... observers) {
   settings const& settings = model.settings();
   expects(!settings.reproducible || adds_accumulators<Strategy>,
           "train: a reproducible replica needs a strategy that adds accumulators; use the strategy reproducible, or "

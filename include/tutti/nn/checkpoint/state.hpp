@@ -2,9 +2,11 @@
 #pragma once
 
 #include <tutti/detail/core/linkage.hpp>
-#include <tutti/nn/replica.hpp>
+#include <tutti/nn/trainable.hpp>
+#include <tutti/nn/training_place.hpp>
 #include <tutti/types.hpp>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,10 +28,29 @@ struct resumed_from {
   rank_type ranks = 0;   ///< that it ran on
 };
 
+namespace detail {
+
+/// Where a replica's numbers are, and which part of the statistics is its own.
+struct own_numbers {
+  std::span<float> parameters;
+  std::span<float> optimizer;
+  std::span<float> statistics;
+  rank_type rank;
+  rank_type ranks;
+};
+
+TUTTI_DECL void restore(training_state const& from, own_numbers const& to);
+
+}  // namespace detail
+
 /// Makes a replica what it was on the same rank. Among another number of ranks, layers get the mean of
 /// what all ranks' layers remembered, as at the end of each epoch.
 /// @pre the state is of a training like the replica's
-TUTTI_DECL void restore(training_state const& from, replica& to);
+template <trainable Replica>
+void restore(training_state const& from, Replica& to) {
+  detail::restore(from, {to.parameters(), to.optimizer_state(), to.statistics(), to.rank(), to.size()});
+  to.place(from.place);
+}
 
 }  // namespace tutti::nn
 

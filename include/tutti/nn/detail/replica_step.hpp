@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/trainable.hpp>
 #include <tutti/time.hpp>
 
 #include <cstddef>
@@ -11,10 +11,11 @@
 namespace tutti::nn::detail {
 
 /// A step of a replica, made by a strategy. Knows how long the updates took.
+template <trainable Replica>
 class replica_step {
  public:
   /// @param samples how many images this rank's gradients are of
-  replica_step(replica& model, std::size_t batch, std::size_t samples, float rate) noexcept
+  replica_step(Replica& model, std::size_t batch, std::size_t samples, float rate) noexcept
       : model_(model), batch_(batch), samples_(samples), rate_(rate) {}
 
   [[nodiscard]] std::span<float> parameters() noexcept { return model_.parameters(); }
@@ -39,13 +40,11 @@ class replica_step {
   [[nodiscard]] duration spent() const noexcept { return spent_; }
 
  private:
-  replica& model_;
+  Replica& model_;
   std::size_t batch_;
   std::size_t samples_;
   float rate_;
   duration spent_{};
 };
-
-static_assert(training_step<replica_step>);
 
 }  // namespace tutti::nn::detail

@@ -6,6 +6,7 @@
 #include <tutti/nn/layer/geometry.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -87,6 +88,14 @@ class sequence {
   void initialise(random_sequence& random) {
     for (auto& one : layers_) {
       one.initialise(random);
+    }
+  }
+
+  /// Random weights of a model, whose layers do not depend on each other's.
+  void draw(std::uint64_t seed) {
+    for (std::size_t i = 0; i != layers_.size(); ++i) {
+      random_sequence random(seed, i);
+      layers_[i].initialise(random);
     }
   }
 

@@ -2,17 +2,19 @@
 #pragma once
 
 #include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/reduction/deposit.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/data/sampler.hpp>
 #include <tutti/nn/detail/data/batch_loader.hpp>
 #include <tutti/nn/loss/score.hpp>
-#include <tutti/nn/model.hpp>
 #include <tutti/reduction/binned.hpp>
 #include <tutti/types.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -32,7 +34,28 @@ class test_pass {
   [[nodiscard]] std::span<binned const> sums() const noexcept { return sums_; }
 
   /// Loss and number of correct answers, summed over one of this many parts of the images.
-  score<float> run(model<float>& by, std::size_t which, std::size_t parts);
+  template <class Learner>
+  score<float> run(Learner& by, std::size_t which, std::size_t parts) {
+    portion const own(size(), static_cast<rank_type>(which), static_cast<rank_type>(parts),
+                      reproducible_ ? piece() : 1);
+    std::size_t next = own.first;
+    std::size_t const end = next + own.length;
+    score<float> sum;
+    sums_.fill(binned{});
+    while (next != end) {
+      auto const part = std::span(order_).first(std::min(piece(), end - next));
+      std::iota(part.begin(), part.end(), static_cast<std::uint32_t>(next));
+      auto const more = by.test(images_.load(part, 0));
+      sum.loss += more.loss;
+      sum.correct += more.correct;
+      if (reproducible_) {
+        float const numbers[] = {more.loss, more.correct};
+        tutti::detail::deposit(std::span(numbers), sums_);
+      }
+      next += part.size();
+    }
+    return sum;
+  }
 
  private:
   batch_loader images_;

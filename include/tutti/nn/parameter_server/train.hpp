@@ -14,7 +14,7 @@
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/nn/parameter_server/regulariser.hpp>
 #include <tutti/nn/parameter_server/roles.hpp>
-#include <tutti/nn/replica.hpp>
+#include <tutti/nn/trainable.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/time.hpp>
 #include <tutti/types.hpp>
@@ -48,8 +48,8 @@ struct full_speed {
 ///        worker after each step, with how many it has made, on a server with how many updates it has made
 /// @returns on rank 0, the figures of all ranks; empty elsewhere
 /// @throws error; precondition_error where there are no workers, or more servers than parameters; on rank 0 diverged
-template <group Communicator, class Pace, observer... Observers>
-summary train(Communicator& world, roles const& roles, replica& model, consistency how, regulariser extra, Pace pace,
+template <group Communicator, trainable Replica, class Pace, observer<Replica>... Observers>
+summary train(Communicator& world, roles const& roles, Replica& model, consistency how, regulariser extra, Pace pace,
               Observers&... observers) {
   settings const& settings = model.settings();
   expects(roles.size() == world.size(), "parameter server: the roles are of ", roles.size(),
@@ -84,14 +84,14 @@ summary train(Communicator& world, roles const& roles, replica& model, consisten
     return {};
   }
   detail::scheduler tasks(how, roles.workers(), model.plan(), model.place().epoch);
-  detail::reporter<Observers...> tell(tasks, model, world.transport().now(), observers...);
+  detail::reporter<Replica, Observers...> tell(tasks, model, world.transport().now(), observers...);
   self.run(
       &tasks,
       [&, served]() mutable {
         tell.tell(world.transport().now());
         served();
       },
-      detail::resting<Observers...>(tasks, model, observers...));
+      detail::resting<Replica, Observers...>(tasks, model, observers...));
   summary all{detail::gather(world, roles, among_servers, self.own_figures()), self.lost()};
   for (rank_type w = 0; w != roles.workers(); ++w) {
     all.ranks.push_back(self.worker_figures(w));

@@ -8,6 +8,7 @@
 #include <tutti/nn/detail/checkpoint/names.hpp>
 #include <tutti/nn/detail/checkpoint/views.hpp>
 #include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/trainable.hpp>
 #include <tutti/types.hpp>
 
 #include <array>
@@ -17,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tutti::nn::detail {
@@ -33,8 +35,19 @@ struct expected_state {
   std::size_t epochs = 0;
 };
 
-[[nodiscard]] TUTTI_DECL expected_state expected_of(replica& model, fingerprint training,
-                                                    rank_memory memory = rank_memory::none);
+template <trainable Replica>
+[[nodiscard]] expected_state expected_of(Replica& model, fingerprint training, rank_memory memory = rank_memory::none) {
+  std::size_t const parameters = std::as_const(model).parameters().size();
+  training.add("parameters", parameters);
+  return {std::move(training),
+          parameters,
+          model.optimizer_state().size(),
+          model.statistics().size(),
+          model.size(),
+          memory,
+          model.plan(),
+          model.settings().epochs};
+}
 
 /// A folder of checkpoints of one training. `checkpoint-000000001200.tutti` is what it was after 1200 steps, or of
 /// what it was the part that names the files of the others, `checkpoint-000000001200.2-of-4`, one per rank. The

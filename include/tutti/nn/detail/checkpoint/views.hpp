@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/replica.hpp>
+#include <tutti/nn/training_place.hpp>
 #include <tutti/types.hpp>
 
 #include <span>

@@ -5,8 +5,8 @@
 #include <tutti/nn/detail/parameter_server/scheduler.hpp>
 #include <tutti/nn/detail/parameter_server/state_size.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
-#include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/metrics.hpp>
+#include <tutti/nn/trainable.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/time.hpp>
 
@@ -31,10 +31,10 @@ void tell_advance(Observer& to, clock_value clock) {
 }
 
 /// Passes steps and tests on to the observers.
-template <class... Observers>
+template <trainable Replica, class... Observers>
 class reporter {
  public:
-  reporter(scheduler& tasks, replica& model, time_point begin, Observers&... observers)
+  reporter(scheduler& tasks, Replica& model, time_point begin, Observers&... observers)
       : tasks_(tasks), model_(model), begin_(begin), epoch_began_(begin), observers_(observers...) {}
 
   /// @throws diverged
@@ -84,7 +84,7 @@ class reporter {
   }
 
   scheduler& tasks_;
-  replica& model_;
+  Replica& model_;
   time_point begin_;
   time_point epoch_began_;
   std::size_t images_ = 0;  // of the steps since the last test
@@ -93,10 +93,10 @@ class reporter {
 };
 
 /// Makes rank 0's replica what servers hold, and calls observers that keep it.
-template <class... Observers>
+template <trainable Replica, class... Observers>
 class resting {
  public:
-  resting(scheduler const& tasks, replica& model, Observers&... observers)
+  resting(scheduler const& tasks, Replica& model, Observers&... observers)
       : tasks_(tasks), model_(model), held_(state_size(model)), observers_(observers...) {}
 
   [[nodiscard]] std::span<float> room() noexcept { return held_; }
@@ -119,7 +119,7 @@ class resting {
   }
 
   scheduler const& tasks_;
-  replica& model_;
+  Replica& model_;
   std::vector<float> held_;
   std::tuple<Observers&...> observers_;
 };

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/replica.hpp>
+#include <tutti/nn/trainable.hpp>
 
 #include <cstddef>
 
 namespace tutti::nn::parameter_server::detail {
 
 /// Numbers of a model's weights, optimizer and statistics.
-[[nodiscard]] inline std::size_t state_size(replica& model) {
+template <trainable Replica>
+[[nodiscard]] std::size_t state_size(Replica& model) {
   return model.parameters().size() + model.optimizer_state().size() + model.statistics().size();
 }
 

@@ -10,7 +10,7 @@
 #include <tutti/nn/detail/parameter_server/worker.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/parameter_server/roles.hpp>
-#include <tutti/nn/replica.hpp>
+#include <tutti/nn/trainable.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/time.hpp>
 #include <tutti/trace/concept.hpp>
@@ -28,8 +28,8 @@ namespace tutti::nn::parameter_server::detail {
 
 /// What a worker does, from its first task to its last.
 /// @param advanced is called with the worker's clock after each step
-template <group Communicator, class Pace, class Advanced>
-void work(Communicator& world, roles const& roles, layout const& layout, replica& model, consistency how, Pace& pace,
+template <group Communicator, trainable Replica, class Pace, class Advanced>
+void work(Communicator& world, roles const& roles, layout const& layout, Replica& model, consistency how, Pace& pace,
           Advanced advanced) {
   worker<Communicator> servers(world, connect(world, roles), layout, how,
                                model.plan().steps_before(model.place().epoch));

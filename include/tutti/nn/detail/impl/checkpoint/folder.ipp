@@ -262,16 +262,4 @@ TUTTI_DECL void checkpoint_folder::prune() const {
   }
 }
 
-TUTTI_DECL expected_state expected_of(replica& model, fingerprint training, rank_memory memory) {
-  training.add("parameters", model.parameters().size());
-  return {std::move(training),
-          model.parameters().size(),
-          model.optimizer_state().size(),
-          model.statistics().size(),
-          model.size(),
-          memory,
-          model.plan(),
-          model.settings().epochs};
-}
-
 }  // namespace tutti::nn::detail

@@ -8,20 +8,20 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::nn::detail {
 
-TUTTI_DECL void restore(training_state const& from, replica& to) {
-  auto const own = to.statistics();
-  expects(from.parameters.size() == to.parameters().size() && from.optimizer.size() == to.optimizer_state().size() &&
+TUTTI_DECL void restore(training_state const& from, own_numbers const& to) {
+  auto const own = to.statistics;
+  expects(from.parameters.size() == to.parameters.size() && from.optimizer.size() == to.optimizer.size() &&
               from.statistics.size() == own.size() * from.ranks,
           "restore: the state has ", from.parameters.size(), " parameters, ", from.optimizer.size(),
           " numbers of the optimizer and ", from.statistics.size(), " statistics of ", from.ranks,
-          " ranks; the replica has ", to.parameters().size(), ", ", to.optimizer_state().size(), " and ", own.size(),
+          " ranks; the replica has ", to.parameters.size(), ", ", to.optimizer.size(), " and ", own.size(),
           " on each rank");
-  std::ranges::copy(from.parameters, to.parameters().begin());
-  std::ranges::copy(from.optimizer, to.optimizer_state().begin());
-  if (from.ranks == to.size()) {
-    std::ranges::copy(std::span(from.statistics).subspan(own.size() * to.rank(), own.size()), own.begin());
+  std::ranges::copy(from.parameters, to.parameters.begin());
+  std::ranges::copy(from.optimizer, to.optimizer.begin());
+  if (from.ranks == to.ranks) {
+    std::ranges::copy(std::span(from.statistics).subspan(own.size() * to.rank, own.size()), own.begin());
   } else {
     for (std::size_t i = 0; i != own.size(); ++i) {
       float sum = 0;
@@ -31,7 +31,6 @@ TUTTI_DECL void restore(training_state const& from, replica& to) {
       own[i] = sum / static_cast<float>(from.ranks);
     }
   }
-  to.place(from.place);
 }
 
-}  // namespace tutti::nn
+}  // namespace tutti::nn::detail

@@ -1,39 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/reduction/deposit.hpp>
 #include <tutti/nn/detail/test_pass.hpp>
-#include <tutti/nn/loss/softmax_cross_entropy.hpp>
-
-#include <algorithm>
-#include <numeric>
 
 namespace tutti::nn::detail {
 
 TUTTI_DECL test_pass::test_pass(image_source images, std::size_t piece, bool reproducible)
     : images_(std::move(images), piece, loading::when_asked), order_(piece), reproducible_(reproducible) {}
-
-TUTTI_DECL score<float> test_pass::run(model<float>& by, std::size_t which, std::size_t parts) {
-  portion const own(size(), static_cast<rank_type>(which), static_cast<rank_type>(parts), reproducible_ ? piece() : 1);
-  std::size_t next = own.first;
-  std::size_t const end = next + own.length;
-  score<float> sum;
-  sums_.fill(binned{});
-  while (next != end) {
-    auto const part = std::span(order_).first(std::min(piece(), end - next));
-    std::iota(part.begin(), part.end(), static_cast<std::uint32_t>(next));
-    auto const batch = images_.load(part, 0);
-    auto const x = view<float const>(batch.numbers.data(), batch.labels.size(), by.inputs());
-    auto const more = softmax_cross_entropy::measure<float>(by.forward(x), batch.labels);
-    sum.loss += more.loss;
-    sum.correct += more.correct;
-    if (reproducible_) {
-      float const numbers[] = {more.loss, more.correct};
-      tutti::detail::deposit(std::span(numbers), sums_);
-    }
-    next += part.size();
-  }
-  return sum;
-}
 
 }  // namespace tutti::nn::detail

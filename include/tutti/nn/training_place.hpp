@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/language.hpp>
+
+#include <compare>
+#include <cstddef>
+
+namespace tutti::nn {
+
+/// How far a training is: this many batches of an epoch. Behind its last batch the epoch is yet to be tested.
+struct training_place {
+  std::size_t epoch = 0;  ///< the epoch, from 0
+  std::size_t batch = 0;  ///< the batch in the epoch, from 0
+
+  friend auto operator<=>(training_place const&, training_place const&) = default;
+};
+
+}  // namespace tutti::nn
