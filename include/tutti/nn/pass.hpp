@@ -21,6 +21,8 @@ class rank_sum {
   constexpr explicit rank_sum(Adder& adder) noexcept
       : adder_(&adder), sum_([](void* at, std::span<T> numbers) { static_cast<Adder*>(at)->sum(numbers); }) {}
 
+  /// Whether there is something to add to.
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return sum_ != nullptr; }
   /// Adds them over all ranks, in place; by default it does nothing.
   void operator()(std::span<T> numbers) const {
     if (sum_ != nullptr) {

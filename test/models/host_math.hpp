@@ -1,0 +1,659 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/bfloat16.hpp>
+#include <tutti/half.hpp>
+#include <tutti/nn/detail/device/math.hpp>
+#include <tutti/nn/random.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// A device's math on the host: plain loops, numbers rounded as a device rounds them. Nothing runs before somebody
+/// waits for it, and then only what that one waits for: who forgets to wait reads what was there before, which in new
+/// memory is NaNs.
+namespace models {
+
+namespace geometry = tutti::nn::geometry;
+
+/// What has been put into a stream and has not run.
+class lazy_stream {
+ public:
+  using job = std::function<void()>;
+  struct queue {
+    std::deque<job> jobs;
+    std::size_t ran = 0;
+
+    void run_to(std::size_t end) {
+      while (ran < end) {
+        auto const now = std::move(jobs.front());
+        jobs.pop_front();
+        ++ran;
+        now();
+      }
+    }
+  };
+
+  void put(job j) { in_->jobs.push_back(std::move(j)); }
+  [[nodiscard]] std::shared_ptr<queue> const& all() const noexcept { return in_; }
+  [[nodiscard]] std::size_t end() const noexcept { return in_->ran + in_->jobs.size(); }
+
+ private:
+  std::shared_ptr<queue> in_ = std::make_shared<queue>();
+};
+
+struct lazy_event {
+  std::shared_ptr<lazy_stream::queue> in;
+  std::size_t end = 0;
+
+  void run() const {
+    if (in) {
+      in->run_to(end);
+    }
+  }
+};
+
+class host_math {
+ public:
+  static constexpr std::string_view name = "host";
+  using stream_type = lazy_stream;
+  using event_type = lazy_event;
+  using numbers_in = std::byte const*;
+
+  [[nodiscard]] static int devices() { return 2; }
+  host_math(int, tutti::nn::precision p) : numbers_(p) {}
+
+  static inline std::atomic<std::size_t> allocations = 0;
+
+  [[nodiscard]] tutti::nn::precision numbers() const noexcept { return numbers_; }
+  [[nodiscard]] std::byte* allocate(std::size_t bytes) {
+    ++allocations;
+    auto* const p = static_cast<std::byte*>(::operator new(bytes, std::align_val_t(256)));
+    std::memset(p, 0xff, bytes);  // NaNs, of any precision
+    return p;
+  }
+  [[nodiscard]] std::byte* allocate_host(std::size_t bytes) { return allocate(bytes); }
+  void free(std::byte* p) { ::operator delete(p, std::align_val_t(256)); }
+  void free_host(std::byte* p) { free(p); }
+  [[nodiscard]] stream_type& stream() noexcept { return stream_; }
+  void upload(stream_type& s, std::byte* to, std::byte const* from, std::size_t bytes) {
+    s.put([=] { std::memcpy(to, from, bytes); });
+  }
+  void download(stream_type& s, std::byte* to, std::byte const* from, std::size_t bytes) { upload(s, to, from, bytes); }
+  void copy(std::byte* to, std::byte const* from, std::size_t bytes) { upload(stream_, to, from, bytes); }
+  void clear(std::byte* to, std::size_t bytes) {
+    stream_.put([=] { std::memset(to, 0, bytes); });
+  }
+  void record(event_type& e, stream_type& s) { e = {s.all(), s.end()}; }
+  void hold(stream_type& s, event_type& e) {
+    s.put([e] { e.run(); });
+  }
+  /// One more job has run whenever somebody asks.
+  [[nodiscard]] bool has_run(event_type& e) {
+    if (e.in && e.in->ran < e.end) {
+      e.in->run_to(e.in->ran + 1);
+    }
+    return !e.in || e.in->ran >= e.end;
+  }
+  void finish(event_type& e) { e.run(); }
+
+  // --- layers with weights
+
+  template <class L>
+  void reserve(L const&, std::size_t) {}
+  /// Weights are kept as numbers, as they would be for units of a GPU that multiply matrices.
+  [[nodiscard]] std::size_t weight_bytes(geometry::dense const& l) const { return kept(l.inputs * l.outputs); }
+  [[nodiscard]] std::size_t weight_bytes(geometry::convolution const& l) const { return kept(l.weights()); }
+  void take_weights(geometry::dense const& l, float const* p, std::byte* to) { narrow(l.inputs * l.outputs, p, to); }
+  void take_weights(geometry::convolution const& l, float const* p, std::byte* to) { narrow(l.weights(), p, to); }
+
+  using weights = tutti::nn::detail::device::weights;
+
+  void forward(geometry::dense const& l, std::size_t rows, weights const& w, numbers_in x, std::byte* y) {
+    stream_.put([=, this] {
+      auto const in = read(x, rows * l.inputs);
+      auto const matrix = read(w.kept, l.inputs * l.outputs);
+      std::vector<float> out(rows * l.outputs);
+      for (std::size_t r = 0; r != rows; ++r) {
+        for (std::size_t o = 0; o != l.outputs; ++o) {
+          double sum = 0;
+          for (std::size_t i = 0; i != l.inputs; ++i) {
+            sum += double{in[r * l.inputs + i]} * double{matrix[i * l.outputs + o]};
+          }
+          float const bias = w.parameters[l.inputs * l.outputs + o];
+          out[r * l.outputs + o] = activate(l.activation, static_cast<float>(sum) + bias);
+        }
+      }
+      write(out, y);
+    });
+  }
+  void differentiate_sums(geometry::dense const& l, std::size_t rows, numbers_in y, std::byte* dy, float* gradients) {
+    differentiate_sums(l.activation, rows, l.outputs, y, dy, gradients + l.inputs * l.outputs);
+  }
+  void differentiate_weights(geometry::dense const& l, std::size_t rows, numbers_in x, numbers_in dy, float* to) {
+    stream_.put([=, this] {
+      auto const in = read(x, rows * l.inputs);
+      auto const slope = read(dy, rows * l.outputs);
+      for (std::size_t i = 0; i != l.inputs; ++i) {
+        for (std::size_t o = 0; o != l.outputs; ++o) {
+          double sum = 0;
+          for (std::size_t r = 0; r != rows; ++r) {
+            sum += double{in[r * l.inputs + i]} * double{slope[r * l.outputs + o]};
+          }
+          to[i * l.outputs + o] = static_cast<float>(sum);
+        }
+      }
+    });
+  }
+  void differentiate_input(geometry::dense const& l, std::size_t rows, weights const& w, numbers_in dy, std::byte* dx) {
+    stream_.put([=, this] {
+      auto const matrix = read(w.kept, l.inputs * l.outputs);
+      auto const slope = read(dy, rows * l.outputs);
+      std::vector<float> out(rows * l.inputs);
+      for (std::size_t r = 0; r != rows; ++r) {
+        for (std::size_t i = 0; i != l.inputs; ++i) {
+          double sum = 0;
+          for (std::size_t o = 0; o != l.outputs; ++o) {
+            sum += double{slope[r * l.outputs + o]} * double{matrix[i * l.outputs + o]};
+          }
+          out[r * l.inputs + i] = static_cast<float>(sum);
+        }
+      }
+      write(out, dx);
+    });
+  }
+
+  void forward(geometry::convolution const& l, std::size_t rows, weights const& w, numbers_in x, std::byte* y) {
+    stream_.put([=, this] {
+      auto const in = read(x, rows * l.input.size());
+      auto const matrix = read(w.kept, l.weights());
+      std::vector<float> out(rows * l.output.size());
+      for_each_product(l, rows, [&](std::size_t i, std::size_t o, std::size_t k) { out[o] += in[i] * matrix[k]; });
+      for (std::size_t o = 0; o != out.size(); ++o) {
+        float const bias = l.bias ? w.parameters[l.weights() + o % l.output.channels] : 0.0F;
+        out[o] = activate(l.activation, out[o] + bias);
+      }
+      write(out, y);
+    });
+  }
+  void differentiate_sums(geometry::convolution const& l, std::size_t rows, numbers_in y, std::byte* dy, float* to) {
+    differentiate_sums(l.activation, rows * l.output.rows * l.output.columns, l.output.channels, y, dy,
+                       l.bias ? to + l.weights() : nullptr);
+  }
+  void differentiate_weights(geometry::convolution const& l, std::size_t rows, numbers_in x, numbers_in dy, float* to) {
+    stream_.put([=, this] {
+      auto const in = read(x, rows * l.input.size());
+      auto const slope = read(dy, rows * l.output.size());
+      std::vector<double> sums(l.weights());
+      for_each_product(
+          l, rows, [&](std::size_t i, std::size_t o, std::size_t k) { sums[k] += double{in[i]} * double{slope[o]}; });
+      std::ranges::transform(sums, to, [](double sum) { return static_cast<float>(sum); });
+    });
+  }
+  void differentiate_input(geometry::convolution const& l, std::size_t rows, weights const& w, numbers_in dy,
+                           std::byte* dx) {
+    stream_.put([=, this] {
+      auto const matrix = read(w.kept, l.weights());
+      auto const slope = read(dy, rows * l.output.size());
+      std::vector<float> out(rows * l.input.size());
+      for_each_product(l, rows, [&](std::size_t i, std::size_t o, std::size_t k) { out[i] += slope[o] * matrix[k]; });
+      write(out, dx);
+    });
+  }
+
+  // --- layers without
+
+  [[nodiscard]] static std::size_t kept_bytes(geometry::pooling const& l, std::size_t rows) {
+    return l.kind == geometry::pooling_kind::mean ? 0 : rows * l.output.size() * sizeof(std::uint32_t);
+  }
+  void forward(geometry::pooling const& l, std::size_t rows, numbers_in x, std::byte* y, std::byte* kept) {
+    stream_.put([=, this] {
+      auto const in = read(x, rows * l.input.size());
+      std::vector<float> out(rows * l.output.size());
+      auto* const chosen = reinterpret_cast<std::uint32_t*>(kept);
+      for_each_place(l, rows, [&](std::size_t o, std::vector<std::size_t> const& under) {
+        if (l.kind == geometry::pooling_kind::mean) {
+          float sum = 0;
+          for (std::size_t const i : under) {
+            sum += in[i];
+          }
+          out[o] = sum / static_cast<float>(under.size());
+          return;
+        }
+        std::size_t best = under.front();
+        for (std::size_t const i : under) {
+          best = in[i] > in[best] || (std::isnan(in[i]) && !std::isnan(in[best])) ? i : best;
+        }
+        out[o] = in[best];
+        chosen[o] = static_cast<std::uint32_t>(best);
+      });
+      write(out, y);
+    });
+  }
+  void backward(geometry::pooling const& l, std::size_t rows, numbers_in, numbers_in, numbers_in kept, numbers_in dy,
+                std::byte* dx) {
+    stream_.put([=, this] {
+      auto const slope = read(dy, rows * l.output.size());
+      std::vector<float> out(rows * l.input.size());
+      auto const* const chosen = reinterpret_cast<std::uint32_t const*>(kept);
+      for_each_place(l, rows, [&](std::size_t o, std::vector<std::size_t> const& under) {
+        if (l.kind == geometry::pooling_kind::largest) {
+          out[chosen[o]] += slope[o];
+          return;
+        }
+        for (std::size_t const i : under) {
+          out[i] += slope[o] / static_cast<float>(under.size());
+        }
+      });
+      write(out, dx);
+    });
+  }
+
+  void sums(geometry::batch_norm const& l, std::size_t rows, numbers_in x, float const* statistics, float* to) {
+    stream_.put([=, this] {
+      auto const in = read(x, rows * l.image.size());
+      std::size_t const channels = l.image.channels;
+      std::vector<double> both(2 * channels);
+      for (std::size_t i = 0; i != in.size(); ++i) {
+        double const difference = double{in[i]} - double{statistics[i % channels]};
+        both[i % channels] += difference;
+        both[channels + i % channels] += difference * difference;
+      }
+      std::ranges::transform(both, to, [](double sum) { return static_cast<float>(sum); });
+      to[2 * channels] = static_cast<float>(in.size() / channels);
+    });
+  }
+  void forward(geometry::batch_norm const& l, std::size_t rows, numbers_in x, float const* parameters,
+               float const* sums, float* statistics, float* kept, std::byte* y) {
+    stream_.put([=, this] {
+      std::size_t const channels = l.image.channels;
+      float const n = sums[2 * channels];
+      for (std::size_t c = 0; c != channels; ++c) {
+        float const d = sums[c] / n;
+        float const variance = std::max(sums[channels + c] / n - d * d, 0.0F);
+        kept[c] = statistics[c] + d;
+        kept[channels + c] = 1 / std::sqrt(variance + l.epsilon);
+        statistics[c] += l.momentum * d;
+        float& running = statistics[channels + c];
+        running += l.momentum * (variance * n / std::max(n - 1, 1.0F) - running);
+      }
+      kept[2 * channels] = n;
+      normalise(l, rows, x, parameters, kept, y);
+    });
+  }
+  void inference(geometry::batch_norm const& l, std::size_t rows, numbers_in x, float const* parameters,
+                 float const* statistics, std::byte* y) {
+    stream_.put([=, this] {
+      std::size_t const channels = l.image.channels;
+      std::vector<float> known(statistics, statistics + 2 * channels);
+      for (std::size_t c = 0; c != channels; ++c) {
+        known[channels + c] = 1 / std::sqrt(known[channels + c] + l.epsilon);
+      }
+      normalise(l, rows, x, parameters, known.data(), y);
+    });
+  }
+  void slopes(geometry::batch_norm const& l, std::size_t rows, numbers_in x, float const* parameters, float const* kept,
+              std::byte* dy, float* to, float* gradients) {
+    stream_.put([=, this] {
+      std::size_t const channels = l.image.channels;
+      auto const in = read(x, rows * l.image.size());
+      auto slope = read(dy, in.size());
+      std::vector<double> both(2 * channels);
+      for (std::size_t i = 0; i != in.size(); ++i) {
+        std::size_t const c = i % channels;
+        float const sum = parameters[c] * kept[channels + c] * (in[i] - kept[c]) + parameters[channels + c];
+        slope[i] *= slope_of(l.activation, activate(l.activation, sum));
+        both[c] += double{slope[i]};
+        both[channels + c] += double{slope[i]} * (double{in[i]} - double{kept[c]});
+      }
+      write(slope, dy);
+      for (std::size_t c = 0; c != channels; ++c) {
+        to[c] = static_cast<float>(both[c]);
+        to[channels + c] = static_cast<float>(both[channels + c]);
+        gradients[c] = to[channels + c] * kept[channels + c];
+        gradients[channels + c] = to[c];
+      }
+    });
+  }
+  void backward(geometry::batch_norm const& l, std::size_t rows, numbers_in x, float const* parameters,
+                float const* kept, float const* sums, numbers_in dy, std::byte* dx) {
+    stream_.put([=, this] {
+      std::size_t const channels = l.image.channels;
+      auto const in = read(x, rows * l.image.size());
+      auto const slope = read(dy, in.size());
+      std::vector<float> out(in.size());
+      for (std::size_t i = 0; i != in.size(); ++i) {
+        std::size_t const c = i % channels;
+        float const spread = kept[channels + c];
+        float const n = kept[2 * channels];
+        out[i] = parameters[c] * spread *
+                 (slope[i] - sums[c] / n - (in[i] - kept[c]) * spread * spread * sums[channels + c] / n);
+      }
+      write(out, dx);
+    });
+  }
+
+  void drop(geometry::dropout const& l, std::size_t rows, std::uint64_t key, std::size_t first_row, numbers_in from,
+            std::byte* to) {
+    stream_.put([=, this] {
+      auto numbers = read(from, rows * l.numbers);
+      for (std::size_t i = 0; i != numbers.size(); ++i) {
+        tutti::nn::random_sequence random(key, first_row + i / l.numbers);
+        random.discard(i % l.numbers);
+        numbers[i] *= random() >> 32U < l.limit ? 0.0F : l.kept;
+      }
+      write(numbers, to);
+    });
+  }
+  void forward(geometry::channels_last const& l, std::size_t rows, numbers_in x, std::byte* y) {
+    reorder(l, rows, x, y, true);
+  }
+  void backward(geometry::channels_last const& l, std::size_t rows, numbers_in dy, std::byte* dx) {
+    reorder(l, rows, dy, dx, false);
+  }
+  void add_rectified(std::size_t count, numbers_in a, numbers_in b, std::byte* y) {
+    stream_.put([=, this] {
+      auto one = read(a, count);
+      auto const other = read(b, count);
+      for (std::size_t i = 0; i != count; ++i) {
+        one[i] = activate(tutti::nn::activation_kind::relu, one[i] + other[i]);
+      }
+      write(one, y);
+    });
+  }
+  void split_slopes(std::size_t count, numbers_in y, std::byte* dy, std::byte* more) {
+    stream_.put([=, this] {
+      auto const value = read(y, count);
+      auto slope = read(dy, count);
+      for (std::size_t i = 0; i != count; ++i) {
+        slope[i] = value[i] > 0 ? slope[i] : 0.0F;
+      }
+      write(slope, dy);
+      write(slope, more);
+    });
+  }
+  void add(std::size_t count, numbers_in from, std::byte* to) {
+    stream_.put([=, this] {
+      auto sum = read(to, count);
+      auto const more = read(from, count);
+      for (std::size_t i = 0; i != count; ++i) {
+        sum[i] += more[i];
+      }
+      write(sum, to);
+    });
+  }
+  void normalise(geometry::weight_norm const& l, float const* parameters, float* made) {
+    stream_.put([=] {
+      std::copy_n(parameters, l.learned, made);
+      for_each_unit(
+          l, parameters,
+          [&](std::size_t first, std::size_t which, double square, double) {
+            for (std::size_t i = 0; i != l.length; ++i) {
+              float const share = parameters[l.learned + which] / static_cast<float>(std::sqrt(square));
+              made[first + i * l.units] = parameters[first + i * l.units] * share;
+            }
+          },
+          parameters);
+    });
+  }
+  void differentiate_norm(geometry::weight_norm const& l, float const* parameters, float const* slopes, float* to) {
+    stream_.put([=] {
+      std::copy_n(slopes, l.learned, to);
+      for_each_unit(
+          l, parameters,
+          [&](std::size_t first, std::size_t which, double square, double product) {
+            to[l.learned + which] = static_cast<float>(product / std::sqrt(square));
+            for (std::size_t i = 0; i != l.length; ++i) {
+              std::size_t const at = first + i * l.units;
+              to[at] = static_cast<float>(double{parameters[l.learned + which]} / std::sqrt(square) *
+                                          (double{slopes[at]} - double{parameters[at]} * product / square));
+            }
+          },
+          slopes);
+    });
+  }
+
+  // --- steps
+
+  void narrow(std::size_t count, float const* from, std::byte* to) {
+    stream_.put([=, this] { write({from, from + count}, to); });
+  }
+  void widen(std::size_t count, numbers_in from, float* to) {
+    stream_.put([=, this] { std::ranges::copy(read(from, count), to); });
+  }
+  void softmax_cross_entropy(std::size_t rows, std::size_t classes, numbers_in scores, std::uint8_t const* labels,
+                             float share, float scale, std::byte* derivatives, float* result) {
+    stream_.put([=, this] {
+      auto row = read(scores, rows * classes);
+      double loss = 0;
+      float correct = 0;
+      for (std::size_t r = 0; r != rows; ++r) {
+        auto const one = std::span(row).subspan(r * classes, classes);
+        auto const best = std::ranges::max_element(one);
+        correct += best - one.begin() == labels[r] ? 1.0F : 0.0F;
+        float const top = *best;
+        double total = 0;
+        for (float const score : one) {
+          total += std::exp(double{score} - double{top});
+        }
+        loss += std::log(total) + double{top} - double{one[labels[r]]};
+        for (std::size_t c = 0; c != classes; ++c) {
+          double const probability = std::exp(double{one[c]} - double{top}) / total;
+          one[c] = scale * static_cast<float>(probability - (c == labels[r] ? 1 : 0));
+        }
+      }
+      result[0] = share * static_cast<float>(loss);
+      result[1] = share * correct;
+      if (derivatives != nullptr) {
+        write(row, derivatives);
+      }
+    });
+  }
+  void unscale(std::size_t count, float factor, float const* from, float* to, std::uint32_t* overflow) {
+    stream_.put([=] {
+      for (std::size_t i = 0; i != count; ++i) {
+        to[i] = factor * from[i];
+        if (!std::isfinite(to[i])) {
+          *overflow = 1;
+        }
+      }
+    });
+  }
+  void accumulate(std::size_t count, float const* from, float* to) {
+    stream_.put([=] { std::transform(from, from + count, to, to, std::plus<>()); });
+  }
+  void multiply(std::size_t count, float factor, float* numbers) {
+    stream_.put([=] { std::for_each_n(numbers, count, [factor](float& one) { one *= factor; }); });
+  }
+  void follow(std::size_t count, tutti::nn::detail::device::sgd_step const& step, float* w, float const* g, float* v) {
+    stream_.put([=] {
+      for (std::size_t i = 0; i != count; ++i) {
+        if (v == nullptr) {
+          w[i] -= step.rate * g[i];
+          continue;
+        }
+        float const decayed = step.decay * w[i];
+        float const s = step.corrected ? decayed : step.decay == 0 ? g[i] : g[i] + decayed;
+        v[i] = step.momentum * v[i] + s;
+        float const d = step.lookahead ? s + step.momentum * v[i] : v[i];
+        w[i] -= step.rate * (step.corrected ? g[i] + d : d);
+      }
+    });
+  }
+
+ private:
+  using kind = tutti::nn::activation_kind;
+
+  [[nodiscard]] std::size_t kept(std::size_t count) const { return count * tutti::nn::bytes_of(numbers_); }
+  [[nodiscard]] std::vector<float> read(numbers_in from, std::size_t count) const {
+    std::vector<float> result(count);
+    switch (numbers_) {
+      case tutti::nn::precision::float32:
+        std::copy_n(reinterpret_cast<float const*>(from), count, result.begin());
+        break;
+      case tutti::nn::precision::bfloat16:
+        std::copy_n(reinterpret_cast<tutti::bfloat16 const*>(from), count, result.begin());
+        break;
+      case tutti::nn::precision::float16:
+        std::copy_n(reinterpret_cast<tutti::half const*>(from), count, result.begin());
+        break;
+    }
+    return result;
+  }
+  void write(std::vector<float> const& from, std::byte* to) const {
+    for (std::size_t i = 0; i != from.size(); ++i) {
+      if (numbers_ == tutti::nn::precision::float32) {
+        reinterpret_cast<float*>(to)[i] = from[i];
+      } else if (numbers_ == tutti::nn::precision::bfloat16) {
+        reinterpret_cast<tutti::bfloat16*>(to)[i] = tutti::bfloat16(from[i]);
+      } else {
+        reinterpret_cast<tutti::half*>(to)[i] = tutti::half(from[i]);
+      }
+    }
+  }
+
+  [[nodiscard]] static float activate(kind a, float x) {
+    switch (a) {
+      case kind::relu:
+        return x < 0 ? 0.0F : x;
+      case kind::tanh:
+        return std::tanh(x);
+      case kind::sigmoid:
+        return 1 / (1 + std::exp(-x));
+      case kind::identity:
+        break;
+    }
+    return x;
+  }
+  [[nodiscard]] static float slope_of(kind a, float y) {
+    switch (a) {
+      case kind::relu:
+        return y > 0 ? 1.0F : 0.0F;
+      case kind::tanh:
+        return 1 - y * y;
+      case kind::sigmoid:
+        return y * (1 - y);
+      case kind::identity:
+        break;
+    }
+    return 1;
+  }
+  void differentiate_sums(kind a, std::size_t rows, std::size_t columns, numbers_in y, std::byte* dy, float* biases) {
+    stream_.put([=, this] {
+      auto const value = read(y, rows * columns);
+      auto slope = read(dy, rows * columns);
+      std::vector<double> sums(columns);
+      for (std::size_t i = 0; i != slope.size(); ++i) {
+        slope[i] *= slope_of(a, value[i]);
+        sums[i % columns] += double{slope[i]};
+      }
+      write(slope, dy);
+      if (biases != nullptr) {
+        std::ranges::transform(sums, biases, [](double sum) { return static_cast<float>(sum); });
+      }
+    });
+  }
+  /// f(number of the input, number of the output, weight) for each product.
+  template <class F>
+  static void for_each_product(geometry::convolution const& l, std::size_t rows, F const& f) {
+    std::size_t const ins = l.input.channels / l.groups;
+    std::size_t const outs = l.output.channels / l.groups;
+    std::size_t const side = l.over.side;
+    for (std::size_t place = 0; place != rows * l.output.rows * l.output.columns; ++place) {
+      std::size_t const column = place % l.output.columns;
+      std::size_t const row = place / l.output.columns % l.output.rows;
+      std::size_t const image = place / (l.output.columns * l.output.rows);
+      for (std::size_t k = 0; k != side * side; ++k) {
+        std::size_t const i = row * l.over.stride + k / side - l.over.padding;  // wraps, above the first
+        std::size_t const j = column * l.over.stride + k % side - l.over.padding;
+        if (i >= l.input.rows || j >= l.input.columns) {
+          continue;
+        }
+        std::size_t const pixel = ((image * l.input.rows + i) * l.input.columns + j) * l.input.channels;
+        for (std::size_t g = 0; g != l.groups; ++g) {
+          for (std::size_t c = 0; c != ins; ++c) {
+            for (std::size_t o = 0; o != outs; ++o) {
+              f(pixel + g * ins + c, place * l.output.channels + g * outs + o,
+                ((g * side * side + k) * ins + c) * outs + o);
+            }
+          }
+        }
+      }
+    }
+  }
+  /// f(number of the output, numbers of the input under its place).
+  template <class F>
+  static void for_each_place(geometry::pooling const& l, std::size_t rows, F const& f) {
+    std::vector<std::size_t> under;
+    for (std::size_t o = 0; o != rows * l.output.size(); ++o) {
+      std::size_t const channel = o % l.output.channels;
+      std::size_t const column = o / l.output.channels % l.output.columns;
+      std::size_t const row = o / (l.output.channels * l.output.columns) % l.output.rows;
+      std::size_t const image = o / l.output.size();
+      under.clear();
+      for (std::size_t i = l.down.begin(row); i != l.down.end(row, l.input.rows); ++i) {
+        for (std::size_t j = l.across.begin(column); j != l.across.end(column, l.input.columns); ++j) {
+          under.push_back(((image * l.input.rows + i) * l.input.columns + j) * l.input.channels + channel);
+        }
+      }
+      f(o, under);
+    }
+  }
+  void normalise(geometry::batch_norm const& l, std::size_t rows, numbers_in x, float const* parameters,
+                 float const* known, std::byte* y) const {
+    std::size_t const channels = l.image.channels;
+    auto numbers = read(x, rows * l.image.size());
+    for (std::size_t i = 0; i != numbers.size(); ++i) {
+      std::size_t const c = i % channels;
+      numbers[i] = activate(l.activation,
+                            parameters[c] * known[channels + c] * (numbers[i] - known[c]) + parameters[channels + c]);
+    }
+    write(numbers, y);
+  }
+  void reorder(geometry::channels_last const& l, std::size_t rows, numbers_in from, std::byte* to, bool forward) {
+    stream_.put([=, this] {
+      auto const in = read(from, rows * l.image.size());
+      std::vector<float> out(in.size());
+      std::size_t const pixels = l.image.rows * l.image.columns;
+      for (std::size_t i = 0; i != in.size(); ++i) {
+        std::size_t const image = i / l.image.size() * l.image.size();
+        std::size_t const c = i % l.image.size() / pixels;
+        std::size_t const mixed = image + i % pixels * l.image.channels + c;
+        (forward ? out[mixed] : out[i]) = forward ? in[i] : in[mixed];
+      }
+      write(out, to);
+    });
+  }
+  /// f(where its v begins, which one it is, |v| squared, v times what else lies where v does) for each unit.
+  template <class F>
+  static void for_each_unit(geometry::weight_norm const& l, float const* parameters, F const& f, float const* other) {
+    for (std::size_t which = 0; which != l.blocks * l.units; ++which) {
+      std::size_t const first = which / l.units * l.length * l.units + which % l.units;
+      double square = 0;
+      double product = 0;
+      for (std::size_t i = 0; i != l.length; ++i) {
+        double const v = parameters[first + i * l.units];
+        square += v * v;
+        product += v * double{other[first + i * l.units]};
+      }
+      f(first, which, square, product);
+    }
+  }
+
+  tutti::nn::precision numbers_;
+  lazy_stream stream_;
+};
+
+static_assert(tutti::nn::detail::device::device_math<host_math>);
+
+}  // namespace models

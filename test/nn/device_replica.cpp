@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address optimised
+#include <models/host_math.hpp>
+#include <tutti/nn/checkpoint/checkpointer.hpp>
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/detail/device/replica.hpp>
+#include <tutti/nn/model.hpp>
+#include <tutti/nn/replica.hpp>
+#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/threads.hpp>
+#include <tutti/nn/trainable.hpp>
+#include <tutti/nn/trainer.hpp>
+#include <tutti/nn/zoo/cnn.hpp>
+#include <tutti/nn/zoo/lenet5.hpp>
+#include <tutti/nn/zoo/mlp.hpp>
+#include <tutti/nn/zoo/resnet.hpp>
+#include <tutti/nn/zoo/vgg.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nn = tutti::nn;
+using models::host_math;
+using device_replica = nn::detail::device::replica<host_math>;
+
+static_assert(nn::trainable<nn::replica> && nn::trainable<device_replica>);
+
+// A replica on a device takes the steps that one on the host takes.
+
+namespace {
+
+using layers = std::vector<nn::any_layer<float>>;
+
+nn::dataset random_images(nn::image_shape const& shape, std::size_t count, std::uint64_t seed) {
+  nn::dataset set{shape, 10, {}, {}};
+  nn::random_sequence random(seed);
+  set.pixels.resize(count * shape.size());
+  std::ranges::generate(set.pixels, [&] { return static_cast<std::uint8_t>(random.below(256)); });
+  set.labels.resize(count);
+  std::ranges::generate(set.labels, [&] { return static_cast<std::uint8_t>(random.below(10)); });
+  return set;
+}
+
+struct data {
+  nn::dataset training;
+  nn::dataset test;
+};
+data const& images_of(nn::image_shape const& shape) {
+  static data const digits{nn::digits(40, 1), nn::digits(20, 1, 1000)};
+  static data const small{random_images({3, 8, 8}, 40, 1), random_images({3, 8, 8}, 20, 2)};
+  static data const large{random_images({3, 32, 32}, 8, 1), random_images({3, 32, 32}, 4, 2)};
+  return shape.channels == 1 ? digits : shape.rows == 8 ? small : large;
+}
+constexpr nn::image_shape digit{1, 28, 28};
+constexpr nn::image_shape small{3, 8, 8};
+
+nn::replica on_host(layers of, nn::image_shape const& shape, nn::settings const& s, tutti::rank_type rank = 0,
+                    tutti::rank_type size = 1) {
+  nn::set_threads(1);
+  auto const& d = images_of(shape);
+  return {nn::model<float>(std::move(of), nn::replica::attached), d.training, d.test, s, rank, size};
+}
+device_replica on_device(layers of, nn::image_shape const& shape, nn::settings const& s, tutti::rank_type rank = 0,
+                         tutti::rank_type size = 1, nn::precision p = nn::precision::float32) {
+  auto const& d = images_of(shape);
+  return {nn::device_model{std::move(of), p}, d.training, d.test, s, rank, size};
+}
+
+double relative_error(auto const& a, auto const& b) {
+  double difference = a.size() == b.size() ? 0 : 1;
+  double size = 0;
+  for (std::size_t i = 0; i != std::min(a.size(), b.size()); ++i) {
+    difference += (double{a[i]} - double{b[i]}) * (double{a[i]} - double{b[i]});
+    size += double{b[i]} * double{b[i]};
+  }
+  return difference == 0 ? 0 : std::sqrt(difference / size);
+}
+
+/// Both take these steps, each following its own gradients, and test.
+void check_steps(std::string const& name, nn::settings s, layers const& of, nn::image_shape const& shape,
+                 nn::precision p = nn::precision::float32, double most = 1e-4, std::size_t steps = 3) {
+  s.batch = std::min<std::size_t>(s.batch, images_of(shape).training.size());
+  auto host = on_host(of, shape, s);
+  auto device = on_device(of, shape, s, 0, 1, p);
+  BOOST_TEST_CONTEXT(name << ", " << nn::name(p)) {
+    BOOST_TEST(relative_error(std::as_const(device).parameters(), std::as_const(host).parameters()) == 0);
+    host.start(0);
+    device.start(0);
+    for (std::size_t b = 0; b != std::min(host.batches(), steps); ++b) {
+      auto const right = host.gradient(b);
+      auto const found = device.gradient(b);
+      BOOST_TEST(relative_error(found, right) <= most,
+                 "gradients of batch " << b << " differ by " << relative_error(found, right));
+      host.update(0.05F);
+      device.update(0.05F);
+    }
+    BOOST_TEST(relative_error(std::as_const(device).parameters(), std::as_const(host).parameters()) <= most);
+    BOOST_TEST(relative_error(device.statistics(), host.statistics()) <= most);
+    auto const right = host.test();
+    auto const found = device.test();
+    BOOST_TEST(std::abs(found.loss - right.loss) <= most * right.loss);
+  }
+}
+
+nn::settings plain() {
+  nn::settings s;
+  s.batch = 16;
+  s.rate = 0.05F;
+  s.epochs = 2;
+  return s;
+}
+
+layers small_mlp() {
+  return nn::mlp<float>(784, std::array<std::size_t, 1>{16}, 10, nn::hidden_activation::tanh);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(whole_models_take_the_host_s_steps) {
+  check_steps("LeNet-5", plain(), nn::lenet5<float>(digit, 10), digit);
+  check_steps("ResNet-8", plain(), nn::small_resnet<float>(8, small, 10), small);
+  check_steps("cnn, with dropout", plain(), nn::cnn<float>(small, 10), small);
+  nn::settings few = plain();
+  few.batch = 4;
+  check_steps("VGG-16", few, nn::vgg<float>(16, {3, 32, 32}, 10), {3, 32, 32}, nn::precision::float32, 1e-4, 1);
+}
+
+BOOST_AUTO_TEST_CASE(pieces_of_a_batch_add_up) {
+  nn::settings s = plain();
+  s.micro_batch = 5;  // 16 = 3 x 5 + 1
+  check_steps("LeNet-5 in pieces", s, nn::lenet5<float>(digit, 10), digit);
+  check_steps("cnn in pieces", s, nn::cnn<float>(small, 10), small);
+  check_steps("cnn in pieces", s, nn::cnn<float>(small, 10), small, nn::precision::float16, 2e-2);
+}
+
+BOOST_AUTO_TEST_CASE(numbers_of_sixteen_bits_stay_near) {
+  for (auto const p : {nn::precision::bfloat16, nn::precision::float16}) {
+    check_steps("LeNet-5", plain(), nn::lenet5<float>(digit, 10), digit, p, 6e-2, 1);  // five layers, 2e-2 each
+    check_steps("mlp", plain(), small_mlp(), digit, p, 2e-2);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_update_has_the_host_s_bits) {
+  auto const check = [](std::string const& name, nn::settings const& s) {
+    auto host = on_host(small_mlp(), digit, s);
+    auto device = on_device(small_mlp(), digit, s);
+    for (std::uint64_t step = 0; step != 3; ++step) {
+      nn::random_sequence random(step);
+      std::ranges::generate(host.message(), [&] { return random.fraction<float>() - 0.5F; });
+      std::ranges::copy(host.message(), device.message().begin());
+      host.update(0.07F);
+      device.update(0.07F);
+      BOOST_TEST(std::ranges::equal(std::as_const(host).parameters(), std::as_const(device).parameters()), name);
+      BOOST_TEST(std::ranges::equal(host.optimizer_state(), device.optimizer_state()), name);
+    }
+  };
+  for (auto const kind : {nn::optimizer_kind::sgd, nn::optimizer_kind::nesterov, nn::optimizer_kind::lars}) {
+    for (float const decay : {0.0F, 0.01F}) {
+      nn::settings s = plain();
+      s.optimizer = kind;
+      s.weight_decay = decay;
+      check(std::string(nn::name(kind)) + ", decay " + std::to_string(decay), s);
+      if (kind != nn::optimizer_kind::lars) {
+        s.momentum_corrected = true;
+        check(std::string(nn::name(kind)) + " corrected, decay " + std::to_string(decay), s);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_written_on_the_host_is_what_the_device_goes_on_with) {
+  auto host = on_host(nn::small_resnet<float>(8, small, 10), small, plain());
+  auto device = on_device(nn::small_resnet<float>(8, small, 10), small, plain());
+  host.start(0);
+  device.start(0);
+  static_cast<void>(device.gradient(0));
+  device.update(0.1F);
+  // Now it has numbers of its own, which the host's replace.
+  std::ranges::copy(std::as_const(host).parameters(), device.parameters().begin());
+  std::ranges::copy(host.optimizer_state(), device.optimizer_state().begin());
+  std::ranges::copy(host.statistics(), device.statistics().begin());
+  BOOST_TEST(relative_error(device.gradient(1), host.gradient(1)) <= 1e-4);
+  BOOST_TEST(std::abs(device.test().loss - host.test().loss) <= 1e-3 * host.test().loss);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_told_is_final) {
+  // Copies what is final as soon as it is told of it, and spoils it: whoever sums writes there, too.
+  struct spoiler {
+    void completed(std::size_t first) {
+      for (; end > first; --end) {
+        copied[end - 1] = std::exchange(message[end - 1], 99.0F);
+      }
+      ++calls;
+    }
+    std::span<float> message;
+    std::vector<float> copied = std::vector<float>(message.size());
+    std::size_t end = message.size();
+    std::size_t calls = 0;
+  };
+  for (auto const p : {nn::precision::float32, nn::precision::float16}) {
+    auto device = on_device(nn::cnn<float>(digit, 10), digit, plain(), 0, 1, p);
+    device.start(0);
+    spoiler listener{device.message()};
+    static_cast<void>(device.gradient(0, listener));
+    BOOST_TEST(listener.end == 0U);
+    BOOST_TEST(listener.calls >= 2U);  // it comes in several parts
+    auto again = on_device(nn::cnn<float>(digit, 10), digit, plain(), 0, 1, p);
+    again.start(0);
+    BOOST_TEST(std::ranges::equal(again.gradient(0), listener.copied));
+    BOOST_TEST(std::ranges::count(device.message(), 99.0F) == static_cast<std::ptrdiff_t>(listener.copied.size()));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_scaled_too_much_is_scaled_less) {
+  // Derivatives of large inputs overflow half with the first scale, not with a smaller one.
+  auto images = images_of(digit);
+  nn::settings s = plain();
+  s.batch = 1;
+  layers const linear = nn::mlp<float>(784, std::array<std::size_t, 1>{64}, 10, nn::hidden_activation::relu);
+  nn::replica host(nn::model<float>(linear, nn::replica::attached), images.training, images.test, s, 0, 1);
+  device_replica device(nn::device_model{linear, nn::precision::float16}, images.training, images.test, s, 0, 1);
+  for (auto* const one : {&host}) {
+    std::ranges::for_each(one->parameters(), [](float& w) { w *= 4; });
+  }
+  std::ranges::copy(std::as_const(host).parameters(), device.parameters().begin());
+  host.start(0);
+  device.start(0);
+  for (std::size_t b = 0; b != 4; ++b) {
+    auto const found = device.gradient(b);
+    BOOST_TEST(std::ranges::all_of(found, [](float g) { return std::isfinite(g); }));
+    BOOST_TEST(relative_error(found, host.gradient(b)) <= 2e-2);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_scale_shrinks_and_grows) {
+  nn::detail::device::loss_scale scale;
+  float const first = scale.value();
+  BOOST_TEST(scale.halve());
+  BOOST_TEST(scale.value() == first / 2);
+  for (std::size_t i = 0; i != nn::detail::device::loss_scale::steps_to_grow; ++i) {
+    BOOST_TEST(scale.value() == first / 2);
+    scale.good_step();
+  }
+  BOOST_TEST(scale.value() == first);
+  int halved = 0;
+  for (; scale.halve(); ++halved) {
+  }
+  BOOST_TEST(halved == 16);
+  BOOST_TEST(scale.value() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_step_allocates_nothing) {
+  auto device = on_device(nn::small_resnet<float>(8, small, 10), small, plain());
+  device.start(0);
+  static_cast<void>(device.gradient(0));
+  device.update(0.1F);
+  std::size_t const before = host_math::allocations;
+  static_cast<void>(device.gradient(1));
+  device.update(0.1F);
+  static_cast<void>(device.test());
+  BOOST_TEST(host_math::allocations == before);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_device_cannot_do_is_refused) {
+  auto const refuses = [](nn::settings const& s, nn::precision p, std::string const& why) {
+    BOOST_CHECK_EXCEPTION(
+        on_device(small_mlp(), digit, s, 0, 1, p), tutti::precondition_error,
+        [&](tutti::precondition_error const& e) { return std::string(e.what()).find(why) != std::string::npos; });
+  };
+  nn::settings s = plain();
+  s.reproducible = true;
+  s.micro_batch = 4;
+  refuses(s, nn::precision::float32, "reproducible sums are a host's");
+  s = plain();
+  s.synchronised_statistics = true;
+  refuses(s, nn::precision::float16, "statistics of all ranks do not go with fp16");
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address
+#include <models/host_math.hpp>
+#include <support/data_files.hpp>
+#include <tutti/nn/checkpoint/checkpointer.hpp>
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/detail/device/replica.hpp>
+#include <tutti/nn/layer/batch_norm.hpp>
+#include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/model.hpp>
+#include <tutti/nn/parameter_server/train.hpp>
+#include <tutti/nn/strategy/any_strategy.hpp>
+#include <tutti/nn/strategy/central.hpp>
+#include <tutti/nn/strategy/compressed.hpp>
+#include <tutti/nn/strategy/federated.hpp>
+#include <tutti/nn/strategy/fixed_point.hpp>
+#include <tutti/nn/strategy/gathered.hpp>
+#include <tutti/nn/strategy/gossip.hpp>
+#include <tutti/nn/strategy/local_sgd.hpp>
+#include <tutti/nn/strategy/quantised.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/threads.hpp>
+#include <tutti/nn/trainer.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nn = tutti::nn;
+using device_replica = nn::detail::device::replica<models::host_math>;
+
+// Ranks on hosts and on devices are one world.
+
+namespace {
+
+nn::data_pair const& images() {
+  static nn::data_pair const all{nn::digits(90, 1), nn::digits(40, 1, 1000)};
+  return all;
+}
+
+nn::settings make_settings() {
+  nn::settings s;
+  s.epochs = 2;
+  s.batch = 16;
+  s.rate = 0.05F;
+  s.weight_decay = 0.001F;
+  return s;
+}
+
+std::vector<nn::any_layer<float>> layers() {
+  return {nn::dense<float>(784, 12), nn::batch_norm<float, nn::relu>({12, 1, 1}), nn::dense<float>(12, 10)};
+}
+
+struct enough {};
+
+/// Ends a training behind so many epochs.
+struct until {
+  std::size_t epochs;
+  template <class Replica>
+  void step(nn::step_result const&, Replica const&) const {}
+  void epoch(nn::epoch_result const& done) const {
+    if (done.epoch + 1 == epochs) {
+      throw enough();
+    }
+  }
+};
+
+/// Which ranks are on a device.
+enum class ranks { hosts, devices, mixed };
+
+/// What a rank ends with.
+struct ended {
+  std::vector<float> weights;
+  nn::history history;
+};
+
+/// Calls f with the replica of a rank.
+template <class F>
+void with_replica(ranks which, tutti::rank_type rank, tutti::rank_type size, nn::settings const& s, F&& f) {
+  nn::set_threads(1);
+  if (which == ranks::devices || (which == ranks::mixed && rank % 2 == 1)) {
+    device_replica mine(nn::device_model{layers()}, images().training, images().test, s, rank, size);
+    f(mine);
+  } else {
+    nn::replica mine(nn::model<float>(layers(), nn::replica::attached), images().training, images().test, s, rank,
+                     size);
+    f(mine);
+  }
+}
+
+/// Trains by the strategy that `choose(world, use)` hands to `use`.
+template <class Choose>
+std::vector<ended> train(ranks which, nn::settings const& s, Choose const& choose, tutti::rank_type size = 2) {
+  std::vector<ended> all;
+  for (auto& one : tutti::spawn<tutti::loopback>(size, [&](auto& world) {
+         ended result;
+         choose(world, [&](auto&& strategy) {
+           nn::any_strategy any(strategy);
+           with_replica(which, world.rank(), world.size(), s, [&](auto& mine) {
+             nn::train(mine, any, result.history);
+             auto const weights = std::as_const(mine).parameters();
+             result.weights.assign(weights.begin(), weights.end());
+           });
+         });
+         return result;
+       })) {
+    all.push_back(std::move(one.value()));
+  }
+  return all;
+}
+
+/// Ranks end with the same weights, and learn as hosts do.
+template <class Choose>
+void check(std::string const& name, Choose const& choose, nn::settings const& s = make_settings(), double most = 1e-2) {
+  BOOST_TEST_CONTEXT(name) {
+    auto const hosts = train(ranks::hosts, s, choose);
+    auto const mixed = train(ranks::mixed, s, choose);
+    BOOST_TEST(mixed[0].weights == mixed[1].weights);
+    BOOST_TEST_REQUIRE(mixed[0].history.epochs.size() == s.epochs);
+    for (std::size_t e = 0; e != s.epochs; ++e) {
+      double const right = hosts[0].history.epochs[e].test_loss;
+      BOOST_TEST(std::abs(mixed[0].history.epochs[e].test_loss - right) <= most * right);
+      BOOST_TEST(mixed[1].history.epochs[e].test_loss == mixed[0].history.epochs[e].test_loss);
+    }
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(ranks_of_both_kinds_share_a_batch) {
+  check("synchronous", [](auto& world, auto use) { use(nn::synchronous(world, tutti::ring{})); });
+  check("in buckets", [](auto& world, auto use) { use(nn::synchronous(world, tutti::ring{}, 4096)); });
+  check("in buckets, by a thread", [](auto& world, auto use) {
+    use(nn::synchronous(world, tutti::ring{}, 4096, nn::bucket_progress::by_thread));
+  });
+  check("central", [](auto& world, auto use) { use(nn::central(world, tutti::binary_tree{}, tutti::binary_tree{})); });
+  check("fixed_point", [](auto& world, auto use) {
+    use(nn::fixed_point(world, tutti::ring{}, nn::shared_exponents{256}, 0, nn::replica::attached));
+  });
+  check(
+      "int8", [](auto& world, auto use) { use(nn::compressed(world, nn::quantised(world), nn::replica::attached)); },
+      make_settings(), 5e-2);
+}
+
+BOOST_AUTO_TEST_CASE(replicas_of_both_kinds_differ_between_meetings) {
+  check("local_sgd", [](auto& world, auto use) { use(nn::local_sgd(world, tutti::ring{}, 3)); });
+  check("gossip", [](auto& world, auto use) { use(nn::gossip(world, tutti::ring{}, nn::neighbours::ring, 0)); });
+  check("federated", [](auto& world, auto use) { use(nn::federated(world, tutti::ring{}, {3, 0.5, 1})); });
+}
+
+BOOST_AUTO_TEST_CASE(few_gradients_of_both_kinds_are_sent) {
+  nn::settings s = make_settings();
+  s.momentum_corrected = true;
+  check(
+      "top_k",
+      [&](auto& world, auto use) {
+        use(nn::compressed(world, nn::gathered(world, nn::top_k(0.2, 0), nn::feedback(nn::correction_of(s))),
+                           nn::replica::attached));
+      },
+      s, 5e-2);
+}
+
+BOOST_AUTO_TEST_CASE(statistics_are_of_the_batch_of_both_kinds) {
+  nn::settings s = make_settings();
+  s.synchronised_statistics = true;
+  check(
+      "synchronised", [](auto& world, auto use) { use(nn::synchronous(world, tutti::ring{})); }, s);
+}
+
+BOOST_AUTO_TEST_CASE(devices_alone_train) {
+  auto const choose = [](auto& world, auto use) { use(nn::synchronous(world, tutti::ring{}, 4096)); };
+  auto const hosts = train(ranks::hosts, make_settings(), choose, 3);
+  auto const devices = train(ranks::devices, make_settings(), choose, 3);
+  BOOST_TEST(devices[0].weights == devices[1].weights);
+  BOOST_TEST(devices[0].weights == devices[2].weights);
+  double const right = hosts[0].history.epochs.back().test_loss;
+  BOOST_TEST(std::abs(devices[0].history.epochs.back().test_loss - right) <= 1e-2 * right);
+}
+
+BOOST_AUTO_TEST_CASE(a_device_goes_on_from_a_checkpoint_of_a_host_and_the_other_way_round) {
+  auto const run = [](ranks which, std::size_t epochs, tutti::nn::checkpoint_options const& keep) {
+    nn::settings s = make_settings();
+    s.schedule = nn::rate_schedule_kind::constant;
+    auto const results = tutti::spawn<tutti::loopback>(2, [&](auto& world) {
+      ended result;
+      nn::synchronous strategy(world, tutti::ring{});
+      nn::any_strategy any(strategy);
+      with_replica(which, world.rank(), world.size(), s, [&](auto& mine) {
+        until stop{epochs};
+        nn::checkpointer saver(world, mine, any, result.history, nn::fingerprint{}, keep);
+        try {
+          nn::train(mine, any, result.history, saver, stop);
+        } catch (enough const&) {
+        }
+      });
+      return result;
+    });
+    return results[0].value().history.epochs;
+  };
+  support::folder const all;
+  auto const from_host = all.path / "host";
+  auto const from_device = all.path / "device";
+  auto const right = run(ranks::hosts, 99, {.folder = all.path / "whole"});
+  BOOST_TEST_REQUIRE(right.size() == 2U);
+  static_cast<void>(run(ranks::hosts, 1, {.folder = from_host}));
+  static_cast<void>(run(ranks::devices, 1, {.folder = from_device}));
+  for (auto const& found : {run(ranks::devices, 99, {.folder = from_host, .resume = true}),
+                            run(ranks::hosts, 99, {.folder = from_device, .resume = true})}) {
+    BOOST_TEST_REQUIRE(found.size() == 2U);  // the first epoch is of the other kind
+    BOOST_TEST(std::abs(found[1].test_loss - right[1].test_loss) <= 1e-2 * right[1].test_loss);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(workers_of_both_kinds_push_to_servers) {
+  nn::settings const s = make_settings();
+  auto const run = [&](ranks which) {
+    auto const results = tutti::spawn<tutti::loopback>(3, [&](auto& world) {
+      namespace ps = nn::parameter_server;
+      ps::roles const roles(world.size(), 1);
+      nn::history history;
+      auto const part = roles.serves(world.rank()) ? 0U : roles.worker(world.rank());
+      with_replica(which, part, roles.workers(), s, [&](auto& mine) {
+        static_cast<void>(
+            ps::train(world, roles, mine, ps::consistency{}, ps::regulariser{}, ps::full_speed{}, history));
+      });
+      return history.epochs;
+    });
+    return results[0].value();
+  };
+  auto const hosts = run(ranks::hosts);
+  auto const mixed = run(ranks::mixed);
+  BOOST_TEST_REQUIRE(mixed.size() == s.epochs);
+  BOOST_TEST(std::abs(mixed[1].test_loss - hosts[1].test_loss) <= 3e-2 * hosts[1].test_loss);
+}
