@@ -63,15 +63,34 @@ struct lazy_event {
   }
 };
 
-class host_math {
- public:
-  static constexpr std::string_view name = "host";
+struct lazy_order {
   using stream_type = lazy_stream;
   using event_type = lazy_event;
+
+  static void record(event_type& e, stream_type& s) { e = {s.all(), s.end()}; }
+  static void hold(stream_type& s, event_type& e) {
+    s.put([e] { e.run(); });
+  }
+  /// One more job has run whenever somebody asks.
+  [[nodiscard]] static bool has_run(event_type& e) {
+    if (e.in && e.in->ran < e.end) {
+      e.in->run_to(e.in->ran + 1);
+    }
+    return !e.in || e.in->ran >= e.end;
+  }
+  static void finish(event_type& e) { e.run(); }
+};
+
+/// @tparam Order streams, events, and when what they are told runs
+template <class Order>
+class basic_host_math : public Order {
+ public:
+  static constexpr std::string_view name = "host";
+  using stream_type = typename Order::stream_type;
   using numbers_in = std::byte const*;
 
   [[nodiscard]] static int devices() { return 2; }
-  host_math(int, tutti::nn::precision p) : numbers_(p) {}
+  basic_host_math(int, tutti::nn::precision p) : numbers_(p) {}
 
   static inline std::atomic<std::size_t> allocations = 0;
 
@@ -94,19 +113,6 @@ class host_math {
   void clear(std::byte* to, std::size_t bytes) {
     stream_.put([=] { std::memset(to, 0, bytes); });
   }
-  void record(event_type& e, stream_type& s) { e = {s.all(), s.end()}; }
-  void hold(stream_type& s, event_type& e) {
-    s.put([e] { e.run(); });
-  }
-  /// One more job has run whenever somebody asks.
-  [[nodiscard]] bool has_run(event_type& e) {
-    if (e.in && e.in->ran < e.end) {
-      e.in->run_to(e.in->ran + 1);
-    }
-    return !e.in || e.in->ran >= e.end;
-  }
-  void finish(event_type& e) { e.run(); }
-
   // --- layers with weights
 
   template <class L>
@@ -651,8 +657,10 @@ class host_math {
   }
 
   tutti::nn::precision numbers_;
-  lazy_stream stream_;
+  stream_type stream_;
 };
+
+using host_math = basic_host_math<lazy_order>;
 
 static_assert(tutti::nn::detail::device::device_math<host_math>);
 

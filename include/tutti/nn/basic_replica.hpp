@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/linkage.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/nn/data/dataset.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/data/normalisation.hpp>
@@ -77,6 +78,12 @@ class basic_replica {
   /// Of a reproducible replica: the sums over its micro-batches of what the message holds. Numbers of the message that
   /// are complete are complete here.
   [[nodiscard]] std::span<binned const> sums() const noexcept { return learner_.sums(); }
+  /// The message where a device computes it, for strategies that sum it there.
+  [[nodiscard]] auto on_device()
+    requires requires(Learner& l) { l.on_device(); }
+  {
+    return learner_.on_device();
+  }
   /// What layers remember of the batches of this rank.
   [[nodiscard]] std::span<float> statistics() { return learner_.statistics(); }
   /// What the optimizer remembers.
@@ -122,11 +129,16 @@ class basic_replica {
   /// accuracy. The sum over ranks is the whole; a rank without samples contributes zeros.
   /// @param listener has `completed(first)`: the message's numbers from that one on are final. It is called while
   ///        the gradients of this rank's last piece are computed, of ever more, again and again, at last of all.
-  /// @returns the message, to be added up in place
+  ///        If it has `enqueued(first)`, and the replica `on_device()`, it is told that of the device's message
+  ///        instead.
+  /// @returns the message, to be added up in place; nothing where that is on a device
   template <class Listener>
   std::span<float> gradient(std::size_t b, Listener& listener) {
     std::size_t const samples = shard(b).size();
     if (speed_.pretends()) {
+      expects(
+          !requires { listener.enqueued(b); },
+          "replica: a gradient that is not computed is on no device; use a strategy that sums in host memory");
       pretence_.run(time_of(samples), learner_.message().size(), listener);
       return learner_.message();
     }
@@ -145,7 +157,11 @@ class basic_replica {
       prepare(b, done);
       learner_.gradient(images, {true, first_step_ + b, before, sum_}, scale, done == samples, passed_on);
     }
-    return learner_.message();
+    if constexpr (requires { listener.enqueued(b); }) {
+      return {};  // it stays on the device
+    } else {
+      return learner_.message();
+    }
   }
 
   /// The same, without a listener.
@@ -164,10 +180,7 @@ class basic_replica {
   void update(float rate) { learner_.update(rate); }
 
   /// Loss and accuracy as the message now holds them.
-  [[nodiscard]] score<float> batch_score() {
-    auto const behind = learner_.message().last(attached);
-    return {behind[0], behind[1]};
-  }
+  [[nodiscard]] score<float> batch_score() { return learner_.attached(); }
 
   /// Loss and number of correct answers, summed over this rank's part of the test images.
   score<float> test() { return test(rank_, size_); }
@@ -185,6 +198,11 @@ class basic_replica {
       rest.hold();
       listener.completed(first);
       rest.resume();
+    }
+    void enqueued(std::size_t first)
+      requires requires(Listener& l) { l.enqueued(first); }
+    {
+      listener.enqueued(first);
     }
 
     detail::slowdown& rest;

@@ -85,10 +85,25 @@ struct timed_listener {
     ranks.completed(first);
     spent += steady_now() - before;
   }
+  void enqueued(std::size_t first)
+    requires requires(Strategy& s) { s.enqueued(first); }
+  {
+    ranks.enqueued(first);
+  }
 
   Strategy& ranks;
   duration spent{};
 };
+
+/// Says where the gradients will be: on the device, if the strategy sums them there.
+template <class Replica, class Strategy>
+void begin_step(Replica& model, Strategy& ranks) {
+  if constexpr (requires { ranks.begin(model.on_device()); }) {
+    ranks.begin(model.on_device());
+  } else {
+    ranks.begin(model.message());
+  }
+}
 
 }  // namespace detail
 
@@ -149,7 +164,7 @@ void train(Replica& model, Strategy& ranks, Observers&... observers) {
       detail::timed_listener<Strategy> listener{ranks};
       std::size_t const own = ranks.takes_part() ? model.shard_size(b) : 0;
       if (ranks.takes_part()) {
-        ranks.begin(model.message());
+        detail::begin_step(model, ranks);
         model.gradient(b, listener);
       }
       time_point const ready = steady_now();

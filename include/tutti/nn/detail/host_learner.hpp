@@ -32,6 +32,7 @@ class host_learner {
   [[nodiscard]] std::span<float> parameters() noexcept { return model_.parameters(); }
   [[nodiscard]] std::span<float const> parameters() const noexcept { return model_.parameters(); }
   [[nodiscard]] std::span<float> message() noexcept { return model_.message(); }
+  [[nodiscard]] score<float> attached() noexcept { return {model_.attached()[0], model_.attached()[1]}; }
   [[nodiscard]] std::span<float> statistics() noexcept { return model_.statistics(); }
   [[nodiscard]] std::span<float> optimizer_state() { return optimizer_.state(); }
   [[nodiscard]] std::span<binned const> sums() const noexcept { return sums_; }

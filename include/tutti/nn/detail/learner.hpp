@@ -36,7 +36,11 @@ struct some_listener {
 ///     `scale` times the gradients, the loss and the number of correct answers, summed over the pieces since `begin`.
 ///     The listener of the last piece is told `completed(first)`: in `message()`, as it was when `gradient` was called,
 ///     all from `first` on is final. At last it is told 0.
-///   - `nothing(listener)`: the message is zeros.
+///   - A learner on a device may have `on_device()`, a device_message; then a listener may have `enqueued(first)`, and
+///   is
+///     told that instead, by `gradient` and by `nothing`: what has been put into the device's stream makes all of the
+///     message there, from `first` on, final. `update` then follows what the device holds.
+///   - `nothing(listener)`: the message is zeros. `attached()` are the two numbers behind the gradients.
 ///   - `multiply(factor)` multiplies the message, `update(rate)` follows it, as the host memory holds it.
 ///   - `test(images)` is the score of a batch, summed.
 template <class L>
@@ -62,6 +66,7 @@ concept learner =
       l.gradient(images, how, number, last, listener);
       l.nothing(listener);
       l.multiply(number);
+      { l.attached() } -> std::same_as<score<float>>;
       l.update(number);
       { l.test(images) } -> std::same_as<score<float>>;
     };

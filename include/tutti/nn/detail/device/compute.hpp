@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/device_span.hpp>
 #include <tutti/expects.hpp>
 #include <tutti/nn/detail/data/batch_loader.hpp>
 #include <tutti/nn/detail/device/arrivals.hpp>
@@ -77,7 +78,39 @@ class compute {
   }
   [[nodiscard]] std::span<float> message() {
     math_.finish(message_taken_);
+    if (std::exchange(message_is_there_, false)) {
+      fetch(mirror_, message_);
+    }
     return mirror_.span();
+  }
+  [[nodiscard]] score<float> attached_numbers() {
+    if (message_is_there_) {
+      typename M::event_type done;
+      math_.download(math_.stream(), score_.bytes(), reinterpret_cast<std::byte const*>(behind()),
+                     attached * sizeof(float));
+      math_.record(done, math_.stream());
+      math_.finish(done);
+      return {score_.span()[0], score_.span()[1]};
+    }
+    auto const numbers = mirror_.span().last(attached);
+    return {numbers[0], numbers[1]};
+  }
+
+  // What is summed on the device.
+  [[nodiscard]] device_span<float> message_there() const noexcept {
+    return {message_.floats(), parameters_.size() + attached};
+  }
+  void follow(typename M::stream_type& by) {
+    math_.record(computed_, math_.stream());
+    math_.hold(by, computed_);
+  }
+  void precede(typename M::stream_type& by) {
+    math_.record(summed_, by);
+    math_.hold(math_.stream(), summed_);
+  }
+  void clear() {
+    math_.clear(message_.data(), (parameters_.size() + attached) * sizeof(float));
+    message_is_there_ = true;
   }
 
   void reserve(std::size_t rows) {
@@ -122,6 +155,11 @@ class compute {
       keep();
       return;
     }
+    if constexpr (requires { listener.enqueued(std::size_t{0}); }) {
+      enqueue(how, rows, share, listener);
+      return;
+    }
+    message_is_there_ = false;
     part_sender<Listener> sender{*this, listener};
     how.completed = completion<float>(sender);
     arrivals_.begin(message_.floats(), mirror_.span(), word());
@@ -143,8 +181,10 @@ class compute {
       host_optimizer_.step(parameters_.write(), message().first(parameters_.size()), rate);
       return;
     }
-    math_.upload(math_.stream(), message_.data(), mirror_.bytes(), parameters_.size() * sizeof(float));
-    math_.record(message_taken_, math_.stream());
+    if (!message_is_there_) {
+      math_.upload(math_.stream(), message_.data(), mirror_.bytes(), parameters_.size() * sizeof(float));
+      math_.record(message_taken_, math_.stream());
+    }
     step_.rate = rate;
     math_.follow(parameters_.size(), step_, parameters_.change_on_device(), message_.floats(),
                  velocity_.size() == 0 ? nullptr : velocity_.change_on_device());
@@ -178,9 +218,48 @@ class compute {
     bool right = true;
   };
 
+  /// Says what has been enqueued, for sums on the device.
+  template <class Listener>
+  struct part_teller {
+    void completed(float const* gradient) {
+      if (auto const first = static_cast<std::size_t>(gradient - owner.message_.floats()); first < end) {
+        owner.finalise(first, std::exchange(end, first));
+        listener.enqueued(first);
+      }
+    }
+
+    compute& owner;
+    Listener& listener;
+    std::size_t end;  // enqueued from here on
+  };
+
+  /// The last piece, for sums on the device. With a scale, the host first waits to see whether it was too large.
+  template <class Listener>
+  void enqueue(pass<float> how, std::size_t rows, float share, Listener& listener) {
+    message_is_there_ = true;
+    std::size_t const numbers = parameters_.size() + attached;
+    if (!scales()) {
+      part_teller<Listener> teller{*this, listener, numbers};
+      how.completed = completion<float>(teller);
+      derive(how, rows, share);
+      return;
+    }
+    bool large = true;
+    do {
+      derive(how, rows, share);
+      large = overflows();
+    } while (large && scale_.halve());
+    if (!large) {
+      scale_.good_step();
+    }
+    add_pieces(0, numbers);
+    listener.enqueued(0);
+  }
+
   [[nodiscard]] static bool has_velocity(nn::settings const& settings) noexcept {
     return settings.optimizer != optimizer_kind::lars && (!settings.momentum_corrected || settings.weight_decay != 0);
   }
+  [[nodiscard]] float* behind() const noexcept { return message_.floats() + parameters_.size(); }
   [[nodiscard]] bool scales() const noexcept { return math_.numbers() == precision::float16; }
   [[nodiscard]] std::uint32_t* word() const noexcept { return reinterpret_cast<std::uint32_t*>(overflow_.data()); }
   [[nodiscard]] std::uint8_t const* labels() const noexcept {
@@ -218,8 +297,7 @@ class compute {
       math_.clear(overflow_.data(), sizeof(std::uint32_t));
     }
     math_.softmax_cross_entropy(rows, layers_.outputs(), y_.data(), labels(), share,
-                                scales() ? share * scale_.value() : share, dy_.data(),
-                                message_.floats() + parameters_.size());
+                                scales() ? share * scale_.value() : share, dy_.data(), behind());
     model_->backward(how, rows, x_.data(), y_.data(), dy_.data(), nullptr);
   }
 
@@ -233,6 +311,9 @@ class compute {
   /// Makes what is final of the last piece's message final of the batch's.
   void finalise(std::size_t first, std::size_t end) {
     unscale(first, end);
+    add_pieces(first, end);
+  }
+  void add_pieces(std::size_t first, std::size_t end) {
     if (any_pieces_) {
       math_.accumulate(end - first, pieces_.floats() + first, message_.floats() + first);
     }
@@ -299,8 +380,11 @@ class compute {
   typename M::event_type message_taken_;
   loss_scale scale_;
   std::size_t rows_ = 0;
+  typename M::event_type computed_;
+  typename M::event_type summed_;
   bool any_pieces_ = false;
-  bool stale_ = true;  // parameters have changed since the stages took them
+  bool message_is_there_ = false;  // on the device, and not on the host
+  bool stale_ = true;              // parameters have changed since the stages took them
 };
 
 }  // namespace tutti::nn::detail::device

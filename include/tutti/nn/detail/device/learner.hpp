@@ -3,6 +3,7 @@
 
 #include <tutti/nn/detail/device/compute.hpp>
 #include <tutti/nn/detail/learner.hpp>
+#include <tutti/nn/device_message.hpp>
 #include <tutti/nn/device_model.hpp>
 #include <tutti/nn/layer_products.hpp>
 
@@ -37,6 +38,8 @@ class device_learner {
   [[nodiscard]] std::span<float> parameters() { return does_->parameters().write(); }
   [[nodiscard]] std::span<float const> parameters() const { return does_->parameters().read(); }
   [[nodiscard]] std::span<float> message() { return does_->message(); }
+  [[nodiscard]] device_message<typename M::stream_type> on_device() { return {does_->message_there(), *does_}; }
+  [[nodiscard]] score<float> attached() { return does_->attached_numbers(); }
   [[nodiscard]] std::span<float> statistics() { return does_->statistics().write(); }
   [[nodiscard]] std::span<float> optimizer_state() { return does_->optimizer_state(); }
   /// None: accumulators are a host's.
@@ -52,8 +55,13 @@ class device_learner {
   }
   template <class Listener>
   void nothing(Listener& listener) {
-    std::ranges::fill(does_->message(), 0.0F);
-    listener.completed(std::size_t{0});
+    if constexpr (requires { listener.enqueued(std::size_t{0}); }) {
+      does_->clear();
+      listener.enqueued(std::size_t{0});
+    } else {
+      std::ranges::fill(does_->message(), 0.0F);
+      listener.completed(std::size_t{0});
+    }
   }
   void multiply(float factor) {
     std::ranges::for_each(does_->message(), [factor](float& number) { number *= factor; });

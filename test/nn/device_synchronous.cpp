@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: thread (ranks, streams and groups are threads that share memory)
+//
+// Messages that are summed on devices, in streams beside those of the computation.
+#include <models/host_device.hpp>
+#include <models/host_math.hpp>
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/detail/device/replica.hpp>
+#include <tutti/nn/layer/batch_norm.hpp>
+#include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/strategy/device_synchronous.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/threads.hpp>
+#include <tutti/nn/trainer.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nn = tutti::nn;
+
+namespace {
+
+/// Streams as those of the driver: a thread each.
+struct threaded_order {
+  using stream_type = models::device_stream;
+  struct event_type {
+    std::shared_ptr<std::atomic<bool>> ran;
+  };
+
+  static void record(event_type& e, stream_type& s) {
+    e.ran = std::make_shared<std::atomic<bool>>(false);
+    s.put([ran = e.ran] {
+      ran->store(true);
+      ran->notify_all();
+    });
+  }
+  static void hold(stream_type& s, event_type& e) {
+    s.put([before = e] { finish(before); });
+  }
+  [[nodiscard]] static bool has_run(event_type const& e) { return !e.ran || e.ran->load(); }
+  static void finish(event_type const& e) {
+    if (e.ran) {
+      e.ran->wait(false);
+    }
+  }
+};
+
+using math = models::basic_host_math<threaded_order>;
+static_assert(nn::detail::device::device_math<math>);
+using replica = nn::detail::device::replica<math>;
+using transport = models::host_peers<tutti::loopback>;
+
+nn::data_pair const& images() {
+  static nn::data_pair const all{nn::digits(50, 1), nn::digits(20, 1, 1000)};
+  return all;
+}
+
+nn::settings make_settings() {
+  nn::settings s;
+  s.epochs = 2;
+  s.batch = 16;  // the last batch has 2 images: on 3 ranks one has none
+  s.rate = 0.05F;
+  return s;
+}
+
+replica make_replica(tutti::rank_type rank, tutti::rank_type size, nn::precision p) {
+  nn::set_threads(1);
+  std::vector<nn::any_layer<float>> layers{nn::dense<float>(784, 12), nn::batch_norm<float, nn::relu>({12, 1, 1}),
+                                           nn::dense<float>(12, 10)};
+  return {nn::device_model{std::move(layers), p}, images().training, images().test, make_settings(), rank, size};
+}
+
+tutti::world_options<transport> two_groups() {
+  tutti::world_options<transport> o;
+  o.transport.groups = 2;
+  o.transport.scratch_bytes = 16384;
+  return o;
+}
+
+/// The weights that ranks end with, and the losses of their steps.
+using ended = std::pair<std::vector<float>, std::vector<float>>;
+
+template <class Make>
+std::vector<ended> train(tutti::rank_type size, Make const& make, nn::precision p = nn::precision::float32) {
+  std::vector<ended> all;
+  for (auto& one : tutti::spawn<transport>(
+           size,
+           [&](auto& world) {
+             auto mine = make_replica(world.rank(), world.size(), p);
+             auto strategy = make(world);
+             nn::history seen;
+             nn::train(mine, strategy, seen);
+             auto const weights = std::as_const(mine).parameters();
+             ended result{{weights.begin(), weights.end()}, {}};
+             for (auto const& step : seen.steps) {
+               result.second.push_back(step.loss);
+             }
+             return result;
+           },
+           two_groups())) {
+    all.push_back(std::move(one.value()));
+  }
+  return all;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(sums_on_devices_have_the_bits_of_those_on_hosts) {
+  for (tutti::rank_type const size : {2U, 3U}) {
+    auto const right = train(size, [](auto& world) { return nn::synchronous(world, tutti::ring{}); });
+    auto const found = train(size, [](auto& world) { return nn::device_synchronous(world, tutti::ring{}); });
+    for (tutti::rank_type r = 0; r != size; ++r) {
+      BOOST_TEST((found[r] == right[r]), "rank " << r << " of " << size);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(buckets_change_no_bit_of_two_terms) {
+  auto const right = train(2, [](auto& world) { return nn::device_synchronous(world, tutti::direct{}); });
+  for (std::size_t const bucket : {std::size_t{256}, std::size_t{4096}}) {
+    auto const found = train(2, [=](auto& world) { return nn::device_synchronous(world, tutti::direct{}, bucket); });
+    BOOST_TEST((found == right), "buckets of " << bucket << " bytes");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(scaled_losses_are_summed_on_devices) {
+  auto const sums = [](auto& world) { return nn::device_synchronous(world, tutti::ring{}); };
+  auto const found = train(2, sums, nn::precision::float16);
+  auto const right = train(2, sums);
+  BOOST_TEST((found[0] == found[1]));
+  BOOST_TEST(std::abs(found[0].second.back() - right[0].second.back()) <= 2e-2F * right[0].second.back());
+}
+
+BOOST_AUTO_TEST_CASE(a_message_on_the_host_is_refused) {
+  auto const ends = tutti::spawn<transport>(
+      2,
+      [&](auto& world) {
+        nn::device_synchronous strategy(world, tutti::ring{});
+        std::vector<float> message(3);
+        std::string why;
+        try {
+          strategy.begin(std::span(message));
+        } catch (tutti::precondition_error const& e) {
+          why = e.what();
+        }
+        return why;
+      },
+      two_groups());
+  BOOST_TEST(ends[0].value().find("is not on a device of this world") != std::string::npos);
+}
