@@ -141,7 +141,11 @@ class compute {
     model_->bind(parameters_.address(), scales() ? raw_.floats() : message_.floats(), statistics_.address());
     model_->reserve(rows_);
   }
-  void expect_pieces() { pieces_ = buffer<M>(math_, (parameters_.size() + attached) * sizeof(float)); }
+  void expect_pieces() {
+    if (pieces_.data() == nullptr) {
+      pieces_ = buffer<M>(math_, (parameters_.size() + attached) * sizeof(float));
+    }
+  }
   void begin() noexcept { any_pieces_ = false; }
 
   template <class Listener>
