@@ -8,6 +8,8 @@
 #include <tutti/nn/detail/device/replica.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/strategy/any_device_sums.hpp>
+#include <tutti/nn/strategy/device_sums.hpp>
 #include <tutti/nn/strategy/device_synchronous.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/nn/threads.hpp>
@@ -89,16 +91,16 @@ tutti::world_options<transport> two_groups() {
 /// The weights that ranks end with, and the losses of their steps.
 using ended = std::pair<std::vector<float>, std::vector<float>>;
 
-template <class Make>
-std::vector<ended> train(tutti::rank_type size, Make const& make, nn::precision p = nn::precision::float32) {
+/// @param choose hands a strategy of a world to what trains by it
+template <class Choose>
+std::vector<ended> train(tutti::rank_type size, Choose const& choose, nn::precision p = nn::precision::float32) {
   std::vector<ended> all;
   for (auto& one : tutti::spawn<transport>(
            size,
            [&](auto& world) {
              auto mine = make_replica(world.rank(), world.size(), p);
-             auto strategy = make(world);
              nn::history seen;
-             nn::train(mine, strategy, seen);
+             choose(world, [&](auto&& strategy) { nn::train(mine, strategy, seen); });
              auto const weights = std::as_const(mine).parameters();
              ended result{{weights.begin(), weights.end()}, {}};
              for (auto const& step : seen.steps) {
@@ -112,12 +114,22 @@ std::vector<ended> train(tutti::rank_type size, Make const& make, nn::precision 
   return all;
 }
 
+/// Sums on devices, over a topology, as a unit without kernels has them.
+template <class Topology>
+auto on_devices(Topology topology, std::size_t bucket = 0) {
+  return [=](auto& world, auto const& use) {
+    nn::device_sums sums(world, topology);
+    nn::any_device_sums<models::device_stream> any(sums);
+    use(nn::device_synchronous(any, bucket));
+  };
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(sums_on_devices_have_the_bits_of_those_on_hosts) {
   for (tutti::rank_type const size : {2U, 3U}) {
-    auto const right = train(size, [](auto& world) { return nn::synchronous(world, tutti::ring{}); });
-    auto const found = train(size, [](auto& world) { return nn::device_synchronous(world, tutti::ring{}); });
+    auto const right = train(size, [](auto& world, auto const& use) { use(nn::synchronous(world, tutti::ring{})); });
+    auto const found = train(size, on_devices(tutti::ring{}));
     for (tutti::rank_type r = 0; r != size; ++r) {
       BOOST_TEST((found[r] == right[r]), "rank " << r << " of " << size);
     }
@@ -125,15 +137,15 @@ BOOST_AUTO_TEST_CASE(sums_on_devices_have_the_bits_of_those_on_hosts) {
 }
 
 BOOST_AUTO_TEST_CASE(buckets_change_no_bit_of_two_terms) {
-  auto const right = train(2, [](auto& world) { return nn::device_synchronous(world, tutti::direct{}); });
+  auto const right = train(2, on_devices(tutti::direct{}));
   for (std::size_t const bucket : {std::size_t{256}, std::size_t{4096}}) {
-    auto const found = train(2, [=](auto& world) { return nn::device_synchronous(world, tutti::direct{}, bucket); });
+    auto const found = train(2, on_devices(tutti::direct{}, bucket));
     BOOST_TEST((found == right), "buckets of " << bucket << " bytes");
   }
 }
 
 BOOST_AUTO_TEST_CASE(scaled_losses_are_summed_on_devices) {
-  auto const sums = [](auto& world) { return nn::device_synchronous(world, tutti::ring{}); };
+  auto const sums = on_devices(tutti::ring{});
   auto const found = train(2, sums, nn::precision::float16);
   auto const right = train(2, sums);
   BOOST_TEST((found[0] == found[1]));
@@ -144,7 +156,8 @@ BOOST_AUTO_TEST_CASE(a_message_on_the_host_is_refused) {
   auto const ends = tutti::spawn<transport>(
       2,
       [&](auto& world) {
-        nn::device_synchronous strategy(world, tutti::ring{});
+        nn::device_sums sums(world, tutti::ring{});
+        nn::device_synchronous strategy(sums);
         std::vector<float> message(3);
         std::string why;
         try {

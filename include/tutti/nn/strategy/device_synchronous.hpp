@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/allreduce.hpp>
-#include <tutti/detail/device/wait.hpp>
 #include <tutti/expects.hpp>
 #include <tutti/nn/detail/strategy/equal_replicas.hpp>
-#include <tutti/nn/detail/strategy/group_operations.hpp>
 #include <tutti/nn/device_message.hpp>
 #include <tutti/nn/strategy/concept.hpp>
-#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/types.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -25,20 +22,28 @@ namespace tutti::nn {
 /// and learns then of ranks that failed. Initial weights, and small sums, go the way of operations on host memory.
 ///
 /// Replicas are trained by it itself: `any_strategy` knows host memory only.
-template <class Communicator, offers<op::allreduce> Topology>
+///
+///     // in a .cu file, of a world over cuda::peers; nvcc cannot read the trainer
+///     tutti::nn::device_sums sums(world, tutti::ring{});
+///     train_with(tutti::nn::any_device_sums<tutti::cuda::stream>(sums));
+///     // in a .cpp file
+///     tutti::nn::device_synchronous strategy(sums, bucket);
+///     tutti::nn::train(replica, strategy);
+///
+/// @tparam Sums device_sums, or any_device_sums
+template <class Sums>
 class device_synchronous : public detail::equal_replicas {
-  using stream_type = typename Communicator::transport_type::stream_type;
+  using stream_type = typename Sums::stream_type;
 
  public:
   /// @param bucket most bytes of a bucket, the same on all ranks; 0: the whole message is one
-  /// @pre the communicator outlives the strategy
-  explicit device_synchronous(Communicator& world, Topology topology = {}, std::size_t bucket = 0)
-      : all_(world, topology), sum_message_(world, topology, tutti::sum<float>{}), bucket_(bucket) {}
+  /// @pre the sums outlive the strategy
+  explicit device_synchronous(Sums& sums, std::size_t bucket = 0) : sums_(sums), bucket_(bucket) {}
 
-  [[nodiscard]] rank_type rank() const noexcept { return all_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept { return all_.size(); }
-  void share(std::span<float> numbers) { all_.share(numbers); }
-  void sum(std::span<float> numbers) { all_.sum(numbers); }
+  [[nodiscard]] rank_type rank() const { return sums_.rank(); }
+  [[nodiscard]] rank_type size() const { return sums_.size(); }
+  void share(std::span<float> numbers) { sums_.share(numbers); }
+  void sum(std::span<float> numbers) { sums_.sum(numbers); }
 
   /// Where the gradients will be, on the device.
   void begin(device_message<stream_type> const& message) {
@@ -56,14 +61,14 @@ class device_synchronous : public detail::equal_replicas {
         message_->follow(stream_);
         follows = true;
       }
-      sum_message_.enqueue(message_->numbers().subspan(cut, waiting_ - cut), stream_);
+      sums_.enqueue(message_->numbers().subspan(cut, waiting_ - cut), stream_);
       waiting_ = cut;
     }
   }
   /// @throws error if a bucket's allreduce has failed; weights are then as they were
   score_of step(training_step auto& step) {
     message_->precede(stream_);
-    tutti::detail::device::stream_wait(all_.world(), stream_).run();
+    sums_.wait(stream_);
     step.update();
     return score_of::all_ranks;
   }
@@ -77,8 +82,7 @@ class device_synchronous : public detail::equal_replicas {
   void completed(std::size_t) const noexcept {}
 
  private:
-  detail::group_operations<Communicator, Topology> all_;
-  allreduce<Communicator, Topology, tutti::sum<float>> sum_message_;
+  Sums& sums_;
   std::size_t bucket_;
   stream_type stream_;
   std::optional<device_message<stream_type>> message_;
