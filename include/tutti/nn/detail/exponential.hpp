@@ -14,7 +14,7 @@ namespace tutti::nn::detail {
 /// library's does not - and the same bits wherever the compiler does not fuse multiplications.
 ///
 /// e^x = 2^n e^r, |r| <= ln 2 / 2, with a polynomial for e^r (Cephes, expf).
-[[nodiscard]] inline float exponential(float x) noexcept {
+[[nodiscard]] constexpr float exponential(float x) noexcept {
   x = x < -87.0F ? -87.0F : x;
   x = x > 88.0F ? 88.0F : x;
   constexpr float shift = 12582912.0F;  // 1.5 x 2^23: adding it rounds to the nearest integer

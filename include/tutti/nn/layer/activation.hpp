@@ -56,7 +56,7 @@ struct tanh {
   static constexpr activation_kind kind = activation_kind::tanh;
 
   template <class T>
-  [[nodiscard]] static T value(T sum) noexcept {
+  [[nodiscard]] static constexpr T value(T sum) noexcept {
     T const size = sum < T{0} ? -sum : sum;
     T const e = detail::exponential(T{-2} * size);  // never overflows, and is exactly symmetric
     T const result = (T{1} - e) / (T{1} + e);
@@ -77,7 +77,7 @@ struct sigmoid {
   static constexpr activation_kind kind = activation_kind::sigmoid;
 
   template <class T>
-  [[nodiscard]] static T value(T sum) noexcept {
+  [[nodiscard]] static constexpr T value(T sum) noexcept {
     return T{1} / (T{1} + detail::exponential(-sum));
   }
   template <class T>

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/cuda/memory.hpp>
+#include <tutti/nn/precision.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cublas_v2.h>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace tutti::nn::detail::cuda {
+
+/// A number's type in CUDA's words.
+[[nodiscard]] constexpr cudaDataType_t data_type(precision p) noexcept {
+  return p == precision::float32 ? CUDA_R_32F : p == precision::bfloat16 ? CUDA_R_16BF : CUDA_R_16F;
+}
+
+/// Products of matrices that lie row by row, by cuBLAS.
+///
+/// Floats are multiplied as floats ("pedantic": no TF32, no emulation by bfloat16), and other numbers with sums in
+/// float. The same bits from run to run: all products of a handle are in one stream, with one workspace of its own, and
+/// atomic sums, which a handle must be asked for, are not.
+class products {
+ public:
+  products(memory_and_order const& of, cudaStream_t in, precision numbers) : numbers_(numbers) {
+    demand(cublasCreate(&handle_), "beginning to use cuBLAS");
+    workspace_.reserve(workspace_bytes, of);
+    demand(cublasSetStream(handle_, in), "giving cuBLAS a stream");
+    demand(cublasSetWorkspace(handle_, workspace_.data(), workspace_.size()), "giving cuBLAS memory");
+    demand(cublasSetPointerMode(handle_, CUBLAS_POINTER_MODE_HOST), "setting up cuBLAS");
+    demand(cublasSetMathMode(handle_, numbers == precision::float32 ? CUBLAS_PEDANTIC_MATH
+                                                                    : CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
+           "setting up cuBLAS");
+  }
+  products(products const&) = delete;
+  products& operator=(products const&) = delete;
+  ~products() { static_cast<void>(cublasDestroy(handle_)); }
+
+  /// A matrix as it lies, or transposed.
+  struct matrix {
+    void const* numbers;
+    std::size_t columns;  ///< as it lies
+    bool transposed;
+  };
+  /// c = a b: m x n numbers, or floats, sums of k products.
+  void multiply(std::size_t m, std::size_t n, std::size_t k, matrix const& a, matrix const& b, void* c,
+                bool floats) const {
+    // cuBLAS has columns where these have rows, and so computes c transposed: b's transpose times a's.
+    float const one = 1;
+    float const none = 0;
+    auto const size = [](std::size_t x) { return static_cast<std::int64_t>(x); };
+    cudaDataType_t const from = data_type(numbers_);
+    demand(cublasGemmEx_64(handle_, operation(b), operation(a), size(n), size(m), size(k), &one, b.numbers, from,
+                           size(b.columns), a.numbers, from, size(a.columns), &none, c, floats ? CUDA_R_32F : from,
+                           size(n),
+                           numbers_ == precision::float32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F,
+                           CUBLAS_GEMM_DEFAULT),
+           "multiplying matrices by cuBLAS");
+  }
+
+ private:
+  /// What NVIDIA recommends for Hopper.
+  static constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
+
+  [[nodiscard]] static cublasOperation_t operation(matrix const& m) noexcept {
+    return m.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  }
+  static void demand(cublasStatus_t status, char const* doing) {
+    if (status != CUBLAS_STATUS_SUCCESS) {
+      throw std::runtime_error(std::string(doing) + " failed: " + cublasGetStatusString(status) + " (" +
+                               cublasGetStatusName(status) + "); CUBLAS_LOGINFO_DBG=1 makes it say more");
+    }
+  }
+
+  precision numbers_;
+  scratch workspace_;
+  cublasHandle_t handle_ = nullptr;
+};
+
+}  // namespace tutti::nn::detail::cuda

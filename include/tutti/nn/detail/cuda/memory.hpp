@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/stream.hpp>
+#include <tutti/detail/cuda/check.hpp>
+#include <tutti/detail/cuda/current_device.hpp>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace tutti::nn::detail::cuda {
+
+using tutti::detail::cuda::check;
+using tutti::detail::cuda::current_device;
+
+/// A place in a stream, as it was last recorded.
+class event {
+ public:
+  event() {
+    check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming),
+          [] { return std::string("making an event of CUDA"); });
+  }
+  event(event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  event& operator=(event&& other) noexcept {
+    std::swap(event_, other.event_);
+    return *this;
+  }
+  ~event() {
+    if (event_ != nullptr) {
+      static_cast<void>(cudaEventDestroy(event_));
+    }
+  }
+
+  /// CUDA's handle.
+  [[nodiscard]] cudaEvent_t native() const noexcept { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// Memory, streams and events of one device; see `device::device_memory_and_order`.
+class memory_and_order {
+ public:
+  using stream_type = tutti::cuda::stream;
+  using event_type = event;
+
+  [[nodiscard]] static int devices() {
+    int count = 0;
+    check(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
+    return count;
+  }
+  /// Makes it the current device of this thread, so that streams and events which are made by default are its own.
+  explicit memory_and_order(int number) : number_(taken(number)) {}
+
+  [[nodiscard]] std::byte* allocate(std::size_t bytes) const {
+    current_device const here(number_);
+    void* p = nullptr;
+    check(cudaMalloc(&p, bytes), [=] { return "allocating " + std::to_string(bytes) + " bytes of device memory"; });
+    return static_cast<std::byte*>(p);
+  }
+  /// CUDA gives whole pages, of which the first byte is aligned to far more than 256.
+  [[nodiscard]] std::byte* allocate_host(std::size_t bytes) const {
+    current_device const here(number_);
+    void* p = nullptr;
+    check(cudaHostAlloc(&p, bytes, cudaHostAllocPortable),
+          [=] { return "allocating " + std::to_string(bytes) + " bytes of host memory whose pages are pinned"; });
+    return static_cast<std::byte*>(p);
+  }
+  void free(std::byte* p) const noexcept { static_cast<void>(cudaFree(p)); }
+  void free_host(std::byte* p) const noexcept { static_cast<void>(cudaFreeHost(p)); }
+
+  [[nodiscard]] stream_type& stream() noexcept { return stream_; }
+
+  void upload(stream_type& in, std::byte* to, std::byte const* from, std::size_t bytes) const {
+    move(in, to, from, bytes, cudaMemcpyHostToDevice);
+  }
+  void download(stream_type& in, std::byte* to, std::byte const* from, std::size_t bytes) const {
+    move(in, to, from, bytes, cudaMemcpyDeviceToHost);
+  }
+  void copy(std::byte* to, std::byte const* from, std::size_t bytes) const {
+    move(stream_, to, from, bytes, cudaMemcpyDeviceToDevice);
+  }
+  void clear(std::byte* to, std::size_t bytes) const {
+    current_device const here(number_);
+    check(cudaMemsetAsync(to, 0, bytes, stream_.native()),
+          [=] { return "clearing " + std::to_string(bytes) + " bytes of device memory"; });
+  }
+
+  void record(event_type& e, stream_type& in) const {
+    current_device const here(number_);
+    check(cudaEventRecord(e.native(), in.native()),
+          [] { return std::string("recording an event in a stream of CUDA"); });
+  }
+  void hold(stream_type& in, event_type& e) const {
+    current_device const here(number_);
+    check(cudaStreamWaitEvent(in.native(), e.native(), 0),
+          [] { return std::string("putting an event into a stream of CUDA"); });
+  }
+  [[nodiscard]] bool has_run(event_type& e) const {
+    cudaError_t const code = cudaEventQuery(e.native());
+    if (code == cudaErrorNotReady) {
+      static_cast<void>(cudaGetLastError());
+      return false;
+    }
+    check(code, [] { return std::string("asking whether work of a GPU has run"); });
+    return true;
+  }
+  void finish(event_type& e) const {
+    check(cudaEventSynchronize(e.native()), [] { return std::string("waiting for work of a GPU"); });
+  }
+
+ protected:
+  [[nodiscard]] int number() const noexcept { return number_; }
+  [[nodiscard]] cudaStream_t native() const noexcept { return stream_.native(); }
+
+ private:
+  /// Before its stream is made.
+  [[nodiscard]] static int taken(int number) {
+    check(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
+    return number;
+  }
+  void move(stream_type const& in, std::byte* to, std::byte const* from, std::size_t bytes, cudaMemcpyKind way) const {
+    current_device const here(number_);
+    check(cudaMemcpyAsync(to, from, bytes, way, in.native()),
+          [=] { return "copying " + std::to_string(bytes) + " bytes of a GPU"; });
+  }
+
+  int number_;
+  stream_type stream_;
+};
+
+/// Device memory that grows, for what one operation after the other needs in the meantime.
+class scratch {
+ public:
+  scratch() noexcept = default;
+  scratch(scratch&& other) noexcept
+      : first_(std::exchange(other.first_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  scratch& operator=(scratch&& other) noexcept {
+    std::swap(first_, other.first_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~scratch() { static_cast<void>(cudaFree(first_)); }
+
+  /// At least so many bytes. What was there before is lost, after all that uses it has run: CUDA waits for that.
+  void reserve(std::size_t bytes, memory_and_order const& of) {
+    if (bytes > bytes_) {
+      static_cast<void>(cudaFree(std::exchange(first_, nullptr)));
+      bytes_ = 0;
+      first_ = of.allocate(bytes);
+      bytes_ = bytes;
+    }
+  }
+  [[nodiscard]] std::byte* data() const noexcept { return first_; }
+  [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
+
+ private:
+  std::byte* first_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace tutti::nn::detail::cuda

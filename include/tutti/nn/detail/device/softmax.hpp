@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/exponential.hpp>
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+// The loss of a row, as a function that a host runs, too.
+namespace tutti::nn::detail::device {
+
+/// The largest number of some, and where it is.
+struct largest_of_row {
+  float value;
+  std::size_t at;
+
+  /// Of equal ones the first.
+  [[nodiscard]] static constexpr largest_of_row of(largest_of_row const& a, largest_of_row const& b) {
+    return b.value > a.value || (b.value == a.value && b.at < a.at) ? b : a;
+  }
+};
+
+/// The lanes of a row's loss on a host: one.
+struct one_lane {
+  [[nodiscard]] static constexpr std::size_t rank() { return 0; }
+  [[nodiscard]] static constexpr std::size_t size() { return 1; }
+  [[nodiscard]] static constexpr largest_of_row largest(largest_of_row const& mine) { return mine; }
+  [[nodiscard]] static constexpr float sum(float mine) { return mine; }
+};
+
+/// What a row adds to loss and count.
+struct row_score {
+  float loss;
+  float correct;
+};
+
+/// -log softmax(row)[label], and, unless `derivatives` is null, scale times its derivative. Lanes share the row, and
+/// know the same afterwards: of what each has `largest` gives the largest, `sum` the sum.
+template <class Lanes, class T, std::same_as<float> Float>
+constexpr row_score softmax_of_row(Lanes const& g, std::size_t classes, T const* row, std::size_t label, Float scale,
+                                   T* derivatives) {
+  constexpr float least = -INFINITY;
+  largest_of_row best{least, g.rank()};
+  for (std::size_t c = g.rank(); c < classes; c += g.size()) {
+    auto const x = static_cast<float>(row[c]);
+    best = x > best.value ? largest_of_row{x, c} : best;
+  }
+  best = g.largest(best);
+  auto const first = static_cast<float>(row[0]);
+  if (first != first) {  // no number is larger than a NaN
+    best = {first, 0};
+  }
+  float mine = 0;
+  for (std::size_t c = g.rank(); c < classes; c += g.size()) {
+    mine += exponential(static_cast<float>(row[c]) - best.value);
+  }
+  float const total = g.sum(mine);
+  float const loss = std::log(total) + (best.value - static_cast<float>(row[label]));
+  if (derivatives != nullptr) {
+    float const factor = scale / total;
+    for (std::size_t c = g.rank(); c < classes; c += g.size()) {
+      float const slope = exponential(static_cast<float>(row[c]) - best.value) * factor;
+      derivatives[c] = static_cast<T>(c == label ? slope - scale : slope);
+    }
+  }
+  return {loss, best.at == label ? 1.0F : 0.0F};
+}
+
+}  // namespace tutti::nn::detail::device
