@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # tutti::compiled, and tutti::nn_compiled for the trainer: the cold code, compiled once, for programs that would not
-# compile it in each of their units. Linking them defines TUTTI_SEPARATE_COMPILATION. They are made where they are used,
+# compile it in each of their units; and tutti::nn_cuda, the trainer's kernels for GPUs. Linking the first two defines TUTTI_SEPARATE_COMPILATION. They are made where they are used,
 # with the flags that are used there. Used by the build and, installed, by the package configuration.
 
 function(tutti_add_library name source)
@@ -14,6 +14,34 @@ function(tutti_add_library name source)
   endif()
 endfunction()
 
+# The trainer on GPUs. nvcc compiles the kernels, and no project needs to know the language CUDA for that.
+set(TUTTI_CUDA_ARCH sm_90 CACHE STRING "The GPUs that tutti::nn_cuda makes code for: what nvcc takes after -arch=")
+function(tutti_add_nn_cuda include)
+  if(TARGET tutti_nn_cuda)
+    return()
+  endif()
+  tutti_find_nn_cuda(missing)
+  if(missing)
+    message(STATUS "tutti::nn_cuda is not available: it needs ${missing}")
+    return()
+  endif()
+  find_package(CUDAToolkit ${tutti_cuda} QUIET)
+  set(object ${CMAKE_CURRENT_BINARY_DIR}/tutti_nn_cuda.o)
+  add_custom_command(
+    OUTPUT ${object}
+    COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -std=c++20 --expt-relaxed-constexpr -arch=${TUTTI_CUDA_ARCH} -O3
+            -Werror all-warnings -Xcompiler -fPIC -I${include} -MD -MF ${object}.d -MT ${object}
+            -c ${include}/tutti/nn/cuda.cu -o ${object}
+    DEPENDS ${include}/tutti/nn/cuda.cu
+    DEPFILE ${object}.d
+    COMMENT "Compiling the trainer's kernels by nvcc"
+    VERBATIM)
+  add_library(tutti_nn_cuda STATIC EXCLUDE_FROM_ALL ${object})
+  set_target_properties(tutti_nn_cuda PROPERTIES LINKER_LANGUAGE CXX)
+  target_link_libraries(tutti_nn_cuda PUBLIC tutti::nn tutti::cuda CUDA::cublas cuDNN::cuDNN)
+  add_library(tutti::nn_cuda ALIAS tutti_nn_cuda)
+endfunction()
+
 # tutti_add_compiled(<folder of the headers>): a target for each component that is there.
 function(tutti_add_compiled include)
   if(TARGET tutti::tutti)
@@ -21,5 +49,8 @@ function(tutti_add_compiled include)
   endif()
   if(TARGET tutti::nn)
     tutti_add_library(nn_compiled ${include}/tutti/nn/compiled.cpp tutti::nn tutti::compiled)
+    if(TARGET tutti::cuda)
+      tutti_add_nn_cuda(${include})
+    endif()
   endif()
 endfunction()

@@ -12,12 +12,12 @@ set(tutti_headers_of_asio "^tutti/asio\\.hpp$")
 set(tutti_headers_of_tcp "^tutti/transport/tcp[._]|^tutti/detail/(impl/)?tcp/")
 set(tutti_headers_of_verbs "^tutti/transport/verbs[._]|^tutti/detail/verbs/")
 set(tutti_headers_of_mpi "^tutti/mpi\\.hpp$")
-set(tutti_headers_of_cuda "^tutti/(detail/)?cuda/")
+set(tutti_headers_of_cuda "^tutti/(nn/)?(detail/)?cuda(/|[.]cu$)")
 set(tutti_headers_of_nn "^tutti/nn/")
 
 file(GLOB_RECURSE tutti_headers RELATIVE ${PROJECT_SOURCE_DIR}/include CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/include/tutti/*.hpp ${PROJECT_SOURCE_DIR}/include/tutti/*.ipp
-     ${PROJECT_SOURCE_DIR}/include/tutti/*.cpp)
+     ${PROJECT_SOURCE_DIR}/include/tutti/*.cpp ${PROJECT_SOURCE_DIR}/include/tutti/*.cu)
 
 set(tutti_left ${tutti_headers})
 foreach(component IN ITEMS asio tcp verbs mpi cuda nn)

@@ -11,6 +11,8 @@ set(tutti_components tutti asio tcp verbs mpi cuda nn)
 
 # The least version of CUDA: no older one was tried, and that of Debian 12 has no C++20.
 set(tutti_cuda 13.0)
+# And of cuDNN: the first for CUDA 13.
+set(tutti_cudnn 9)
 
 # What to say of a library that is not there.
 set(tutti_need_threads "a threads library (part of the C library's development package)")
@@ -21,6 +23,7 @@ set(tutti_need_mpi "an MPI of version 3 (Debian: libopenmpi-dev, Fedora: openmpi
 macOS, Homebrew: open-mpi)")
 set(tutti_need_cuda "CUDA ${tutti_cuda} or newer (from NVIDIA; the nvidia-cuda-toolkit of Debian 12 is older, macOS: \
 has none), and nvcc on the PATH or CUDAToolkit_ROOT=<its folder>")
+set(tutti_need_cudnn "cuDNN ${tutti_cudnn} or newer beside CUDA (from NVIDIA), or cuDNN_ROOT=<its folder>")
 set(tutti_need_blas "OpenBLAS, or another BLAS named by BLA_VENDOR (Debian: libopenblas-dev, Fedora: openblas-devel, \
 Arch: openblas, macOS, Homebrew: openblas)")
 set(tutti_need_xtensor "xtensor (Debian: libxtensor-dev, Fedora: xtensor-devel, Arch: xtensor, \
@@ -62,6 +65,32 @@ function(tutti_find_ibverbs)
     set_target_properties(ibverbs::ibverbs PROPERTIES IMPORTED_LOCATION "${ibverbs_LIBRARY}"
                                                       INTERFACE_INCLUDE_DIRECTORIES "${ibverbs_INCLUDE_DIR}")
   endif()
+endfunction()
+
+# What tutti::nn_cuda needs besides tutti::nn and tutti::cuda. cuDNN has no configuration for CMake.
+function(tutti_find_nn_cuda result)
+  set(missing "")
+  find_package(CUDAToolkit ${tutti_cuda} QUIET)
+  find_path(cuDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  find_library(cuDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
+  mark_as_advanced(cuDNN_INCLUDE_DIR cuDNN_LIBRARY)
+  set(major 0)
+  if(cuDNN_INCLUDE_DIR)
+    file(STRINGS ${cuDNN_INCLUDE_DIR}/cudnn_version.h lines REGEX "^#define CUDNN_MAJOR [0-9]+")
+    string(REGEX REPLACE "[^0-9]*([0-9]+).*" "\\1" major "${lines}")
+  endif()
+  if(NOT TARGET CUDA::cublas)
+    set(missing "cuBLAS (a part of CUDA from NVIDIA)")
+  elseif(NOT CUDAToolkit_NVCC_EXECUTABLE)
+    set(missing "nvcc (a part of CUDA from NVIDIA)")
+  elseif(NOT cuDNN_LIBRARY OR major LESS tutti_cudnn)
+    set(missing "${tutti_need_cudnn}")
+  elseif(NOT TARGET cuDNN::cuDNN)
+    add_library(cuDNN::cuDNN UNKNOWN IMPORTED)
+    set_target_properties(cuDNN::cuDNN PROPERTIES IMPORTED_LOCATION "${cuDNN_LIBRARY}"
+                                                  INTERFACE_INCLUDE_DIRECTORIES "${cuDNN_INCLUDE_DIR}")
+  endif()
+  set(${result} "${missing}" PARENT_SCOPE)
 endfunction()
 
 # OpenBLAS, unless BLA_VENDOR names another one; by its own target where its configuration has one.

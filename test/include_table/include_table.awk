@@ -84,7 +84,9 @@ BEGIN {
   vendor("^openssl/", "^tutti/detail/tls/")
   vendor("^infiniband/", "^tutti/detail/verbs/")
   vendor("^mpi\\.h$", "^tutti/mpi\\.hpp$")
-  vendor("^(cuda|cublas|cudnn|nccl)", "^tutti/(detail/)?cuda/")
+  vendor("^cublas", "^tutti/nn/detail/cuda/cublas\\.hpp$")
+  vendor("^cudnn", "^tutti/nn/detail/cuda/cudnn\\.hpp$")
+  vendor("^(cuda|nccl)", "^tutti/(detail/)?cuda/")
 
   # What the operating system and the compiler give.
   platform = "^(sys|netinet|arpa|net|linux|sanitizer)/[a-z_]+\\.h$|^(cpuid|cxxabi|dirent|endian|fcntl|ifaddrs|netdb|poll|pthread|sched|semaphore|signal|spawn|time|ucontext|unistd|immintrin)\\.h$"

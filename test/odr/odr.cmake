@@ -12,8 +12,13 @@ foreach(component IN LISTS tutti_components)
     message(WARNING "The headers of tutti::${component} are not tested: it is not available (see above).")
   endif()
 endforeach()
-list(FILTER odr_headers EXCLUDE REGEX "[.](cpp|ipp)$")  # its header includes what is defined apart
-list(FILTER odr_headers EXCLUDE REGEX "^tutti/(detail/cuda/(block|driver)|cuda/peers)[.]hpp$")  # for nvcc alone: device_ptx
+list(FILTER odr_headers EXCLUDE REGEX "[.](cpp|cu|ipp)$")  # its header includes what is defined apart
+# For nvcc alone: device_ptx, and nn_cuda_ptx.
+list(FILTER odr_headers EXCLUDE REGEX "^tutti/(detail/cuda/(block|driver)|cuda/peers)[.]hpp$")
+list(FILTER odr_headers EXCLUDE REGEX "^tutti/nn/detail/cuda/(launch|[a-z]+_kernels)[.]hpp$")
+if(NOT TARGET tutti::nn_cuda)
+  list(FILTER odr_headers EXCLUDE REGEX "^tutti/nn/(detail/)?cuda/")
+endif()
 
 # Each header is compiled where nothing is before it that it does not include itself. A unit shows that of several, and
 # is sorted out anew when this is configured.

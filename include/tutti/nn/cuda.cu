@@ -11,11 +11,15 @@ namespace tutti::nn::detail::cuda {
 
 namespace {
 
-/// Sums are as they are.
+/// Sums as they are, if they are wanted.
 struct as_they_are {
   float* to;
 
-  __device__ void operator()(std::size_t i, float sum) const { to[i] = sum; }
+  __device__ void operator()(std::size_t i, float sum) const {
+    if (to != nullptr) {
+      to[i] = sum;
+    }
+  }
 };
 /// Those of batch normalisation, and how many pixels they are of.
 struct with_count {

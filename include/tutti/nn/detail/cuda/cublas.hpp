@@ -55,8 +55,7 @@ class products {
     cudaDataType_t const from = data_type(numbers_);
     demand(cublasGemmEx_64(handle_, operation(b), operation(a), size(n), size(m), size(k), &one, b.numbers, from,
                            size(b.columns), a.numbers, from, size(a.columns), &none, c, floats ? CUDA_R_32F : from,
-                           size(n),
-                           numbers_ == precision::float32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F,
+                           size(n), numbers_ == precision::float32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F,
                            CUBLAS_GEMM_DEFAULT),
            "multiplying matrices by cuBLAS");
   }

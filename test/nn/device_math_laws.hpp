@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nn/layer_on_host.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/nn/detail/device/math.hpp>
+#include <tutti/nn/loss/softmax_cross_entropy.hpp>
+#include <tutti/nn/optimizer/sgd.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// The laws of a device's math (nn/detail/device/math.hpp): each operation agrees with the CPU's layer, and the same
+/// arguments give the same bits.
+namespace laws {
+
+namespace device = tutti::nn::detail::device;
+namespace geometry = tutti::nn::geometry;
+using tutti::nn::precision;
+
+constexpr std::size_t device_rows = 5;
+constexpr std::size_t device_most_rows = 7;  // a batch may be smaller than what room was made for
+
+/// Memory of a device, which begins with bytes of no right result. Parameters need not be aligned to more than 4.
+template <class Math>
+class on_device {
+ public:
+  on_device(Math& math, std::size_t bytes, std::size_t over = 0)
+      : math_(math), size_(bytes + over == 0 ? 1 : bytes + over), over_(over), first_(math.allocate(size_)) {
+    move([&](std::byte* host) { std::memset(host, 0xA5, size_); }, true);
+  }
+  on_device(Math& math, floats const& from, std::size_t over = 0) : on_device(math, 4 * from.size(), over) {
+    put(from);
+  }
+  on_device(on_device const&) = delete;
+  on_device& operator=(on_device const&) = delete;
+  ~on_device() { math_.free(first_); }
+
+  [[nodiscard]] std::byte* data() const { return first_ + over_; }
+  [[nodiscard]] float* as_floats() const { return reinterpret_cast<float*>(data()); }
+  template <class T>
+  void put(std::vector<T> const& from) const {
+    move([&](std::byte* host) { std::memcpy(host + over_, from.data(), sizeof(T) * from.size()); }, true);
+  }
+  template <class T>
+  [[nodiscard]] std::vector<T> get(std::size_t count) const {
+    std::vector<T> result(count);
+    move([&](std::byte* host) { std::memcpy(result.data(), host + over_, sizeof(T) * count); }, false);
+    return result;
+  }
+
+ private:
+  template <class F>
+  void move(F const& f, bool up) const {
+    std::byte* const host = math_.allocate_host(size_);
+    typename Math::event_type e;
+    if (up) {
+      f(host);
+      math_.upload(math_.stream(), first_, host, size_);
+    } else {
+      math_.download(math_.stream(), host, first_, size_);
+    }
+    math_.record(e, math_.stream());
+    math_.finish(e);
+    if (!up) {
+      f(host);
+    }
+    math_.free_host(host);
+  }
+
+  Math& math_;
+  std::size_t size_;
+  std::size_t over_;
+  std::byte* first_;
+};
+
+/// Numbers of the math's precision.
+template <class Math>
+class numbers_there {
+ public:
+  numbers_there(Math& math, std::size_t count)
+      : math_(math), count_(count), there_(math, count * tutti::nn::bytes_of(math.numbers())) {}
+  numbers_there(Math& math, floats const& from) : numbers_there(math, from.size()) {
+    on_device<Math> const all(math, from);
+    math.narrow(count_, all.as_floats(), there_.data());
+    static_cast<void>(all.template get<float>(count_));  // it has run
+  }
+  [[nodiscard]] std::byte* data() const { return there_.data(); }
+  [[nodiscard]] floats get() const {
+    on_device<Math> const all(math_, 4 * count_);
+    math_.widen(count_, there_.data(), all.as_floats());
+    return all.template get<float>(count_);
+  }
+
+ private:
+  Math& math_;
+  std::size_t count_;
+  on_device<Math> there_;
+};
+
+/// What came of a batch.
+struct found_there {
+  floats y, dx, gradients, statistics, tested;
+
+  friend bool operator==(found_there const& a, found_there const& b) {
+    return same_bits(a.y, b.y) && same_bits(a.dx, b.dx) && same_bits(a.gradients, b.gradients) &&
+           same_bits(a.statistics, b.statistics) && same_bits(a.tested, b.tested);
+  }
+};
+
+/// A batch of a layer, there and back, by a device's math.
+template <class Math>
+class batch_on_device {
+ public:
+  batch_on_device(Math& math, layer_on_host const& host)
+      : math_(math),
+        parameters_(math, host.parameters, 4),
+        gradients_(math, 4 * host.parameters.size(), 4),
+        statistics_(math, host.statistics, 4),
+        x_(math, host.x),
+        y_(math, host.y.size()),
+        dy_(math, host.dy),
+        dx_(math, host.x.size()),
+        tested_(math, host.y.size()),
+        how_(host.how),
+        counts_{host.parameters.size(), host.statistics.size()} {}
+
+  [[nodiscard]] found_there run(geometry::any const& l) {
+    l.visit([this](auto const& one) { pass(one); });
+    return {y_.get(), dx_.get(), gradients_.template get<float>(counts_.first),
+            statistics_.template get<float>(counts_.second), tested_.get()};
+  }
+
+ private:
+  template <class L>
+    requires std::same_as<L, geometry::dense> || std::same_as<L, geometry::convolution>
+  void pass(L const& l) {
+    products(l, parameters_.as_floats(), gradients_.as_floats());
+  }
+  template <class L>
+  void products(L const& l, float const* parameters, float* gradients) {
+    math_.reserve(l, device_most_rows);
+    on_device<Math> const kept(math_, math_.weight_bytes(l));
+    math_.take_weights(l, parameters, kept.data());
+    device::weights const w{parameters, math_.weight_bytes(l) == 0 ? nullptr : kept.data()};
+    math_.forward(l, device_rows, w, x_.data(), y_.data());
+    math_.forward(l, device_rows, w, x_.data(), tested_.data());
+    math_.differentiate_sums(l, device_rows, y_.data(), dy_.data(), gradients);
+    math_.differentiate_weights(l, device_rows, x_.data(), dy_.data(), gradients);
+    math_.differentiate_input(l, device_rows, w, dy_.data(), dx_.data());
+    static_cast<void>(dx_.get());  // all has run that needs `kept`
+  }
+  void pass(geometry::weight_norm const& l) {
+    on_device<Math> const made(math_, 4 * l.learned, 4);
+    on_device<Math> const slopes(math_, 4 * l.learned, 4);
+    math_.normalise(l, parameters_.as_floats(), made.as_floats());
+    l.layer[0].visit([&](auto const& inside) {
+      using inner = std::remove_cvref_t<decltype(inside)>;
+      if constexpr (std::is_same_v<inner, geometry::dense> || std::is_same_v<inner, geometry::convolution>) {
+        products(inside, made.as_floats(), slopes.as_floats());
+      }
+    });
+    math_.differentiate_norm(l, parameters_.as_floats(), slopes.as_floats(), gradients_.as_floats());
+    static_cast<void>(gradients_.template get<float>(0));
+  }
+  void pass(geometry::pooling const& l) {
+    math_.reserve(l, device_most_rows);
+    on_device<Math> const kept(math_, math_.kept_bytes(l, device_rows));
+    math_.forward(l, device_rows, x_.data(), y_.data(), kept.data());
+    math_.forward(l, device_rows, x_.data(), tested_.data(), kept.data());
+    math_.backward(l, device_rows, x_.data(), y_.data(), kept.data(), dy_.data(), dx_.data());
+    static_cast<void>(dx_.get());
+  }
+  void pass(geometry::batch_norm const& l) {
+    std::size_t const room = 4 * (2 * l.image.channels + 1);
+    on_device<Math> const sums(math_, room);
+    on_device<Math> const kept(math_, room);
+    math_.reserve(l, device_most_rows);
+    math_.sums(l, device_rows, x_.data(), statistics_.as_floats(), sums.as_floats());
+    math_.forward(l, device_rows, x_.data(), parameters_.as_floats(), sums.as_floats(), statistics_.as_floats(),
+                  kept.as_floats(), y_.data());
+    math_.slopes(l, device_rows, x_.data(), parameters_.as_floats(), kept.as_floats(), dy_.data(), sums.as_floats(),
+                 gradients_.as_floats());
+    math_.backward(l, device_rows, x_.data(), parameters_.as_floats(), kept.as_floats(), sums.as_floats(), dy_.data(),
+                   dx_.data());
+    math_.inference(l, device_rows, x_.data(), parameters_.as_floats(), statistics_.as_floats(), tested_.data());
+    static_cast<void>(tested_.get());
+  }
+  void pass(geometry::dropout const& l) {
+    std::uint64_t const key = tutti::nn::random_sequence(l.key, how_.step)();
+    math_.drop(l, device_rows, key, how_.first_row, x_.data(), y_.data());
+    math_.drop(l, device_rows, key, how_.first_row, dy_.data(), dx_.data());
+    math_.copy(tested_.data(), x_.data(), device_rows * l.numbers * tutti::nn::bytes_of(math_.numbers()));
+  }
+  void pass(geometry::channels_last const& l) {
+    math_.forward(l, device_rows, x_.data(), y_.data());
+    math_.forward(l, device_rows, x_.data(), tested_.data());
+    math_.backward(l, device_rows, dy_.data(), dx_.data());
+  }
+  void pass(geometry::residual const&) {}  // made of the others
+
+  Math& math_;
+  on_device<Math> parameters_, gradients_, statistics_;
+  numbers_there<Math> x_, y_, dy_, dx_, tested_;
+  tutti::nn::pass<float> how_;
+  std::pair<std::size_t, std::size_t> counts_;
+};
+
+/// A layer of the CPU, against the same by a device.
+template <class Math>
+void check_layer(Math& math, std::string const& name, nn::any_layer<float> layer) {
+  layer_on_host host(std::move(layer), device_rows);
+  if (math.numbers() != precision::float32) {  // so that layers are compared, and not how their inputs are rounded
+    for (floats* all : {&host.x, &host.dy, &host.parameters}) {
+      std::ranges::for_each(*all, [](float& x) { x = float{tutti::bfloat16(x)}; });
+    }
+  }
+  batch_on_device<Math> first(math, host);
+  batch_on_device<Math> again(math, host);
+  host.run();
+  floats const y = host.y;
+  host.forward({});
+  geometry::any const l = host.layer.geometry();
+  found_there const found = first.run(l);
+  double const most = math.numbers() == precision::float32 ? 1e-4 : 2e-2;
+  BOOST_TEST_CONTEXT(name << ", " << nn::name(math.numbers())) {
+    BOOST_TEST(relative_error(found.y, y) <= most);
+    BOOST_TEST(relative_error(found.dx, host.dx) <= most);
+    BOOST_TEST(relative_error(found.gradients, host.gradients) <= most);
+    BOOST_TEST(relative_error(found.statistics, host.statistics) <= most);
+    BOOST_TEST(relative_error(found.tested, host.y) <= most);
+    BOOST_TEST((again.run(l) == found), "the same batch gave other bits");
+    if (std::holds_alternative<geometry::dropout>(l.one) && math.numbers() == precision::float32) {
+      BOOST_TEST(same_bits(found.y, y));
+    }
+  }
+}
+
+template <class Math>
+void check_layers(Math& math) {
+  for (std::size_t const channels : {3U, 4U, 8U}) {  // rows of packs, and others
+    nn::image_shape const image{channels, 5, 6};
+    auto const check = [&](std::string const& name, nn::any_layer<float> layer) {
+      check_layer(math, name + " of " + std::to_string(channels) + " channels", std::move(layer));
+    };
+    check("conv2d", nn::conv2d<float>(image, {.channels = 8, .over = {3}}));
+    check("conv2d, padded", nn::conv2d<float, nn::relu>(image, {.channels = 16, .over = {3, 1, 1}}));
+    check("conv2d, strides", nn::conv2d<float, nn::sigmoid>(image, {.channels = 3, .over = {3, 2, 2}}));
+    check("conv2d, without biases", nn::conv2d<float, nn::tanh>(image, {.channels = 8, .over = {1}, .bias = false}));
+    check("max_pool", nn::max_pool<float>(image, {2, 2}));
+    check("max_pool, overlapping", nn::max_pool<float>(image, {3, 2, 1}));
+    check("average_pool", nn::average_pool<float>(image, {3, 2, 1}));
+    check("average_pool, all", nn::average_pool<float>(image));
+    check("batch_norm", nn::batch_norm<float>(image));
+    check("batch_norm, relu", nn::batch_norm<float, nn::relu>(image));
+    check("channels_last", nn::channels_last<float>(image));
+    check("dropout", nn::dropout<float>(10 * channels, 0.4));
+  }
+  nn::image_shape const image{8, 5, 6};
+  check_layer(math, "conv2d, groups", nn::conv2d<float, nn::tanh>(image, {.channels = 8, .over = {3}, .groups = 2}));
+  check_layer(math, "channels_last, many", nn::channels_last<float>(nn::image_shape{40, 7, 9}));
+  check_layer(math, "dense", nn::dense<float>(30, 10));
+  check_layer(math, "dense, relu", nn::dense<float, nn::relu>(64, 32));
+  check_layer(math, "dense, tanh", nn::dense<float, nn::tanh>(6, 4));
+  check_layer(math, "dense, sigmoid", nn::dense<float, nn::sigmoid>(6, 700));
+  check_layer(math, "weight_norm, dense", nn::weight_norm<float>(nn::dense<float, nn::tanh>(60, 40)));
+  check_layer(math, "weight_norm, conv2d",
+              nn::weight_norm<float>(nn::conv2d<float>(image, {.channels = 16, .over = {3, 1, 1}})));
+}
+
+/// Numbers one by one, the loss, and steps.
+template <class Math>
+void check_step_math(Math& math) {
+  constexpr std::size_t count = 1003;
+  bool const exact = math.numbers() == precision::float32;
+  double const most = exact ? 1e-4 : 2e-2;
+  auto const rounded = [&](floats v) {
+    std::ranges::for_each(v, [&](float& x) { x = exact ? x : float{tutti::bfloat16(x)}; });
+    return v;
+  };
+  floats const a = rounded(drawn_floats(count, 11));
+  floats const b = rounded(drawn_floats(count, 12));
+  floats sum(count);
+  floats rectified(count);
+  floats split(count);
+  for (std::size_t i = 0; i != count; ++i) {
+    sum[i] = a[i] + b[i];
+    rectified[i] = sum[i] > 0 ? sum[i] : 0;
+    split[i] = a[i] > 0 ? b[i] : 0;
+  }
+  numbers_there<Math> const first(math, a), second(math, b), made(math, count), more(math, count);
+  BOOST_TEST(same_bits(first.get(), a));
+  math.add_rectified(count, first.data(), second.data(), made.data());
+  BOOST_TEST(relative_error(made.get(), rectified) <= most);
+  math.split_slopes(count, first.data(), second.data(), more.data());
+  BOOST_TEST(same_bits(more.get(), split));
+  BOOST_TEST(same_bits(second.get(), split));
+  numbers_there<Math> const added(math, b);
+  math.add(count, first.data(), added.data());
+  BOOST_TEST(relative_error(added.get(), sum) <= most);
+
+  on_device<Math> const from(math, a, 4), to(math, b, 4), word(math, 4), scaled(math, 4 * count, 8);
+  word.template put<std::uint32_t>({0});
+  math.accumulate(count, from.as_floats(), to.as_floats());
+  floats exact_sum = drawn_floats(0, 0);
+  for (std::size_t i = 0; i != count; ++i) {
+    exact_sum.push_back(b[i] + a[i]);
+  }
+  BOOST_TEST(same_bits(to.template get<float>(count), exact_sum));
+  math.multiply(count, 0.3F, to.as_floats());
+  floats product = exact_sum;
+  std::ranges::for_each(product, [](float& x) { x *= 0.3F; });
+  BOOST_TEST(same_bits(to.template get<float>(count), product));
+  auto* const overflow = reinterpret_cast<std::uint32_t*>(word.data());
+  math.unscale(count, 1.0F, from.as_floats(), scaled.as_floats(), overflow);
+  BOOST_TEST(same_bits(scaled.template get<float>(count), a));
+  BOOST_TEST(word.template get<std::uint32_t>(1)[0] == 0U);
+  math.unscale(count, INFINITY, from.as_floats(), scaled.as_floats(), overflow);
+  BOOST_TEST(word.template get<std::uint32_t>(1)[0] == 1U);
+
+  tutti::nn::sgd<float, tutti::nn::nesterov> host(count, 0.9F, 0.01F);
+  on_device<Math> const weights(math, a, 4), velocity(math, floats(count), 4);
+  floats expected = a;
+  for (std::uint64_t i = 0; i != 3; ++i) {
+    floats const g = drawn_floats(count, 20 + i);
+    on_device<Math> const gradients(math, g, 4);
+    host.step(expected, g, 0.1F);
+    math.follow(count, {0.1F, 0.9F, 0.01F, true, false}, weights.as_floats(), gradients.as_floats(),
+                velocity.as_floats());
+    BOOST_TEST(same_bits(weights.template get<float>(count), expected));
+  }
+}
+
+template <class Math>
+void check_loss(Math& math) {
+  double const most = math.numbers() == precision::float32 ? 1e-4 : 2e-2;
+  for (auto const& [rows, classes] : {std::pair<std::size_t, std::size_t>{5, 10}, {2000, 100}, {1, 1}}) {
+    floats scores = drawn_floats(rows * classes, 30);
+    std::ranges::for_each(scores, [](float& x) { x = float{tutti::bfloat16(3 * x)}; });
+    std::vector<std::uint8_t> labels(rows);
+    nn::random_sequence random(31);
+    std::ranges::generate(
+        labels, [&, n = classes] { return static_cast<std::uint8_t>(random.below(static_cast<std::uint32_t>(n))); });
+    floats slopes(scores.size());
+    auto const score = nn::softmax_cross_entropy::differentiate<float>(
+        nn::view<float>(scores.data(), rows, classes), labels, 0.25F, nn::view<float>(slopes.data(), rows, classes));
+    numbers_there<Math> const there(math, scores), derivatives(math, scores.size());
+    on_device<Math> const names(math, rows), result(math, 8);
+    names.put(labels);
+    auto const* const label = reinterpret_cast<std::uint8_t const*>(names.data());
+    math.softmax_cross_entropy(rows, classes, there.data(), label, 0.5F, 0.25F, derivatives.data(), result.as_floats());
+    auto const both = result.template get<float>(2);
+    BOOST_TEST(relative_error({both[0]}, {0.5F * score.loss}) <= 1e-4);
+    BOOST_TEST(both[1] == 0.5F * score.correct);
+    BOOST_TEST(relative_error(derivatives.get(), slopes) <= most);
+    math.softmax_cross_entropy(rows, classes, there.data(), label, 0.5F, 0, nullptr, result.as_floats());
+    BOOST_TEST(same_bits(result.template get<float>(2), both));
+  }
+}
+
+/// All of them, for each precision.
+template <device::device_math Math>
+void check_math(int number) {
+  for (precision const p : {precision::float32, precision::bfloat16, precision::float16}) {
+    Math math(number, p);
+    check_layers(math);
+    check_step_math(math);
+    check_loss(math);
+  }
+}
+
+}  // namespace laws
