@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # tutti::compiled, and tutti::nn_compiled for the trainer: the cold code, compiled once, for programs that would not
-# compile it in each of their units; and tutti::nn_cuda, the trainer's kernels for GPUs. Linking the first two defines TUTTI_SEPARATE_COMPILATION. They are made where they are used,
-# with the flags that are used there. Used by the build and, installed, by the package configuration.
+# compile it in each of their units; and tutti::nn_cuda, the trainer's kernels for GPUs. Linking any of them defines
+# TUTTI_SEPARATE_COMPILATION. They are made where they are used, with the flags that are used there. Used by the build
+# and, installed, by the package configuration.
 
 function(tutti_add_library name source)
   if(NOT TARGET tutti_${name})
@@ -30,15 +31,15 @@ function(tutti_add_nn_cuda include)
   add_custom_command(
     OUTPUT ${object}
     COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -std=c++20 --expt-relaxed-constexpr -arch=${TUTTI_CUDA_ARCH} -O3
-            -Werror all-warnings -Xcompiler -fPIC -I${include} -MD -MF ${object}.d -MT ${object}
-            -c ${include}/tutti/nn/cuda.cu -o ${object}
+            -Werror all-warnings -Xcompiler -fPIC -DTUTTI_SEPARATE_COMPILATION -I${include}
+            -MD -MF ${object}.d -MT ${object} -c ${include}/tutti/nn/cuda.cu -o ${object}
     DEPENDS ${include}/tutti/nn/cuda.cu
     DEPFILE ${object}.d
     COMMENT "Compiling the trainer's kernels by nvcc"
     VERBATIM)
   add_library(tutti_nn_cuda STATIC EXCLUDE_FROM_ALL ${object})
   set_target_properties(tutti_nn_cuda PROPERTIES LINKER_LANGUAGE CXX)
-  target_link_libraries(tutti_nn_cuda PUBLIC tutti::nn tutti::cuda CUDA::cublas cuDNN::cuDNN)
+  target_link_libraries(tutti_nn_cuda PUBLIC tutti::nn_compiled tutti::cuda CUDA::cublas cuDNN::cuDNN)
   add_library(tutti::nn_cuda ALIAS tutti_nn_cuda)
 endfunction()
 

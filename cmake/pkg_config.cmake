@@ -51,3 +51,5 @@ tutti_add_pc(tutti-compiled "tutti with its cold code compiled apart" REQUIRES t
              CFLAGS -DTUTTI_SEPARATE_COMPILATION SOURCE tutti/compiled.cpp)
 tutti_add_pc(tutti-nn-compiled "tutti's trainer with its cold code compiled apart" REQUIRES "tutti-nn, tutti-compiled"
              SOURCE tutti/nn/compiled.cpp)
+tutti_add_pc(tutti-nn-cuda "tutti's trainer on GPUs, which needs cuDNN ${tutti_cudnn}; nvcc compiles its source"
+             REQUIRES "tutti-nn-compiled, tutti-cuda" LIBS "-lcublas -lcudnn" SOURCE tutti/nn/cuda.cu)

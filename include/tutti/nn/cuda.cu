@@ -2,6 +2,7 @@
 //
 // The kernels of the trainer on GPUs, which nvcc of CUDA 13 compiles, once for a program:
 // `nvcc -std=c++20 --expt-relaxed-constexpr -arch=sm_90 -O3 -c cuda.cu`; or link tutti::nn_cuda.
+// Define TUTTI_SEPARATE_COMPILATION if the program does.
 #include <tutti/nn/detail/cuda/column_kernels.hpp>
 #include <tutti/nn/detail/cuda/image_kernels.hpp>
 #include <tutti/nn/detail/cuda/kernels.hpp>

@@ -134,7 +134,8 @@ class convolutions {
       chosen<Algorithm> found;
       for (Known const& k : known) {
         bool const allowed = std::find(may.begin(), may.end(), k.algo) != may.end();
-        if (allowed && k.status == CUDNN_STATUS_SUCCESS && k.determinism == CUDNN_DETERMINISTIC && taken(k.algo, found)) {
+        if (allowed && k.status == CUDNN_STATUS_SUCCESS && k.determinism == CUDNN_DETERMINISTIC &&
+            taken(k.algo, found)) {
           return found;
         }
       }

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Does a model learn on GPUs what it learns on the CPU, and how fast? LeNet-5 on MNIST, by one and two ranks on a GPU
+// and by one beside one on the CPU; ResNet-20 on 10,000 images of CIFAR-10; images a second of ResNet-20 and VGG-16
+// against PyTorch. Each layer against the CPU's is the test nn_cuda_math. Built and run by bench/gpu/run. `trainer
+// <file for JSON> <folder with mnist and cifar-10, or -> <what PyTorch did, or ->`
+#include "measure.hpp"
+#include <tutti/nn/cuda/replica.hpp>
+#include <tutti/nn/data/read_folder.hpp>
+#include <tutti/nn/model.hpp>
+#include <tutti/nn/random.hpp>
+#include <tutti/nn/report/metrics.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/threads.hpp>
+#include <tutti/nn/trainer.hpp>
+#include <tutti/nn/zoo/lenet5.hpp>
+#include <tutti/nn/zoo/resnet.hpp>
+#include <tutti/nn/zoo/vgg.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+namespace nn = tutti::nn;
+using bench::gpu::report;
+using tutti::rank_type;
+
+using layers = std::vector<nn::any_layer<float>>;
+
+/// What is trained.
+struct task {
+  std::function<layers()> model;
+  nn::data_pair const& data;
+  nn::settings settings;
+};
+/// What came of it.
+struct trained {
+  nn::history history;
+  bool equal = true;  ///< whether all ranks have the same weights
+
+  [[nodiscard]] double percent() const { return 100 * history.epochs.back().test_accuracy; }
+};
+
+/// Ranks from `hosts` on are on the GPU.
+[[nodiscard]] trained train(task const& what, rank_type size, rank_type hosts, nn::precision numbers) {
+  struct ended {
+    nn::history history;
+    std::vector<float> weights;
+  };
+  auto results = tutti::spawn<tutti::loopback>(size, [&](auto& world) {
+    nn::set_threads(world.rank() < hosts ? static_cast<int>(std::thread::hardware_concurrency()) : 1);
+    nn::synchronous ranks(world, tutti::ring{});
+    auto const run = [&](auto&& mine) {
+      ended result;
+      nn::train(mine, ranks, result.history);
+      auto const weights = std::as_const(mine).parameters();
+      result.weights.assign(weights.begin(), weights.end());
+      return result;
+    };
+    if (world.rank() < hosts) {
+      return run(nn::replica(nn::model<float>(what.model(), nn::replica::attached), what.data.training, what.data.test,
+                             what.settings, world.rank(), world.size()));
+    }
+    return run(nn::cuda::replica(nn::device_model{what.model(), numbers, 0}, what.data.training, what.data.test,
+                                 what.settings, world.rank(), world.size()));
+  });
+  trained all{std::move(results[0].value().history)};
+  for (auto const& one : results) {
+    auto const& weights = one.value().weights;
+    all.equal = all.equal &&
+                std::memcmp(weights.data(), results[0].value().weights.data(), weights.size() * sizeof(float)) == 0;
+  }
+  return all;
+}
+
+void keep_first(nn::dataset& set, std::size_t count) {
+  if (set.size() > count) {
+    set.pixels.resize(count * set.features());
+    set.labels.resize(count);
+  }
+}
+
+/// By how many points of accuracy the GPU differs from the CPU.
+void compare(report& all, std::string const& name, task const& what, double points,
+             std::vector<std::pair<rank_type, rank_type>> const& worlds) {
+  double const host = train(what, 1, 1, nn::precision::float32).percent();
+  std::printf("%s on the CPU: %.2f %%\n", name.c_str(), host);
+  for (auto const& [size, hosts] : worlds) {
+    trained const found = train(what, size, hosts, nn::precision::float32);
+    std::string const ranks = std::to_string(size - hosts) + (size - hosts == 1 ? " GPU rank" : " GPU ranks") +
+                              (hosts == 0 ? "" : " and " + std::to_string(hosts) + " on the CPU");
+    all.add(name + ", " + ranks + ": off the CPU's accuracy", std::abs(found.percent() - host), points, "points",
+            found.equal && std::isfinite(found.history.epochs.back().test_loss));
+  }
+}
+
+/// Images of noise: only time is looked at.
+[[nodiscard]] nn::data_pair noise() {
+  constexpr std::size_t steps = 100;
+  auto const make = [](std::size_t count, std::uint64_t seed) {
+    nn::dataset set{{3, 32, 32}, 10, std::vector<std::uint8_t>(count * 3072), std::vector<std::uint8_t>(count)};
+    nn::random_sequence random(seed);
+    for (auto& x : set.pixels) {
+      x = static_cast<std::uint8_t>(random.below(256));
+    }
+    for (auto& x : set.labels) {
+      x = static_cast<std::uint8_t>(random.below(10));
+    }
+    return set;
+  };
+  return {make(steps * 128, 1), make(128, 2)};
+}
+
+/// Of each model and precision, what PyTorch trained in a second: lines `resnet20 float 12345.6`.
+[[nodiscard]] std::map<std::string, double> of_pytorch(char const* file) {
+  std::map<std::string, double> all;
+  std::ifstream in(file);
+  std::string model;
+  std::string numbers;
+  double images = 0;
+  while (in >> model >> numbers >> images) {
+    all[model + " " + numbers] = images;
+  }
+  return all;
+}
+
+void race(report& all, char const* file) {
+  auto const torch = of_pytorch(file);
+  nn::data_pair const data = noise();
+  nn::settings s;
+  s.epochs = 3;
+  s.rate = s.last_rate = 0.001F;
+  s.prefetch = true;
+  for (std::string const name : {"resnet20", "vgg16"}) {
+    task const what{[&] {
+                      return name == "vgg16" ? nn::vgg<float>(16, data.training.shape, 10)
+                                             : nn::small_resnet<float>(20, data.training.shape, 10);
+                    },
+                    data, s};
+    for (nn::precision const p : {nn::precision::float32, nn::precision::bfloat16}) {
+      trained const found = train(what, 1, 0, p);
+      double const images = found.history.epochs.back().images_per_second();
+      std::string const key = name + " " + std::string(nn::name(p));
+      bool const right = std::isfinite(found.history.epochs.back().training_loss);
+      std::printf("%s: %.0f images/s\n", key.c_str(), images);
+      if (auto const there = torch.find(key); there != torch.end()) {
+        all.add(key + ", images/s in percent of PyTorch's " + std::to_string(static_cast<long>(there->second)),
+                100 * images / there->second, 100, "%", right);
+      } else {
+        std::printf("left out: %s against PyTorch, which was not found\n", key.c_str());
+      }
+    }
+  }
+}
+
+void learn(report& all, std::filesystem::path const& folder) {
+  if (std::filesystem::exists(folder / "mnist")) {
+    nn::data_pair const data = nn::read_folder(folder / "mnist");
+    nn::settings s;
+    s.rate = 0.05F;
+    compare(all, "LeNet-5 on MNIST", {[&] { return nn::lenet5<float>(data.training.shape, 10); }, data, s}, 0.3,
+            {{1, 0}, {2, 0}, {2, 1}});
+  } else {
+    std::printf("left out: LeNet-5; there is no %s\n", (folder / "mnist").c_str());
+  }
+  if (std::filesystem::exists(folder / "cifar-10")) {
+    nn::data_pair data = nn::read_folder(folder / "cifar-10");
+    keep_first(data.training, 10'000);
+    nn::settings s;
+    s.epochs = 10;
+    compare(all, "ResNet-20 on CIFAR-10",
+            {[&] { return nn::small_resnet<float>(20, data.training.shape, 10); }, data, s}, 1.5, {{1, 0}});
+  } else {
+    std::printf("left out: ResNet-20; there is no %s\n", (folder / "cifar-10").c_str());
+  }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count != 4) {
+    std::fprintf(stderr, "usage: trainer <file for JSON> <folder of data, or -> <what PyTorch did, or ->\n");
+    return 2;
+  }
+  try {
+    if (bench::gpu::devices() == 0) {
+      std::puts("SKIPPED: no CUDA device");
+      return bench::gpu::skipped;
+    }
+    report all("trainer", bench::gpu::copy_bandwidth(bench::gpu::cuda::stream()));
+    race(all, words[3]);
+    learn(all, words[2]);
+    return all.end(words[1]);
+  } catch (std::exception const& e) {
+    std::fprintf(stderr, "error: %s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/detail/cuda/math.hpp>
+#include <tutti/nn/detail/device/replica.hpp>
+
+namespace tutti::nn::cuda {
+
+/// A replica that computes on a GPU of NVIDIA, by cuBLAS and cuDNN. Made of a `device_model`: the layers of a host's
+/// model, the precision of their numbers, and a device. Any strategy trains it, beside replicas of hosts, too.
+///
+/// No GPU has run it. Programs link tutti::nn_cuda, or compile tutti/nn/cuda.cu by nvcc, which cannot read this header.
+using replica = detail::device::replica<detail::cuda::math>;
+
+}  // namespace tutti::nn::cuda

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: plain may_skip one_compiler (it has read the replicas of a model)
+//
+// Replicas on a GPU learn what the CPU's learn, alone and beside one of them.
+#include <tutti/nn/cuda/replica.hpp>
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/model.hpp>
+#include <tutti/nn/report/metrics.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/threads.hpp>
+#include <tutti/nn/trainer.hpp>
+#include <tutti/nn/zoo/lenet5.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdio>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace {
+
+namespace nn = tutti::nn;
+static_assert(nn::trainable<nn::cuda::replica>);
+
+[[nodiscard]] int devices() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+[[nodiscard]] nn::settings of_a_short_training() {
+  nn::settings s;
+  s.epochs = 2;
+  s.batch = 32;
+  s.rate = 0.05F;
+  return s;
+}
+
+/// The weights of all ranks, of which those from `first_on_device` on are on the device.
+[[nodiscard]] std::vector<std::vector<float>> trained(tutti::rank_type size, tutti::rank_type first_on_device,
+                                                      nn::precision numbers) {
+  nn::data_pair const data{nn::digits(320, 1), nn::digits(100, 1, 1000)};
+  std::vector<std::vector<float>> all;
+  for (auto& one : tutti::spawn<tutti::loopback>(size, [&](auto& world) {
+         nn::set_threads(1);
+         nn::synchronous ranks(world, tutti::ring{});
+         auto const run = [&](auto&& mine) {
+           nn::train(mine, ranks);
+           auto const weights = std::as_const(mine).parameters();
+           return std::vector<float>(weights.begin(), weights.end());
+         };
+         auto layers = nn::lenet5<float>(data.training.shape, data.training.classes);
+         auto const settings = of_a_short_training();
+         if (world.rank() >= first_on_device) {
+           return run(nn::cuda::replica(nn::device_model{std::move(layers), numbers, 0}, data.training, data.test,
+                                        settings, world.rank(), world.size()));
+         }
+         return run(nn::replica(nn::model<float>(std::move(layers), nn::replica::attached), data.training, data.test,
+                                settings, world.rank(), world.size()));
+       })) {
+    all.push_back(std::move(one.value()));
+  }
+  return all;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(without_a_device_it_says_so) {
+  if (devices() == 0) {
+    nn::data_pair const data{nn::digits(32, 1), nn::digits(32, 2)};
+    BOOST_CHECK_THROW(nn::cuda::replica(nn::device_model{nn::lenet5<float>(data.training.shape, 10)}, data.training,
+                                        data.test, of_a_short_training(), 0, 1),
+                      tutti::cuda::error);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(it_learns_what_the_cpu_learns) {
+  if (devices() == 0) {
+    std::puts("SKIPPED: no CUDA device");
+    return;
+  }
+  auto const host = trained(1, 1, nn::precision::float32)[0];
+  auto const near = [&](std::vector<float> const& other, double most) {
+    double difference = 0;
+    double size = 0;
+    for (std::size_t i = 0; i != host.size(); ++i) {
+      difference += (double{other[i]} - double{host[i]}) * (double{other[i]} - double{host[i]});
+      size += double{host[i]} * double{host[i]};
+    }
+    BOOST_TEST(difference <= most * most * size);
+  };
+  for (auto const& [size, first] : {std::pair<tutti::rank_type, tutti::rank_type>{1, 0}, {2, 0}, {2, 1}}) {
+    auto const all = trained(size, first, nn::precision::float32);
+    near(all[0], 1e-2);
+    BOOST_TEST(std::memcmp(all.front().data(), all.back().data(), all[0].size() * sizeof(float)) == 0);
+    BOOST_TEST(trained(size, first, nn::precision::float32) == all);  // the same bits again
+  }
+  near(trained(1, 0, nn::precision::bfloat16)[0], 0.1);
+  near(trained(1, 0, nn::precision::float16)[0], 0.1);
+}
