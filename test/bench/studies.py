@@ -14,21 +14,28 @@ DOCS = os.path.join(BENCH, "..", "docs")
 sys.path.insert(0, BENCH)
 
 from comparison import plot  # noqa: E402
+from network.hosts import missing  # noqa: E402
 from studies.report import Axis, Bound, Conditions, Findings, Picture, bounds, section, together  # noqa: E402
 
 HERE = Conditions("a model", "1 Gbit/s", "64", "packets")
 STUDY = """from studies.report import Findings
 def study(o):
-    return Findings(figures={"seven": o.simulate(ranks=4)[0]["us"]}, left_out=["live"] if o.live else [])"""
+    return Findings(figures={"seven": o.simulate(ranks=4)[0]["us"]}, left_out=["all else"])"""
+LIVE = """from studies.report import Findings
+def study(o):
+    return Findings(figures={"seven": 7} | ({"eight": 9} if o.live else {}))"""
+EIGHT = {"figure": "eight", "low": 8, "high": 8, "claimed": "", "live": True}
 TRAINS = """from studies.report import Findings
 def study(o):
     one, two = o.train("--lr", 3), o.train("--fail")
     assert two.returncode == 5 and two.report is None and two.stderr == "lost\\n", two
+    assert (one.stdout, two.stdout) == ("told\\n", ""), (one, two)
     return Findings(figures={"seven": one.report["lr"] + 4 + one.returncode})"""
 SIMULATE = "#!/bin/sh\necho how,us\necho $2,7"
 TRAIN = """#!/bin/sh
 [ $OPENBLAS_NUM_THREADS$OMP_NUM_THREADS = 11 ] || exit 3
 [ "$1" = --lr ] || { : > "$3"; echo lost >&2; exit 5; }
+echo told
 echo '{"lr":' $2 '}' > "$4"
 """
 
@@ -69,32 +76,33 @@ class Reports(unittest.TestCase):
 
 
 class Run(unittest.TestCase):
-    def run_it(self, *words, high=8, study=STUDY, programs=(("simulate", SIMULATE), ("train", TRAIN))):
+    def run_it(self, *words, high=8, study=STUDY, programs=(("simulate", SIMULATE), ("train", TRAIN)), more=(), path=None):
         with tempfile.TemporaryDirectory() as place:
             os.mkdir(os.path.join(place, "one"))
             for name, text in (("run", study), ("README.md", "read <me>"), ("expect.json", json.dumps(
-                    [{"figure": "seven", "low": 6, "high": high, "claimed": "7"}]))):
+                    [{"figure": "seven", "low": 6, "high": high, "claimed": "7"}, *more]))):
                 with open(os.path.join(place, "one", name), "w", encoding="utf-8") as f:
                     f.write(text)
             for name, text in programs:
                 with open(os.path.join(place, name), "w", encoding="utf-8") as f:
                     f.write(text)
                 os.chmod(os.path.join(place, name), 0o755)
-            done = subprocess.run([os.path.join(BENCH, "studies", "run"), *words, "--folder", place, "--programs", place,
-                                   "--train", os.path.join(place, "train"), "--output", place],
-                                  capture_output=True, text=True, timeout=50, check=False)
-            path = os.path.join(place, "report.html")
+            done = subprocess.run([sys.executable, os.path.join(BENCH, "studies", "run"), *words, "--folder", place,
+                                   "--programs", place, "--train", os.path.join(place, "train"), "--output", place],
+                                  capture_output=True, text=True, timeout=50, check=False,
+                                  env={**os.environ, **({} if path is None else {"PATH": path})})
+            report = os.path.join(place, "report.html")
             text = ""
-            if os.path.exists(path):
-                with open(path, encoding="utf-8") as f:
+            if os.path.exists(report):
+                with open(report, encoding="utf-8") as f:
                     text = f.read()
             return done, text
 
     def test_it_writes_a_report_and_says_what_it_left_out(self):
-        done, text = self.run_it("all", "--quick", "--live")
+        done, text = self.run_it("all", "--quick")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("1 of 1 bounds hold", done.stdout)
-        self.assertIn("left out: live", done.stdout)
+        self.assertIn("left out: all else", done.stdout)
         self.assertIn("read &lt;me&gt;", text)
 
     def test_a_broken_bound_fails_and_is_in_the_report(self):
@@ -102,6 +110,33 @@ class Run(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("one: seven: 7 is not from 6 to 6.5", done.stderr)
         self.assertIn("7 is not from 6 to 6.5", text)
+
+    def test_bounds_of_live_runs_are_checked_with_them_alone(self):
+        done, text = self.run_it("one", study=LIVE, more=[EIGHT])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 of 1 bounds hold", done.stdout)
+        self.assertIn("not run: it needs --live", text)
+
+    @unittest.skipIf(missing(), missing())
+    def test_a_live_run_has_to_find_what_it_is_for(self):
+        for study, why in ((LIVE, "eight: 9 is not from 8 to 8"), (LIVE.replace("o.live", "False"), "there is no such figure")):
+            done, text = self.run_it("one", "--live", study=study, more=[EIGHT])
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(why, done.stderr)
+            self.assertIn(why, text)
+        done, text = self.run_it("one", "--live", study=LIVE, more=[{**EIGHT, "high": 9}])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 of 2 bounds hold", done.stdout)
+        self.assertNotIn("not run", text)
+
+    def test_live_runs_that_would_do_nothing_are_refused(self):
+        done, _ = self.run_it("one", "--live")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--live: nothing of one is live; none would be", done.stderr)
+        done, text = self.run_it("one", "--live", study=LIVE, more=[EIGHT], path="/nowhere")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--live: nothing was run, as there is no program ip", done.stderr)
+        self.assertEqual(text, "")
 
     def test_a_study_trains_and_gets_the_report_or_none(self):
         done, _ = self.run_it("one", study=TRAINS)
