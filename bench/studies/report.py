@@ -130,6 +130,8 @@ def section(name, readme, found, expected, live=False):
     held = [(b.figure, f"{found.figures[b.figure]:.4g}" if b.figure in found.figures else "", f"{b.low:g} to {b.high:g}",
              b.claimed, "not run: it needs --live" if b not in due else b.broken(found.figures) and "broken" or "holds")
             for b in expected]
+    bounded = {b.figure for b in expected}
+    held += [(name, f"{value:.4g}", "none", "", "") for name, value in found.figures.items() if name not in bounded]
     out = f'<section id="{escape(name)}">\n<pre>{escape(readme)}</pre>\n'
     out += table("Figures and bounds", ("figure", "found", "bound", "claimed", ""), held)
     for p in found.pictures:
