@@ -24,6 +24,7 @@ struct options {
   std::size_t depth = 7;
   std::size_t micro_batches = 8;
   std::string schedule = "1f1b";
+  std::string model = "dense";
   std::uint64_t seed = 1;
 };
 
@@ -39,11 +40,13 @@ struct part_report {
   double seconds;     // in training steps
   double waited;      // of those, for other ranks; 0 where the model does not count it
   double accuracy;
+  double sent;  // bytes of a training step
 };
 
 using reports = std::vector<tutti::outcome<part_report>>;
 
 // Each in a file of its own.
+reports train_data_parallel(job const& work);
 reports train_tensor_parallel(job const& work);
 reports train_pipeline(job const& work);
 reports train_spatial(job const& work);

@@ -23,13 +23,15 @@ namespace {
 options read_options(int argc, char** argv) {
   options o;
   CLI::App app{
-      "Trains a model of which each rank - a process that has a limit of memory - holds a part:\n"
+      "Trains a model of which each rank - a process that has a limit of memory - holds a part, or all:\n"
       "  tensor    every dense layer is split over all ranks\n"
       "  pipeline  each rank has some of the dense layers; micro-batches go from rank to rank\n"
-      "  spatial   each rank has a band of the rows of a convolutional network's images\n"};
+      "  spatial   each rank has a band of the rows of a convolutional network's images\n"
+      "  data      each rank has the whole model and a part of the batch, to compare\n"};
   app.option_defaults()->always_capture_default();
   auto const at_least_one = CLI::Range(std::size_t{1}, std::size_t{1'000'000});
-  app.add_option("--how", o.how, "How the model is cut")->check(CLI::IsMember({"tensor", "pipeline", "spatial"}));
+  app.add_option("--how", o.how, "How the model is cut")
+      ->check(CLI::IsMember({"tensor", "pipeline", "spatial", "data"}));
   app.add_option("--ranks", o.ranks, "How many processes")->check(CLI::Range(1U, 64U));
   app.add_option("--memory", o.memory, "MiB that each may take for its part; 0: no limit");
   app.add_option("--data", o.data, "builtin, or a folder with the files of MNIST");
@@ -37,11 +39,13 @@ options read_options(int argc, char** argv) {
   app.add_option("--epochs", o.epochs, "How often each image is trained on")->check(at_least_one);
   app.add_option("--batch", o.batch, "Images of a step, of all ranks")->check(at_least_one);
   app.add_option("--lr", o.rate, "Learning rate at the beginning; it falls to nothing")->check(CLI::Range(0.0, 10.0));
-  app.add_option("--width", o.width, "Units of a hidden layer (tensor, pipeline)")->check(at_least_one);
-  app.add_option("--depth", o.depth, "Hidden layers (tensor, pipeline)")->check(at_least_one);
+  app.add_option("--width", o.width, "Units of a hidden layer (all but spatial)")->check(at_least_one);
+  app.add_option("--depth", o.depth, "Hidden layers (all but spatial)")->check(at_least_one);
   app.add_option("--micro-batches", o.micro_batches, "Pieces of a batch (pipeline)")->check(at_least_one);
   app.add_option("--schedule", o.schedule, "Order of a stage's work (pipeline)")
       ->check(CLI::IsMember({"1f1b", "gpipe"}));
+  app.add_option("--model", o.model, "What each rank holds (data): the dense layers, or the network of spatial")
+      ->check(CLI::IsMember({"dense", "convolutions"}));
   app.add_option("--seed", o.seed, "Of weights, order of images, built-in images");
   try {
     app.parse(argc, argv);
@@ -73,6 +77,9 @@ reports train(job const& work) {
   if (work.options.how == "pipeline") {
     return train_pipeline(work);
   }
+  if (work.options.how == "data") {
+    return train_data_parallel(work);
+  }
   return work.options.how == "tensor" ? train_tensor_parallel(work) : train_spatial(work);
 }
 
@@ -93,10 +100,11 @@ bool report_failures(reports const& ranks) {
 }
 
 void show(options const& o, reports& ranks) {
-  std::printf("\n  parameters      memory%s\n", o.how == "pipeline" ? "   waited" : "");
+  std::printf("\n  parameters      memory  sent a step%s\n", o.how == "pipeline" ? "   waited" : "");
   for (std::size_t r = 0; r != ranks.size(); ++r) {
     part_report const part = ranks[r].value();
-    std::printf("%12zu %7.1f MiB", part.parameters, static_cast<double>(part.bytes) / (1 << 20));
+    std::printf("%12zu %7.1f MiB %8.3f MiB", part.parameters, static_cast<double>(part.bytes) / (1 << 20),
+                part.sent / (1 << 20));
     if (o.how == "pipeline") {
       std::printf("  %5.1f %%", 100 * part.waited / part.seconds);
     }

@@ -4,8 +4,6 @@
 #include "train_part.hpp"
 #include <tutti/nn/parallel/pipeline.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
-#include <tutti/spawn.hpp>
-#include <tutti/transport/shared_memory.hpp>
 
 namespace nn = tutti::nn;
 
@@ -16,7 +14,7 @@ reports train_with(job const& work) {
   std::vector<std::size_t> const hidden(work.options.depth, work.options.width);
   auto const& data = work.data.training;
   auto const layers = nn::mlp<float>(data.features(), hidden, data.classes, nn::hidden_activation::relu);
-  return tutti::spawn<tutti::shared_memory>(work.options.ranks, [&]<class World>(World& world) {
+  return spawn_counted(work, [&]<class World>(World& world) {
     using model = nn::pipeline<float, World, Schedule>;
     return train_part(world, work, [&] {
       return std::make_unique<model>(world, layers, work.options.batch, work.options.micro_batches);

@@ -11,8 +11,11 @@
 #include <tutti/nn/parallel/concept.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/reduction/arithmetic.hpp>
+#include <tutti/spawn.hpp>
 #include <tutti/time.hpp>
 #include <tutti/topology/ring.hpp>
+#include <tutti/trace/traffic_count.hpp>
+#include <tutti/transport/shared_memory.hpp>
 
 #include <algorithm>
 #include <array>
@@ -128,6 +131,12 @@ double waited(Model const& model) {
   }
 }
 
+/// Processes of this host, which count the bytes that they send.
+template <class F>
+reports spawn_counted(job const& work, F const& f) {
+  return tutti::spawn<tutti::shared_memory>(work.options.ranks, f, {}, tutti::traffic_count{});
+}
+
 /// What one rank does. `make()` gives a pointer to its part of the model.
 template <class World, class Make>
 part_report train_part(World& world, job const& work, Make const& make) {
@@ -144,11 +153,12 @@ part_report train_part(World& world, job const& work, Make const& make) {
   memory_limit const limit(options.memory << 20U);
   auto const own = make_within<model_type>(limit, options.memory, make);
   own->model().initialise(options.seed);
-  part_report report{own->model().parameters().size(), 0, 0, 0, 0};
+  part_report report{own->model().parameters().size(), 0, 0, 0, 0, 0};
   for (std::size_t epoch = 0; epoch != options.epochs; ++epoch) {
     order.start(epoch);
     std::array<double, 2> sums{};  // loss, test images told right
     double const waited_before = waited(own->model());
+    auto const sent_before = world.trace().sent().bytes;
     auto const begin = tutti::steady_now();
     for (std::size_t b = 0; b != batches; ++b) {
       double const done = static_cast<double>(epoch * batches + b) / static_cast<double>(options.epochs * batches);
@@ -157,6 +167,8 @@ part_report train_part(World& world, job const& work, Make const& make) {
     }
     double const seconds = static_cast<double>((tutti::steady_now() - begin).count()) * 1e-9;
     report.seconds += seconds;
+    report.sent +=
+        static_cast<double>(world.trace().sent().bytes - sent_before) / static_cast<double>(batches * options.epochs);
     report.waited += waited(own->model()) - waited_before;
     for (std::size_t b = 0; b != tests; ++b) {
       sums[1] += double{own->test(work.data.test, std::span(tested).subspan(b * options.batch, options.batch)).correct};
