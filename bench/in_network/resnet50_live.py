@@ -30,26 +30,26 @@ def measure(o, progress):
     return found
 
 
-def sums(o, network, topology):
+def sums(o, network, topology, size=BYTES, count=SUMS):
     """Milliseconds of each, with a rank on each host and a soft switch in the network."""
     device = f"{network.DEVICE}:{random.randrange(12000, 29000)}"
     meet = {**os.environ, "TUTTI_MASTER_ADDR": network.address(0), "TUTTI_INTERFACE": "eth0",
-            "TUTTI_MASTER_PORT": str(random.randrange(12000, 29000)), "TUTTI_SIZE": str(NODES),
+            "TUTTI_MASTER_PORT": str(random.randrange(12000, 29000)), "TUTTI_SIZE": str(network.hosts),
             "TUTTI_FPGA_NIC": device}
-    command = [o.sums, "live", topology, str(BYTES), str(SUMS)]
+    command = [o.sums, "live", topology, str(size), str(count)]
     started = [subprocess.Popen(["ip", "netns", "exec", network.switch, o.switch, "--listen", device],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)]
     try:
         started += [subprocess.Popen(on(network, rank, *command), env={**meet, "TUTTI_RANK": str(rank)},
                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-                    for rank in range(NODES)]
+                    for rank in range(network.hosts)]
         said = [rank.communicate(timeout=o.patience) for rank in started[1:]]
         for rank, (_, why) in zip(started[1:], said):
             if rank.returncode != 0:
                 raise Failed(" ".join(why.split()[-40:]))
         return [1000 * float(line) for line in said[0][0].split()]
     except subprocess.TimeoutExpired:
-        raise Failed(f"{SUMS} sums take more than {o.patience:.0f} s") from None
+        raise Failed(f"{count} sums take more than {o.patience:.0f} s") from None
     finally:
         for one in started:
             one.kill()

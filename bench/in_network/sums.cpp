@@ -8,13 +8,16 @@
 //                                           prints from the traces of all ranks which rank or device is the straggler;
 //                                           DEVICE star: rank 0 adds, a server
 //   live TOPOLOGY BYTES SUMS                as one rank of several, as the environment says: rank 0 prints the seconds
-//                                           of each sum. TOPOLOGY: in_network, ring, or star
+//                                           of each sum. TOPOLOGY: in_network, ring, star, doubling, butterfly,
+//                                           or direct
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/gather_timelines.hpp>
 #include <tutti/join.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
+#include <tutti/topology/butterfly.hpp>
+#include <tutti/topology/direct.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/in_network.hpp>
 #include <tutti/topology/ring.hpp>
@@ -135,17 +138,30 @@ void time_sums(World& world, Topology topology, std::size_t count, int sums) {
   }
 }
 
+template <class World>
+bool time_sums_by(World& world, std::string_view topology, std::size_t count, int sums) {
+  auto const by = [&](std::string_view name, auto of) {
+    if (topology == name) {
+      time_sums(world, of, count, sums);
+    }
+    return topology == name;
+  };
+  return by("in_network", tutti::in_network{}) || by("ring", tutti::ring{}) || by("star", tutti::star{}) ||
+         by("doubling", tutti::doubling{}) || by("butterfly", tutti::butterfly{}) || by("direct", tutti::direct{});
+}
+
 int sum_as_one_rank(std::string_view topology, std::size_t count, int sums) {
   try {
     auto world = tutti::join<tutti::fpga_nic<tutti::tcp>>();
-    topology == "ring"   ? time_sums(world, tutti::ring{}, count, sums)
-    : topology == "star" ? time_sums(world, tutti::star{}, count, sums)
-                         : time_sums(world, tutti::in_network{}, count, sums);
-    return 0;
+    if (time_sums_by(world, topology, count, sums)) {
+      return 0;
+    }
+    std::fprintf(stderr, "in_network_sums: %.*s is no topology that it has\n", static_cast<int>(topology.size()),
+                 topology.data());
   } catch (tutti::error const& e) {
     std::fprintf(stderr, "in_network_sums: %s\n", e.what());
-    return 1;
   }
+  return 1;
 }
 
 }  // namespace
@@ -160,12 +176,12 @@ int main(int argc, char** argv) {
   if (what == "late") {
     return find_late(argv[2], number(3), number(4) / sizeof(float), static_cast<int>(number(5)), argv[6]);
   }
-  if (topology == "in_network" || topology == "ring" || topology == "star") {
+  if (!topology.empty()) {
     return sum_as_one_rank(topology, number(3) / sizeof(float), static_cast<int>(number(4)));
   }
   std::fprintf(stderr,
                "usage: in_network_sums sums DEVICE RANKS SLOTS BYTES SECONDS\n"
                "       in_network_sums late DEVICE|star RANKS BYTES SUMS RANK:MS\n"
-               "       in_network_sums live in_network|ring|star BYTES SUMS\n");
+               "       in_network_sums live in_network|ring|star|doubling|butterfly|direct BYTES SUMS\n");
   return 2;
 }

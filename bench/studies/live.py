@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trainings on hosts that are network namespaces with links of a given rate."""
+"""Trainings and sums on hosts that are network namespaces with links of a given rate."""
 import contextlib
 import os
+import types
 
+from in_network.resnet50_live import sums
 from network.hosts import NAME, Hosts, congestion_control
+from network.plan import Network
 from training.strategy import trial
 
 
@@ -14,3 +17,13 @@ def nodes(train, servers, workers, rate, server_rate=None, patience=120):
     network, placement = trial.plan(f"{NAME}{os.getpid()}", servers, workers, 1, rate, server_rate)
     with Hosts(network, congestion_control()):
         yield lambda *words: trial.run(train, network, placement, [str(w) for w in words], patience)
+
+
+@contextlib.contextmanager
+def links(program, switch, hosts, rate, trunk=None, patience=60):
+    """Hosts, a rank on each, while this context lasts; with a trunk, half of them behind each of two bridges: a function
+    from topology, bytes and how many, to the milliseconds of sums."""
+    network = Network(f"{NAME}{os.getpid()}", hosts, rate, *((2, trunk) if trunk else ()))
+    programs = types.SimpleNamespace(sums=program, switch=switch, patience=patience)
+    with Hosts(network, congestion_control()):
+        yield lambda topology, size, count: sums(programs, network, topology, size, count)

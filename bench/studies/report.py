@@ -146,6 +146,11 @@ def section(name, readme, found, expected, live=False):
     return out + "</section>\n"
 
 
+def failed(name, why):
+    """Of a study that could not be done."""
+    return f'<section id="{escape(name)}">\n<h3>{escape(name)}</h3>\n<p class="broken">{escape(why)}</p>\n</section>\n'
+
+
 def page(sections):
     return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>The earlier studies, run again</title>'
             f"<style>{STYLE}</style></head><body>\n<h1>The earlier studies, run again</h1>\n{''.join(sections)}</body></html>\n")

@@ -22,7 +22,7 @@ if(Python3_FOUND)
                                            $<TARGET_FILE:simulate> $<TARGET_FILE:strategies>)
     set_tests_properties(bench_simulators PROPERTIES TIMEOUT 60 LABELS bench)
     tutti_test_needs(bench_simulators simulate strategies)
-    # Some studies train, by the program of examples/, which is added later, under these conditions.
+    # Some studies train, by programs of examples/, which are added later, under these conditions.
     find_package(CLI11 QUIET CONFIG)
     if(TUTTI_BUILD_EXAMPLES AND TARGET tutti::tcp AND CLI11_FOUND)
       add_test(NAME bench_studies_all COMMAND ${PROJECT_SOURCE_DIR}/bench/studies/run all --quick

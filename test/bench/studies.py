@@ -144,8 +144,9 @@ class Run(unittest.TestCase):
 
     def test_a_program_is_missed_when_a_study_asks_for_it(self):
         for study, program in ((STUDY, "simulate"), (TRAINS, "train")):
-            done, _ = self.run_it("one", study=study, programs=())
+            done, text = self.run_it("one", study=study, programs=())
             self.assertEqual(done.returncode, 1)
+            self.assertIn(f"{program}: docs/benchmarks.md says how", text)
             self.assertRegex(done.stderr, f"one: there is no program .*/{program}: docs/benchmarks.md says how")
 
     def test_a_study_that_does_not_exist_is_refused(self):
