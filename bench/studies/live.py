@@ -10,6 +10,12 @@ from network.plan import Network
 from training.strategy import trial
 
 
+def step_seconds(report):
+    """The fastest of a training's steps but the first, in which ranks begin: other load only adds to it."""
+    at = report["steps"]["seconds"]
+    return min(b - a for a, b in zip(at, at[1:]))
+
+
 @contextlib.contextmanager
 def nodes(train, servers, workers, rate, server_rate=None, patience=120):
     """Hosts for so many servers and workers, a rank on each, while this context lasts: a function from the trainer's words
