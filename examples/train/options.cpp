@@ -41,6 +41,8 @@ class training_options {
         ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}))
         ->default_str("");
     app.add_option("--change-by", s.changes.factor, "The factor of each change")->check(within(1, 1e6));
+    decay_ = app.add_option("--decay-by", s.decay, "Of growing_batch: each change divides the rate by this, besides")
+                 ->check(within(1, 1e6));
     app.add_option("--warmup", s.warm_up, "Epochs in which the rate rises: from nothing, or with --lr-for from --lr")
         ->check(within(0, 1e5));
     app.add_option("--lr-for", s.rate_is_for,
@@ -104,6 +106,9 @@ class training_options {
     if (trust_->count() != 0 && optimizer_ != "lars") {
       throw CLI::ValidationError("--trust", "needs --optimizer lars");
     }
+    if (decay_->count() != 0 && schedule_ != "growing_batch") {
+      throw CLI::ValidationError("--decay-by", "needs --schedule growing_batch");
+    }
   }
 
  private:
@@ -124,6 +129,7 @@ class training_options {
   std::string schedule_ = "linear";
   std::string augment_ = "none";
   CLI::Option* trust_ = nullptr;
+  CLI::Option* decay_ = nullptr;
 };
 
 /// The options of strategies.

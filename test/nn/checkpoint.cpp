@@ -471,6 +471,10 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_training_is_refused_by_what_differs
   other.changes.epochs = {2};
   BOOST_TEST(contains(train(1, {folder.path(), 1, 2, false, true}, never, other).failure, "change at = 2 here"));
 
+  other = make_settings();
+  other.decay = 5;
+  BOOST_TEST(contains(train(1, {folder.path(), 1, 2, false, true}, never, other).failure, "decay = 1 there, 5 here"));
+
   // Its weights would be called those of any number of ranks.
   other = make_settings();
   other.micro_batch = 4;

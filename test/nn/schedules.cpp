@@ -61,6 +61,10 @@ BOOST_AUTO_TEST_CASE(curves) {
   auto steps = ask(rate_schedule_kind::step);
   steps.changes = {{3, 6, 9}, 4};
   check(steps, [](std::size_t step, double) { return 0.5 / std::pow(4.0, step / (3 * per_epoch)); });
+  steps.schedule = rate_schedule_kind::growing_batch;  // by 4, which is not the rate's factor
+  check(steps, [](std::size_t, double) { return 0.5; });
+  steps.decay = 5;
+  check(steps, [](std::size_t step, double) { return 0.5 / std::pow(5.0, step / (3 * per_epoch)); });
 }
 
 BOOST_AUTO_TEST_CASE(curves_reach_their_last_rate_at_the_last_step) {

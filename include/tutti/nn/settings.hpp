@@ -74,6 +74,7 @@ struct settings {
 
   rate_schedule_kind schedule = rate_schedule_kind::linear;  ///< how the rate changes
   milestones changes;           ///< of the rate, with the schedule step, or of the batch, with growing_batch
+  double decay = 1;             ///< with growing_batch: the rate is divided by this at each change of the batch
   double warm_up = 0;           ///< epochs in which the rate rises to what the schedule says
   std::size_t rate_is_for = 0;  ///< the batch that both rates are meant for; 0: the one that there is
 

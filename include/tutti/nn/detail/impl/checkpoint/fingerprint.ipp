@@ -22,7 +22,7 @@ TUTTI_DECL fingerprint& fingerprint::add(std::string_view name, std::string_view
 TUTTI_DECL fingerprint& fingerprint::add(settings const& s) {
   add("epochs", s.epochs).add("batch", s.batch).add("seed", s.seed);
   add("rate", s.rate).add("last rate", s.last_rate).add("rate is for", s.rate_is_for).add("warm-up", s.warm_up);
-  add("schedule", name(s.schedule)).add("change by", s.changes.factor);
+  add("schedule", name(s.schedule)).add("change by", s.changes.factor).add("decay", s.decay);
   for (std::size_t const epoch : s.changes.epochs) {
     add("change at", epoch);
   }

@@ -34,6 +34,7 @@ TUTTI_DECL nlohmann::ordered_json to_json(settings const& settings, history cons
                         {"trust", settings.trust},
                         {"schedule", name(settings.schedule)},
                         {"changes", {{"epochs", settings.changes.epochs}, {"factor", settings.changes.factor}}},
+                        {"decay", settings.decay},
                         {"warm_up", settings.warm_up},
                         {"rate_is_for", settings.rate_is_for},
                         {"images", name(settings.images)},

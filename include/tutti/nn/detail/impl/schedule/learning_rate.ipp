@@ -23,8 +23,9 @@ TUTTI_DECL any_schedule::curve any_schedule::choose(settings const& settings) {
       return {cosine_rate{scaled(settings.rate), scaled(settings.last_rate)}};
     case rate_schedule_kind::step:
       return {step_rate{scaled(settings.rate), settings.changes}};
-    case rate_schedule_kind::constant:
     case rate_schedule_kind::growing_batch:
+      return {step_rate{scaled(settings.rate), {settings.changes.epochs, settings.decay}}};
+    case rate_schedule_kind::constant:
       return {constant_rate{scaled(settings.rate)}};
     case rate_schedule_kind::linear:
       break;
