@@ -25,6 +25,10 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
+#include <numeric>
+#include <optional>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
@@ -348,7 +352,7 @@ BOOST_AUTO_TEST_CASE(workers_rest_when_the_test_is_done_by_any_of_them) {
   tasks.drop(0);
   BOOST_TEST(next_task(1) == is(ps::detail::task_kind::test));
   BOOST_TEST(next_task(2) == -1);
-  tasks.take({.tested = 1});
+  tasks.take(1, {.tested = 1});
   BOOST_TEST(next_task(1) == is(ps::detail::task_kind::rest));
   BOOST_TEST(next_task(2) == -1);
   tasks.rested();
@@ -375,7 +379,7 @@ BOOST_AUTO_TEST_CASE(the_last_test_is_made_whichever_worker_is_lost) {
           }
           if (next->what == ps::detail::task_kind::test) {
             tested += next->last;
-            tasks.take({.tested = 1, .epoch = next->epoch});
+            tasks.take(worker, {.tested = 1, .epoch = next->epoch});
           }
           stopped[worker] = next->what == ps::detail::task_kind::stop;
           gone[worker] = worker == lost && next->what == ps::detail::task_kind::load_data;
@@ -395,6 +399,61 @@ BOOST_AUTO_TEST_CASE(the_last_test_is_made_whichever_worker_is_lost) {
         BOOST_TEST((stopped[worker] || worker == lost));
       }
       BOOST_TEST(tested == 1U);
+    }
+  }
+}
+
+/// Without a bound the others do what a lost worker has not done, and no more: each step is told once, and their images
+/// are those of all steps, but for less than a batch.
+BOOST_AUTO_TEST_CASE(asynchronous_workers_train_on_as_many_images_whenever_one_is_lost) {
+  constexpr std::uint64_t batch = 60;  // of which up to 5 workers have whole parts
+  nn::batch_plan const plan(make_settings(), 203);
+  for (bool const rests : {false, true}) {
+    for (std::size_t workers = 2; workers != 6; ++workers) {
+      for (std::size_t when = 0; when != plan.steps() * workers; ++when) {
+        ps::detail::scheduler tasks({.staleness = ps::consistency::unbounded, .rests = rests}, workers, plan);
+        std::vector<std::optional<ps::detail::task>> doing(workers);
+        std::vector<bool> gone(workers);
+        std::minstd_rand draw(static_cast<unsigned>(when + 1));
+        std::size_t iterations = 0;
+        std::uint64_t images = 0;
+        std::size_t told = 0;
+        std::size_t empty = 0;
+        for (int events = 0; std::ranges::count(gone, true) != std::ssize(gone) && events != 100'000; ++events) {
+          std::size_t const w = draw() % workers;
+          if (gone[w]) {
+            continue;
+          }
+          if (w == 0 && iterations >= when) {  // with a task or without
+            gone[w] = true;
+            tasks.drop(w);
+            continue;
+          }
+          using enum ps::detail::task_kind;
+          if (doing[w] && doing[w]->what == iterate) {
+            ++iterations;
+            images += batch / doing[w]->parts;
+            tasks.take(w, {.iterated = 1, .samples = batch / doing[w]->parts, .batch = batch});
+          } else if (doing[w] && doing[w]->what == test) {
+            tasks.take(w, {.tested = 1, .epoch = doing[w]->epoch});
+          } else if (doing[w] && doing[w]->what == rest) {
+            tasks.rested();
+          }
+          doing[w] = tasks.next(w);
+          gone[w] = doing[w] && doing[w]->what == stop;
+          tasks.for_each_test([](auto const&) {});
+          tasks.for_each_step([&](std::size_t, auto const& sum) {
+            ++told;
+            empty += sum.samples == 0 ? 1U : 0U;
+          });
+        }
+        BOOST_TEST_CONTEXT(workers << " workers, one lost after " << when << " iterations, rests: " << rests) {
+          BOOST_TEST(told == plan.steps());
+          BOOST_TEST(empty == 0U);
+          BOOST_TEST(images < (plan.steps() + 1) * batch);
+          BOOST_TEST(images > (plan.steps() - 1) * batch);
+        }
+      }
     }
   }
 }
@@ -575,7 +634,9 @@ BOOST_AUTO_TEST_CASE(a_worker_that_dies_is_dropped_and_the_others_go_on) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_silent_worker_is_dropped_and_those_that_wait_for_it_are_not) {
+namespace {
+
+void lose_a_silent_worker(ps::consistency how) {
   (void)data();
   tutti::simulation_options options;
   options.stack_bytes = std::size_t{4} << 20;
@@ -594,7 +655,7 @@ BOOST_AUTO_TEST_CASE(a_silent_worker_is_dropped_and_those_that_wait_for_it_are_n
           bool const silent = worker == 1 && ++steps == 4;
           world.transport().spend(silent ? std::chrono::seconds(10) : std::chrono::milliseconds(worker == 0 ? 900 : 1));
         };
-        auto all = ps::train(world, roles, model, {.staleness = 1}, {}, pace, own);
+        auto all = ps::train(world, roles, model, how, {}, pace, own);
         if (world.rank() == 0) {
           history = std::move(own);
           sum = std::move(all);
@@ -611,6 +672,18 @@ BOOST_AUTO_TEST_CASE(a_silent_worker_is_dropped_and_those_that_wait_for_it_are_n
   BOOST_TEST(sum.lost[0].seconds > 1.0);  // the deadline
   BOOST_TEST(sum.lost[0].why.find("has sent nothing") != std::string::npos, sum.lost[0].why);
   BOOST_TEST(history.steps.size() == 14U);
+  auto const images = std::accumulate(history.steps.begin(), history.steps.end(), std::size_t{0},
+                                      [](std::size_t before, auto const& one) { return before + one.images; });
+  BOOST_TEST(images <= 2 * 203U);
+  BOOST_TEST(images > 2 * 203U - make_settings().batch);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_silent_worker_is_dropped_and_those_that_wait_for_it_are_not) {
+  for (auto const bound : {ps::clock_value{1}, ps::consistency::unbounded}) {
+    lose_a_silent_worker({.staleness = bound});
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_dies_is_named_everywhere) {

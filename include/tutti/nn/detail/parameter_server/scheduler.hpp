@@ -19,10 +19,10 @@ namespace tutti::nn::parameter_server::detail {
 /// data and waits for no rank: that no worker runs too far ahead is a matter of the servers.
 ///
 /// With a bound on staleness each worker makes all steps. Without, the workers make as many in all, the fast
-/// ones more of them. After each epoch, by the clock of the first worker to get there or, unbounded, by the number of
-/// iterations given out, one worker tests; after the last one, the worker that ends first, which waits for the
-/// others: one of them may be lost and never ask again. When a worker is lost, the parts of the batches are divided
-/// anew among the others.
+/// ones more of them: fewer and larger ones once a worker is lost, whose open one another makes. After each epoch, by
+/// the clock of the first worker to get there or, unbounded, by the number of iterations given out, one worker tests;
+/// after the last one, the worker that ends first, which waits for the others: one of them may be lost and never ask
+/// again. When a worker is lost, the parts of the batches are divided anew among the others.
 ///
 /// If workers rest after each epoch, a worker that comes to its end is held until all have, and until what they have
 /// pushed is everywhere; one of them then sends server 0 what all servers hold, and they go on.
@@ -46,7 +46,7 @@ class scheduler {
   scheduler(consistency how, std::size_t workers, batch_plan const& plan, std::size_t begin = 0);
 
   /// What a worker has done since its last request for a task.
-  void take(report const& done);
+  void take(std::size_t worker, report const& done);
 
   /// The next task of a worker; nothing while it has to wait for the others.
   [[nodiscard]] std::optional<task> next(std::size_t worker);
@@ -63,10 +63,8 @@ class scheduler {
   /// the one before, as in training without servers.
   template <class F>
   void for_each_step(F f) {
-    std::size_t const needed = how_.bounded() ? present() : workers_.size();
     std::size_t const end = plan_.steps_before(tested_ + 1);
-    for (; first_sum_ < end && !sums_.empty() && sums_.front().reports != 0 && sums_.front().reports >= needed;
-         ++first_sum_) {
+    for (; first_sum_ < end && !sums_.empty() && is_complete(sums_.front()); ++first_sum_) {
       step_sum const one = sums_.front();
       sums_.pop_front();
       f(first_sum_, one);
@@ -94,11 +92,15 @@ class scheduler {
   struct state {
     clock_value issued = 0;  // iterations
     bool loaded = false;
+    bool iterating = false;  // and has not reported
     bool working = true;
     bool lost = false;
     bool held = false;     // its task was to ask again
     bool waiting = false;  // and has
   };
+
+  /// Of the first step that is not told yet.
+  [[nodiscard]] bool is_complete(step_sum const& sum) const noexcept;
 
   [[nodiscard]] bool all_wait() const noexcept;
   [[nodiscard]] std::optional<task> rest(std::size_t worker) noexcept;
@@ -114,12 +116,12 @@ class scheduler {
   std::vector<state> workers_;
   std::vector<std::size_t> tests_;  // of each epoch: open, done, or the worker that makes it
   std::size_t tested_;              // epochs, without gaps
-  std::uint64_t issued_;
-  std::uint64_t reported_;
-  std::size_t first_sum_;       // the step that sums_ begins with
-  std::size_t rested_;          // epochs
-  std::size_t resting_ = open;  // the worker that sends what servers hold
-  std::size_t last_ = open;     // the one that stops after all others
+  std::uint64_t issued_;            // iterations, of which, unbounded, as many make a step as workers are present
+  std::uint64_t reported_;          // likewise
+  std::size_t first_sum_;           // the step that sums_ begins with
+  std::size_t rested_;              // epochs
+  std::size_t resting_ = open;      // the worker that sends what servers hold
+  std::size_t last_ = open;         // the one that stops after all others
   std::deque<step_sum> sums_;
   std::vector<test_result> results_;
 };

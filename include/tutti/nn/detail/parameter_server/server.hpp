@@ -226,7 +226,7 @@ class server {
         return;
       case expected::report:
         p.sending.wait();
-        tasks->take(p.done);
+        tasks->take(w, p.done);
         p.steps += p.done.iterated;
         answers_.push_back({.worker = w, .is_task = true});
         receive_message(w);

@@ -28,9 +28,10 @@ TUTTI_DECL scheduler::scheduler(consistency how, std::size_t workers, batch_plan
   std::fill_n(tests_.begin(), begin, finished_test);
 }
 
-TUTTI_DECL void scheduler::take(report const& done) {
+TUTTI_DECL void scheduler::take(std::size_t worker, report const& done) {
   if (done.iterated != 0) {
-    std::size_t const step = how_.bounded() ? static_cast<std::size_t>(done.clock) : reported_++ / workers_.size();
+    workers_[worker].iterating = false;
+    std::size_t const step = how_.bounded() ? static_cast<std::size_t>(done.clock) : reported_++ / present();
     if (step >= first_sum_) {
       if (step - first_sum_ >= sums_.size()) {
         sums_.resize(step - first_sum_ + 1);
@@ -58,7 +59,7 @@ TUTTI_DECL std::optional<task> scheduler::next(std::size_t worker) {
     w.loaded = true;
     return tell(worker, task_kind::load_data);
   }
-  bool const finished = how_.bounded() ? w.issued == steps_ : issued_ >= steps_ * workers_.size();
+  bool const finished = how_.bounded() ? w.issued == steps_ : issued_ >= steps_ * present();
   bool const alone = working() == 1;
   for (std::size_t e = 0; e != epochs_; ++e) {
     bool const last = e + 1 == epochs_;
@@ -90,6 +91,8 @@ TUTTI_DECL std::optional<task> scheduler::next(std::size_t worker) {
     return tell(worker, task_kind::stop);
   }
   task t = tell(worker, task_kind::iterate);
+  w.iterating = true;
+  w.held = w.waiting = false;  // it may have been, until one was lost whose iteration this is
   ++w.issued;
   ++issued_;
   return t;
@@ -104,8 +107,14 @@ TUTTI_DECL void scheduler::rested() noexcept {
 }
 
 TUTTI_DECL void scheduler::drop(std::size_t worker) {
+  std::uint64_t const under_way = issued_ - reported_ - (workers_[worker].iterating ? 1 : 0);
+  std::size_t const before = present();
   workers_[worker].working = false;
   workers_[worker].lost = true;
+  if (!how_.bounded()) {  // a step is the sum of fewer from now on; what was begun of this one stays
+    reported_ = reported_ * present() / before;
+    issued_ = reported_ + under_way;
+  }
   resting_ = resting_ == worker ? open : resting_;
   last_ = last_ == worker ? open : last_;
   for (auto& test : tests_) {
@@ -129,6 +138,11 @@ TUTTI_DECL std::size_t scheduler::present() const noexcept {
   return count;
 }
 
+TUTTI_DECL bool scheduler::is_complete(step_sum const& sum) const noexcept {
+  std::size_t const of = present();
+  return how_.bounded() ? sum.reports != 0 && sum.reports >= of : of != 0 && reported_ / of > first_sum_;
+}
+
 TUTTI_DECL bool scheduler::all_wait() const noexcept {
   return std::ranges::all_of(workers_, [](state const& w) { return w.lost || !w.working || w.waiting; });
 }
@@ -143,7 +157,7 @@ TUTTI_DECL std::optional<task> scheduler::rest(std::size_t worker) noexcept {
 
 TUTTI_DECL bool scheduler::reached(state const& w, std::size_t epoch) const noexcept {
   std::size_t const steps = plan_.steps_before(epoch + 1);
-  return how_.bounded() ? w.issued >= steps : issued_ >= steps * workers_.size();
+  return how_.bounded() ? w.issued >= steps : issued_ >= steps * present();
 }
 
 TUTTI_DECL task scheduler::tell(std::size_t worker, task_kind what) const noexcept {
