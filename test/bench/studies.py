@@ -31,6 +31,9 @@ def study(o):
     assert two.returncode == 5 and two.report is None and two.stderr == "lost\\n", two
     assert (one.stdout, two.stdout) == ("told\\n", ""), (one, two)
     return Findings(figures={"seven": one.report["lr"] + 4 + one.returncode})"""
+DATA = """from studies.report import Findings
+def study(o):
+    return Findings(figures={{"seven": 7 if o.data == "{}" else 0}})"""
 SIMULATE = "#!/bin/sh\necho how,us\necho $2,7"
 TRAIN = """#!/bin/sh
 [ $OPENBLAS_NUM_THREADS$OMP_NUM_THREADS = 11 ] || exit 3
@@ -141,6 +144,11 @@ class Run(unittest.TestCase):
     def test_a_study_trains_and_gets_the_report_or_none(self):
         done, _ = self.run_it("one", study=TRAINS)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_study_is_told_of_the_data(self):
+        for words, data in (((), "builtin"), (("--data", "there"), "there")):
+            done, _ = self.run_it("one", *words, study=DATA.format(data))
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_program_is_missed_when_a_study_asks_for_it(self):
         for study, program in ((STUDY, "simulate"), (TRAINS, "train")):
