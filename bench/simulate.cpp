@@ -9,7 +9,9 @@
 //
 // Times in ns, rates in bits a second such as 2.5G or 200M, combine in ps a byte; rate=10G/3.5G: of host 0, and of all
 // others; trunk: of the link between two switches, or up from each leaf. Networks of leaves have hosts_each hosts on a
-// leaf. Between the ranks of a host messages take no time. how: topologies, all unless given.
+// leaf. Between the ranks of a host messages take no time. how: topologies, all unless given but waited_ring, the ring
+// of a program whose ranks wait for a send before they receive.
+#include "averaging/waited_ring.hpp"
 #include "common/known_settings.hpp"
 #include <tutti/simulate_schedule.hpp>
 #include <tutti/topology/binary_tree.hpp>
@@ -110,12 +112,12 @@ bool wanted(std::string_view name) {
     std::size_t const end = std::min(how.find(',', at), how.size());
     if (bench::settings("how=" + how.substr(at, end - at))
             .one_of("how", {"ring", "butterfly", "doubling", "binary_tree", "double_tree", "chain", "star", "direct",
-                            "in_network"}) == name) {
+                            "in_network", "waited_ring"}) == name) {
       return true;
     }
     at = end + 1;
   }
-  return how.empty();
+  return how.empty() && name != bench::waited_ring::name;
 }
 
 template <class Topology>
@@ -186,6 +188,7 @@ int main(int argc, char** argv) try {
       row(tutti::star{}, n, bytes);
       row(tutti::direct{}, n, bytes);
       row(tutti::in_network{}, n, bytes);
+      row(bench::waited_ring{}, n, bytes);
     }
   }
 } catch (std::exception const& e) {

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the options of bench/simulate and bench/strategies do: python3 test/bench/simulators.py SIMULATE STRATEGIES"""
+"""What the options of bench/simulate, bench/strategies and bench/averaging do, in this order the arguments:
+python3 test/bench/simulators.py SIMULATE STRATEGIES AVERAGING"""
 import csv
 import subprocess
 import sys
 import unittest
 
+AVERAGING = sys.argv.pop()
 STRATEGIES = sys.argv.pop()
 SIMULATE = sys.argv.pop()
 EXACT = ["latency=0", "overhead=0", "combine=0"]
@@ -40,6 +42,10 @@ class Simulate(unittest.TestCase):
         self.assertEqual([float(star[k]) for k in ("first_out", "first_in", "last_out", "last_in")], [12000, 12000, 4000, 4000])
         self.assertEqual([float(star[k]) for k in ("first_sends", "first_receives", "last_sends", "last_receives")],
                          [12, 12, 4, 4])
+
+    def test_a_ring_that_waits_for_sends_takes_twice_as_long(self):
+        self.assertAlmostEqual(self.us("waited_ring", "ranks=6", "rate=1G") / self.us("ring", "ranks=6", "rate=1G"), 2, delta=0.01)
+        self.assertNotIn("waited_ring", [r["how"] for r in rows(SIMULATE, "ranks=6")])  # unless it is named
 
     def test_what_is_wrong_is_named(self):
         for word in ("rate=10G/", "ranks_per_host=0", "how=rng", "format=xml"):
@@ -101,6 +107,29 @@ class Strategies(unittest.TestCase):
             done = said(STRATEGIES, *words)
             self.assertEqual(done.returncode, 1, words)
             self.assertIn(words[0], done.stderr)
+
+
+class Averaging(unittest.TestCase):
+    WORDS = ("ranks=5", "rate=0.3", "samples=2000", "test_samples=200", "every=20", "hidden=8,8")
+
+    def test_right_schedules_agree_and_wrong_ones_are_refused(self):
+        of = {r["how"]: r for r in rows(AVERAGING, *self.WORDS)}
+        right = [of.pop(how) for how in ("ring", "binary_tree", "doubling", "butterfly")]
+        self.assertEqual([(r["verdict"], float(r["far"])) for r in right], [("accepted", 0)] * 4)
+        scores = [float(r["accuracy"]) for r in right]
+        self.assertLessEqual(max(scores) - min(scores), 0.01)
+        self.assertGreater(float(of["apart"]["far"]), 0)
+        self.assertNotIn("accepted", [r["verdict"] for r in of.values()])
+
+    def test_double_and_float_are_other_numbers(self):
+        words = (*self.WORDS, "how=apart")
+        self.assertNotEqual(*(rows(AVERAGING, f"number={n}", *words)[0]["far"] for n in ("float", "double")))
+
+    def test_what_is_wrong_is_named(self):
+        for word in ("how=rng", "ranks=2", "every=0", "number=half", "data=/nowhere", "samples=3"):
+            done = said(AVERAGING, word)
+            self.assertEqual(done.returncode, 1, word)
+            self.assertIn("/nowhere" if "data" in word else "3 images" if "samples" in word else word, done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Is a network worse if its weights were averaged by another schedule, or by a wrong one? Each rank trains a perceptron
+// of four layers on its own images, one at a time, and after every few the ranks average their weights. One line for
+// each schedule: whether the verifier accepts it, how well the ranks recognise the test images, and how far apart their
+// weights are in the end. `apart` averages nothing; wrong schedules are those of averaging/wrong_ring.hpp.
+//
+//   averaging [data=FOLDER] [samples=8000] [test_samples=2000] [ranks=8] [hidden=32,64] [epochs=1] [every=125]
+//             [rate=0.1] [number=float|double] [seed=1] [how=NAMES] [format=table|csv]
+//
+// data: the four files of MNIST, or others like them; without it digits are drawn, `samples` and `test_samples` of
+// them. every: images of a rank between two averagings.
+#include "averaging/trainee.hpp"
+#include "averaging/wrong_ring.hpp"
+#include "common/known_settings.hpp"
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/data/read_folder.hpp>
+#include <tutti/nn/threads.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/doubling.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/topology/selection.hpp>
+#include <tutti/topology/verify.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+bench::settings settings(
+    "data= samples=8000 test_samples=2000 ranks=8 hidden=32,64 epochs=1 every=125 rate=0.1 number=float seed=1 how= "
+    "format=table");
+
+std::size_t number(char const* name, std::size_t least) {
+  return bench::whole(name, settings.text(name, ""), least);
+}
+
+/// The mean of two at every hop: the last contributions count for most.
+template <class T>
+struct mean_of_two : tutti::sum<T> {
+  static constexpr std::string_view name = "mean_of_two";
+
+  [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return (a + b) / 2; }
+};
+
+/// Of one rank.
+struct found {
+  double accuracy = 0;
+  double far = 0;  ///< from the weights of rank 0, the furthest
+};
+
+/// Averages weights by allreduce(weights, means), and trains between.
+template <class T, class World, class Allreduce>
+found train(World& world, tutti::nn::data_pair const& data, bench::training const& how, Allreduce&& all) {
+  bench::trainee<T> own(data.training, how, world.rank(), world.size());
+  std::vector<T> means(own.weights().size());
+  while (own.train()) {
+    std::ranges::copy(own.weights(), means.begin());  // so what no step writes is this rank's own
+    all(std::span<T const>(own.weights()), std::span<T>(means));
+    std::ranges::copy(means, own.weights().begin());
+  }
+  found result{.accuracy = own.test(data.test)};
+  std::vector<T> first(own.weights().begin(), own.weights().end());
+  tutti::broadcast{world, tutti::doubling{}}(first, 0);
+  for (std::size_t i = 0; i != first.size(); ++i) {
+    result.far = std::max(result.far, std::abs(static_cast<double>(first[i] - own.weights()[i])));
+  }
+  return result;
+}
+
+/// How a rank trains with this schedule.
+template <class T, class World>
+found train_by(World& world, std::string_view name, tutti::nn::data_pair const& data, bench::training const& how) {
+  if (name == "apart") {
+    return train<T>(world, data, how, [](std::span<T const>, std::span<T>) {});
+  }
+  if (name == bench::name(bench::mistake::mean_per_hop)) {  // the engine refuses such steps: the same as a reduction
+    return train<T>(world, data, how, tutti::allreduce{world, tutti::ring{}, mean_of_two<T>{}});
+  }
+  for (auto const wrong : bench::all_mistakes) {
+    if (name == bench::name(wrong)) {
+      return train<T>(world, data, how, tutti::allreduce{world, bench::wrong_ring{wrong}, tutti::mean<T>{}});
+    }
+  }
+  auto const* const kind = std::ranges::find(tutti::all_schedule_kinds, name, [](auto k) { return tutti::name(k); });
+  return train<T>(world, data, how, tutti::allreduce{world, tutti::selection(*kind), tutti::mean<T>{}});
+}
+
+/// What the verifier says against it: nothing if it is right.
+std::string_view verdict(std::string_view name, tutti::rank_type n) {
+  for (auto const wrong : bench::all_mistakes) {
+    if (name == bench::name(wrong)) {
+      return tutti::verify(bench::wrong_ring{wrong}, tutti::op::allreduce{}, n).reason;
+    }
+  }
+  if (name == "apart") {
+    return "averages nothing";
+  }
+  auto const* const kind = std::ranges::find(tutti::all_schedule_kinds, name, [](auto k) { return tutti::name(k); });
+  return tutti::verify(tutti::selection(*kind), tutti::op::allreduce{}, n).reason;
+}
+
+std::vector<std::string> schedules() {
+  std::vector<std::string> known{"ring", "binary_tree", "doubling", "butterfly", "apart"};
+  for (auto const wrong : bench::all_mistakes) {
+    known.emplace_back(bench::name(wrong));
+  }
+  std::string const how = settings.text("how", "");
+  if (how.empty()) {
+    return known;
+  }
+  std::vector<std::string> chosen;
+  for (std::size_t at = 0; at <= how.size();) {
+    std::size_t const end = std::min(how.find(',', at), how.size());
+    chosen.push_back(how.substr(at, end - at));
+    if (std::ranges::find(known, chosen.back()) == known.end()) {
+      throw std::runtime_error("how=" + chosen.back() +
+                               ": expected some of ring, binary_tree, doubling, butterfly, "
+                               "apart and the mistakes of averaging/wrong_ring.hpp");
+    }
+    at = end + 1;
+  }
+  return chosen;
+}
+
+tutti::nn::data_pair data() {
+  std::string const folder = settings.text("data", "");
+  if (!folder.empty()) {
+    return tutti::nn::read_folder(folder);
+  }
+  std::size_t const samples = number("samples", 1);
+  std::size_t const seed = number("seed", 0);
+  return {tutti::nn::digits(samples, seed), tutti::nn::digits(number("test_samples", 1), seed, samples)};
+}
+
+template <class T>
+void row(std::string const& name, tutti::nn::data_pair const& data, bench::training const& how, bool csv) {
+  auto const n = static_cast<tutti::rank_type>(number("ranks", 3));
+  auto ranks = tutti::spawn<tutti::loopback>(n, [&](auto& world) { return train_by<T>(world, name, data, how); });
+  double least = 1;
+  double most = 0;
+  double sum = 0;
+  double far = 0;
+  for (auto& one : ranks) {
+    found const& of = one.value();
+    least = std::min(least, of.accuracy);
+    most = std::max(most, of.accuracy);
+    sum += of.accuracy;
+    far = std::max(far, of.far);
+  }
+  std::string const why(verdict(name, n));
+  std::printf(csv ? "%s,%.4f,%.4f,%.4f,%.9g,%s\n" : "%-15s %8.2f %8.2f %8.2f %10.3g  %s\n", name.c_str(),
+              (csv ? 1 : 100) * sum / n, (csv ? 1 : 100) * least, (csv ? 1 : 100) * most, far,
+              why.empty() ? "accepted" : why.c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (!bench::read_known(argc, argv, settings)) {
+    return 2;
+  }
+  bool const csv = settings.one_of("format", {"table", "csv"}) == "csv";
+  bool const twice = settings.one_of("number", {"float", "double"}) == "double";
+  auto const hidden = bench::wholes("hidden", settings.text("hidden", ""), 1);
+  bench::training const how{.hidden = hidden,
+                            .epochs = number("epochs", 1),
+                            .every = number("every", 1),
+                            .rate = bench::real("rate", settings.text("rate", "")),
+                            .seed = number("seed", 0)};
+  auto const chosen = schedules();
+  auto const images = data();
+  if (images.training.size() < number("ranks", 3)) {
+    throw std::runtime_error("ranks=" + settings.text("ranks", "") + ": there are only " +
+                             std::to_string(images.training.size()) + " images, and each rank needs one");
+  }
+  tutti::nn::set_threads(1);
+  std::printf(csv ? "how,accuracy,least,most,far,verdict\n"
+                  : "schedule        accuracy    least     most        far  verifier\n");
+  for (auto const& name : chosen) {
+    twice ? row<double>(name, images, how, csv) : row<float>(name, images, how, csv);
+  }
+} catch (std::exception const& e) {
+  std::fprintf(stderr, "averaging: %s\n", e.what());
+  return 1;
+}

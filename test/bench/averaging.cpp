@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: plain
+#include "../../bench/averaging/waited_ring.hpp"
+#include "../../bench/averaging/wrong_ring.hpp"
+#include <tutti/topology/verify.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_CASE(a_ring_that_waits_for_sends_is_right) {
+  for (tutti::rank_type n = 1; n != 18; ++n) {
+    auto const found = tutti::verify(bench::waited_ring{}, tutti::op::allreduce{}, n);
+    BOOST_TEST(found.reason == "", n << " ranks");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_ring_ends_and_is_refused) {
+  for (auto const wrong : bench::all_mistakes) {
+    for (tutti::rank_type n = 3; n != 18; ++n) {
+      auto const found = tutti::verify(bench::wrong_ring{wrong}, tutti::op::allreduce{}, n);
+      BOOST_TEST(!found.exact, bench::name(wrong) << ", " << n << " ranks");
+      BOOST_TEST((found.finishes && found.matched), bench::name(wrong) << ", " << n << " ranks: " << found.reason);
+      bench::wrong_ring const schedule{wrong};
+      tutti::detail::symbolic::buffering<bench::wrong_ring, tutti::op::allreduce> run(schedule, {}, n);
+      BOOST_TEST(run.run().rank == tutti::no_rank, bench::name(wrong) << ", " << n << " ranks");
+    }
+  }
+}
