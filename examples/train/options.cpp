@@ -464,7 +464,8 @@ class speed_reader {
   speed_reader(CLI::App& app, speeds& to) : to_(to) {
     app.add_option("--slow", slow_,
                    "An experiment: RANK:FACTOR,..., such as 2:4; these ranks take FACTOR times as long for gradients, "
-                   "servers for what they do with them")
+                   "servers for what they do with them; random:FACTOR: each gradient of any rank takes 1 to FACTOR "
+                   "times as long, drawn by --seed")
         ->delimiter(',')
         ->default_str("");
     pretended_ = app.add_option("--pretend", pretend_,
@@ -506,11 +507,24 @@ class speed_reader {
 
  private:
   void finish_slow() const {
+    constexpr std::string_view all = "random:";
+    bool drawn = false;
     for (auto const& text : slow_) {
       speeds::slow_rank one;
-      if (!read_of_rank(text, one.rank, one.factor) || !(one.factor >= 1 && one.factor <= 1000)) {
-        throw CLI::ValidationError("--slow", "takes RANK:FACTOR, such as 2:4, with a factor from 1 to 1000; \"" + text +
-                                                 "\" is something else");
+      bool const any = text.starts_with(all);
+      if (!(any ? CLI::detail::lexical_cast(text.substr(all.size()), one.factor)
+                : read_of_rank(text, one.rank, one.factor)) ||
+          !(one.factor >= 1 && one.factor <= 1000)) {
+        throw CLI::ValidationError(
+            "--slow", "takes RANK:FACTOR, such as 2:4, or random:FACTOR, with a factor from 1 to 1000; \"" + text +
+                          "\" is something else");
+      }
+      if (any) {
+        if (std::exchange(drawn, true)) {
+          throw CLI::ValidationError("--slow", "takes random:FACTOR once");
+        }
+        to_.most_at_random = one.factor;
+        continue;
       }
       expect_once("--slow", to_.slow, one.rank);
       to_.slow.push_back(one);
@@ -668,7 +682,8 @@ std::string lines_in_common(std::string const& all) {
 tutti::nn::pace speeds::of(std::uint32_t rank, double images) const {
   auto const found = std::ranges::find(slow, rank, &slow_rank::rank);
   return {.factor = found == slow.end() ? 1 : found->factor,
-          .pretended_seconds = images_a_second > 0 ? 1 / images_a_second : seconds / images};
+          .pretended_seconds = images_a_second > 0 ? 1 / images_a_second : seconds / images,
+          .most_at_random = most_at_random};
 }
 
 void expect_ranks(options const& options, std::uint32_t ranks) {

@@ -74,6 +74,7 @@ struct speeds {
   };
 
   std::vector<slow_rank> slow;
+  double most_at_random = 1;   ///< times as long as any rank takes for a gradient, drawn for each
   double seconds = 0;          ///< of a step, pretended; 0: it is computed
   double images_a_second = 0;  ///< instead
   std::size_t side = 0;        ///< of the images of a large model whose gradients are pretended

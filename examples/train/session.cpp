@@ -342,6 +342,9 @@ void session::introduce() const {
   for (auto const& one : options.speeds.slow) {
     std::printf("slow   rank %u takes %g times as long\n", one.rank, one.factor);
   }
+  if (options.speeds.most_at_random > 1) {
+    std::printf("slow   each gradient takes 1 to %g times as long, at random\n", options.speeds.most_at_random);
+  }
   if (options.strategy.replicas_differ()) {
     std::printf("loss   of a step is rank 0's where it is not that of all\n");
   }
@@ -498,6 +501,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
                      {"bytes_of_float_sums_per_rank", as_floats},
                      {"reproducible", settings_.reproducible},
                      {"slow", slow_ranks(options)},
+                     {"slow_at_random", options.speeds.most_at_random},
                      {"pretended_s_per_image", speed_.pretended_seconds},
                      {"members", names_}};
     report.update(nn::to_json(settings_, history_));

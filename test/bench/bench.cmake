@@ -11,7 +11,7 @@ if(Python3_FOUND)
   endforeach()
   # The programs that these ask are built without the other ones of bench/, and not to be slowed down by a sanitizer.
   if(TARGET tutti::nn AND NOT TUTTI_SANITIZE)
-    foreach(program averaging branches simulate strategies)
+    foreach(program averaging branches consistency simulate strategies)
       if(NOT TUTTI_BUILD_BENCHMARKS)
         add_executable(${program} ${PROJECT_SOURCE_DIR}/bench/${program}.cpp)
         target_link_libraries(${program} PRIVATE tutti_program tutti::nn)
@@ -19,18 +19,20 @@ if(Python3_FOUND)
       endif()
     endforeach()
     add_test(NAME bench_simulators COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/bench/simulators.py
-                                           $<TARGET_FILE:simulate> $<TARGET_FILE:strategies> $<TARGET_FILE:averaging>)
+                                           $<TARGET_FILE:simulate> $<TARGET_FILE:strategies> $<TARGET_FILE:averaging>
+                                           $<TARGET_FILE:consistency>)
     set_tests_properties(bench_simulators PROPERTIES TIMEOUT 60 LABELS bench)
-    tutti_test_needs(bench_simulators simulate strategies averaging)
+    tutti_test_needs(bench_simulators simulate strategies averaging consistency)
     # Some studies train, by programs of examples/, which are added later, under these conditions.
     find_package(CLI11 QUIET CONFIG)
     if(TUTTI_BUILD_EXAMPLES AND TARGET tutti::tcp AND CLI11_FOUND)
       add_test(NAME bench_studies_all COMMAND ${PROJECT_SOURCE_DIR}/bench/studies/run all --quick
                                               --programs $<TARGET_FILE_DIR:simulate> --train $<TARGET_FILE:train>
                                               --output ${CMAKE_CURRENT_BINARY_DIR}/studies)
-      set_tests_properties(bench_studies_all PROPERTIES TIMEOUT 120 LABELS bench PROCESSORS 2
+      set_tests_properties(bench_studies_all PROPERTIES TIMEOUT 600 LABELS bench PROCESSORS 2
                                                         ENVIRONMENT OPENBLAS_NUM_THREADS=1)
-      tutti_test_needs(bench_studies_all averaging branches model_parallel simulate soft_switch strategies train)
+      tutti_test_needs(bench_studies_all averaging branches consistency model_parallel simulate soft_switch strategies
+                                         train)
     endif()
   endif()
   set_tests_properties(bench_network_smoke bench_training_torch PROPERTIES SKIP_REGULAR_EXPRESSION "OK \\(skipped=")

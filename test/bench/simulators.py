@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the options of bench/simulate, bench/strategies and bench/averaging do, in this order the arguments:
-python3 test/bench/simulators.py SIMULATE STRATEGIES AVERAGING"""
+"""What the options of the programs of bench/ that simulate and train do:
+python3 test/bench/simulators.py SIMULATE STRATEGIES AVERAGING CONSISTENCY"""
 import csv
 import subprocess
 import sys
 import unittest
 
+CONSISTENCY = sys.argv.pop()
 AVERAGING = sys.argv.pop()
 STRATEGIES = sys.argv.pop()
 SIMULATE = sys.argv.pop()
@@ -130,6 +131,38 @@ class Averaging(unittest.TestCase):
             done = said(AVERAGING, word)
             self.assertEqual(done.returncode, 1, word)
             self.assertIn("/nowhere" if "data" in word else "3 images" if "samples" in word else word, done.stderr)
+
+
+class Consistency(unittest.TestCase):
+    WORDS = ("samples=600", "test_samples=200", "hidden=8", "epochs=2", "batch=60", "network=100G")
+
+    def ends(self, *words):
+        """What each way ends with: virtual seconds and accuracy."""
+        return {r["how"]: (float(r["seconds"]), float(r["accuracy"])) for r in rows(CONSISTENCY, *self.WORDS, *words)}
+
+    def test_all_ways_train_and_those_that_wait_are_as_late_as_the_slowest(self):
+        none, one = self.ends("workers=3"), self.ends("workers=3", "slow=one", "factor=3")
+        self.assertEqual(len(none), 6)
+        for how in ("servers_sync", "allreduce", "hybrid"):
+            self.assertAlmostEqual(none[how][0], 2 * 10 * 20 * 1e-4, delta=0.005, msg=how)  # epochs, steps, images
+            self.assertAlmostEqual(one[how][0], 3 * 2 * 10 * 20 * 1e-4, delta=0.01, msg=how)
+            self.assertAlmostEqual(one[how][1], none["allreduce"][1], delta=0.02, msg=how)  # the same but for rounding
+        self.assertLess(one["servers_async"][0], 0.7 * one["servers_sync"][0])
+
+    def test_at_random_waiting_costs_more_than_the_mean_and_a_seed_gives_the_same_figures(self):
+        words = ("workers=3", "slow=all", "factor=3", "how=servers_sync,servers_async")
+        found = self.ends(*words)
+        self.assertEqual(found, self.ends(*words))
+        self.assertNotEqual(found, self.ends(*words, "seeds=2"))
+        alone = 2 * 10 * 20 * 1e-4
+        self.assertTrue(2 * alone < found["servers_sync"][0] < 3 * alone, found)
+        self.assertLess(found["servers_async"][0], found["servers_sync"][0])
+
+    def test_what_is_wrong_is_named(self):
+        for word in ("how=rng", "workers=1", "slow=some", "factor=0.5", "network=10", "batch=9999", "data=/nowhere"):
+            done = said(CONSISTENCY, word)
+            self.assertEqual(done.returncode, 1, word)
+            self.assertIn("/nowhere" if "data" in word else word, done.stderr)
 
 
 if __name__ == "__main__":

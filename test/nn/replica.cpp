@@ -277,6 +277,22 @@ BOOST_AUTO_TEST_CASE(a_slow_rank_releases_each_layer_late_and_has_the_same_bits)
   BOOST_CHECK_THROW(made(0.5), tutti::precondition_error);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_slow_at_random_depends_on_seed_rank_and_step_and_lies_between_1_and_the_most) {
+  nn::pace const speed{.factor = 2, .most_at_random = 4};
+  double sum = 0;
+  for (std::size_t step = 0; step != 1000; ++step) {
+    double const factor = speed.factor_at(1, 3, step);
+    BOOST_TEST((factor >= 2 && factor < 8));
+    BOOST_TEST(factor == speed.factor_at(1, 3, step));
+    BOOST_TEST(factor != speed.factor_at(2, 3, step));
+    BOOST_TEST(factor != speed.factor_at(1, 2, step));
+    BOOST_TEST(factor != speed.factor_at(1, 3, step + 1));
+    sum += factor;
+  }
+  BOOST_TEST(std::abs(sum / 1000 - 5) < 0.2);  // four standard deviations
+  BOOST_TEST((nn::pace{.factor = 3}.factor_at(1, 0, 0)) == 3);
+}
+
 BOOST_AUTO_TEST_CASE(a_pretended_gradient_takes_its_time_and_releases_each_layer_at_its_share_of_it) {
   nn::dataset none{{3, 224, 224}, 1000, {}, std::vector<std::uint8_t>(64)};  // pixels are never read
   nn::model<float> model(nn::vgg<float>(16, none.shape, none.classes), nn::replica::attached);

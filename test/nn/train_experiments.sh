@@ -31,6 +31,14 @@ for way in '' '--bucket 16K' '--strategy local_sgd' '--strategy gossip' '--compr
   longer "$(busy 2)" "$(busy 1)" "rank 1 is slow, $way"
 done
 shows 'rank 1 takes 30 times as long' log
+# At random: 1 to 60 times as long, 30 in the mean, for all; and one of them 3 times that.
+$train $small --ranks 2 --report report.json > log 2>&1 || wrong 'none is slow'
+quick=$(busy 1)
+$train $small --ranks 2 --slow random:60,1:3 --report report.json > log 2>&1 || wrong 'all are slow at random'
+longer "$(busy 1)" "$quick" 'rank 0 is slow at random'
+shows 'each gradient takes 1 to 60 times as long, at random' log
+shows 'rank 1 takes 3 times as long' log
+awk "BEGIN { exit !($(busy 2) > 1.5 * $(busy 1)) }" || wrong "at random and 3 times: $(busy 2) s, and $(busy 1) s"
 servers="--ranks 4 --strategy parameter_server --servers 2"
 $train $small $servers --slow 3:30 --report report.json > log 2>&1 || wrong 'a slow worker'
 longer "$(busy 4)" "$(busy 3)" 'worker 1 is slow'
@@ -55,6 +63,9 @@ refused '--slow 1:-2' '--slow: takes RANK:FACTOR'
 refused '--slow 1:nan' '--slow: takes RANK:FACTOR'
 refused '--slow 1' '--slow: takes RANK:FACTOR'
 refused '--slow 1:2,1:3' '--slow: names rank 1 twice'
+refused '--slow random:0.5' '--slow: takes RANK:FACTOR, such as 2:4, or random:FACTOR'
+refused '--slow random:' '--slow: takes RANK:FACTOR'
+refused '--slow random:2,random:3' '--slow: takes random:FACTOR once'
 refused '--die 1:2,1:3' '--die: names rank 1 twice'
 refused "$servers --on-fault stop" '--on-fault: is not for --strategy parameter_server'
 
@@ -92,6 +103,8 @@ awk "BEGIN { exit !($(busy 1) >= 0.79 && $(busy 1) < 1.6 && $(busy 2) >= 2.39) }
   wrong "0.8 and 2.4 s of computing take $(busy 1) and $(busy 2) s"
 $train $small_steps --pretend 400/s --strategy parameter_server --report report.json > log 2>&1 || wrong 'and servers'
 awk "BEGIN { exit !($(busy 2) >= 0.15) }" || wrong "0.16 s of computing take $(busy 2) s"
+$train $small_steps --pretend 40/s --slow random:5 --report report.json > log 2>&1 || wrong 'pretended, at random'
+awk "BEGIN { exit !($(busy 1) >= 1 && $(busy 2) >= 1) }" || wrong "2.4 s in the mean take $(busy 1) and $(busy 2) s"
 refused '--pretend 0' '--pretend: takes seconds, such as 0.2, or images a second'
 refused '--pretend nan' '--pretend: takes seconds'
 refused '--pretend 5/m' '--pretend: takes seconds'

@@ -135,15 +135,17 @@ class basic_replica {
   template <class Listener>
   std::span<float> gradient(std::size_t b, Listener& listener) {
     std::size_t const samples = shard(b).size();
+    double const factor = speed_.factor_at(settings_.seed, rank_, first_step_ + b);
     if (speed_.pretends()) {
       expects(
           !requires { listener.enqueued(b); },
           "replica: a gradient that is not computed is on no device; use a strategy that sums in host memory");
-      pretence_.run(time_of(samples), learner_.message().size(), listener);
+      pretence_.run(time_of(samples, factor), learner_.message().size(), listener);
       return learner_.message();
     }
     float const scale = 1.0F / static_cast<float>(batches_.size(b));
     paced<Listener> passed_on{slowdown_, listener};
+    slowdown_.set(factor);
     slowdown_.resume();
     learner_.begin();
     if (samples == 0) {
@@ -214,9 +216,8 @@ class basic_replica {
   [[nodiscard]] std::span<std::uint32_t const> shard(std::size_t b) const noexcept { return batches_.own(b); }
 
   /// What the gradient of so many images takes, where it is not computed.
-  [[nodiscard]] duration time_of(std::size_t samples) const noexcept {
-    return duration(
-        static_cast<duration::rep>(speed_.factor * speed_.pretended_seconds * static_cast<double>(samples) * 1e9));
+  [[nodiscard]] duration time_of(std::size_t samples, double factor) const noexcept {
+    return duration(static_cast<duration::rep>(factor * speed_.pretended_seconds * static_cast<double>(samples) * 1e9));
   }
 
   /// What is computed at a time of this rank's part of batch b, from its sample `first` on.

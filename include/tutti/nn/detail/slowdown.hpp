@@ -13,8 +13,13 @@ namespace tutti::nn::detail {
 class slowdown {
  public:
   /// @pre factor >= 1
-  explicit slowdown(double factor = 1) : factor_(factor) {
+  explicit slowdown(double factor = 1) { set(factor); }
+
+  /// From the next `resume` on.
+  /// @pre factor >= 1
+  void set(double factor) {
     expects(factor >= 1, "pace: a rank can be made slower, by a factor of 1 or more, not ", factor);
+    factor_ = factor;
   }
 
   void resume() {
@@ -35,7 +40,7 @@ class slowdown {
   }
 
  private:
-  double factor_;
+  double factor_ = 1;
   time_point since_{};
   duration owed_{};
 };

@@ -14,7 +14,6 @@ TUTTI_COLD basic_replica<Learner>::basic_replica(made_of model, dataset const& t
     : learner_(std::move(model), settings),
       settings_(settings),
       speed_(speed),
-      slowdown_(speed.factor),
       pretence_(learner_.ranges(), learner_.products()),
       rank_(rank),
       size_(size),
@@ -30,6 +29,9 @@ TUTTI_COLD basic_replica<Learner>::basic_replica(made_of model, dataset const& t
             : settings.micro_batch == 0 ? 256
                                         : std::min<std::size_t>(256, settings.micro_batch),
             settings.reproducible) {
+  expects(speed.factor >= 1 && speed.most_at_random >= 1,
+          "pace: a rank can be made slower, by factors of 1 or more, not ", speed.factor, " and up to ",
+          speed.most_at_random);
   expects(learner_.inputs() == training.features() && learner_.inputs() == test.features() &&
               learner_.outputs() == training.classes,
           "replica: the model takes ", learner_.inputs(), " numbers and gives ", learner_.outputs(),
