@@ -77,6 +77,7 @@ struct columns_call {
 template <std::size_t V, class Operation, class T>
 __global__ void __launch_bounds__(block_threads) columns(columns_call<Operation, T> const call) {
   using namespace tutti::detail::device;
+  using tutti::detail::device::pack;  // the trainer has a function of this name
   constexpr std::size_t sums = Operation::sums;
   constexpr std::size_t room = sums == 0 ? 1 : V * sums;
   unsigned const pack_number = blockIdx.y * blockDim.x + threadIdx.x;

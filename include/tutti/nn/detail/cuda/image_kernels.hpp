@@ -81,6 +81,7 @@ struct dropping_call {
 template <std::size_t V, class T>
 __global__ void __launch_bounds__(block_threads) drop_numbers(dropping_call<T> const call) {
   using namespace tutti::detail::device;
+  using tutti::detail::device::pack;  // the trainer has a function of this name
   for (std::size_t row = blockIdx.y; row < call.rows; row += gridDim.y) {
     std::size_t const begin = row * call.l.numbers;
     for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < call.l.numbers / V; i += gridDim.x * blockDim.x) {

@@ -44,6 +44,7 @@ template <std::size_t V, class T>
 constexpr void pool_largest(geometry::pooling const& l, std::size_t i, std::size_t j, std::size_t c, T const* x, T* y,
                             pooled_from* from) {
   using namespace tutti::detail::device;
+  using tutti::detail::device::pack;  // the trainer has a function of this name
   std::int32_t best[V];
   pack<T, V> largest{};
   pack<pooled_from, V> chosen{};
@@ -73,6 +74,7 @@ constexpr void pool_largest(geometry::pooling const& l, std::size_t i, std::size
 template <std::size_t V, class T>
 constexpr void pool_mean(geometry::pooling const& l, std::size_t i, std::size_t j, std::size_t c, T const* x, T* y) {
   using namespace tutti::detail::device;
+  using tutti::detail::device::pack;  // the trainer has a function of this name
   std::size_t const pixels =
       (l.down.end(i, l.input.rows) - l.down.begin(i)) * (l.across.end(j, l.input.columns) - l.across.begin(j));
   float const share = 1.0F / static_cast<float>(pixels);
@@ -98,6 +100,7 @@ template <std::size_t V, class T>
 constexpr void pool_backward(geometry::pooling const& l, std::size_t r, std::size_t s, std::size_t c, T const* dy,
                              pooled_from const* from, T* dx) {
   using namespace tutti::detail::device;
+  using tutti::detail::device::pack;  // the trainer has a function of this name
   float sum[V] = {};
   place_range const rows = places_over(l.down, r, l.output.rows);
   place_range const columns = places_over(l.across, s, l.output.columns);
