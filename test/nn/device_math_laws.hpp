@@ -131,7 +131,7 @@ class batch_on_device {
         counts_{host.parameters.size(), host.statistics.size()} {}
 
   [[nodiscard]] found_there run(geometry::any const& l) {
-    l.visit([this](auto const& one) { pass(one); });
+    l.visit([this](auto const& one) { this->pass(one); });
     return {y_.get(), dx_.get(), gradients_.template get<float>(counts_.first),
             statistics_.template get<float>(counts_.second), tested_.get()};
   }

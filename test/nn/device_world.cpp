@@ -128,6 +128,11 @@ void check(std::string const& name, Choose const& choose, nn::settings const& s 
     auto const mixed = train(ranks::mixed, s, choose);
     BOOST_TEST(mixed[0].weights == mixed[1].weights);
     BOOST_TEST_REQUIRE(mixed[0].history.epochs.size() == s.epochs);
+    BOOST_TEST_REQUIRE(mixed[0].history.steps.size() == hosts[0].history.steps.size());
+    for (std::size_t i = 0; i != hosts[0].history.steps.size(); ++i) {
+      double const right = hosts[0].history.steps[i].loss;
+      BOOST_TEST(std::abs(mixed[0].history.steps[i].loss - right) <= most * right, "loss of step " << i);
+    }
     for (std::size_t e = 0; e != s.epochs; ++e) {
       double const right = hosts[0].history.epochs[e].test_loss;
       BOOST_TEST(std::abs(mixed[0].history.epochs[e].test_loss - right) <= most * right);
@@ -176,6 +181,15 @@ BOOST_AUTO_TEST_CASE(statistics_are_of_the_batch_of_both_kinds) {
   s.synchronised_statistics = true;
   check(
       "synchronised", [](auto& world, auto use) { use(nn::synchronous(world, tutti::ring{})); }, s);
+  // A bucket, and what is attached, are complete before the statistics are exchanged.
+  check(
+      "in buckets", [](auto& world, auto use) { use(nn::synchronous(world, tutti::ring{}, 512)); }, s);
+  check(
+      "fixed_point",
+      [](auto& world, auto use) {
+        use(nn::fixed_point(world, tutti::ring{}, nn::shared_exponents{256}, 0, nn::replica::attached));
+      },
+      s);
 }
 
 BOOST_AUTO_TEST_CASE(devices_alone_train) {

@@ -31,14 +31,14 @@ for way in '' '--bucket 16K' '--strategy local_sgd' '--strategy gossip' '--compr
   longer "$(busy 2)" "$(busy 1)" "rank 1 is slow, $way"
 done
 shows 'rank 1 takes 30 times as long' log
-# At random: 1 to 60 times as long, 30 in the mean, for all; and one of them 3 times that.
+# At random: 1 to 60 times as long, 30 in the mean, for all; and one of them 3 times that (below, where time is
+# pretended: what is measured here grows with what a busy machine adds).
 $train $small --ranks 2 --report report.json > log 2>&1 || wrong 'none is slow'
 quick=$(busy 1)
 $train $small --ranks 2 --slow random:60,1:3 --report report.json > log 2>&1 || wrong 'all are slow at random'
 longer "$(busy 1)" "$quick" 'rank 0 is slow at random'
 shows 'each gradient takes 1 to 60 times as long, at random' log
 shows 'rank 1 takes 3 times as long' log
-awk "BEGIN { exit !($(busy 2) > 1.5 * $(busy 1)) }" || wrong "at random and 3 times: $(busy 2) s, and $(busy 1) s"
 servers="--ranks 4 --strategy parameter_server --servers 2"
 $train $small $servers --slow 3:30 --report report.json > log 2>&1 || wrong 'a slow worker'
 longer "$(busy 4)" "$(busy 3)" 'worker 1 is slow'
@@ -105,6 +105,8 @@ $train $small_steps --pretend 400/s --strategy parameter_server --report report.
 awk "BEGIN { exit !($(busy 2) >= 0.15) }" || wrong "0.16 s of computing take $(busy 2) s"
 $train $small_steps --pretend 40/s --slow random:5 --report report.json > log 2>&1 || wrong 'pretended, at random'
 awk "BEGIN { exit !($(busy 1) >= 1 && $(busy 2) >= 1) }" || wrong "2.4 s in the mean take $(busy 1) and $(busy 2) s"
+$train $small_steps --pretend 40/s --slow random:5,1:3 --report report.json > log 2>&1 || wrong 'both, pretended'
+awk "BEGIN { exit !($(busy 2) > 1.2 * $(busy 1)) }" || wrong "at random and 3 times: $(busy 2) s, and $(busy 1) s"
 refused '--pretend 0' '--pretend: takes seconds, such as 0.2, or images a second'
 refused '--pretend nan' '--pretend: takes seconds'
 refused '--pretend 5/m' '--pretend: takes seconds'

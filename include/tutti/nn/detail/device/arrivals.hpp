@@ -36,9 +36,11 @@ class arrivals {
 
   /// Where the next part ends: what lies behind is on its way.
   [[nodiscard]] std::size_t cut() const noexcept { return cut_; }
+  /// Whether any of what is final from `first` on is not on its way yet.
+  [[nodiscard]] bool is_new(std::size_t first) const noexcept { return first < cut_; }
   /// Whether what is final from `first` on is worth a copy.
   [[nodiscard]] bool is_part(std::size_t first) const noexcept {
-    return first < cut_ && (first == 0 || cut_ - first >= least);
+    return is_new(first) && (first == 0 || cut_ - first >= least);
   }
   /// Puts the part from `first` to `cut()` on its way, behind what has been put into the math's stream.
   void send(std::size_t first) {
@@ -73,15 +75,17 @@ class arrivals {
     }
     return true;
   }
-  /// Waits for all parts and tells of them; meanwhile, again and again, of what was told before, which moves on what is
-  /// on its way to other ranks.
+  /// Waits for all parts and tells of them; meanwhile, again and again, of what was told before, if anything was, which
+  /// moves on what is on its way to other ranks.
   /// @param take_all whatever the word says
   /// @returns false if one is not what it should be
   template <class Listener>
   bool tell_all(Listener& listener, bool take_all) {
     while (waiting_ != 0) {
       while (!math_.has_run(parts_[ready_].arrived)) {
-        listener.completed(told_);
+        if (told_ != to_.size()) {
+          listener.completed(told_);
+        }
         std::this_thread::yield();
       }
       if (is_wrong() && !take_all) {

@@ -58,6 +58,8 @@ class compute {
             "replica on a device: statistics of all ranks do not go with fp16, whose ranks scale their losses each for "
             "itself; take float or bf16, or set synchronised_statistics to false");
     layers_.bind(parameters_.write(), mirror_.span().first(parameters_.size()), statistics_.write());
+    std::ranges::fill(parameters_.write(), 0.0F);  // what is pretended begins with that
+    std::ranges::fill(statistics_.write(), 0.0F);
     std::ranges::fill(mirror_.span(), 0.0F);
     std::ranges::fill(velocity_.write(), 0.0F);
   }
@@ -116,7 +118,6 @@ class compute {
   void reserve(std::size_t rows) {
     if (rows > rows_) {
       finish();
-      rows_ = rows;
       std::size_t const number = bytes_of(math_.numbers());
       std::size_t const inputs = rows * layers_.inputs();
       std::size_t const outputs = rows * layers_.outputs();
@@ -130,6 +131,7 @@ class compute {
       if (model_) {
         model_->reserve(rows);
       }
+      rows_ = rows;
     }
   }
   void initialise(std::uint64_t seed) {
@@ -146,7 +148,10 @@ class compute {
       pieces_ = buffer<M>(math_, (parameters_.size() + attached) * sizeof(float));
     }
   }
-  void begin() noexcept { any_pieces_ = false; }
+  void begin() {
+    arrivals_.settle();  // after a step that a fault has ended, parts may still be on their way
+    any_pieces_ = false;
+  }
 
   template <class Listener>
   void gradient(batch_loader::batch const& images, pass<float> how, float share, bool last, Listener& listener) {
@@ -164,7 +169,7 @@ class compute {
       return;
     }
     message_is_there_ = false;
-    part_sender<Listener> sender{*this, listener};
+    part_sender<Listener> sender{*this, listener, static_cast<bool>(how.sum)};
     how.completed = completion<float>(sender);
     arrivals_.begin(message_.floats(), mirror_.span(), word());
     derive(how, rows, share);
@@ -204,21 +209,23 @@ class compute {
   }
 
  private:
-  /// Sends parts of the message as they become final, and passes on what has arrived.
+  /// Sends parts of the message as they become final, and passes on what has arrived. Where layers exchange sums with
+  /// other ranks meanwhile, it waits for each part: all ranks then start these, and what follows a part, in one order.
   template <class Listener>
   struct part_sender {
     void completed(float const* gradient) {
       auto const first =
           static_cast<std::size_t>(gradient - (owner.scales() ? owner.raw_.floats() : owner.message_.floats()));
-      if (owner.arrivals_.is_part(first)) {
+      if (in_order ? owner.arrivals_.is_new(first) : owner.arrivals_.is_part(first)) {
         owner.finalise(first, owner.arrivals_.cut());
         owner.arrivals_.send(first);
       }
-      right = right && owner.arrivals_.tell_arrived(listener);
+      right = right && (in_order ? owner.arrivals_.tell_all(listener, false) : owner.arrivals_.tell_arrived(listener));
     }
 
     compute& owner;
     Listener& listener;
+    bool in_order;
     bool right = true;
   };
 
