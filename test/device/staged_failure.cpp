@@ -469,6 +469,48 @@ BOOST_AUTO_TEST_CASE(a_stream_that_cannot_be_held) {
   }
 }
 
+/// Before a stream has come to an operation, or behind it.
+BOOST_AUTO_TEST_CASE(a_device_that_fails) {
+  for (bool const before : {true, false}) {
+    auto const all = complaints(3, [before](auto& world) {
+      models::device_stream stream;
+      std::atomic<bool> goes_on = false;
+      auto const block = [&] {
+        stream.put([&goes_on] {
+          while (!goes_on) {
+            std::this_thread::yield();
+          }
+        });
+      };
+      std::vector<float> v(5000, 1);
+      tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+      if (before) {
+        block();
+      }
+      sum.enqueue(in_device(v), stream);
+      if (!before) {
+        block();
+      }
+      try {
+        models::host_stager::fails = true;
+        wait_for_staged(world, stream);
+      } catch (...) {
+        goes_on = true;
+        while (!stream.is_done()) {  // this device has not failed indeed
+          std::this_thread::yield();
+        }
+        throw;
+      }
+    });
+    models::host_stager::fails = false;
+    for (std::string const& one : all) {
+      BOOST_TEST((has(one, "the device has failed") || has(one, "gave up")), one);
+    }
+    BOOST_TEST(std::any_of(all.begin(), all.end(), [](auto const& one) { return has(one, "the device has failed"); }),
+               all[0]);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_slot_that_is_too_small) {
   auto o = with(60s);
   o.transport.slot_bytes = 192;

@@ -46,6 +46,7 @@ class host_stager {
   static inline std::atomic<std::size_t> copies = 0;     ///< that have been made
   static inline std::atomic<std::size_t> allocated = 0;  ///< pieces that have not been freed
   static inline std::atomic<bool> refuses = false;       ///< streams to hold
+  static inline std::atomic<bool> fails = false;         ///< to answer: all devices have failed
 
   [[nodiscard]] static int devices() { return 2; }
   explicit host_stager(int number) : draw_(static_cast<unsigned>(number)) {}
@@ -56,7 +57,10 @@ class host_stager {
       passed_ = std::make_shared<std::atomic<bool>>(false);
       s.put([p = passed_] { p->store(true); });
     }
-    [[nodiscard]] bool passed() const { return passed_->load(); }
+    [[nodiscard]] bool passed() const {
+      expect_device();
+      return passed_->load();
+    }
 
    private:
     std::shared_ptr<std::atomic<bool>> passed_;
@@ -87,7 +91,10 @@ class host_stager {
   void upload(std::byte* to, std::byte const* from, std::size_t bytes) { copy(up_, host(to), from, bytes); }
   void tell_downloaded(std::uint64_t* word, std::uint64_t value) { tell(down_, word, value); }
   void tell_uploaded(std::uint64_t* word, std::uint64_t value) { tell(up_, word, value); }
-  [[nodiscard]] bool is_done(stream_type const& s) const { return s.is_done(); }
+  [[nodiscard]] bool is_done(stream_type const& s) const {
+    expect_device();
+    return s.is_done();
+  }
   [[nodiscard]] bool is_idle() const { return down_.is_done() && up_.is_done(); }
   void finish() const {
     while (!is_idle()) {
@@ -96,6 +103,11 @@ class host_stager {
   }
 
  private:
+  static void expect_device() {
+    if (fails) {
+      throw std::runtime_error("the device has failed");
+    }
+  }
   template <class Byte>
   [[nodiscard]] static Byte* host(Byte* p) {
     auto const at = reinterpret_cast<std::uintptr_t>(p);

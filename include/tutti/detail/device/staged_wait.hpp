@@ -15,15 +15,6 @@ namespace tutti::detail::device {
 template <class Communicator>
 void wait_for_staged(Communicator const& world, typename Communicator::transport_type::stream_type const& stream) {
   auto& on = world.transport();
-  auto const is_done = [&] {
-    try {
-      return on.driver().is_done(stream);
-    } catch (...) {  // the device runs nothing of this rank any more
-      on.revoke({failure::cancelled, world.rank(), world.rank()});
-      world.poll();
-      throw;
-    }
-  };
   auto const move_on = [&] {
     typename Communicator::turn mine(world);
     world.poll();
@@ -31,15 +22,25 @@ void wait_for_staged(Communicator const& world, typename Communicator::transport
     on.staging().expect_results();
     mine.end();
   };
-  time_point looked = on.now();
-  for (move_on(); !is_done(); move_on()) {
-    if (time_point const now = on.now(); now - looked >= between_looks) {
-      looked = now;
-      world.look();
+  try {
+    time_point looked = on.now();
+    for (move_on(); !on.driver().is_done(stream); move_on()) {
+      if (time_point const now = on.now(); now - looked >= between_looks) {
+        looked = now;
+        world.look();
+      }
+      std::this_thread::yield();
     }
-    std::this_thread::yield();
+    move_on();
+  } catch (
+      ...) {  // an operation has failed, and the world has; or the device, which runs nothing of this rank any more
+    on.revoke({failure::cancelled, world.rank(), world.rank()});
+    try {
+      world.poll();
+    } catch (...) {  // the first one is told
+    }
+    throw;
   }
-  move_on();
 }
 
 }  // namespace tutti::detail::device

@@ -76,8 +76,15 @@ class staged_vector {
     reached_ = reached_ || (marked_ && before_.passed());
     return reached_;
   }
-  /// Whether the stream has gone on, and looks at the word no more that it was held by.
-  [[nodiscard]] bool is_past() const { return !held_ || behind_.passed(); }
+  /// Whether the stream has gone on, and looks at the word no more that it was held by. A device that has failed looks
+  /// at nothing any more.
+  [[nodiscard]] bool is_past() const noexcept {
+    try {
+      return !held_ || behind_.passed();
+    } catch (std::runtime_error const&) {
+      return true;
+    }
+  }
 
   staging<D>& in_;
   void const* owner_;
