@@ -7,6 +7,7 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/dup.hpp>
 #include <tutti/collective/split.hpp>
 #include <tutti/progress_thread.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -509,6 +510,53 @@ BOOST_AUTO_TEST_CASE(a_device_that_fails) {
     BOOST_TEST(std::any_of(all.begin(), all.end(), [](auto const& one) { return has(one, "the device has failed"); }),
                all[0]);
   }
+}
+
+/// The stream does not come past one that has failed before the other world's has ended.
+BOOST_AUTO_TEST_CASE(an_operator_that_has_failed_behind_another_world) {
+  models::host_stager::lateness = 50;
+  auto const all = complaints(2, [](auto& world) {
+    models::device_stream stream;
+    std::vector<int> v(3000, 1);
+    std::vector<int> w(3000, 1);
+    auto other = tutti::dup(world);
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    {
+      tutti::allreduce fails{other, tutti::ring{}, tutti::sum<int>{}};
+      sum.enqueue(in_device(v), stream);
+      try {
+        fails.enqueue(in_device(w), stream);
+        other.transport().revoke({tutti::failure::cancelled, other.rank(), other.rank()});
+        other.poll();
+      } catch (tutti::error const&) {  // the other rank has been faster
+      }
+    }
+    wait_for_staged(world, stream);
+    require(std::count(v.begin(), v.end(), 2) == 3000, "the sum of the world that goes on");
+  });
+  models::host_stager::lateness = 0;
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0]);
+}
+
+BOOST_AUTO_TEST_CASE(an_operator_that_is_assigned_to) {
+  auto const all = complaints(2, [](auto& world) {
+    models::device_stream stream;
+    std::vector<int> v(3000, 1);
+    auto const of_another_world = [&] {
+      auto other = tutti::dup(world);
+      return tutti::allreduce{other, tutti::ring{}, tutti::sum<int>{}};
+    };
+    auto idle = of_another_world();  // all of that world that there is
+    idle = tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}};
+    auto sum = of_another_world();
+    sum.enqueue(in_device(v), stream);
+    sum = tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}};
+    require(std::count(v.begin(), v.end(), 2) == 3000, "the sum of the operator that was assigned to");
+    sum.enqueue(in_device(v), stream);
+    wait_for_staged(world, stream);
+    require(std::count(v.begin(), v.end(), 4) == 3000, "the sum of the one that it is now");
+  });
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0]);
 }
 
 BOOST_AUTO_TEST_CASE(a_slot_that_is_too_small) {

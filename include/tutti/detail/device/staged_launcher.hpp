@@ -37,19 +37,21 @@ class staged_launcher {
     place_pool* home;
   };
   struct places {
-    places(transport_type& in, Topology const& t)
-        : on(in), topology(t), pool(new place_pool([](pending& p) noexcept { delete &static_cast<started&>(p); })) {}
+    places(Communicator const& in, Topology const& t)
+        : world(in.alias()),
+          topology(t),
+          pool(new place_pool([](pending& p) noexcept { delete &static_cast<started&>(p); })) {}
     places(places const&) = delete;
     places& operator=(places const&) = delete;
-    ~places() { on.staging().finish(pool.get()); }
-    transport_type& on;
+    ~places() { world.transport().staging().finish(world, pool.get()); }
+    Communicator world;  ///< outlasts what is below, also where an operator is assigned to
     Topology topology;
     owned<place_pool, place_pool::leave> pool;
   };
 
  public:
   staged_launcher(Communicator const& world, Topology const& topology, Payload const&)
-      : places_(new places(world.transport(), topology)) {}
+      : places_(new places(world, topology)) {}
 
   /// @param limit how long the operation may take once its stream has come to it
   /// @throws error if an earlier one of this rank's has failed; precondition_error if the stream is being captured
@@ -59,7 +61,7 @@ class staged_launcher {
             "enqueue: this stream is being captured, and the host takes part in operations whose elements go through "
             "its memory, so no graph can hold them: enqueue after the capture has ended, or use a transport whose "
             "kernels do it all, such as cuda::peers");
-    auto& staging = places_->on.staging();
+    auto& staging = world.transport().staging();
     staging.collect();
     staging.expect_results();
     world.tend();

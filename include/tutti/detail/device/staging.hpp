@@ -6,6 +6,7 @@
 #include <tutti/detail/device/stager.hpp>
 #include <tutti/detail/device/vector_parts.hpp>
 #include <tutti/detail/engine/memories.hpp>
+#include <tutti/detail/engine/wait.hpp>
 #include <tutti/expects.hpp>
 #include <tutti/time.hpp>
 
@@ -189,8 +190,10 @@ class staging {
       std::rethrow_exception(failure_);
     }
   }
-  /// Waits until those of an owner have ended, as long as deadlines allow, and their streams have gone on.
-  void finish(void const* owner) noexcept {
+  /// Waits until those of an owner have ended, as long as deadlines allow, and their streams have gone on. `world` has
+  /// this staging. Where operations of another world hold the same stream, this thread moves them on.
+  template <class Communicator>
+  void finish(Communicator const& world, void const* owner) noexcept {
     vector* last = nullptr;
     for (vector* v = first_; v != nullptr; v = v->next_) {
       last = v->owner_ == owner ? v : last;
@@ -207,8 +210,17 @@ class staging {
         break;
       }
     }
+    time_point looked = world.transport().now();
     for (vector* v = first_; v != nullptr; v = v->next_) {
       while (v->owner_ == owner && !v->is_past()) {
+        try {
+          world.poll();
+          if (time_point const now = world.transport().now(); now - looked >= between_looks) {
+            looked = now;
+            world.look();
+          }
+        } catch (...) {  // the operations' own, which tell it
+        }
         std::this_thread::yield();
       }
     }
