@@ -3,16 +3,24 @@
 //
 // The same between processes, one of which may be killed.
 #include <laws/staged.hpp>
+#include <tutti/collective/send_recv.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/transport/shared_memory.hpp>
 #include <tutti/transport/tcp.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
+#include <memory>
+#include <span>
 #include <string>
+#include <sys/wait.h>
+#include <thread>
 #include <tuple>
+#include <type_traits>
 #include <unistd.h>
 #include <vector>
 
@@ -53,14 +61,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_that_is_killed, host, hosts) {
             tutti::detail::device::wait_for_staged(world, stream);
           }
         } catch (tutti::error const& e) {
+          bool const idle = world.transport().driver().is_idle();
           while (!stream.is_done()) {  // else this never ends
             std::this_thread::yield();
           }
-          std::vector<float> const left = v;
-          std::size_t const copies = models::host_stager::copies;
-          v.assign(v.size(), 0);
-          bool const same = copies == models::host_stager::copies;
-          return (same ? "" : "still copying; ") + std::string(tutti::name(e.kind())) + ": " + e.what();
+          return (idle ? "" : "still copying; ") + std::string(tutti::name(e.kind())) + ": " + e.what();
         }
       },
       o);
@@ -70,4 +75,49 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_that_is_killed, host, hosts) {
     BOOST_TEST(said.find("rank 1") != said.npos, said);
   }
   BOOST_TEST((std::chrono::steady_clock::now() - begun < 30s), "long before the deadline");
+}
+
+/// A child that is forked while an operation is under way leaves the operator, as any frame that it leaves would.
+BOOST_AUTO_TEST_CASE_TEMPLATE(operations_go_on_in_the_parent, host, hosts) {
+  using transport = models::host_staged<host>;
+  tutti::world_options<transport> o;
+  o.deadline = 60s;
+  o.transport.slot_bytes = 4096;
+  auto const results = tutti::spawn<transport>(
+      2,
+      [](auto& world) -> std::string {
+        models::device_stream stream;
+        std::vector<int> v(10'000, 1);
+        auto sum =
+            std::make_unique<tutti::allreduce<std::remove_reference_t<decltype(world)>, tutti::ring, tutti::sum<int>>>(
+                world, tutti::ring{}, tutti::sum<int>{});
+        int status = 0;
+        if (world.rank() == 0) {
+          sum->enqueue(models::in_device(v), stream);
+          ::pid_t const child = ::fork();
+          if (child == 0) {
+            sum.reset();
+            ::_exit(0);
+          }
+          auto const until = std::chrono::steady_clock::now() + 20s;
+          while (::waitpid(child, &status, WNOHANG) == 0) {
+            if (std::chrono::steady_clock::now() > until) {
+              ::kill(child, SIGKILL);
+            }
+            std::this_thread::yield();
+          }
+          tutti::send{world}(std::array{1}, 1);
+        } else {  // it comes when the child has ended
+          int x = 0;
+          tutti::recv{world}(std::span(&x, 1), 0);
+          sum->enqueue(models::in_device(v), stream);
+        }
+        tutti::detail::device::wait_for_staged(world, stream);
+        bool const right = std::count(v.begin(), v.end(), 2) == 10'000;
+        return status == 0 && right ? "" : "the child or the operation came to harm";
+      },
+      o);
+  for (auto const& one : results) {
+    BOOST_TEST(one.value() == "");
+  }
 }

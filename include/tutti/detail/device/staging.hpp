@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/inheritance.hpp>
 #include <tutti/detail/core/pending.hpp>
 #include <tutti/detail/device/slot_layout.hpp>
 #include <tutti/detail/device/stager.hpp>
@@ -131,7 +132,9 @@ class staging {
   staging(staging const&) = delete;
   staging& operator=(staging const&) = delete;
   ~staging() {
-    if_device_works([this] { by_.finish(); });
+    if (!inherited()) {
+      if_device_works([this] { by_.finish(); });
+    }
     D::free_for_all(memory_);
   }
 
@@ -194,6 +197,14 @@ class staging {
   /// this staging. Where operations of another world hold the same stream, this thread moves them on.
   template <class Communicator>
   void finish(Communicator const& world, void const* owner) noexcept {
+    if (inherited()) {  // they go on in the parent
+      for (vector* v = first_; v != nullptr; v = v->next_) {
+        if (v->owner_ == owner) {
+          v->operation_->cancel(*v->operation_);
+        }
+      }
+      return;
+    }
     vector* last = nullptr;
     for (vector* v = first_; v != nullptr; v = v->next_) {
       last = v->owner_ == owner ? v : last;
@@ -278,6 +289,9 @@ class staging {
   }
 
  private:
+  /// Whether this is a copy of it in a forked child, which has no part in the device.
+  [[nodiscard]] bool inherited() const noexcept { return made_in_ != inheritance::generation(); }
+
   /// Written by streams and read by the host, or the other way round, each in a line of its own.
   struct words {
     alignas(64) std::uint64_t filled;
@@ -348,6 +362,7 @@ class staging {
   }
 
   D& by_;
+  std::uint32_t made_in_ = inheritance::generation();  ///< by which process
   std::size_t slot_bytes_;
   std::byte* memory_;
   words* words_;
