@@ -199,6 +199,7 @@ class driver {
     order.after(in.native(), captured ? capture : 0);
   }
   [[nodiscard]] bool is_done(stream_type const& s) const {
+    relaxed_capture const meanwhile;
     cudaError_t const code = cudaStreamQuery(s.native());
     if (code == cudaErrorNotReady) {
       static_cast<void>(cudaGetLastError());
