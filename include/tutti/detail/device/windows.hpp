@@ -10,7 +10,9 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,8 +76,12 @@ template <exports_memory D, rendezvous M>
     for (rank_type r = 0; r != meet.size(); ++r) {
       std::shared_ptr<std::byte> there = mine;
       if (r != meet.rank()) {
-        there = {on.imported(std::string_view(offers[r]).substr(names[r].size() + 1)),
-                 [holds, &on](std::byte* p) { on.let_go(p); }};
+        try {
+          there = {on.imported(std::string_view(offers[r]).substr(names[r].size() + 1)),
+                   [holds, &on](std::byte* p) { on.let_go(p); }};
+        } catch (std::exception const& e) {  // its process may have been killed
+          throw std::runtime_error("memory of rank " + std::to_string(r) + ": " + e.what());
+        }
       }
       seen += std::to_string(reinterpret_cast<std::uintptr_t>(there.get())) + ' ';
       all.of.emplace_back(shape, std::move(there));
