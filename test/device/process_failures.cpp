@@ -74,6 +74,18 @@ template <class F>
   auto const all = std::filesystem::directory_iterator("/proc/self/fd");
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
+/// Until a process stands still, or has ended: a signal to go on that comes before does nothing.
+void await_stop(pid_t process) {
+  for (auto const until = clock_type::now() + 20s; clock_type::now() < until; std::this_thread::yield()) {
+    std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
+    std::string text;
+    std::getline(stat, text);
+    std::size_t const name_ends = text.rfind(") ");
+    if (name_ends == text.npos || text[name_ends + 2] == 'T' || text[name_ends + 2] == 'Z') {
+      return;
+    }
+  }
+}
 [[nodiscard]] std::size_t device_mappings() {
   std::ifstream maps("/proc/self/maps");
   std::size_t count = 0;
@@ -169,16 +181,17 @@ BOOST_AUTO_TEST_CASE(a_process_that_is_stopped) {
             world, tutti::ring{}, tutti::sum<pid_t>{}};
         std::vector<pid_t> stopped{world.rank() == 1 ? me : 0};
         told(stopped);
-        sum.enqueue(on_device(v), stream);
-        stream_wait(world, stream).run();
-        if (world.rank() == 1) {
-          ::raise(SIGSTOP);
-        }
         try {
+          sum.enqueue(on_device(v), stream);
+          stream_wait(world, stream).run();
+          if (world.rank() == 1) {
+            ::raise(SIGSTOP);
+          }
           sum.enqueue(on_device(v), stream);
           stream_wait(world, stream).run();
         } catch (tutti::error const&) {
           if (world.rank() == 0) {
+            await_stop(stopped[0]);
             ::kill(stopped[0], SIGCONT);
           }
           throw;
