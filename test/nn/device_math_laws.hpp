@@ -9,7 +9,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -45,12 +47,13 @@ class on_device {
   [[nodiscard]] float* as_floats() const { return reinterpret_cast<float*>(data()); }
   template <class T>
   void put(std::vector<T> const& from) const {
-    move([&](std::byte* host) { std::memcpy(host + over_, from.data(), sizeof(T) * from.size()); }, true);
+    move([&](std::byte* host) { std::ranges::copy(std::as_bytes(std::span(from)), host + over_); }, true);
   }
   template <class T>
   [[nodiscard]] std::vector<T> get(std::size_t count) const {
     std::vector<T> result(count);
-    move([&](std::byte* host) { std::memcpy(result.data(), host + over_, sizeof(T) * count); }, false);
+    auto const bytes = std::as_writable_bytes(std::span(result));
+    move([&](std::byte const* host) { std::copy_n(host + over_, bytes.size(), bytes.begin()); }, false);
     return result;
   }
 
