@@ -365,7 +365,8 @@ void run(report& all) {
   }
   for (rank_type const n : {2U, 3U}) {
     bool const right = others_are_right(n);
-    all.add("reduce, reduce_scatter, allgather, broadcast, " + std::to_string(n) + " ranks, in graphs", 0, 0, "", right);
+    all.add("reduce, reduce_scatter, allgather, broadcast, " + std::to_string(n) + " ranks, in graphs", 0, 0, "",
+            right);
   }
   found const late = failure(false);
   all.add("a rank that never comes is named, deadline 1 s", late.seconds, 2, "s", late.right);
