@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-/// A device's math on the host: plain loops, numbers rounded as a device rounds them. Nothing runs before somebody
-/// waits for it, and then only what that one waits for: who forgets to wait reads what was there before, which in new
+/// A device's math on the host: plain loops, numbers rounded as a device rounds them. Nothing runs before it is
+/// waited for, and then only that: without a wait, a reader gets what was there before, which in new
 /// memory is NaNs.
 namespace models {
 
@@ -71,7 +71,7 @@ struct lazy_order {
   static void hold(stream_type& s, event_type& e) {
     s.put([e] { e.run(); });
   }
-  /// One more job has run whenever somebody asks.
+  /// One more job has run at each question.
   [[nodiscard]] static bool has_run(event_type& e) {
     if (e.in && e.in->ran < e.end) {
       e.in->run_to(e.in->ran + 1);

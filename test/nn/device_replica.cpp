@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_on_the_host_is_what_the_device_goes_on_with
 }
 
 BOOST_AUTO_TEST_CASE(what_was_told_is_final) {
-  // Copies what is final as soon as it is told of it, and spoils it: whoever sums writes there, too.
+  // Copies what is final as soon as it is told of it, and spoils it: sums are written there, too.
   struct spoiler {
     void completed(std::size_t first) {
       for (; end > first; --end) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <tutti/error.hpp>
+#include <tutti/expects.hpp>
 #include <tutti/rendezvous.hpp>
+#include <tutti/types.hpp>
 
 #include <charconv>
 #include <exception>
@@ -14,7 +16,7 @@ namespace tutti::detail::device {
 
 /// What each rank makes of its part. One that cannot says why, and all throw that.
 template <rendezvous M, class F>
-[[nodiscard]] std::vector<std::string> agree(std::string_view who, M& meet, F const& part) {
+[[nodiscard]] std::vector<std::string> agree(std::string_view transport, M& meet, F const& part) {
   std::string mine;
   try {
     mine = part();
@@ -24,11 +26,20 @@ template <rendezvous M, class F>
   auto all = meet.exchange(mine);
   for (rank_type r = 0; r != meet.size(); ++r) {
     if (all[r].starts_with('?')) {
-      throw error(failure::join, std::string(who) + ": rank " + std::to_string(r) + ": " + all[r].substr(1))
+      throw error(failure::join, std::string(transport) + ": rank " + std::to_string(r) + ": " + all[r].substr(1))
           .between(meet.rank(), {r});
     }
   }
   return all;
+}
+
+/// The number of a rank's device: the one that it asks for, or in turns where that is negative.
+template <class D>
+[[nodiscard]] int device_for(rank_type rank, int asked) {
+  int const devices = D::devices();
+  expects(devices > 0, "there is no device");
+  expects(asked < devices, "device ", asked, " is asked for, and there are ", devices);
+  return asked < 0 ? static_cast<int>(rank) % devices : asked;
 }
 
 template <class T>

@@ -72,10 +72,7 @@ class peers : public over_host<Host> {
         throw error(failure::join, "kernels work in the memory of at most " + std::to_string(most_ranks) +
                                        " ranks, and there are " + std::to_string(size()));
       }
-      int const devices = D::devices();
-      expects(devices > 0, "there is no device");
-      expects(o.device < devices, "device ", o.device, " is asked for, and there are ", devices);
-      device_ = o.device < 0 ? static_cast<int>(rank()) % devices : o.device;
+      device_ = device_for<D>(rank(), o.device);
       driver_ = std::make_unique<D>(device_);
       device = driver_->device();
       return std::string();

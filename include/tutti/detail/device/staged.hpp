@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/descriptor.hpp>
+#include <tutti/detail/device/agreement.hpp>
 #include <tutti/detail/device/stager.hpp>
 #include <tutti/detail/device/staging.hpp>
 #include <tutti/detail/transport/over_host.hpp>
@@ -13,7 +14,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -57,27 +57,17 @@ class staged : public over_host<Host> {
   ///         different `slot_bytes`
   template <rendezvous M>
   explicit staged(M& meet, options const& o = {}) : base(meet, o.host) {
-    std::string mine = std::to_string(o.slot_bytes);
-    try {
+    auto const all = agree(name, meet, [&] {
       expects(o.slot_bytes % 64 == 0 && o.slot_bytes != 0, "slot_bytes must be a multiple of 64, not ", o.slot_bytes);
       expects(o.slots != 0, "slots must be 1 or more, not 0");
-      int const devices = D::devices();
-      expects(devices > 0, "there is no device");
-      expects(o.device < devices, "device ", o.device, " is asked for, and there are ", devices);
-      device_ = o.device < 0 ? static_cast<int>(rank()) % devices : o.device;
+      device_ = device_for<D>(rank(), o.device);
       driver_ = std::make_unique<D>(device_);
       staging_ = std::make_unique<staging_type>(*driver_, o.slots, o.slot_bytes);
       timer_ = descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
       expects(static_cast<bool>(timer_), "cannot create a timer: ", describe_errno(errno));
-    } catch (std::exception const& e) {
-      mine = std::string("?") + e.what();
-    }
-    auto const all = meet.exchange(mine);
+      return std::to_string(o.slot_bytes);
+    });
     for (rank_type r = 0; r != size(); ++r) {
-      if (all[r].starts_with('?')) {
-        throw error(failure::join, std::string(name) + ": rank " + std::to_string(r) + ": " + all[r].substr(1))
-            .between(rank(), {r});
-      }
       if (all[r] != all[0]) {
         throw error(failure::join, std::string(name) + ": rank " + std::to_string(r) + " has slot_bytes = " + all[r] +
                                        ", and rank 0 has " + all[0] + "; give all ranks the same")

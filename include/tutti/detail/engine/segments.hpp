@@ -3,6 +3,7 @@
 
 #include <tutti/detail/core/flow_numbers.hpp>
 #include <tutti/detail/engine/engine_memory.hpp>
+#include <tutti/detail/engine/gate.hpp>
 #include <tutti/detail/engine/machine.hpp>
 #include <tutti/detail/engine/run_context.hpp>
 #include <tutti/expects.hpp>
@@ -15,16 +16,6 @@
 #include <type_traits>
 
 namespace tutti::detail {
-
-/// What lets segments begin whose elements come from a device.
-template <class Transport>
-struct gate_of {
-  struct type {};
-};
-template <stages_devices Transport>
-struct gate_of<Transport> {
-  using type = typename Transport::gate;
-};
 
 /// The vector of one operation cut into segments, several of them in flight, each a machine of its own.
 /// Reused from call to call, so that a prepared operation allocates nothing. Refers to what the communicator has, which
@@ -309,14 +300,6 @@ class segments {
     return context_.rank == context_.number.from ? *sends_ : *receives_;
   }
 
-  /// The gate, and for each lane the segment on it and its memory.
-  struct gated {
-    gate* by = nullptr;
-    std::array<std::uint32_t, collective_lanes> number{};
-    std::array<tutti::detail::memories, collective_lanes> at{};
-  };
-  struct nothing {};
-
   flow_numbers& flows_;
   transfer_numbers* sends_ = nullptr;  ///< of transfers alone
   transfer_numbers* receives_ = nullptr;
@@ -329,7 +312,7 @@ class segments {
   std::uint64_t base_ = 0;    ///< the flow of the first segment
   engine_memory<typename Communicator::transport_type> scratch_;
   call const& what_;
-  [[no_unique_address]] std::conditional_t<is_gated, gated, nothing> gated_;
+  [[no_unique_address]] std::conditional_t<is_gated, gated_segments<gate>, no_gated_segments> gated_;
   std::array<machine<Communicator>, Transfers ? 1 : collective_lanes> machines_;
 };
 

@@ -28,9 +28,10 @@ struct some_listener {
 ///   - Made of `made_of` and the settings. `reserve(rows)` makes room for batches of so many rows, `initialise(seed)`
 ///     draws the first weights, the same as of a host's model of the same layers; neither is called where gradients are
 ///     not computed. `expect_pieces()`: from now on a message may be the sum over several pieces of a batch.
-///   - `parameters`, `message`, `statistics`, `optimizer_state` are host memory, laid out as `model` says. Whoever got
+///   - `parameters`, `message`, `statistics`, `optimizer_state` are host memory, laid out as `model` says. A caller
+///   that got
 ///     them from a learner that may be written to may write there until the learner computes again, which then reads
-///     what was written; who wants to know what was computed asks again. `sums` are a reproducible learner's
+///     what was written; a caller asks again for what was computed. `sums` are a reproducible learner's
 ///     accumulators.
 ///   - `begin()`, then `gradient(images, how, scale, last, listener)` for each piece of a batch: the message becomes
 ///     `scale` times the gradients, the loss and the number of correct answers, summed over the pieces since `begin`.

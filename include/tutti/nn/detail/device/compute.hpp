@@ -87,11 +87,7 @@ class compute {
   }
   [[nodiscard]] score<float> attached_numbers() {
     if (message_is_there_) {
-      typename M::event_type done;
-      math_.download(math_.stream(), score_.bytes(), reinterpret_cast<std::byte const*>(behind()),
-                     attached * sizeof(float));
-      math_.record(done, math_.stream());
-      math_.finish(done);
+      download_now(math_, score_.bytes(), reinterpret_cast<std::byte const*>(behind()), attached * sizeof(float));
       return {score_.span()[0], score_.span()[1]};
     }
     auto const numbers = mirror_.span().last(attached);
@@ -350,10 +346,7 @@ class compute {
 
   template <class T>
   void fetch(pinned<M, T> const& to, buffer<M> const& from) {
-    typename M::event_type done;
-    math_.download(math_.stream(), to.bytes(), from.data(), to.span().size_bytes());
-    math_.record(done, math_.stream());
-    math_.finish(done);
+    download_now(math_, to.bytes(), from.data(), to.span().size_bytes());
   }
   void finish() {
     typename M::event_type done;

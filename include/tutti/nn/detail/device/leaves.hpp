@@ -128,10 +128,7 @@ class norm_stage final : public stage<M> {
 
   void exchange(pass<float> const& how, std::size_t count) {
     if (how.sum) {
-      typename M::event_type here;
-      math_.download(math_.stream(), exchanged_.bytes(), sums_.data(), count * sizeof(float));
-      math_.record(here, math_.stream());
-      math_.finish(here);
+      download_now(math_, exchanged_.bytes(), sums_.data(), count * sizeof(float));
       how.sum(exchanged_.span().first(count));
       math_.upload(math_.stream(), sums_.data(), exchanged_.bytes(), count * sizeof(float));
     }

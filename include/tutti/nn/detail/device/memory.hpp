@@ -9,6 +9,15 @@
 
 namespace tutti::nn::detail::device {
 
+/// Copies from the device to pinned memory, behind what is in the math's stream, and waits for that.
+template <device_math M>
+void download_now(M& math, std::byte* to, std::byte const* from, std::size_t bytes) {
+  typename M::event_type done;
+  math.download(math.stream(), to, from, bytes);
+  math.record(done, math.stream());
+  math.finish(done);
+}
+
 /// Bytes in device memory, or none. What is enqueued uses it no more when this ends.
 template <device_math M>
 class buffer {
@@ -114,10 +123,7 @@ class mirrored {
 
   void fetch() {
     if (size_ != 0) {
-      typename M::event_type done;
-      math_->download(math_->stream(), host_.bytes(), device_.data(), size_ * sizeof(float));
-      math_->record(done, math_->stream());
-      math_->finish(done);
+      download_now(*math_, host_.bytes(), device_.data(), size_ * sizeof(float));
     }
   }
 
