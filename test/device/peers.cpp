@@ -2,6 +2,7 @@
 // test: address (device memory of a model)
 //
 // Ranks with devices, of which all is a model but the code that every device runs: order, graphs, failure, joining.
+#include <laws/device_failure.hpp>
 #include <models/host_device.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
@@ -16,6 +17,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -27,41 +29,17 @@ namespace {
 using tutti::device_span;
 using tutti::rank_type;
 using transport = models::host_peers<tutti::loopback>;
+using laws::complaints;
+using laws::has;
+using laws::on_device;
 using tutti::detail::device::stream_wait;
 using namespace std::chrono_literals;
 
-template <class T>
-device_span<T> on_device(std::vector<T>& v) {
-  return {v.data(), v.size()};
-}
 [[nodiscard]] tutti::world_options<transport> with(std::uint32_t groups, tutti::duration deadline = 60s) {
   tutti::world_options<transport> o;
   o.deadline = deadline;
   o.transport.groups = groups;
   return o;
-}
-/// What ranks say that fail, each: "" if they do not.
-template <class F>
-[[nodiscard]] std::vector<std::string> complaints(rank_type n, F const& f, tutti::world_options<transport> const& o) {
-  auto const results = tutti::spawn<transport>(
-      n,
-      [&](auto& world) -> std::string {
-        try {
-          f(world);
-        } catch (tutti::error const& e) {
-          return std::string(tutti::name(e.kind())) + ": " + e.what();
-        }
-        return "";
-      },
-      o);
-  std::vector<std::string> all;
-  for (auto const& one : results) {
-    all.push_back(one.value());
-  }
-  return all;
-}
-[[nodiscard]] bool has(std::string const& text, std::string const& part) {
-  return text.find(part) != text.npos;
 }
 /// What keeps ranks from joining, each in its words.
 [[nodiscard]] std::vector<std::string> refusals(rank_type n, tutti::world_options<transport> const& o) {
@@ -149,49 +127,44 @@ BOOST_AUTO_TEST_CASE(operations_of_the_host_go_on_beside) {
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_never_comes) {
-  auto const all = complaints(
-      4,
-      [](auto& world) {
-        tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
-        tutti::barrier meet{world, tutti::ring{}};
-        models::device_stream stream;
-        std::vector<float> v(5000, 1);
-        sum.enqueue(on_device(v), stream);
-        if (world.rank() != 3) {
-          sum.enqueue(on_device(v), stream);
-          sum.enqueue(on_device(v), stream);
-        }
-        stream_wait(world, stream).run();
-        meet();  // of the host: it fails, too
-      },
-      with(2, 300ms));
-  for (rank_type r = 0; r != 4; ++r) {
-    BOOST_TEST(has(all[r], "deadline passed"), all[r]);
-    BOOST_TEST(has(all[r], "rank 3"), all[r]);
-    BOOST_TEST((r == 3 || has(all[r], "allreduce(sum float32 x 5000, ring) #1")), all[r]);
-  }
+  laws::a_rank_that_never_comes(4, with(2, 300ms));
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_has_left) {
-  auto const begun = std::chrono::steady_clock::now();
-  auto const all = complaints(
-      3,
-      [](auto& world) {
-        tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
-        models::device_stream stream;
-        std::vector<float> v(100);
-        if (world.rank() != 2) {
-          sum.enqueue(on_device(v), stream);
-          stream_wait(world, stream).run();
-        }
-      },
-      with(1));
-  for (rank_type r : {0U, 1U}) {
-    BOOST_TEST(has(all[r], "peer lost"), all[r]);
-    BOOST_TEST(has(all[r], "rank 2"), all[r]);
-    BOOST_TEST(has(all[r], "allreduce(sum float32 x 100, direct) #0"), all[r]);
+  laws::a_rank_that_has_left(with(1));
+}
+
+/// Kernels that wait for another rank, without end, as long as they are not told.
+BOOST_AUTO_TEST_CASE(a_rank_that_leaves_ends_its_kernels) {
+  models::host_driver::clock_stands = true;
+  enum class other { is_late, has_left, gives_up };
+  for (other const what : {other::is_late, other::has_left, other::gives_up}) {
+    auto const begun = std::chrono::steady_clock::now();
+    std::atomic<bool> is_over = false;
+    auto const all = complaints(
+        2,
+        [&](auto& world) {
+          models::device_stream stream;
+          std::vector<float> v(100);
+          if (world.rank() == 0) {
+            {
+              tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+              sum.enqueue(on_device(v), stream);
+              auto const ends = std::move(world);
+            }
+            is_over = true;
+            is_over.notify_all();
+          } else if (what == other::gives_up) {
+            world.transport().revoke({tutti::failure::cancelled, 1, 1});
+          } else if (what == other::is_late) {
+            is_over.wait(false);
+          }
+        },
+        with(1, what == other::is_late ? tutti::duration(300ms) : tutti::no_deadline));
+    BOOST_TEST((std::chrono::steady_clock::now() - begun < 30s));
+    BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0]);
   }
-  BOOST_TEST((std::chrono::steady_clock::now() - begun < 30s), "long before the deadline");
+  models::host_driver::clock_stands = false;
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_may_leave_when_its_part_is_done) {
@@ -231,25 +204,10 @@ BOOST_AUTO_TEST_CASE(parts_of_a_world_are_on_its_devices) {
 }
 
 BOOST_AUTO_TEST_CASE(another_count) {
-  auto const all = complaints(
-      3,
-      [](auto& world) {
-        tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
-        models::device_stream stream;
-        std::vector<float> v(world.rank() == 1 ? 101 : 100);
-        sum.enqueue(on_device(v), stream);
-        stream_wait(world, stream).run();
-      },
-      with(1));
-  for (std::string const& one : all) {
-    BOOST_TEST(has(one, "mismatched call"), one);
-    BOOST_TEST(has(one, "rank 1"), one);
-    BOOST_TEST(has(one, "allreduce(sum float32 x 10"), one);
-  }
+  auto const all = laws::another_count(with(1));
   BOOST_TEST(has(all[1], "x 101"), all[1]);
-  BOOST_TEST(
-      std::any_of(all.begin(), all.end(), [](std::string const& t) { return has(t, "x 100,") && has(t, "x 101,"); }),
-      "one shows both calls: " << all[0] << all[1] << all[2]);
+  BOOST_TEST(std::any_of(all.begin(), all.end(), [](auto const& t) { return has(t, "x 100,") && has(t, "x 101,"); }),
+             "one shows both calls: " << all[0] << all[1] << all[2]);
 }
 
 BOOST_AUTO_TEST_CASE(a_fault_of_the_host_ends_kernels_that_wait) {
@@ -274,24 +232,29 @@ BOOST_AUTO_TEST_CASE(a_fault_of_the_host_ends_kernels_that_wait) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_the_users_again_after_a_fault) {
-  for (int trial = 0; trial != 20; ++trial) {
+  for (int trial = 0; trial != 40; ++trial) {
+    bool const waits = trial % 2 == 0;  // or leaves
     auto const all = complaints(
         3,
-        [trial](auto& world) {
-          tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+        [=](auto& world) {
           models::device_stream stream;
           auto v = std::make_unique<std::vector<float>>(200'000);
-          for (int i = 0; i != 6; ++i) {
-            sum.enqueue(on_device(*v), stream);
-          }
-          if (world.rank() == 2) {
-            for (int i = 0; i != trial * 30; ++i) {
-              std::this_thread::yield();
-            }
-            world.transport().revoke({tutti::failure::cancelled, 2, 2});
-          }
           try {
-            stream_wait(world, stream).run();
+            tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+            for (int i = 0; i != 6; ++i) {
+              sum.enqueue(on_device(*v), stream);
+            }
+            if (world.rank() == 2) {
+              for (int i = 0; i != trial * 15; ++i) {
+                std::this_thread::yield();
+              }
+              world.transport().revoke({tutti::failure::cancelled, 2, 2});
+            }
+            if (waits) {
+              stream_wait(world, stream).run();
+            } else {
+              auto const ends = std::move(world);  // with its last operator
+            }
           } catch (tutti::error const&) {
             v.reset();  // a kernel of another rank that still reads it is seen by the address sanitizer
             throw;

@@ -52,13 +52,13 @@ namespace tutti::cuda {
 ///   - if there are several communicators, all ranks enqueue on them in the same order and in one stream, or their
 ///     groups (`options::groups`) fit the GPU together.
 /// What breaks that ends by the deadline. Graphs are captured with cudaStreamCaptureModeThreadLocal, and end before
-/// their world does.
+/// their world does. A rank that leaves waits for what it has enqueued, and ends it where `wait` would throw.
 ///
 /// @pre at most 16 ranks, on one host
 ///
-/// Cost: on the device, 1 MiB (`options::scratch_bytes`) and 200 bytes a rank for each of at most 64 blocks. Processes:
-/// two descriptors more, and memory of a world that has ended stays until all its ranks have left.
-/// Thread safety: one thread at a time; instances are independent.
+/// Cost: on the device, 1 MiB (`options::scratch_bytes`) and 200 bytes a rank for each of at most 64 blocks, of each
+/// communicator, also those of `split` and `dup`. Processes: two descriptors more, and memory of a communicator that
+/// has ended stays until all its ranks have left. Thread safety: one thread at a time; instances are independent.
 template <transport Host>
   requires detail::device::meets_windows<Host, detail::cuda::driver>
 using peers = detail::device::peers<Host, detail::cuda::driver>;

@@ -52,10 +52,14 @@ class launch_order {
     any_ = true;
     capture_ = capture;
   }
-  void wait() const noexcept {
-    if (any_) {
-      static_cast<void>(cudaEventSynchronize(event_));
+  /// Whether it has run, or never will.
+  [[nodiscard]] bool is_over() const noexcept {
+    relaxed_capture const meanwhile;
+    bool const runs = any_ && cudaEventQuery(event_) == cudaErrorNotReady;
+    if (runs) {
+      static_cast<void>(cudaGetLastError());
     }
+    return !runs;
   }
 
  private:
@@ -208,7 +212,7 @@ class driver {
     check(code, [] { return std::string("asking whether a stream of CUDA has run"); });
     return true;
   }
-  void finish() const noexcept { in_streams_.wait(); }
+  [[nodiscard]] bool is_idle() const noexcept { return in_streams_.is_over(); }
 
  private:
   /// Before its streams and events are made.

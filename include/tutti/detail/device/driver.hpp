@@ -32,8 +32,9 @@ struct empty_kernel {
 ///   - `load<Kernel>` makes a kernel ready, so that no later `launch` of it waits for others to end. `launch` puts
 ///     `groups` groups into a stream, each of which runs `run_group(threads, kernel, group)`, after all that was
 ///     launched before, also in other streams; its waits are late after `limit` nanoseconds.
-///   - `is_done` says whether all has run that is in a stream, and throws if some of it could not. `finish` waits until
-///     all has that was launched.
+///   - `is_done` says whether all has run that is in a stream, and throws if some of it could not. `is_idle` says
+///   whether
+///     all has that was launched, or never will, because the device has failed.
 template <class D>
 concept driver = requires(D& d, D const& c, typename D::stream_type const& s, std::string const& other, std::byte* to,
                           std::byte const* from, std::size_t bytes, empty_kernel const& k, std::uint32_t groups,
@@ -54,7 +55,7 @@ concept driver = requires(D& d, D const& c, typename D::stream_type const& s, st
   c.template load<empty_kernel>();
   d.launch(s, groups, k, limit);
   { c.is_done(s) } -> std::same_as<bool>;
-  c.finish();
+  { c.is_idle() } -> std::same_as<bool>;
 };
 
 /// A driver whose memory kernels of other processes reach.

@@ -3,6 +3,7 @@
 
 #include <tutti/detail/device/agreement.hpp>
 #include <tutti/detail/device/driver.hpp>
+#include <tutti/detail/device/kernel_watch.hpp>
 #include <tutti/detail/device/tables.hpp>
 #include <tutti/detail/device/windows.hpp>
 #include <tutti/detail/transport/over_host.hpp>
@@ -101,13 +102,27 @@ class peers : public over_host<Host> {
     }
     fill_board(o.scratch_bytes);
   }
-  /// Waits until all that was enqueued has run, or has ended by its deadline.
+  /// Waits until all that was enqueued has run, or has been ended: by its deadline, or a fault of the world. Then no
+  /// kernel is in this rank's memory any more, nor will be.
   ~peers() {
-    if constexpr (!in_process<Host>) {
-      host_.look();  // or kernels would wait for a process that has ended
+    kernel_watch watch(*this);
+    while (!driver_->is_idle()) {
+      if_device_works([&] {
+        if (watch.is_due()) {
+          look();
+          if (tutti::fault const found = watch.found(longest_)) {
+            revoke(found);
+          }
+        }
+      });
+      std::this_thread::yield();
     }
-    stop();
-    driver_->finish();
+    if (tutti::fault const found = device_fault()) {
+      revoke(found);
+    }
+    if (host_.fault()) {
+      quiesce();
+    }
   }
 
   // --- for operators

@@ -2,14 +2,12 @@
 #pragma once
 
 #include <tutti/detail/core/mismatch.hpp>
-#include <tutti/detail/engine/wait.hpp>
+#include <tutti/detail/device/kernel_watch.hpp>
 #include <tutti/operation.hpp>
-#include <tutti/time.hpp>
 #include <tutti/transport/concept.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <thread>
 
 namespace tutti::detail::device {
@@ -50,17 +48,17 @@ class stream_wait {
 
  public:
   stream_wait(Communicator const& world, stream_type const& stream)
-      : world_(world), on_(world.transport()), stream_(stream), moved_(on_.now()), looked_(moved_) {}
+      : world_(world), on_(world.transport()), stream_(stream), watch_(on_) {}
 
   /// @throws error if an operation of this rank's has ended without a result, or none ends in time
   void run() {
     while (!is_done()) {
       world_.poll();
-      if (time_point const now = on_.now(); now - looked_ >= between_looks) {
-        looked_ = now;
+      if (watch_.is_due()) {
         world_.look();
-        expect_progress(now);
-        expect_ranks(now);
+        if (tutti::fault const found = watch_.found(std::max(world_.deadline(), on_.longest()))) {
+          throw_explained(world_, found);
+        }
       }
       std::this_thread::yield();
     }
@@ -68,11 +66,6 @@ class stream_wait {
   }
 
  private:
-  /// Kernels find out themselves which rank is late. What has not ended then is the user's own.
-  static constexpr duration grace = std::chrono::seconds(1);
-  /// What a rank that has left has begun may still be on its way.
-  static constexpr duration farewell = std::chrono::seconds(2);
-
   [[nodiscard]] bool is_done() {
     try {
       return on_.driver().is_done(stream_);
@@ -81,36 +74,11 @@ class stream_wait {
       throw;
     }
   }
-  void expect_progress(time_point now) {
-    if (std::uint64_t const here = on_.progress(); here != progress_) {
-      progress_ = here;
-      moved_ = now;
-    }
-    duration const limit = std::max(world_.deadline(), on_.longest());
-    if (limit != no_deadline && now - moved_ > limit + grace) {
-      throw_explained(world_, {failure::deadline, no_rank, world_.rank()});
-    }
-  }
-  void expect_ranks(time_point now) {
-    if constexpr (requires { on_.missing(); }) {
-      rank_type const missing = on_.missing();
-      if (missing == no_rank || missing != missing_) {
-        missing_ = missing;
-        missed_ = now;
-      } else if (now - missed_ > farewell) {
-        throw_explained(world_, {failure::peer_lost, missing, world_.rank()});
-      }
-    }
-  }
 
   Communicator const& world_;
   transport_type& on_;
   stream_type const& stream_;
-  time_point moved_;
-  time_point looked_;
-  std::uint64_t progress_ = 0;
-  rank_type missing_ = no_rank;
-  time_point missed_{};
+  kernel_watch<transport_type> watch_;
 };
 
 }  // namespace tutti::detail::device

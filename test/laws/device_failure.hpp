@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <models/host_device.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/barrier.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/ring.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+/// How operations on the memory of devices fail, whether ranks are threads or processes.
+namespace laws {
+
+using tutti::rank_type;
+using tutti::detail::device::stream_wait;
+
+template <class T>
+[[nodiscard]] tutti::device_span<T> on_device(std::vector<T>& v) {
+  return {v.data(), v.size()};
+}
+[[nodiscard]] inline bool has(std::string const& text, std::string const& part) {
+  return text.find(part) != text.npos;
+}
+/// What ranks say that fail, each: "" if they do not, "-" if they cannot say anything any more.
+template <class Transport, class F>
+[[nodiscard]] std::vector<std::string> complaints(rank_type n, F const& f, tutti::world_options<Transport> const& o) {
+  auto const results = tutti::spawn<Transport>(
+      n,
+      [&](auto& world) -> std::string {
+        try {
+          f(world);
+        } catch (tutti::error const& e) {
+          return std::string(tutti::name(e.kind())) + ": " + e.what();
+        }
+        return "";
+      },
+      o);
+  std::vector<std::string> all;
+  for (auto const& one : results) {
+    all.push_back(one ? one.value() : "-");
+  }
+  return all;
+}
+
+/// @pre the deadline is short
+template <class Transport>
+void a_rank_that_never_comes(rank_type n, tutti::world_options<Transport> const& o) {
+  rank_type const late = n - 1;
+  auto const all = complaints(
+      n,
+      [late](auto& world) {
+        tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+        tutti::barrier meet{world, tutti::ring{}};
+        models::device_stream stream;
+        std::vector<float> v(5000, 1);
+        sum.enqueue(on_device(v), stream);
+        if (world.rank() != late) {
+          sum.enqueue(on_device(v), stream);
+          sum.enqueue(on_device(v), stream);
+        }
+        stream_wait(world, stream).run();
+        meet();  // of the host: it fails, too
+      },
+      o);
+  for (rank_type r = 0; r != n; ++r) {
+    BOOST_TEST(has(all[r], "deadline passed"), all[r]);
+    BOOST_TEST(has(all[r], "rank " + std::to_string(late)), all[r]);
+    BOOST_TEST((r == late || has(all[r], "allreduce(sum float32 x 5000, ring) #1")), all[r]);
+  }
+}
+
+/// @pre the deadline is long
+template <class Transport>
+void a_rank_that_has_left(tutti::world_options<Transport> const& o) {
+  auto const begun = std::chrono::steady_clock::now();
+  auto const all = complaints(
+      3,
+      [](auto& world) {
+        tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
+        models::device_stream stream;
+        std::vector<float> v(100);
+        sum.enqueue(on_device(v), stream);
+        stream_wait(world, stream).run();
+        if (world.rank() != 2) {
+          sum.enqueue(on_device(v), stream);
+          stream_wait(world, stream).run();
+        }
+      },
+      o);
+  BOOST_TEST(all[2] == "");
+  for (rank_type const r : {0U, 1U}) {
+    BOOST_TEST(has(all[r], "peer lost"), all[r]);
+    BOOST_TEST(has(all[r], "rank 2"), all[r]);
+    BOOST_TEST(has(all[r], "allreduce(sum float32 x 100, direct) #1"), all[r]);
+  }
+  BOOST_TEST((std::chrono::steady_clock::now() - begun < std::chrono::seconds(30)), "long before the deadline");
+}
+
+/// @returns what ranks say
+template <class Transport>
+std::vector<std::string> another_count(tutti::world_options<Transport> const& o) {
+  auto all = complaints(
+      3,
+      [](auto& world) {
+        tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
+        models::device_stream stream;
+        std::vector<float> v(world.rank() == 1 ? 101 : 100);
+        sum.enqueue(on_device(v), stream);
+        stream_wait(world, stream).run();
+      },
+      o);
+  for (std::string const& one : all) {
+    BOOST_TEST(has(one, "mismatched call"), one);
+    BOOST_TEST(has(one, "rank 1"), one);
+    BOOST_TEST(has(one, "allreduce(sum float32 x 10"), one);
+  }
+  return all;
+}
+
+}  // namespace laws
