@@ -53,8 +53,7 @@ class staged : public over_host<Host> {
 
   /// Collective over the members of the rendezvous.
   /// @throws error(failure::join) if Host cannot be opened, a rank has no device, or no host memory for it, or ranks
-  /// give
-  ///         different `slot_bytes`
+  ///         give different `slot_bytes`
   template <rendezvous M>
   explicit staged(M& meet, options const& o = {}) : base(meet, o.host) {
     auto const all = agree(name, meet, [&] {
@@ -63,6 +62,9 @@ class staged : public over_host<Host> {
       device_ = device_for<D>(rank(), o.device);
       driver_ = std::make_unique<D>(device_);
       staging_ = std::make_unique<staging_type>(*driver_, o.slots, o.slot_bytes);
+      if constexpr (registers_memory<Host>) {
+        host_.adopt(staging_->memory());
+      }
       timer_ = descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
       expects(static_cast<bool>(timer_), "cannot create a timer: ", describe_errno(errno));
       return std::to_string(o.slot_bytes);

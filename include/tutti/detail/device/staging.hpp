@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/counted.hpp>
 #include <tutti/detail/core/inheritance.hpp>
 #include <tutti/detail/core/pending.hpp>
 #include <tutti/detail/device/slot_layout.hpp>
+#include <tutti/detail/device/slot_memory.hpp>
 #include <tutti/detail/device/stager.hpp>
 #include <tutti/detail/device/vector_parts.hpp>
 #include <tutti/detail/engine/memories.hpp>
 #include <tutti/detail/engine/wait.hpp>
 #include <tutti/expects.hpp>
+#include <tutti/memory_source.hpp>
 #include <tutti/time.hpp>
 
 #include <atomic>
@@ -126,8 +129,8 @@ class staging {
   staging(D& by, std::uint32_t slots, std::size_t slot_bytes)
       : by_(by),
         slot_bytes_(slot_bytes),
-        memory_(by.allocate_for_all(sizeof(words) + slots * slot_bytes)),
-        words_(reinterpret_cast<words*>(memory_)),
+        memory_(new slot_memory<D>(by, sizeof(words) + slots * slot_bytes)),
+        words_(reinterpret_cast<words*>(memory_->data())),
         slots_(slots) {}
   staging(staging const&) = delete;
   staging& operator=(staging const&) = delete;
@@ -135,12 +138,13 @@ class staging {
     if (!inherited()) {
       if_device_works([this] { by_.finish(); });
     }
-    D::free_for_all(memory_);
   }
 
+  /// Of all slots.
+  [[nodiscard]] counted<memory_source> memory() const noexcept { return memory_; }
   [[nodiscard]] std::size_t slot_bytes() const noexcept { return slot_bytes_; }
   [[nodiscard]] std::byte* slot_of(std::uint64_t part) const noexcept {
-    return memory_ + sizeof(words) + part % slots_.size() * slot_bytes_;
+    return memory_->data() + sizeof(words) + part % slots_.size() * slot_bytes_;
   }
 
   // --- operations
@@ -364,7 +368,7 @@ class staging {
   D& by_;
   std::uint32_t made_in_ = inheritance::generation();  ///< by which process
   std::size_t slot_bytes_;
-  std::byte* memory_;
+  counted<slot_memory<D>> memory_;
   words* words_;
   std::vector<slot_state> slots_;
   vector* first_ = nullptr;  ///< all that have not been collected

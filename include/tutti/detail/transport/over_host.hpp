@@ -4,6 +4,7 @@
 #include <tutti/detail/core/mismatch.hpp>
 #include <tutti/detail/locality/either_descriptor.hpp>
 #include <tutti/error.hpp>
+#include <tutti/memory_source.hpp>
 #include <tutti/message.hpp>
 #include <tutti/time.hpp>
 #include <tutti/transport/concept.hpp>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace tutti::detail {
 
@@ -81,6 +83,11 @@ class over_host {
     requires provides_memory<Host>
   {
     return host_.memory();
+  }
+  void adopt(detail::counted<memory_source> s)
+    requires registers_memory<Host>
+  {
+    host_.adopt(std::move(s));
   }
   [[nodiscard]] decltype(auto) incidents() const
     requires requires(Host const& h) { h.incidents(); }

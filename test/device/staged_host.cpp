@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address thread (ranks are threads, or processes, that share memory)
+//
+// What Host can do, a transport with devices over it can: operations on host memory obey their laws, buffers come from
+// Host, and a Host that has to know the memory which it works in knows the slots.
+#include <laws/moving_operators.hpp>
+#include <laws/reducing_operators.hpp>
+#include <models/host_stager.hpp>
+#include <tutti/allocator.hpp>
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/direct.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+#include <tutti/transport/shared_memory.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using tutti::rank_type;
+using hosts = std::tuple<tutti::loopback, tutti::shared_memory>;
+
+/// Ranks of `loopback` with a device that has to know the memory that it works in.
+class registering : public tutti::loopback {
+ public:
+  using loopback::loopback;
+  static inline std::atomic<std::size_t> known = 0;    ///< messages in memory that it has been told of
+  static inline std::atomic<std::size_t> unknown = 0;  ///< and others
+
+  void adopt(tutti::detail::counted<tutti::memory_source> s) { sources_.push_back(std::move(s)); }
+  tutti::sent send(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule) {
+    note(bytes);
+    return loopback::send(peer, s, bytes, granule);
+  }
+  tutti::sent lend(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule,
+                   std::byte* back) {
+    note(bytes);
+    return loopback::lend(peer, s, bytes, granule, back);
+  }
+
+ private:
+  void note(std::span<std::byte const> bytes) {
+    for (auto const& s : sources_) {
+      auto const whole = s->around(bytes.data());
+      if (whole.data() <= bytes.data() && bytes.data() + bytes.size() <= whole.data() + whole.size()) {
+        ++known;
+        return;
+      }
+    }
+    unknown += bytes.empty() ? 0U : 1U;
+  }
+
+  std::vector<tutti::detail::counted<tutti::memory_source>> sources_;
+};
+
+template <class Over, class Host>
+constexpr bool can_what_host_can =
+    tutti::shares_memory<Over> == tutti::shares_memory<Host> && tutti::lends<Over> == tutti::lends<Host> &&
+    tutti::repeats<Over> == tutti::repeats<Host> && tutti::inquires<Over> == tutti::inquires<Host> &&
+    tutti::answers<Over> == tutti::answers<Host> && tutti::provides_memory<Over> == tutti::provides_memory<Host> &&
+    tutti::registers_memory<Over> == tutti::registers_memory<Host> &&
+    tutti::notices_departure<Over> == tutti::notices_departure<Host> &&
+    tutti::in_process<Over> == tutti::in_process<Host>;
+template <class Host>
+constexpr bool is_forwarded =
+    can_what_host_can<models::host_staged<Host>, Host> && can_what_host_can<models::host_peers<Host>, Host>;
+static_assert(is_forwarded<tutti::loopback> && is_forwarded<tutti::shared_memory> && is_forwarded<registering>);
+static_assert(tutti::registers_memory<registering>);
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(operations_on_host_memory, host, hosts) {
+  for (rank_type const n : {2U, 3U}) {
+    for (auto const& end : tutti::spawn<models::host_staged<host>>(n, [](auto& world) -> std::string {
+           std::string bad = laws::reducing(world, tutti::ring{}, tutti::sum<float>{}, 1023);
+           return bad.empty() ? laws::moving<laws::triple>(world, tutti::ring{}, 1023) : bad;
+         })) {
+      BOOST_TEST(end.value() == "");
+    }
+  }
+}
+
+/// Of Host, where it provides memory.
+BOOST_AUTO_TEST_CASE_TEMPLATE(operations_on_buffers_of_the_transport, host, hosts) {
+  for (auto const& end : tutti::spawn<models::host_staged<host>>(3, [](auto& world) -> std::string {
+         using value = std::vector<int, tutti::allocator<int>>;
+         tutti::allocator<int> const from(world);
+         if constexpr (tutti::provides_memory<host>) {
+           if (!(from.source() == world.transport().host().memory())) {
+             return "buffers are not of the host";
+           }
+         }
+         tutti::allreduce sum{world, tutti::direct{}, tutti::sum<int>{}};
+         value v(300'000, static_cast<int>(world.rank()), from);
+         value w(v.size(), 0, from);
+         sum(v, w);
+         sum(w);
+         return w == value(v.size(), 9, from) ? "" : "a sum is wrong";
+       })) {
+    BOOST_TEST(end.value() == "");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_host_is_told_of_the_slots) {
+  using transport = models::host_staged<registering>;
+  for (auto const& end : tutti::spawn<transport>(3, [](auto& world) -> std::string {
+         models::device_stream stream;
+         std::vector<int> v(300'000, 1);
+         tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+         sum.enqueue(models::in_device(v), stream);
+         tutti::detail::device::wait_for_staged(world, stream);
+         return v.back() == 3 ? "" : "a sum is wrong";
+       })) {
+    BOOST_TEST(end.value() == "");
+  }
+  BOOST_TEST(registering::known != 0U);
+  BOOST_TEST(registering::unknown == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_left_behind) {
+  BOOST_TEST(models::host_stager::allocated == 0U);
+}
