@@ -105,6 +105,7 @@ class basic_host_math : public Order {
   void free(std::byte* p) { ::operator delete(p, std::align_val_t(256)); }
   void free_host(std::byte* p) { free(p); }
   [[nodiscard]] stream_type& stream() noexcept { return stream_; }
+  [[nodiscard]] stream_type another_stream() const { return {}; }
   void upload(stream_type& s, std::byte* to, std::byte const* from, std::size_t bytes) {
     s.put([=] { std::memcpy(to, from, bytes); });
   }

@@ -9,7 +9,7 @@ namespace tutti::nn::cuda {
 /// A replica that computes on a GPU of NVIDIA, by cuBLAS and cuDNN. Made of a `device_model`: the layers of a host's
 /// model, the precision of their numbers, and a device. Any strategy trains it, beside replicas of hosts, too.
 ///
-/// @pre its device is the current one of the thread that uses it, as making it leaves it
+/// Making it makes its device the current one of that thread. Later it does not matter which one is.
 ///
 /// No GPU has run it. Programs link tutti::nn_cuda, or compile tutti/nn/cuda.cu by nvcc, which cannot read this header.
 using replica = detail::device::replica<detail::cuda::math>;

@@ -14,13 +14,11 @@ namespace tutti::nn::detail::cuda {
 using tutti::detail::cuda::check;
 using tutti::detail::cuda::current_device;
 
-/// A place in a stream, as it was last recorded.
+/// A place in a stream, as it was last recorded; at first none. It is of the device that records it first, so making
+/// it asks nothing of CUDA.
 class event {
  public:
-  event() {
-    check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming),
-          [] { return std::string("making an event of CUDA"); });
-  }
+  event() noexcept = default;
   event(event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
   event& operator=(event&& other) noexcept {
     std::swap(event_, other.event_);
@@ -32,14 +30,23 @@ class event {
     }
   }
 
-  /// CUDA's handle.
+  /// @pre the stream is one of the current device
+  void record(cudaStream_t in) {
+    if (event_ == nullptr) {
+      check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming),
+            [] { return std::string("making an event of CUDA"); });
+    }
+    check(cudaEventRecord(event_, in), [] { return std::string("recording an event in a stream of CUDA"); });
+  }
+  /// CUDA's handle; null if it was never recorded.
   [[nodiscard]] cudaEvent_t native() const noexcept { return event_; }
 
  private:
   cudaEvent_t event_ = nullptr;
 };
 
-/// Memory, streams and events of one device; see `device::device_memory_and_order`.
+/// Memory, streams and events of one device, whichever is the thread's current one; see
+/// `device::device_memory_and_order`.
 class memory_and_order {
  public:
   using stream_type = tutti::cuda::stream;
@@ -50,7 +57,7 @@ class memory_and_order {
     check(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
     return count;
   }
-  /// Makes it the current device of this thread, so that streams and events which are made by default are its own.
+  /// Makes it the current device of this thread, so that handles of libraries which are made next are its own.
   explicit memory_and_order(int number) : number_(taken(number)) {}
 
   [[nodiscard]] std::byte* allocate(std::size_t bytes) const {
@@ -71,6 +78,10 @@ class memory_and_order {
   void free_host(std::byte* p) const noexcept { static_cast<void>(cudaFreeHost(p)); }
 
   [[nodiscard]] stream_type& stream() noexcept { return stream_; }
+  [[nodiscard]] stream_type another_stream() const {
+    current_device const here(number_);
+    return {};
+  }
 
   void upload(stream_type& in, std::byte* to, std::byte const* from, std::size_t bytes) const {
     move(in, to, from, bytes, cudaMemcpyHostToDevice);
@@ -89,15 +100,19 @@ class memory_and_order {
 
   void record(event_type& e, stream_type& in) const {
     current_device const here(number_);
-    check(cudaEventRecord(e.native(), in.native()),
-          [] { return std::string("recording an event in a stream of CUDA"); });
+    e.record(in.native());
   }
   void hold(stream_type& in, event_type& e) const {
-    current_device const here(number_);
-    check(cudaStreamWaitEvent(in.native(), e.native(), 0),
-          [] { return std::string("putting an event into a stream of CUDA"); });
+    if (e.native() != nullptr) {
+      current_device const here(number_);
+      check(cudaStreamWaitEvent(in.native(), e.native(), 0),
+            [] { return std::string("putting an event into a stream of CUDA"); });
+    }
   }
   [[nodiscard]] bool has_run(event_type& e) const {
+    if (e.native() == nullptr) {
+      return true;
+    }
     cudaError_t const code = cudaEventQuery(e.native());
     if (code == cudaErrorNotReady) {
       static_cast<void>(cudaGetLastError());
@@ -107,7 +122,9 @@ class memory_and_order {
     return true;
   }
   void finish(event_type& e) const {
-    check(cudaEventSynchronize(e.native()), [] { return std::string("waiting for work of a GPU"); });
+    if (e.native() != nullptr) {
+      check(cudaEventSynchronize(e.native()), [] { return std::string("waiting for work of a GPU"); });
+    }
   }
 
  protected:

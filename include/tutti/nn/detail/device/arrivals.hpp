@@ -17,7 +17,7 @@ namespace tutti::nn::detail::device {
 template <device_math M>
 class arrivals {
  public:
-  explicit arrivals(M& math) : math_(math), words_(math, most_parts) {}
+  explicit arrivals(M& math) : math_(math), copies_(math.another_stream()), words_(math, most_parts) {}
 
   /// A new message of so many floats, to go to the host at `to`. @param word on the device, or null
   void begin(float const* message, std::span<float> to, std::uint32_t const* word) {

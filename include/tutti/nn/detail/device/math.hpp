@@ -59,14 +59,14 @@ struct sgd_step {
   bool corrected = false;
 };
 
-/// Memory, streams and events of one device.
+/// Memory, streams and events of one device. Threads may have another one as their own meanwhile.
 ///
 ///   - `devices()` says how many there are; a math is made of the number of one, and a precision.
 ///   - `allocate` gives device memory, aligned to 256 bytes, which kernels of peers reach as they do the memory of
 ///     operators on devices; `allocate_host` host memory whose pages are pinned, aligned to 256. Neither has a value.
 ///     Any number of bytes but 0. `free` and `free_host` take it back, at any time from then on that nothing enqueued
 ///     uses it; the model waits for that first.
-///   - `stream()` is where arithmetic goes; a `stream_type` that is made by default is another one, of the same device.
+///   - `stream()` is where arithmetic goes; `another_stream()` makes another one of the same device.
 ///   - `upload(stream, to, from, bytes)` and `download` put a copy between memory of `allocate_host` and of the device
 ///   into
 ///     that stream. Host memory is read, or written, when the copy runs: the caller keeps it as it is until then.
@@ -80,7 +80,6 @@ concept device_memory_and_order = requires(M& m, M const& c, typename M::stream_
   { M::name } -> std::convertible_to<std::string_view>;
   { M::devices() } -> std::same_as<int>;
   requires std::constructible_from<M, int, precision>;
-  requires std::default_initializable<typename M::stream_type>;
   requires std::default_initializable<typename M::event_type>;
   { c.numbers() } -> std::same_as<precision>;
   { m.allocate(bytes) } -> std::same_as<std::byte*>;
@@ -88,6 +87,7 @@ concept device_memory_and_order = requires(M& m, M const& c, typename M::stream_
   m.free(to);
   m.free_host(to);
   { m.stream() } -> std::same_as<typename M::stream_type&>;
+  { m.another_stream() } -> std::same_as<typename M::stream_type>;
   m.upload(s, to, from, bytes);
   m.download(s, to, from, bytes);
   m.copy(to, from, bytes);

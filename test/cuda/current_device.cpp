@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address
+//
+// What the trainer makes on a GPU is of its own device, whichever is the current one of the thread. CUDA's functions
+// are of a model here: an event may only be recorded in a stream of the device that it was made on.
+#include <tutti/nn/detail/cuda/memory.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <thread>
+
+namespace {
+
+thread_local int current = 0;
+std::size_t alive = 0;  ///< streams and events
+
+}  // namespace
+
+struct CUstream_st {
+  int device = current;
+};
+struct CUevent_st {
+  int device = current;
+};
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 2;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = current;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+  current = device;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) {
+  *s = new CUstream_st;
+  ++alive;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t s) {
+  alive -= s == nullptr ? 0U : 1U;
+  delete s;
+  return cudaSuccess;
+}
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) {
+  *e = new CUevent_st;
+  ++alive;
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t e) {
+  alive -= e == nullptr ? 0U : 1U;
+  delete e;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
+  return e->device == s->device ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t e, unsigned) {
+  return e == nullptr ? cudaErrorInvalidResourceHandle : cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t e) {
+  return e == nullptr ? cudaErrorInvalidResourceHandle : cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t e) {
+  return cudaEventQuery(e);
+}
+cudaError_t cudaMemcpyAsync(void* to, void const* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t s) {
+  if (s->device != current) {
+    return cudaErrorInvalidResourceHandle;
+  }
+  std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+
+}  // extern "C"
+
+namespace {
+
+using tutti::nn::detail::cuda::event;
+using tutti::nn::detail::cuda::memory_and_order;
+
+void use(memory_and_order& gpu, event& loaded) {
+  auto more = gpu.another_stream();
+  BOOST_TEST(more.native()->device == 1);
+  event never;
+  BOOST_TEST(gpu.has_run(never));
+  gpu.finish(never);
+  gpu.hold(more, never);
+  for (int i = 0; i != 2; ++i) {
+    gpu.record(loaded, gpu.stream());
+    gpu.hold(more, loaded);
+    gpu.record(loaded, more);
+    BOOST_TEST(gpu.has_run(loaded));
+    gpu.finish(loaded);
+  }
+  float const from = 1;
+  float to = 0;
+  gpu.upload(more, reinterpret_cast<std::byte*>(&to), reinterpret_cast<std::byte const*>(&from), sizeof to);
+  BOOST_TEST(to == 1);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(another_device_is_the_current_one) {
+  {
+    memory_and_order gpu(1);
+    BOOST_TEST(gpu.stream().native()->device == 1);
+    cudaSetDevice(0);
+    event loaded;
+    use(gpu, loaded);
+    BOOST_TEST(current == 0, "the thread's device is as it was");
+    std::thread([&] { use(gpu, loaded); }).join();
+  }
+  BOOST_TEST(alive == 0U);
+}
