@@ -4,6 +4,7 @@
 // one named in time, and what does NCCL take for the same where there are two cards? Built and run by bench/gpu/run,
 // which defines BENCH_HAS_NCCL where NCCL is found. `processes [<file for JSON>]`
 #include "measure.hpp"
+#include "worlds.hpp"
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
@@ -13,7 +14,6 @@
 #include <tutti/topology/direct.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/ring.hpp>
-#include <tutti/transport/loopback.hpp>
 #include <tutti/transport/shared_memory.hpp>
 
 #ifdef BENCH_HAS_NCCL
@@ -29,44 +29,17 @@
 namespace {
 
 namespace cuda = tutti::cuda;
+using bench::gpu::found;
+using bench::gpu::of_all;
+using bench::gpu::on_host;
 using bench::gpu::report;
+using bench::gpu::sum_of_floats;
 using tutti::rank_type;
 using transport = cuda::peers<tutti::shared_memory>;
-using sum_of_floats = tutti::sum<float>;
 using clock_type = std::chrono::steady_clock;
-
-struct found {
-  double seconds = 0;
-  double of_nccl = 0;  ///< seconds, too; 0: not measured
-  bool right = false;
-};
 
 void check(cudaError_t code, char const* doing) {
   tutti::detail::cuda::check(code, [doing] { return std::string(doing); });
-}
-
-/// What an allreduce on host memory gives rank 0; all ranks get the same.
-template <class Topology>
-[[nodiscard]] std::vector<float> on_host(Topology const& topology, rank_type n, std::size_t count) {
-  auto const results = tutti::spawn<tutti::loopback>(n, [&](auto& world) {
-    auto v = bench::gpu::drawn<float>(count, world.rank() + 1);
-    tutti::allreduce{world, topology, sum_of_floats{}}(v);
-    return world.rank() == 0 ? v : std::vector<float>();
-  });
-  return results[0].value();
-}
-
-/// The slowest rank's time, and whether all were right.
-template <class Results>
-[[nodiscard]] found of_all(Results const& results) {
-  found all{0, 0, true};
-  for (auto const& one : results) {
-    found const f = one.value();
-    all.seconds = std::max(all.seconds, f.seconds);
-    all.of_nccl = std::max(all.of_nccl, f.of_nccl);
-    all.right = all.right && f.right;
-  }
-  return all;
 }
 
 /// Seconds of one of ten that are put into the stream at a time, the median of some rounds.
@@ -146,7 +119,7 @@ template <class Topology>
     right = right && bench::gpu::holds(in, wanted, stream);
     static_cast<void>(cudaGraphExecDestroy(ready));
     static_cast<void>(cudaGraphDestroy(graph));
-    found f{0, 0, right};
+    found f{0, right};
     in.copy_from(mine, stream);
     if (!one_card) {
       f.seconds = seconds_each(world, stream, [&] { sum.enqueue(in, out, stream); });
@@ -182,12 +155,12 @@ template <class Topology>
           return found{};
         } catch (tutti::error const& e) {
           bool const named = std::string(e.what()).find("rank 1") != std::string::npos;
-          return found{std::chrono::duration<double>(clock_type::now() - begun).count(), 0,
+          return found{std::chrono::duration<double>(clock_type::now() - begun).count(),
                        named && e.kind() == tutti::failure::peer_lost};
         }
       },
       o);
-  found all{0, 0, !results[1]};
+  found all{0, !results[1]};
   for (rank_type const r : {0U, 2U}) {
     all.seconds = std::max(all.seconds, results[r].value().seconds);
     all.right = all.right && results[r].value().right;

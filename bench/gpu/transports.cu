@@ -5,7 +5,7 @@
 // on host memory; failures must be named in time. Two processes over tcp, whose elements go through host memory, are
 // compared with the same on host memory. Built and run by bench/gpu/run. `transports [<file for JSON>]`
 #include "measure.hpp"
-
+#include "worlds.hpp"
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
@@ -35,10 +35,13 @@ namespace {
 namespace cuda = tutti::cuda;
 namespace device = tutti::detail::device;
 namespace op = tutti::op;
+using bench::gpu::found;
+using bench::gpu::of_all;
+using bench::gpu::on_host;
 using bench::gpu::report;
+using bench::gpu::sum_of_floats;
 using tutti::rank_type;
 using transport = cuda::peers<tutti::loopback>;
-using sum_of_floats = tutti::sum<float>;
 using clock_type = std::chrono::steady_clock;
 
 /// All ranks on one card.
@@ -71,21 +74,6 @@ template <class Topology>
   return bytes;
 }
 
-/// What an allreduce on host memory gives rank 0; all ranks get the same.
-template <class Topology>
-[[nodiscard]] std::vector<float> on_host(Topology const& topology, rank_type n, std::size_t count) {
-  auto const results = tutti::spawn<tutti::loopback>(n, [&](auto& world) {
-    auto v = bench::gpu::drawn<float>(count, world.rank() + 1);
-    tutti::allreduce{world, topology, sum_of_floats{}}(v);
-    return world.rank() == 0 ? v : std::vector<float>();
-  });
-  return results[0].value();
-}
-
-struct found {
-  double seconds = 0;
-  bool right = false;
-};
 /// An allreduce of n ranks, in place and out of place: right, and how long it takes, in place.
 template <class Topology>
 [[nodiscard]] found allreduce(Topology const& topology, rank_type n, std::size_t count) {
@@ -123,12 +111,7 @@ template <class Topology>
     }
     return found{bench::gpu::median(all), right};
   });
-  found all{0, true};
-  for (auto const& one : results) {
-    all.seconds = std::max(all.seconds, one.value().seconds);
-    all.right = all.right && one.value().right;
-  }
-  return all;
+  return of_all(results);
 }
 
 /// 100 of 4 KiB in a graph, replayed: microseconds each.
@@ -170,12 +153,7 @@ template <class Topology>
     static_cast<void>(cudaGraphDestroy(graph));
     return found{bench::gpu::median(all) * 1e6, right};
   });
-  found all{0, true};
-  for (auto const& one : results) {
-    all.seconds = std::max(all.seconds, one.value().seconds);
-    all.right = all.right && one.value().right;
-  }
-  return all;
+  return of_all(results);
 }
 
 /// The other operations, in a graph each, once: whether their values are right.
@@ -259,12 +237,7 @@ template <class Topology>
         }
       },
       deadline);
-  found all{0, true};
-  for (auto const& one : results) {
-    all.seconds = std::max(all.seconds, one.value().seconds);
-    all.right = all.right && one.value().right;
-  }
-  return all;
+  return of_all(results);
 }
 
 /// Asked in another process: one that has used CUDA cannot fork ranks that use it.

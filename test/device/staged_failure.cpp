@@ -78,15 +78,36 @@ void require(bool good, std::string const& text) {
     throw std::logic_error(text);
   }
 }
+/// What is behind it in the stream waits until it may go on.
+void block(models::device_stream const& stream, std::atomic<bool> const& goes_on) {
+  stream.put([&goes_on] {
+    while (!goes_on) {
+      std::this_thread::yield();
+    }
+  });
+}
+/// Waits until all has run that is in a stream, whether somebody calls the communicator or not.
+void drain(models::device_stream const& stream) {
+  while (!stream.is_done()) {  // else this never ends
+    std::this_thread::yield();
+  }
+}
+/// Moves on what it has started, until the world has failed.
+void serve_until_fault(auto& world) {
+  auto const begun = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begun < 10s && !world.transport().fault()) {
+    world.poll();
+    world.look();
+    std::this_thread::yield();
+  }
+}
 /// Waits for a stream, and expects that it has gone on and nothing is copied any more if that fails.
 void wait_or_throw(auto& world, models::device_stream const& stream) {
   try {
     wait_for_staged(world, stream);
   } catch (tutti::error const&) {
     require(world.transport().driver().is_idle(), "no copy is under way any more");
-    while (!stream.is_done()) {  // else this never ends
-      std::this_thread::yield();
-    }
+    drain(stream);
     throw;
   }
 }
@@ -171,9 +192,7 @@ BOOST_AUTO_TEST_CASE(a_thread_may_move_them_on) {
         sum.enqueue(in_device(v), stream);
         sum.enqueue(in_device(v), stream);
       }
-      while (!stream.is_done()) {
-        std::this_thread::yield();
-      }
+      drain(stream);
     }
     require(v[0] == 9, "the sum of sums");
   });
@@ -217,9 +236,7 @@ BOOST_AUTO_TEST_CASE(an_operator_ends_when_its_operations_have) {
       auto moved = std::move(last);
       moved.enqueue(in_device(v), stream);
     }
-    while (!stream.is_done()) {  // without another call
-      std::this_thread::yield();
-    }
+    drain(stream);  // without another call
     require(v[0] == 243, "operations of operators that are gone");
   });
   BOOST_TEST(std::count(all.begin(), all.end(), "") == 3, all[0]);
@@ -262,12 +279,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_something_else) {
           sum.enqueue(in_device(v), stream);
           wait_or_throw(world, stream);
         } else {  // it is busy, and moves on what it has started: nothing
-          auto const begun = std::chrono::steady_clock::now();
-          while (std::chrono::steady_clock::now() - begun < 10s && !world.transport().fault()) {
-            world.poll();
-            world.look();
-            std::this_thread::yield();
-          }
+          serve_until_fault(world);
         }
       },
       with(300ms));
@@ -285,20 +297,12 @@ BOOST_AUTO_TEST_CASE(a_rank_whose_stream_does_not_get_there) {
         models::device_stream stream;
         std::vector<float> v(500, 1);
         std::atomic<bool> goes_on = world.rank() != 1;
-        stream.put([&goes_on] {
-          while (!goes_on) {
-            std::this_thread::yield();
-          }
-        });
+        block(stream, goes_on);
         tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
         sum.enqueue(in_device(v), stream);
         try {
           if (world.rank() == 1) {
-            while (!world.transport().fault()) {
-              world.poll();
-              world.look();
-              std::this_thread::yield();
-            }
+            serve_until_fault(world);
             goes_on = true;
           }
           wait_or_throw(world, stream);
@@ -476,30 +480,21 @@ BOOST_AUTO_TEST_CASE(a_device_that_fails) {
     auto const all = complaints(3, [before](auto& world) {
       models::device_stream stream;
       std::atomic<bool> goes_on = false;
-      auto const block = [&] {
-        stream.put([&goes_on] {
-          while (!goes_on) {
-            std::this_thread::yield();
-          }
-        });
-      };
       std::vector<float> v(5000, 1);
       tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
       if (before) {
-        block();
+        block(stream, goes_on);
       }
       sum.enqueue(in_device(v), stream);
       if (!before) {
-        block();
+        block(stream, goes_on);
       }
       try {
         models::host_stager::fails = true;
         wait_for_staged(world, stream);
       } catch (...) {
         goes_on = true;
-        while (!stream.is_done()) {  // this device has not failed indeed
-          std::this_thread::yield();
-        }
+        drain(stream);  // this device has not failed indeed
         throw;
       }
     });

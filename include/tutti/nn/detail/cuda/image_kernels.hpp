@@ -26,45 +26,42 @@ struct pooling_call {
   T* to;
   device::pooled_from* kept;
 };
+/// Calls f(r, s, c) for this thread's share of an image: the row, the column and the first channel of a pack.
+template <std::size_t V, class F>
+__device__ void for_packs(image_shape const& of, F const& f) {
+  auto const packs = static_cast<unsigned>(of.channels / V);
+  auto const columns = static_cast<unsigned>(of.columns);
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < of.rows * columns * packs; i += gridDim.x * blockDim.x) {
+    unsigned const pixel = i / packs;
+    unsigned const r = pixel / columns;
+    f(r, pixel - r * columns, (i - pixel * packs) * V);
+  }
+}
 template <std::size_t V, class T>
 __global__ void __launch_bounds__(block_threads) pool_images(pooling_call<T> const call) {
   image_shape const& y = call.l.output;
-  auto const packs = static_cast<unsigned>(y.channels / V);
-  auto const columns = static_cast<unsigned>(y.columns);
   for (std::size_t row = blockIdx.y; row < call.rows; row += gridDim.y) {
     T const* const from = call.from + row * call.l.input.size();
     T* const to = call.to + row * y.size();
-    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < y.rows * columns * packs;
-         i += gridDim.x * blockDim.x) {
-      unsigned const pixel = i / packs;
-      std::size_t const c = (i - pixel * packs) * V;
-      unsigned const r = pixel / columns;
-      unsigned const s = pixel - r * columns;
+    for_packs<V>(y, [&](unsigned r, unsigned s, std::size_t c) {
       if (call.kept != nullptr) {
         device::pool_largest<V>(call.l, r, s, c, from, to, call.kept + row * y.size());
       } else {
         device::pool_mean<V>(call.l, r, s, c, from, to);
       }
-    }
+    });
   }
 }
 template <std::size_t V, class T>
 __global__ void __launch_bounds__(block_threads) differentiate_pool(pooling_call<T> const call) {
   image_shape const& x = call.l.input;
-  auto const packs = static_cast<unsigned>(x.channels / V);
-  auto const columns = static_cast<unsigned>(x.columns);
   for (std::size_t row = blockIdx.y; row < call.rows; row += gridDim.y) {
     std::size_t const made = row * call.l.output.size();
     T* const to = call.to + row * x.size();
-    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < x.rows * columns * packs;
-         i += gridDim.x * blockDim.x) {
-      unsigned const pixel = i / packs;
-      std::size_t const c = (i - pixel * packs) * V;
-      unsigned const r = pixel / columns;
-      unsigned const s = pixel - r * columns;
+    for_packs<V>(x, [&](unsigned r, unsigned s, std::size_t c) {
       device::pool_backward<V>(call.l, r, s, c, call.from + made, call.kept == nullptr ? nullptr : call.kept + made,
                                to);
-    }
+    });
   }
 }
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "measure.hpp"
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+/// What the programs about operations of several ranks have in common.
+namespace bench::gpu {
+
+using sum_of_floats = tutti::sum<float>;
+
+/// What a rank has measured.
+struct found {
+  double seconds = 0;
+  bool right = false;
+  double of_nccl = 0;  ///< seconds, too; 0: not measured
+};
+/// The slowest rank's time, and whether all were right.
+template <class Results>
+[[nodiscard]] found of_all(Results const& results) {
+  found all{0, true};
+  for (auto const& one : results) {
+    found const f = one.value();
+    all.seconds = std::max(all.seconds, f.seconds);
+    all.of_nccl = std::max(all.of_nccl, f.of_nccl);
+    all.right = all.right && f.right;
+  }
+  return all;
+}
+
+/// What an allreduce on host memory gives rank 0; all ranks get the same.
+template <class Topology>
+[[nodiscard]] std::vector<float> on_host(Topology const& topology, tutti::rank_type n, std::size_t count) {
+  auto const results = tutti::spawn<tutti::loopback>(n, [&](auto& world) {
+    auto v = drawn<float>(count, world.rank() + 1);
+    tutti::allreduce{world, topology, sum_of_floats{}}(v);
+    return world.rank() == 0 ? v : std::vector<float>();
+  });
+  return results[0].value();
+}
+
+}  // namespace bench::gpu
