@@ -38,6 +38,29 @@ function check_files(line,   name) {
   }
 }
 
+# A command that begins with a file of this repository names one that exists, or the program of a source, and a study
+# that is run has a folder. Records of the past name what there was.
+function check_commands(line,   i, n, part, word) {
+  if (FILENAME ~ /^bench\/results\/|^CHANGELOG/) return
+  n = split(line, part, " && ")
+  for (i = 1; i <= n; ++i) {
+    sub(/^ *([A-Za-z0-9-]*\$ )?([A-Z_]+=[^ ]* )*((sh|bash|python3) )?/, "", part[i])
+    split(part[i], word, " ")
+    sub(/\/$/, "", word[1])
+    if (word[1] !~ /^(\.ci|bench|cmake|docs|examples|packaging|test)\/[A-Za-z0-9_.\/-]+$/) continue
+    if (!(word[1] in exists) && !((word[1] ".cpp") in exists)) violation("there is no program " word[1])
+    if (word[1] == "bench/studies/run" && word[2] ~ /^[a-z_]+$/ && word[2] != "all" &&
+        !(("bench/studies/" word[2]) in exists)) violation("there is no study " word[2])
+  }
+}
+
+function check_code_spans(line) {
+  while (match(line, /`[^`]+`/)) {
+    check_commands(substr(line, RSTART + 1, RLENGTH - 2))
+    line = substr(line, RSTART + RLENGTH)
+  }
+}
+
 # The name under which a heading is reached, as GitHub makes it.
 function anchor(heading) {
   sub(/^#+ */, "", heading)
@@ -74,19 +97,20 @@ FNR == NR {
 FNR == 1 { end_paragraph(); in_code = 0; in_list = 0; blank = 1; page = FILENAME }
 
 /^ *```/ { end_paragraph(); in_code = !in_code; blank = 0; next }
-in_code { next }
+in_code { check_commands($0); next }
 /^<!--/ { end_paragraph(); in_comment = 1 }
 in_comment { if (/-->/) in_comment = 0; next }
 
 /^ *$/ { end_paragraph(); blank = 1; next }
 # Four spaces after an empty line are code, in a list six.
-blank && (in_list ? /^      / : /^    /) { quoted = 1; next }
-quoted && /^    / { next }
+blank && (in_list ? /^      / : /^    /) { quoted = 1; check_commands($0); next }
+quoted && /^    / { check_commands($0); next }
 { quoted = 0; blank = 0 }
 
 {
   check_words(prose($0))
   check_files($0)
+  check_code_spans($0)
 }
 
 /^#/ { end_paragraph(); in_list = 0; known[FILENAME "#" anchor($0)]; next }

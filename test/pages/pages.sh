@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Checks the pages below a folder: lines and paragraphs have a length that is read at once, sentences are about
-# things, links lead to files and headings that exist, and files that are named exist; so do the pages that code and
-# scripts name, and the messages that a page explains. Tables, code and the targets of links have any length. Prints one line per violation and fails.
+# things, links lead to files and headings that exist, and files, programs and studies that are named exist; so do the
+# pages that code and scripts name, and the messages that a page explains. Tables, code and the targets of links have
+# any length. Prints one line per violation and fails.
 #
 #   sh pages.sh <root of the repository>
 set -u
@@ -12,13 +13,13 @@ export LC_ALL
 here=$(cd "$(dirname "$0")" && pwd)
 cd "${1:?usage: pages.sh <root of the repository>}" || exit 2
 
-pages=$(find *.md docs bench/results -name '*.md' 2>/dev/null | sort)
+pages=$(find *.md docs bench examples packaging -name '*.md' 2>/dev/null | sort)
 [ -n "$pages" ] || { echo "there are no pages in $(pwd)"; exit 2; }
 failed=0
 find . \( -path ./build -o -path ./.git \) -prune -o -type f -print | sed 's|^\./||' | awk -f "$here/pages.awk" - $pages || failed=1
 
 # Not this check, whose test names pages that do not exist.
-named=$(grep -rnIoE '(docs|bench/results)/[a-z_0-9]+\.md' include bench examples test cmake docs *.md \
+named=$(grep -rnIoE '(docs|bench/results)/[a-z_0-9-]+\.md' include bench examples test cmake docs *.md \
         --exclude-dir=pages 2>/dev/null)
 for place in $(printf '%s\n' "$named" | sort -u); do
   [ -e "${place##*:}" ] || { echo "${place%:*}: names ${place##*:}, which does not exist"; failed=1; }

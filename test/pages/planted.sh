@@ -56,6 +56,24 @@ plant '- 1\n- 2\n- 3\n- 4\n- 5\n- 6' ''
 plant '## Here\n\nIt is `who`, whose [a](#here) and [b](../README.md#what-it-is-for) are.' ''
 plant 'See `topology/ring.hpp`, `include/tutti/topology/ring.hpp` and [it](../include/tutti/topology).' ''
 
+plant '    bench/studies/run roles' 'there is no program bench/studies/run'
+plant 'Run `sh test/run.sh`.' 'there is no program test/run.sh'
+mkdir -p "$folder/bench/studies/roles" "$folder/test"
+touch "$folder/bench/studies/run" "$folder/bench/studies/roles/expect.json"
+touch "$folder/test/run.sh" "$folder/bench/simulate.cpp"
+plant '    X=1 bench/studies/run roles && bench/simulate' ''
+plant '```sh\nsh test/run.sh\n```\n\n`bench/studies/run all` and `bench/studies/roles/`.' ''
+plant '| `bench/studies/run rolls` |' 'there is no study rolls'
+
+# Pages of other folders are read, too.
+printf '# Roles\n\nA server and his workers.\n' > "$folder/bench/studies/roles/README.md"
+plant 'One.' 'bench/studies/roles/README.md:3: "his" is a person'
+rm "$folder/bench/studies/roles/README.md"
+
+echo '// See docs/gone-away.md.' > "$folder/test/a.sh"
+plant 'One.' 'test/a.sh:1: names docs/gone-away.md'
+rm "$folder/test/a.sh"
+
 mkdir "$folder/include/tutti/core"
 echo '// See docs/gone.md.' > "$folder/include/tutti/core/a.hpp"
 plant 'One.' 'include/tutti/core/a.hpp:1: names docs/gone.md'
