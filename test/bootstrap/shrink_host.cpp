@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address waits
+#include <tutti/detail/bootstrap/shrink_host.hpp>
+#include <tutti/detail/net/socket.hpp>
+#include <tutti/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <numeric>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace net = tutti::detail::net;
+using namespace std::chrono_literals;
+using tutti::rank_type;
+using tutti::detail::bootstrap_frame;
+using tutti::detail::bootstrap_frame_kind;
+using tutti::detail::channel;
+using tutti::detail::io;
+using tutti::detail::shrink_message;
+
+namespace {
+
+using ranks = std::vector<rank_type>;
+
+ranks first(rank_type n) {
+  ranks all(n);
+  std::iota(all.begin(), all.end(), rank_type{0});
+  return all;
+}
+
+/// Rank 0 of n is the host. The others have listeners, and come by what a test sends.
+struct meeting {
+  explicit meeting(rank_type n) : me{"a world", 0, first(n)} {
+    for (rank_type r = 0; r != n; ++r) {
+      listeners.push_back(net::listen(net::resolve("127.0.0.1", 0).front()));
+      places.push_back(net::local_address(listeners.back().get()));
+    }
+  }
+
+  /// A connection that says this before the host listens.
+  [[nodiscard]] channel comes(shrink_message const& message) const {
+    channel line(net::connect(places[0], tutti::steady_now() + 5s));
+    line.queue(bootstrap_frame_kind::hello, message.text());
+    BOOST_REQUIRE(line.flush());
+    BOOST_REQUIRE(line.flushed());
+    return line;
+  }
+  [[nodiscard]] channel comes(rank_type rank, ranks const& members) const { return comes({me.world, rank, members}); }
+
+  [[nodiscard]] ranks gather(tutti::duration patience = 300ms) const {
+    return tutti::detail::shrink_host(listeners[0].get(), me, places, {}, patience).gather();
+  }
+
+  shrink_message me;
+  std::vector<tutti::detail::descriptor> listeners;
+  std::vector<net::address> places;
+};
+
+/// What a guest is told until the host has closed, a letter for each frame, by its kind. `last` is the last one.
+std::string told(channel& line, bootstrap_frame& last) {
+  std::string kinds;
+  while (line.receive(last, shrink_message::limit, tutti::steady_now() + 5s) == io::done) {
+    kinds += last.kind == bootstrap_frame_kind::welcome   ? 'w'
+             : last.kind == bootstrap_frame_kind::table   ? 't'
+             : last.kind == bootstrap_frame_kind::failure ? 'f'
+                                                          : '?';
+  }
+  return kinds;
+}
+std::string told(channel& line) {
+  bootstrap_frame last;
+  return told(line, last);
+}
+
+bool has(std::string const& text, std::string const& word) {
+  return text.find(word) != std::string::npos;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(those_that_come_are_in_and_told_so) {
+  meeting at(3);
+  channel one = at.comes(1, first(3));
+  channel two = at.comes(2, first(3));
+  BOOST_TEST(at.gather(20s) == first(3), boost::test_tools::per_element());
+  for (channel* line : {&one, &two}) {
+    bootstrap_frame last;
+    BOOST_TEST(told(*line, last) == "wt");
+    shrink_message verdict;
+    BOOST_REQUIRE(verdict.parse(last.payload));
+    BOOST_TEST(verdict.members == first(3), boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(those_whose_listeners_are_closed_are_not_waited_for) {
+  meeting at(4);
+  at.listeners[1].reset();
+  at.listeners[3].reset();
+  channel two = at.comes(2, first(4));
+  auto const begin = tutti::steady_now();
+  BOOST_TEST(at.gather(60s) == (ranks{0, 2}), boost::test_tools::per_element());
+  BOOST_TEST((tutti::steady_now() - begin < 30s));
+}
+
+BOOST_AUTO_TEST_CASE(a_member_of_another_world_is_not_in) {
+  meeting at(2);
+  channel one = at.comes({"another world", 1, first(2)});
+  BOOST_TEST(at.gather() == ranks{0}, boost::test_tools::per_element());
+  BOOST_TEST(told(one) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_hello_longer_than_a_member_sends_is_not_read) {
+  meeting at(2);
+  channel one = at.comes(1, first(100));
+  BOOST_TEST(at.gather() == ranks{0}, boost::test_tools::per_element());
+  BOOST_TEST(told(one) == "");
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_are_no_message_are_not_in) {
+  meeting at(2);
+  channel one(net::connect(at.places[0], tutti::steady_now() + 5s));
+  one.queue(bootstrap_frame_kind::hello, at.me.text() + "x");
+  BOOST_REQUIRE(one.flush());
+  BOOST_TEST(at.gather() == ranks{0}, boost::test_tools::per_element());
+  BOOST_TEST(told(one) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_an_earlier_shrink_left_out_is_told_so) {
+  meeting at(3);
+  at.me.members = {0, 2};
+  channel one = at.comes(1, first(3));
+  channel two = at.comes(2, {0, 2});
+  BOOST_TEST(at.gather(20s) == (ranks{0, 2}), boost::test_tools::per_element());
+  bootstrap_frame last;
+  BOOST_TEST(told(one, last) == "f");
+  BOOST_TEST(has(last.payload, "went on without rank 1"));
+}
+
+/// One that any of the others has left out stays out, or two groups would go on with it.
+BOOST_AUTO_TEST_CASE(a_rank_that_another_one_does_not_count_stays_out) {
+  meeting at(3);
+  channel one = at.comes(1, {0, 1});
+  channel two = at.comes(2, first(3));
+  BOOST_TEST(at.gather(20s) == first(2), boost::test_tools::per_element());
+  BOOST_TEST(told(one) == "wt");
+  bootstrap_frame last;
+  BOOST_TEST(told(two, last) == "wf");
+  BOOST_TEST(has(last.payload, "went on without rank 2"));
+}
+
+BOOST_AUTO_TEST_CASE(a_member_that_comes_again_is_told_on_its_last_line) {
+  meeting at(2);
+  channel before = at.comes(1, first(2));
+  channel again = at.comes(1, first(2));
+  BOOST_TEST(at.gather(20s) == first(2), boost::test_tools::per_element());
+  BOOST_TEST(told(before) == "w");
+  BOOST_TEST(told(again) == "wt");
+}
+
+BOOST_AUTO_TEST_CASE(fewer_than_the_silent_ones_do_not_go_on) {
+  meeting at(5);
+  channel one = at.comes(1, first(5));
+  auto const names_the_silent = [](tutti::error const& e) {
+    return e.kind() == tutti::failure::join && e.at_fault() == ranks{2, 3, 4} && has(e.what(), "may be alive");
+  };
+  BOOST_CHECK_EXCEPTION(std::ignore = at.gather(), tutti::error, names_the_silent);
+  bootstrap_frame last;
+  BOOST_TEST(told(one, last) == "wf");
+  BOOST_TEST(has(last.payload, "may be alive"));
+}
