@@ -37,7 +37,8 @@ struct window {
             "window: side and stride must be 1 or more, and the padding below the side; not side ", side, ", stride ",
             stride, " and padding ", padding);
     expects(image.rows + 2 * padding >= side && image.columns + 2 * padding >= side, "window: a side of ", side,
-            " does not fit into an image of ", image.rows, " x ", image.columns, " with a padding of ", padding);
+            " does not fit into an image of ", image.rows, " x ", image.columns, " with a padding of ", padding,
+            "; take a smaller side");
     return {channels, places(image.rows), places(image.columns)};
   }
 

@@ -39,7 +39,8 @@ class tcp_guest final : public tcp_side {
       if (steady_now() + pause >= deadline) {
         throw error(failure::join, "the world did not come together: rank " + std::to_string(me.rank) + " of " +
                                        std::to_string(me.size) + " did not reach rank 0 at " + place_ + " within " +
-                                       seconds_text(me_.patience) + ": " + reason_)
+                                       seconds_text(me_.patience) + ": " + reason_ +
+                                       "; start rank 0 there, or set TUTTI_TIMEOUT to wait longer")
             .between(me.rank, {0});
       }
       std::this_thread::sleep_for(pause);

@@ -37,8 +37,9 @@ template <rendezvous M, class F>
 template <class D>
 [[nodiscard]] int device_for(rank_type rank, int asked) {
   int const devices = D::devices();
-  expects(devices > 0, "there is no device");
-  expects(asked < devices, "device ", asked, " is asked for, and there are ", devices);
+  expects(devices > 0,
+          "there is no device; start this rank on a host that has one, or take a transport of host memory");
+  expects(asked < devices, "device ", asked, " is asked for, and there are ", devices, "; ask for one below that");
   return asked < 0 ? static_cast<int>(rank) % devices : asked;
 }
 

@@ -71,7 +71,8 @@ class peers : public over_host<Host> {
     static_cast<void>(agree(name, meet, [&] {
       if (size() > most_ranks) {
         throw error(failure::join, "kernels work in the memory of at most " + std::to_string(most_ranks) +
-                                       " ranks, and there are " + std::to_string(size()));
+                                       " ranks, and there are " + std::to_string(size()) +
+                                       "; use fewer, or take staged");
       }
       device_ = device_for<D>(rank(), o.device);
       driver_ = std::make_unique<D>(device_);

@@ -66,7 +66,8 @@ class staged : public over_host<Host> {
         host_.adopt(staging_->memory());
       }
       timer_ = descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-      expects(static_cast<bool>(timer_), "cannot create a timer: ", describe_errno(errno));
+      expects(static_cast<bool>(timer_), "cannot create a timer: ", describe_errno(errno),
+              "; allow this process more descriptors (ulimit -n)");
       return std::to_string(o.slot_bytes);
     });
     for (rank_type r = 0; r != size(); ++r) {

@@ -40,7 +40,8 @@ class udp_port {
     tutti::detail::descriptor heard = group_socket(group, options_);
     if (!send_to_group(socket_.get(), group)) {
       throw error(failure::join, "cannot send to the group " + group.at.text() + " through the interface of " +
-                                     group.by.host() + ": " + describe_errno(errno));
+                                     group.by.host() + ": " + describe_errno(errno) +
+                                     "; name another one (TUTTI_INTERFACE)");
     }
     either_ = either_socket(socket_.get(), heard.get());
     if (inbox_.takes_bursts()) {

@@ -15,7 +15,7 @@ namespace tutti::nn {
 [[nodiscard]] inline dataset padded(dataset const& set, std::size_t side) {
   auto const& from = set.shape;
   expects(from.rows <= side && from.columns <= side, "padded: images of ", from.rows, " x ", from.columns,
-          " are larger than ", side, " x ", side);
+          " are larger than ", side, " x ", side, "; take a larger side");
   dataset result{{from.channels, side, side}, set.classes, {}, set.labels};
   result.pixels.resize(result.size() * result.features());
   std::size_t const above = (side - from.rows) / 2;

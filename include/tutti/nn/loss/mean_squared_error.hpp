@@ -16,7 +16,7 @@ struct mean_squared_error {
   template <class T>
   [[nodiscard]] static score<T> measure(matrix_view<T> const& predictions, matrix_view<T const> const& targets) {
     expects(targets.shape() == predictions.shape(), "mean_squared_error: there are ", predictions.size(),
-            " predictions and ", targets.size(), " targets, or their shapes differ");
+            " predictions and ", targets.size(), " targets, or their shapes differ; give both one shape");
     T sum = 0;
     for (std::size_t i = 0; i != predictions.size(); ++i) {
       T const difference = predictions.data()[i] - targets.data()[i];
@@ -31,7 +31,8 @@ struct mean_squared_error {
   static score<T> differentiate(matrix_view<T> const& predictions, matrix_view<T const> const& targets, T scale,
                                 matrix_view<T> derivatives) {
     expects(derivatives.shape() == predictions.shape(), "mean_squared_error: there are ", predictions.size(),
-            " predictions and room for ", derivatives.size(), " derivatives, or their shapes differ");
+            " predictions and room for ", derivatives.size(),
+            " derivatives, or their shapes differ; give both one shape");
     T const factor = T{2} * scale / static_cast<T>(predictions.shape(1));
     auto const result = measure<T>(predictions, targets);
     for (std::size_t i = 0; i != predictions.size(); ++i) {

@@ -29,7 +29,8 @@ struct softmax_cross_entropy {
   static score<T> differentiate(matrix_view<T> const& predictions, std::span<std::uint8_t const> labels, T scale,
                                 matrix_view<T> derivatives) {
     expects(derivatives.shape() == predictions.shape(), "softmax_cross_entropy: there are ", predictions.size(),
-            " predictions and room for ", derivatives.size(), " derivatives, or their shapes differ");
+            " predictions and room for ", derivatives.size(),
+            " derivatives, or their shapes differ; give both one shape");
     return run<true, T>(predictions, labels, scale, derivatives.data());
   }
 
@@ -37,7 +38,7 @@ struct softmax_cross_entropy {
   template <bool Differentiates, class T>
   static score<T> run(matrix_view<T> const& predictions, std::span<std::uint8_t const> labels, T scale, T* slope) {
     expects(labels.size() == predictions.shape(0), "softmax_cross_entropy: there are ", predictions.shape(0),
-            " rows of predictions and ", labels.size(), " labels");
+            " rows of predictions and ", labels.size(), " labels; give a label for each row");
     std::size_t const classes = predictions.shape(1);
     score<T> sum;
     T const* row = predictions.data();

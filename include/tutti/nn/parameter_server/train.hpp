@@ -53,7 +53,7 @@ summary train(Communicator& world, roles const& roles, Replica& model, consisten
               Observers&... observers) {
   settings const& settings = model.settings();
   expects(roles.size() == world.size(), "parameter server: the roles are of ", roles.size(),
-          " ranks, and the world has ", world.size());
+          " ranks, and the world has ", world.size(), "; give one for each rank");
   expects(!settings.synchronised_statistics,
           "parameter server: statistics of all ranks need synchronous sums, which workers do not have; set "
           "synchronised_statistics to false");

@@ -294,7 +294,8 @@ class file_rendezvous::meeting {
       at_.remove(mine);
       throw error(failure::join, "the world did not come together: rank " + std::to_string(me_.rank) + " of " +
                                      std::to_string(me_.size) + " did not meet rank 0 in '" + at_.path() + "' within " +
-                                     seconds_text(me_.patience))
+                                     seconds_text(me_.patience) +
+                                     "; let all ranks see that folder, or set TUTTI_TIMEOUT to wait longer")
           .between(me_.rank, {0});
     }
     session_ = session;

@@ -47,7 +47,10 @@ TUTTI_DECL rank_state::rank_state(any_transport over, tracing trace, rank_type m
     auto const begin = text.find('\n');
     auto const end = begin == text.npos ? begin : text.find('\n', begin + 1);
     if (end == text.npos || !decode(text.substr(end + 1), members[r])) {
-      throw error(failure::join, message({"rank ", r, " introduced itself in words of another version"}))
+      throw error(
+          failure::join,
+          message({"rank ", r,
+                   " introduced itself in words of another version; build all ranks from one version of tutti"}))
           .between(rank, {r});
     }
     std::string_view const kind = text.substr(begin + 1, end - begin - 1);

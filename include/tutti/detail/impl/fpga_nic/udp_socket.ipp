@@ -81,7 +81,8 @@ TUTTI_DECL descriptor group_socket(udp_group const& group, udp_options const& op
   int const level = group.at.family() == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
   if (wanted.gr_interface == 0 || ::setsockopt(s.get(), level, MCAST_JOIN_GROUP, &wanted, sizeof wanted) != 0) {
     throw error(failure::join, "cannot join the group " + group.at.text() + " at the interface of " + group.by.host() +
-                                   ": " + (wanted.gr_interface == 0 ? "there is none" : describe_errno(errno)));
+                                   ": " + (wanted.gr_interface == 0 ? "there is none" : describe_errno(errno)) +
+                                   "; name another one (TUTTI_INTERFACE)");
   }
   return s;
 }
