@@ -3,6 +3,7 @@
 //
 // What the trainer makes on a GPU is of its own device, whichever is the current one of the thread. CUDA's functions
 // are of a model here: an event may only be recorded in a stream of the device that it was made on.
+#include <tutti/detail/cuda/current_device.hpp>
 #include <tutti/nn/detail/cuda/memory.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -15,6 +16,19 @@ namespace {
 
 thread_local int current = 0;
 std::size_t alive = 0;  ///< streams and events
+
+template <class T>
+cudaError_t make(T** made) {
+  *made = new T;
+  ++alive;
+  return cudaSuccess;
+}
+template <class T>
+cudaError_t destroy(T* made) {
+  alive -= made == nullptr ? 0U : 1U;
+  delete made;
+  return cudaSuccess;
+}
 
 }  // namespace
 
@@ -40,24 +54,16 @@ cudaError_t cudaSetDevice(int device) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) {
-  *s = new CUstream_st;
-  ++alive;
-  return cudaSuccess;
+  return make(s);
 }
 cudaError_t cudaStreamDestroy(cudaStream_t s) {
-  alive -= s == nullptr ? 0U : 1U;
-  delete s;
-  return cudaSuccess;
+  return destroy(s);
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) {
-  *e = new CUevent_st;
-  ++alive;
-  return cudaSuccess;
+  return make(e);
 }
 cudaError_t cudaEventDestroy(cudaEvent_t e) {
-  alive -= e == nullptr ? 0U : 1U;
-  delete e;
-  return cudaSuccess;
+  return destroy(e);
 }
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
   return e->device == s->device ? cudaSuccess : cudaErrorInvalidResourceHandle;
@@ -107,6 +113,20 @@ void use(memory_and_order& gpu, event& loaded) {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(a_device_is_the_current_one_for_a_while) {
+  {
+    tutti::detail::cuda::current_device const outer(1);
+    BOOST_TEST(current == 1);
+    {
+      tutti::detail::cuda::current_device const same(1);
+      tutti::detail::cuda::current_device const inner(0);
+      BOOST_TEST(current == 0);
+    }
+    BOOST_TEST(current == 1);
+  }
+  BOOST_TEST(current == 0);
+}
 
 BOOST_AUTO_TEST_CASE(another_device_is_the_current_one) {
   {

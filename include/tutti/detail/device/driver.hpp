@@ -32,9 +32,8 @@ struct empty_kernel {
 ///   - `load<Kernel>` makes a kernel ready, so that no later `launch` of it waits for others to end. `launch` puts
 ///     `groups` groups into a stream, each of which runs `run_group(threads, kernel, group)`, after all that was
 ///     launched before, also in other streams; its waits are late after `limit` nanoseconds.
-///   - `is_done` says whether all has run that is in a stream, and throws if some of it could not. `is_idle` says
-///   whether
-///     all has that was launched, or never will, because the device has failed.
+///   - `is_done` says whether all has run that is in a stream, and throws if some of it could not.
+///   - `is_idle` says whether all has run that was launched, or never will, because the device has failed.
 template <class D>
 concept driver = requires(D& d, D const& c, typename D::stream_type const& s, std::string const& other, std::byte* to,
                           std::byte const* from, std::size_t bytes, empty_kernel const& k, std::uint32_t groups,

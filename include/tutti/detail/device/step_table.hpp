@@ -119,7 +119,7 @@ class step_list {
     if (s.sends()) {
       t.message = ++peer(s.send.peer).sent;
       expects(t.message <= most_messages, "a device's schedules send at most ", most_messages,
-              " messages to one rank, not more; take another topology");
+              " messages to one rank; take another topology");
       readers_.push_back({s.send, t.message, t.snapshot});
     }
     if (s.receives()) {

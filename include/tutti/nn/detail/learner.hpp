@@ -28,18 +28,15 @@ struct some_listener {
 ///   - Made of `made_of` and the settings. `reserve(rows)` makes room for batches of so many rows, `initialise(seed)`
 ///     draws the first weights, the same as of a host's model of the same layers; neither is called where gradients are
 ///     not computed. `expect_pieces()`: from now on a message may be the sum over several pieces of a batch.
-///   - `parameters`, `message`, `statistics`, `optimizer_state` are host memory, laid out as `model` says. A caller
-///   that got
-///     them from a learner that may be written to may write there until the learner computes again, which then reads
-///     what was written; a caller asks again for what was computed. `sums` are a reproducible learner's
-///     accumulators.
+///   - `parameters`, `message`, `statistics`, `optimizer_state` are host memory, laid out as `model` says. They may be
+///     written, if the learner is not const, until it computes again, which then reads what was written; what it
+///     computed is to be asked for again. `sums` are a reproducible learner's accumulators.
 ///   - `begin()`, then `gradient(images, how, scale, last, listener)` for each piece of a batch: the message becomes
 ///     `scale` times the gradients, the loss and the number of correct answers, summed over the pieces since `begin`.
 ///     The listener of the last piece is told `completed(first)`: in `message()`, as it was when `gradient` was called,
 ///     all from `first` on is final. At last it is told 0.
-///   - A learner on a device may have `on_device()`, a device_message; then a listener may have `enqueued(first)`, and
-///   is
-///     told that instead, by `gradient` and by `nothing`: what has been put into the device's stream makes all of the
+///   - A learner on a device may have `on_device()`, a device_message; then a listener may have `enqueued(first)`.
+///     `gradient` and `nothing` tell it that instead: what has been put into the device's stream makes all of the
 ///     message there, from `first` on, final. `update` then follows what the device holds.
 ///   - `nothing(listener)`: the message is zeros. `attached()` are the two numbers behind the gradients.
 ///   - `multiply(factor)` multiplies the message, `update(rate)` follows it, as the host memory holds it.

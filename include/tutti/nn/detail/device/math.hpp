@@ -67,9 +67,8 @@ struct sgd_step {
 ///     Any number of bytes but 0. `free` and `free_host` take it back, at any time from then on that nothing enqueued
 ///     uses it; the model waits for that first.
 ///   - `stream()` is where arithmetic goes; `another_stream()` makes another one of the same device.
-///   - `upload(stream, to, from, bytes)` and `download` put a copy between memory of `allocate_host` and of the device
-///   into
-///     that stream. Host memory is read, or written, when the copy runs: the caller keeps it as it is until then.
+///   - `upload(stream, to, from, bytes)` and `download` put a copy into that stream, between memory of `allocate_host`
+///     and of the device. Host memory is read, or written, when the copy runs: the caller keeps it as it is until then.
 ///     `copy(to, from, bytes)` is one in device memory, `clear(to, bytes)` makes bytes zeros, both in `stream()`.
 ///   - `record` makes an event stand for all that is in that stream now; `hold` makes all that is put into the stream
 ///     from then on wait for an event as it was last recorded. `has_run` asks, `finish` waits, on the host, until what

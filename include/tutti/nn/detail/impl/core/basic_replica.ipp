@@ -37,7 +37,7 @@ TUTTI_COLD basic_replica<Learner>::basic_replica(made_of model, dataset const& t
           "replica: the model takes ", learner_.inputs(), " numbers and gives ", learner_.outputs(),
           "; the training images have ", training.features(), ", the test images ", test.features(), ", and there are ",
           training.classes, " classes");
-  expects(test.size() > 0, "replica: there must be at least one test image, not 0");
+  expects(test.size() > 0, "replica: there are no test images; give at least one");
   expects(speed.pretended_seconds >= 0, "replica: a gradient takes no time below zero, such as ",
           speed.pretended_seconds, " s an image");
   expects(!settings.synchronised_statistics || (piece_ == shard_ && batches_.all_ranks_always(plan_)),
