@@ -3,7 +3,7 @@
 #include <models/host_math.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/detail/device/replica.hpp>
+#include <tutti/nn/detail/device/any_replica.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/alone.hpp>
@@ -28,8 +28,9 @@
 namespace nn = tutti::nn;
 using models::host_math;
 using device_replica = nn::detail::device::replica<host_math>;
+using either_replica = nn::detail::device::any_replica<host_math>;
 
-static_assert(nn::trainable<nn::replica> && nn::trainable<device_replica>);
+static_assert(nn::trainable<nn::replica> && nn::trainable<device_replica> && nn::trainable<either_replica>);
 
 // A replica on a device takes the steps that one on the host takes.
 
@@ -265,6 +266,60 @@ BOOST_AUTO_TEST_CASE(a_step_allocates_nothing) {
   device.update(0.1F);
   static_cast<void>(device.test());
   BOOST_TEST(host_math::allocations == before);
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_without_an_image_of_the_batch_gives_zeros) {
+  nn::settings s = plain();
+  s.batch = images_of(digit).training.size() - 1;  // so the last batch has one image, which is rank 0's
+  auto const check = [](auto mine) {
+    mine.start(0);
+    static_cast<void>(mine.gradient(0));
+    mine.update(0.1F);
+    auto const message = mine.gradient(1);
+    BOOST_TEST(message.size() > mine.parameters().size());
+    BOOST_TEST(std::ranges::all_of(message, [](float x) { return x == 0; }));
+  };
+  auto const& d = images_of(digit);
+  check(on_host(small_mlp(), digit, s, 1, 2));
+  check(on_device(small_mlp(), digit, s, 1, 2));
+  check(either_replica(nn::device_model{small_mlp()}, d.training, d.test, s, 1, 2));
+  check(either_replica(nn::model<float>(small_mlp(), nn::replica::attached), d.training, d.test, s, 1, 2));
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_of_either_kind_has_the_bits_of_the_one_that_is_chosen) {
+  auto const take = [](auto& mine) {
+    mine.start(0);
+    std::vector<float> seen;
+    auto const keep = [&](auto const& numbers) { seen.insert(seen.end(), numbers.begin(), numbers.end()); };
+    for (std::size_t b = 0; b != 2; ++b) {
+      keep(mine.gradient(b));
+      mine.keep_own(b);
+      mine.update(0.1F);
+      keep(std::array{mine.batch_score().loss, mine.batch_score().correct});
+    }
+    keep(std::as_const(mine).parameters());
+    keep(mine.optimizer_state());
+    keep(mine.statistics());
+    auto const end = mine.test();
+    keep(std::array{end.loss, end.correct, static_cast<float>(mine.ranges().size())});
+    return std::pair(seen, std::vector<tutti::binned>(mine.sums().begin(), mine.sums().end()));
+  };
+  auto const& d = images_of(small);
+  auto const of = nn::small_resnet<float>(8, small, 10);
+  auto const either = [&](either_replica::made_of what, nn::settings const& s) {
+    either_replica mine(std::move(what), d.training, d.test, s, 1, 2);
+    auto moved = std::move(mine);
+    return take(moved);
+  };
+  nn::settings s = plain();
+  s.micro_batch = 5;
+  auto device = on_device(of, small, s, 1, 2, nn::precision::bfloat16);
+  BOOST_TEST((either(nn::device_model{of, nn::precision::bfloat16}, s) == take(device)));
+  for (bool const reproducible : {false, true}) {
+    s.reproducible = reproducible;
+    auto host = on_host(of, small, s, 1, 2);
+    BOOST_TEST((either(nn::model<float>(of, nn::replica::attached), s) == take(host)));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_a_device_cannot_do_is_refused) {

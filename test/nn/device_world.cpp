@@ -4,7 +4,7 @@
 #include <support/data_files.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/detail/device/replica.hpp>
+#include <tutti/nn/detail/device/any_replica.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
@@ -17,6 +17,7 @@
 #include <tutti/nn/strategy/gathered.hpp>
 #include <tutti/nn/strategy/gossip.hpp>
 #include <tutti/nn/strategy/local_sgd.hpp>
+#include <tutti/nn/strategy/network_server.hpp>
 #include <tutti/nn/strategy/quantised.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/nn/threads.hpp>
@@ -25,6 +26,7 @@
 #include <tutti/spawn.hpp>
 #include <tutti/topology/direct.hpp>
 #include <tutti/topology/ring.hpp>
+#include <tutti/transport/fpga_nic.hpp>
 #include <tutti/transport/loopback.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -38,7 +40,7 @@
 #include <vector>
 
 namespace nn = tutti::nn;
-using device_replica = nn::detail::device::replica<models::host_math>;
+using replica = nn::detail::device::any_replica<models::host_math>;
 
 // Ranks on hosts and on devices are one world.
 
@@ -85,33 +87,32 @@ struct ended {
   nn::history history;
 };
 
-/// Calls f with the replica of a rank.
-template <class F>
-void with_replica(ranks which, tutti::rank_type rank, tutti::rank_type size, nn::settings const& s, F&& f) {
+replica make_replica(ranks which, tutti::rank_type rank, tutti::rank_type size, nn::settings const& s) {
   nn::set_threads(1);
-  if (which == ranks::devices || (which == ranks::mixed && rank % 2 == 1)) {
-    device_replica mine(nn::device_model{layers()}, images().training, images().test, s, rank, size);
-    f(mine);
-  } else {
-    nn::replica mine(nn::model<float>(layers(), nn::replica::attached), images().training, images().test, s, rank,
-                     size);
-    f(mine);
-  }
+  bool const on_device = which == ranks::devices || (which == ranks::mixed && rank % 2 == 1);
+  auto what = on_device ? replica::made_of(nn::device_model{layers()})
+                        : replica::made_of(nn::model<float>(layers(), replica::attached));
+  return {std::move(what), images().training, images().test, s, rank, size};
 }
 
+/// Starts ranks in a world of their own.
+constexpr auto on_loopback = [](tutti::rank_type size, auto const& rank) {
+  return tutti::spawn<tutti::loopback>(size, rank);
+};
+
 /// Trains by the strategy that `choose(world, use)` hands to `use`.
-template <class Choose>
-std::vector<ended> train(ranks which, nn::settings const& s, Choose const& choose, tutti::rank_type size = 2) {
+template <class Choose, class Start = decltype(on_loopback)>
+std::vector<ended> train(ranks which, nn::settings const& s, Choose const& choose, tutti::rank_type size = 2,
+                         Start const& start = on_loopback) {
   std::vector<ended> all;
-  for (auto& one : tutti::spawn<tutti::loopback>(size, [&](auto& world) {
+  for (auto& one : start(size, [&](auto& world) {
          ended result;
          choose(world, [&](auto&& strategy) {
            nn::any_strategy any(strategy);
-           with_replica(which, world.rank(), world.size(), s, [&](auto& mine) {
-             nn::train(mine, any, result.history);
-             auto const weights = std::as_const(mine).parameters();
-             result.weights.assign(weights.begin(), weights.end());
-           });
+           auto mine = make_replica(which, world.rank(), world.size(), s);
+           nn::train(mine, any, result.history);
+           auto const weights = std::as_const(mine).parameters();
+           result.weights.assign(weights.begin(), weights.end());
          });
          return result;
        })) {
@@ -121,11 +122,12 @@ std::vector<ended> train(ranks which, nn::settings const& s, Choose const& choos
 }
 
 /// Ranks end with the same weights, and learn as hosts do.
-template <class Choose>
-void check(std::string const& name, Choose const& choose, nn::settings const& s = make_settings(), double most = 1e-2) {
+template <class Choose, class Start = decltype(on_loopback)>
+void check(std::string const& name, Choose const& choose, nn::settings const& s = make_settings(), double most = 1e-2,
+           Start const& start = on_loopback) {
   BOOST_TEST_CONTEXT(name) {
-    auto const hosts = train(ranks::hosts, s, choose);
-    auto const mixed = train(ranks::mixed, s, choose);
+    auto const hosts = train(ranks::hosts, s, choose, 2, start);
+    auto const mixed = train(ranks::mixed, s, choose, 2, start);
     BOOST_TEST(mixed[0].weights == mixed[1].weights);
     BOOST_TEST_REQUIRE(mixed[0].history.epochs.size() == s.epochs);
     BOOST_TEST_REQUIRE(mixed[0].history.steps.size() == hosts[0].history.steps.size());
@@ -151,10 +153,10 @@ BOOST_AUTO_TEST_CASE(ranks_of_both_kinds_share_a_batch) {
   });
   check("central", [](auto& world, auto use) { use(nn::central(world, tutti::binary_tree{}, tutti::binary_tree{})); });
   check("fixed_point", [](auto& world, auto use) {
-    use(nn::fixed_point(world, tutti::ring{}, nn::shared_exponents{256}, 0, nn::replica::attached));
+    use(nn::fixed_point(world, tutti::ring{}, nn::shared_exponents{256}, 0, replica::attached));
   });
   check(
-      "int8", [](auto& world, auto use) { use(nn::compressed(world, nn::quantised(world), nn::replica::attached)); },
+      "int8", [](auto& world, auto use) { use(nn::compressed(world, nn::quantised(world), replica::attached)); },
       make_settings(), 5e-2);
 }
 
@@ -171,7 +173,7 @@ BOOST_AUTO_TEST_CASE(few_gradients_of_both_kinds_are_sent) {
       "top_k",
       [&](auto& world, auto use) {
         use(nn::compressed(world, nn::gathered(world, nn::top_k(0.2, 0), nn::feedback(nn::correction_of(s))),
-                           nn::replica::attached));
+                           replica::attached));
       },
       s, 5e-2);
 }
@@ -187,9 +189,26 @@ BOOST_AUTO_TEST_CASE(statistics_are_of_the_batch_of_both_kinds) {
   check(
       "fixed_point",
       [](auto& world, auto use) {
-        use(nn::fixed_point(world, tutti::ring{}, nn::shared_exponents{256}, 0, nn::replica::attached));
+        use(nn::fixed_point(world, tutti::ring{}, nn::shared_exponents{256}, 0, replica::attached));
       },
       s);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_in_the_network_updates_weights_of_both_kinds) {
+  namespace fpga = tutti::detail::fpga_nic;
+  using transport = tutti::fpga_nic<tutti::loopback, fpga::in_process_link>;
+  nn::settings s = make_settings();
+  s.momentum = 0;
+  check(
+      "network_server", [&](auto& world, auto use) { use(nn::network_server(world, s)); }, s, 1e-2,
+      [](tutti::rank_type size, auto const& rank) {
+        fpga::in_process_network net(size);
+        tutti::world_options<transport> options;
+        options.transport.network.network = &net;
+        auto ends = tutti::spawn<transport>(size, rank, options);
+        BOOST_TEST(net.counted().updates != 0U);
+        return ends;
+      });
 }
 
 BOOST_AUTO_TEST_CASE(devices_alone_train) {
@@ -210,14 +229,13 @@ BOOST_AUTO_TEST_CASE(a_device_goes_on_from_a_checkpoint_of_a_host_and_the_other_
       ended result;
       nn::synchronous strategy(world, tutti::ring{});
       nn::any_strategy any(strategy);
-      with_replica(which, world.rank(), world.size(), s, [&](auto& mine) {
-        until stop{epochs};
-        nn::checkpointer saver(world, mine, any, result.history, nn::fingerprint{}, keep);
-        try {
-          nn::train(mine, any, result.history, saver, stop);
-        } catch (enough const&) {
-        }
-      });
+      auto mine = make_replica(which, world.rank(), world.size(), s);
+      until stop{epochs};
+      nn::checkpointer saver(world, mine, any, result.history, nn::fingerprint{}, keep);
+      try {
+        nn::train(mine, any, result.history, saver, stop);
+      } catch (enough const&) {
+      }
       return result;
     });
     return results[0].value().history.epochs;
@@ -244,10 +262,8 @@ BOOST_AUTO_TEST_CASE(workers_of_both_kinds_push_to_servers) {
       ps::roles const roles(world.size(), 1);
       nn::history history;
       auto const part = roles.serves(world.rank()) ? 0U : roles.worker(world.rank());
-      with_replica(which, part, roles.workers(), s, [&](auto& mine) {
-        static_cast<void>(
-            ps::train(world, roles, mine, ps::consistency{}, ps::regulariser{}, ps::full_speed{}, history));
-      });
+      auto mine = make_replica(which, part, roles.workers(), s);
+      static_cast<void>(ps::train(world, roles, mine, ps::consistency{}, ps::regulariser{}, ps::full_speed{}, history));
       return history.epochs;
     });
     return results[0].value();
