@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -556,6 +557,85 @@ class speed_reader {
   CLI::Option* side_ = nullptr;
 };
 
+/// Which ranks compute on GPUs.
+class gpu_reader {
+ public:
+  gpu_reader(CLI::App& app, gpu_options& to) : to_(to) {
+    app.add_option(
+           "--gpu", ranks_,
+           "Ranks that compute on GPUs of NVIDIA, beside others on their hosts: all, or RANK[:CARD],..., such as "
+           "1,3:0; a rank takes the card of its place on its host if none is named")
+        ->delimiter(',')
+        ->default_str("");
+    precision_ = app.add_option("--precision", numbers_,
+                                "Of --gpu: numbers between layers; weights, gradients and sums are floats in any case")
+                     ->check(CLI::IsMember({"float", "bf16", "fp16"}));
+  }
+
+  /// Puts what was read into place.
+  /// @throws CLI::ValidationError if the options do not go together
+  void finish(options const& o) const {
+    using tutti::nn::precision;
+    for (auto const one : {precision::float32, precision::bfloat16, precision::float16}) {
+      to_.numbers = numbers_ == name(one) ? one : to_.numbers;
+    }
+    for (auto const& text : ranks_) {
+      read(text);
+    }
+    if (!to_.any()) {
+      if (precision_->count() != 0) {
+        throw CLI::ValidationError("--precision", "needs --gpu: on their hosts ranks compute in float");
+      }
+      return;
+    }
+    if (o.settings.reproducible) {
+      throw CLI::ValidationError("--gpu", "does not go with --reproducible, whose sums are made on hosts");
+    }
+    if (o.speeds.pretended()) {
+      throw CLI::ValidationError("--gpu", "does not go with --pretend, which computes nothing");
+    }
+    if (to_.numbers == precision::float16 && o.settings.synchronised_statistics) {
+      throw CLI::ValidationError("--precision",
+                                 "fp16 does not go with --synchronised-statistics, as each rank scales its losses for "
+                                 "itself; take bf16 or float");
+    }
+    for (auto const& one : to_.some) {
+      if (o.strategy.serves(one.rank)) {
+        throw CLI::ValidationError("--gpu", "names rank " + std::to_string(one.rank) +
+                                                ", which is a server and computes no gradients; workers are the ranks "
+                                                "from " +
+                                                std::to_string(o.strategy.servers) + " on");
+      }
+    }
+  }
+
+ private:
+  void read(std::string const& text) const {
+    gpu_options::gpu_rank one;
+    std::uint32_t number = 0;
+    if (text == "all" && ranks_.size() == 1) {
+      to_.all = true;
+    } else if (CLI::detail::lexical_cast(text, one.rank)) {
+      add(one);
+    } else if (read_of_rank(text, one.rank, number)) {
+      one.card = number;
+      add(one);
+    } else {
+      throw CLI::ValidationError("--gpu",
+                                 "takes all, or RANK[:CARD],..., such as 1,3:0; \"" + text + "\" is something else");
+    }
+  }
+  void add(gpu_options::gpu_rank const& one) const {
+    expect_once("--gpu", to_.some, one.rank);
+    to_.some.push_back(one);
+  }
+
+  gpu_options& to_;
+  std::vector<std::string> ranks_;
+  std::string numbers_ = "float";
+  CLI::Option* precision_ = nullptr;
+};
+
 /// The options of what is written besides the terminal.
 void add_report_options(CLI::App& app, options& o) {
   app.add_option("--plot", o.plot,
@@ -686,6 +766,15 @@ tutti::nn::pace speeds::of(std::uint32_t rank, double images) const {
           .most_at_random = most_at_random};
 }
 
+bool gpu_options::has(std::uint32_t rank) const {
+  return all || std::ranges::find(some, rank, &gpu_rank::rank) != some.end();
+}
+
+std::optional<std::uint32_t> gpu_options::card_of(std::uint32_t rank) const {
+  auto const found = std::ranges::find(some, rank, &gpu_rank::rank);
+  return found == some.end() ? std::nullopt : found->card;
+}
+
 void expect_ranks(options const& options, std::uint32_t ranks) {
   auto const expect = [ranks](char const* option, std::uint32_t rank) {
     if (rank >= ranks) {
@@ -698,6 +787,9 @@ void expect_ranks(options const& options, std::uint32_t ranks) {
   }
   for (auto const& one : options.speeds.slow) {
     expect("--slow", one.rank);
+  }
+  for (auto const& one : options.gpus.some) {
+    expect("--gpu", one.rank);
   }
 }
 
@@ -714,6 +806,7 @@ options read_options(int argc, char** argv) {
       "  train --data mnist --plot training.svg             the four files of MNIST in the folder mnist\n"
       "  train --model lenet5 --data mnist                  a convolutional network\n"
       "  train --transport tcp --topology binary_tree       4 processes that talk over sockets\n"
+      "  train --ranks 3 --gpu 1,2 --precision bf16         ranks 1 and 2 on GPUs, rank 0 on its host\n"
       "  mpirun -n 4 train --transport tcp                  under a launcher, on one host or several\n"
       "\n"
       "Under a launcher (torchrun, Open MPI, MPICH, Slurm, or TUTTI_RANK, TUTTI_SIZE and\n"
@@ -797,6 +890,7 @@ options read_options(int argc, char** argv) {
   averaging_options averaged(app, o.averaging, s);
   fault_reader faults(app, o.faults);
   speed_reader speeds(app, o.speeds);
+  gpu_reader gpus(app, o.gpus);
 
   add_report_options(app, o);
   app.set_config("--config", "", "Read options from a file: a line each, such as epochs=10; the command line wins");
@@ -838,6 +932,7 @@ options read_options(int argc, char** argv) {
     check_combinations(o);
     sums.finish(o);
     speeds.finish(o);
+    gpus.finish(o);
     if (test_samples->count() != 0 && o.speeds.pretended()) {
       throw CLI::ValidationError("--test-samples", "does not go with --pretend: there is no test");
     }

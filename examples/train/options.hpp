@@ -3,12 +3,14 @@
 
 #include <tutti/nn/checkpoint/options.hpp>
 #include <tutti/nn/pace.hpp>
+#include <tutti/nn/precision.hpp>
 #include <tutti/nn/settings.hpp>
 #include <tutti/nn/strategy/neighbours.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,8 @@ struct strategy_choice {
 
   /// Whether ranks have weights of their own between steps.
   [[nodiscard]] bool replicas_differ() const { return name == "local_sgd" || name == "gossip" || name == "federated"; }
+  /// Whether that rank is a server, which computes no gradients.
+  [[nodiscard]] bool serves(std::uint32_t rank) const { return name == "parameter_server" && rank < servers; }
 };
 
 /// Of the strategies whose replicas differ between steps.
@@ -84,6 +88,23 @@ struct speeds {
   [[nodiscard]] tutti::nn::pace of(std::uint32_t rank, double images) const;
 };
 
+/// Which ranks compute on GPUs, and by which numbers.
+struct gpu_options {
+  struct gpu_rank {
+    std::uint32_t rank = 0;
+    std::optional<std::uint32_t> card;  ///< none: the place of the rank on its host, modulo the host's cards
+  };
+
+  bool all = false;
+  std::vector<gpu_rank> some;
+  tutti::nn::precision numbers = tutti::nn::precision::float32;
+
+  [[nodiscard]] bool any() const noexcept { return all || !some.empty(); }
+  [[nodiscard]] bool has(std::uint32_t rank) const;
+  /// The one that is asked for.
+  [[nodiscard]] std::optional<std::uint32_t> card_of(std::uint32_t rank) const;
+};
+
 /// What the command line says.
 struct options {
   std::uint32_t ranks = 4;
@@ -107,6 +128,7 @@ struct options {
   tutti::nn::checkpoint_options checkpoints;
   fault_options faults;
   struct speeds speeds;
+  gpu_options gpus;
   std::string plot;
   std::string report;
   std::string metrics;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fate.hpp"
+#include "gpu.hpp"
 #include "job.hpp"
 #include "session.hpp"
 #include <tutti/error.hpp>
@@ -14,6 +15,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// The role of each rank with --strategy parameter_server.
@@ -47,9 +49,9 @@ class server_saving {
   }
 
   [[nodiscard]] bool keeps() const noexcept { return saver_.has_value(); }
-  void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
+  void step(tutti::nn::step_result const&, trained_replica const&) const noexcept {}
   void epoch(tutti::nn::epoch_result const&) const noexcept {}
-  void at_rest(tutti::nn::replica& model) {
+  void at_rest(trained_replica& model) {
     saver_->at_rest(model);
     if (!saver_->problem().empty()) {
       std::fprintf(stderr, "train: after epoch %zu a checkpoint was left out: %s\n", model.place().epoch,
@@ -105,12 +107,13 @@ void keep_usage(Communicator& world, tutti::nn::parameter_server::roles const& r
 
 /// What one rank does.
 template <class Communicator>
-int train_with_servers(Communicator& world, job const& work, std::vector<std::string> names, fate end) {
+int train_with_servers(Communicator& world, job const& work, std::vector<std::string> names, std::vector<card> cards,
+                       fate end) {
   namespace ps = tutti::nn::parameter_server;
   auto const& strategy = work.options.strategy;
   auto const roles = roles_for(work, world.size());
   bool const serves = roles.serves(world.rank());
-  session session(work, Communicator::transport_type::name, world.rank(), names,
+  session session(work, Communicator::transport_type::name, world.rank(), names, std::move(cards),
                   serves ? 0 : roles.worker(world.rank()), roles.workers());
   server_saving saver(world, session, work.options.checkpoints);
   session.count(world.trace().first());

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "compared.hpp"
+#include "exchanged.hpp"
 #include "fate.hpp"
+#include "gpu.hpp"
 #include "parameter_server.hpp"
 #include "same_options.hpp"
 #include "saving.hpp"
@@ -69,6 +71,13 @@ std::vector<std::string> names_in(Communicator const& world) {
   return names;
 }
 
+/// The cards of all ranks, of which each says its own. Collective if the options name GPUs.
+/// @throws std::runtime_error on all ranks if one cannot have its card
+template <class Communicator>
+std::vector<card> cards_of(Communicator& world, options const& options, std::string const& own) {
+  return options.gpus.any() ? read_cards(exchanged(world, own)) : std::vector<card>(world.size());
+}
+
 /// What every rank has sent and received, and how long it waited and did not.
 template <class Communicator>
 std::vector<std::optional<rank_traffic>> traffic_of(Communicator& world, tutti::nn::any_strategy& strategy,
@@ -88,7 +97,7 @@ std::vector<std::optional<rank_traffic>> traffic_of(Communicator& world, tutti::
 /// Whatever the strategy, all ranks end with the same weights.
 /// @throws std::runtime_error on all ranks if they do not
 template <class Communicator>
-void expect_equal_weights(Communicator& world, tutti::nn::replica const& model) {
+void expect_equal_weights(Communicator& world, trained_replica const& model) {
   std::uint64_t const own = tutti::nn::hash_of(model.parameters());
   std::array<std::uint64_t, 2> most{own, ~own};
   tutti::allreduce{world, tutti::direct{}, tutti::max<std::uint64_t>{}}(most);
@@ -166,7 +175,7 @@ void train_in(Communicator& world, job const& work, session& session, fate& end,
     tutti::nn::traced traced(world, strategy);
     tutti::nn::any_strategy any(traced);
     if (work.options.sums.compared) {
-      compared watched(world, any, tutti::nn::replica::attached, session.deviations());
+      compared watched(world, any, trained_replica::attached, session.deviations());
       train_by(world, tutti::nn::any_strategy(watched), work, session, end, again);
     } else {
       train_by(world, std::move(any), work, session, end, again);
@@ -184,13 +193,16 @@ template <class Communicator>
 int train_as_member(Communicator& world, job const& work) {
   using transport = typename Communicator::transport_type;
   expect_ranks(work.options, world.size());
+  std::string const own =
+      work.options.gpus.any() ? tell_card(work.options, world.rank(), world.local_rank()) : std::string();
+  auto const cards = cards_of(world, work.options, own);
   fate end(work.options.faults, world.rank(), !tutti::in_process<transport>);
   if constexpr (!is_helped<Communicator>) {
     if (work.options.strategy.name == "parameter_server") {
-      return train_with_servers(world, work, names_in(world), end);
+      return train_with_servers(world, work, names_in(world), cards, end);
     }
   }
-  session session(work, transport::name, world.rank(), names_in(world));
+  session session(work, transport::name, world.rank(), names_in(world), cards);
   if constexpr (requires { world.transport().why_no_group(); }) {
     if (std::string const& why = world.transport().why_no_group(); world.rank() == 0 && !why.empty()) {
       std::printf("group  none: %s\n", why.c_str());
@@ -207,7 +219,7 @@ int train_as_member(Communicator& world, job const& work) {
         [&](auto& smaller, tutti::error const& why) {
           again = true;
           auto const state = tutti::nn::latest_state(smaller, session.model(), session.history());
-          session.shrink(state, smaller.rank(), names_in(smaller), why.what());
+          session.shrink(state, smaller.rank(), names_in(smaller), cards_of(smaller, work.options, own), why.what());
         });
   }
   return 0;

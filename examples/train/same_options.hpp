@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/group_rendezvous.hpp>
+#include "exchanged.hpp"
 #include <tutti/member.hpp>
+#include <tutti/types.hpp>
 
 #include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// Ranks that a launcher started each have a command line of their own. If they ask for different trainings, what
 /// they compute together is neither. Collective; `mine` is a line for each option.
 /// @throws std::runtime_error on all ranks that names two of them and the first line that differs
 template <class Communicator>
 void expect_same_options(Communicator& world, std::string const& own) {
-  std::vector<tutti::rank_type> all_ranks(world.size());
-  for (tutti::rank_type r = 0; r != world.size(); ++r) {
-    all_ranks[r] = r;
-  }
-  auto const all = tutti::group_rendezvous(world, all_ranks, world.rank()).exchange(own);
+  auto const all = exchanged(world, own);
   for (tutti::rank_type r = 1; r != world.size(); ++r) {
     if (all[r] == all[0]) {
       continue;

@@ -4,7 +4,6 @@
 #include "network.hpp"
 #include "usage_file.hpp"
 #include <tutti/nn/checkpoint/history_text.hpp>
-#include <tutti/nn/model.hpp>
 #include <tutti/nn/report/hash.hpp>
 #include <tutti/nn/report/json.hpp>
 #include <tutti/nn/report/svg.hpp>
@@ -39,10 +38,6 @@ nn::settings settings_for(job const& work, std::size_t ranks) {
                              std::to_string(work.data.training.size()) + " that there are to train with");
   }
   return result;
-}
-
-nn::model<float> model_for(job const& work) {
-  return nn::model<float>(network_for(work.options, work.data.training), nn::replica::attached);
 }
 
 /// "32", or "32 or 33" where the ranks do not divide the batch.
@@ -151,6 +146,17 @@ std::string data_in_words(options const& options) {
   return options.data == "builtin" ? "built-in digits" : options.data;
 }
 
+/// For the report: the card of each rank that has one.
+nlohmann::ordered_json gpu_ranks(std::vector<card> const& cards) {
+  auto all = nlohmann::ordered_json::array();
+  for (std::size_t r = 0; r != cards.size(); ++r) {
+    if (cards[r]) {
+      all.push_back({{"rank", r}, {"card", *cards[r]}});
+    }
+  }
+  return all;
+}
+
 /// For the report.
 nlohmann::ordered_json slow_ranks(options const& options) {
   auto all = nlohmann::ordered_json::array();
@@ -171,15 +177,17 @@ void write(std::string const& path, std::string const& text) {
 
 }  // namespace
 
-session::session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names)
-    : session(work, transport, rank, names, rank, static_cast<tutti::rank_type>(names.size())) {}
+session::session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names,
+                 std::vector<card> cards)
+    : session(work, transport, rank, names, std::move(cards), rank, static_cast<tutti::rank_type>(names.size())) {}
 
 session::session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names,
-                 tutti::rank_type part, tutti::rank_type parts)
+                 std::vector<card> cards, tutti::rank_type part, tutti::rank_type parts)
     : work_(work),
       transport_(transport),
       rank_(rank),
       names_(std::move(names)),
+      cards_(std::move(cards)),
       parts_(parts),
       settings_(settings_for(work, parts)),
       speed_(work.options.speeds.of(rank, static_cast<double>(settings_.batch) / parts)) {
@@ -195,7 +203,8 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
 }
 
 void session::make_model(tutti::rank_type part) {
-  model_.emplace(model_for(work_), work_.data.training, work_.data.test, settings_, part, parts_, speed_);
+  model_.emplace(made_for(network_for(work_.options, work_.data.training), cards_[rank_], work_.options.gpus.numbers),
+                 work_.data.training, work_.data.test, settings_, part, parts_, speed_);
 }
 
 void session::show(bool going_on) {
@@ -231,11 +240,12 @@ void session::resume(nn::resumed_from const& from) {
 }
 
 void session::shrink(nn::training_state const& from, tutti::rank_type rank, std::vector<std::string> names,
-                     std::string const& why) {
+                     std::vector<card> cards, std::string const& why) {
   std::size_t const before = names_.size();
   auto const own = history_.steps;
   rank_ = rank;
   names_ = std::move(names);
+  cards_ = std::move(cards);
   parts_ = static_cast<tutti::rank_type>(names_.size());
   make_model(rank_);
   nn::restore(from, *model_);
@@ -289,7 +299,7 @@ void session::keep(std::vector<nn::usage> ranks) {
   }
 }
 
-void session::step(nn::step_result const& done, nn::replica const& model) {
+void session::step(nn::step_result const& done, trained_replica const& model) {
   auto shifted = done;
   shifted.seconds += before_;
   if (bytes_ != nullptr) {
@@ -333,6 +343,9 @@ void session::introduce() const {
   std::printf("world  %zu %s, %s, %s\n", names_.size(), names_.size() == 1 ? "rank" : "ranks", transport_.c_str(),
               how_ranks_work_together(options).c_str());
   std::printf("batch  %zu in all, %s per rank\n", settings_.batch, shard_sizes(settings_.batch, parts_).c_str());
+  if (options.gpus.any()) {
+    std::printf("gpu    %s\n", describe(cards_, options.gpus.numbers).c_str());
+  }
   if (options.compress.kind != "none") {
     std::printf("sends  %s\n", describe(options).c_str());
   }
@@ -500,6 +513,8 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
                      {"bytes_sent_per_rank", sent},
                      {"bytes_of_float_sums_per_rank", as_floats},
                      {"reproducible", settings_.reproducible},
+                     {"gpu", gpu_ranks(cards_)},
+                     {"gpu_precision", nn::name(options.gpus.numbers)},
                      {"slow", slow_ranks(options)},
                      {"slow_at_random", options.speeds.most_at_random},
                      {"pretended_s_per_image", speed_.pretended_seconds},

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gpu.hpp"
 #include "job.hpp"
+#include "trained_replica.hpp"
 #include <tutti/nn/checkpoint/fingerprint.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
-#include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/json_lines.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/report/progress.hpp>
@@ -34,12 +35,14 @@ struct rank_traffic {
 class session {
  public:
   /// @param names of all ranks, for the report
-  session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names);
+  /// @param cards that they compute on
+  session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names,
+          std::vector<card> cards);
   /// The same where not every rank computes a part of each batch.
   session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names,
-          tutti::rank_type part, tutti::rank_type parts);
+          std::vector<card> cards, tutti::rank_type part, tutti::rank_type parts);
 
-  [[nodiscard]] tutti::nn::replica& model() noexcept { return *model_; }
+  [[nodiscard]] trained_replica& model() noexcept { return *model_; }
   [[nodiscard]] tutti::nn::history& history() noexcept { return history_; }
   /// Of which training this is; costs a pass over the images. Of rank 0.
   [[nodiscard]] tutti::nn::fingerprint fingerprint() const;
@@ -48,7 +51,7 @@ class session {
   void resume(tutti::nn::resumed_from const& from);
   /// Goes on as another rank of a smaller world.
   void shrink(tutti::nn::training_state const& from, tutti::rank_type rank, std::vector<std::string> names,
-              std::string const& why);
+              std::vector<card> cards, std::string const& why);
 
   /// From now on steps say how many bytes have been sent and received, on top of those before; and what `finish` is
   /// given as moved in the steps from now on.
@@ -70,7 +73,7 @@ class session {
   void fault(double seconds, std::size_t before, std::size_t ranks);
 
   // An observer of the training; silent but on rank 0.
-  void step(tutti::nn::step_result const& done, tutti::nn::replica const& model);
+  void step(tutti::nn::step_result const& done, trained_replica const& model);
   void epoch(tutti::nn::epoch_result const& done);
 
   /// In how many steps more gradients are sent than later.
@@ -97,10 +100,11 @@ class session {
   std::string transport_;
   tutti::rank_type rank_;
   std::vector<std::string> names_;
+  std::vector<card> cards_;
   tutti::rank_type parts_;  // of each batch
   tutti::nn::settings settings_;
   tutti::nn::pace speed_;
-  std::optional<tutti::nn::replica> model_;  // made anew for a world of another size
+  std::optional<trained_replica> model_;  // made anew for a world of another size
   tutti::nn::history history_;
   std::optional<tutti::nn::progress> shown_;
   std::optional<tutti::nn::json_lines> lines_;

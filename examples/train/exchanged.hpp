@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/group_rendezvous.hpp>
+#include <tutti/types.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+/// The texts of all ranks. Collective.
+template <class Communicator>
+std::vector<std::string> exchanged(Communicator& world, std::string const& own) {
+  std::vector<tutti::rank_type> all_ranks(world.size());
+  for (tutti::rank_type r = 0; r != world.size(); ++r) {
+    all_ranks[r] = r;
+  }
+  return tutti::group_rendezvous(world, std::move(all_ranks), world.rank()).exchange(own);
+}

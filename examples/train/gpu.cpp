@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+
+namespace {
+
+/// Before the reason of a rank that cannot have its card.
+constexpr char sorry = '!';
+
+}  // namespace
+
+std::string tell_card(options const& options, tutti::rank_type rank, tutti::rank_type place_on_host) {
+  auto const& gpus = options.gpus;
+  if (!gpus.has(rank) || options.strategy.serves(rank)) {
+    return {};
+  }
+  auto const here = find_cards();
+  auto const name = sorry + ("--gpu: rank " + std::to_string(rank));
+  if (here.count == 0) {
+    return name + " is to compute on a GPU, and its host has none: " + here.why_none;
+  }
+  auto const there = static_cast<std::uint32_t>(here.count);
+  auto const number = gpus.card_of(rank).value_or(place_on_host % there);
+  if (number >= there) {
+    return name + " is to compute on card " + std::to_string(number) + ", and its host has " +
+           (there == 1 ? "one, card 0" : std::to_string(there) + ", cards 0 to " + std::to_string(there - 1));
+  }
+  return std::to_string(number);
+}
+
+std::vector<card> read_cards(std::vector<std::string> const& told) {
+  std::vector<card> all;
+  for (auto const& text : told) {
+    if (text.starts_with(sorry)) {
+      throw std::runtime_error(text.substr(1));
+    }
+    all.push_back(text.empty() ? card() : card(std::stoi(text)));
+  }
+  return all;
+}
+
+std::string describe(std::vector<card> const& cards, tutti::nn::precision numbers) {
+  std::string text;
+  bool others = false;
+  for (std::size_t r = 0; r != cards.size(); ++r) {
+    if (cards[r]) {
+      text += (text.empty() ? "rank " : ", rank ") + std::to_string(r) + " on card " + std::to_string(*cards[r]);
+    }
+    others = others || !cards[r];
+  }
+  return text.append(" in ").append(name(numbers)) + (others ? "; the others on their hosts in float" : "");
+}

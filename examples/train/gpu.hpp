@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "options.hpp"
+#include <tutti/nn/precision.hpp>
+#include <tutti/types.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+/// The number of the card that a rank computes on; none: it computes on the host.
+using card = std::optional<int>;
+
+/// The cards of this host.
+struct cards_here {
+  int count = 0;
+  std::string why_none;
+};
+
+// In cuda.cpp, or in without_cuda.cpp.
+
+/// @throws std::runtime_error if this program was built without CUDA
+void expect_cuda();
+/// Asks CUDA, which then cannot be used in a process that is forked from this one.
+cards_here find_cards();
+
+// In gpu.cpp.
+
+/// The card of a rank, as it tells the others: nothing, its number, or why the rank cannot have it.
+std::string tell_card(options const& options, tutti::rank_type rank, tutti::rank_type place_on_host);
+/// What all have told.
+/// @throws std::runtime_error if a rank cannot have its card
+std::vector<card> read_cards(std::vector<std::string> const& told);
+/// In words, such as "rank 1 on card 0 in bf16; the others on their hosts in float".
+std::string describe(std::vector<card> const& cards, tutti::nn::precision numbers);
