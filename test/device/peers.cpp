@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(a_rank_may_leave_when_its_part_is_done) {
         BOOST_TEST(v[0] == 32);
       },
       with(1));
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2);
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0] << all[1]);
 }
 
 BOOST_AUTO_TEST_CASE(parts_of_a_world_are_on_its_devices) {

@@ -5,6 +5,7 @@
 // what is left of worlds that have ended.
 #include <laws/device_failure.hpp>
 #include <models/host_device.hpp>
+#include <support/forked_child.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/dup.hpp>
@@ -23,6 +24,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -204,6 +206,35 @@ BOOST_AUTO_TEST_CASE(a_process_leaves_and_another_waits_for_it) {
       },
       with(1, tutti::no_deadline));
   BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0]);
+}
+
+/// A child that is forked while kernels are under way leaves the world, as any frame that it leaves would.
+BOOST_AUTO_TEST_CASE(kernels_go_on_in_the_parent) {
+  auto const all = complaints(
+      2,
+      [](auto& world) {
+        models::device_stream stream;
+        std::vector<int> v(1000, 1);
+        std::optional sum(tutti::allreduce{world, tutti::direct{}, tutti::sum<int>{}});
+        bool ended = true;
+        if (world.rank() == 0) {
+          sum->enqueue(on_device(v), stream);
+          ended = ends_in_a_forked_child([&] {
+            auto const ends = std::move(world);
+            sum.reset();
+          });
+        }
+        tutti::barrier{world, tutti::ring{}}();  // the child has ended
+        if (world.rank() == 1) {
+          sum->enqueue(on_device(v), stream);
+        }
+        stream_wait(world, stream).run();
+        if (!ended || std::count(v.begin(), v.end(), 2) != 1000) {
+          throw tutti::error(tutti::failure::protocol, "the child or the operation came to harm");
+        }
+      },
+      with(1));
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0] << all[1]);
 }
 
 BOOST_AUTO_TEST_CASE(another_count) {

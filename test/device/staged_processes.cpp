@@ -3,6 +3,7 @@
 //
 // The same between processes, one of which may be killed.
 #include <laws/staged.hpp>
+#include <support/forked_child.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/transport/shared_memory.hpp>
@@ -17,7 +18,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <sys/wait.h>
 #include <thread>
 #include <tuple>
 #include <type_traits>
@@ -91,21 +91,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(operations_go_on_in_the_parent, host, hosts) {
         auto sum =
             std::make_unique<tutti::allreduce<std::remove_reference_t<decltype(world)>, tutti::ring, tutti::sum<int>>>(
                 world, tutti::ring{}, tutti::sum<int>{});
-        int status = 0;
+        bool ended = true;
         if (world.rank() == 0) {
           sum->enqueue(models::in_device(v), stream);
-          ::pid_t const child = ::fork();
-          if (child == 0) {
-            sum.reset();
-            ::_exit(0);
-          }
-          auto const until = std::chrono::steady_clock::now() + 20s;
-          while (::waitpid(child, &status, WNOHANG) == 0) {
-            if (std::chrono::steady_clock::now() > until) {
-              ::kill(child, SIGKILL);
-            }
-            std::this_thread::yield();
-          }
+          ended = ends_in_a_forked_child([&] { sum.reset(); });
           tutti::send{world}(std::array{1}, 1);
         } else {  // it comes when the child has ended
           int x = 0;
@@ -114,7 +103,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(operations_go_on_in_the_parent, host, hosts) {
         }
         tutti::detail::device::wait_for_staged(world, stream);
         bool const right = std::count(v.begin(), v.end(), 2) == 10'000;
-        return status == 0 && right ? "" : "the child or the operation came to harm";
+        return ended && right ? "" : "the child or the operation came to harm";
       },
       o);
   for (auto const& one : results) {

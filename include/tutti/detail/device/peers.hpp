@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/inheritance.hpp>
 #include <tutti/detail/device/agreement.hpp>
 #include <tutti/detail/device/driver.hpp>
 #include <tutti/detail/device/kernel_watch.hpp>
@@ -104,8 +105,11 @@ class peers : public over_host<Host> {
     fill_board(o.scratch_bytes);
   }
   /// Waits until all that was enqueued has run, or has been ended: by its deadline, or a fault of the world. Then no
-  /// kernel is in this rank's memory any more, nor will be.
+  /// kernel is in this rank's memory any more, nor will be. In a forked child, waits for nothing.
   ~peers() {
+    if (made_in_ != inheritance::generation()) {  // kernels go on in the parent
+      return;
+    }
     kernel_watch watch(*this);
     while (!driver_->is_idle()) {
       if_device_works([&] {
@@ -339,6 +343,7 @@ class peers : public over_host<Host> {
   std::uint64_t enqueued_ = 0;
   duration longest_{};
   bool stopped_ = false;
+  std::uint32_t made_in_ = inheritance::generation();  ///< by which process
 };
 
 }  // namespace tutti::detail::device

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+/// Forks a child that calls f and ends.
+/// @returns whether it did, within 20 seconds; otherwise it is killed
+template <class F>
+[[nodiscard]] bool ends_in_a_forked_child(F const& f) {
+  ::pid_t const child = ::fork();
+  if (child == 0) {
+    f();
+    ::_exit(0);
+  }
+  int status = 0;
+  auto const until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > until) {
+      ::kill(child, SIGKILL);
+    }
+    std::this_thread::yield();
+  }
+  return status == 0;
+}
