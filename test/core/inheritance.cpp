@@ -25,9 +25,7 @@ bool child_says(Question question) {
     ::_exit(question() ? 0 : 1);
   }
   int status = -1;
-  BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
-  BOOST_REQUIRE(WIFEXITED(status));
-  return WEXITSTATUS(status) == 0;
+  return ::waitpid(child, &status, 0) == child && status == 0;
 }
 
 struct two_descriptors {

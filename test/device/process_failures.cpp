@@ -11,7 +11,6 @@
 #include <tutti/collective/dup.hpp>
 #include <tutti/collective/split.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/spawn.hpp>
 #include <tutti/topology/direct.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/shared_memory.hpp>
@@ -37,6 +36,7 @@ using transport = models::host_peers<tutti::shared_memory>;
 using laws::complaints;
 using laws::has;
 using laws::on_device;
+using laws::require;
 using tutti::detail::device::stream_wait;
 using namespace std::chrono_literals;
 using clock_type = std::chrono::steady_clock;
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_process_is_killed_while_another_leaves) {
       },
       with(1, tutti::no_deadline));
   BOOST_TEST(all[0] == "");
-  BOOST_TEST(all[1] == "-");
+  BOOST_TEST(all[1] == tutti::support::died);
 }
 BOOST_AUTO_TEST_CASE(a_process_leaves_and_another_waits_for_it) {
   auto const all = complaints(
@@ -229,9 +229,7 @@ BOOST_AUTO_TEST_CASE(kernels_go_on_in_the_parent) {
           sum->enqueue(on_device(v), stream);
         }
         stream_wait(world, stream).run();
-        if (!ended || std::count(v.begin(), v.end(), 2) != 1000) {
-          throw tutti::error(tutti::failure::protocol, "the child or the operation came to harm");
-        }
+        require(ended && std::count(v.begin(), v.end(), 2) == 1000, "the child or the operation came to harm");
       },
       with(1));
   BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0] << all[1]);
@@ -260,9 +258,7 @@ BOOST_AUTO_TEST_CASE(groups_of_processes) {
         in_same.enqueue(on_device(v), stream);
         stream_wait(part, stream).run();
         stream_wait(same, stream).run();
-        if (std::count(v.begin(), v.end(), 12) != 1000) {
-          throw tutti::error(tutti::failure::protocol, "the sum is " + std::to_string(v[0]));
-        }
+        require(std::count(v.begin(), v.end(), 12) == 1000, "the sum is " + std::to_string(v[0]));
       },
       with(2));
   BOOST_TEST(std::count(all.begin(), all.end(), "") == 4, all[0]);
@@ -284,9 +280,8 @@ BOOST_AUTO_TEST_CASE(a_graph_is_replayed) {
         }
         sum.enqueue(on_device(v), stream);
         stream_wait(world, stream).run();
-        if (v[29'999] != 2048 || models::host_driver::allocations != pieces) {
-          throw tutti::error(tutti::failure::protocol, "a sum of " + std::to_string(v[29'999]));
-        }
+        require(v[29'999] == 2048, "a sum of " + std::to_string(v[29'999]));
+        require(models::host_driver::allocations == pieces, "nothing is allocated to enqueue an operation");
       },
       with(2));
   BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0]);

@@ -3,6 +3,7 @@
 //
 // Operations on device memory that goes through host memory: what is under way together, and how they fail. Streams go
 // on, nothing is written any more, and errors name ranks.
+#include <laws/complaints.hpp>
 #include <models/host_stager.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
@@ -11,7 +12,6 @@
 #include <tutti/collective/split.hpp>
 #include <tutti/progress_thread.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/spawn.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/loopback.hpp>
 
@@ -21,13 +21,14 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 namespace {
 
+using laws::has;
+using laws::require;
 using models::in_device;
 using tutti::rank_type;
 using transport = models::host_staged<tutti::loopback>;
@@ -41,42 +42,10 @@ using namespace std::chrono_literals;
   o.transport.slots = 3;
   return o;
 }
-/// What ranks say that fail, each: "" if they do not.
 template <class F>
 [[nodiscard]] std::vector<std::string> complaints(rank_type n, F const& f,
                                                   tutti::world_options<transport> const& o = with(60s)) {
-  auto const results = tutti::spawn<transport>(
-      n,
-      [&](auto& world) -> std::string {
-        try {
-          f(world);
-        } catch (tutti::error const& e) {
-          return std::string(tutti::name(e.kind())) + ": " + e.what();
-        } catch (std::exception const& e) {
-          return std::string("other: ") + e.what();
-        }
-        return "";
-      },
-      o);
-  std::vector<std::string> all;
-  for (auto const& one : results) {
-    try {
-      all.push_back(one.value());
-    } catch (tutti::error const& e) {  // it has not joined
-      all.push_back(std::string(tutti::name(e.kind())) + ": " + e.what());
-    }
-  }
-  return all;
-}
-[[nodiscard]] bool has(std::string const& text, std::string const& part) {
-  return text.find(part) != text.npos;
-}
-
-/// Of a rank: what it says then fails its test.
-void require(bool good, std::string const& text) {
-  if (!good) {
-    throw std::logic_error(text);
-  }
+  return laws::complaints(n, f, o);
 }
 /// What is behind it in the stream waits until it may go on.
 void block(models::device_stream const& stream, std::atomic<bool> const& goes_on) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <laws/complaints.hpp>
 #include <models/host_device.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/spawn.hpp>
 #include <tutti/topology/direct.hpp>
 #include <tutti/topology/ring.hpp>
 
@@ -25,29 +25,6 @@ using tutti::detail::device::stream_wait;
 template <class T>
 [[nodiscard]] tutti::device_span<T> on_device(std::vector<T>& v) {
   return {v.data(), v.size()};
-}
-[[nodiscard]] inline bool has(std::string const& text, std::string const& part) {
-  return text.find(part) != text.npos;
-}
-/// What ranks say that fail, each: "" if they do not, "-" if they cannot say anything any more.
-template <class Transport, class F>
-[[nodiscard]] std::vector<std::string> complaints(rank_type n, F const& f, tutti::world_options<Transport> const& o) {
-  auto const results = tutti::spawn<Transport>(
-      n,
-      [&](auto& world) -> std::string {
-        try {
-          f(world);
-        } catch (tutti::error const& e) {
-          return std::string(tutti::name(e.kind())) + ": " + e.what();
-        }
-        return "";
-      },
-      o);
-  std::vector<std::string> all;
-  for (auto const& one : results) {
-    all.push_back(one ? one.value() : "-");
-  }
-  return all;
 }
 
 /// @pre the deadline is short

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <support/verdict.hpp>
+#include <tutti/error.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/types.hpp>
+
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+/// Worlds of which some ranks fail, and what those say.
+namespace laws {
+
+[[nodiscard]] inline bool has(std::string const& text, std::string const& part) {
+  return text.find(part) != text.npos;
+}
+/// Of a rank: what it says then fails its test.
+inline void require(bool good, std::string const& text) {
+  if (!good) {
+    throw std::logic_error(text);
+  }
+}
+/// What becomes of the ranks that run f(world), which throws: what they say, "" of those that do not fail.
+template <class Transport, class F>
+[[nodiscard]] std::vector<tutti::support::verdict> complaints(tutti::rank_type n, F const& f,
+                                                              tutti::world_options<Transport> const& o) {
+  return tutti::support::verdicts_of(tutti::spawn<Transport>(
+      n,
+      [&](auto& world) -> tutti::support::verdict {
+        try {
+          f(world);
+        } catch (tutti::error const& e) {
+          return std::string(tutti::name(e.kind())) + ": " + e.what();
+        } catch (std::exception const& e) {
+          return std::string("other: ") + e.what();
+        }
+        return "";
+      },
+      o));
+}
+
+}  // namespace laws
