@@ -25,7 +25,11 @@ def missing():
     if done.returncode != 0:
         return (f"no network namespace can be made here ({' '.join(done.stderr.split())}): a container needs "
                 "CAP_SYS_ADMIN and CAP_NET_ADMIN")
+    done = subprocess.run(["ip", "-n", name, "link", "show"], capture_output=True, text=True, check=False)
     subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+    if done.returncode != 0:
+        return (f"ip cannot work in a network namespace here ({' '.join(done.stderr.split())}): the root of the file "
+                "system must be a mount point, which that of a chroot often is not")
     return ""
 
 
