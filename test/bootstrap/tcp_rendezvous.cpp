@@ -242,7 +242,7 @@ namespace {
 tutti::detail::descriptor speak(place const& p, std::string_view text) {
   tutti::detail::descriptor s = net::connect(net::resolve("127.0.0.1", p.at.port).at(0), tutti::steady_now() + 5s);
   if (!s) {
-    throw std::runtime_error("nobody listens at the place");
+    throw std::runtime_error("there is no listener at the place");
   }
   say(s, text);
   return s;

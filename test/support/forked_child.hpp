@@ -8,21 +8,29 @@
 #include <unistd.h>
 
 /// Forks a child that calls f and ends.
-/// @returns whether it did, within 20 seconds; otherwise it is killed
+/// @returns whether it did, within 20 seconds and without an exception; if it takes longer, it is killed
 template <class F>
 [[nodiscard]] bool ends_in_a_forked_child(F const& f) {
   ::pid_t const child = ::fork();
   if (child == 0) {
-    f();
+    try {
+      f();
+    } catch (...) {
+      ::_exit(1);
+    }
     ::_exit(0);
   }
+  if (child < 0) {
+    return false;
+  }
   int status = 0;
+  ::pid_t ended = 0;
   auto const until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (::waitpid(child, &status, WNOHANG) == 0) {
+  while ((ended = ::waitpid(child, &status, WNOHANG)) == 0) {
     if (std::chrono::steady_clock::now() > until) {
       ::kill(child, SIGKILL);
     }
     std::this_thread::yield();
   }
-  return status == 0;
+  return ended == child && status == 0;
 }
