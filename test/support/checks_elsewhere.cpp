@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks that hold, in the main thread, and where the main program of tests lets none be.
+#include <boost/test/unit_test.hpp>
+
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+BOOST_AUTO_TEST_CASE(main_thread) {
+  BOOST_TEST(true);
+}
+
+BOOST_AUTO_TEST_CASE(thread) {
+  std::thread([] { BOOST_TEST(true); }).join();
+}
+
+BOOST_AUTO_TEST_CASE(child) {
+  if (::pid_t const forked = ::fork(); forked == 0) {
+    BOOST_TEST(true);
+    ::_exit(0);
+  } else {
+    int status = 0;
+    BOOST_REQUIRE(::waitpid(forked, &status, 0) == forked);
+  }
+}
