@@ -7,11 +7,9 @@
 
 #include <utility>
 
-void expect_cuda() {}
-
 cards_here find_cards() {
   try {
-    return {tutti::nn::detail::cuda::math::devices(), "CUDA counts none"};
+    return {tutti::nn::detail::cuda::math::devices(), "CUDA counts no cards on its host"};
   } catch (tutti::cuda::error const& e) {
     return {0, e.what()};
   }

@@ -12,18 +12,15 @@ constexpr char sorry = '!';
 
 }  // namespace
 
-std::string tell_card(options const& options, tutti::rank_type rank, tutti::rank_type place_on_host) {
-  auto const& gpus = options.gpus;
-  if (!gpus.has(rank) || options.strategy.serves(rank)) {
-    return {};
-  }
+std::string tell_card(gpu_options const& gpus, tutti::rank_type rank, std::string const& described,
+                      tutti::rank_type place) {
   auto const here = find_cards();
-  auto const name = sorry + ("--gpu: rank " + std::to_string(rank));
+  auto const name = sorry + ("--gpu: " + described);
   if (here.count == 0) {
-    return name + " is to compute on a GPU, and its host has none: " + here.why_none;
+    return name + " cannot compute on a GPU: " + here.why_none;
   }
   auto const there = static_cast<std::uint32_t>(here.count);
-  auto const number = gpus.card_of(rank).value_or(place_on_host % there);
+  auto const number = gpus.card_of(rank).value_or(place % there);
   if (number >= there) {
     return name + " is to compute on card " + std::to_string(number) + ", and its host has " +
            (there == 1 ? "one, card 0" : std::to_string(there) + ", cards 0 to " + std::to_string(there - 1));

@@ -20,15 +20,16 @@ struct cards_here {
 
 // In cuda.cpp, or in without_cuda.cpp.
 
-/// @throws std::runtime_error if this program was built without CUDA
-void expect_cuda();
 /// Asks CUDA, which then cannot be used in a process that is forked from this one.
 cards_here find_cards();
 
 // In gpu.cpp.
 
-/// The card of a rank, as it tells the others: nothing, its number, or why the rank cannot have it.
-std::string tell_card(options const& options, tutti::rank_type rank, tutti::rank_type place_on_host);
+/// The card of a rank that computes on one, as it tells the others: its number, or why the rank cannot have it.
+/// @param described the rank, for that reason
+/// @param place     among the ranks of its host that compute on cards
+std::string tell_card(gpu_options const& gpus, tutti::rank_type rank, std::string const& described,
+                      tutti::rank_type place);
 /// What all have told.
 /// @throws std::runtime_error if a rank cannot have its card
 std::vector<card> read_cards(std::vector<std::string> const& told);

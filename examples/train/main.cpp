@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu.hpp"
 #include "job.hpp"
 #include "network.hpp"
 #include <tutti/environment.hpp>
@@ -122,9 +121,6 @@ int main(int argc, char** argv) {
     if (work.launched && options.transport == "loopback") {
       throw std::runtime_error("loopback joins the threads of one process, but a launcher (" + place.launcher +
                                ") started several: use --transport tcp or shared_memory");
-    }
-    if (options.gpus.any()) {
-      expect_cuda();
     }
     if (place.rank == 0) {
       expect_writable(options.plot);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -133,6 +134,13 @@ class training_options {
   CLI::Option* decay_ = nullptr;
 };
 
+/// Whether the text is this number, in decimal digits alone.
+template <std::unsigned_integral Number>
+bool read_digits(std::string_view text, Number& number) {
+  auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return problem == std::errc{} && end == text.data() + text.size();
+}
+
 /// The options of strategies.
 class strategy_options {
  public:
@@ -171,7 +179,7 @@ class strategy_options {
     }
     if (staleness_ == "unbounded" && servers) {
       chosen_.staleness = strategy_choice::unbounded;
-    } else if (!read(staleness_, chosen_.staleness)) {
+    } else if (!read_digits(staleness_, chosen_.staleness)) {
       throw CLI::ValidationError("--staleness", "takes a number of steps, or with parameter_server unbounded; \"" +
                                                     staleness_ + "\" is something else");
     } else if (chosen_.name == "gossip" && chosen_.staleness > 1000) {
@@ -181,12 +189,6 @@ class strategy_options {
   }
 
  private:
-  template <class Number>
-  static bool read(std::string const& text, Number& number) {
-    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return problem == std::errc{} && end == text.data() + text.size();
-  }
-
   strategy_choice& chosen_;
   std::string staleness_ = "0";
   CLI::Option* servers_ = nullptr;
@@ -407,8 +409,15 @@ void add_checkpoint_options(CLI::App& app, tutti::nn::checkpoint_options& o) {
 template <class Number>
 bool read_of_rank(std::string const& text, std::uint32_t& rank, Number& number) {
   auto const colon = text.find(':');
-  return colon != text.npos && CLI::detail::lexical_cast(text.substr(0, colon), rank) &&
-         CLI::detail::lexical_cast(text.substr(colon + 1), number);
+  if (colon == text.npos || !read_digits(std::string_view(text).substr(0, colon), rank)) {
+    return false;
+  }
+  std::string const rest = text.substr(colon + 1);
+  if constexpr (std::unsigned_integral<Number>) {
+    return read_digits(rest, number);
+  } else {
+    return CLI::detail::lexical_cast(rest, number);
+  }
 }
 
 /// @throws CLI::ValidationError if the option has named the rank before
@@ -564,7 +573,7 @@ class gpu_reader {
     app.add_option(
            "--gpu", ranks_,
            "Ranks that compute on GPUs of NVIDIA, beside others on their hosts: all, or RANK[:CARD],..., such as "
-           "1,3:0; a rank takes the card of its place on its host if none is named")
+           "1,3:0; if none is named, the cards of a host are taken in turns. Where built with tutti::nn_cuda")
         ->delimiter(',')
         ->default_str("");
     precision_ = app.add_option("--precision", numbers_,
@@ -615,7 +624,7 @@ class gpu_reader {
     std::uint32_t number = 0;
     if (text == "all" && ranks_.size() == 1) {
       to_.all = true;
-    } else if (CLI::detail::lexical_cast(text, one.rank)) {
+    } else if (read_digits(text, one.rank)) {
       add(one);
     } else if (read_of_rank(text, one.rank, number)) {
       one.card = number;

@@ -92,7 +92,7 @@ struct speeds {
 struct gpu_options {
   struct gpu_rank {
     std::uint32_t rank = 0;
-    std::optional<std::uint32_t> card;  ///< none: the place of the rank on its host, modulo the host's cards
+    std::optional<std::uint32_t> card;  ///< none: those of a host in turns
   };
 
   bool all = false;

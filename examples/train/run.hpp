@@ -71,6 +71,20 @@ std::vector<std::string> names_in(Communicator const& world) {
   return names;
 }
 
+/// What this rank tells of its card; nothing if it computes on its host.
+template <class Communicator>
+std::string own_card(Communicator const& world, options const& options) {
+  auto const computes_on_one = [&](tutti::rank_type r) { return options.gpus.has(r) && !options.strategy.serves(r); };
+  auto const me = world.rank();
+  if (!computes_on_one(me)) {
+    return {};
+  }
+  auto const& hosts = world.hosts();
+  auto const place = std::ranges::count_if(hosts.members(hosts.host(me)),
+                                           [&](tutti::rank_type r) { return r < me && computes_on_one(r); });
+  return tell_card(options.gpus, me, tutti::describe(me, world.members()[me]), static_cast<tutti::rank_type>(place));
+}
+
 /// The cards of all ranks, of which each says its own. Collective if the options name GPUs.
 /// @throws std::runtime_error on all ranks if one cannot have its card
 template <class Communicator>
@@ -193,16 +207,15 @@ template <class Communicator>
 int train_as_member(Communicator& world, job const& work) {
   using transport = typename Communicator::transport_type;
   expect_ranks(work.options, world.size());
-  std::string const own =
-      work.options.gpus.any() ? tell_card(work.options, world.rank(), world.local_rank()) : std::string();
-  auto const cards = cards_of(world, work.options, own);
+  std::string const own = own_card(world, work.options);
+  auto cards = cards_of(world, work.options, own);
   fate end(work.options.faults, world.rank(), !tutti::in_process<transport>);
   if constexpr (!is_helped<Communicator>) {
     if (work.options.strategy.name == "parameter_server") {
-      return train_with_servers(world, work, names_in(world), cards, end);
+      return train_with_servers(world, work, names_in(world), std::move(cards), end);
     }
   }
-  session session(work, transport::name, world.rank(), names_in(world), cards);
+  session session(work, transport::name, world.rank(), names_in(world), std::move(cards));
   if constexpr (requires { world.transport().why_no_group(); }) {
     if (std::string const& why = world.transport().why_no_group(); world.rank() == 0 && !why.empty()) {
       std::printf("group  none: %s\n", why.c_str());

@@ -5,18 +5,8 @@
 # take time and are not computed. What is asked for happens, and what makes no sense is refused by name.
 #
 #     sh train_experiments.sh build/examples/train
-set -eu
-train=$1
-here=$(mktemp -d)
-trap 'rm -rf "$here"' EXIT
-cd "$here"
+. "$(dirname "$0")/train_checks.sh"
 
-wrong() {
-  echo "$1"
-  cat log
-  exit 1
-}
-shows() { grep -q -- "$1" "$2" || wrong "$2 has no \"$1\""; }
 refused() {  # options, what is said
   if $train --epochs 1 $1 > log 2>&1; then wrong "$1 is taken"; fi
   shows "$2" log

@@ -6,18 +6,8 @@
 # bits whatever adds them.
 #
 #     sh train_figures.sh build/examples/train
-set -eu
-train=$1
-here=$(mktemp -d)
-trap 'rm -rf "$here"' EXIT
-cd "$here"
+. "$(dirname "$0")/train_checks.sh"
 
-wrong() {
-  echo "$1"
-  cat log
-  exit 1
-}
-shows() { grep -q -- "$1" "$2" || wrong "$2 has no \"$1\""; }
 within() { awk "BEGIN { exit !($1 >= $2 && $1 <= $3) }" || wrong "$4: $1, which is not within $2 and $3"; }
 small='--epochs 2 --samples 2000 --hidden 32'  # 16 steps an epoch
 

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Sourced by the tests of train, whose first argument is the program: they run in a folder of their own, and each run
+# leaves what it says in the file log.
+set -eu
+train=$1
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+cd "$here"
+
+wrong() {
+  echo "$1"
+  cat log
+  exit 1
+}
+shows() { grep -q -- "$1" "$2" || wrong "$2 has no \"$1\""; }
