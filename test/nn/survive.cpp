@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
+#include <models/host_math.hpp>
 #include <tutti/nn/checkpoint/latest_state.hpp>
 #include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/detail/device/any_replica.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
@@ -30,6 +32,7 @@
 #include <vector>
 
 namespace nn = tutti::nn;
+using replica = nn::detail::device::any_replica<models::host_math>;
 using tutti::rank_type;
 
 // Ranks of a training go, and the others go on: with what, and how right.
@@ -64,12 +67,17 @@ struct death {
   std::size_t step;
 };
 
+struct kind {
+  bool remembers = false;   ///< layers have statistics
+  bool on_devices = false;  ///< ranks of odd numbers are on devices
+};
+
 /// One rank's training through all faults. An observer: it writes down losses, weights, test results.
 template <class Transport>
 class trainee {
  public:
-  trainee(rank_type rank, rank_type size, bool remembers, std::vector<death> deaths)
-      : remembers_(remembers), first_rank_(rank), deaths_(std::move(deaths)) {
+  trainee(rank_type rank, rank_type size, kind what, std::vector<death> deaths)
+      : what_(what), first_rank_(rank), deaths_(std::move(deaths)) {
     nn::set_threads(1);
     make(rank, size);
   }
@@ -97,7 +105,7 @@ class trainee {
     }
   }
 
-  void step(nn::step_result const& done, nn::replica const& model) {
+  void step(nn::step_result const& done, replica const& model) {
     history_.step(done, model);
     note();
     for (auto const& [rank, step] : deaths_) {
@@ -123,8 +131,11 @@ class trainee {
 
  private:
   void make(rank_type rank, rank_type size) {
-    model_.emplace(nn::model<float>(layers(remembers_), nn::replica::attached), images().training, images().test,
-                   make_settings(), rank, size);
+    auto of = layers(what_.remembers);
+    auto made = what_.on_devices && first_rank_ % 2 == 1
+                    ? replica::made_of(nn::device_model{std::move(of)})
+                    : replica::made_of(nn::model<float>(std::move(of), replica::attached));
+    model_.emplace(std::move(made), images().training, images().test, make_settings(), rank, size);
   }
   void note() {
     std::uint64_t hash = 14695981039346656037U;
@@ -136,10 +147,10 @@ class trainee {
     words_.push_back(static_cast<std::uint32_t>(hash >> 32));
   }
 
-  bool remembers_;
+  kind what_;
   rank_type first_rank_;
   std::vector<death> deaths_;
-  std::optional<nn::replica> model_;
+  std::optional<replica> model_;
   nn::history history_;
   std::vector<std::uint32_t> words_;
   bool kept_own_ = true;
@@ -147,12 +158,11 @@ class trainee {
 
 /// What each rank that was left wrote down.
 template <class Transport>
-std::vector<std::vector<std::uint32_t>> train(rank_type ranks, std::vector<death> const& deaths,
-                                              bool remembers = false) {
+std::vector<std::vector<std::uint32_t>> train(rank_type ranks, std::vector<death> const& deaths, kind what = {}) {
   (void)images();  // before ranks are made
   auto results = tutti::spawn<Transport>(ranks, [&](auto& world) {
     world.deadline(std::chrono::seconds(40));
-    trainee<Transport> one(world.rank(), world.size(), remembers, deaths);
+    trainee<Transport> one(world.rank(), world.size(), what, deaths);
     nn::survive(
         world, tutti::join_timeout, [&](auto& now) { one.train(now); },
         [&](auto& smaller, tutti::error const&) { one.rejoin(smaller); });
@@ -185,15 +195,13 @@ float loss_of(std::vector<std::uint32_t> const& words, std::size_t step) {
   return std::bit_cast<float>(words[3 * step]);
 }
 
-}  // namespace
-
-using all_transports = std::tuple<tutti::loopback, tutti::shared_memory, tutti::tcp>;
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(those_that_are_left_finish_the_training, Transport, all_transports) {
-  auto const whole = train<Transport>(4, {});
+/// Of 4 ranks those finish a training that are left by each of these.
+template <class Transport>
+void check_finished(std::vector<std::vector<death>> const& faults, kind what = {}) {
+  auto const whole = train<Transport>(4, {}, what);
   check_alike(whole, 4);
-  for (auto const& deaths : {std::vector<death>{{1, 7}}, {{0, 1}}, {{3, 5}}, {{1, 7}, {2, 7}, {3, 11}}}) {
-    auto const left = train<Transport>(4, deaths);
+  for (auto const& deaths : faults) {
+    auto const left = train<Transport>(4, deaths, what);
     check_alike(left, 4 - deaths.size());
     // Every image of every batch still counts, so the losses are those of a training without faults, but for
     // rounding; and the same bits up to the fault. The last step before that may be lost with the rank that died.
@@ -205,6 +213,19 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(those_that_are_left_finish_the_training, Transport
   }
 }
 
+}  // namespace
+
+using all_transports = std::tuple<tutti::loopback, tutti::shared_memory, tutti::tcp>;
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(those_that_are_left_finish_the_training, Transport, all_transports) {
+  check_finished<Transport>({{{1, 7}}, {{0, 1}}, {{3, 5}}, {{1, 7}, {2, 7}, {3, 11}}});
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(ranks_on_hosts_and_on_devices_are_left, Transport, all_transports) {
+  check_finished<Transport>({{{1, 7}}, {{0, 7}}, {{0, 5}, {2, 5}}, {{1, 7}, {3, 7}}}, {.on_devices = true});
+}
+
 BOOST_AUTO_TEST_CASE(what_layers_remember_stays_each_ranks_own) {
-  check_alike(train<tutti::loopback>(4, {{2, 7}}, true), 3);
+  check_alike(train<tutti::loopback>(4, {{2, 7}}, {.remembers = true}), 3);
+  check_alike(train<tutti::loopback>(4, {{1, 7}}, {.remembers = true, .on_devices = true}), 3);
 }
