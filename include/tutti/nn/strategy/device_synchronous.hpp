@@ -15,8 +15,8 @@
 namespace tutti::nn {
 
 /// Synchronous training of replicas on devices: as `synchronous`, but messages are added up where they are computed, by
-/// kernels (`enqueue`), in a stream beside that of the computation. Buckets begin when what they hold has been
-/// computed, while the gradients before them are; no message goes to the host.
+/// kernels (`enqueue`), in a stream of the replica's beside that of the computation. Buckets begin when what they hold
+/// has been computed, while the gradients before them are; no message goes to the host.
 ///
 /// All ranks' replicas are on devices of the world, with the same buckets. The host waits for the sums of each step,
 /// and learns then of ranks that failed. Initial weights, and small sums, go the way of operations on host memory.
@@ -58,17 +58,17 @@ class device_synchronous : public detail::equal_replicas {
     for (std::size_t cut = waiting_ - std::min(waiting_, most); waiting_ != 0 && cut >= first;
          cut = waiting_ - std::min(waiting_, most)) {
       if (!follows) {
-        message_->follow(stream_);
+        message_->follow();
         follows = true;
       }
-      sums_.enqueue(message_->numbers().subspan(cut, waiting_ - cut), stream_);
+      sums_.enqueue(message_->numbers().subspan(cut, waiting_ - cut), message_->stream());
       waiting_ = cut;
     }
   }
   /// @throws error if a bucket's allreduce has failed; weights are then as they were
   score_of step(training_step auto& step) {
-    message_->precede(stream_);
-    sums_.wait(stream_);
+    message_->precede();
+    sums_.wait(message_->stream());
     step.update();
     return score_of::all_ranks;
   }
@@ -84,7 +84,6 @@ class device_synchronous : public detail::equal_replicas {
  private:
   Sums& sums_;
   std::size_t bucket_;
-  stream_type stream_;
   std::optional<device_message<stream_type>> message_;
   std::size_t waiting_ = 0;  // numbers in front that are in no bucket yet
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/detail/cuda/handle.hpp>
 #include <tutti/nn/detail/cuda/memory.hpp>
 #include <tutti/nn/precision.hpp>
 
@@ -9,7 +10,6 @@
 #include <cublas_v2.h>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 namespace tutti::nn::detail::cuda {
 
@@ -25,19 +25,18 @@ namespace tutti::nn::detail::cuda {
 /// atomic sums, which a handle must be asked for, are not.
 class products {
  public:
-  products(memory_and_order const& of, cudaStream_t in, precision numbers) : numbers_(numbers) {
-    demand(cublasCreate(&handle_), "beginning to use cuBLAS");
+  /// @param in a stream of that device
+  products(memory_and_order const& of, cudaStream_t in, precision numbers)
+      : numbers_(numbers), handle_(of, [](cublasStatus_t s) { demand(s, "beginning to use cuBLAS"); }) {
     workspace_.reserve(workspace_bytes, of);
-    demand(cublasSetStream(handle_, in), "giving cuBLAS a stream");
-    demand(cublasSetWorkspace(handle_, workspace_.data(), workspace_.size()), "giving cuBLAS memory");
-    demand(cublasSetPointerMode(handle_, CUBLAS_POINTER_MODE_HOST), "setting up cuBLAS");
-    demand(cublasSetMathMode(handle_, numbers == precision::float32 ? CUBLAS_PEDANTIC_MATH
-                                                                    : CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
+    demand(cublasSetStream(handle_.get(), in), "giving cuBLAS a stream");
+    demand(cublasSetWorkspace(handle_.get(), workspace_.data(), workspace_.size()), "giving cuBLAS memory");
+    demand(cublasSetPointerMode(handle_.get(), CUBLAS_POINTER_MODE_HOST), "setting up cuBLAS");
+    demand(cublasSetMathMode(handle_.get(), numbers == precision::float32
+                                                ? CUBLAS_PEDANTIC_MATH
+                                                : CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
            "setting up cuBLAS");
   }
-  products(products const&) = delete;
-  products& operator=(products const&) = delete;
-  ~products() { static_cast<void>(cublasDestroy(handle_)); }
 
   /// A matrix as it lies, or transposed.
   struct matrix {
@@ -46,6 +45,7 @@ class products {
     bool transposed;
   };
   /// c = a b: m x n numbers, or floats, sums of k products.
+  /// @pre its device is the current one
   void multiply(std::size_t m, std::size_t n, std::size_t k, matrix const& a, matrix const& b, void* c,
                 bool floats) const {
     // cuBLAS has columns where these have rows, and so computes c transposed: b's transpose times a's.
@@ -53,7 +53,7 @@ class products {
     float const none = 0;
     auto const size = [](std::size_t x) { return static_cast<std::int64_t>(x); };
     cudaDataType_t const from = data_type(numbers_);
-    demand(cublasGemmEx_64(handle_, operation(b), operation(a), size(n), size(m), size(k), &one, b.numbers, from,
+    demand(cublasGemmEx_64(handle_.get(), operation(b), operation(a), size(n), size(m), size(k), &one, b.numbers, from,
                            size(b.columns), a.numbers, from, size(a.columns), &none, c, floats ? CUDA_R_32F : from,
                            size(n), numbers_ == precision::float32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F,
                            CUBLAS_GEMM_DEFAULT),
@@ -76,7 +76,7 @@ class products {
 
   precision numbers_;
   scratch workspace_;
-  cublasHandle_t handle_ = nullptr;
+  handle<cublasHandle_t, cublasCreate, cublasDestroy> handle_;
 };
 
 }  // namespace tutti::nn::detail::cuda

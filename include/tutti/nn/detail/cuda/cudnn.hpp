@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/detail/cuda/handle.hpp>
 #include <tutti/nn/detail/cuda/memory.hpp>
 #include <tutti/nn/layer/geometry.hpp>
 #include <tutti/nn/precision.hpp>
@@ -24,7 +25,7 @@ inline void demand(cudnnStatus_t status, char const* doing) {
   }
 }
 
-/// What cuDNN calls a descriptor, or its handle.
+/// What cuDNN calls a descriptor. It is of no device.
 template <class T, cudnnStatus_t (*Create)(T*), cudnnStatus_t (*Destroy)(T)>
 class described {
  public:
@@ -45,7 +46,6 @@ class described {
  private:
   T it_ = nullptr;
 };
-using cudnn_handle = described<cudnnHandle_t, cudnnCreate, cudnnDestroy>;
 using cudnn_tensor = described<cudnnTensorDescriptor_t, cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor>;
 using cudnn_filter = described<cudnnFilterDescriptor_t, cudnnCreateFilterDescriptor, cudnnDestroyFilterDescriptor>;
 using cudnn_convolution =
@@ -61,9 +61,13 @@ using cudnn_convolution =
 /// These are the functions for one convolution of cuDNN 7, which 9 still has: they name algorithms, of which cuDNN says
 /// whether they are deterministic, where its graphs name engines by numbers that change. They take and give weights of
 /// the precision of images, so the gradients of 16-bit weights are rounded to 16 bits, as in other trainers.
+///
+/// What is asked of one is asked while its device is the current one.
 class convolutions {
  public:
-  convolutions(cudaStream_t in, precision numbers) : numbers_(numbers) {
+  /// @param in a stream of that device
+  convolutions(memory_and_order const& of, cudaStream_t in, precision numbers)
+      : numbers_(numbers), handle_(of, [](cudnnStatus_t s) { demand(s, "beginning to use cuDNN"); }) {
     demand(cudnnSetStream(handle_.get(), in), "giving cuDNN a stream");
   }
 
@@ -236,7 +240,7 @@ class convolutions {
   static constexpr float none = 0;
 
   precision numbers_;
-  cudnn_handle handle_;
+  handle<cudnnHandle_t, cudnnCreate, cudnnDestroy> handle_;
   std::vector<plan> plans_;
 };
 

@@ -25,7 +25,7 @@ class math : public memory_and_order {
       : memory_and_order(number),
         numbers_(numbers),
         products_(*this, native(), numbers),
-        convolutions_(native(), numbers) {
+        convolutions_(*this, native(), numbers) {
     losses_.reserve(loss_floats() * sizeof(float), *this);
   }
 

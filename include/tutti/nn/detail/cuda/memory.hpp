@@ -57,8 +57,11 @@ class memory_and_order {
     check(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
     return count;
   }
-  /// Makes it the current device of this thread, so that handles of libraries which are made next are its own.
+  /// Makes it the current device of this thread.
   explicit memory_and_order(int number) : number_(taken(number)) {}
+
+  /// CUDA's number of the device.
+  [[nodiscard]] int number() const noexcept { return number_; }
 
   [[nodiscard]] std::byte* allocate(std::size_t bytes) const {
     current_device const here(number_);
@@ -128,7 +131,6 @@ class memory_and_order {
   }
 
  protected:
-  [[nodiscard]] int number() const noexcept { return number_; }
   [[nodiscard]] cudaStream_t native() const noexcept { return stream_.native(); }
 
  private:

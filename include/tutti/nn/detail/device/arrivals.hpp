@@ -34,6 +34,9 @@ class arrivals {
     cut_ = told_;
   }
 
+  /// That stream, for others while no message goes to the host.
+  [[nodiscard]] typename M::stream_type& stream() noexcept { return copies_; }
+
   /// Where the next part ends: what lies behind is on its way.
   [[nodiscard]] std::size_t cut() const noexcept { return cut_; }
   /// Whether any of what is final from `first` on is not on its way yet.

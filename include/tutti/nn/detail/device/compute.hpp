@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/device_span.hpp>
 #include <tutti/expects.hpp>
 #include <tutti/nn/detail/data/batch_loader.hpp>
 #include <tutti/nn/detail/device/arrivals.hpp>
 #include <tutti/nn/detail/device/blocks.hpp>
 #include <tutti/nn/detail/device/loss_scale.hpp>
 #include <tutti/nn/detail/sequence.hpp>
+#include <tutti/nn/device_message.hpp>
 #include <tutti/nn/device_model.hpp>
 #include <tutti/nn/gradient_sizes.hpp>
 #include <tutti/nn/loss/score.hpp>
@@ -95,15 +95,15 @@ class compute {
   }
 
   // What is summed on the device.
-  [[nodiscard]] device_span<float> message_there() const noexcept {
-    return {message_.floats(), parameters_.size() + attached};
+  [[nodiscard]] device_message<typename M::stream_type> message_there() noexcept {
+    return {{message_.floats(), parameters_.size() + attached}, arrivals_.stream(), *this};
   }
-  void follow(typename M::stream_type& by) {
+  void follow() {
     math_.record(computed_, math_.stream());
-    math_.hold(by, computed_);
+    math_.hold(arrivals_.stream(), computed_);
   }
-  void precede(typename M::stream_type& by) {
-    math_.record(summed_, by);
+  void precede() {
+    math_.record(summed_, arrivals_.stream());
     math_.hold(math_.stream(), summed_);
   }
   void clear() {

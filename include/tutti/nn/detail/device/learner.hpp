@@ -38,7 +38,7 @@ class device_learner {
   [[nodiscard]] std::span<float> parameters() { return does_->parameters().write(); }
   [[nodiscard]] std::span<float const> parameters() const { return does_->parameters().read(); }
   [[nodiscard]] std::span<float> message() { return does_->message(); }
-  [[nodiscard]] device_message<typename M::stream_type> on_device() { return {does_->message_there(), *does_}; }
+  [[nodiscard]] device_message<typename M::stream_type> on_device() { return does_->message_there(); }
   [[nodiscard]] score<float> attached() { return does_->attached_numbers(); }
   [[nodiscard]] std::span<float> statistics() { return does_->statistics().write(); }
   [[nodiscard]] std::span<float> optimizer_state() { return does_->optimizer_state(); }

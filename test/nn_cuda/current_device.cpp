@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address one_compiler (it has read the strategy and the replica)
+//
+// What the trainer makes on a GPU is of its own device, whichever is the current one of the thread. Functions of CUDA
+// and its libraries are of a model here: an event may only be recorded in a stream of the device that it was made on,
+// and a library's handle is of the device that was the current one, and must be that again when it is used.
+#include <tutti/detail/cuda/current_device.hpp>
+#include <tutti/nn/detail/cuda/math.hpp>
+#include <tutti/nn/strategy/device_synchronous.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <thread>
+
+namespace {
+
+thread_local int current = 0;
+std::size_t alive = 0;     ///< streams, events, memories and handles
+std::size_t products = 0;  ///< made by cuBLAS
+
+template <class T>
+cudaError_t make(T** made) {
+  *made = new T;
+  ++alive;
+  return cudaSuccess;
+}
+template <class T>
+cudaError_t destroy(T* made) {
+  alive -= made == nullptr ? 0U : 1U;
+  delete made;
+  return cudaSuccess;
+}
+
+}  // namespace
+
+struct cublasContext {
+  int device = current;
+};
+struct cudnnContext {
+  int device = current;
+};
+
+struct CUstream_st {
+  int device = current;
+};
+struct CUevent_st {
+  int device = current;
+};
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 2;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = current;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+  current = device;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) {
+  return make(s);
+}
+cudaError_t cudaStreamDestroy(cudaStream_t s) {
+  return destroy(s);
+}
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) {
+  return make(e);
+}
+cudaError_t cudaEventDestroy(cudaEvent_t e) {
+  return destroy(e);
+}
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
+  return e->device == s->device ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t e, unsigned) {
+  return e == nullptr ? cudaErrorInvalidResourceHandle : cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t e) {
+  return e == nullptr ? cudaErrorInvalidResourceHandle : cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t e) {
+  return cudaEventQuery(e);
+}
+cudaError_t cudaMemcpyAsync(void* to, void const* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t s) {
+  if (s->device != current) {
+    return cudaErrorInvalidResourceHandle;
+  }
+  std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaMalloc(void** p, std::size_t bytes) {
+  *p = std::malloc(bytes);
+  ++alive;
+  return cudaSuccess;
+}
+cudaError_t cudaFree(void* p) {
+  alive -= p == nullptr ? 0U : 1U;
+  std::free(p);
+  return cudaSuccess;
+}
+
+cublasStatus_t cublasCreate_v2(cublasHandle_t* h) {
+  static_cast<void>(make(h));
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasDestroy_v2(cublasHandle_t h) {
+  static_cast<void>(h->device == current ? destroy(h) : cudaErrorInvalidValue);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetStream_v2(cublasHandle_t h, cudaStream_t s) {
+  return h->device == s->device ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+}
+cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t, void*, std::size_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t, cublasPointerMode_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetMathMode(cublasHandle_t, cublasMath_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasGemmEx_64(cublasHandle_t h, cublasOperation_t, cublasOperation_t, std::int64_t, std::int64_t,
+                               std::int64_t, void const*, void const*, cudaDataType, std::int64_t, void const*,
+                               cudaDataType, std::int64_t, void const*, void*, cudaDataType, std::int64_t,
+                               cublasComputeType_t, cublasGemmAlgo_t) {
+  ++products;
+  return h->device == current ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+}
+
+cudnnStatus_t cudnnCreate(cudnnHandle_t* h) {
+  static_cast<void>(make(h));
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnDestroy(cudnnHandle_t h) {
+  static_cast<void>(h->device == current ? destroy(h) : cudaErrorInvalidValue);
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnSetStream(cudnnHandle_t h, cudaStream_t s) {
+  return h->device == s->device ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
+}
+
+}  // extern "C"
+
+namespace {
+
+namespace nn = tutti::nn;
+using nn::detail::cuda::event;
+using nn::detail::cuda::memory_and_order;
+
+/// Throws if a function of CUDA fails. @returns whether all is of the device, and has run
+[[nodiscard]] bool use(memory_and_order& gpu, event& loaded) {
+  auto more = gpu.another_stream();
+  bool good = more.native()->device == 1;
+  event never;
+  good = gpu.has_run(never) && good;
+  gpu.finish(never);
+  gpu.hold(more, never);
+  for (int i = 0; i != 2; ++i) {
+    gpu.record(loaded, gpu.stream());
+    gpu.hold(more, loaded);
+    gpu.record(loaded, more);
+    good = gpu.has_run(loaded) && good;
+    gpu.finish(loaded);
+  }
+  float const from = 1;
+  float to = 0;
+  gpu.upload(more, reinterpret_cast<std::byte*>(&to), reinterpret_cast<std::byte const*>(&from), sizeof to);
+  return good && to == 1;
+}
+
+/// Sums of two ranks, of which the other one has nothing.
+struct sums {
+  using stream_type = tutti::cuda::stream;
+
+  [[nodiscard]] static tutti::rank_type rank() { return 0; }
+  [[nodiscard]] static tutti::rank_type size() { return 2; }
+  static void share(std::span<float>) {}
+  static void sum(std::span<float>) {}
+  void enqueue(tutti::device_span<float>, stream_type& in) { device = in.native()->device; }
+  static void wait(stream_type&) {}
+
+  int device = -1;  ///< where it was last asked to sum
+};
+
+struct owner {
+  static void follow() {}
+  static void precede() {}
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_device_is_the_current_one_for_a_while) {
+  {
+    tutti::detail::cuda::current_device const outer(1);
+    BOOST_TEST(current == 1);
+    {
+      tutti::detail::cuda::current_device const same(1);
+      tutti::detail::cuda::current_device const inner(0);
+      BOOST_TEST(current == 0);
+    }
+    BOOST_TEST(current == 1);
+  }
+  BOOST_TEST(current == 0);
+}
+
+BOOST_AUTO_TEST_CASE(another_device_is_the_current_one) {
+  {
+    memory_and_order gpu(1);
+    BOOST_TEST(gpu.stream().native()->device == 1);
+    cudaSetDevice(0);
+    event loaded;
+    BOOST_TEST(use(gpu, loaded));
+    BOOST_TEST(current == 0, "the thread's device is as it was");
+    bool good = false;
+    std::thread([&] { good = use(gpu, loaded); }).join();
+    BOOST_TEST(good, "in another thread");
+  }
+  BOOST_TEST(alive == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(libraries_have_handles_of_the_device) {
+  {
+    std::optional<nn::detail::cuda::math> gpu(std::in_place, 1, nn::precision::float32);
+    cudaSetDevice(0);
+    std::array<std::byte, 64> rows{};
+    std::array<float, 6> gradients{};
+    gpu->differentiate_weights(nn::geometry::dense{2, 3}, 1, rows.data(), rows.data(), gradients.data());
+    gpu->differentiate_input(nn::geometry::dense{2, 3}, 1, {gradients.data(), nullptr}, rows.data(), rows.data());
+    BOOST_TEST(products == 2U);
+    std::thread([&] { gpu.reset(); }).join();
+  }
+  BOOST_TEST(current == 0, "the thread's device is as it was");
+  BOOST_TEST(alive == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(messages_are_summed_on_their_device) {
+  memory_and_order gpu(1);
+  auto beside = gpu.another_stream();
+  cudaSetDevice(0);
+  sums all;
+  nn::device_synchronous strategy(all);
+  owner computes;
+  std::array<float, 3> message{};
+  strategy.begin(nn::device_message<tutti::cuda::stream>({message.data(), message.size()}, beside, computes));
+  strategy.enqueued(0);
+  BOOST_TEST(all.device == 1);
+}
