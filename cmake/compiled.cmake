@@ -15,8 +15,25 @@ function(tutti_add_library name source)
   endif()
 endfunction()
 
-# The trainer on GPUs. nvcc compiles the kernels, and no project needs to know the language CUDA for that.
 set(TUTTI_CUDA_ARCH sm_90 CACHE STRING "The GPUs that tutti::nn_cuda makes code for: what nvcc takes after -arch=")
+
+# tutti_compile_by_nvcc(<object> <source> <folder of headers>...): no project needs to know the language CUDA for that.
+function(tutti_compile_by_nvcc object source)
+  find_package(CUDAToolkit ${tutti_cuda} QUIET)
+  list(TRANSFORM ARGN PREPEND -I OUTPUT_VARIABLE folders)
+  cmake_path(GET source FILENAME name)
+  add_custom_command(
+    OUTPUT ${object}
+    COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -std=c++20 --expt-relaxed-constexpr -arch=${TUTTI_CUDA_ARCH} -O3
+            -Werror all-warnings -Xcompiler -fPIC -DTUTTI_SEPARATE_COMPILATION ${folders}
+            -MD -MF ${object}.d -MT ${object} -c ${source} -o ${object}
+    DEPENDS ${source}
+    DEPFILE ${object}.d
+    COMMENT "Compiling ${name} by nvcc"
+    VERBATIM)
+endfunction()
+
+# The trainer on GPUs: its kernels.
 function(tutti_add_nn_cuda include)
   if(TARGET tutti_nn_cuda)
     return()
@@ -26,17 +43,8 @@ function(tutti_add_nn_cuda include)
     message(STATUS "tutti::nn_cuda is not available: it needs ${missing}")
     return()
   endif()
-  find_package(CUDAToolkit ${tutti_cuda} QUIET)
   set(object ${CMAKE_CURRENT_BINARY_DIR}/tutti_nn_cuda.o)
-  add_custom_command(
-    OUTPUT ${object}
-    COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -std=c++20 --expt-relaxed-constexpr -arch=${TUTTI_CUDA_ARCH} -O3
-            -Werror all-warnings -Xcompiler -fPIC -DTUTTI_SEPARATE_COMPILATION -I${include}
-            -MD -MF ${object}.d -MT ${object} -c ${include}/tutti/nn/cuda.cu -o ${object}
-    DEPENDS ${include}/tutti/nn/cuda.cu
-    DEPFILE ${object}.d
-    COMMENT "Compiling the trainer's kernels by nvcc"
-    VERBATIM)
+  tutti_compile_by_nvcc(${object} ${include}/tutti/nn/cuda.cu ${include})
   add_library(tutti_nn_cuda STATIC EXCLUDE_FROM_ALL ${object})
   set_target_properties(tutti_nn_cuda PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(tutti_nn_cuda PUBLIC tutti::nn_compiled tutti::cuda CUDA::cublas cuDNN::cuDNN)
