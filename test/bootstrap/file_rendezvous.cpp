@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread waits
+#include <laws/complaints.hpp>
 #include <tutti/detail/bootstrap/directory.hpp>
 #include <tutti/detail/bootstrap/file_rendezvous.hpp>
 #include <tutti/detail/bootstrap/processes.hpp>
@@ -16,6 +17,7 @@
 #include <sys/wait.h>
 
 using namespace std::chrono_literals;
+using laws::has;
 using tutti::rank_type;
 using tutti::detail::file_rendezvous;
 using tutti::detail::membership;
@@ -48,10 +50,6 @@ struct scratch {
 
 membership as(rank_type rank, rank_type size, tutti::duration patience = 20s) {
   return {.rank = rank, .size = size, .patience = patience};
-}
-
-bool has(std::string const& text, std::string const& word) {
-  return text.find(word) != std::string::npos;
 }
 
 bool exists(std::string const& path) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
+#include <laws/complaints.hpp>
 #include <tutti/detail/bootstrap/hosts.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/core/descriptor.hpp>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 
 namespace net = tutti::detail::net;
+using laws::has;
 using tutti::member;
 using tutti::detail::host_list;
 
@@ -22,10 +24,6 @@ std::string complaint(std::string const& text, std::string const& source = "host
   } catch (tutti::error const& e) {
     return e.what();
   }
-}
-
-bool has(std::string const& text, std::string const& word) {
-  return text.find(word) != std::string::npos;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address waits
+#include <laws/complaints.hpp>
 #include <tutti/detail/bootstrap/shrink_host.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/error.hpp>
@@ -13,6 +14,7 @@
 
 namespace net = tutti::detail::net;
 using namespace std::chrono_literals;
+using laws::has;
 using tutti::rank_type;
 using tutti::detail::bootstrap_frame;
 using tutti::detail::bootstrap_frame_kind;
@@ -72,10 +74,6 @@ std::string told(channel& line, bootstrap_frame& last) {
 std::string told(channel& line) {
   bootstrap_frame last;
   return told(line, last);
-}
-
-bool has(std::string const& text, std::string const& word) {
-  return text.find(word) != std::string::npos;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // test: address thread waits
 //
 // Both sides of a meeting at a port, tcp_host.hpp and tcp_guest.hpp, by what their rendezvous promises.
+#include <laws/complaints.hpp>
 #include <tutti/detail/bootstrap/tcp_hello.hpp>
 #include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
@@ -16,6 +17,7 @@
 
 namespace net = tutti::detail::net;
 using namespace std::chrono_literals;
+using laws::has;
 using tutti::rank_type;
 using tutti::detail::membership;
 using tutti::detail::tcp_rendezvous;
@@ -34,10 +36,6 @@ struct place {
 
 membership as(rank_type rank, rank_type size, tutti::duration patience = 20s) {
   return {.rank = rank, .size = size, .patience = patience};
-}
-
-bool has(std::string const& text, std::string const& word) {
-  return text.find(word) != std::string::npos;
 }
 
 /// Each of several threads joins as it is told; returns what each heard or failed of.

@@ -3,6 +3,7 @@
 //
 // Ranks at two devices, left and right, which test/softroce/two_devices.sh makes: what differs between them, and what
 // is lost on the way.
+#include <laws/complaints.hpp>
 #include <laws/transport.hpp>
 #include <support/process_ranks.hpp>
 #include <tutti/transport/verbs.hpp>
@@ -13,6 +14,7 @@
 
 namespace {
 
+using laws::has;
 using tutti::support::verdict;
 using options = tutti::world_options<tutti::verbs>;
 
@@ -78,10 +80,6 @@ std::string error_of(options const& first, options const& second) {
       });
   return all[0];
 }
-bool has(std::string const& text, std::string const& part) {
-  return text.find(part) != text.npos;
-}
-
 /// The MTU of their ports are 4096 and 1024: no packet may be larger than 1024 bytes.
 BOOST_AUTO_TEST_CASE(paths) {
   tutti::laws::check_all(tutti::support::process_ranks::run(4, [](auto& meet) { return sums(meet, {7, 100'003}); }));
