@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "convolution.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cudnn.h>
+#include <iterator>
+
+namespace tutti::emulated_gpu {
+
+/// A way to compute a convolution, as cuDNN names it.
+template <class Algorithm>
+struct way {
+  Algorithm algorithm;
+  cudnnStatus_t status;  ///< whether it is there for images whose channels lie beside each other
+  cudnnDeterminism_t determinism;
+  std::size_t (*workspace)(convolution const&);  ///< bytes
+};
+
+[[nodiscard]] inline std::size_t no_bytes(convolution const&) {
+  return 0;
+}
+/// A number for each pixel under each place of a window.
+[[nodiscard]] inline std::size_t bytes_of_indices(convolution const& of) {
+  return of.places() * of.filter_rows * of.filter_columns * sizeof(int);
+}
+/// Gradients of filters as floats.
+[[nodiscard]] inline std::size_t bytes_of_filters(convolution const& of) {
+  return of.w_numbers() * sizeof(float);
+}
+/// A part of the filters' transpose for each step of a window.
+[[nodiscard]] inline std::size_t bytes_of_steps(convolution const& of) {
+  return of.row_stride == 1 && of.column_stride == 1 ? 0 : bytes_of_filters(of);
+}
+
+// Those that a caller may not take, or not always, come first, where cuDNN has what it expects to be the fastest: the
+// caller must choose.
+inline constexpr way<cudnnConvolutionFwdAlgo_t> forward_ways[] = {
+    {CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, no_bytes},
+    {CUDNN_CONVOLUTION_FWD_ALGO_FFT, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, no_bytes},
+    {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, CUDNN_STATUS_SUCCESS, CUDNN_DETERMINISTIC, bytes_of_indices},
+    {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, CUDNN_STATUS_SUCCESS, CUDNN_DETERMINISTIC, no_bytes},
+    {CUDNN_CONVOLUTION_FWD_ALGO_GEMM, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, no_bytes},
+    {CUDNN_CONVOLUTION_FWD_ALGO_DIRECT, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, no_bytes},
+    {CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, no_bytes},
+    {CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, no_bytes}};
+inline constexpr way<cudnnConvolutionBwdFilterAlgo_t> filter_ways[] = {
+    {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_NON_DETERMINISTIC, no_bytes},
+    {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0, CUDNN_STATUS_SUCCESS, CUDNN_NON_DETERMINISTIC, no_bytes},
+    {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, no_bytes},
+    {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, CUDNN_STATUS_SUCCESS, CUDNN_DETERMINISTIC, bytes_of_filters},
+    {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, no_bytes},
+    {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, no_bytes}};
+inline constexpr way<cudnnConvolutionBwdDataAlgo_t> data_ways[] = {
+    {CUDNN_CONVOLUTION_BWD_DATA_ALGO_0, CUDNN_STATUS_SUCCESS, CUDNN_NON_DETERMINISTIC, no_bytes},
+    {CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, no_bytes},
+    {CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, CUDNN_STATUS_SUCCESS, CUDNN_DETERMINISTIC, bytes_of_steps},
+    {CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, no_bytes},
+    {CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, no_bytes},
+    {CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, no_bytes}};
+
+/// That way; a way to fail if there is none.
+template <class Algorithm, std::size_t Count>
+[[nodiscard]] way<Algorithm> way_of(way<Algorithm> const (&ways)[Count], Algorithm a) {
+  auto const* const found =
+      std::find_if(std::begin(ways), std::end(ways), [=](way<Algorithm> const& w) { return w.algorithm == a; });
+  return found == std::end(ways) ? way<Algorithm>{a, CUDNN_STATUS_BAD_PARAM, CUDNN_DETERMINISTIC, no_bytes} : *found;
+}
+
+/// Writes what is known of ways, of the first ones if there is no room for all; how many these are.
+template <class Algorithm, std::size_t Count, class Known>
+[[nodiscard]] std::size_t tell(way<Algorithm> const (&ways)[Count], convolution const& of, cudnnMathType_t math,
+                               Known* results, std::size_t room) {
+  std::size_t const count = std::min(room, Count);
+  for (std::size_t i = 0; i < count; ++i) {
+    way<Algorithm> const& w = ways[i];
+    bool const there = w.status == CUDNN_STATUS_SUCCESS;
+    results[i] = {.algo = w.algorithm,
+                  .status = w.status,
+                  .time = there ? static_cast<float>(i + 1) : -1.0F,
+                  .memory = w.workspace(of),
+                  .determinism = w.determinism,
+                  .mathType = math,
+                  .reserved = {}};
+  }
+  return count;
+}
+
+}  // namespace tutti::emulated_gpu

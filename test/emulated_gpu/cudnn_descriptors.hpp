@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "convolution.hpp"
+#include "enqueue.hpp"
+#include "numbers.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cudnn.h>
+#include <optional>
+
+namespace tutti::emulated_gpu {
+
+/// Numbers as a descriptor says: images have the sizes N, C, H and W, filters K, C, R and S.
+struct sized {
+  cudnnTensorFormat_t format;
+  cudnnDataType_t type;
+  std::array<int, 4> sizes;
+
+  [[nodiscard]] std::size_t size(std::size_t i) const { return static_cast<std::size_t>(sizes[i]); }
+};
+
+}  // namespace tutti::emulated_gpu
+
+struct cudnnContext {
+  int device = 0;
+  cudaStream_t stream = nullptr;
+};
+struct cudnnTensorStruct {
+  std::optional<tutti::emulated_gpu::sized> it;
+};
+struct cudnnFilterStruct {
+  std::optional<tutti::emulated_gpu::sized> it;
+};
+struct cudnnConvolutionStruct {
+  bool set = false;
+  std::array<int, 2> pad{};
+  std::array<int, 2> stride{};
+  std::array<int, 2> dilation{};
+  cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+  cudnnDataType_t computed_in = CUDNN_DATA_FLOAT;
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;
+  int groups = 1;
+};
+
+namespace tutti::emulated_gpu {
+
+/// What is the matter with a handle in this thread.
+[[nodiscard]] inline cudnnStatus_t status_of(cudnnHandle_t handle) {
+  return handle == nullptr                    ? CUDNN_STATUS_BAD_PARAM
+         : handle->device != current_device() ? CUDNN_STATUS_EXECUTION_FAILED
+                                              : CUDNN_STATUS_SUCCESS;
+}
+
+[[nodiscard]] inline bool is_known(cudnnDataType_t type) {
+  return type >= CUDNN_DATA_FLOAT && type <= CUDNN_DATA_FAST_FLOAT_FOR_FP8;
+}
+
+/// What is the matter with a descriptor's sizes, and so on; cuDNN knows more types and layouts than are computed here.
+[[nodiscard]] inline cudnnStatus_t status_of(sized const& it) {
+  for (int const size : it.sizes) {
+    if (size <= 0) {
+      return CUDNN_STATUS_BAD_PARAM;
+    }
+  }
+  bool const layout = it.format == CUDNN_TENSOR_NCHW || it.format == CUDNN_TENSOR_NHWC;
+  return layout && is_known(it.type) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
+}
+
+[[nodiscard]] inline std::optional<number> number_of(cudnnDataType_t type) {
+  switch (type) {
+    case CUDNN_DATA_FLOAT:
+      return number::float32;
+    case CUDNN_DATA_HALF:
+      return number::float16;
+    case CUDNN_DATA_BFLOAT16:
+      return number::bfloat16;
+    default:
+      return {};
+  }
+}
+
+/// What the descriptors of a convolution say.
+struct described_convolution {
+  cudnnStatus_t status;  ///< the rest is said if it is that of success
+  convolution sizes{};
+  number type{};
+  bool as_tf32 = false;  ///< whether floats may be rounded before they are multiplied
+};
+
+/// Pixels of an image along one side of it that a window makes; 0 if it has no place.
+[[nodiscard]] inline std::int64_t made(std::int64_t image, std::int64_t pad, std::int64_t window, std::int64_t stride) {
+  std::int64_t const ways = image + 2 * pad - window;
+  return ways < 0 ? 0 : ways / stride + 1;
+}
+
+/// Whether channels, filters and pixels of images, filters and their products go together.
+[[nodiscard]] inline bool fit(sized const& x, sized const& w, sized const& y, cudnnConvolutionStruct const& how) {
+  auto const side = [&](std::size_t i) {
+    return made(x.sizes[2 + i], how.pad[i], w.sizes[2 + i], how.stride[i]) == y.sizes[2 + i];
+  };
+  return x.sizes[0] == y.sizes[0] && x.sizes[1] % how.groups == 0 && w.sizes[1] == x.sizes[1] / how.groups &&
+         w.sizes[0] % how.groups == 0 && w.sizes[0] == y.sizes[1] && side(0) && side(1);
+}
+
+[[nodiscard]] inline convolution sizes_of(sized const& x, sized const& w, sized const& y,
+                                          cudnnConvolutionStruct const& how) {
+  auto const size = [](int i) { return static_cast<std::size_t>(i); };
+  return {.images = x.size(0),
+          .channels = x.size(1),
+          .rows = x.size(2),
+          .columns = x.size(3),
+          .filters = w.size(0),
+          .filter_rows = w.size(2),
+          .filter_columns = w.size(3),
+          .made_rows = y.size(2),
+          .made_columns = y.size(3),
+          .pad_rows = size(how.pad[0]),
+          .pad_columns = size(how.pad[1]),
+          .row_stride = size(how.stride[0]),
+          .column_stride = size(how.stride[1]),
+          .groups = size(how.groups)};
+}
+
+/// What a handle is asked to do, if that can be done.
+[[nodiscard]] inline described_convolution described(cudnnHandle_t handle, cudnnTensorDescriptor_t x_of,
+                                                     cudnnFilterDescriptor_t w_of, cudnnTensorDescriptor_t y_of,
+                                                     cudnnConvolutionDescriptor_t how) {
+  if (cudnnStatus_t const status = status_of(handle); status != CUDNN_STATUS_SUCCESS) {
+    return {status};
+  }
+  if (x_of == nullptr || w_of == nullptr || y_of == nullptr || how == nullptr || !x_of->it || !w_of->it || !y_of->it ||
+      !how->set) {
+    return {CUDNN_STATUS_BAD_PARAM};
+  }
+  sized const& x = *x_of->it;
+  sized const& w = *w_of->it;
+  sized const& y = *y_of->it;
+  bool const one_dilation = how->dilation == std::array{1, 1};
+  if (x.type != w.type || x.type != y.type || (one_dilation && !fit(x, w, y, *how))) {
+    return {CUDNN_STATUS_BAD_PARAM};
+  }
+  auto const type = number_of(x.type);
+  bool const channels_last =
+      x.format == CUDNN_TENSOR_NHWC && w.format == CUDNN_TENSOR_NHWC && y.format == CUDNN_TENSOR_NHWC;
+  if (!type || !channels_last || !one_dilation || how->mode != CUDNN_CROSS_CORRELATION ||
+      how->computed_in != CUDNN_DATA_FLOAT) {
+    return {CUDNN_STATUS_NOT_SUPPORTED};
+  }
+  return {CUDNN_STATUS_SUCCESS, sizes_of(x, w, y, *how), *type,
+          *type == number::float32 && how->math != CUDNN_FMA_MATH};
+}
+
+}  // namespace tutti::emulated_gpu
