@@ -25,7 +25,7 @@ function(tutti_compile_by_nvcc object source)
   add_custom_command(
     OUTPUT ${object}
     COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -std=c++20 --expt-relaxed-constexpr -arch=${TUTTI_CUDA_ARCH} -O3
-            -Werror all-warnings -Xcompiler -fPIC -DTUTTI_SEPARATE_COMPILATION ${folders}
+            -Werror all-warnings -Xcompiler -fPIC -DTUTTI_SEPARATE_COMPILATION ${tutti_nvcc_flags} ${folders}
             -MD -MF ${object}.d -MT ${object} -c ${source} -o ${object}
     DEPENDS ${source}
     DEPFILE ${object}.d

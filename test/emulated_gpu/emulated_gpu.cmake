@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The tests of CUDA once more, on an emulated GPU: libraries of CUDA's names, of which one runs the text of kernels
+# (PTX). The programs are the same ones; the loader finds these libraries before NVIDIA's. See docs/devices.md.
+
+if(NOT TARGET tutti::cuda OR TUTTI_SANITIZE)
+  return()
+endif()
+
+# tutti_add_emulated_library(<name> <version> <source>...): lib<name>.so.<version>, whose symbols have NVIDIA's versions.
+function(tutti_add_emulated_library name version)
+  set(target emulated_gpu_${name})
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/emulated_gpu/ OUTPUT_VARIABLE sources)
+  add_library(${target} SHARED ${sources})
+  target_link_libraries(${target} PRIVATE tutti_program)
+  target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS} ${cuDNN_INCLUDE_DIR})
+  # As a GPU computes: no product and sum become one rounding where the text does not say so.
+  target_compile_options(${target} PRIVATE -O3 -ffp-contract=off)
+  string(REGEX REPLACE "rt$" "" prefix ${name})
+  set(map ${CMAKE_CURRENT_BINARY_DIR}/emulated_gpu_${name}.map)
+  file(CONFIGURE OUTPUT ${map} @ONLY
+       CONTENT "lib@name@.so.@version@ { global: @prefix@*; __@prefix@*; emulated_gpu_memory; local: *; };\n")
+  target_link_options(${target} PRIVATE -Wl,--version-script=${map})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} SOVERSION ${version} LINK_DEPENDS ${map}
+                                             LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/emulated_gpu)
+endfunction()
+
+find_package(CUDAToolkit ${tutti_cuda} QUIET)
+tutti_add_emulated_library(cudart ${CUDAToolkit_VERSION_MAJOR} runtime.cpp)
+if(TARGET tutti::nn_cuda)
+  tutti_add_emulated_library(cublas ${CUDAToolkit_VERSION_MAJOR} cublas.cpp)
+  tutti_add_emulated_library(cudnn 9 cudnn.cpp cudnn_descriptors.cpp)
+  foreach(library IN ITEMS cublas cudnn)
+    target_link_libraries(emulated_gpu_${library} PRIVATE emulated_gpu_cudart)
+  endforeach()
+endif()
+
+# tutti_add_test_on_emulated_gpu(<name> <target that it needs> <command>...)
+function(tutti_add_test_on_emulated_gpu name needs)
+  add_test(NAME emulated_gpu_${name} COMMAND ${ARGN})
+  set(environment LD_LIBRARY_PATH=$<TARGET_FILE_DIR:emulated_gpu_cudart> CUDA_DEVICE_MAX_CONNECTIONS=32)
+  set_tests_properties(emulated_gpu_${name} PROPERTIES TIMEOUT 300 LABELS emulated_gpu ENVIRONMENT "${environment}"
+                                                       FAIL_REGULAR_EXPRESSION "SKIPPED: ")
+  set(libraries "")
+  foreach(library IN ITEMS cudart cublas cudnn)
+    if(TARGET emulated_gpu_${library})
+      list(APPEND libraries emulated_gpu_${library})
+    endif()
+  endforeach()
+  tutti_test_needs(emulated_gpu_${name} ${needs} ${libraries})
+endfunction()
+
+foreach(test IN ITEMS cuda_errors cuda_memory cuda_staged nn_cuda_math nn_cuda_replica nn_cuda_device_synchronous)
+  if(TARGET ${test})
+    tutti_add_test_on_emulated_gpu(${test} ${test} ${test} --report_level=no --log_level=test_suite --color_output=no)
+  endif()
+endforeach()
