@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the code that nvcc makes calls: the kernels of a program, and their launches.
+#include "reader.hpp"
+#include "runtime.hpp"
+
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+struct CUkern_st {
+  std::string_view module;
+  std::string name;
+  std::optional<emulated_gpu::kernel> code;
+};
+
+namespace emulated_gpu {
+
+namespace {
+
+/// Kernels by the address of what stands for them on the host.
+struct program {
+  std::mutex mutex;
+  std::unordered_map<void const*, std::unique_ptr<CUkern_st>> kernels;
+
+  static program& get() {
+    static program* const one = new program;
+    return *one;
+  }
+  [[nodiscard]] CUkern_st* find(void const* function) {
+    std::scoped_lock const lock(mutex);
+    auto const it = kernels.find(function);
+    return it == kernels.end() ? nullptr : it->second.get();
+  }
+  [[nodiscard]] kernel const& code_of(CUkern_st& k) {
+    std::scoped_lock const lock(mutex);
+    if (!k.code) {
+      k.code = reader::read(k.module, k.name);
+    }
+    return *k.code;
+  }
+};
+
+/// The text of a program's kernels, out of what nvcc puts into it.
+std::string_view text_of(void const* wrapper) {
+  struct wrapped {
+    std::uint32_t magic;
+    std::uint32_t version;
+    std::byte const* data;
+  };
+  auto const* const data = static_cast<wrapped const*>(wrapper)->data;
+  auto const number = [](std::byte const* p, std::size_t bytes) {
+    std::uint64_t n = 0;
+    std::memcpy(&n, p, bytes);
+    return n;
+  };
+  std::uint64_t const head = number(data + 6, 2);
+  std::uint64_t const size = number(data + 8, 8);
+  for (std::uint64_t at = head; at < head + size;) {
+    std::byte const* const entry = data + at;
+    std::uint64_t const entry_head = number(entry + 4, 4);
+    std::uint64_t const bytes = number(entry + 8, 8);
+    if (number(entry, 2) == 1) {
+      std::string_view const text(reinterpret_cast<char const*>(entry + entry_head), bytes);
+      if (text.substr(0, 200).find(".version") == text.npos && !text.starts_with("//") && !text.starts_with("\n//")) {
+        fail("the text of a program's kernels is compressed; compile it with nvcc --no-compress");
+      }
+      return text;
+    }
+    at += entry_head + bytes;
+  }
+  fail("a program has no text of its kernels; compile it with nvcc -arch=compute_90 or sm_90");
+}
+
+/// Makes a kernel known to the current device. While others run, CUDA may wait for them.
+void load(lock_type& lock, CUkern_st* k) {
+  device_state& d = machine::get().device(current);
+  if (d.loaded.insert(k).second) {
+    auto const idle = [&] { return d.kernels == 0; };
+    if (!machine::get().changed.wait_for(lock, std::chrono::seconds(setting("EMULATED_GPU_PATIENCE", 120)), idle)) {
+      fail("the first launch of " + k->name + " waits for kernels that do not end");
+    }
+  }
+}
+
+struct launch_configuration {
+  dim3 grid;
+  dim3 threads;
+  std::size_t shared;
+  cudaStream_t stream;
+};
+thread_local std::vector<launch_configuration> configurations;
+
+}  // namespace
+
+}  // namespace emulated_gpu
+
+using namespace emulated_gpu;
+
+extern "C" {
+
+void** __cudaRegisterFatBinary(void* wrapper) {
+  return static_cast<void**>(wrapper);
+}
+void __cudaRegisterFatBinaryEnd(void**) {}
+void __cudaUnregisterFatBinary(void**) {}
+char __cudaInitModule(void**) {
+  return 0;
+}
+void __cudaRegisterFunction(void** handle, char const* host, char*, char const* name, int, uint3*, uint3*, dim3*, dim3*,
+                            int*) {
+  program& p = program::get();
+  std::scoped_lock const lock(p.mutex);
+  p.kernels[host] = std::make_unique<CUkern_st>(CUkern_st{text_of(handle), name, std::nullopt});
+}
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 threads, std::size_t shared, cudaStream_t stream) {
+  configurations.push_back({grid, threads, shared, stream});
+  return 0;
+}
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* threads, std::size_t* shared, void* stream) {
+  launch_configuration const c = configurations.back();
+  configurations.pop_back();
+  *grid = c.grid;
+  *threads = c.threads;
+  *shared = c.shared;
+  *static_cast<cudaStream_t*>(stream) = c.stream;
+  return cudaSuccess;
+}
+cudaError_t __cudaGetKernel(cudaKernel_t* found, void const* function) {
+  *found = reinterpret_cast<cudaKernel_t>(program::get().find(function));
+  return *found == nullptr ? ended(cudaErrorInvalidDeviceFunction) : cudaSuccess;
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t which, dim3 grid, dim3 threads, void** arguments, std::size_t shared,
+                               cudaStream_t stream) {
+  if (cudaError_t const code = enter(); code != cudaSuccess) {
+    return ended(code);
+  }
+  auto* const k = reinterpret_cast<CUkern_st*>(which);
+  kernel const& code = program::get().code_of(*k);
+  lock_type lock(machine::get().mutex);
+  cudaStream_t const s = stream_of(stream, lock);
+  if (s == nullptr || s->device.number != current || shared != 0) {
+    return ended(s == nullptr || shared != 0 ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle);
+  }
+  load(lock, k);
+  auto const what = std::make_shared<launch const>(code, extent{grid.x, grid.y, grid.z},
+                                                   extent{threads.x, threads.y, threads.z}, arguments);
+  bool const counted = !s->capture;
+  if (counted) {
+    ++s->device.kernels;
+  }
+  put(s, [what, counted](device_state& d) {
+    run_kernel(d, *what);
+    if (counted) {
+      lock_type const all(machine::get().mutex);
+      --d.kernels;
+      machine::get().changed.notify_all();
+    }
+  });
+  return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* known, void const* function) {
+  if (cudaError_t const code = enter(); code != cudaSuccess) {
+    return ended(code);
+  }
+  CUkern_st* const k = program::get().find(function);
+  if (k == nullptr) {
+    return ended(cudaErrorInvalidDeviceFunction);
+  }
+  kernel const& code = program::get().code_of(*k);
+  lock_type lock(machine::get().mutex);
+  load(lock, k);
+  *known = {};
+  known->maxThreadsPerBlock = static_cast<int>(code.most_threads);
+  known->sharedSizeBytes = code.shared_bytes;
+  return cudaSuccess;
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, void const*, int, std::size_t,
+                                                                   unsigned) {
+  *blocks = 1;
+  return cudaSuccess;
+}
+
+}  // extern "C"
