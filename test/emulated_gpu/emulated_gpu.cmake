@@ -26,7 +26,7 @@ function(tutti_add_emulated_library name version)
 endfunction()
 
 find_package(CUDAToolkit ${tutti_cuda} QUIET)
-tutti_add_emulated_library(cudart ${CUDAToolkit_VERSION_MAJOR} allocation.cpp capture.cpp copy.cpp device.cpp driver.cpp program.cpp
+tutti_add_emulated_library(cudart ${CUDAToolkit_VERSION_MAJOR} accesses.cpp allocation.cpp arithmetic.cpp capture.cpp copy.cpp device.cpp driver.cpp program.cpp
                             runtime.cpp stream.cpp)
 if(TARGET tutti::nn_cuda)
   tutti_add_emulated_library(cublas ${CUDAToolkit_VERSION_MAJOR} cublas.cpp)

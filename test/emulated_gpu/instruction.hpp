@@ -35,16 +35,22 @@ using action = void (*)(warp&, instruction const&, lane_mask);
 
 /// As it is run. Operands are numbers of registers, or behind these of constants.
 struct instruction {
-  enum class kind : std::uint8_t { compute, jump, leave, barrier, barrier_of_all, shuffle, pause };
+  enum class kind : std::uint8_t { compute, jump, leave, barrier, barrier_of_all, meeting, pause };
+  enum class room : std::uint8_t { anywhere, parameters, global, shared };
   static constexpr std::uint32_t none = UINT32_MAX;
 
   kind what = kind::compute;
-  action run = nullptr;
+  action run = nullptr;  ///< null: nothing is computed
   std::array<std::uint32_t, 4> to{none, none, none, none};
   std::array<std::uint32_t, 4> from{none, none, none, none};
   std::uint32_t address = none;  ///< of memory
   std::int64_t offset = 0;       ///< to it
+  room where = room::anywhere;   ///< it is
+  bool is_weak = true;           ///< other threads must not use it without a barrier in between
+  bool fence_before = false;
+  bool fence_behind = false;
   std::uint32_t target = 0;      ///< of a jump
+  std::uint32_t members = none;  ///< of a warp, that meet
   std::uint32_t guard = none;    ///< a predicate
   bool unless = false;           ///< it must be false
   std::uint32_t line = 0;        ///< of the kernel's text

@@ -18,6 +18,7 @@ class block {
  public:
   block(block_state const& of, std::uint32_t seed) : of_(std::make_unique<block_state>(of)), order_(seed) {
     of_->shared.assign(of_->code->shared_bytes, std::byte{0xA5});  // so that who reads before writing reads nonsense
+    of_->uses.resize(of_->code->shared_bytes);
     auto const threads = static_cast<std::uint32_t>(of_->threads.all());
     for (std::uint32_t first = 0; first < threads; first += warp_size) {
       warps_.push_back(std::make_unique<warp>(*of_, first, threads - first));
@@ -32,7 +33,7 @@ class block {
     bool alive = false;
     bool idles = false;
     for (auto const& w : warps_) {
-      switch (w->run(static_cast<unsigned>(500 + order_() % 4000))) {
+      switch (w->run(static_cast<unsigned>(500 + order_() % 4000), order_)) {
         case warp::state::moves:
           moves = alive = true;
           break;
@@ -59,19 +60,23 @@ class block {
  private:
   /// All wait: at the same barrier, or the kernel is wrong.
   void meet() {
-    std::uint32_t at = UINT32_MAX;
     auto const for_all = [&](auto const& f) {
       for (auto const& w : warps_) {
         for_each_lane(w->waiting(), [&](unsigned l) { f(*w, l); });
       }
     };
+    std::uint32_t at = UINT32_MAX;
     for_all([&](warp& w, unsigned l) {
       if (at != UINT32_MAX && w.place(l) != at) {
-        of_->fail_at(of_->code->code[at], "threads of a block wait at different barriers, the other one is " +
-                                              of_->code->lines[of_->code->code[w.place(l)].line]);
+        of_->fail_at(of_->code->code[at], "threads of a block wait at different barriers, the other one is line " +
+                                              std::to_string(w.place(l)) + " of the kernel, and this one " +
+                                              std::to_string(at));
       }
       at = w.place(l);
     });
+    for (auto const& w : warps_) {
+      w->expect_all_at(of_->code->code[at == UINT32_MAX ? 0 : at]);
+    }
     instruction const& i = of_->code->code[at];
     if (i.what == instruction::kind::barrier_of_all) {
       bool all = true;
@@ -81,6 +86,7 @@ class block {
     for (auto const& w : warps_) {
       w->pass();
     }
+    ++of_->barriers;
   }
 
   std::unique_ptr<block_state> of_;

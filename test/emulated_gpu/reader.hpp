@@ -222,15 +222,19 @@ class reader {
       i.from[0] = operand(of.at(2));
     } else if (name == "nanosleep.u32") {
       i.what = instruction::kind::pause;
+    } else if (name == "bar.warp.sync") {
+      i.what = instruction::kind::meeting;
+      i.members = operand(of.at(0));
     } else if (name.starts_with("shfl.sync")) {
-      i.what = instruction::kind::shuffle;
+      i.what = instruction::kind::meeting;
       i.run = known(name);
       std::size_t const bar = of.at(0).find('|');
       i.to[0] = operand(of[0].substr(0, bar));
       if (bar != of[0].npos) {
         i.to[1] = operand(of[0].substr(bar + 1));
       }
-      i.from = {operand(of.at(1)), operand(of.at(2)), operand(of.at(3)), operand(of.at(4))};
+      i.from = {operand(of.at(1)), operand(of.at(2)), operand(of.at(3)), instruction::none};
+      i.members = operand(of.at(4));
     } else if (name.starts_with("ld.")) {
       read_memory(i, name, of.at(0), of.at(1), i.to);
     } else if (name.starts_with("st.")) {
@@ -250,7 +254,7 @@ class reader {
     }
   }
   [[nodiscard]] action known(std::string const& name) const {
-    action const a = operations::table::find(name);
+    action const a = operation(name);
     if (a == nullptr) {
       unknown(name);
     }
@@ -259,7 +263,7 @@ class reader {
   /// "ld.acquire.sys.global.v4.f32 {a, b, c, d}, [p+16]"
   void read_memory(instruction& i, std::string const& name, std::string const& numbers, std::string const& place,
                    std::array<std::uint32_t, 4>& operands) {
-    i.run = known(name);
+    i.run = known(access(i, name));
     std::size_t k = 0;
     for (std::string const& one : parts(numbers)) {
       operands.at(k++) = operand(one);
@@ -270,6 +274,27 @@ class reader {
     i.offset = plus == inside.npos ? 0 : static_cast<std::int64_t>(number(trimmed(inside.substr(plus + 1))));
     i.address = operand(base);
   }
+  /// What is left of an instruction's name without what it says of the place and of the order of memory.
+  [[nodiscard]] static std::string access(instruction& i, std::string const& name) {
+    using room = instruction::room;
+    std::string rest;
+    for (std::string const& word : split(name, '.')) {
+      if (word == "param") {
+        i.where = room::parameters;
+      } else if (word == "global") {
+        i.where = room::global;
+      } else if (word == "shared") {
+        i.where = room::shared;
+      } else if (word == "volatile" || word == "relaxed" || word == "acquire" || word == "release") {
+        i.is_weak = false;
+        i.fence_before = word == "release";
+        i.fence_behind = word == "acquire";
+      } else if (word != "nc" && word != "weak" && word != "sys") {
+        rest += rest.empty() ? word : "." + word;
+      }
+    }
+    return rest;
+  }
   [[nodiscard]] static std::vector<std::string> parts(std::string const& s) {
     return s[0] == '{' ? split(std::string_view(s).substr(1, s.size() - 2), ',') : std::vector<std::string>{s};
   }
@@ -279,7 +304,7 @@ class reader {
     for (std::size_t k = 0; k != tos.size(); ++k) {
       i.to.at(k) = operand(tos[k]);
     }
-    if (from[0] == '%' && operations::table::find(from) != nullptr) {  // what a thread knows of itself
+    if (from[0] == '%' && operation(from) != nullptr) {  // what a thread knows of itself
       i.run = known(from);
       return;
     }
@@ -351,6 +376,7 @@ class reader {
       std::for_each(i.to.begin(), i.to.end(), put);
       std::for_each(i.from.begin(), i.from.end(), put);
       put(i.address);
+      put(i.members);
       put(i.guard);
     }
     placing::of(k_);

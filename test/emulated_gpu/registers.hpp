@@ -49,6 +49,7 @@ class placing {
       use(r);
     }
     use(i.address);
+    use(i.members);
     use(i.guard);
     if (i.guard != instruction::none) {  // where it is not run, what was there before stays
       for (std::uint32_t const r : i.to) {
@@ -181,6 +182,7 @@ class placing {
       std::for_each(i.to.begin(), i.to.end(), put);
       std::for_each(i.from.begin(), i.from.end(), put);
       put(i.address);
+      put(i.members);
       put(i.guard);
     }
     k_.registers = count;

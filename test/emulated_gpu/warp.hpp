@@ -40,6 +40,33 @@ struct kernel {
   std::uint32_t most_threads = 1024;
 };
 
+/// Who has used a byte of shared memory since the last barrier of its block: of the same warp anyone may.
+class shared_use {
+ public:
+  /// @returns whether no other warp uses it meanwhile, or none of them writes
+  [[nodiscard]] bool note(std::uint32_t barriers, std::uint32_t by, bool writes) {
+    if (barriers != barriers_) {
+      *this = {};
+      barriers_ = barriers;
+    }
+    bool const alone = (writer_ == none || writer_ == by) && (!writes || reader_ == none || reader_ == by);
+    if (writes) {
+      writer_ = by;
+    } else {
+      reader_ = reader_ == none || reader_ == by ? by : several;
+    }
+    return alone;
+  }
+
+ private:
+  static constexpr std::uint32_t none = UINT32_MAX;
+  static constexpr std::uint32_t several = none - 1;
+
+  std::uint32_t barriers_ = 0;
+  std::uint32_t writer_ = none;
+  std::uint32_t reader_ = none;
+};
+
 /// What the threads of a block have in common.
 struct block_state {
   kernel const* code = nullptr;
@@ -49,40 +76,49 @@ struct block_state {
   std::vector<std::byte> const* parameters = nullptr;
   std::vector<lanes> const* constants = nullptr;
   std::vector<std::byte> shared;
+  std::vector<shared_use> uses;  ///< of each byte of it
+  std::uint32_t barriers = 0;    ///< that all have passed
   memory_map const* memory = nullptr;
-  std::uint64_t (*may_reach)(int from, int to) = nullptr;  ///< whether one device reaches the other's memory
+  bool (*may_reach)(int from, int to) = nullptr;  ///< whether one device reaches the other's memory
   int device = 0;
   region known{};  ///< where memory was used last
   std::uint64_t version = 0;
 
   [[noreturn]] void fail_at(instruction const& i, std::string const& why) const {
-    fail(code->name + ", block " + std::to_string(place.x) + ": " + why + ": " + code->lines[i.line]);
+    fail(code->name + ", block " + text(place) + ": " + why + ": " + code->lines[i.line]);
+  }
+  [[noreturn]] void fail_at(instruction const& i, std::uint32_t thread, std::string const& why) const {
+    extent const of{thread % threads.x, thread / threads.x % threads.y, thread / threads.x / threads.y};
+    fail_at(i, "thread " + text(of) + " uses " + why);
   }
   /// Where those bytes lie, which must be all in one piece of memory.
-  [[nodiscard]] std::byte* global(instruction const& i, std::uint64_t address, std::size_t bytes) {
-    if (address % bytes != 0) {
-      fail_at(i, "an address that is no multiple of " + std::to_string(bytes));
-    }
+  [[nodiscard]] std::byte* global(instruction const& i, std::uint32_t thread, std::uint64_t address,
+                                  std::size_t bytes) {
     if (version != memory->version() || !known.has(address, bytes)) {
       version = memory->version();
       auto const found = memory->find(address, bytes);
       if (!found) {
-        char text[32];
-        std::snprintf(text, sizeof text, "%#llx", static_cast<unsigned long long>(address));
-        fail_at(i, std::to_string(bytes) + " bytes at " + text + ", where there is no memory of a device");
+        fail_at(i, thread, text(address, bytes) + ", where there is no memory of a device");
       }
-      if (found->device != region::of_host && may_reach(device, found->device) == 0) {
-        fail_at(i, "memory of device " + std::to_string(found->device) + ", which device " + std::to_string(device) +
-                       " does not reach");
+      if (found->device != region::of_host && !may_reach(device, found->device)) {
+        fail_at(i, thread,
+                "memory of device " + std::to_string(found->device) + ", which device " + std::to_string(device) +
+                    " does not reach");
       }
       known = *found;
     }
     return known.here + (address - known.first);
   }
-  [[nodiscard]] std::byte* in_shared(instruction const& i, std::uint64_t address, std::size_t bytes) {
-    if (address > shared.size() || bytes > shared.size() - address || address % bytes != 0) {
-      fail_at(i, "no place in the block's " + std::to_string(shared.size()) +
-                     " bytes of shared memory: " + std::to_string(address));
+  [[nodiscard]] std::byte* in_shared(instruction const& i, std::uint32_t thread, std::uint64_t address,
+                                     std::size_t bytes, bool writes) {
+    if (address > shared.size() || bytes > shared.size() - address) {
+      fail_at(i, thread,
+              text(address, bytes) + " of the block's " + std::to_string(shared.size()) + " bytes of shared memory");
+    }
+    for (std::size_t b = address; i.is_weak && b != address + bytes; ++b) {
+      if (!uses[b].note(barriers, thread / warp_size, writes)) {
+        fail_at(i, thread, "shared memory that another warp uses without a barrier in between");
+      }
     }
     return shared.data() + address;
   }
@@ -91,20 +127,20 @@ struct block_state {
     auto const first = reinterpret_cast<std::uint64_t>(parameters->data());
     return address >= first && address + bytes <= first + parameters->size();
   }
-  [[nodiscard]] std::byte* parameter(instruction const& i, std::uint64_t address, std::size_t bytes) const {
-    if (!is_parameter(address, bytes) || address % bytes != 0) {
-      fail_at(i, "no place in the kernel's parameters");
-    }
-    return reinterpret_cast<std::byte*>(address);
+  [[nodiscard]] static std::string text(extent const& e) {
+    char numbers[48];
+    std::snprintf(numbers, sizeof numbers, "(%u, %u, %u)", e.x, e.y, e.z);
+    return numbers;
   }
-  /// An address of any of them, but shared memory.
-  [[nodiscard]] std::byte* anywhere(instruction const& i, std::uint64_t address, std::size_t bytes) {
-    return is_parameter(address, bytes) ? parameter(i, address, bytes) : global(i, address, bytes);
+  [[nodiscard]] static std::string text(std::uint64_t address, std::size_t bytes) {
+    char hexadecimal[32];
+    std::snprintf(hexadecimal, sizeof hexadecimal, "%#llx", static_cast<unsigned long long>(address));
+    return std::to_string(bytes) + " bytes at " + hexadecimal;
   }
 };
 
-/// 32 threads of a block. Those that are at the same place run in step; where they part, those that are behind go on
-/// first, so they meet again where the text does.
+/// 32 threads of a block. Those that are at the same place mostly run in step; where they part, those that are behind
+/// go on first, so they meet again where the text does. Now and then some run ahead, since nothing keeps them from it.
 class warp {
  public:
   enum class state : std::uint8_t { ended, waits, moves, idles };
@@ -112,8 +148,13 @@ class warp {
   warp(block_state& of, std::uint32_t first_thread, std::uint32_t threads)
       : of_(of),
         first_(first_thread),
-        alive_(threads >= warp_size ? UINT32_MAX : (lane_mask{1} << threads) - 1),
-        registers_(of.code->registers) {}
+        all_(threads >= warp_size ? UINT32_MAX : (lane_mask{1} << threads) - 1),
+        alive_(all_),
+        registers_(of.code->registers) {
+    for (lanes& r : registers_) {
+      r.fill(0xA5A5A5A5A5A5A5A5);  // so that what was never written is nonsense
+    }
+  }
 
   [[nodiscard]] lanes& to(std::uint32_t operand) { return registers_[operand]; }
   [[nodiscard]] lanes const& from(std::uint32_t operand) const {
@@ -123,10 +164,36 @@ class warp {
   /// Of the block's.
   [[nodiscard]] std::uint32_t thread(unsigned lane) const noexcept { return first_ + lane; }
 
+  /// Where memory lies that a thread means.
+  [[nodiscard]] std::byte* place_of(instruction const& i, unsigned lane, std::uint64_t base, std::size_t bytes,
+                                    bool writes) {
+    using room = instruction::room;
+    std::uint64_t const address = base + static_cast<std::uint64_t>(i.offset);
+    std::uint32_t const by = thread(lane);
+    if (address % bytes != 0) {
+      of_.fail_at(i, by, block_state::text(address, bytes) + ", which is no multiple of " + std::to_string(bytes));
+    }
+    if (i.where == room::shared) {
+      return of_.in_shared(i, by, address & UINT32_MAX, bytes, writes);
+    }
+    if (i.where != room::global && of_.is_parameter(address, bytes)) {
+      return reinterpret_cast<std::byte*>(address);
+    }
+    if (i.where == room::parameters) {
+      of_.fail_at(i, by, "no place in the kernel's parameters");
+    }
+    return of_.global(i, by, address, bytes);
+  }
+
   /// Runs about so many instructions.
-  [[nodiscard]] state run(unsigned budget) {
+  template <class Random>
+  [[nodiscard]] state run(unsigned budget, Random& random) {
+    if (random() % 8 == 0) {
+      run_some_ahead(random);
+    }
     while (true) {
-      lane_mask const ready = alive_ & ~waiting_;
+      meet();
+      lane_mask const ready = alive_ & ~waiting_ & ~meeting_;
       if (ready == 0) {
         return alive_ == 0 ? state::ended : state::waits;
       }
@@ -153,6 +220,16 @@ class warp {
   [[nodiscard]] lane_mask waiting() const noexcept { return waiting_; }
   /// The barrier at which a thread waits.
   [[nodiscard]] std::uint32_t place(unsigned lane) const noexcept { return places_[lane]; }
+  /// All wait at that barrier, or wait for others of the warp in vain. A barrier is of whole warps.
+  void expect_all_at(instruction const& barrier) const {
+    if (meeting_ != 0) {
+      instruction const& i = of_.code->code[places_[static_cast<unsigned>(std::countr_zero(meeting_))]];
+      of_.fail_at(i, "threads of a warp wait for others of it, which wait at a barrier of the block or have ended");
+    }
+    if (alive_ != 0 && alive_ != all_) {
+      of_.fail_at(barrier, "a barrier for some threads of a warp only; the others have ended");
+    }
+  }
   /// Lets all go on behind the barrier.
   void pass() {
     for_each_lane(waiting_, [&](unsigned l) { ++places_[l]; });
@@ -160,6 +237,21 @@ class warp {
   }
 
  private:
+  /// Nothing says that threads run in step, nor that one waits for another.
+  template <class Random>
+  void run_some_ahead(Random& random) {
+    lane_mask const ready = alive_ & ~waiting_ & ~meeting_;
+    if (ready == 0) {
+      return;
+    }
+    lane_mask some = ready & static_cast<lane_mask>(random() ^ random() << 16);
+    some = some == 0 ? ready : some;
+    std::uint32_t const at = places_[static_cast<unsigned>(std::countr_zero(some))];
+    lane_mask mask = 0;
+    for_each_lane(some, [&](unsigned l) { mask |= places_[l] == at ? lane_mask{1} << l : 0; });
+    auto budget = static_cast<unsigned>(1 + random() % 64);
+    static_cast<void>(run_together(mask, at, UINT32_MAX, budget));
+  }
   [[nodiscard]] lane_mask guarded(instruction const& i, lane_mask mask) const {
     if (i.guard == instruction::none) {
       return mask;
@@ -173,6 +265,38 @@ class warp {
   }
   void put(lane_mask mask, std::uint32_t place) {
     for_each_lane(mask, [&](unsigned l) { places_[l] = place; });
+  }
+  /// Those with which a thread meets: the members that have not ended.
+  [[nodiscard]] lane_mask members(instruction const& i, unsigned lane) const {
+    auto const all = static_cast<lane_mask>(from(i.members)[lane]);
+    if ((all >> lane & 1) == 0) {
+      of_.fail_at(i, first_ + lane, "a mask of threads in which it is not");
+    }
+    return all & alive_;
+  }
+  /// Lets those go on that are all there.
+  void meet() {
+    for (lane_mask left = meeting_; left != 0;) {
+      auto const first = static_cast<unsigned>(std::countr_zero(left));
+      instruction const& i = of_.code->code[places_[first]];
+      lane_mask const all = members(i, first);
+      left &= ~(lane_mask{1} << first);
+      bool there = (all & meeting_) == all;
+      for_each_lane(all & meeting_, [&](unsigned l) {
+        if (places_[l] == places_[first] && members(i, l) != all) {
+          of_.fail_at(i, "threads of a warp that meet have different masks of threads");
+        }
+        there = there && places_[l] == places_[first];
+      });
+      if (there) {
+        if (i.run != nullptr) {
+          i.run(*this, i, all);
+        }
+        for_each_lane(all, [&](unsigned l) { ++places_[l]; });
+        meeting_ &= ~all;
+        left &= ~all;
+      }
+    }
   }
   [[nodiscard]] std::optional<state> run_together(lane_mask mask, std::uint32_t at, std::uint32_t others,
                                                   unsigned& budget) {
@@ -214,18 +338,16 @@ class warp {
         case instruction::kind::barrier:
         case instruction::kind::barrier_of_all:
           if (on != mask) {
-            of_.fail_at(i, "a barrier for some threads only");
+            of_.fail_at(i, "a barrier for some threads of a warp only");
           }
           put(mask, at);
           waiting_ |= mask;
           return std::nullopt;
-        case instruction::kind::shuffle:
-          if (mask != alive_) {
-            of_.fail_at(i, "threads of a warp exchange numbers, and some are elsewhere");
-          }
-          i.run(*this, i, on);
-          ++at;
-          break;
+        case instruction::kind::meeting:
+          put(on, at);
+          put(mask & ~on, at + 1);
+          meeting_ |= on;
+          return std::nullopt;
         case instruction::kind::pause:
           put(mask, at + 1);
           return state::idles;
@@ -235,8 +357,10 @@ class warp {
 
   block_state& of_;
   std::uint32_t first_;
+  lane_mask all_;
   lane_mask alive_;
-  lane_mask waiting_ = 0;
+  lane_mask waiting_ = 0;  ///< at a barrier of the block
+  lane_mask meeting_ = 0;  ///< where others of the warp will come
   std::array<std::uint32_t, warp_size> places_{};
   std::vector<lanes> registers_;
 };

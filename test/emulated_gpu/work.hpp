@@ -217,10 +217,10 @@ inline void run_kernel(device_state& on, launch const& what) {
   block_state where;
   where.memory = &m.memory;
   where.device = on.number;
-  where.may_reach = [](int from, int to) -> std::uint64_t {
+  where.may_reach = [](int from, int to) {
     auto& all = machine::get();
     std::scoped_lock const lock(all.mutex);
-    return from == to || all.device(from).reaches[static_cast<std::size_t>(to)] ? 1 : 0;
+    return from == to || all.device(from).reaches[static_cast<std::size_t>(to)];
   };
   std::vector<block> resident;
   std::uint64_t next = 0;
