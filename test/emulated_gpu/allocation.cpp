@@ -12,13 +12,31 @@ namespace emulated_gpu {
 
 namespace {
 
+[[nodiscard]] std::uint64_t number_of(void const* p) {
+  return reinterpret_cast<std::uint64_t>(p);
+}
+/// The memory that begins there, if it is of that kind.
+template <class Kind>
+[[nodiscard]] std::optional<region> memory_at(void const* p, Kind const& kind) {
+  auto const found = machine::get().memory.find(number_of(p), 1);
+  return found && found->first == number_of(p) && kind(*found) ? found : std::nullopt;
+}
+[[nodiscard]] bool is_own(region const& r) {
+  return r.device != region::of_host && r.mapped == nullptr;
+}
+[[nodiscard]] bool is_pinned(region const& r) {
+  return r.device == region::of_host;
+}
+[[nodiscard]] bool is_imported(region const& r) {
+  return r.mapped != nullptr;
+}
+
 /// What a handle of another process's memory has in it.
 struct exported_memory {
   pid_t process;
   int file;
   std::uint64_t offset;
   std::uint64_t bytes;
-  int device;
 };
 static_assert(sizeof(exported_memory) <= sizeof(cudaIpcMemHandle_t));
 
@@ -30,70 +48,61 @@ using namespace emulated_gpu;
 
 extern "C" {
 
+// Both kinds of allocation and of freeing may wait for what runs on devices, so they do.
+
 cudaError_t cudaMalloc(void** made, std::size_t bytes) {
-  if (cudaError_t const code = enter(); code != cudaSuccess) {
-    return ended(code);
-  }
-  {
-    lock_type const lock(machine::get().mutex);
-    if (cudaError_t const code = spoil_captures(lock); code != cudaSuccess) {
-      return ended(code);
-    }
-  }
   *made = nullptr;
-  if (bytes == 0) {
+  return uncaptured_call([&](lock_type& lock) {
+    machine& m = machine::get();
+    wait_for_all(lock, m.device(current), "cudaMalloc");
+    if (bytes == 0) {
+      return cudaSuccess;
+    }
+    std::byte* const here = m.device(current).memory.allocate(bytes);
+    if (here == nullptr) {
+      return cudaErrorMemoryAllocation;
+    }
+    std::uint64_t const address = number_of(here) | memory_map::of_device;
+    m.memory.add({address, bytes, here, current});
+    *made = reinterpret_cast<void*>(address);
     return cudaSuccess;
-  }
-  std::byte* const here = machine::get().device(current).memory.allocate(bytes);
-  if (here == nullptr) {
-    return ended(cudaErrorMemoryAllocation);
-  }
-  std::uint64_t const address = reinterpret_cast<std::uint64_t>(here) | memory_map::of_device;
-  machine::get().memory.add({address, bytes, here, current, false});
-  *made = reinterpret_cast<void*>(address);
-  return cudaSuccess;
+  });
 }
 cudaError_t cudaFree(void* p) {
   if (p == nullptr) {
     return cudaSuccess;
   }
-  if (cudaError_t const code = enter(); code != cudaSuccess) {
-    return ended(code);
-  }
-  machine& m = machine::get();
-  auto const found = m.memory.find(reinterpret_cast<std::uint64_t>(p), 1);
-  if (!found || found->first != reinterpret_cast<std::uint64_t>(p) || found->device == region::of_host ||
-      found->imported) {
-    return ended(cudaErrorInvalidValue);
-  }
-  {
-    lock_type lock(m.mutex);
-    if (cudaError_t const code = spoil_captures(lock); code != cudaSuccess) {
-      return ended(code);
+  return uncaptured_call([&](lock_type& lock) {
+    machine& m = machine::get();
+    auto const found = memory_at(p, is_own);
+    if (!found) {
+      return cudaErrorInvalidValue;
     }
     wait_for_all(lock, m.device(found->device), "cudaFree");
-  }
-  m.memory.remove(found->first);
-  m.device(found->device).memory.free(found->here);
-  return cudaSuccess;
+    if (!m.memory.remove(found->first)) {
+      return cudaErrorInvalidValue;
+    }
+    m.device(found->device).memory.free(found->here);
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaHostAlloc(void** made, std::size_t bytes, unsigned) {
-  if (cudaError_t const code = enter(); code != cudaSuccess) {
-    return ended(code);
-  }
-  lock_type const lock(machine::get().mutex);
-  if (cudaError_t const code = spoil_captures(lock); code != cudaSuccess) {
-    return ended(code);
-  }
-  constexpr std::size_t page = 4096;
-  *made = std::aligned_alloc(page, (bytes + page - 1) / page * page);
-  if (*made == nullptr) {
-    return ended(cudaErrorMemoryAllocation);
-  }
-  std::memset(*made, 0xA5, bytes);
-  machine::get().memory.add(
-      {reinterpret_cast<std::uint64_t>(*made), bytes, static_cast<std::byte*>(*made), region::of_host, false});
-  return cudaSuccess;
+  *made = nullptr;
+  return uncaptured_call([&](lock_type& lock) {
+    machine& m = machine::get();
+    wait_for_all(lock, m.device(current), "cudaHostAlloc");
+    if (bytes == 0) {
+      return cudaSuccess;
+    }
+    constexpr std::size_t page = 4096;
+    *made = std::aligned_alloc(page, (bytes + page - 1) / page * page);
+    if (*made == nullptr) {
+      return cudaErrorMemoryAllocation;
+    }
+    std::memset(*made, 0xA5, bytes);
+    m.memory.add({number_of(*made), bytes, static_cast<std::byte*>(*made)});
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaMallocHost(void** made, std::size_t bytes) {
   return cudaHostAlloc(made, bytes, cudaHostAllocDefault);
@@ -102,81 +111,79 @@ cudaError_t cudaFreeHost(void* p) {
   if (p == nullptr) {
     return cudaSuccess;
   }
-  if (cudaError_t const code = enter(); code != cudaSuccess) {
-    return ended(code);
-  }
-  machine& m = machine::get();
-  {
-    lock_type lock(m.mutex);
-    if (cudaError_t const code = spoil_captures(lock); code != cudaSuccess) {
-      return ended(code);
-    }
+  return uncaptured_call([&](lock_type& lock) {
+    machine& m = machine::get();
     for (auto const& d : m.devices) {
       wait_for_all(lock, *d, "cudaFreeHost");
     }
-  }
-  auto const found = m.memory.find(reinterpret_cast<std::uint64_t>(p), 1);
-  if (!found || found->device != region::of_host || found->here != p) {
-    return ended(cudaErrorInvalidValue);
-  }
-  m.memory.remove(found->first);
-  std::free(p);
-  return cudaSuccess;
+    auto const found = memory_at(p, is_pinned);
+    if (!found || !m.memory.remove(found->first)) {
+      return cudaErrorInvalidValue;
+    }
+    std::free(p);
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* known, void const* p) {
-  if (cudaError_t const code = enter(); code != cudaSuccess) {
-    return ended(code);
-  }
-  auto const found = machine::get().memory.find(reinterpret_cast<std::uint64_t>(p), 1);
-  *known = {};
-  known->type = !found                             ? cudaMemoryTypeUnregistered
-                : found->device == region::of_host ? cudaMemoryTypeHost
-                                                   : cudaMemoryTypeDevice;
-  known->device = found && found->device != region::of_host ? found->device : 0;
-  known->devicePointer = found ? const_cast<void*>(p) : nullptr;
-  return cudaSuccess;
+  return call([&] {
+    auto const found = machine::get().memory.find(number_of(p), 1);
+    *known = {};
+    known->type = !found ? cudaMemoryTypeUnregistered : is_pinned(*found) ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+    known->device = found && !is_pinned(*found) ? found->device : 0;
+    known->devicePointer = found ? const_cast<void*>(p) : nullptr;
+    known->hostPointer = found && is_pinned(*found) ? const_cast<void*>(p) : nullptr;
+    return cudaSuccess;
+  });
 }
 
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* p) {
-  auto const found = machine::get().memory.find(reinterpret_cast<std::uint64_t>(p), 1);
-  if (!found || found->device == region::of_host || found->imported) {
-    return ended(cudaErrorInvalidValue);
-  }
-  device_memory const& of = machine::get().device(found->device).memory;
-  exported_memory const e{getpid(), of.file(), of.offset(found->here), found->bytes, found->device};
-  std::memset(handle, 0, sizeof *handle);
-  std::memcpy(handle, &e, sizeof e);
-  return cudaSuccess;
+  return call([&] {
+    auto const found = machine::get().memory.find(number_of(p), 1);
+    if (!found || !is_own(*found)) {
+      return cudaErrorInvalidValue;
+    }
+    device_memory const& of = machine::get().device(found->device).memory;
+    exported_memory const e{getpid(), of.file(), of.offset(found->here), found->bytes};
+    std::memset(handle, 0, sizeof *handle);
+    std::memcpy(handle, &e, sizeof e);
+    return cudaSuccess;
+  });
 }
-cudaError_t cudaIpcOpenMemHandle(void** made, cudaIpcMemHandle_t handle, unsigned) {
-  if (cudaError_t const code = enter(); code != cudaSuccess) {
-    return ended(code);
-  }
-  exported_memory e{};
-  std::memcpy(&e, &handle, sizeof e);
-  std::string const name = "/proc/" + std::to_string(e.process) + "/fd/" + std::to_string(e.file);
-  int const file = e.process == getpid() ? -1 : open(name.c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) {
-    return ended(cudaErrorInvalidResourceHandle);
-  }
-  void* const p = mmap(nullptr, e.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(e.offset));
-  close(file);
-  if (p == MAP_FAILED) {
-    return ended(cudaErrorMapBufferObjectFailed);
-  }
-  std::uint64_t const address = reinterpret_cast<std::uint64_t>(p) | memory_map::of_device;
-  machine::get().memory.add({address, e.bytes, static_cast<std::byte*>(p), current, true});
-  *made = reinterpret_cast<void*>(address);
-  return cudaSuccess;
+cudaError_t cudaIpcOpenMemHandle(void** made, cudaIpcMemHandle_t handle, unsigned flags) {
+  return uncaptured_call([&](lock_type const&) {
+    exported_memory e{};
+    std::memcpy(&e, &handle, sizeof e);
+    if (flags != cudaIpcMemLazyEnablePeerAccess) {
+      return cudaErrorInvalidValue;
+    }
+    std::string const name = "/proc/" + std::to_string(e.process) + "/fd/" + std::to_string(e.file);
+    int const file = e.process == getpid() ? -1 : open(name.c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) {
+      return cudaErrorInvalidResourceHandle;
+    }
+    std::size_t const before = e.offset % device_memory::page;
+    void* const p = mmap(nullptr, before + e.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
+                         static_cast<off_t>(e.offset - before));
+    close(file);
+    if (p == MAP_FAILED) {
+      return cudaErrorMapBufferObjectFailed;
+    }
+    std::byte* const here = static_cast<std::byte*>(p) + before;
+    std::uint64_t const address = number_of(here) | memory_map::of_device;
+    machine::get().memory.add({address, e.bytes, here, current, static_cast<std::byte*>(p)});
+    *made = reinterpret_cast<void*>(address);
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaIpcCloseMemHandle(void* p) {
-  auto const found = machine::get().memory.find(reinterpret_cast<std::uint64_t>(p), 1);
-  if (!found || !found->imported) {
-    return ended(cudaErrorInvalidValue);
-  }
-  machine::get().memory.remove(found->first);
-  munmap(found->here, found->bytes);
-  return cudaSuccess;
+  return call([&] {
+    auto const found = memory_at(p, is_imported);
+    if (!found || !machine::get().memory.remove(found->first)) {
+      return cudaErrorInvalidValue;
+    }
+    munmap(found->mapped, static_cast<std::size_t>(found->here - found->mapped) + found->bytes);
+    return cudaSuccess;
+  });
 }
 
 }  // extern "C"

@@ -6,68 +6,81 @@
 #include <cstring>
 #include <vector>
 
+namespace emulated_gpu {
+
+namespace {
+
+/// Whether a copy is of the kind that it is said to be.
+[[nodiscard]] bool goes(cudaMemcpyKind way, place const& to, place const& from) {
+  return way == cudaMemcpyDefault ||
+         (to.of_device == (way == cudaMemcpyHostToDevice || way == cudaMemcpyDeviceToDevice) &&
+          from.of_device == (way == cudaMemcpyDeviceToHost || way == cudaMemcpyDeviceToDevice));
+}
+/// Whether the host waits for it: pageable memory is written before the call returns, and CUDA may wait before it reads
+/// it; for at most 64 KiB it does not.
+[[nodiscard]] bool is_waited_for(place const& to, place const& from, std::size_t bytes) {
+  constexpr std::size_t staged_at_once = std::size_t{64} << 10;
+  bool const on_host = !to.of_device && !from.of_device;
+  return on_host || !to.pinned || (!from.pinned && bytes > staged_at_once);
+}
+[[nodiscard]] body_type copying(place const& to, place const& from, std::size_t bytes) {
+  if (from.pinned) {
+    return [at = to.here, from = from.here, bytes](device_state&) { std::memcpy(at, from, bytes); };
+  }
+  return [at = to.here, copy = std::vector<std::byte>(from.here, from.here + bytes)](device_state&) {
+    std::memcpy(at, copy.data(), copy.size());
+  };
+}
+
+}  // namespace
+
+}  // namespace emulated_gpu
+
 using namespace emulated_gpu;
 
 extern "C" {
 
 cudaError_t cudaMemcpyAsync(void* to, void const* from, std::size_t bytes, cudaMemcpyKind way, cudaStream_t stream) {
-  if (cudaError_t const code = enter(); code != cudaSuccess) {
-    return ended(code);
-  }
-  auto const target = place_of(to, bytes);
-  auto const source = place_of(from, bytes);
-  bool const to_device = way == cudaMemcpyHostToDevice || way == cudaMemcpyDeviceToDevice;
-  bool const from_device = way == cudaMemcpyDeviceToHost || way == cudaMemcpyDeviceToDevice;
-  if (bytes == 0) {
-    return cudaSuccess;
-  }
-  if (!target || !source || target->of_device != to_device || source->of_device != from_device) {
-    return ended(cudaErrorInvalidValue);
-  }
-  completion_ptr done;
-  {
-    lock_type const lock(machine::get().mutex);
+  return locked_call([&](lock_type& lock) {
     cudaStream_t const s = stream_of(stream, lock);
-    if (s == nullptr) {
-      return ended(cudaErrorInvalidResourceHandle);
-    }
-    bool const pageable = !target->pinned || !source->pinned;
-    if (s->capture && pageable) {
-      s->capture->valid = false;
-      return ended(cudaErrorStreamCaptureUnsupported);
-    }
-    if (!source->pinned) {  // CUDA has read it before it returns
-      put(s, [to = target->here, copy = std::vector<std::byte>(source->here, source->here + bytes)](device_state&) {
-        std::memcpy(to, copy.data(), copy.size());
-      });
-    } else {
-      done = put(s, [to = target->here, at = source->here, bytes](device_state&) { std::memcpy(to, at, bytes); });
-    }
-    if (target->pinned) {
+    if (bytes == 0) {
       return cudaSuccess;
     }
-  }
-  wait_for(done);  // and has written it
-  return cudaSuccess;
+    auto const target = place_of(to, bytes);
+    auto const source = place_of(from, bytes);
+    if (!target || !source || !goes(way, *target, *source)) {
+      return cudaErrorInvalidValue;
+    }
+    if (s->capture && (!target->pinned || !source->pinned)) {
+      return spoil(s->capture, cudaErrorStreamCaptureUnsupported);
+    }
+    completion_ptr done;
+    cudaError_t const code = put(s, copying(*target, *source, bytes), nullptr, &done);
+    if (code == cudaSuccess && is_waited_for(*target, *source, bytes)) {
+      wait_for(lock, {done}, "cudaMemcpyAsync");
+    }
+    return code;
+  });
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
-  auto const target = place_of(to, bytes);
-  lock_type const lock(machine::get().mutex);
-  cudaStream_t const s = stream_of(stream, lock);
-  if (!target || !target->pinned || s == nullptr) {
-    return ended(cudaErrorInvalidValue);
-  }
-  put(s, [to = target->here, value, bytes](device_state&) { std::memset(to, value, bytes); });
-  return cudaSuccess;
+  return locked_call([&](lock_type const& lock) {
+    cudaStream_t const s = stream_of(stream, lock);
+    auto const target = place_of(to, bytes);
+    if (bytes != 0 && (!target || !target->pinned)) {
+      return cudaErrorInvalidValue;
+    }
+    return bytes == 0 ? cudaSuccess
+                      : put(s, [at = target->here, value, bytes](device_state&) { std::memset(at, value, bytes); });
+  });
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t f, void* of) {
-  lock_type const lock(machine::get().mutex);
-  cudaStream_t const s = stream_of(stream, lock);
-  if (s == nullptr) {
-    return ended(cudaErrorInvalidResourceHandle);
-  }
-  put(s, [f, of](device_state&) { f(of); });
-  return cudaSuccess;
+  return locked_call([&](lock_type const& lock) {
+    return put(stream_of(stream, lock), [f, of](device_state&) {
+      in_host_function = true;
+      f(of);
+      in_host_function = false;
+    });
+  });
 }
 
 }  // extern "C"

@@ -12,52 +12,54 @@ namespace emulated_gpu {
 
 namespace {
 
-cudaError_t wait_for_word(cudaStream_t handle, std::uint64_t address, std::uint64_t value) {
+/// The driver's errors have the numbers of the runtime's.
+[[nodiscard]] CUresult result(cudaError_t code) {
+  return static_cast<CUresult>(code);
+}
+/// Work of a stream that is about a word of memory.
+template <class Put>
+CUresult put_for_word(cudaStream_t handle, std::uint64_t address, Put const& put_in) {
+  if (cudaError_t const code = enter(); code != cudaSuccess) {
+    return result(code);
+  }
   lock_type const lock(machine::get().mutex);
   cudaStream_t const s = stream_of(handle, lock);
-  auto const p = place_of(reinterpret_cast<void*>(address), sizeof value);
-  if (s == nullptr || !p || !p->pinned) {
-    return cudaErrorInvalidValue;
+  auto const p = place_of(reinterpret_cast<void*>(address), sizeof(std::uint64_t));
+  if (!p || !p->pinned || address % sizeof(std::uint64_t) != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
   }
   if (s->capture) {
-    return cudaErrorStreamCaptureUnsupported;
+    return result(spoil(s->capture, cudaErrorStreamCaptureUnsupported));
   }
-  put(
-      s, [](device_state&) {},
-      [word = reinterpret_cast<std::uint64_t*>(p->here), value] {
-        while (static_cast<std::int64_t>(std::atomic_ref(*word).load() - value) < 0) {
-          std::this_thread::sleep_for(std::chrono::microseconds(20));
-        }
-      });
-  return cudaSuccess;
-}
-cudaError_t write_word(cudaStream_t handle, std::uint64_t address, std::uint64_t value) {
-  lock_type const lock(machine::get().mutex);
-  cudaStream_t const s = stream_of(handle, lock);
-  auto const p = place_of(reinterpret_cast<void*>(address), sizeof value);
-  if (s == nullptr || !p || !p->pinned) {
-    return cudaErrorInvalidValue;
-  }
-  put(s, [word = reinterpret_cast<std::uint64_t*>(p->here), value](device_state&) {
-    std::atomic_ref(*word).store(value);
-  });
-  return cudaSuccess;
+  return result(put_in(s, reinterpret_cast<std::uint64_t*>(p->here)));
 }
 
 CUresult emulated_device(CUdevice* found, int number) {
   *found = number;
-  return CUDA_SUCCESS;
+  return is_device(number) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 CUresult emulated_attribute(int* value, CUdevice_attribute which, CUdevice) {
   *value = which == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS ? 1 : 0;
   return CUDA_SUCCESS;
 }
-CUresult emulated_wait(CUstream s, CUdeviceptr word, cuuint64_t value, unsigned flags) {
-  return flags == CU_STREAM_WAIT_VALUE_GEQ ? static_cast<CUresult>(wait_for_word(s, word, value))
-                                           : CUDA_ERROR_INVALID_VALUE;
+CUresult emulated_wait(CUstream handle, CUdeviceptr address, cuuint64_t value, unsigned flags) {
+  if (flags != CU_STREAM_WAIT_VALUE_GEQ) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return put_for_word(handle, address, [value](cudaStream_t s, std::uint64_t* word) {
+    auto const wait = [word, value] {
+      while (static_cast<std::int64_t>(std::atomic_ref(*word).load() - value) < 0) {
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      }
+    };
+    return put(
+        s, [](device_state&) {}, wait);
+  });
 }
-CUresult emulated_write(CUstream s, CUdeviceptr word, cuuint64_t value, unsigned) {
-  return static_cast<CUresult>(write_word(s, word, value));
+CUresult emulated_write(CUstream handle, CUdeviceptr address, cuuint64_t value, unsigned) {
+  return put_for_word(handle, address, [value](cudaStream_t s, std::uint64_t* word) {
+    return put(s, [word, value](device_state&) { std::atomic_ref(*word).store(value); });
+  });
 }
 
 }  // namespace
@@ -77,7 +79,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(char const* name, void** found, uns
   auto const it = known.find(name);
   *found = it == known.end() ? nullptr : it->second;
   *how = it == known.end() ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
-  return cudaSuccess;
+  return call([] { return cudaSuccess; });
 }
 
 std::byte* emulated_gpu_memory(void const* p, std::size_t bytes) {

@@ -27,7 +27,7 @@ endfunction()
 
 find_package(CUDAToolkit ${tutti_cuda} QUIET)
 tutti_add_emulated_library(cudart ${CUDAToolkit_VERSION_MAJOR} accesses.cpp allocation.cpp arithmetic.cpp capture.cpp copy.cpp device.cpp driver.cpp program.cpp
-                            runtime.cpp stream.cpp)
+                            runtime.cpp stream.cpp work.cpp)
 if(TARGET tutti::nn_cuda)
   tutti_add_emulated_library(cublas ${CUDAToolkit_VERSION_MAJOR} cublas.cpp)
   tutti_add_emulated_library(cudnn 9 cudnn.cpp cudnn_descriptors.cpp)

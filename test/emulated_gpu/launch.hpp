@@ -98,9 +98,6 @@ class block {
 class launch {
  public:
   launch(kernel const& k, extent grid, extent threads, void** arguments) : grid_(grid) {
-    if (threads.all() == 0 || threads.all() > k.most_threads) {
-      fail(k.name + " is launched with blocks of " + std::to_string(threads.all()) + " threads");
-    }
     parameters_.resize(std::max<std::size_t>(k.parameter_bytes, 1));
     for (std::size_t p = 0; p != k.parameters.size(); ++p) {
       std::memcpy(parameters_.data() + k.parameters[p].first, arguments[p], k.parameters[p].second);

@@ -27,7 +27,7 @@ struct region {
   std::size_t bytes = 0;
   std::byte* here = nullptr;  ///< where it lies in this process
   int device = of_host;
-  bool imported = false;  ///< from another process
+  std::byte* mapped = nullptr;  ///< where it lies with what is before it, if it is another process's
 
   [[nodiscard]] bool has(std::uint64_t address, std::size_t count) const noexcept {
     return address >= first && address - first <= bytes && count <= bytes - (address - first);
@@ -79,6 +79,7 @@ class memory_map {
 class device_memory {
  public:
   static constexpr std::size_t capacity = std::size_t{8} << 30;
+  static constexpr std::size_t page = 4096;
 
   [[nodiscard]] std::byte* allocate(std::size_t bytes) {
     std::scoped_lock const lock(mutex_);
@@ -94,7 +95,7 @@ class device_memory {
       base_ = static_cast<std::byte*>(p);
       free_[0] = capacity;
     }
-    std::size_t const taken = (bytes + 2 * gap - 1) / gap * gap;  // nothing lies at once behind it
+    std::size_t const taken = (aligned + bytes + 2 * page - 1) / page * page;  // nothing lies at once behind it
     for (auto it = free_.begin(); it != free_.end(); ++it) {
       if (it->second >= taken) {
         std::size_t const at = it->first;
@@ -105,14 +106,14 @@ class device_memory {
         }
         used_[at] = taken;
         std::memset(base_ + at, poison, taken);
-        return base_ + at;
+        return base_ + at + aligned;
       }
     }
     return nullptr;
   }
   void free(std::byte* p) {
     std::scoped_lock const lock(mutex_);
-    auto const at = static_cast<std::size_t>(p - base_);
+    auto const at = offset(p) - aligned;
     std::size_t const bytes = used_.at(at);
     used_.erase(at);
     auto it = free_.emplace(at, bytes).first;
@@ -133,8 +134,8 @@ class device_memory {
   [[nodiscard]] int file() const noexcept { return file_; }
 
  private:
-  static constexpr std::size_t gap = 4096;
-  static constexpr int poison = 0xA5;  ///< so that who reads what was never written, reads nonsense
+  static constexpr std::size_t aligned = 256;  ///< no more than CUDA promises
+  static constexpr int poison = 0xA5;          ///< so that who reads what was never written, reads nonsense
 
   std::mutex mutex_;
   int file_ = -1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the code that nvcc makes calls: the kernels of a program, and their launches.
+#include "launch.hpp"
 #include "reader.hpp"
 #include "runtime.hpp"
 
@@ -80,12 +81,35 @@ std::string_view text_of(void const* wrapper) {
 /// Makes a kernel known to the current device. While others run, CUDA may wait for them.
 void load(lock_type& lock, CUkern_st* k) {
   device_state& d = machine::get().device(current);
-  if (d.loaded.insert(k).second) {
-    auto const idle = [&] { return d.kernels == 0; };
-    if (!machine::get().changed.wait_for(lock, std::chrono::seconds(setting("EMULATED_GPU_PATIENCE", 120)), idle)) {
-      fail("the first launch of " + k->name + " waits for kernels that do not end");
-    }
+  if (d.loaded.insert(k).second && !machine::get().changed.wait_for(lock, patience(), [&] { return d.kernels == 0; })) {
+    fail("the first launch of " + k->name + " waits for kernels that do not end");
   }
+}
+
+/// Whether a device takes blocks of so many threads, and so many of them.
+[[nodiscard]] bool are_possible(dim3 grid, dim3 threads) {
+  auto const within = [](dim3 const& n, unsigned x, unsigned y, unsigned z) {
+    return n.x - 1 < x && n.y - 1 < y && n.z - 1 < z;
+  };
+  return within(grid, 0x7fffffff, 0xffff, 0xffff) && within(threads, 1024, 1024, 64) &&
+         std::uint64_t{threads.x} * threads.y * threads.z <= 1024;
+}
+cudaError_t put_kernel(cudaStream_t s, kernel const& code, dim3 grid, dim3 threads, void** arguments) {
+  extent const all{threads.x, threads.y, threads.z};
+  if (all.all() > code.most_threads) {
+    fail(code.name + " is launched with blocks of " + std::to_string(all.all()) + " threads, and is bounded to " +
+         std::to_string(code.most_threads));
+  }
+  bool const counted = s->capture == nullptr;
+  auto what = std::make_shared<launch const>(code, extent{grid.x, grid.y, grid.z}, all, arguments);
+  cudaError_t const put_in = put(s, [what = std::move(what), counted](device_state& d) {
+    run_kernel(d, *what);
+    if (counted) {
+      kernel_has_run(d);
+    }
+  });
+  s->device.kernels += counted && put_in == cudaSuccess ? 1U : 0U;
+  return put_in;
 }
 
 struct launch_configuration {
@@ -133,60 +157,53 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* threads, std::size_t* s
   return cudaSuccess;
 }
 cudaError_t __cudaGetKernel(cudaKernel_t* found, void const* function) {
-  *found = reinterpret_cast<cudaKernel_t>(program::get().find(function));
-  return *found == nullptr ? ended(cudaErrorInvalidDeviceFunction) : cudaSuccess;
+  *found = nullptr;
+  return call([&] {
+    *found = reinterpret_cast<cudaKernel_t>(program::get().find(function));
+    return *found == nullptr ? cudaErrorInvalidDeviceFunction : cudaSuccess;
+  });
 }
 
 cudaError_t __cudaLaunchKernel(cudaKernel_t which, dim3 grid, dim3 threads, void** arguments, std::size_t shared,
                                cudaStream_t stream) {
-  if (cudaError_t const code = enter(); code != cudaSuccess) {
-    return ended(code);
-  }
-  auto* const k = reinterpret_cast<CUkern_st*>(which);
-  kernel const& code = program::get().code_of(*k);
-  lock_type lock(machine::get().mutex);
-  cudaStream_t const s = stream_of(stream, lock);
-  if (s == nullptr || s->device.number != current || shared != 0) {
-    return ended(s == nullptr || shared != 0 ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle);
-  }
-  load(lock, k);
-  auto const what = std::make_shared<launch const>(code, extent{grid.x, grid.y, grid.z},
-                                                   extent{threads.x, threads.y, threads.z}, arguments);
-  bool const counted = !s->capture;
-  if (counted) {
-    ++s->device.kernels;
-  }
-  put(s, [what, counted](device_state& d) {
-    run_kernel(d, *what);
-    if (counted) {
-      lock_type const all(machine::get().mutex);
-      --d.kernels;
-      machine::get().changed.notify_all();
+  return call([&] {
+    auto* const k = reinterpret_cast<CUkern_st*>(which);
+    if (k == nullptr || !are_possible(grid, threads)) {
+      return k == nullptr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidConfiguration;
     }
+    if (shared != 0) {
+      fail(k->name + " is launched with shared memory of the launch, which is not known here");
+    }
+    kernel const& code = program::get().code_of(*k);
+    lock_type lock(machine::get().mutex);
+    cudaStream_t const s = stream_of(stream, lock);
+    if (s->device.number != current) {
+      return cudaErrorInvalidResourceHandle;
+    }
+    load(lock, k);
+    return put_kernel(s, code, grid, threads, arguments);
   });
-  return cudaSuccess;
 }
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* known, void const* function) {
-  if (cudaError_t const code = enter(); code != cudaSuccess) {
-    return ended(code);
-  }
-  CUkern_st* const k = program::get().find(function);
-  if (k == nullptr) {
-    return ended(cudaErrorInvalidDeviceFunction);
-  }
-  kernel const& code = program::get().code_of(*k);
-  lock_type lock(machine::get().mutex);
-  load(lock, k);
-  *known = {};
-  known->maxThreadsPerBlock = static_cast<int>(code.most_threads);
-  known->sharedSizeBytes = code.shared_bytes;
-  return cudaSuccess;
+  return call([&] {
+    CUkern_st* const k = program::get().find(function);
+    if (k == nullptr) {
+      return cudaErrorInvalidDeviceFunction;
+    }
+    kernel const& code = program::get().code_of(*k);
+    lock_type lock(machine::get().mutex);
+    load(lock, k);
+    *known = {};
+    known->maxThreadsPerBlock = static_cast<int>(code.most_threads);
+    known->sharedSizeBytes = code.shared_bytes;
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, void const*, int, std::size_t,
                                                                    unsigned) {
   *blocks = 1;
-  return cudaSuccess;
+  return call([] { return cudaSuccess; });
 }
 
 }  // extern "C"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernel.hpp"
 #include "operations.hpp"
 #include "registers.hpp"
-#include "warp.hpp"
 
 #include <charconv>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "warp.hpp"
+#include "kernel.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -10,8 +10,21 @@
 
 namespace emulated_gpu {
 
-all_streams& all_streams::get() {
-  static all_streams* const one = new all_streams;
+namespace {
+
+thread_local cudaError_t last_error = cudaSuccess;
+
+}  // namespace
+
+cudaError_t ended(cudaError_t code) {
+  if (code != cudaSuccess) {
+    last_error = code;
+  }
+  return code;
+}
+
+all_handles& all_handles::get() {
+  static all_handles* const one = new all_handles;
   return *one;
 }
 
@@ -24,86 +37,137 @@ cudaError_t enter() {
   if (!watches || m.of_a_parent) {
     return cudaErrorInitializationError;
   }
+  if (in_host_function) {
+    return cudaErrorNotPermitted;
+  }
   m.used = true;
   return m.devices.empty() ? cudaErrorNoDevice : cudaSuccess;
 }
 
+cudaError_t spoil(std::shared_ptr<capture_state> const& capture, cudaError_t code) {
+  capture->valid = false;
+  return code;
+}
 cudaError_t spoil_captures(lock_type const&) {
-  bool spoilt = false;
-  for (auto const& c : all_streams::get().captures) {
+  cudaError_t code = cudaSuccess;
+  for (auto const& c : all_handles::get().captures) {
     bool const own = c->by == std::this_thread::get_id();
     bool const forbids =
         (own && c->mode != cudaStreamCaptureModeRelaxed) || (!own && c->mode == cudaStreamCaptureModeGlobal);
     bool const heeds =
         capture_mode == cudaStreamCaptureModeGlobal || (capture_mode == cudaStreamCaptureModeThreadLocal && own);
     if (forbids && heeds) {
-      c->valid = false;
-      spoilt = true;
+      code = spoil(c, cudaErrorStreamCaptureUnsupported);
     }
   }
-  return spoilt ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
+  return code;
 }
 
 cudaStream_t stream_of(cudaStream_t handle, lock_type const&) {
   if (handle != nullptr && handle != cudaStreamLegacy) {
-    return all_streams::get().of_all.contains(handle) ? handle : nullptr;
+    all_handles::get().streams.expect(handle, "a stream");
+    return handle;
   }
   device_state& d = machine::get().device(current);
   if (d.default_stream == nullptr) {
     d.default_stream = new CUstream_st(d, 0, 0);
-    all_streams::get().of_all.insert(d.default_stream);
   }
   return d.default_stream;
 }
-
-completion_ptr put(cudaStream_t s, body_type body, std::function<void()> begin) {
-  device_state& d = s->device;
-  if (s->capture) {
-    s->capture->nodes.push_back({std::move(body), s->after});
-    s->after = {s->capture->nodes.size() - 1};
-    return nullptr;
+std::shared_ptr<capture_state> captured_beside(cudaStream_t s) {
+  if (s == s->device.default_stream) {
+    for (cudaStream_t const other : s->device.blocking) {
+      if (other->capture != nullptr) {
+        return other->capture;
+      }
+    }
   }
-  std::vector<completion_ptr> first;
+  return nullptr;
+}
+cudaError_t expect_no_capture_beside(cudaStream_t s) {
+  auto const captured = captured_beside(s);
+  return captured == nullptr ? cudaSuccess : spoil(captured, cudaErrorStreamCaptureImplicit);
+}
+
+namespace {
+
+cudaError_t capture(cudaStream_t s, body_type body, bool waits) {
+  auto const& c = s->capture;
+  if (!c->valid) {
+    return cudaErrorStreamCaptureInvalidated;
+  }
+  if (waits) {
+    return spoil(c, cudaErrorStreamCaptureUnsupported);
+  }
+  c->nodes.push_back({[body = std::move(body), &d = s->device] { body(d); }, s->after});
+  s->after = {c->nodes.size() - 1};
+  return cudaSuccess;
+}
+/// What the default stream and others wait for of each other.
+std::vector<completion_ptr> before(cudaStream_t s) {
+  device_state const& d = s->device;
+  std::vector<completion_ptr> all;
   if (s == d.default_stream) {
     for (cudaStream_t const other : d.blocking) {
-      first.push_back(other->last);
+      all.push_back(other->last);
     }
   } else if ((s->flags & cudaStreamNonBlocking) == 0 && d.default_stream != nullptr) {
-    first.push_back(d.default_stream->last);
+    all.push_back(d.default_stream->last);
   }
-  return s->put(
-      [first = std::move(first), begin = std::move(begin)] {
+  return all;
+}
+
+}  // namespace
+
+cudaError_t put(cudaStream_t s, body_type body, std::function<void()> begin, completion_ptr* done) {
+  if (s->capture != nullptr) {
+    return capture(s, std::move(body), begin != nullptr);
+  }
+  if (cudaError_t const code = expect_no_capture_beside(s); code != cudaSuccess) {
+    return code;
+  }
+  completion_ptr const last = s->put(
+      [first = before(s), begin = std::move(begin)] {
         for (completion_ptr const& c : first) {
-          if (c != nullptr) {
-            wait_for(c);
-          }
+          wait_for(c);
         }
         if (begin) {
           begin();
         }
       },
-      [body = std::move(body), &d] { body(d); });
+      [body = std::move(body), &d = s->device] { body(d); });
+  if (done != nullptr) {
+    *done = last;
+  }
+  return cudaSuccess;
 }
 
-void wait_for_all(lock_type& lock, device_state const& d, std::string const& who) {
-  auto const idle = [&] {
-    auto const& all = all_streams::get().of_all;
-    return std::all_of(all.begin(), all.end(), [&](cudaStream_t s) { return &s->device != &d || s->is_done(); });
-  };
-  if (!machine::get().changed.wait_for(lock, std::chrono::seconds(setting("EMULATED_GPU_PATIENCE", 120)), idle)) {
-    fail(who + " waits for work of device " + std::to_string(d.number) + " that does not end");
+void wait_for(lock_type& lock, std::vector<completion_ptr> const& all, std::string const& who) {
+  auto const done = [](completion_ptr const& c) { return c == nullptr || c->done; };
+  bool const ends =
+      machine::get().changed.wait_for(lock, patience(), [&] { return std::all_of(all.begin(), all.end(), done); });
+  if (!ends) {
+    fail(who + " waits for work that does not end");
   }
+}
+void wait_for_all(lock_type& lock, device_state const& d, std::string const& who) {
+  wait_for(lock, {d.under_way.begin(), d.under_way.end()}, who);
 }
 
 std::optional<place> place_of(void const* p, std::size_t bytes) {
   auto const address = reinterpret_cast<std::uint64_t>(p);
-  if (auto const found = machine::get().memory.find(address, bytes)) {
+  memory_map const& all = machine::get().memory;
+  if (auto const found = all.find(address, bytes)) {
     return place{found->here + (address - found->first), found->device != region::of_host, true};
   }
-  if ((address & memory_map::of_device) != 0) {
+  if ((address & memory_map::of_device) != 0 || all.find(address, 1)) {
     return std::nullopt;
   }
   return place{static_cast<std::byte*>(const_cast<void*>(p)), false, false};
+}
+
+bool is_device(int number) {
+  return number >= 0 && static_cast<std::size_t>(number) < machine::get().devices.size();
 }
 
 }  // namespace emulated_gpu
@@ -116,36 +180,37 @@ cudaError_t cudaGetLastError() {
   return std::exchange(last_error, cudaSuccess);
 }
 char const* cudaGetErrorName(cudaError_t code) {
+#define EMULATED_GPU_NAME(name) \
+  case name:                    \
+    return #name
   switch (code) {
-    case cudaSuccess:
-      return "cudaSuccess";
-    case cudaErrorInvalidValue:
-      return "cudaErrorInvalidValue";
-    case cudaErrorMemoryAllocation:
-      return "cudaErrorMemoryAllocation";
-    case cudaErrorInitializationError:
-      return "cudaErrorInitializationError";
-    case cudaErrorInvalidDeviceFunction:
-      return "cudaErrorInvalidDeviceFunction";
-    case cudaErrorNoDevice:
-      return "cudaErrorNoDevice";
-    case cudaErrorInvalidDevice:
-      return "cudaErrorInvalidDevice";
-    case cudaErrorInvalidResourceHandle:
-      return "cudaErrorInvalidResourceHandle";
-    case cudaErrorNotReady:
-      return "cudaErrorNotReady";
-    case cudaErrorPeerAccessAlreadyEnabled:
-      return "cudaErrorPeerAccessAlreadyEnabled";
-    case cudaErrorStreamCaptureUnsupported:
-      return "cudaErrorStreamCaptureUnsupported";
-    case cudaErrorStreamCaptureInvalidated:
-      return "cudaErrorStreamCaptureInvalidated";
-    case cudaErrorStreamCaptureIsolation:
-      return "cudaErrorStreamCaptureIsolation";
+    EMULATED_GPU_NAME(cudaSuccess);
+    EMULATED_GPU_NAME(cudaErrorInvalidValue);
+    EMULATED_GPU_NAME(cudaErrorMemoryAllocation);
+    EMULATED_GPU_NAME(cudaErrorInitializationError);
+    EMULATED_GPU_NAME(cudaErrorInvalidConfiguration);
+    EMULATED_GPU_NAME(cudaErrorInvalidDeviceFunction);
+    EMULATED_GPU_NAME(cudaErrorNoDevice);
+    EMULATED_GPU_NAME(cudaErrorInvalidDevice);
+    EMULATED_GPU_NAME(cudaErrorMapBufferObjectFailed);
+    EMULATED_GPU_NAME(cudaErrorInvalidResourceHandle);
+    EMULATED_GPU_NAME(cudaErrorIllegalState);
+    EMULATED_GPU_NAME(cudaErrorNotReady);
+    EMULATED_GPU_NAME(cudaErrorPeerAccessAlreadyEnabled);
+    EMULATED_GPU_NAME(cudaErrorNotPermitted);
+    EMULATED_GPU_NAME(cudaErrorStreamCaptureUnsupported);
+    EMULATED_GPU_NAME(cudaErrorStreamCaptureInvalidated);
+    EMULATED_GPU_NAME(cudaErrorStreamCaptureMerge);
+    EMULATED_GPU_NAME(cudaErrorStreamCaptureUnmatched);
+    EMULATED_GPU_NAME(cudaErrorStreamCaptureUnjoined);
+    EMULATED_GPU_NAME(cudaErrorStreamCaptureIsolation);
+    EMULATED_GPU_NAME(cudaErrorStreamCaptureImplicit);
+    EMULATED_GPU_NAME(cudaErrorCapturedEvent);
+    EMULATED_GPU_NAME(cudaErrorStreamCaptureWrongThread);
     default:
       return "an error of the emulated GPU";
   }
+#undef EMULATED_GPU_NAME
 }
 char const* cudaGetErrorString(cudaError_t code) {
   return code == cudaErrorNoDevice ? "no CUDA-capable device is detected" : cudaGetErrorName(code);

@@ -10,16 +10,56 @@ namespace emulated_gpu {
 namespace {
 
 cudaError_t make_stream(cudaStream_t* made, unsigned flags, unsigned priority) {
-  if (cudaError_t const code = enter(); code != cudaSuccess) {
+  return locked_call([&](lock_type const&) {
+    device_state& d = machine::get().device(current);
+    *made = new CUstream_st(d, flags, priority);
+    all_handles::get().streams.add(*made);
+    if ((flags & cudaStreamNonBlocking) == 0) {
+      d.blocking.push_back(*made);
+    }
+    return cudaSuccess;
+  });
+}
+/// Of a stream that must not be captured: what has been put into it last.
+cudaError_t last_of(cudaStream_t handle, lock_type const& lock, completion_ptr& last) {
+  cudaStream_t const s = stream_of(handle, lock);
+  last = s->last;
+  return s->capture ? spoil(s->capture, cudaErrorStreamCaptureUnsupported) : expect_no_capture_beside(s);
+}
+/// Of an event that must not be captured: what it was recorded behind.
+cudaError_t recorded_of(cudaEvent_t e, completion_ptr& recorded) {
+  if (e == nullptr) {
+    return cudaErrorInvalidResourceHandle;
+  }
+  all_handles::get().events.expect(e, "an event");
+  recorded = e->recorded;
+  return e->capture ? spoil(e->capture, cudaErrorCapturedEvent) : cudaSuccess;
+}
+[[nodiscard]] bool is_done(completion_ptr const& c) {
+  return c == nullptr || c->done;
+}
+
+/// Lets a stream wait for an event of a capture, which it joins.
+cudaError_t join(cudaStream_t s, CUevent_st const& e) {
+  if (cudaError_t const code = expect_no_capture_beside(s); code != cudaSuccess) {
     return code;
   }
-  lock_type const lock(machine::get().mutex);
-  device_state& d = machine::get().device(current);
-  *made = new CUstream_st(d, flags, priority);
-  all_streams::get().of_all.insert(*made);
-  if ((flags & cudaStreamNonBlocking) == 0) {
-    d.blocking.push_back(*made);
+  if (!e.capture->valid || e.capture->ended) {
+    return e.capture->ended ? cudaErrorCapturedEvent : cudaErrorStreamCaptureInvalidated;
   }
+  if (s == s->device.default_stream) {
+    return spoil(e.capture, cudaErrorStreamCaptureImplicit);
+  }
+  if (s->capture != nullptr && s->capture != e.capture) {
+    static_cast<void>(spoil(s->capture, cudaErrorStreamCaptureMerge));
+    return spoil(e.capture, cudaErrorStreamCaptureMerge);
+  }
+  if (s->capture == nullptr) {
+    s->capture = e.capture;
+    s->capture->joined.insert(s);
+    s->after.clear();
+  }
+  s->after.insert(e.after.begin(), e.after.end());
   return cudaSuccess;
 }
 
@@ -32,173 +72,153 @@ using namespace emulated_gpu;
 extern "C" {
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* made, unsigned flags) {
-  return ended(make_stream(made, flags, 0));
+  return make_stream(made, flags, 0);
 }
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* made, unsigned flags, int priority) {
-  return ended(make_stream(made, flags, priority < 0 ? 1U : 0U));
+  return make_stream(made, flags, priority < 0 ? 1U : 0U);
 }
 cudaError_t cudaStreamDestroy(cudaStream_t s) {
-  if (machine::get().of_a_parent) {
-    return ended(cudaErrorInitializationError);
-  }
-  lock_type const lock(machine::get().mutex);
-  if (all_streams::get().of_all.erase(s) == 0) {
-    return ended(cudaErrorInvalidResourceHandle);
-  }
-  std::erase(s->device.blocking, s);
-  s->end();
-  return cudaSuccess;
+  return locked_call([&](lock_type const&) {
+    if (s == nullptr || s == cudaStreamLegacy) {
+      return cudaErrorInvalidResourceHandle;
+    }
+    all_handles::get().streams.remove(s, "a stream");
+    std::erase(s->device.blocking, s);
+    if (s->capture != nullptr) {
+      s->capture->valid = false;
+      s->capture->joined.erase(s);
+      if (s->capture->origin == s) {
+        end_capture(*s->capture);
+      }
+    }
+    s->end();
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
-  lock_type const lock(machine::get().mutex);
-  cudaStream_t const s = stream_of(stream, lock);
-  *flags = s == nullptr ? 0 : s->flags;
-  return s == nullptr ? ended(cudaErrorInvalidResourceHandle) : cudaSuccess;
+  return locked_call([&](lock_type const& lock) {
+    *flags = stream_of(stream, lock)->flags;
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
-  lock_type const lock(machine::get().mutex);
-  cudaStream_t const s = stream_of(stream, lock);
-  *device = s == nullptr ? 0 : s->device.number;
-  return s == nullptr ? ended(cudaErrorInvalidResourceHandle) : cudaSuccess;
+  return locked_call([&](lock_type const& lock) {
+    *device = stream_of(stream, lock)->device.number;
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  lock_type const lock(machine::get().mutex);
-  if (cudaError_t const code = spoil_captures(lock); code != cudaSuccess) {
-    return ended(code);
-  }
-  cudaStream_t const s = stream_of(stream, lock);
-  if (s == nullptr) {
-    return ended(cudaErrorInvalidResourceHandle);
-  }
-  if (s->capture) {
-    s->capture->valid = false;
-    return ended(cudaErrorStreamCaptureUnsupported);
-  }
-  return s->is_done() ? cudaSuccess : ended(cudaErrorNotReady);
+  return uncaptured_call([&](lock_type const& lock) {
+    completion_ptr last;
+    cudaError_t const code = last_of(stream, lock, last);
+    return code != cudaSuccess || is_done(last) ? code : cudaErrorNotReady;
+  });
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  lock_type lock(machine::get().mutex);
-  if (cudaError_t const code = spoil_captures(lock); code != cudaSuccess) {
-    return ended(code);
-  }
-  cudaStream_t const s = stream_of(stream, lock);
-  if (s == nullptr) {
-    return ended(cudaErrorInvalidResourceHandle);
-  }
-  if (s->capture) {
-    s->capture->valid = false;
-    return ended(cudaErrorStreamCaptureUnsupported);
-  }
-  completion_ptr const last = s->last;
-  lock.unlock();
-  if (last != nullptr) {
-    wait_for(last);
-  }
-  return cudaSuccess;
+  return uncaptured_call([&](lock_type& lock) {
+    completion_ptr last;
+    cudaError_t const code = last_of(stream, lock, last);
+    if (code == cudaSuccess) {
+      wait_for(lock, {last}, "cudaStreamSynchronize");
+    }
+    return code;
+  });
 }
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e, unsigned) {
-  lock_type const lock(machine::get().mutex);
-  cudaStream_t const s = stream_of(stream, lock);
-  if (s == nullptr || e == nullptr) {
-    return ended(cudaErrorInvalidResourceHandle);
-  }
-  if (e->capture != nullptr) {
-    if (s->capture != nullptr && s->capture != e->capture) {
-      return ended(cudaErrorStreamCaptureMerge);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e, unsigned flags) {
+  return locked_call([&](lock_type const& lock) {
+    cudaStream_t const s = stream_of(stream, lock);
+    if (e == nullptr || flags != cudaEventWaitDefault) {
+      return e == nullptr ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
     }
-    if (s->capture == nullptr) {
-      s->capture = e->capture;
-      s->capture->joined.insert(s);
-      s->after.clear();
+    all_handles::get().events.expect(e, "an event");
+    if (e->capture != nullptr) {
+      return join(s, *e);
     }
-    s->after.insert(e->after.begin(), e->after.end());
-    return cudaSuccess;
-  }
-  if (s->capture != nullptr) {
-    s->capture->valid = false;
-    return ended(cudaErrorStreamCaptureIsolation);
-  }
-  if (e->recorded != nullptr) {
-    put(
+    if (s->capture != nullptr) {
+      return spoil(s->capture, cudaErrorStreamCaptureIsolation);
+    }
+    return put(
         s, [](device_state&) {}, [what = e->recorded] { wait_for(what); });
-  }
-  return cudaSuccess;
+  });
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* made, unsigned) {
-  if (cudaError_t const code = enter(); code != cudaSuccess) {
-    return ended(code);
-  }
-  *made = new CUevent_st{current, nullptr, nullptr, {}};
-  return cudaSuccess;
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* made, unsigned flags) {
+  return locked_call([&](lock_type const&) {
+    *made = new CUevent_st{current, flags, nullptr, nullptr, {}};
+    all_handles::get().events.add(*made);
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaEventCreate(cudaEvent_t* made) {
   return cudaEventCreateWithFlags(made, cudaEventDefault);
 }
 cudaError_t cudaEventDestroy(cudaEvent_t e) {
-  if (e == nullptr) {
-    return ended(cudaErrorInvalidResourceHandle);
-  }
-  lock_type const lock(machine::get().mutex);
-  delete e;
-  return cudaSuccess;
+  return locked_call([&](lock_type const&) {
+    if (e == nullptr) {
+      return cudaErrorInvalidResourceHandle;
+    }
+    all_handles::get().events.remove(e, "an event");
+    delete e;
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream) {
-  lock_type const lock(machine::get().mutex);
-  cudaStream_t const s = stream_of(stream, lock);
-  if (s == nullptr || e == nullptr || e->device != s->device.number) {
-    return ended(cudaErrorInvalidResourceHandle);
-  }
-  if (s->capture != nullptr) {
-    e->capture = s->capture;
-    e->after = s->after;
-    e->recorded = nullptr;
-    return cudaSuccess;
-  }
-  e->capture = nullptr;
-  e->recorded = put(s, [](device_state&) {});
-  return cudaSuccess;
+  return locked_call([&](lock_type const& lock) {
+    cudaStream_t const s = stream_of(stream, lock);
+    if (e == nullptr) {
+      return cudaErrorInvalidResourceHandle;
+    }
+    all_handles::get().events.expect(e, "an event");
+    if (e->device != s->device.number) {
+      return cudaErrorInvalidResourceHandle;
+    }
+    if (s->capture != nullptr) {
+      e->capture = s->capture;
+      e->after = s->after;
+      e->recorded = nullptr;
+      return s->capture->valid ? cudaSuccess : cudaErrorStreamCaptureInvalidated;
+    }
+    cudaError_t const code = put(
+        s, [](device_state&) {}, nullptr, &e->recorded);
+    e->capture = nullptr;
+    return code;
+  });
 }
 cudaError_t cudaEventQuery(cudaEvent_t e) {
-  lock_type const lock(machine::get().mutex);
-  if (cudaError_t const code = spoil_captures(lock); code != cudaSuccess) {
-    return ended(code);
-  }
-  if (e == nullptr) {
-    return ended(cudaErrorInvalidResourceHandle);
-  }
-  if (e->capture != nullptr) {
-    return ended(cudaErrorCapturedEvent);
-  }
-  return e->recorded == nullptr || e->recorded->done ? cudaSuccess : ended(cudaErrorNotReady);
+  return uncaptured_call([&](lock_type const&) {
+    completion_ptr recorded;
+    cudaError_t const code = recorded_of(e, recorded);
+    return code != cudaSuccess || is_done(recorded) ? code : cudaErrorNotReady;
+  });
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t e) {
-  completion_ptr what;
-  {
-    lock_type const lock(machine::get().mutex);
-    if (cudaError_t const code = spoil_captures(lock); code != cudaSuccess) {
-      return ended(code);
+  return uncaptured_call([&](lock_type& lock) {
+    completion_ptr recorded;
+    cudaError_t const code = recorded_of(e, recorded);
+    if (code == cudaSuccess) {
+      wait_for(lock, {recorded}, "cudaEventSynchronize");
     }
-    if (e == nullptr || e->capture != nullptr) {
-      return ended(e == nullptr ? cudaErrorInvalidResourceHandle : cudaErrorCapturedEvent);
-    }
-    what = e->recorded;
-  }
-  if (what != nullptr) {
-    wait_for(what);
-  }
-  return cudaSuccess;
+    return code;
+  });
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
-  lock_type const lock(machine::get().mutex);
-  if (begin->recorded == nullptr || end->recorded == nullptr) {
-    return ended(cudaErrorInvalidResourceHandle);
-  }
-  if (!begin->recorded->done || !end->recorded->done) {
-    return ended(cudaErrorNotReady);
-  }
-  *ms = std::chrono::duration<float, std::milli>(end->recorded->at - begin->recorded->at).count();
-  return cudaSuccess;
+  return locked_call([&](lock_type const&) {
+    completion_ptr first;
+    completion_ptr last;
+    for (auto const& [e, recorded] : {std::pair(begin, &first), std::pair(end, &last)}) {
+      if (cudaError_t const code = recorded_of(e, *recorded); code != cudaSuccess) {
+        return code;
+      }
+      if (*recorded == nullptr || (e->flags & cudaEventDisableTiming) != 0 || e->device != begin->device) {
+        return cudaErrorInvalidResourceHandle;
+      }
+    }
+    if (!first->done || !last->done) {
+      return cudaErrorNotReady;
+    }
+    *ms = std::chrono::duration<float, std::milli>(last->at - first->at).count();
+    return cudaSuccess;
+  });
 }
 
 }  // extern "C"

@@ -1,44 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "instruction.hpp"
+#include "kernel.hpp"
 #include "memory.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace emulated_gpu {
-
-struct extent {
-  std::uint32_t x = 1;
-  std::uint32_t y = 1;
-  std::uint32_t z = 1;
-
-  [[nodiscard]] std::uint64_t all() const noexcept { return std::uint64_t{x} * y * z; }
-};
-
-/// What a kernel's text has besides numbers: values that are known when it is launched.
-struct constant {
-  enum class kind : std::uint8_t { number, parameter };
-  kind what = kind::number;
-  std::uint64_t value = 0;  ///< of a parameter: its offset
-};
-
-/// As it is run: a kernel of PTX.
-struct kernel {
-  std::string name;
-  std::vector<instruction> code;
-  std::vector<std::string> lines;  ///< of its text, for messages
-  std::vector<constant> constants;
-  std::uint32_t registers = 0;                                  ///< the first constants' number
-  std::vector<std::pair<std::size_t, std::size_t>> parameters;  ///< offset and bytes of each
-  std::size_t parameter_bytes = 0;
-  std::size_t shared_bytes = 0;
-  std::uint32_t most_threads = 1024;
-};
 
 /// Who has used a byte of shared memory since the last barrier of its block: of the same warp anyone may.
 class shared_use {

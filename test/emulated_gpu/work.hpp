@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "launch.hpp"
 #include "memory.hpp"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -28,6 +29,11 @@ namespace emulated_gpu {
 [[nodiscard]] inline unsigned setting(char const* name, unsigned otherwise) {
   char const* const text = std::getenv(name);
   return text == nullptr ? otherwise : static_cast<unsigned>(std::strtoul(text, nullptr, 10));
+}
+
+/// How long the host waits for what may never end.
+[[nodiscard]] inline std::chrono::seconds patience() {
+  return std::chrono::seconds(setting("EMULATED_GPU_PATIENCE", 120));
 }
 
 using clock = std::chrono::steady_clock;
@@ -56,6 +62,7 @@ struct device_state {
   std::vector<bool> reaches;                          ///< other devices
   std::array<std::vector<hardware_queue>, 2> queues;  ///< of either priority
   std::array<unsigned, 2> streams{};
+  std::set<completion_ptr> under_way;
   std::vector<cudaStream_t> blocking;  ///< streams that wait for the default one
   cudaStream_t default_stream = nullptr;
 };
@@ -67,8 +74,8 @@ struct machine {
   memory_map memory;
   std::vector<std::unique_ptr<device_state>> devices;
   std::minstd_rand seeds{setting("EMULATED_GPU_SEED", 1)};
-  bool used = false;
-  bool of_a_parent = false;  ///< which has used it: a forked child has no devices
+  std::atomic<bool> used = false;
+  std::atomic<bool> of_a_parent = false;  ///< which has used it: a forked child has no devices
 
   [[nodiscard]] static machine& get() {
     static machine* const one = new machine;
@@ -94,7 +101,7 @@ struct machine {
 
 /// In an order, after others: a piece of work of a graph.
 struct graph_node {
-  std::function<void(device_state&)> run;
+  std::function<void()> run;
   std::set<std::size_t> after;
 };
 
@@ -105,14 +112,16 @@ struct capture_state {
   std::thread::id by;
   cudaStream_t origin = nullptr;
   bool valid = true;
+  bool ended = false;
   std::vector<graph_node> nodes;
-  std::set<cudaStream_t> joined;
+  std::set<cudaStream_t> joined;  ///< with the first one
 };
 
 }  // namespace emulated_gpu
 
 struct CUevent_st {
   int device = 0;
+  unsigned flags = 0;
   emulated_gpu::completion_ptr recorded;
   std::shared_ptr<emulated_gpu::capture_state> capture;  ///< in which it was recorded last
   std::set<std::size_t> after;                           ///< nodes of that
@@ -123,6 +132,7 @@ struct CUgraph_st {
 };
 struct CUgraphExec_st {
   std::vector<emulated_gpu::graph_node> nodes;
+  emulated_gpu::completion_ptr last;  ///< it runs once at a time
 };
 
 /// A thread that does one piece of work after the other.
@@ -138,18 +148,9 @@ struct CUstream_st {
   }
 
   /// Puts work into it; the machine's mutex is held. @param begin what it waits for
-  emulated_gpu::completion_ptr put(work begin, work body) {
-    last = std::make_shared<emulated_gpu::completion>();
-    all.push_back({std::move(begin), std::move(body), last, queue.put++, false});
-    emulated_gpu::machine::get().changed.notify_all();
-    return last;
-  }
+  emulated_gpu::completion_ptr put(work begin, work body);
   /// It goes when its work is done; the machine's mutex is held.
-  void end() {
-    all.push_back({nullptr, nullptr, nullptr, 0, true});
-    emulated_gpu::machine::get().changed.notify_all();
-  }
-  [[nodiscard]] bool is_done() const { return last == nullptr || last->done; }
+  void end();
 
   emulated_gpu::device_state& device;
   unsigned const flags;
@@ -167,36 +168,8 @@ struct CUstream_st {
     bool is_end;
   };
 
-  void run() {
-    auto& m = emulated_gpu::machine::get();
-    while (true) {
-      std::unique_lock lock(m.mutex);
-      m.changed.wait(lock, [&] { return !all.empty(); });
-      piece one = std::move(all.front());
-      all.pop_front();
-      if (one.is_end) {
-        lock.unlock();
-        delete this;
-        return;
-      }
-      m.changed.wait(lock, [&] { return queue.begun == one.number; });
-      lock.unlock();
-      if (one.begin) {
-        one.begin();
-      }
-      lock.lock();
-      ++queue.begun;
-      m.changed.notify_all();
-      lock.unlock();
-      if (one.body) {
-        one.body();
-      }
-      lock.lock();
-      one.done->done = true;
-      one.done->at = emulated_gpu::clock::now();
-      m.changed.notify_all();
-    }
-  }
+  void run();
+  void run(piece const& one);
 
   emulated_gpu::hardware_queue& queue;
   std::deque<piece> all;
@@ -204,61 +177,14 @@ struct CUstream_st {
 
 namespace emulated_gpu {
 
-inline void wait_for(completion_ptr const& c) {
-  auto& m = machine::get();
-  std::unique_lock lock(m.mutex);
-  m.changed.wait(lock, [&] { return c->done; });
-}
+class launch;
 
+/// Waits in a stream. @param c null: for nothing
+void wait_for(completion_ptr const& c);
 /// Runs a kernel: as many of its blocks at a time as there are multiprocessors for, each a piece at a time, in an order
 /// that is drawn.
-inline void run_kernel(device_state& on, launch const& what) {
-  auto& m = machine::get();
-  block_state where;
-  where.memory = &m.memory;
-  where.device = on.number;
-  where.may_reach = [](int from, int to) {
-    auto& all = machine::get();
-    std::scoped_lock const lock(all.mutex);
-    return from == to || all.device(from).reaches[static_cast<std::size_t>(to)];
-  };
-  std::vector<block> resident;
-  std::uint64_t next = 0;
-  std::minstd_rand order;
-  {
-    std::scoped_lock const lock(m.mutex);
-    order.seed(m.seeds());
-  }
-  while (next != what.blocks() || !resident.empty()) {
-    {
-      std::unique_lock lock(m.mutex);
-      if (resident.empty()) {
-        m.changed.wait(lock, [&] { return on.free_multiprocessors != 0; });
-      }
-      for (; next != what.blocks() && on.free_multiprocessors != 0; ++next) {
-        --on.free_multiprocessors;
-        resident.push_back(what.make_block(next, static_cast<std::uint32_t>(order()), where));
-      }
-    }
-    bool moves = false;
-    std::shuffle(resident.begin(), resident.end(), order);
-    for (std::size_t b = 0; b != resident.size();) {
-      block::state const s = resident[b].run();
-      moves = moves || s != block::state::idles;
-      if (s == block::state::ended) {
-        std::swap(resident[b], resident.back());
-        resident.pop_back();
-        std::scoped_lock const lock(m.mutex);
-        ++on.free_multiprocessors;
-        m.changed.notify_all();
-      } else {
-        ++b;
-      }
-    }
-    if (!moves) {
-      std::this_thread::yield();
-    }
-  }
-}
+void run_kernel(device_state& on, launch const& what);
+/// One less that the device has to run.
+void kernel_has_run(device_state& d);
 
 }  // namespace emulated_gpu
