@@ -56,3 +56,13 @@ foreach(test IN ITEMS cuda_errors cuda_memory cuda_staged nn_cuda_math nn_cuda_r
     tutti_add_test_on_emulated_gpu(${test} ${test} ${test} --report_level=no --log_level=test_suite --color_output=no)
   endif()
 endforeach()
+
+# Small programs, which the emulated GPU has to run, or to end.
+foreach(programs IN ITEMS right wrong)
+  set(object ${CMAKE_CURRENT_BINARY_DIR}/emulated_gpu_${programs}.o)
+  tutti_compile_by_nvcc(${object} ${CMAKE_CURRENT_SOURCE_DIR}/emulated_gpu/${programs}.cu ${PROJECT_SOURCE_DIR}/include)
+  add_executable(${programs}_gpu_programs ${object})
+  set_target_properties(${programs}_gpu_programs PROPERTIES LINKER_LANGUAGE CXX)
+  target_link_libraries(${programs}_gpu_programs PRIVATE tutti_program CUDA::cudart)
+  tutti_add_test_on_emulated_gpu(${programs} ${programs}_gpu_programs ${programs}_gpu_programs)
+endforeach()

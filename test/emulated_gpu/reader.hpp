@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -175,9 +176,12 @@ class reader {
     if (statement.starts_with(".pragma")) {
       return;
     }
-    if (statement.starts_with(".reg")) {  // those of the whole kernel are known by their names
-      if (rooms_.size() > 1) {
-        rooms_.back()[statement.substr(statement.find('%'))] = count_++;
+    if (statement.starts_with(".reg")) {  // ".reg .b32 %r<9>" for a whole kernel, ".reg .b32 %t" in a room
+      std::string const name = statement.substr(statement.find('%'));
+      if (std::size_t const many = name.find('<'); many != name.npos) {
+        numbered_.insert(name.substr(0, many));
+      } else {
+        rooms_.back()[name] = count_++;
       }
       return;
     }
@@ -325,6 +329,9 @@ class reader {
           return it->second;
         }
       }
+      if (!numbered_.contains(s.substr(0, s.find_first_of("0123456789")))) {
+        unknown(s);
+      }
       return rooms_.front()[s] = count_++;
     }
     if (is_number(s)) {
@@ -384,8 +391,9 @@ class reader {
 
   kernel k_;
   using names = std::unordered_map<std::string, std::uint32_t>;
-  std::vector<names> rooms_{1};  ///< registers of the kernel, and of rooms within each other
-  std::uint32_t count_ = 0;      ///< of registers
+  std::vector<names> rooms_{1};     ///< registers of the kernel, and of rooms within each other
+  std::set<std::string> numbered_;  ///< what registers of the kernel are called before their numbers
+  std::uint32_t count_ = 0;         ///< of registers
   std::unordered_map<std::string, std::size_t> parameters_;
   std::unordered_map<std::string, std::size_t> shared_;
   std::unordered_map<std::string, std::string> outside_;  ///< variables of blocks that no kernel alone has

@@ -215,11 +215,14 @@ class warp {
     if (ready == 0) {
       return;
     }
-    lane_mask some = ready & static_cast<lane_mask>(random() ^ random() << 16);
-    some = some == 0 ? ready : some;
-    std::uint32_t const at = places_[static_cast<unsigned>(std::countr_zero(some))];
+    auto chosen = static_cast<unsigned>(random() % warp_size);
+    while ((ready >> chosen & 1) == 0) {
+      chosen = (chosen + 1) % warp_size;
+    }
+    std::uint32_t const at = places_[chosen];
+    lane_mask const some = static_cast<lane_mask>(random() ^ random() << 16) | lane_mask{1} << chosen;
     lane_mask mask = 0;
-    for_each_lane(some, [&](unsigned l) { mask |= places_[l] == at ? lane_mask{1} << l : 0; });
+    for_each_lane(ready & some, [&](unsigned l) { mask |= places_[l] == at ? lane_mask{1} << l : 0; });
     auto budget = static_cast<unsigned>(1 + random() % 64);
     static_cast<void>(run_together(mask, at, UINT32_MAX, budget));
   }

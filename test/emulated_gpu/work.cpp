@@ -91,7 +91,10 @@ class run {
   void to_end() {
     while (begun_ != what_.blocks() || !resident_.empty()) {
       begin_blocks();
-      if (!run_pieces()) {
+      idle_ = run_pieces() ? 0 : idle_ + 1;
+      if (idle_ > 16) {
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      } else if (idle_ != 0) {
         std::this_thread::yield();
       }
     }
@@ -148,6 +151,7 @@ class run {
   std::uint64_t begun_ = 0;
   std::uint64_t next_ = 0;  ///< block
   std::uint64_t step_ = 1;  ///< to the one after that
+  unsigned idle_ = 0;       ///< how often in turn nothing was done but waiting
   std::minstd_rand order_;
 };
 
