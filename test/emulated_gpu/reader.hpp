@@ -172,17 +172,22 @@ class reader {
     shared_[name] = at;
     return at;
   }
-  void read_statement(std::string const& statement) {
-    if (statement.starts_with(".pragma")) {
-      return;
-    }
-    if (statement.starts_with(".reg")) {  // ".reg .b32 %r<9>" for a whole kernel, ".reg .b32 %t" in a room
-      std::string const name = statement.substr(statement.find('%'));
+  /// "%r<9>" for a whole kernel, "%t" or "a, b" in a room.
+  void read_registers(std::string const& text) {
+    for (std::string const& name : split(text, ',')) {
       if (std::size_t const many = name.find('<'); many != name.npos) {
         numbered_.insert(name.substr(0, many));
       } else {
         rooms_.back()[name] = count_++;
       }
+    }
+  }
+  void read_statement(std::string const& statement) {
+    if (statement.starts_with(".pragma")) {
+      return;
+    }
+    if (statement.starts_with(".reg")) {
+      read_registers(trimmed(statement.substr(statement.find_first_of(" \t", statement.find('.', 1)))));
       return;
     }
     if (statement.starts_with(".shared")) {
@@ -323,12 +328,12 @@ class reader {
   /// A register's or a constant's number; those of constants begin at `constants_begin` until all are known.
   static constexpr std::uint32_t constants_begin = 1U << 24;
   [[nodiscard]] std::uint32_t operand(std::string const& s) {
-    if (s[0] == '%') {
-      for (auto room = rooms_.rbegin(); room != rooms_.rend(); ++room) {
-        if (auto const it = room->find(s); it != room->end()) {
-          return it->second;
-        }
+    for (auto room = rooms_.rbegin(); room != rooms_.rend(); ++room) {
+      if (auto const it = room->find(s); it != room->end()) {
+        return it->second;
       }
+    }
+    if (s[0] == '%') {
       if (!numbered_.contains(s.substr(0, s.find_first_of("0123456789")))) {
         unknown(s);
       }

@@ -226,6 +226,8 @@ __global__ void instructions(std::uint32_t* to) {
   to[k++] = r;
   asm volatile("min.f32 %0, %1, %2;" : "=f"(f) : "f"(zero), "f"(-zero));
   to[k++] = __float_as_uint(f);
+  asm volatile("min.f32 %0, %1, %2;" : "=f"(f) : "f"(-zero), "f"(zero));
+  to[k++] = __float_as_uint(f);
   asm volatile("max.f32 %0, %1, %2;" : "=f"(f) : "f"(-zero), "f"(zero));
   to[k++] = __float_as_uint(f);
   asm volatile("min.f32 %0, %1, %2;" : "=f"(f) : "f"(nan), "f"(huge));
@@ -250,13 +252,13 @@ __global__ void instructions(std::uint32_t* to) {
 }
 void instructions_of_ptx() {
   std::vector<std::uint32_t> numbers{0x80000001, 35, 0x7fc00001, 0, 0x7149f2ca};
-  numbers.resize(20);
+  numbers.resize(32);
   std::uint32_t* const to = to_device(numbers);
   instructions<<<1, 1>>>(to);
-  std::vector<std::uint32_t> const expected{0,          0, 0xffffffff, 0,          0xff804401, 0xfffff01f, 0xffffffff,
-                                            5,          2, 4,          0x80000000, 0,          0x7149f2ca, 0x7fffffff,
-                                            0x7fffffff, 0, 0,          0x80000000, 0x40000001, 0};
-  auto const all = to_host(to, numbers.size());
+  std::vector<std::uint32_t> const expected{
+      0,          0, 0xffffffff, 0,          0xff804401, 0xfffff01f, 0xffffffff, 5,          2,          4, 0x80000000,
+      0x80000000, 0, 0x7149f2ca, 0x7fffffff, 0x7fffffff, 0,          0,          0x80000000, 0x40000001, 0};
+  auto const all = to_host(to, expected.size());
   for (std::size_t k = 0; k != all.size(); ++k) {
     if (all[k] != expected[k]) {
       std::fprintf(stderr, "instruction %zu: %x, and not %x\n", k, all[k], expected[k]);

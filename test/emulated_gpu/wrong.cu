@@ -63,10 +63,14 @@ __global__ void exchange_and_barrier(int* of) {
   }
   of[threadIdx.x] = x;
 }
-__global__ void exchange_with_absent(int* of) {
+__global__ void exchange_with_absent(int volatile* of) {
+  int const mine = of[threadIdx.x];
   if (threadIdx.x < 16) {
-    of[threadIdx.x] = __shfl_xor_sync(0xffff, 1, 16);
+    of[threadIdx.x] = __shfl_xor_sync(0xffff, mine, 16);
   }
+}
+__global__ void register_without_value(int* of) {
+  asm volatile("{ .reg .b32 t; mov.u32 %0, t; }" : "=r"(*of));
 }
 __global__ void exchange_without_itself(int* of) {
   of[threadIdx.x] = __shfl_xor_sync(0xffff, 1, 1);
@@ -97,6 +101,12 @@ __global__ void shared_of_launch(int* of) {
   *of = all[0];
 }
 __global__ void wait_for(int const volatile* flag) {
+  while (*flag == 0) {
+    __nanosleep(20);
+  }
+}
+__global__ void fill_and_wait(int volatile* begun, int const volatile* flag) {
+  begun[blockIdx.x] = 1;
   while (*flag == 0) {
     __nanosleep(20);
   }
@@ -246,7 +256,8 @@ void some_at_exchange() {
   run(exchange_and_barrier, 32, on_device<int>(32));
 }
 void exchange_of_nothing() {
-  int* const p = on_device<int>(16);
+  int* const p = on_device<int>(32);
+  WORKS(cudaMemsetAsync(p, 0, 32 * sizeof(int), nullptr));
   exchange_with_absent<<<1, 32>>>(p);
   say_number(fetched(p));
 }
@@ -259,6 +270,12 @@ void behind_shared() {
 void shared_is_not_zero() {
   int* const p = on_device<int>(1);
   shared_without_value<<<1, 1>>>(p);
+  say_number(fetched(p));
+}
+void register_is_not_zero() {
+  int* const p = on_device<int>(1);
+  WORKS(cudaMemsetAsync(p, 0, sizeof(int), nullptr));
+  register_without_value<<<1, 1>>>(p);
   say_number(fetched(p));
 }
 void beyond_bounds() {
@@ -334,7 +351,12 @@ void used_before_fork() {
 void waits_for_kernel_without_room() {
   load(set);
   int* const flag = pinned<int>(1);
-  wait_for<<<16, 32, 0, new_stream()>>>(flag);
+  int volatile* const begun = pinned<int>(16);
+  fill_and_wait<<<16, 32, 0, new_stream()>>>(begun, flag);
+  for (int b = 0; b != 16; ++b) {
+    while (begun[b] == 0) {
+    }
+  }
   set<<<1, 1, 0, new_stream()>>>(flag);
   finish();
 }
@@ -529,6 +551,7 @@ constexpr small_program programs[] = {
     {"not_in_its_mask", not_in_its_mask, "a mask of threads in which it is not", "", SIGABRT},
     {"behind_shared", behind_shared, "bytes of shared memory", "", SIGABRT},
     {"shared_is_not_zero", shared_is_not_zero, "a5a5a5a5"},
+    {"register_is_not_zero", register_is_not_zero, "a5a5a5a5"},
     {"beyond_bounds", beyond_bounds, "blocks of 96 threads, and is bounded to 64", "", SIGABRT},
     {"too_many_threads", too_many_threads, "cudaErrorInvalidConfiguration"},
     {"no_blocks", no_blocks, "cudaErrorInvalidConfiguration"},
