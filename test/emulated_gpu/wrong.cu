@@ -111,6 +111,12 @@ __global__ void fill_and_wait(int volatile* begun, int const volatile* flag) {
     __nanosleep(20);
   }
 }
+__global__ void wait_for_second(int volatile* count) {
+  *count = *count + 1;
+  while (*count < 2) {
+    __nanosleep(20);
+  }
+}
 __global__ void set(int volatile* flag) {
   *flag = 1;
 }
@@ -386,6 +392,28 @@ void stream_beside_default_one() {
   set<<<1, 1, 0, new_stream(cudaStreamDefault)>>>(flag);
   finish();
 }
+void default_stream_beside_other() {
+  load(set);
+  int* const flag = hold(new_stream(cudaStreamDefault));
+  set<<<1, 1>>>(flag);
+  finish();
+}
+void graph_waits_for_itself() {
+  int* const count = pinned<int>(1);
+  load(wait_for_second);
+  cudaStream_t const s = new_stream();
+  WORKS(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+  wait_for_second<<<1, 1, 0, s>>>(count);
+  cudaGraph_t graph = nullptr;
+  WORKS(cudaStreamEndCapture(s, &graph));
+  cudaGraphExec_t run = nullptr;
+  WORKS(cudaGraphInstantiate(&run, graph, 0));
+  WORKS(cudaGraphLaunch(run, s));
+  while (*static_cast<int volatile*>(count) == 0) {
+  }
+  WORKS(cudaGraphLaunch(run, new_stream()));
+  finish();
+}
 void frees_while_one_waits() {
   int* const p = on_device<int>(1);
   static_cast<void>(hold(new_stream()));
@@ -573,6 +601,8 @@ constexpr small_program programs[] = {
     {"streams_of_one_queue", streams_of_one_queue, endless, "EMULATED_GPU_PATIENCE=1 CUDA_DEVICE_MAX_CONNECTIONS=1",
      SIGABRT},
     {"stream_beside_default_one", stream_beside_default_one, endless, impatient, SIGABRT},
+    {"default_stream_beside_other", default_stream_beside_other, endless, impatient, SIGABRT},
+    {"graph_waits_for_itself", graph_waits_for_itself, endless, impatient, SIGABRT},
     {"frees_while_one_waits", frees_while_one_waits, "cudaFree waits for work", impatient, SIGABRT},
     {"allocates_while_one_waits", allocates_while_one_waits, "cudaMalloc waits for work", impatient, SIGABRT},
     {"copies_much_while_one_waits", copies_much_while_one_waits, "cudaMemcpyAsync waits for work", impatient, SIGABRT},
