@@ -61,13 +61,12 @@ void clock_of_all(warp& w, instruction const& i, lane_mask mask) {
   for_each_lane(mask, [&](unsigned l) { w.to(i.to[0])[l] = ns; });
 }
 
-void fence(bool there) {
-  if (there) {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-  }
+void fence(warp& w) {
+  w.block().stores.drain();
+  std::atomic_thread_fence(std::memory_order_seq_cst);
 }
-void fence_of_all(warp&, instruction const&, lane_mask) {
-  fence(true);
+void fence_of_all(warp& w, instruction const&, lane_mask) {
+  fence(w);
 }
 /// N numbers out of memory, each made 64 bits wide.
 template <class T, unsigned N>
@@ -75,6 +74,9 @@ void load(warp& w, instruction const& i, lane_mask mask) {
   lanes const& address = w.from(i.address);
   for_each_lane(mask, [&](unsigned l) {
     T const* const p = reinterpret_cast<T const*>(w.place_of(i, l, address[l], N * sizeof(T), false));
+    if (w.block().stores.may_have(p)) {
+      w.block().stores.drain();
+    }
     T all[N];
     for (unsigned k = 0; k != N; ++k) {
       all[k] = std::atomic_ref<T const>(p[k]).load(std::memory_order_relaxed);
@@ -84,16 +86,29 @@ void load(warp& w, instruction const& i, lane_mask mask) {
       w.to(i.to[k])[l] = static_cast<u64>(static_cast<wide>(all[k]));
     }
   });
-  fence(i.fence_behind);
+  if (i.fence_behind) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
 }
 template <class T, unsigned N>
 void store(warp& w, instruction const& i, lane_mask mask) {
-  fence(i.fence_before);
+  if (i.fence_before) {
+    fence(w);
+  }
+  bool const waits = i.is_weak && i.where != instruction::room::shared;
   lanes const& address = w.from(i.address);
   for_each_lane(mask, [&](unsigned l) {
     T* const p = reinterpret_cast<T*>(w.place_of(i, l, address[l], N * sizeof(T), true));
+    if (!waits && w.block().stores.may_have(p)) {
+      w.block().stores.drain();  // or what was written before would come after it
+    }
     for (unsigned k = 0; k != N; ++k) {
-      std::atomic_ref<T>(p[k]).store(number_in<T>(w.from(i.from[k])[l]), std::memory_order_relaxed);
+      std::uint64_t const value = w.from(i.from[k])[l];
+      if (waits) {
+        w.block().stores.put(p + k, value, sizeof(T));
+      } else {
+        std::atomic_ref<T>(p[k]).store(number_in<T>(value), std::memory_order_relaxed);
+      }
     }
   });
 }

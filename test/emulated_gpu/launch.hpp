@@ -48,6 +48,7 @@ class block {
       }
     }
     if (!alive) {
+      of_->stores.drain();
       return state::ended;
     }
     if (!moves && !idles) {

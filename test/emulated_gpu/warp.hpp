@@ -3,6 +3,7 @@
 
 #include "kernel.hpp"
 #include "memory.hpp"
+#include "store_buffer.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -49,6 +50,7 @@ struct block_state {
   std::vector<std::byte> shared;
   std::vector<shared_use> uses;  ///< of each byte of it
   std::uint32_t barriers = 0;    ///< that all have passed
+  store_buffer stores;           ///< to memory of devices
   memory_map const* memory = nullptr;
   bool (*may_reach)(int from, int to) = nullptr;  ///< whether one device reaches the other's memory
   int device = 0;

@@ -89,6 +89,31 @@ __global__ void shared_without_value(int* to) {
   __syncthreads();
   *to = all[threadIdx.x];
 }
+/// The block writes numbers, says so, and waits for an answer.
+__global__ void write_and_tell(int* numbers, int volatile* told, int const volatile* answer, bool with_fence) {
+  numbers[threadIdx.x] = 1;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    if (with_fence) {
+      __threadfence_system();
+    }
+    *told = 1;
+    while (*answer == 0) {
+      __nanosleep(20);
+    }
+  }
+}
+__global__ void hear_and_add(int const* numbers, int const volatile* told, int volatile* answer, int* sum) {
+  while (*told == 0) {
+    __nanosleep(20);
+  }
+  __threadfence_system();
+  *sum = 0;
+  for (int k = 0; k != 64; ++k) {
+    *sum += numbers[k];
+  }
+  *answer = 1;
+}
 __global__ void __launch_bounds__(64) bounded(int* of) {
   of[threadIdx.x] = 1;
 }
@@ -246,6 +271,23 @@ void no_barrier_of_warp() {
     }
   }
   say(wrong ? "wrong numbers" : "right numbers");
+}
+void tell(bool with_fence) {
+  int* const numbers = on_device<int>(64);
+  int* const words = pinned<int>(2);
+  int* const sum = on_device<int>(1);
+  load(write_and_tell);
+  load(hear_and_add);
+  write_and_tell<<<1, 64, 0, new_stream()>>>(numbers, words, words + 1, with_fence);
+  hear_and_add<<<1, 1, 0, new_stream()>>>(numbers, words, words + 1, sum);
+  WORKS(cudaDeviceSynchronize());
+  say(fetched(sum) == 64 ? "right numbers" : "wrong numbers");
+}
+void tells_without_fence() {
+  tell(false);
+}
+void tells_with_fence() {
+  tell(true);
 }
 void half_a_warp_at_barrier() {
   run(barrier_of_half_a_warp, 64, on_device<int>(64));
@@ -571,6 +613,8 @@ constexpr small_program programs[] = {
     {"copies_wrong_way", copies_wrong_way, "cudaErrorInvalidValue"},
     {"no_barrier", no_barrier, "shared memory that another warp uses without a barrier in between", "", SIGABRT},
     {"no_barrier_of_warp", no_barrier_of_warp, "wrong numbers"},
+    {"tells_without_fence", tells_without_fence, "wrong numbers"},
+    {"tells_with_fence", tells_with_fence, "right numbers"},
     {"half_a_warp_at_barrier", half_a_warp_at_barrier, "a barrier for some threads of a warp only", "", SIGABRT},
     {"warps_at_two_barriers", warps_at_two_barriers, "wait at different barriers", "", SIGABRT},
     {"some_warps_at_barrier", some_warps_at_barrier, endless, impatient, SIGABRT},
