@@ -32,7 +32,7 @@ std::vector<tutti::fault> after_trouble(tutti::schedule_kind kind, bool it_comes
         if (r != 3 || it_comes) {
           using payload = device::group_combining<tutti::sum<float>>;
           for (what.number = 5; what.number != 7; ++what.number) {
-            run_group(g, device::by_steps<payload>{world.of(r), what, {}, 2, 4}, group);
+            run_group(g, device::by_steps<payload>{world.of(r), what, 2, 4, {}}, group);
           }
         }
       },

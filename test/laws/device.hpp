@@ -162,10 +162,10 @@ class device_rank {
   void run(G const& g, on_device::board const& on, std::uint32_t group, std::uint32_t groups, std::uint32_t parts) {
     if constexpr (combines) {
       using payload = on_device::group_combining<R>;
-      run_group(g, on_device::by_steps<payload>{on, operation(), payload{case_.reduction}, groups, parts}, group);
+      run_group(g, on_device::by_steps<payload>{on, operation(), groups, parts, payload{case_.reduction}}, group);
     } else {
       using payload = on_device::group_moving;
-      run_group(g, on_device::by_steps<payload>{on, operation(), payload{sizeof(value)}, groups, parts}, group);
+      run_group(g, on_device::by_steps<payload>{on, operation(), groups, parts, payload{sizeof(value)}}, group);
     }
   }
   [[nodiscard]] bool has(std::vector<value> const& wanted) const {
@@ -266,7 +266,7 @@ template <rank_type N, class R>
     ended = models::run_as_fibers(
         N, groups, 2, 3 * seed + i, [&](rank_type r, std::uint32_t group, models::fiber_group const& g) {
           using kernel = on_device::by_direct<R, N>;
-          run_group(g, kernel{world.of(r), ranks[r].operation(), reduction, groups, parts, in_one_hop}, group);
+          run_group(g, kernel{world.of(r), ranks[r].operation(), groups, parts, in_one_hop, reduction}, group);
           wrong += world.failed(r) == 0 ? 0U : 1U;
           if (--under_way[r] == 0) {
             wrong += ranks[r].has(wanted[r]) ? 0U : 1U;

@@ -78,7 +78,7 @@ class accumulate_in {
   [[nodiscard]] constexpr wide_reduction const& wide() const noexcept { return narrow_.wide(); }
 
  private:
-  [[no_unique_address]] Narrow narrow_;
+  Narrow narrow_;
 };
 
 namespace detail {

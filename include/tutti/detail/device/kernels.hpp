@@ -10,13 +10,16 @@
 namespace tutti::detail::device {
 
 /// What a kernel runs: an operation by its steps, cut into parts. Trivially copyable, as the next one.
+///
+/// What users make of it comes last: where a class has a member of a class with a [[no_unique_address]] member, nvcc
+/// (13.0) has what is behind it elsewhere in kernels than on the host.
 template <class Payload>
 struct by_steps {
   board on;
   operation what;
-  Payload payload;
   std::uint32_t groups;
   std::uint32_t parts;  ///< at least as many; a group runs one after the other
+  Payload payload;
 
   template <thread_group G>
   constexpr bool run(G const& g, std::uint32_t group) const {
@@ -34,10 +37,10 @@ template <reduction R, rank_type N>
 struct by_direct {
   board on;
   operation what;
-  R how;
   std::uint32_t groups;
   std::uint32_t parts;  ///< at least as many; a group runs one after the other
   bool in_one_hop;
+  R how;
 
   template <thread_group G>
   constexpr bool run(G const& g, std::uint32_t group) const {

@@ -75,7 +75,7 @@ class launcher {
         std::uint32_t const parts =
             in_one_hop || !on_->board().apart ? groups : parts_that_fit(payload, N, count, groups);
         now.number = on_->count(what, limit);
-        launch(fused<N>{on_->board(), now, elements.reduction, groups, parts, in_one_hop}, groups, limit, in);
+        launch(fused<N>{on_->board(), now, groups, parts, in_one_hop, elements.reduction}, groups, limit, in);
       });
       if (put) {
         return;
@@ -83,7 +83,7 @@ class launcher {
     }
     std::uint32_t const parts = parts_of(payload, table, count, groups);
     now.number = on_->count(what, limit);
-    launch(steps{on_->board(), now, payload, groups, parts}, groups, limit, in);
+    launch(steps{on_->board(), now, groups, parts, payload}, groups, limit, in);
   }
 
  private:

@@ -49,7 +49,7 @@ class rounded {
   [[nodiscard]] constexpr Wide const& wide() const noexcept { return wide_; }
 
  private:
-  [[no_unique_address]] Wide wide_;
+  Wide wide_;
 };
 
 /// Whether the kernels may take the rounding apart: widen a block, combine it, narrow it.

@@ -162,7 +162,7 @@ void for_columns(char const* what, cudaStream_t in, std::size_t pixels, std::siz
     if constexpr (sums != 0) {
       std::size_t const count = sums * channels;
       sum_parts<<<static_cast<unsigned>((count + 31) / 32), dim3(32, block_threads / 32), 0, in>>>(
-          how<Finish>{finish, count}, l.parts, static_cast<float const*>(partial));
+          how<Finish>{count, finish}, l.parts, static_cast<float const*>(partial));
       check_launch(what);
     }
   });

@@ -69,8 +69,8 @@ struct all_threads {
 /// A kernel takes no empty structs alone.
 template <class F>
 struct how {
-  F f;
   std::size_t n;
+  F f;
 };
 /// `to = f(from...)`, element by element, by packs where all memories are aligned alike.
 template <class F, class Places, class... From>
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(block_threads) elements(how<F> const what, Pla
 template <class F, class Places, class... From>
 void for_elements(char const* what, cudaStream_t in, std::size_t n, F const& f, Places const& to, From const*... from) {
   constexpr std::size_t width = tutti::detail::device::pack_elements<typename Places::element_type, From...>;
-  elements<<<blocks_for(n / width + 1), block_threads, 0, in>>>(how<F>{f, n}, to, from...);
+  elements<<<blocks_for(n / width + 1), block_threads, 0, in>>>(how<F>{n, f}, to, from...);
   check_launch(what);
 }
 template <class T>

@@ -86,7 +86,7 @@ void add_losses(cudaStream_t in, loss_call<T> const& call, float share, float* r
   auto const blocks = static_cast<unsigned>(wanted < loss_blocks ? wanted : loss_blocks);
   losses<<<blocks, dim3(32, warps), 0, in>>>(call);
   check_launch("softmax");
-  sum_parts<<<1, dim3(32, warps), 0, in>>>(how<shared_out>{{share, result}, 2}, blocks,
+  sum_parts<<<1, dim3(32, warps), 0, in>>>(how<shared_out>{2, {share, result}}, blocks,
                                            static_cast<float const*>(call.partial));
   check_launch("summing losses");
 }
