@@ -30,8 +30,8 @@ using tutti::rank_type;
 using transport = models::host_peers<tutti::loopback>;
 using laws::complaints;
 using laws::has;
-using laws::on_device;
 using laws::require;
+using models::on_device;
 using tutti::detail::device::stream_wait;
 using namespace std::chrono_literals;
 

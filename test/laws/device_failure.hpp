@@ -2,9 +2,11 @@
 #pragma once
 
 #include <laws/complaints.hpp>
-#include <models/host_device.hpp>
+#include <laws/device_array.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
+#include <tutti/detail/device/launcher.hpp>
+#include <tutti/detail/device/wait.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/direct.hpp>
 #include <tutti/topology/ring.hpp>
@@ -22,11 +24,6 @@ namespace laws {
 using tutti::rank_type;
 using tutti::detail::device::stream_wait;
 
-template <class T>
-[[nodiscard]] tutti::device_span<T> on_device(std::vector<T>& v) {
-  return {v.data(), v.size()};
-}
-
 /// @pre the deadline is short
 template <class Transport>
 void a_rank_that_never_comes(rank_type n, tutti::world_options<Transport> const& o) {
@@ -36,12 +33,13 @@ void a_rank_that_never_comes(rank_type n, tutti::world_options<Transport> const&
       [late](auto& world) {
         tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
         tutti::barrier meet{world, tutti::ring{}};
-        models::device_stream stream;
-        std::vector<float> v(5000, 1);
-        sum.enqueue(on_device(v), stream);
+        typename Transport::stream_type stream;
+        device_array const v(std::vector<float>(5000, 1), stream);
+        meet();  // making memory may wait for operations of others
+        sum.enqueue(v, stream);
         if (world.rank() != late) {
-          sum.enqueue(on_device(v), stream);
-          sum.enqueue(on_device(v), stream);
+          sum.enqueue(v, stream);
+          sum.enqueue(v, stream);
         }
         stream_wait(world, stream).run();
         meet();  // of the host: it fails, too
@@ -62,12 +60,13 @@ void a_rank_that_has_left(tutti::world_options<Transport> const& o) {
       3,
       [](auto& world) {
         tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
-        models::device_stream stream;
-        std::vector<float> v(100);
-        sum.enqueue(on_device(v), stream);
+        typename Transport::stream_type stream;
+        device_array const v(std::vector<float>(100), stream);
+        tutti::barrier{world, tutti::ring{}}();
+        sum.enqueue(v, stream);
         stream_wait(world, stream).run();
         if (world.rank() != 2) {
-          sum.enqueue(on_device(v), stream);
+          sum.enqueue(v, stream);
           stream_wait(world, stream).run();
         }
       },
@@ -88,9 +87,10 @@ std::vector<std::string> another_count(tutti::world_options<Transport> const& o)
       3,
       [](auto& world) {
         tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
-        models::device_stream stream;
-        std::vector<float> v(world.rank() == 1 ? 101 : 100);
-        sum.enqueue(on_device(v), stream);
+        typename Transport::stream_type stream;
+        device_array const v(std::vector<float>(world.rank() == 1 ? 101 : 100), stream);
+        tutti::barrier{world, tutti::ring{}}();
+        sum.enqueue(v, stream);
         stream_wait(world, stream).run();
       },
       o);

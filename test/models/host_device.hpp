@@ -34,6 +34,8 @@ class device_stream {
  public:
   using job = std::function<void()>;
 
+  static inline std::atomic<std::size_t> under_way = 0;  ///< jobs of all streams
+
   device_stream() : worker_([this] { work(); }) {}
   device_stream(device_stream const&) = delete;
   device_stream& operator=(device_stream const&) = delete;
@@ -53,6 +55,7 @@ class device_stream {
       recorded_.push_back(std::move(j));
     } else {
       jobs_.push_back(std::move(j));
+      ++under_way;
       changed_.notify_all();
     }
   }
@@ -87,6 +90,7 @@ class device_stream {
         now = jobs_.front();
       }
       now();
+      --under_way;
       std::lock_guard const hold(lock_);
       jobs_.pop_front();
     }
@@ -115,6 +119,7 @@ class host_driver {
   static inline std::atomic<std::size_t> left = SIZE_MAX;
   static inline std::atomic<std::size_t> allocations = 0;
   static inline std::atomic<std::size_t> allocated = 0;  ///< those that have not been freed
+  static inline std::atomic<std::size_t> kernels = 0;    ///< that run
 
   [[nodiscard]] std::byte* allocate(std::size_t bytes) const {
     if (bytes > left) {
@@ -127,7 +132,11 @@ class host_driver {
     return p;
   }
   [[nodiscard]] std::byte* allocate_for_all(std::size_t bytes) const { return allocate(bytes); }
+  /// Waits for all kernels, as CUDA may.
   static void free(std::byte* p) noexcept {
+    while (kernels != 0) {
+      std::this_thread::yield();
+    }
     --allocated;
     if (!exported_memory::free(p)) {
       ::operator delete(p, std::align_val_t(256));
@@ -164,12 +173,16 @@ class host_driver {
                                          ? clock::time_point::max()
                                          : clock::now() + std::chrono::nanoseconds(limit);
       std::vector<thread_room> rooms(groups);
-      std::vector<std::jthread> all;
-      for (std::uint32_t g = 0; g != groups; ++g) {
-        for (std::uint32_t t = 0; t != threads; ++t) {
-          all.emplace_back([&, g, t] { run_group(host_thread_group(rooms[g], t, threads, last), kernel, g); });
+      ++kernels;
+      {
+        std::vector<std::jthread> all;
+        for (std::uint32_t g = 0; g != groups; ++g) {
+          for (std::uint32_t t = 0; t != threads; ++t) {
+            all.emplace_back([&, g, t] { run_group(host_thread_group(rooms[g], t, threads, last), kernel, g); });
+          }
         }
       }
+      --kernels;
     };
     if (in.records()) {
       in.put(run);
@@ -212,6 +225,12 @@ class host_driver {
   std::shared_ptr<std::atomic<bool>> last_;
 };
 static_assert(device::exports_memory<host_driver>);
+
+/// The device's memory is the host's.
+template <class T>
+[[nodiscard]] tutti::device_span<T> on_device(std::vector<T>& v) {
+  return {v.data(), v.size()};
+}
 
 template <class Host>
 using host_peers = device::peers<Host, host_driver>;

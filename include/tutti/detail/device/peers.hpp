@@ -42,6 +42,23 @@ struct peers_options {
 template <class Host, class D>
 concept meets_windows = in_process<Host> || (shares_memory<Host> && exports_memory<D>);
 
+/// What a rank has on its device. It is given back after Host, which tells the others that this rank has left: a device
+/// that frees memory may wait for all its kernels, and so for other ranks, which would wait for this one.
+template <driver D>
+class peers_memory {
+ protected:
+  struct kept_tables {
+    void const* type;
+    std::uint32_t identity;
+    std::unique_ptr<tables<D>> all;
+  };
+
+  std::unique_ptr<D> driver_;
+  std::shared_ptr<host_words> words_;
+  known_windows windows_;
+  std::vector<kept_tables> tables_;
+};
+
 /// Ranks with a device each, or a share of one, whose kernels work in each other's memory. Host does all else: messages
 /// of host memory, faults, looks.
 ///
@@ -50,9 +67,14 @@ concept meets_windows = in_process<Host> || (shares_memory<Host> && exports_memo
 /// own kernels have ended, the user's memory is its own again, whatever has become of other processes.
 template <transport Host, driver D>
   requires meets_windows<Host, D>
-class peers : public over_host<Host> {
+class peers : private peers_memory<D>, public over_host<Host> {
   using base = over_host<Host>;
+  using there = peers_memory<D>;
   using base::host_;
+  using there::driver_;
+  using there::tables_;
+  using there::windows_;
+  using there::words_;
 
  public:
   static constexpr std::string_view name = D::name;
@@ -250,12 +272,6 @@ class peers : public over_host<Host> {
  private:
   static constexpr std::uint32_t most_groups = 64;
 
-  struct kept_tables {
-    void const* type;
-    std::uint32_t identity;
-    std::unique_ptr<tables<D>> all;
-  };
-
   /// How many groups this rank may have: all ranks of a device must run at the same time.
   [[nodiscard]] std::uint32_t share(std::vector<std::string> const& devices, std::uint32_t asked) const {
     auto const ranks = static_cast<std::uint32_t>(std::count(devices.begin(), devices.end(), devices[rank()]));
@@ -333,12 +349,8 @@ class peers : public over_host<Host> {
   }
 
   int device_ = 0;
-  std::unique_ptr<D> driver_;
   std::uint32_t groups_ = UINT32_MAX;
-  std::shared_ptr<host_words> words_;
-  known_windows windows_;
   device::board board_;
-  std::vector<kept_tables> tables_;
   std::array<call, 64> recent_{};
   std::uint64_t enqueued_ = 0;
   duration longest_{};

@@ -35,13 +35,25 @@ struct staged_options {
   std::uint32_t slots = 8;
 };
 
+/// What a rank has on its device. It is given back after Host is, as `peers_memory`: streams of other ranks on the
+/// device may be held until these hear that this rank has left.
+template <stager D>
+class staged_memory {
+ protected:
+  std::unique_ptr<D> driver_;
+  std::unique_ptr<device::staging<D>> staging_;
+};
+
 /// Ranks with a device each, or a share of one, whose elements are copied to host memory, sent by Host, and copied
 /// back.
 template <transport Host, stager D>
   requires(!rests<Host>)
-class staged : public over_host<Host> {
+class staged : private staged_memory<D>, public over_host<Host> {
   using base = over_host<Host>;
+  using there = staged_memory<D>;
   using base::host_;
+  using there::driver_;
+  using there::staging_;
 
  public:
   static constexpr std::string_view name = D::name;
@@ -61,7 +73,7 @@ class staged : public over_host<Host> {
       expects(o.slots != 0, "slots must be 1 or more, not 0");
       device_ = device_for<D>(rank(), o.device);
       driver_ = std::make_unique<D>(device_);
-      staging_ = std::make_unique<staging_type>(*driver_, o.slots, o.slot_bytes);
+      staging_ = std::make_unique<device::staging<D>>(*driver_, o.slots, o.slot_bytes);
       if constexpr (registers_memory<Host>) {
         host_.adopt(staging_->memory());
       }
@@ -125,11 +137,7 @@ class staged : public over_host<Host> {
   }
 
  private:
-  using staging_type = device::staging<D>;
-
   int device_ = 0;
-  std::unique_ptr<D> driver_;
-  std::unique_ptr<staging_type> staging_;
   descriptor timer_;
 };
 
