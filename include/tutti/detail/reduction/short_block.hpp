@@ -49,12 +49,11 @@ template <instruction_set Set, std::size_t N, class T>
 #if defined(__x86_64__)
   if constexpr (std::same_as<T, half> && Set >= instruction_set::avx2 && N % 8 == 0) {
     widen_halves<N>(from, to);
-    return;
-  }
+  } else
 #endif
-  for (std::size_t i = 0; i < N; ++i) {
-    to[i] = from[i];
-  }
+    for (std::size_t i = 0; i < N; ++i) {
+      to[i] = from[i];
+    }
 }
 
 /// And back.
@@ -63,12 +62,11 @@ template <instruction_set Set, std::size_t N, class T>
 #if defined(__x86_64__)
   if constexpr (std::same_as<T, half> && Set >= instruction_set::avx2 && N % 8 == 0) {
     narrow_halves<N>(from, to);
-    return;
-  }
+  } else
 #endif
-  for (std::size_t i = 0; i < N; ++i) {
-    to[i] = T(from[i]);
-  }
+    for (std::size_t i = 0; i < N; ++i) {
+      to[i] = T(from[i]);
+    }
 }
 
 /// There and back.
@@ -77,12 +75,11 @@ template <instruction_set Set, std::size_t N, class T>
 #if defined(__x86_64__)
   if constexpr (std::same_as<T, half> && Set >= instruction_set::avx2 && N % 8 == 0) {
     round_to_halves<N>(x);
-    return;
-  }
+  } else
 #endif
-  for (std::size_t i = 0; i < N; ++i) {
-    x[i] = T(x[i]);
-  }
+    for (std::size_t i = 0; i < N; ++i) {
+      x[i] = T(x[i]);
+    }
 }
 
 }  // namespace tutti::detail
