@@ -2,13 +2,13 @@
 // test: plain may_skip
 //
 // What is copied to a device and back is what it was.
+#include <cuda/device.hpp>
 #include <tutti/cuda/array.hpp>
 #include <tutti/cuda/pinned_array.hpp>
 #include <tutti/cuda/stream.hpp>
 
 #include <boost/test/unit_test.hpp>
 
-#include <cstdio>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -16,15 +16,6 @@
 namespace {
 
 namespace cuda = tutti::cuda;
-
-[[nodiscard]] bool has_device() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) == cudaSuccess && count != 0) {
-    return true;
-  }
-  std::puts("SKIPPED: no CUDA device");
-  return false;
-}
 
 }  // namespace
 

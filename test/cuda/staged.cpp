@@ -2,8 +2,12 @@
 // test: plain may_skip
 //
 // Operations on a GPU's memory that goes through the host's have the bits of those on host memory.
+#include <cuda/device.hpp>
+#include <cuda/device_array.hpp>
+#include <laws/complaints.hpp>
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
@@ -17,7 +21,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <cstdio>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -28,14 +32,6 @@ using tutti::rank_type;
 using transport = cuda::staged<tutti::loopback>;
 static_assert(tutti::stages_devices<transport> && !tutti::maps_devices<transport>);
 
-[[nodiscard]] bool has_device() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) == cudaSuccess && count != 0) {
-    return true;
-  }
-  std::puts("SKIPPED: no CUDA device");
-  return false;
-}
 [[nodiscard]] std::vector<float> drawn(std::size_t n, rank_type r) {
   std::vector<float> v(n);
   for (std::size_t i = 0; i != n; ++i) {
@@ -103,4 +99,32 @@ BOOST_AUTO_TEST_CASE(values) {
       BOOST_TEST(one.value() == "");
     }
   }
+}
+
+/// What it gives back waits for all streams of the GPU, and two are held until they hear that it has left.
+BOOST_AUTO_TEST_CASE(a_rank_that_has_left) {
+  if (!has_device()) {
+    return;
+  }
+  tutti::world_options<transport> o;
+  o.deadline = std::chrono::seconds(60);
+  auto const begun = std::chrono::steady_clock::now();
+  auto const all = laws::complaints(
+      3,
+      [](auto& world) {
+        cuda::stream stream;
+        laws::device_array const v(std::vector<float>(100), stream);
+        tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+        tutti::barrier{world, tutti::ring{}}();
+        if (world.rank() != 2) {
+          sum.enqueue(v, stream);
+          cuda::wait(world, stream);
+        }
+      },
+      o);
+  for (rank_type const r : {0U, 1U}) {
+    BOOST_TEST(laws::has(all[r], "peer lost"), all[r]);
+    BOOST_TEST(laws::has(all[r], "rank 2"), all[r]);
+  }
+  BOOST_TEST((std::chrono::steady_clock::now() - begun < std::chrono::seconds(30)), "long before the deadline");
 }

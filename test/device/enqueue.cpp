@@ -3,6 +3,9 @@
 //
 // Operators put into streams of a model of a device have the engine's bits.
 #include <laws/enqueued.hpp>
+#include <models/host_device.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 #include <tutti/topology/butterfly.hpp>
@@ -44,4 +47,7 @@ BOOST_AUTO_TEST_CASE(allgather) {
 }
 BOOST_AUTO_TEST_CASE(broadcast) {
   on_topologies(op::broadcast{}, tutti::sum<float>{}, tutti::direct{}, tutti::doubling{});
+}
+BOOST_AUTO_TEST_CASE(allreduce_of_other_contributions) {
+  on_topologies(op::allreduce{}, tutti::accumulate_in<float, tutti::sum<tutti::bfloat16>>{}, tutti::direct{});
 }

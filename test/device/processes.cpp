@@ -4,6 +4,7 @@
 // Ranks that are processes, each with a device of a model: they map one another's windows, everywhere at another
 // address, and have the engine's bits.
 #include <laws/enqueued.hpp>
+#include <models/host_device.hpp>
 #include <tutti/bfloat16.hpp>
 #include <tutti/half.hpp>
 #include <tutti/reduction/accumulate_in.hpp>

@@ -51,9 +51,21 @@ function(tutti_add_test_on_emulated_gpu name needs)
   tutti_test_needs(emulated_gpu_${name} ${needs} ${libraries})
 endfunction()
 
-foreach(test IN ITEMS cuda_errors cuda_memory cuda_staged nn_cuda_math nn_cuda_replica nn_cuda_device_synchronous)
+# bench/gpu compares all values, whatever it measures here; also those of ranks on two devices.
+tutti_add_test_on_emulated_gpu(
+  bench "" ${CMAKE_COMMAND} -E env "NVCC_APPEND_FLAGS=-cudart shared --no-compress" EMULATED_GPUS=2
+  sh ${PROJECT_SOURCE_DIR}/bench/gpu/run --part kernels --part transports --bytes 65536
+     --into ${CMAKE_CURRENT_BINARY_DIR}/emulated_gpu_bench)
+set_tests_properties(emulated_gpu_bench PROPERTIES TIMEOUT 900)
+
+foreach(test IN ITEMS cuda_errors cuda_memory cuda_peers cuda_peer_processes cuda_staged nn_cuda_math nn_cuda_replica nn_cuda_device_synchronous)
   if(TARGET ${test})
-    tutti_add_test_on_emulated_gpu(${test} ${test} ${test} --report_level=no --log_level=test_suite --color_output=no)
+    set(command ${test} --report_level=no --log_level=test_suite --color_output=no)
+    tutti_add_test_on_emulated_gpu(${test} ${test} ${command})
+    if(test MATCHES "peer")
+      tutti_add_test_on_emulated_gpu(${test}_two_devices ${test} ${CMAKE_COMMAND} -E env EMULATED_GPUS=2 $<TARGET_FILE:${test}>
+                                     --report_level=no --log_level=test_suite --color_output=no)
+    endif()
   endif()
 endforeach()
 

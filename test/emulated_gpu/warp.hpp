@@ -113,7 +113,8 @@ struct block_state {
 };
 
 /// 32 threads of a block. Those that are at the same place mostly run in step; where they part, those that are behind
-/// go on first, so they meet again where the text does. Now and then some run ahead, since nothing keeps them from it.
+/// go on first, so they meet again where the text does. All go on in the end, also while some wait in a loop. Now and
+/// then some run ahead, since nothing keeps them from it.
 class warp {
  public:
   enum class state : std::uint8_t { ended, waits, moves, idles };
@@ -161,14 +162,18 @@ class warp {
   /// Runs about so many instructions.
   template <class Random>
   [[nodiscard]] state run(unsigned budget, Random& random) {
+    if ((alive_ & ~waiting_ & ~meeting_ & ~rested_) == 0) {
+      rested_ = 0;
+    }
     if (random() % 8 == 0) {
       run_some_ahead(random);
     }
     while (true) {
       meet();
-      lane_mask const ready = alive_ & ~waiting_ & ~meeting_;
+      lane_mask const able = alive_ & ~waiting_ & ~meeting_;
+      lane_mask const ready = able & ~rested_;
       if (ready == 0) {
-        return alive_ == 0 ? state::ended : state::waits;
+        return alive_ == 0 ? state::ended : able != 0 ? state::idles : state::waits;
       }
       std::uint32_t first = UINT32_MAX;
       std::uint32_t next = UINT32_MAX;  // where others are
@@ -284,6 +289,7 @@ class warp {
       }
       if (budget == 0) {
         put(mask, at);
+        rested_ |= mask;
         return state::moves;
       }
       --budget;
@@ -326,7 +332,8 @@ class warp {
           return std::nullopt;
         case instruction::kind::pause:
           put(mask, at + 1);
-          return state::idles;
+          rested_ |= mask;
+          return std::nullopt;
       }
     }
   }
@@ -337,6 +344,7 @@ class warp {
   lane_mask alive_;
   lane_mask waiting_ = 0;  ///< at a barrier of the block
   lane_mask meeting_ = 0;  ///< where others of the warp will come
+  lane_mask rested_ = 0;   ///< has had its turn, and goes on when the others have, too
   std::array<std::uint32_t, warp_size> places_{};
   std::vector<lanes> registers_;
 };

@@ -2,67 +2,74 @@
 #pragma once
 
 #include <laws/device.hpp>
-#include <models/host_device.hpp>
+#include <laws/device_array.hpp>
+#include <tutti/collective/barrier.hpp>
+#include <tutti/detail/device/launcher.hpp>
+#include <tutti/detail/device/wait.hpp>
+#include <tutti/topology/ring.hpp>
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
 
-/// Operators that are put into streams of a model of a device have the engine's bits.
+/// Operators that are put into streams of a device, or of a model of one, have the engine's bits.
 namespace laws {
 
-template <class T>
-[[nodiscard]] tutti::device_span<T> device_memory(std::vector<T>& v) {
-  return {v.data(), v.size()};
-}
-template <class T>
-[[nodiscard]] tutti::device_span<T const> device_memory(std::vector<T> const& v) {
-  return {v.data(), v.size()};
-}
-
-/// The operator of an operation, as one that takes what a rank gives and what it gets. In place it gets what it gives.
-template <class R, class Topology>
-auto putting(op::allreduce, auto& world, Topology const& t, R r, auto& stream, bool in_place) {
-  return [run = tutti::allreduce{world, t, r}, &stream, in_place](auto const& in, auto& out) mutable {
-    if constexpr (tutti::contributes_elements<R>) {
-      if (in_place) {
-        std::copy(in.begin(), in.end(), out.begin());
-        return run.enqueue(device_memory(out), stream);
+/// What a rank's output has before an operation: what the rank gives, where it lies there; and else what is no result.
+template <class Op, class R>
+[[nodiscard]] std::vector<typename R::value_type> output_before(device_case<Op, R> const& c, rank_type me) {
+  using value = typename R::value_type;
+  std::vector<value> out(c.wanted(me).second, value(-77.0F));
+  if constexpr (std::is_same_v<value, typename device_case<Op, R>::contribution>) {
+    if (c.in_place || std::is_same_v<Op, op::broadcast>) {
+      auto const drawn = c.input(me);
+      auto const [from, count] = c.given(me);
+      if (from + count <= out.size()) {
+        std::copy_n(drawn.begin() + static_cast<std::ptrdiff_t>(from), count,
+                    out.begin() + static_cast<std::ptrdiff_t>(from));
       }
     }
-    run.enqueue(device_memory(in), device_memory(out), stream);
+  }
+  return out;
+}
+
+/// The operator of an operation, as one that takes where a rank's input and output lie. In place the first is not read.
+template <class R, class Topology>
+auto putting(op::allreduce, auto& world, Topology const& t, R r, auto& stream, bool in_place) {
+  return [run = tutti::allreduce{world, t, r}, &stream, in_place](auto in, auto out) mutable {
+    if constexpr (tutti::contributes_elements<R>) {
+      if (in_place) {
+        return run.enqueue(out, stream);
+      }
+    }
+    run.enqueue(in, out, stream);
   };
 }
 template <class R, class Topology>
 auto putting(op::reduce_scatter, auto& world, Topology const& t, R r, auto& stream, bool) {
-  return [run = tutti::reduce_scatter{world, t, r}, &stream](auto const& in, auto& out) mutable {
-    run.enqueue(device_memory(in), device_memory(out), stream);
-  };
+  return
+      [run = tutti::reduce_scatter{world, t, r}, &stream](auto in, auto out) mutable { run.enqueue(in, out, stream); };
 }
 template <class R, class Topology>
 auto putting(op::reduce what, auto& world, Topology const& t, R r, auto& stream, bool) {
-  return [run = tutti::reduce{world, t, r}, &stream, what](auto const& in, auto& out) mutable {
-    run.enqueue(device_memory(in), device_memory(out), what.root, stream);
+  return [run = tutti::reduce{world, t, r}, &stream, what](auto in, auto out) mutable {
+    run.enqueue(in, out, what.root, stream);
   };
 }
 template <class R, class Topology>
 auto putting(op::allgather, auto& world, Topology const& t, R, auto& stream, bool in_place) {
-  rank_type const me = world.rank();
-  rank_type const n = world.size();
-  return [run = tutti::allgather{world, t}, &stream, in_place, me, n](auto const& in, auto& out) mutable {
+  return [run = tutti::allgather{world, t}, &stream, in_place](auto in, auto out) mutable {
     if (in_place) {
-      std::copy(in.begin(), in.end(), out.begin() + static_cast<std::ptrdiff_t>(tutti::block_begin(out.size(), n, me)));
-      return run.enqueue(device_memory(out), stream);
+      return run.enqueue(out, stream);
     }
-    run.enqueue(device_memory(in), device_memory(out), stream);
+    run.enqueue(in, out, stream);
   };
 }
 template <class R, class Topology>
 auto putting(op::broadcast what, auto& world, Topology const& t, R, auto& stream, bool) {
-  return [run = tutti::broadcast{world, t}, &stream, what](auto const& in, auto& out) mutable {
-    std::copy(in.begin(), in.end(), out.begin());
-    run.enqueue(device_memory(out), what.root, stream);
+  return [run = tutti::broadcast{world, t}, &stream, what](auto, auto out) mutable {
+    run.enqueue(out, what.root, stream);
   };
 }
 
@@ -71,24 +78,32 @@ template <class Transport, class Op, class R, class Topology>
 [[nodiscard]] std::string enqueued_has_bits_of_engine(device_case<Op, R> const& c, Topology const& topology,
                                                       tutti::world_options<Transport> const& options) {
   using value = typename R::value_type;
+  using contribution = typename device_case<Op, R>::contribution;
+  using stream_type = typename Transport::stream_type;
   auto const wanted = of_engine(c, topology);
   auto const results = tutti::spawn<Transport>(
       c.n,
       [&](auto& world) {
         auto const drawn = c.input(world.rank());
         auto const [from, own] = c.given(world.rank());
-        std::vector<typename device_case<Op, R>::contribution> const in(
-            drawn.begin() + static_cast<std::ptrdiff_t>(from), drawn.begin() + static_cast<std::ptrdiff_t>(from + own));
-        std::vector<std::vector<value>> outs(3, std::vector<value>(c.wanted(world.rank()).second, value(-77.0F)));
-        models::device_stream stream;
+        stream_type stream;
+        device_array<contribution, stream_type> const in({drawn.begin() + static_cast<std::ptrdiff_t>(from),
+                                                          drawn.begin() + static_cast<std::ptrdiff_t>(from + own)},
+                                                         stream);
+        std::vector<device_array<value, stream_type>> outs;
+        for (int i = 0; i != 3; ++i) {
+          outs.emplace_back(output_before(c, world.rank()), stream);
+        }
         auto put = putting(c.what, world, topology, c.reduction, stream, c.in_place);
-        for (auto& out : outs) {
-          put(in, out);
+        tutti::barrier{world, tutti::ring{}}();  // making memory may wait for operations of others
+        for (auto const& out : outs) {
+          put(tutti::device_span<contribution const>(in.span()), out.span());
         }
         tutti::detail::device::stream_wait(world, stream).run();
         std::vector<value> all;
         for (auto const& out : outs) {
-          all.insert(all.end(), out.begin(), out.end());
+          auto const& values = out.values(stream);
+          all.insert(all.end(), values.begin(), values.end());
         }
         return all;
       },

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: plain may_skip one_compiler (nvcc)
+//
+// Operations in kernels of GPUs, of ranks that are threads: the engine's bits, order, graphs, failure.
+#include <cuda/device.hpp>
+#include <cuda/device_array.hpp>
+#include <laws/device_failure.hpp>
+#include <laws/enqueued.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/cuda/peers.hpp>
+#include <tutti/half.hpp>
+#include <tutti/reduction/accumulate_in.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reproducible_sum.hpp>
+#include <tutti/topology/selection.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace cuda = tutti::cuda;
+namespace op = tutti::op;
+using laws::complaints;
+using laws::has;
+using laws::require;
+using tutti::rank_type;
+using tutti::selection;
+using enum tutti::schedule_kind;
+using transport = cuda::peers<tutti::loopback>;
+using namespace std::chrono_literals;
+
+[[nodiscard]] tutti::world_options<transport> with(std::uint32_t groups, tutti::duration deadline = 60s) {
+  tutti::world_options<transport> o;
+  o.deadline = deadline;
+  o.transport.groups = groups;
+  return o;
+}
+/// Vectors that are cut into more parts than there are groups, among others.
+template <class Op, class R, class... Topology>
+void on_topologies(std::vector<rank_type> const& ranks, Op what, R reduction, Topology const&... topology) {
+  auto o = with(2);
+  o.transport.scratch_bytes = 8192;
+  BOOST_TEST(
+      laws::enqueued_have_bits_of_engine<transport>(o, ranks, {0, 1, 257, 5'001}, what, reduction, topology...) == "");
+}
+std::vector<rank_type> const few{1, 2, 3, 4};
+
+struct larger_and_half_the_other {
+  constexpr float operator()(float a, float b) const {
+    return a > b ? a + tutti::detail::product(b, 0.5F) : b + tutti::detail::product(a, 0.5F);
+  }
+};
+
+void check(cudaError_t code) {
+  require(code == cudaSuccess, cudaGetErrorName(code));
+}
+
+}  // namespace
+
+struct with_a_device {
+  [[nodiscard]] boost::test_tools::assertion_result operator()(boost::unit_test::test_unit_id) const {
+    return has_device();
+  }
+};
+BOOST_AUTO_TEST_SUITE(on_a_device, *boost::unit_test::precondition(with_a_device()))
+
+BOOST_AUTO_TEST_CASE(allreduce_by_direct) {
+  on_topologies({1, 2, 3, 4, 5, 7, 8}, op::allreduce{}, tutti::sum<float>{}, tutti::direct{});
+}
+BOOST_AUTO_TEST_CASE(allreduce) {
+  on_topologies(few, op::allreduce{}, tutti::sum<float>{}, selection(ring), selection(doubling), selection(butterfly),
+                selection(binary_tree), selection(double_tree), selection(chain), selection(star));
+  on_topologies({5, 8}, op::allreduce{}, tutti::sum<float>{}, selection(ring), selection(butterfly));
+}
+BOOST_AUTO_TEST_CASE(allreduce_of_other_elements) {
+  on_topologies({2, 3}, op::allreduce{}, tutti::sum<tutti::half>{}, selection(ring), tutti::direct{});
+  on_topologies({2, 3}, op::allreduce{}, tutti::mean<double>{}, selection(doubling));
+  on_topologies({2, 3}, op::allreduce{}, tutti::sum<std::int8_t>{}, selection(ring));
+  on_topologies({2, 3}, op::allreduce{}, tutti::mean<tutti::bfloat16>{}, selection(ring), tutti::direct{});
+  on_topologies({2, 4}, op::allreduce{}, tutti::reproducible_sum<float>{}, tutti::direct{}, selection(ring));
+  on_topologies({2, 3}, op::allreduce{}, tutti::accumulate_in<float, tutti::sum<tutti::bfloat16>>{}, tutti::direct{});
+  on_topologies({2, 4}, op::allreduce{},
+                tutti::reduce_with<float>(larger_and_half_the_other{}, tutti::commutative,
+                                          tutti::named<"larger and half the other">),
+                tutti::direct{}, selection(ring));
+}
+BOOST_AUTO_TEST_CASE(reduce) {
+  on_topologies(few, op::reduce{}, tutti::sum<float>{}, selection(direct), selection(ring), selection(binary_tree));
+}
+BOOST_AUTO_TEST_CASE(reduce_scatter) {
+  on_topologies(few, op::reduce_scatter{}, tutti::mean<float>{}, selection(ring), selection(butterfly));
+}
+BOOST_AUTO_TEST_CASE(allgather) {
+  on_topologies(few, op::allgather{}, tutti::sum<float>{}, selection(ring), selection(doubling));
+}
+BOOST_AUTO_TEST_CASE(broadcast) {
+  on_topologies(few, op::broadcast{}, tutti::sum<float>{}, selection(direct), selection(doubling), selection(chain));
+}
+
+BOOST_AUTO_TEST_CASE(operations_of_two_streams_keep_their_order) {
+  auto const all = complaints(
+      4,
+      [](auto& world) {
+        tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+        cuda::stream first;
+        cuda::stream second;
+        laws::device_array const v(std::vector<int>(1000, 1), first);
+        tutti::barrier{world, tutti::ring{}}();
+        for (int i = 0; i != 8; ++i) {
+          sum.enqueue(v, i % 2 == 0 ? first : second);
+        }
+        cuda::wait(world, second);
+        cuda::wait(world, first);
+        auto const values = v.values(first);
+        require(std::count(values.begin(), values.end(), 65536) == 1000, "eight sums one after the other");
+      },
+      with(2));
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 4, all[0]);
+}
+
+/// Two operations, of two streams, that a graph runs ten times, and once more outside of it.
+BOOST_AUTO_TEST_CASE(a_graph_is_replayed) {
+  auto const all = complaints(
+      2,
+      [](auto& world) {
+        tutti::allreduce sum{world, tutti::direct{}, tutti::sum<int>{}};
+        tutti::broadcast share{world, tutti::ring{}};
+        cuda::stream stream;
+        cuda::stream other;
+        laws::device_array const v(std::vector<int>(1000, 1), stream);
+        cudaEvent_t fork = nullptr;
+        cudaEvent_t join = nullptr;
+        check(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
+        check(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
+        tutti::barrier{world, tutti::ring{}}();
+        cudaGraph_t graph = nullptr;
+        cudaGraphExec_t ready = nullptr;
+        check(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeThreadLocal));
+        sum.enqueue(v, stream);
+        check(cudaEventRecord(fork, stream.native()));
+        check(cudaStreamWaitEvent(other.native(), fork, 0));
+        share.enqueue(v, 1, other);
+        check(cudaEventRecord(join, other.native()));
+        check(cudaStreamWaitEvent(stream.native(), join, 0));
+        check(cudaStreamEndCapture(stream.native(), &graph));
+        check(cudaGraphInstantiate(&ready, graph, 0));
+        for (int i = 0; i != 10; ++i) {
+          check(cudaGraphLaunch(ready, stream.native()));
+        }
+        sum.enqueue(v, stream);
+        cuda::wait(world, stream);
+        auto const values = v.values(stream);
+        require(values[999] == 2048, "a sum of " + std::to_string(values[999]));
+        check(cudaGraphExecDestroy(ready));
+        check(cudaGraphDestroy(graph));
+        check(cudaEventDestroy(fork));
+        check(cudaEventDestroy(join));
+      },
+      with(1));
+  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0] << all[1]);
+}
+
+BOOST_AUTO_TEST_CASE(memory_of_the_host_is_refused) {
+  auto const all = complaints(
+      1,
+      [](auto& world) {
+        tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
+        cuda::stream stream;
+        std::vector<float> here(100);
+        sum.enqueue(tutti::device_span<float>(here.data(), here.size()), stream);
+      },
+      with(1));
+  BOOST_TEST(has(all[0], "is not in memory of this rank's device, 0000:"), all[0]);
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_waits_for_the_default_one_is_refused) {
+  auto const all = complaints(
+      2,
+      [](auto& world) {
+        tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
+        cudaStream_t own = nullptr;
+        check(cudaStreamCreateWithFlags(&own, cudaStreamDefault));
+        cuda::stream const stream(own);
+        laws::device_array const v(std::vector<float>(100), stream);
+        sum.enqueue(v, stream);
+        cuda::wait(world, stream);
+      },
+      [] {
+        auto o = with(1);
+        o.transport.device = 0;
+        return o;
+      }());
+  for (std::string const& one : all) {
+    BOOST_TEST(has(one, "this stream waits for the default stream of CUDA"), one);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_never_comes) {
+  laws::a_rank_that_never_comes(4, with(2, 1s));
+}
+BOOST_AUTO_TEST_CASE(a_rank_that_has_left) {
+  laws::a_rank_that_has_left(with(1));
+}
+BOOST_AUTO_TEST_CASE(another_count) {
+  laws::another_count(with(1));
+}
+
+BOOST_AUTO_TEST_CASE(more_groups_than_run_at_a_time) {
+  auto o = with(10'000);
+  auto const all = complaints(
+      2, [](auto&) {}, o);
+  for (std::string const& one : all) {
+    BOOST_TEST(has(one, "groups at a time, and its "), one);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
