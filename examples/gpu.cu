@@ -4,11 +4,13 @@
 //
 //     nvcc -std=c++20 --expt-relaxed-constexpr -arch=native -Iinclude examples/gpu.cu -o gpu && ./gpu
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/barrier.hpp>
 #include <tutti/cuda/array.hpp>
 #include <tutti/cuda/peers.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/direct.hpp>
+#include <tutti/topology/ring.hpp>
 #include <tutti/transport/loopback.hpp>
 
 #include <cstdio>
@@ -28,6 +30,7 @@ int main() {
     std::vector<float> here(gradients.size(), static_cast<float>(world.rank() + 1));
 
     gradients.copy_from(here, stream);
+    tutti::barrier{world, tutti::ring{}}();  // CUDA may wait for operations under way where memory is allocated
     sum.enqueue(gradients, stream);
     gradients.copy_to(here, stream);
     tutti::cuda::wait(world, stream);

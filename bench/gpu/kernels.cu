@@ -2,9 +2,8 @@
 //
 // How near do kernels that combine come to what a GPU's memory can do? Sums and a functor of 2 to 16 vectors of 64 MiB,
 // also scaled, converted, and as a step of SGD; all values are compared with the host's. Built and run by
-// bench/gpu/run. `kernels [<file for JSON>]`
+// bench/gpu/run. `kernels [<file for JSON> [<bytes>]]`
 #include "measure.hpp"
-
 #include <tutti/bfloat16.hpp>
 #include <tutti/detail/cuda/block.hpp>
 #include <tutti/detail/device/after_fold.hpp>
@@ -24,14 +23,13 @@ namespace device = tutti::detail::device;
 using bench::gpu::report;
 using tutti::rank_type;
 
-constexpr std::size_t vector_bytes = std::size_t{64} << 20;
 constexpr unsigned threads = 512;
 
 /// A kernel takes no empty structs alone.
 template <class F>
 struct how {
-  F f;
   std::size_t n;
+  F f;
 };
 /// `to = f(from...)`, each block a part that begins where packs do.
 template <class F, class Places, class... From>
@@ -64,7 +62,7 @@ template <class F, class Places, class... From>
 template <class F, class Places, class... From>
 void launch(cuda::stream const& in, F const& f, std::size_t n, Places const& to, From const*... from) {
   static unsigned const grid = blocks<F, Places, From...>();
-  for_all<<<grid, threads, 0, in.native()>>>(how<F>{f, n}, to, from...);
+  for_all<<<grid, threads, 0, in.native()>>>(how<F>{n, f}, to, from...);
   tutti::detail::cuda::check(cudaGetLastError(), [] { return std::string("launching a kernel that combines"); });
 }
 
@@ -74,9 +72,9 @@ struct inputs {
   std::vector<std::vector<T>> here;
   std::vector<cuda::array<T>> there;
 
-  explicit inputs(cuda::stream const& in) {
+  inputs(cuda::stream const& in, std::size_t bytes) {
     for (rank_type r = 0; r != N; ++r) {
-      here.push_back(bench::gpu::drawn<T>(vector_bytes / sizeof(T), r + 1));
+      here.push_back(bench::gpu::drawn<T>(bytes / sizeof(T), r + 1));
       there.emplace_back(here.back().size());
       there.back().copy_from(here.back(), in);
     }
@@ -144,29 +142,30 @@ constexpr auto functor = tutti::reduce_with<float>(larger_and_half_the_other{}, 
                                                    tutti::named<"larger and half the other">);
 
 template <rank_type N, class R>
-void combine(report& all, cuda::stream const& in, std::string const& what, R reduction, double target = 90) {
-  inputs<tutti::contribution_t<R>, N> const from(in);
-  row<typename R::value_type>(all, in, what + " of " + std::to_string(N), from,
-                              device::fold_of_all<R, N>{reduction}, target);
+void combine(report& all, cuda::stream const& in, std::size_t bytes, std::string const& what, R reduction,
+             double target = 90) {
+  inputs<tutti::contribution_t<R>, N> const from(in, bytes);
+  row<typename R::value_type>(all, in, what + " of " + std::to_string(N), from, device::fold_of_all<R, N>{reduction},
+                              target);
 }
 template <class R>
-void combine_many(report& all, cuda::stream const& in, std::string const& what, R reduction) {
-  combine<2>(all, in, what, reduction);
-  combine<4>(all, in, what, reduction);
-  combine<8>(all, in, what, reduction);
-  combine<16>(all, in, what, reduction);
+void combine_many(report& all, cuda::stream const& in, std::size_t bytes, std::string const& what, R reduction) {
+  combine<2>(all, in, bytes, what, reduction);
+  combine<4>(all, in, bytes, what, reduction);
+  combine<8>(all, in, bytes, what, reduction);
+  combine<16>(all, in, bytes, what, reduction);
 }
 
-void run(report& all, cuda::stream const& in) {
-  combine_many(all, in, "sum of float", tutti::sum<float>{});
-  combine_many(all, in, "sum of bfloat16", tutti::sum<tutti::bfloat16>{});
-  combine_many(all, in, "sum of half", tutti::sum<tutti::half>{});
-  combine_many(all, in, "functor of float", functor);
-  combine<8>(all, in, "sum of double", tutti::sum<double>{});
-  combine<8>(all, in, "sum of int32", tutti::sum<std::int32_t>{});
-  combine<8>(all, in, "sum of int8", tutti::sum<std::int8_t>{});
-  combine<8>(all, in, "reproducible_sum of float", tutti::reproducible_sum<float>{}, 40);
-  inputs<float, 8> const from(in);
+void run(report& all, cuda::stream const& in, std::size_t bytes) {
+  combine_many(all, in, bytes, "sum of float", tutti::sum<float>{});
+  combine_many(all, in, bytes, "sum of bfloat16", tutti::sum<tutti::bfloat16>{});
+  combine_many(all, in, bytes, "sum of half", tutti::sum<tutti::half>{});
+  combine_many(all, in, bytes, "functor of float", functor);
+  combine<8>(all, in, bytes, "sum of double", tutti::sum<double>{});
+  combine<8>(all, in, bytes, "sum of int32", tutti::sum<std::int32_t>{});
+  combine<8>(all, in, bytes, "sum of int8", tutti::sum<std::int8_t>{});
+  combine<8>(all, in, bytes, "reproducible_sum of float", tutti::reproducible_sum<float>{}, 40);
+  inputs<float, 8> const from(in, bytes);
   using fold = device::fold_of_all<tutti::sum<float>, 8>;
   row<float>(all, in, "sum of float of 8, scaled", from, device::scaled<fold, float>{{}, 0.125F}, 85);
   row<tutti::bfloat16>(all, in, "sum of float of 8, converted to bfloat16", from,
@@ -182,10 +181,11 @@ int main(int count, char** words) {
       std::puts("SKIPPED: no CUDA device");
       return bench::gpu::skipped;
     }
+    bench::gpu::arguments const given(count, words);
     cuda::stream const in;
-    report all("kernels", bench::gpu::copy_bandwidth(in));
-    run(all, in);
-    return all.end(count > 1 ? words[1] : nullptr);
+    report all("kernels", bench::gpu::copy_bandwidth(in, given.bytes()));
+    run(all, in, given.bytes());
+    return all.end(given.file());
   } catch (std::exception const& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
     return 1;

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +23,35 @@ namespace cuda = tutti::cuda;
 
 /// Status of a program that has nothing to run on.
 inline constexpr int skipped = 77;
+
+/// Bytes of a long vector.
+inline constexpr std::size_t long_vector = std::size_t{64} << 20;
+
+/// What a program of these is given: `[<file for JSON> [<bytes>]]`.
+class arguments {
+ public:
+  arguments(int count, char** words)
+      : file_(count > 1 ? words[1] : nullptr), bytes_(count > 2 ? std::strtoull(words[2], nullptr, 10) : long_vector) {
+    if (bytes_ < least || bytes_ % least != 0) {
+      throw std::runtime_error("vectors have a multiple of " + std::to_string(least) + " bytes, not " + words[2]);
+    }
+  }
+
+  [[nodiscard]] char const* file() const noexcept { return file_; }
+  /// Of a long vector: fewer, to see whether all is right where it takes long.
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  static constexpr std::size_t least = 4096;
+
+  char const* file_;
+  std::size_t bytes_;
+};
+/// "64 MiB".
+[[nodiscard]] inline std::string size_text(std::size_t bytes) {
+  constexpr std::size_t mib = std::size_t{1} << 20;
+  return bytes % mib == 0 ? std::to_string(bytes / mib) + " MiB" : std::to_string(bytes >> 10) + " KiB";
+}
 
 [[nodiscard]] inline int devices() {
   int count = 0;
@@ -107,13 +138,13 @@ class mark {
   }
   return median(all);
 }
-/// Bytes a second of cudaMemcpy within the device, read and written.
-[[nodiscard]] inline double copy_bandwidth(cuda::stream const& in) {
-  constexpr std::size_t bytes = std::size_t{256} << 20;
+/// Bytes a second of cudaMemcpy within the device, read and written, four long vectors at a time.
+[[nodiscard]] inline double copy_bandwidth(cuda::stream const& in, std::size_t long_vector_bytes) {
+  std::size_t const bytes = 4 * long_vector_bytes;
   cuda::array<std::uint8_t> const from(bytes);
   cuda::array<std::uint8_t> const to(bytes);
   poison(from, in);
-  return 2.0 * bytes / seconds(in, [&] {
+  return 2.0 * static_cast<double>(bytes) / seconds(in, [&] {
            tutti::detail::cuda::check(
                cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, in.native()),
                [] { return std::string("copying within a device"); });

@@ -3,7 +3,7 @@
 // Operations of ranks on GPUs, each a thread of this process: how near do they come to what the memory of one card can
 // do, and how long does a short one take that a graph replays? All values are compared with those of the same operation
 // on host memory; failures must be named in time. Two processes over tcp, whose elements go through host memory, are
-// compared with the same on host memory. Built and run by bench/gpu/run. `transports [<file for JSON>]`
+// compared with the same on host memory. Built and run by bench/gpu/run. `transports [<file for JSON> [<bytes>]]`
 #include "measure.hpp"
 #include "worlds.hpp"
 #include <tutti/collective/allgather.hpp>
@@ -87,6 +87,8 @@ template <class Topology>
     cuda::array<float> const out(count);
     in.copy_from(mine, stream);
     bench::gpu::poison(out, stream);
+    stream.wait();
+    meet();  // making memory may wait for operations of others
     sum.enqueue(in, out, stream);
     cuda::wait(world, stream);
     bool right = bench::gpu::holds(out, wanted, stream) && bench::gpu::holds(in, mine, stream);
@@ -202,6 +204,7 @@ template <class Topology>
     };
     bench::gpu::poison(all, stream);
     bench::gpu::poison(block, stream);
+    tutti::barrier{world, tutti::doubling{}}();
     captured([&] { scatter.enqueue(in, block, stream); }, block, part);
     captured([&] { gather.enqueue(block, all, stream); }, all, gathered);
     captured([&] { share.enqueue(in, root, stream); }, in, shared);
@@ -222,6 +225,7 @@ template <class Topology>
         bool const is_odd = world.rank() == 1;
         cuda::array<float> const v(is_odd ? 1001 : 1000);
         bench::gpu::poison(v, stream);
+        tutti::barrier{world, tutti::doubling{}}();
         if (is_odd && !it_comes) {
           return found{0, true};
         }
@@ -313,24 +317,23 @@ struct both_memories {
 }
 
 template <class Topology>
-void by_steps(report& all, std::string const& name, Topology const& topology) {
-  constexpr std::size_t count = (std::size_t{64} << 20) / sizeof(float);
+void by_steps(report& all, std::string const& name, Topology const& topology, std::size_t bytes) {
+  std::size_t const count = bytes / sizeof(float);
   for (rank_type const n : {2U, 4U, 8U}) {
     found const f = allreduce(topology, n, count);
-    all.bandwidth("allreduce by " + name + ", " + std::to_string(n) + " ranks, 64 MiB",
+    all.bandwidth("allreduce by " + name + ", " + std::to_string(n) + " ranks, " + bench::gpu::size_text(bytes),
                   bytes_of_steps(topology, n, count), f.seconds, 100 / 1.3, f.right);
   }
 }
 
-void run(report& all) {
-  constexpr std::size_t bytes = std::size_t{64} << 20;
+void run(report& all, std::size_t bytes) {
   for (rank_type const n : {2U, 4U, 8U}) {
     found const f = allreduce(tutti::direct{}, n, bytes / sizeof(float));
-    all.bandwidth("allreduce by direct, " + std::to_string(n) + " ranks, 64 MiB", 2.0 * n * bytes, f.seconds, 80,
-                  f.right);
+    all.bandwidth("allreduce by direct, " + std::to_string(n) + " ranks, " + bench::gpu::size_text(bytes),
+                  2.0 * n * static_cast<double>(bytes), f.seconds, 80, f.right);
   }
-  by_steps(all, "ring", tutti::ring{});
-  by_steps(all, "butterfly", tutti::butterfly{});
+  by_steps(all, "ring", tutti::ring{}, bytes);
+  by_steps(all, "butterfly", tutti::butterfly{}, bytes);
   for (rank_type const n : {2U, 8U}) {
     found const f = in_a_graph(tutti::direct{}, n);
     all.add("allreduce by direct, " + std::to_string(n) + " ranks, 4 KiB, in a graph of 100", f.seconds,
@@ -355,12 +358,13 @@ int main(int count, char** words) {
       std::puts("SKIPPED: no CUDA device");
       return bench::gpu::skipped;
     }
-    both_memories const staged = staged_over_tcp((std::size_t{64} << 20) / sizeof(float));  // before this uses CUDA
-    report all("transports", bench::gpu::copy_bandwidth(cuda::stream()));
-    run(all);
-    all.add("allreduce by ring, 2 processes, staged over tcp, 64 MiB", 100 * staged.on_host / staged.on_device, 90, "%",
-            staged.right);
-    return all.end(count > 1 ? words[1] : nullptr);
+    bench::gpu::arguments const given(count, words);
+    both_memories const staged = staged_over_tcp(given.bytes() / sizeof(float));  // before this uses CUDA
+    report all("transports", bench::gpu::copy_bandwidth(cuda::stream(), given.bytes()));
+    run(all, given.bytes());
+    all.add("allreduce by ring, 2 processes, staged over tcp, " + bench::gpu::size_text(given.bytes()),
+            100 * staged.on_host / staged.on_device, 90, "%", staged.right);
+    return all.end(given.file());
   } catch (std::exception const& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
     return 1;

@@ -202,7 +202,7 @@ int main(int count, char** words) {
       std::puts("SKIPPED: no CUDA device");
       return bench::gpu::skipped;
     }
-    report all("trainer", bench::gpu::copy_bandwidth(bench::gpu::cuda::stream()));
+    report all("trainer", bench::gpu::copy_bandwidth(bench::gpu::cuda::stream(), bench::gpu::long_vector));
     race(all, words[3]);
     learn(all, words[2]);
     return all.end(words[1]);
