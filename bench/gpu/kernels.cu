@@ -25,7 +25,7 @@ using tutti::rank_type;
 
 constexpr unsigned threads = 512;
 
-/// A kernel takes no empty structs alone.
+/// A kernel takes no empty structs alone; f is last as in detail/device/kernels.hpp.
 template <class F>
 struct how {
   std::size_t n;

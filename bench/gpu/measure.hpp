@@ -42,7 +42,7 @@ class arguments {
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
  private:
-  static constexpr std::size_t least = 4096;
+  static constexpr std::size_t least = 65536;
 
   char const* file_;
   std::size_t bytes_;

@@ -66,9 +66,12 @@ template <class World, class Put>
 }
 
 #ifdef BENCH_HAS_NCCL
+struct nccl_failed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 void check(ncclResult_t code, char const* doing) {
   if (code != ncclSuccess) {
-    throw std::runtime_error(std::string(doing) + " failed: " + ncclGetErrorString(code));
+    throw nccl_failed(std::string(doing) + " failed: " + ncclGetErrorString(code));
   }
 }
 /// The same by NCCL, whose sums may have other bits.
@@ -127,7 +130,7 @@ template <class Topology>
 #ifdef BENCH_HAS_NCCL
       try {
         f.of_nccl = seconds_of_nccl(world, in, out, stream);
-      } catch (std::runtime_error const& e) {  // the figures of tutti are still of use
+      } catch (nccl_failed const& e) {  // the figures of tutti are still of use
         std::printf("left out: NCCL on rank %u: %s\n", world.rank(), e.what());
       }
 #endif

@@ -19,7 +19,7 @@
 [[nodiscard]] inline bool has_device_for_processes() {
   return !ends_in_a_forked_child([] {
     if (has_device()) {
-      throw 0;
+      throw 0;  // it ends without one where there is none
     }
     std::fflush(stdout);
   });

@@ -2,12 +2,11 @@
 #
 # Tests with kernels: nvcc compiles them, for all else they are as the others.
 
-if(TARGET tutti::cuda)
-  find_package(CUDAToolkit ${tutti_cuda} QUIET)
-  set(tutti_nvcc_flags ${tutti_nvcc_flags} -DBOOST_TEST_DYN_LINK)
-  string(REPLACE sm_ compute_ TUTTI_CUDA_ARCH ${TUTTI_CUDA_ARCH})  # the text of kernels is enough
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cuda/*.cu)
-  foreach(source IN LISTS sources)
+if(TARGET tutti::cuda AND CUDAToolkit_NVCC_EXECUTABLE)
+  # tutti_add_test_with_kernels(<source>)
+  function(tutti_add_test_with_kernels source)
+    set(tutti_nvcc_flags ${tutti_nvcc_flags} -DBOOST_TEST_DYN_LINK)
+    string(REPLACE sm_ compute_ TUTTI_CUDA_ARCH ${TUTTI_CUDA_ARCH})  # the text of kernels is enough
     cmake_path(GET source STEM name)
     string(PREPEND name cuda_)
     set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.o)
@@ -15,8 +14,20 @@ if(TARGET tutti::cuda)
     tutti_read_test_words(${source} words)
     add_executable(${name} ${object})
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
-    target_link_libraries(${name} PRIVATE tutti_program tutti::compiled test_base Boost::unit_test_framework tutti::cuda)
+    target_link_libraries(
+      ${name} PRIVATE tutti_program tutti::compiled test_base Boost::unit_test_framework tutti::cuda)
     add_test(NAME ${name} COMMAND ${name} --report_level=no --log_level=test_suite --color_output=no)
     tutti_apply_test_words(${name} cuda "${words}")
+  endfunction()
+
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cuda/*.cu)
+  foreach(source IN LISTS sources)
+    tutti_add_test_with_kernels(${source})
   endforeach()
+
+  # bench/gpu is built, and says that it is skipped; where there is a GPU, it checks all values there.
+  add_test(NAME cuda_bench COMMAND sh ${PROJECT_SOURCE_DIR}/bench/gpu/run --part kernels
+                                   --into ${CMAKE_CURRENT_BINARY_DIR}/cuda_bench)
+  set_tests_properties(cuda_bench PROPERTIES TIMEOUT 900 LABELS cuda SKIP_RETURN_CODE 77)
+  tutti_test_needs(cuda_bench)
 endif()

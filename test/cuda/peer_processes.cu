@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -82,13 +83,17 @@ BOOST_AUTO_TEST_CASE(a_killed_process_is_named) {
   for (int trial = 0; trial != 6; ++trial) {
     auto const results = tutti::detail::run_processes(3, [=](auto& meet) -> std::string {
       std::jthread killer;
-      if (meet.rank() == 1) {
+      auto const kill_soon = [&] {
         killer = std::jthread([trial] {
           for (int i = 0; i != trial * trial * 400; ++i) {
             std::this_thread::yield();
           }
           ::kill(::getpid(), SIGKILL);
         });
+      };
+      bool const while_ranks_meet = trial % 2 == 0;
+      if (meet.rank() == 1 && while_ranks_meet) {
+        kill_soon();
       }
       auto begun = clock_type::now();
       try {
@@ -102,6 +107,9 @@ BOOST_AUTO_TEST_CASE(a_killed_process_is_named) {
           by_ring.enqueue(v, stream);
           by_direct.enqueue(v, stream);
           cuda::wait(world, stream);
+          if (meet.rank() == 1 && !killer.joinable()) {
+            kill_soon();
+          }
         }
       } catch (tutti::error const& e) {
         return (clock_type::now() - begun > deadline + 1s ? "too late: " : "") + std::string(tutti::name(e.kind())) +

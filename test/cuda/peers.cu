@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -62,13 +63,14 @@ void check(cudaError_t code) {
   require(code == cudaSuccess, cudaGetErrorName(code));
 }
 
-}  // namespace
-
 struct with_a_device {
   [[nodiscard]] boost::test_tools::assertion_result operator()(boost::unit_test::test_unit_id) const {
     return has_device();
   }
 };
+
+}  // namespace
+
 BOOST_AUTO_TEST_SUITE(on_a_device, *boost::unit_test::precondition(with_a_device()))
 
 BOOST_AUTO_TEST_CASE(allreduce_by_direct) {
@@ -125,16 +127,18 @@ BOOST_AUTO_TEST_CASE(operations_of_two_streams_keep_their_order) {
   BOOST_TEST(std::count(all.begin(), all.end(), "") == 4, all[0]);
 }
 
-/// Two operations, of two streams, that a graph runs ten times, and once more outside of it.
+/// An allreduce made of two operations in two streams, which a graph runs ten times; and one more outside of it.
 BOOST_AUTO_TEST_CASE(a_graph_is_replayed) {
   auto const all = complaints(
       2,
       [](auto& world) {
         tutti::allreduce sum{world, tutti::direct{}, tutti::sum<int>{}};
-        tutti::broadcast share{world, tutti::ring{}};
+        tutti::reduce_scatter scatter{world, tutti::ring{}, tutti::sum<int>{}};
+        tutti::allgather gather{world, tutti::ring{}};
         cuda::stream stream;
         cuda::stream other;
         laws::device_array const v(std::vector<int>(1000, 1), stream);
+        laws::device_array const block(std::vector<int>(500), stream);
         cudaEvent_t fork = nullptr;
         cudaEvent_t join = nullptr;
         check(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
@@ -143,10 +147,10 @@ BOOST_AUTO_TEST_CASE(a_graph_is_replayed) {
         cudaGraph_t graph = nullptr;
         cudaGraphExec_t ready = nullptr;
         check(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeThreadLocal));
-        sum.enqueue(v, stream);
+        scatter.enqueue(v, block, stream);
         check(cudaEventRecord(fork, stream.native()));
         check(cudaStreamWaitEvent(other.native(), fork, 0));
-        share.enqueue(v, 1, other);
+        gather.enqueue(block, v, other);
         check(cudaEventRecord(join, other.native()));
         check(cudaStreamWaitEvent(stream.native(), join, 0));
         check(cudaStreamEndCapture(stream.native(), &graph));

@@ -17,7 +17,8 @@ namespace emulated_gpu {
 class block {
  public:
   block(block_state const& of, std::uint32_t seed) : of_(std::make_unique<block_state>(of)), order_(seed) {
-    of_->shared.assign(of_->code->shared_bytes, std::byte{0xA5});  // so that who reads before writing reads nonsense
+    of_->shared.assign(of_->code->shared_bytes,
+                       std::byte{0xA5});  // so that memory that was never written reads as nonsense
     of_->uses.resize(of_->code->shared_bytes);
     auto const threads = static_cast<std::uint32_t>(of_->threads.all());
     for (std::uint32_t first = 0; first < threads; first += warp_size) {

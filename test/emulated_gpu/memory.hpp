@@ -34,7 +34,7 @@ struct region {
   }
 };
 
-/// All such memory of the process. An address of a device's memory is none of the host's: whoever reads there ends the
+/// All such memory of the process. An address of a device's memory is none of the host's: a read there ends the
 /// program.
 class memory_map {
  public:
@@ -135,7 +135,7 @@ class device_memory {
 
  private:
   static constexpr std::size_t aligned = 256;  ///< no more than CUDA promises
-  static constexpr int poison = 0xA5;          ///< so that who reads what was never written, reads nonsense
+  static constexpr int poison = 0xA5;          ///< so that memory that was never written reads as nonsense
 
   std::mutex mutex_;
   int file_ = -1;

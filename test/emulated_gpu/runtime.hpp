@@ -52,7 +52,7 @@ cudaError_t uncaptured_call(F const& f) {
   });
 }
 
-/// Handles that stand for something. Whoever uses another one ends the program: what happens then is not defined.
+/// Handles that stand for something. Using another one ends the program: what happens then is not defined.
 template <class Handle>
 class handles {
  public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -25,7 +26,8 @@ class store_buffer {
   /// Whether something may be there. @param at of at most 16 bytes, aligned to their number
   [[nodiscard]] bool may_have(void const* at) const {
     std::size_t const b = bit(at);
-    return (known_[b / 64] >> b % 64 & 1) != 0;
+    return (known_[b / 64] >> b % 64 & 1) != 0 &&
+           std::any_of(stores_.begin(), stores_.end(), [at](store const& s) { return room(s.at) == room(at); });
   }
   void drain() {
     for (store const& s : stores_) {
@@ -59,9 +61,9 @@ class store_buffer {
         return write_as<std::uint64_t>(s);
     }
   }
-  [[nodiscard]] static std::size_t bit(void const* at) {
-    return reinterpret_cast<std::uint64_t>(at) / 16 * 0x9E3779B97F4A7C15 >> 54;
-  }
+  [[nodiscard]] static std::size_t bit(void const* at) { return room(at) * 0x9E3779B97F4A7C15 >> 54; }
+  /// Which 16 bytes of memory.
+  [[nodiscard]] static std::uint64_t room(void const* at) { return reinterpret_cast<std::uint64_t>(at) / 16; }
 
   std::vector<store> stores_;
   std::array<std::uint64_t, 16> known_{};  ///< one of 1024 bits for each 16 bytes in which something may be

@@ -12,7 +12,7 @@
 
 namespace emulated_gpu {
 
-/// Who has used a byte of shared memory since the last barrier of its block: of the same warp anyone may.
+/// Which warps have used a byte of shared memory since the last barrier of its block. Threads of one warp may share it.
 class shared_use {
  public:
   /// @returns whether no other warp uses it meanwhile, or none of them writes

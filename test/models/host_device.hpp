@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,7 @@ class device_stream {
   using job = std::function<void()>;
 
   static inline std::atomic<std::size_t> under_way = 0;  ///< jobs of all streams
+  static inline std::atomic<::pid_t> process = 0;        ///< in which they run: not in one that it forks
 
   device_stream() : worker_([this] { work(); }) {}
   device_stream(device_stream const&) = delete;
@@ -55,6 +57,7 @@ class device_stream {
       recorded_.push_back(std::move(j));
     } else {
       jobs_.push_back(std::move(j));
+      process = ::getpid();
       ++under_way;
       changed_.notify_all();
     }
@@ -134,7 +137,7 @@ class host_driver {
   [[nodiscard]] std::byte* allocate_for_all(std::size_t bytes) const { return allocate(bytes); }
   /// Waits for all kernels, as CUDA may.
   static void free(std::byte* p) noexcept {
-    while (kernels != 0) {
+    while (device_stream::process == ::getpid() && kernels != 0) {
       std::this_thread::yield();
     }
     --allocated;

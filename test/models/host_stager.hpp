@@ -48,7 +48,6 @@ class host_stager {
   static inline std::atomic<std::size_t> allocated = 0;  ///< pieces that have not been freed
   static inline std::atomic<bool> refuses = false;       ///< streams to hold
   static inline std::atomic<bool> fails = false;         ///< to answer: all devices have failed
-  static inline ::pid_t const process = ::getpid();
 
   [[nodiscard]] static int devices() { return 2; }
   explicit host_stager(int number) : draw_(static_cast<unsigned>(number)) {}
@@ -74,9 +73,9 @@ class host_stager {
     std::memset(p, 0, bytes);
     return p;
   }
-  /// Waits for all streams, as CUDA may; not in a forked child, where none runs.
+  /// Waits for all streams, as CUDA may.
   static void free_for_all(std::byte* p) noexcept {
-    while (::getpid() == process && device_stream::under_way != 0) {
+    while (device_stream::process == ::getpid() && device_stream::under_way != 0) {
       std::this_thread::yield();
     }
     --allocated;

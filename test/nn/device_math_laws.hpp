@@ -224,7 +224,7 @@ void check_layer(Math& math, std::string const& name, nn::any_layer<float> layer
     }
   }
   geometry::any const l = host.layer.geometry();
-  if (math.numbers() != precision::float32) {  // nor on which side of a corner numbers lie that are nearly there
+  if (math.numbers() != precision::float32) {  // where rounding moves a number across relu's corner, all differs
     floats const rounded = batch_on_device<Math>(math, host).run(l).y;
     layer_on_host exact = host;
     exact.run();

@@ -24,6 +24,7 @@ namespace tutti::cuda {
 ///     auto const run = [](auto& world) {
 ///       tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
 ///       tutti::cuda::stream stream;
+///       tutti::barrier{world, tutti::ring{}}();  // once, when memory and operators have been made
 ///       sum.enqueue(gradients, stream);      // in place; (input, output, stream) out of place
 ///       tutti::cuda::wait(world, stream);    // throws what other operations throw
 ///     };
@@ -48,17 +49,16 @@ namespace tutti::cuda {
 /// Kernels of all ranks wait for each other, so all must run at the same time. Of ranks that share a GPU:
 ///   - streams do not wait for the default stream, and with more than 8 of them in all the environment has
 ///     CUDA_DEVICE_MAX_CONNECTIONS=32;
-///   - memory is allocated and freed, and operators are made, when no rank has operations under way (a barrier of the
-///     host comes before the first one): CUDA may wait for all kernels;
+///   - memory is allocated and freed, operators and communicators are made, when no rank has operations under way (a
+///     barrier of the host comes before the first one): CUDA may wait for all kernels;
 ///   - if there are several communicators, all ranks enqueue on them in the same order and in one stream, or their
 ///     groups (`options::groups`) fit the GPU together.
 /// What breaks that ends by the deadline. Graphs are captured with cudaStreamCaptureModeThreadLocal, and end before
 /// their world does. A rank that leaves waits for what it has enqueued, and ends it where `wait` would throw.
 ///
-/// A reduction goes to kernels as it lies in memory. No class in it has a [[no_unique_address]] member: nvcc (13.0) has
-/// what is behind such a class elsewhere in kernels than on the host.
-///
 /// @pre at most 16 ranks, on one host
+/// @pre no class in a reduction, or in its function, has a [[no_unique_address]] member: what comes behind an object of
+///      such a class nvcc (13.0) puts at another offset in kernels than on the host
 ///
 /// Cost: on the device, 1 MiB (`options::scratch_bytes`) and 200 bytes a rank for each of at most 64 blocks, of each
 /// communicator, also those of `split` and `dup`. Processes: two descriptors more, and memory of a communicator that

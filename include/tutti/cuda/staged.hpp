@@ -43,6 +43,10 @@ namespace tutti::cuda {
 /// have gone past that. Streams that are held share the GPU's queues with others: with more than 8 of them the
 /// environment has CUDA_DEVICE_MAX_CONNECTIONS=32.
 ///
+/// Of ranks that share a GPU: memory is allocated and freed, operators and communicators are made, when no rank has
+/// operations under way (a barrier of the host comes before the first one). CUDA may wait for streams that are held,
+/// and a rank that waits in CUDA moves nothing on.
+///
 /// Ranks take the devices in turns, or as `options::device` says; joining makes it the current device of its thread.
 ///
 /// @pre `options::slot_bytes` is the same on all ranks; a program that forks ranks (`spawn`) has not used CUDA before

@@ -11,8 +11,8 @@ namespace tutti::detail::device {
 
 /// What a kernel runs: an operation by its steps, cut into parts. Trivially copyable, as the next one.
 ///
-/// What users make of it comes last: where a class has a member of a class with a [[no_unique_address]] member, nvcc
-/// (13.0) has what is behind it elsewhere in kernels than on the host.
+/// What users make comes last. If class A has a [[no_unique_address]] member, and class B has a member of type A, nvcc
+/// 13.0 puts B's later members at other offsets in kernels than on the host.
 template <class Payload>
 struct by_steps {
   board on;

@@ -35,8 +35,8 @@ struct staged_options {
   std::uint32_t slots = 8;
 };
 
-/// What a rank has on its device. It is given back after Host is, as `peers_memory`: streams of other ranks on the
-/// device may be held until these hear that this rank has left.
+/// What a rank has on its device. It is destroyed after Host, as `peers_memory` is: streams of other ranks on
+/// this device may be held until those ranks hear that this one has left.
 template <stager D>
 class staged_memory {
  protected:

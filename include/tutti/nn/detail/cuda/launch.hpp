@@ -66,7 +66,7 @@ struct all_threads {
   [[nodiscard]] __device__ std::uint32_t size() const { return gridDim.x * blockDim.x; }
 };
 
-/// A kernel takes no empty structs alone.
+/// A kernel takes no empty structs alone; f is last as in detail/device/kernels.hpp.
 template <class F>
 struct how {
   std::size_t n;

@@ -34,7 +34,7 @@ class arrivals {
     cut_ = told_;
   }
 
-  /// That stream, for others while no message goes to the host.
+  /// The stream of the copies. Others may use it while no message goes to the host.
   [[nodiscard]] typename M::stream_type& stream() noexcept { return copies_; }
 
   /// Where the next part ends: what lies behind is on its way.
