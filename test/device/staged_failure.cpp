@@ -516,6 +516,7 @@ BOOST_AUTO_TEST_CASE(an_operator_that_is_assigned_to) {
     sum.enqueue(in_device(v), stream);
     sum = tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}};
     require(std::count(v.begin(), v.end(), 2) == 3000, "the sum of the operator that was assigned to");
+    tutti::barrier{world, tutti::ring{}}();  // the slots of the other world are freed
     sum.enqueue(in_device(v), stream);
     wait_for_staged(world, stream);
     require(std::count(v.begin(), v.end(), 4) == 3000, "the sum of the one that it is now");
