@@ -66,8 +66,8 @@ struct with_a_device {
 BOOST_AUTO_TEST_SUITE(on_a_device, *boost::unit_test::precondition(with_a_device()))
 
 BOOST_AUTO_TEST_CASE(allreduce) {
-  on_topologies({1, 2, 3, 4}, op::allreduce{}, tutti::sum<float>{}, tutti::direct{}, selection(ring),
-                selection(doubling));
+  on_topologies({1, 2, 3}, op::allreduce{}, tutti::sum<float>{}, tutti::direct{}, selection(ring));
+  on_topologies({4}, op::allreduce{}, tutti::sum<float>{}, tutti::direct{}, selection(doubling));
   on_topologies({2, 3}, op::allreduce{}, tutti::reproducible_sum<float>{}, tutti::direct{}, selection(ring));
 }
 BOOST_AUTO_TEST_CASE(other_operations) {

@@ -70,8 +70,11 @@ endif()
 foreach(test IN LISTS tests)
   set(command $<TARGET_FILE:${test}> --report_level=no --log_level=test_suite --color_output=no)
   tutti_add_test_on_emulated_gpu(${test} ${test} ${command})
-  if(test MATCHES "peer")
+  if(test STREQUAL "cuda_peers")
     tutti_add_test_on_emulated_gpu(${test}_two_devices ${test} ${CMAKE_COMMAND} -E env EMULATED_GPUS=2 ${command})
+  elseif(test STREQUAL "cuda_peer_processes")
+    tutti_add_test_on_emulated_gpu(${test}_two_devices ${test} ${CMAKE_COMMAND} -E env EMULATED_GPUS=2 ${command}
+                                   --run_test=*/other_operations,a_killed_process_is_named)
   endif()
 endforeach()
 
