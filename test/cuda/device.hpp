@@ -3,6 +3,8 @@
 
 #include <support/forked_child.hpp>
 
+#include <boost/test/unit_test.hpp>
+
 #include <cstdio>
 #include <cuda_runtime_api.h>
 
@@ -24,3 +26,9 @@
     std::fflush(stdout);
   });
 }
+
+/// Of a suite of tests: it is run if there is one.
+template <bool (*Has)()>
+struct with_a_device {
+  [[nodiscard]] boost::test_tools::assertion_result operator()(boost::unit_test::test_unit_id) const { return Has(); }
+};

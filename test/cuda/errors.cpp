@@ -7,11 +7,14 @@
 #include <tutti/cuda/pinned_array.hpp>
 #include <tutti/cuda/staged.hpp>
 #include <tutti/cuda/stream.hpp>
+#include <tutti/detail/cuda/memory_handle.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/transport/loopback.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -86,5 +89,19 @@ BOOST_AUTO_TEST_CASE(ranks_without_a_device) {
     }
     BOOST_TEST(said.empty() == has_device(), said);
     BOOST_TEST((said.empty() || said.find("cuda_staged: rank 0: ") != std::string::npos), said);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_of_memory_is_a_text) {
+  using tutti::detail::cuda::memory_handle;
+  cudaIpcMemHandle_t handle{};
+  for (std::size_t i = 0; i != sizeof handle.reserved; ++i) {
+    handle.reserved[i] = static_cast<char>(i * 5);
+  }
+  std::string const text = memory_handle::text(handle);
+  cudaIpcMemHandle_t const back = memory_handle::of(text);
+  BOOST_TEST(std::memcmp(&handle, &back, sizeof handle) == 0);
+  for (std::string const& wrong : {std::string(), text + "0", text.substr(1), "x" + text.substr(1)}) {
+    BOOST_CHECK_THROW(static_cast<void>(memory_handle::of(wrong)), tutti::precondition_error);
   }
 }

@@ -55,15 +55,9 @@ void on_topologies(std::vector<rank_type> const& ranks, Op what, R reduction, To
              "");
 }
 
-struct with_a_device {
-  [[nodiscard]] boost::test_tools::assertion_result operator()(boost::unit_test::test_unit_id) const {
-    return has_device_for_processes();
-  }
-};
-
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(on_a_device, *boost::unit_test::precondition(with_a_device()))
+BOOST_AUTO_TEST_SUITE(on_a_device, *boost::unit_test::precondition(with_a_device<has_device_for_processes>()))
 
 BOOST_AUTO_TEST_CASE(allreduce) {
   on_topologies({1, 2, 3}, op::allreduce{}, tutti::sum<float>{}, tutti::direct{}, selection(ring));

@@ -63,15 +63,9 @@ void check(cudaError_t code) {
   require(code == cudaSuccess, cudaGetErrorName(code));
 }
 
-struct with_a_device {
-  [[nodiscard]] boost::test_tools::assertion_result operator()(boost::unit_test::test_unit_id) const {
-    return has_device();
-  }
-};
-
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(on_a_device, *boost::unit_test::precondition(with_a_device()))
+BOOST_AUTO_TEST_SUITE(on_a_device, *boost::unit_test::precondition(with_a_device<has_device>()))
 
 BOOST_AUTO_TEST_CASE(allreduce_by_direct) {
   on_topologies({1, 2, 3, 4, 5, 7, 8}, op::allreduce{}, tutti::sum<float>{}, tutti::direct{});
