@@ -14,7 +14,7 @@ kind == "contract" {
 }
 
 FNR == 1 { judge(); hidden = 0 }
-/^namespace (tutti::)?detail.*{$/ { hidden = 1 }
+/^namespace (tutti::(inline v[0-9_]+::)?)?detail.*{$/ { hidden = 1 }
 /^}.*namespace (tutti::)?detail/ { judge(); hidden = 0; next }
 /^\/\/\// && !commenting { judge(); begin = FNR }
 { commenting = /^\/\/\//; path = FILENAME; line_of[++lines] = $0 }

@@ -4,7 +4,7 @@
 #include <tutti/communicator.hpp>
 #include <tutti/detail/core/heap_memory.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Takes memory that suits a communicator: for `shared_memory` out of the segment, where peers read it without a copy;
 /// for `verbs` memory that the device is told of once; for other transports from the heap. Aligned to 64 bytes.

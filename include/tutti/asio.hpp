@@ -21,7 +21,7 @@
 #include <tuple>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 namespace detail {
 

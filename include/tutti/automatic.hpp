@@ -20,7 +20,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Where `automatic` has its knowledge of the world from.
 struct automatic_options {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <string_view>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// A number of 16 bits, the upper half of a float: its range, and 8 bits of precision.
 ///

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Whether data() and size() of a B are all of its elements, one after the other. A class of yours for which that
 /// holds, and which is no contiguous range, says so:

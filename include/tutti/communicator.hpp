@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// How a rank takes part in a world.
 template <class Transport>

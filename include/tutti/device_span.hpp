@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Elements in a device's memory, one after the other. It owns nothing. It is no `buffer`: the host cannot read what
 /// lies there, and no operator for host memory takes it.

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// What may travel: its bytes are its value, and it has none of the alignments that a message slot
 /// cannot give.

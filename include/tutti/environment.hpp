@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// What the launcher of this process says about the world. The default is a world of one.
 struct environment {

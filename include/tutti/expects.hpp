@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// A caller's mistake, found by a checked precondition.
 class precondition_error : public std::logic_error {

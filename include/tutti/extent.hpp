@@ -3,7 +3,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// The size of a world that is known only when it is joined.
 inline constexpr rank_type dynamic = 0;

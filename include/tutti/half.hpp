@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// A number of 16 bits, IEEE 754 binary16: 11 bits of precision, up to 65,504, subnormals down to 2^-24.
 ///

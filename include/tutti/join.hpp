@@ -6,7 +6,7 @@
 #include <tutti/detail/bootstrap/team_rendezvous.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Whether a launcher has started this process as one of several.
 [[nodiscard]] inline bool launched() {

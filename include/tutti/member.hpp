@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// What a member tells of itself when it joins, for errors and reports.
 struct member {

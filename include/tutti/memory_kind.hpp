@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Where the vectors of an operation lie. What messages take may depend on it: see network_profile::provided.
 enum class memory_kind : std::uint8_t {

@@ -9,7 +9,7 @@
 #include <new>
 #include <span>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Where allocators take memory from: the segment that processes of one host share, what a device has been told of, or
 /// the heap. It lives for as long as it is held, so buffers may outlive the transport that they were made for.

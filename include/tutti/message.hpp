@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// The running number of a segment of an operation, on the lane that carries it. Flows are
 /// numbered alike on every rank of a communicator, so a flow is half of a message's key; the other

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Processes of an MPI communicator meet over it, and need no address of rank 0.
 ///

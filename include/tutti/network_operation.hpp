@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// What a device in the network may do with elements. The numbers travel in packets, so they never
 /// change.

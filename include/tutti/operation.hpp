@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Which operation a call is of.
 enum class operation_kind : std::uint8_t {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Why a rank gave no result: all that a tutti::error holds, whose kind is `none` if it was something else.
 struct rank_failure : error_facts {

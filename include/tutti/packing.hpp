@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Writes numbers and texts one after the other, the same on every host.
 class packer {

@@ -9,7 +9,7 @@
 #include <poll.h>
 #include <thread>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// A thread that moves on what has been started on a communicator while its owner computes.
 ///

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// How long the members of a world wait for each other, unless told otherwise.
 inline constexpr duration join_timeout = std::chrono::seconds(60);

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// What makes a new world of those that are left when members of one are gone. To be made while all are well:
 ///

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// What became of a simulated world: what each rank returned, or why it failed, and what it cost.
 template <class R>

@@ -17,7 +17,7 @@
 #include <system_error>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 namespace detail {
 

@@ -7,7 +7,7 @@
 
 #include <type_traits>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Makes a world of `n` ranks on this host, with no launcher: threads for a transport that lives in
 /// one process, forked processes for the others. Every rank runs `f(world)`.

@@ -5,7 +5,7 @@
 
 #include <thread>  // std::chrono durations without the calendar, which costs 0.06 s to parse
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// A span of time.
 using duration = std::chrono::nanoseconds;

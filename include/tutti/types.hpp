@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// A rank: the number of a member of a communicator, 0 <= rank < size.
 using rank_type = std::uint32_t;

@@ -12,10 +12,12 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 found=$folder/api.txt
 
-# The headers without what they keep to themselves.
+# The headers without what they keep to themselves, and without the inline namespace of the version, which ctags cannot
+# read.
 cp -R include/tutti "$folder/tutti"
 rm -r "$folder/tutti/detail" "$folder/tutti/nn/detail"
-find "$folder/tutti" -name '*.hpp' -exec sed -i '/^namespace detail {/,/^}  \/\/ namespace detail/d' {} +
+find "$folder/tutti" -name '*.hpp' -exec sed -i \
+  -e '/^namespace detail {/,/^}  \/\/ namespace detail/d' -e 's/^namespace tutti::inline v[0-9_]*/namespace tutti/' {} +
 
 # Of the tags: name, file, kind, scope, access. Concepts are unknown to ctags.
 (cd "$folder/tutti" && find . -name '*.hpp' | sed 's|^\./||' | LC_ALL=C sort |

@@ -9,7 +9,7 @@
 #include <tutti/detail/engine/regions.hpp>
 #include <tutti/device_span.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Every rank ends with all ranks' blocks, in rank order. Blocks differ by at most one element when
 /// the count does not divide: see block_begin and block_size.

@@ -9,7 +9,7 @@
 #include <tutti/detail/engine/regions.hpp>
 #include <tutti/device_span.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Every rank ends with the combination of all ranks' vectors, element by element, with equal bits.
 ///

@@ -8,7 +8,7 @@
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Block j of rank i's input becomes block i of rank j's output.
 ///

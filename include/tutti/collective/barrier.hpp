@@ -6,7 +6,7 @@
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// No rank leaves before every rank has entered: an allreduce of nothing.
 ///

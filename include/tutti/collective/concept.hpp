@@ -9,7 +9,7 @@
 #include <concepts>
 #include <type_traits>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Whether a type is a communicator.
 template <class C>

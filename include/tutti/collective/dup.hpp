@@ -3,7 +3,7 @@
 
 #include <tutti/collective/split.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// A communicator of the same ranks, in the same order, with a transport of its own: what happens on one neither
 /// delays the other nor is taken for it. For a library that communicates on its own, or a thread that does.

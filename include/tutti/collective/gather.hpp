@@ -8,7 +8,7 @@
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// The root ends with all ranks' blocks, in rank order.
 ///

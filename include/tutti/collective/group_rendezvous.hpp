@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 namespace detail {
 
 /// How a member of a group talks to another one.

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// An operation under way. The buffers belong to it until it is complete.
 ///

@@ -9,7 +9,7 @@
 #include <tutti/detail/engine/regions.hpp>
 #include <tutti/detail/topology/edge.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Sends a message to one rank, which receives it with `recv`. Messages from one rank to another are
 /// received in the order of sending; those of different pairs are independent.

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// The colour of ranks that join no part.
 inline constexpr std::uint32_t no_part = UINT32_MAX;

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Waits for the first of several requests to end, on one communicator or on several: how a rank serves
 /// peers that come in no order.

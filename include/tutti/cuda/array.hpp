@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-namespace tutti::cuda {
+namespace tutti::inline v0_1_0::cuda {
 
 /// Elements in memory of the device that was the current one when it was made.
 ///

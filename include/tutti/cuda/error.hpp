@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tutti::cuda {
+namespace tutti::inline v0_1_0::cuda {
 
 /// A call of CUDA that failed. Its text names what was to be done, CUDA's reason and, where there is one, a remedy.
 class error : public std::runtime_error {

@@ -15,7 +15,7 @@
 
 #include <concepts>
 
-namespace tutti::cuda {
+namespace tutti::inline v0_1_0::cuda {
 
 /// Ranks with a GPU each, or a share of one, whose kernels work in each other's memory. Host does all else: meeting,
 /// faults, operations on host memory. Ranks are threads of one process (`loopback`), or processes of one host

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace tutti::cuda {
+namespace tutti::inline v0_1_0::cuda {
 
 /// Elements in host memory whose pages stay where they are, so that a device copies them while the host goes on. A
 /// `buffer`, as std::vector is. Its elements have no values until something is written there.

@@ -11,7 +11,7 @@
 
 #include <concepts>
 
-namespace tutti::cuda {
+namespace tutti::inline v0_1_0::cuda {
 
 /// Ranks with a GPU each, or a share of one, over any transport between hosts or processes. What an operation takes is
 /// copied to pinned memory of the host, sent and combined there as Host does it, and copied back.

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace tutti::cuda {
+namespace tutti::inline v0_1_0::cuda {
 
 /// A queue of work for the current device: what is put into it runs in that order, while the host goes on. A
 /// cudaStream_t, of its own or of others.

@@ -20,7 +20,7 @@
 #include <utility>
 #include <variant>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Any of the layers that a model of numbers T can be built of.
 template <class T>

@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// One rank's copy of the model, with its optimizer and its part of the data. Knows its rank, but
 /// nothing of how ranks talk: between `gradient` and `update` the message is to be added up over all

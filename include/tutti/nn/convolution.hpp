@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// What a convolution is made of. With g groups, the channels of input and output are cut into g parts
 /// of the same size, and each part of the output sees one part of the input.

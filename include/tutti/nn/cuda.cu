@@ -8,7 +8,7 @@
 #include <tutti/nn/detail/cuda/kernels.hpp>
 #include <tutti/nn/detail/cuda/row_kernels.hpp>
 
-namespace tutti::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::cuda {
 
 namespace {
 

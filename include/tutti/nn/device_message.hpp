@@ -3,7 +3,7 @@
 
 #include <tutti/device_span.hpp>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// The message of a replica on a device, for strategies that sum it there.
 template <class Stream>

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// What a replica on a device is made of: the layers of a host's model, which compute there instead.
 struct device_model {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// How many parameters layers have. Descriptions suffice; nothing is allocated.
 template <class T>

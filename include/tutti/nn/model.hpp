@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A sequence of layers with the memory they need. All parameters lie in one contiguous vector and all
 /// gradients in another, so that a world shares or sums them by one operation on one range; what layers

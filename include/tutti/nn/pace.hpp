@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// How long a rank takes for what it computes, where that is not what its machine takes.
 struct pace {

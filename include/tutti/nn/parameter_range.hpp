@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Where a layer's parameters lie in the vector of all parameters.
 struct parameter_range {

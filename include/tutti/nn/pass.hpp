@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Adds numbers up over all ranks, in place: how layers whose value depends on the whole batch reach
 /// the samples of other ranks, without knowing ranks. The default leaves them to this rank alone.

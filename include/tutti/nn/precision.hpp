@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// The numbers that a device computes with between layers. Sums, parameters, gradients, statistics and what an
 /// optimizer remembers are floats whatever it is.

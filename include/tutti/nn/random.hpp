@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A pseudo-random sequence that is the same on every platform, which the distributions of the
 /// standard library are not. Generators with different (seed, stream) are independent.

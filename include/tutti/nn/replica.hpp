@@ -5,7 +5,7 @@
 #include <tutti/nn/detail/host_learner.hpp>
 #include <tutti/nn/model.hpp>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 #ifdef TUTTI_SEPARATE_COMPILATION
 extern template class basic_replica<detail::host_learner>;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// The optimizer, chosen at run time.
 enum class optimizer_kind { sgd, nesterov, lars };

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// What one sample of images is: this many channels, each of rows x columns numbers, channel after
 /// channel, row after row. A row of a batch's matrix is such an image, flattened.

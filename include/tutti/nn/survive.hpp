@@ -4,7 +4,7 @@
 #include <tutti/error.hpp>
 #include <tutti/shrink.hpp>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Trains, and when ranks go meanwhile, goes on among those that are left: time after time, down to one.
 ///

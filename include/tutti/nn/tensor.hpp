@@ -15,7 +15,7 @@
 #include <memory>
 #include <type_traits>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A matrix that owns its elements. A row is a sample, a column a feature; rows are contiguous.
 template <class T>

@@ -9,7 +9,7 @@ extern "C" [[gnu::weak]] void openblas_set_num_threads(int);
 // Of the OpenMP that oneDNN computes with, if it does.
 extern "C" [[gnu::weak]] void omp_set_num_threads(int);
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// How many threads each matrix product of this process, and each convolution and each loop of the calling thread,
 /// may use. A rank that computes beside others on the same cores wants one; all cores are taken otherwise. Products

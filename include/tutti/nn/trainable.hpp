@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// One rank's copy of a model, with its optimizer and its part of the data, as the trainer, checkpoints and parameter
 /// servers see it: `basic_replica` of any learner.

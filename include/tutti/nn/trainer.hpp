@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Watches a training. `step` is called after every step in which this rank took part with images, or whose loss
 /// is that of all ranks; `epoch` after every test. `stepped(model)`, if there is one, is called on every rank after

@@ -6,7 +6,7 @@
 #include <compare>
 #include <cstddef>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// How far a training is: this many batches of an epoch. Behind its last batch the epoch is yet to be tested.
 struct training_place {

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A square that moves over an image: its side, how far it moves at a time, and how many pixels the
 /// image is thought to be continued by on each side.

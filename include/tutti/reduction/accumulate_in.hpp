@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// A reduction of numbers in a narrow format whose accumulators are wide, so that a result is rounded once, however
 /// many ranks there are:

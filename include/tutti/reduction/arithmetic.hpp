@@ -14,7 +14,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 namespace detail {
 

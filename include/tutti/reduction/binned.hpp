@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// The sum of floating-point numbers, in a form in which addition is exactly associative and commutative: what the
 /// ranks of a reproducible_sum exchange. 16 bytes, for sums of float as well as of double.

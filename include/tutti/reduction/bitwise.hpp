@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// What the bitwise reductions work on.
 template <class T>

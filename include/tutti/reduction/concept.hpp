@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 namespace detail {
 

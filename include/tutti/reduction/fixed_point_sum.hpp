@@ -13,7 +13,7 @@
 #include <limits>
 #include <string_view>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// The sum of floats by integers, as programmable switches make it: each rank multiplies its numbers by `factor` and
 /// rounds them to int32_t, integers are added, and the sum is divided by the factor.

@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Declares that f(a, b) is f(b, a). Needed by topologies that cannot keep the order of ranks.
 struct commutative_t {};

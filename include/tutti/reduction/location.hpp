@@ -13,7 +13,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// A number and where it was found. The index is as large as the number, so that no bits are without meaning.
 template <detail::native_number T,

@@ -7,7 +7,7 @@
 #include <concepts>
 #include <string_view>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 namespace detail {
 

@@ -13,7 +13,7 @@
 #include <limits>
 #include <string_view>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 namespace detail {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Addition of signed integers that stops at the largest and the smallest number instead of wrapping, as devices in the
 /// network add.

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/topology/tree.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 namespace detail {
 

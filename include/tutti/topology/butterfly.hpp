@@ -3,7 +3,7 @@
 
 #include <tutti/topology/doubling.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Recursive halving and doubling, for long vectors: as few bytes as the ring in a logarithmic number of rounds.
 ///

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// The three memories of an operation. They also say what a block holds, so no step needs to:
 /// `input` the rank's own contribution as the user gave it, `work` accumulators, `output` finished

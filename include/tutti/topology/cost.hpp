@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// What a schedule costs for a vector of this many elements. "Busiest" is the largest of all ranks'. What helpers do is
 /// not counted: they are in the network.

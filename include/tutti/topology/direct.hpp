@@ -3,7 +3,7 @@
 
 #include <tutti/topology/star.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Every rank talks to every other: it takes its own block from the input of all, reduces it and
 /// hands it out. Only raw contributions are combined, in one hop.

@@ -6,7 +6,7 @@
 
 #include <array>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Two complementary trees, each of which carries one half of the vector: as few rounds as a binary tree, and in
 /// segments the bandwidth of a ring, because every rank works for two children in one half of the vector only.

@@ -4,7 +4,7 @@
 #include <tutti/detail/topology/binomial_tree.hpp>
 #include <tutti/detail/topology/pairing.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Recursive doubling, for short vectors: the fewest rounds. In round i of allreduce every rank
 /// exchanges all it has with the rank whose number differs in bit i. The rooted operations are

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Two topologies in one schedule: `Inner` among the ranks of each host, `Outer` among the hosts, each of
 /// which one rank speaks for. Between hosts there is one flow of messages.

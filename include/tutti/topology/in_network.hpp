@@ -4,7 +4,7 @@
 #include <tutti/detail/topology/tree.hpp>
 #include <tutti/topology/star.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// The network reduces: every rank sends its contribution to one helper, a switch that combines, and gets the
 /// accumulator of all from it. A broadcast is a message to the helper, which multicasts it.

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// What a plan is a plan of.
 struct plan_purpose {

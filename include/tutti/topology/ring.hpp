@@ -3,7 +3,7 @@
 
 #include <tutti/detail/topology/tree.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Every rank sends to the next one and receives from the one before, all at once, one block of n at
 /// a time: the fewest bytes, and no link carries more than one message at a time.

@@ -14,7 +14,7 @@
 
 #include <array>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// A topology that is known when the program runs.
 enum class schedule_kind : std::uint8_t {

@@ -4,7 +4,7 @@
 #include <tutti/detail/verify/buffering.hpp>
 #include <tutti/detail/verify/symbolic_run.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Proves the schedule of `op` for n ranks right, or says what is wrong with it: by symbolic execution
 /// with input, work and output apart and as one memory, with buffers and without. A constant

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Which event: the rank it happened on, and its place there.
 struct event_place {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// The timelines of all ranks as a trace that ui.perfetto.dev and chrome://tracing open: a process for every rank,
 /// with tracks for what it did besides, for its waits, for its messages and its operations; arrows from sends to

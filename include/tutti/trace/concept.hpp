@@ -9,7 +9,7 @@
 #include <concepts>
 #include <string_view>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// What happened on this rank.
 enum class event_kind : std::uint8_t {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Keeps the latest events in memory. It allocates when it is made and never again.
 ///

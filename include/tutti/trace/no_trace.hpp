@@ -3,7 +3,7 @@
 
 #include <tutti/trace/concept.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Records nothing.
 ///

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Which rank waited for which, as text: a line per rank, and one that names the rank, or the device in the network,
 /// that held up the others most.

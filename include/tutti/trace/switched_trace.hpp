@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Whether to trace, decided at run time: a program has one kind of communicator either way.
 ///

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// What one rank's tracer kept, as a value that outlives it and can travel. Events are in order of happening.
 class timeline {

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Two tracers of one communicator.
 ///

@@ -3,7 +3,7 @@
 
 #include <tutti/trace/concept.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Counts what a rank sends and receives in the operations of its communicator, over any transport: the bytes of the
 /// messages that schedules call for, without what a transport puts around them. Through memory, a message

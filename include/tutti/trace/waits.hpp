@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// A rank could not go on before a message came.
 struct waiting {

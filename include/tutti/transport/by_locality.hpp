@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// How a rank takes part in a `by_locality` world.
 template <class Near, class Far>

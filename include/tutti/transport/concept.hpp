@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Moves bytes between the members of one communicator. Used by one thread at a time.
 ///

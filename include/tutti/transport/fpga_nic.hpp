@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// How a rank takes part in a world with a device in its network. All ranks give the same; the device's address is rank
 /// 0's.

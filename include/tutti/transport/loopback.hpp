@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Ranks are threads of one process. A short message travels in one cache line or two; a longer one is copied to
 /// a chunk that the receiver combines straight out of; a long one stays where it is, and the receiver

@@ -9,7 +9,7 @@
 #include <tutti/rendezvous.hpp>
 #include <tutti/transport/concept.hpp>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Ranks are processes of one host. A short message travels in one cache line or two; a longer one is
 /// copied once, into a chunk of shared memory, and the receiver combines straight out of that. A long

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// How much shared memory messages are copied through, and buffers may be taken from. Rank 0's counts.
 struct shared_memory_options {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Ranks are programs of one thread in virtual time: <tutti/simulate.hpp> runs them. A message takes
 /// what it takes on the simulated network, arithmetic what it takes on the simulated processor; all

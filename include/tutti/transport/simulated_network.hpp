@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// The unit of virtual time. A byte of a 100 Gbit/s link takes 80 of them, so that sums are exact; 64 bits hold a
 /// hundred days.

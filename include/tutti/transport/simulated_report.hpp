@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// What went through one direction of an interface or a link.
 struct simulated_usage {

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// What goes wrong in a simulated world, and when. Ranks are those of the whole world.
 struct simulated_faults {

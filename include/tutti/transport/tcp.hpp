@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Processes anywhere, over TCP. Connections are made when they are first needed, so there are as many
 /// as the schedules have edges.

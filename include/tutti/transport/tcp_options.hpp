@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// How a rank takes part in a `tcp` world. The ranks may differ in everything but `world`. Times are not negative, and
 /// `no_deadline` is as good as a year.

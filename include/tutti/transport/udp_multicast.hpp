@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// How a rank takes part in a world with a multicast group. All ranks give the same; the group is rank 0's.
 template <class Host, class Network>

@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// Processes anywhere, over RDMA: InfiniBand and RoCE. Reliable connections are made when they are first needed, so
 /// there are as many as the schedules have edges; faults and questions go through sockets. It is written for hardware,

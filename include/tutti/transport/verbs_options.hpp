@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 /// How a rank takes part in a `verbs` world. The ranks may differ in `device` and `gid_index` only.
 struct verbs_options {

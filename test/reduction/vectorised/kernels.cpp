@@ -14,7 +14,7 @@
 
 #include <complex>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 using in = std::byte const*;
 using out = std::byte*;

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What a frame means. The same numbers in every program that meets at one place.
 enum class bootstrap_frame_kind : std::uint32_t {

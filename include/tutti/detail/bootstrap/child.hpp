@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A forked process, and the duty to bury it: destroying one that still runs kills it and waits.
 class child {

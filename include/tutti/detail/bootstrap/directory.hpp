@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The contents of a file; nothing, and errno, if it cannot be read.
 [[nodiscard]] TUTTI_DECL std::optional<std::string> read_file(std::string const& path);

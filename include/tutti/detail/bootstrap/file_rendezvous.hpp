@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A rendezvous in a directory that all members see: of one host, or a shared file system that
 /// shows a new file to all hosts soon. The directory serves one job at a time. Constructing it is

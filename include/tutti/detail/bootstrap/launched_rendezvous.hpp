@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 class tcp_rendezvous;
 class file_rendezvous;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What a member has to know to find the others.
 struct membership {

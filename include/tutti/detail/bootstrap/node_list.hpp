@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Writes out what Slurm abbreviates: "node[01-03,7],x9" is node01, node02, node03, node7, x9; a
 /// name may have several brackets. False if `text` is not of that form, or names more than `most`.

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A connection that was accepted and is to present itself by a frame of kind `hello`.
 struct pending_hello {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The rendezvous of a rank that is a forked process: asks its parent. Used by one thread at a time.
 class process_rendezvous {

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Bytes that mean the same in another process: no pointer, no view of memory.
 template <class T>

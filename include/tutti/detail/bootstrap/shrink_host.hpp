@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The side that waits for the others, and decides which are in.
 class shrink_host {

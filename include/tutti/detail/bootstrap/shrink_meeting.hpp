@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// One member's part in finding the others again when some are gone: a listener that it keeps from the
 /// beginning, and the addresses of all others'. A listener closes with its owner, however that ends, so the system

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What a member says when it comes to a shrink meeting, and what the host says when it has decided.
 struct shrink_message {

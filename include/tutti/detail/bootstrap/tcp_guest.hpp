@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Comes to rank 0.
 class tcp_guest final : public tcp_side {

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// How a member presents itself to rank 0.
 struct tcp_hello {

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Takes the hellos, then serves exchanges over the same connections. Rank 0's own thread does that, inside the calls;
 /// nothing is served between them.

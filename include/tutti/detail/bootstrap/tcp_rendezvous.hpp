@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 class tcp_side;  // rank 0's, or that of the others
 

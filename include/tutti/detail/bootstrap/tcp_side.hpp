@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// One side of a rendezvous at a port of rank 0's host.
 class tcp_side {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The rendezvous of threads of several processes: those of process 0 have the first ranks, and so on. A
 /// process may have any number of threads. Thread 0 of each speaks with the other processes.

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Where the threads of one world meet. Thread-safe.
 class thread_meeting {

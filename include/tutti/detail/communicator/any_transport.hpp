@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The members of a transport that cold code calls, as pointers; see `any_transport`.
 struct transport_calls {

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What a rank says when the members of a communicator meet: the name that rank 0's is known by from now on, how it
 /// lays out memory, and which process it is.

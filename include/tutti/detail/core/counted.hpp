@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A counted reference to something that can be held and let go: it ends with the last one.
 template <class Source>

@@ -4,7 +4,7 @@
 #include <tutti/expects.hpp>
 #include <tutti/time.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A deadline, or a limit to a wait, as a caller gives it.
 /// @throws precondition_error if it is negative: the difference of two times, perhaps, and certainly no deadline

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Owns a file descriptor. Moves, does not copy; closes at the end. It belongs to the process that made it: a forked
 /// child does not inherit it, and has none in its place. `release` gives it up as one that a child does inherit.

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <poll.h>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 class duties;
 

@@ -30,7 +30,7 @@ struct __cxa_eh_globals;
 extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
 }  // namespace __cxxabiv1
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A function with a stack of its own, which may stop in the middle and go on later. The function that resumes it
 /// waits until it suspends itself or ends. Not thread-safe; resumed by one thread, always the same.

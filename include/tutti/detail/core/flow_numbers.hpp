@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Gives the operations of a communicator their flows. Every rank starts the same operations in
 /// the same order, so every rank numbers them alike; flow s runs on lane s modulo collective_lanes

@@ -5,7 +5,7 @@
 
 #include <sys/mman.h>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The heap as a memory_source. Large buffers ask the system for huge pages.
 class heap_memory : public memory_source {

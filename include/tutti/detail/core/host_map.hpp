@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Which ranks share a host. Hosts are numbered in the order of their lowest ranks, and the ranks of a
 /// host from 0 on in the order of their ranks.

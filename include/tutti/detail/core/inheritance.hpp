@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <pthread.h>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Keeps what a process has open from being inherited by its forks. A helper that a rank forks - a data loader, a
 /// shell that has not become its program yet - would otherwise hold the rank's sockets open, and peers would not see

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Threads that are waited for on every way out of their scope. What the standard has for that is behind
 /// -fexperimental-library in libc++.

@@ -34,7 +34,7 @@
 extern "C" {
 extern char const tutti_compiled_apart;
 }
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 [[gnu::used]] static char const* const compiled_apart = &tutti_compiled_apart;
 }  // namespace tutti::detail
 #elif defined(__ELF__)

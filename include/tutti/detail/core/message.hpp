@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A part of a message: a text, a number, or what puts itself in words.
 class message_part {

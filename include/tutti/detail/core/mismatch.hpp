@@ -4,7 +4,7 @@
 #include <tutti/detail/core/linkage.hpp>
 #include <tutti/error.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// That rank `me` and rank `peer` called different things where both should have called the same. `mine` and
 /// `theirs` are what they called, in words.

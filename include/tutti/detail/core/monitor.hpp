@@ -6,7 +6,7 @@
 #include <ctime>
 #include <pthread.h>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A mutex and what its holders wait for, in one: POSIX has both for a tenth of what it costs to
 /// parse <mutex> and <condition_variable>. Waits by the steady clock.

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Numbers of a file that no other file of this kernel has; nothing if there is none.
 [[nodiscard]] TUTTI_DECL std::string file_identity(char const* name);

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Owns one object on the heap, or none: std::unique_ptr, for code that every program parses. (The
 /// standard one costs a tuple, a dozen traits and a comparison operator of every kind wherever it is

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Leaves alone for a while what was in vain: exponential backoff. What is in vain again as soon as it is
 /// tried again is left alone for twice as long. So a short disturbance costs little, and of one that lasts

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// An operation that has been started and not yet been waited for. A communicator keeps its pending
 /// operations in a list, in order of starting, and moves them all on whenever it is called: an

@@ -6,7 +6,7 @@
 #include <concepts>
 #include <type_traits>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// a * b, rounded before anything is added to it, whatever the processor: no compiler fuses the two.
 template <std::floating_point T>

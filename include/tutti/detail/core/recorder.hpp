@@ -7,7 +7,7 @@
 #include <array>
 #include <string>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A flight recorder: the last operations of a rank, kept whatever happens, for the handler of the
 /// error. Ranks start messages in orders of their own, so a place here means nothing to another rank; numbers do.

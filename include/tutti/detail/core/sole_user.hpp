@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Finds out that two threads use one thing at a time. It is no lock, and costs less than one: it loads a word,
 /// compares, and stores.

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <typeinfo>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The compiler's spelling of a type: the same in all units and programs that one compiler makes of one source,
 /// wherever that lies, and another one for each lambda, also of one line.

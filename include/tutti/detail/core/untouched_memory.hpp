@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// An allocator of whole pages that read as zeros, and take no memory until they are written: for tables of which
 /// little may ever be used. Elements that are made from nothing are not written. @pre such an element is all zeros

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti::detail::cuda {
+namespace tutti::inline v0_1_0::detail::cuda {
 
 /// The threads of a block; see `device::thread_group`. For sources that nvcc compiles, with --expt-relaxed-constexpr.
 ///

@@ -3,7 +3,7 @@
 
 #include <tutti/cuda/error.hpp>
 
-namespace tutti::detail::cuda {
+namespace tutti::inline v0_1_0::detail::cuda {
 
 /// Throws a tutti::cuda::error if a call of CUDA has failed; `doing` says in words what it was to do.
 template <class Doing>

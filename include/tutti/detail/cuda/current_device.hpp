@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tutti::detail::cuda {
+namespace tutti::inline v0_1_0::detail::cuda {
 
 /// Makes a device the current one, and afterwards that one again which was.
 class current_device {

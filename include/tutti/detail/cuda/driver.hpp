@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::detail::cuda {
+namespace tutti::inline v0_1_0::detail::cuda {
 
 /// Threads of a block. With the registers that kernels take, one block of them fits a multiprocessor whatever it runs.
 inline constexpr std::uint32_t block_threads = 512;

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::detail::cuda {
+namespace tutti::inline v0_1_0::detail::cuda {
 
 /// What CUDA makes another process map memory by, as a text of hexadecimal digits.
 struct memory_handle {

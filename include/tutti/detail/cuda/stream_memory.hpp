@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tutti::detail::cuda {
+namespace tutti::inline v0_1_0::detail::cuda {
 
 /// What only CUDA's driver offers: streams that wait for a word of memory, or write one. It is asked for these when the
 /// program runs, so nothing is linked that is not there without a driver.

@@ -4,7 +4,7 @@
 #include <tutti/detail/core/product.hpp>
 #include <tutti/detail/device/combine.hpp>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 // What is done with a combination in the same pass, while it is in registers. `Fold` combines the contributions of all
 // ranks to an element, as fold_of_all does.

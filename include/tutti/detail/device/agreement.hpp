@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// What each rank makes of its part. One that cannot says why, and all throw that.
 template <rendezvous M, class F>

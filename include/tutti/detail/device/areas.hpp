@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 // Where ranks are apart, a part of every block of a rank's memories lies in areas of a group's scratch memory: a part
 // of block b at element `scratch_layout::place`. What is one memory of the user is one area there.

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// What one group of threads says to the groups of the same number on other ranks, and hears from them. A barrier of
 /// the group is before what it says and after what it hears.

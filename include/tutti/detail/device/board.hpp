@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 inline constexpr rank_type most_ranks = 16;
 /// To one peer in an operation: of each is known whether it lies in a snapshot.

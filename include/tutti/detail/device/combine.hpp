@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// Elements that are moved at once: 16 bytes of the widest of the types, or one where that is no whole number.
 template <class... T>

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// The least kernel there is: what a driver must be able to launch.
 struct empty_kernel {

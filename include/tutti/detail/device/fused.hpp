@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// What `direct` makes of the contributions of N ranks to a block: that of its owner first, then those of the ranks
 /// below it, each from the left.

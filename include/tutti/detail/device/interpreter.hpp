@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// What is the same for all groups of threads of a rank in one operation.
 struct operation {

@@ -10,7 +10,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// What a rank's host sees while it waits for its kernels: that a rank which they wait for has left, or that none ends
 /// in time. Kernels find out themselves which rank is late, as far as they run.

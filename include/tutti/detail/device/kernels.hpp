@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// What a kernel runs: an operation by its steps, cut into parts. Trivially copyable, as the next one.
 ///

@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// A payload of the engine, as groups of threads have it.
 template <reduction R>

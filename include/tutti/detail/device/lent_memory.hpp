@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// Memory of a device that other processes have mapped. It must not be freed before they have let go of it, and a rank
 /// that leaves does not wait for that: another one may go on for as long as it likes. So it is put aside, and freed

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// How a rank takes part in a world with devices. All ranks give the same, but for the device.
 template <class Host>

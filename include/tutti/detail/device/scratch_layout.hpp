@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// Where one part of every block lies in scratch memory, in elements: each block has as much room as the longest, and
 /// is aligned there as it is in the vector, so that both are moved by the same packs.

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// Where the three memories of an operation lie in a slot of host memory: in one place where their elements are alike.
 class slot_layout {

@@ -8,7 +8,7 @@
 #include <new>
 #include <span>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// One piece of host memory that a device copies from and to, zero at first. A source that gives nothing away: so a
 /// transport whose device has to know the memory that it works in is told of it once.

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <sys/timerfd.h>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// How a rank takes part in a world whose device memory goes through host memory. All ranks give the same, but for the
 /// device and the number of slots.

@@ -16,7 +16,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// Puts one kind of operation into streams of devices whose elements go through host memory. What has been put there is
 /// the engine's, as what has been started; when this goes, it waits for the end of that.

@@ -7,7 +7,7 @@
 
 #include <thread>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// Moves on what this rank has enqueued until all has run that is in a stream, as long as deadlines allow; see
 /// cuda::wait.

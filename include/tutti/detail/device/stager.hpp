@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// What a kind of device gives to one rank whose elements go through host memory: copies, and words by which host and
 /// streams know of each other.

@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 template <stager D>
 class staging;

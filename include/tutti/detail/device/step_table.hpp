@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// Which memories of an operation are one.
 struct shared_places {

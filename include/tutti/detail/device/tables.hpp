@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// The step tables of one operation of a topology in a device's memory: for each root, and for each way in which its
 /// memories may be one.

@@ -6,7 +6,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// Threads that run one part of an operation together: a block of a GPU's threads, or a model of one on the host. Each
 /// of them has its own.

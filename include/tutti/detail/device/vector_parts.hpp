@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// A vector of blocks cut into parts that are vectors of as many blocks: a part has the same number of elements of each
 /// block, and the last one the rest of each. So a part that is run by itself, its elements one after the other, has the

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <thread>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// The error of this rank's first operation on a device that has no result, or of `found`. The world has failed then,
 /// and no kernel is in this rank's memory any more.

@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// What is in each window of a world, in this order: mailboxes, counts, a stop word, scratch memory.
 struct window_shape {

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail::device {
+namespace tutti::inline v0_1_0::detail::device {
 
 /// The windows of all ranks, as one of them reaches them.
 struct known_windows {

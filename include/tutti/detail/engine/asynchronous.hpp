@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Gives an operator its third form, `async(arguments..., token)`: `start` with a Boost.Asio
 /// completion token. What it does is in <tutti/asio.hpp>, which must be included to use it.

@@ -7,7 +7,7 @@
 #include <concepts>
 #include <type_traits>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 namespace device {
 /// What an operator has where its ranks have devices. Their transport brings it (detail/device/launcher.hpp).

@@ -7,7 +7,7 @@
 #include <concepts>
 #include <type_traits>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// One run of one operation, from its start to its end, as far as it does not depend on what the operation is: compiled
 /// once for each communicator, and once more for transfers.

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdint>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What lets segments begin whose elements come from a device.
 template <class Transport>

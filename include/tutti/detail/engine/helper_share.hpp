@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What the engine needs to know of a helper's schedule.
 struct helper_summary {

@@ -7,7 +7,7 @@
 #include <tutti/message.hpp>
 #include <tutti/time.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Finds out what a late operation is late for: asks the rank that it waits for what that one waits for, and so on. The
 /// chain ends with a rank that does not answer, because it is stopped, computes or never calls; or it comes back

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Whether helpers can do what the operation needs: else it runs without them.
 template <class Transport, class Payload>

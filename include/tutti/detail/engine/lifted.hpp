@@ -5,7 +5,7 @@
 
 #include <concepts>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The schedules of a topology whose helpers combine, for a reduction that lifts, which helpers do not: each rank lifts
 /// its contribution first, in a local step, and nothing but accumulators travels.

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Runs the schedule of one segment: a state machine of fixed size that goes as far as it can each
 /// time it is asked to `advance`, and never waits.

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The three memories of an operation on one rank, each of which may be absent, and any two of which
 /// may be the same. `input` and `output` may hold just this rank's own block: then their element 0

@@ -5,7 +5,7 @@
 #include <tutti/trace/concept.hpp>
 #include <tutti/transport/concept.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// How one run of one operation ends that comes to a good end: what of that depends on the communicator, and so is
 /// compiled once for each. All else is its base's. What it consists of is known to an `execution`, which is made of

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// memcpy in pieces that leave what they have copied in the caches. What is long memcpy may move past them, which takes
 /// twice as long where the next level of cache, or the next reader, would have had it: 16 MiB 0.8 ms, and 0.4 like

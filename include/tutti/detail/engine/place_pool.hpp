@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The places of an operator's started operations, reused; it lives as long as the operator or any request.
 class place_pool {

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A message that a peer reads, or may read, out of this rank's memory.
 struct reader {

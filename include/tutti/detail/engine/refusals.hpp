@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A step that would, run, leave some memory with wrong numbers. @throws precondition_error
 [[noreturn]] TUTTI_DECL void refuse_step(std::string_view wrong);

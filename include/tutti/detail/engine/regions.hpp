@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 template <class T>
 [[nodiscard]] std::byte* bytes_of(std::span<T> v) noexcept {

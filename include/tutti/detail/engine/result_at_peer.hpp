@@ -9,7 +9,7 @@
 #include <cstring>
 #include <span>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What a step finishes and the next one gives back to the same peer: it is made where the peer wants it, piece by
 /// piece, and copied from the cache to where this rank wants it. A line of the peer's that is read and written at once

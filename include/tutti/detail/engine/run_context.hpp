@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What the segments of one operation have in common.
 template <class Communicator>

@@ -6,7 +6,7 @@
 
 #include <span>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A schedule as the engine asks for it: one pointer for each step, so that the engine is compiled once for all
 /// topologies and operations.

@@ -15,7 +15,7 @@
 #include <span>
 #include <type_traits>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The vector of one operation cut into segments, several of them in flight, each a machine of its own.
 /// Reused from call to call, so that a prepared operation allocates nothing. Refers to what the communicator has, which

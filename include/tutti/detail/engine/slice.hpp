@@ -3,7 +3,7 @@
 
 #include <tutti/types.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Which elements of the vector each block of one segment is.
 ///

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 class inquest;
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// How often a rank that waits looks for peers that are gone.
 inline constexpr duration between_looks = std::chrono::milliseconds(10);

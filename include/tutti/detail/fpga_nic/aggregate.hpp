@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdint>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// One version of a slot: what is known of one sequence. Its elements are `slots::data`.
 struct aggregate {

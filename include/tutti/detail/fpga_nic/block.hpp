@@ -8,7 +8,7 @@
 #include <cstring>
 #include <span>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// Room for the elements of a packet, aligned for them. (A payload lies behind 22 bytes, where no float may lie.)
 struct alignas(64) block {

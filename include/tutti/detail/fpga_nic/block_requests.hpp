@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// Something that is to be asked of each block of weights, of some at a time, until it has been answered.
 class block_requests {

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// What a device has seen. Each packet is in exactly one of the counts that `accounted` adds.
 struct counters {

@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// Where a UDP port is: an address of IPv6, or one of IPv4 as IPv6 maps it, and its port. Small, and compared quickly;
 /// `net::address` is what people read.

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// Which server a packet's worth of elements has been given to. A member that has given it to the stand-in takes no
 /// result of it from the device any more.

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// The weights of a job, in blocks, and of each its version. It has those that it was given.
 class held_weights {

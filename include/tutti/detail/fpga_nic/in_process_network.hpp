@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 class in_process_network;
 struct in_process_options;

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// A port of an in-process network, which it does not outlive.
 class in_process_port {

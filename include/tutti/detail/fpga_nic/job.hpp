@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// What a device keeps of one job: its members, and its slots.
 template <class Address>

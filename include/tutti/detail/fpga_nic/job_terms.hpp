@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// How a member is set up: the same on all, but for its number.
 struct job_terms {

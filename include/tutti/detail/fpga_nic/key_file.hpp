@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// The key that a file holds: 32 hexadecimal digits.
 /// @throws error(failure::join) if it cannot be read, or holds something else

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// One rank of a job: hands packets to its parts, notices a device that is lost, and at rank 0 serves in its place.
 template <port Port>

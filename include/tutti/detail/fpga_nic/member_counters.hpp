@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// What a member has seen of its servers.
 struct member_counters {

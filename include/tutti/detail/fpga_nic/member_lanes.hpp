@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// What the lanes of a member have under way: gives their pieces to the device, or to the stand-in, sends again what is
 /// lost, and takes results.

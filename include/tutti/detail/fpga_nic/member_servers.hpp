@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// The servers of a member: its device, which is given up until it answers again, and the stand-in at rank 0.
 template <port Port>

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// How the ranks of a world reach a device, and each other, beside their transport: a port, the addresses of all
 /// members as they exchange them, that of the device, if rank 0 knows one, and that of the device of this rank's rack,

@@ -9,7 +9,7 @@
 #include <functional>
 #include <span>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// The weights of a training as one rank has them, and the gradients by which updates are to move them. Memory of the
 /// user; weights stay as they are while an update is under way.

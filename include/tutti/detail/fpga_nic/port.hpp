@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// What a port may call with what came: `from`, the bytes of a packet, and whether it came marked by ECN.
 struct packet_sink {

@@ -11,7 +11,7 @@
 
 /// What ranks and a device in the network send each other (docs/fpga-nic-protocol.md). A packet is a header of 22 bytes
 /// and a payload, little-endian; a sealed one ends with a tag (seal.hpp).
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 inline constexpr std::uint8_t protocol_version = 1;
 inline constexpr std::size_t header_bytes = 22;

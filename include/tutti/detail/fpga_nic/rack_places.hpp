@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// Where contributions of members in racks are kept until they are added in order, rack by rack. Of a rack that has no
 /// more members than are added in rank order each has a block of its own; of a larger one, whose contributions are

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// A device of one rack, as a program: it adds what its members contribute, and takes part with the sum in a job of the
 /// device above it, which joins the racks, as one worker. Results come down, and are given to the members. A job that

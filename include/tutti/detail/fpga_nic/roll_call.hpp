@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// Which ranks of another rack are there. A rack's device hears that another rack is not complete, and not which of its
 /// ranks are missing: these are asked themselves. One that has contributed answers.

@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 enum class reading : std::uint8_t { good, malformed, badly_tagged };
 

@@ -14,7 +14,7 @@
 #include <span>
 #include <utility>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// A device, or the stand-in, as a member sees it: whether it has let the member join, and whether it answers.
 template <port Port>

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 using key = std::array<std::byte, 16>;
 

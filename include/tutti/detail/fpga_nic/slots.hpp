@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// The slots of one job, in a device or in what stands in for one, and the model of hardware. Packets in, elements out:
 /// no I/O, no clock, no allocation. A worker contributes sequence q to a slot only after it has the result of the

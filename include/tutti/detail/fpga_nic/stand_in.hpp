@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// Rank 0 in place of a device: a switch of one job, which asks members that others wait for. Their answer is their
 /// contribution, or the result, if they have got it from the device.

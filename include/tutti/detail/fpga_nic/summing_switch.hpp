@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// The device as a program: jobs, their members and slots. Packets in, packets out, at the time that it is given; it
 /// does no I/O, and allocates only when a job begins, or gives it weights of more keys than before.

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// What a device gives to all jobs, and to each.
 struct switch_limits {

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// Packets that wait for a device, in a line for each job, of which one each is taken in turns: a job that has more
 /// under way than another is not served more. What is of no job shares one line, which is short. All lines share room,

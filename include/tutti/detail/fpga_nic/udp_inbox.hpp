@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// Room for what comes to a UDP socket: packets, or bursts of one sender that the system has put together.
 class udp_inbox {

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// A port of UDP, over IPv4 or IPv6. Packets to one address are gathered and go to the system in one call; where it can
 /// cut and join them (GSO, GRO), a packet costs a twentieth of what it costs alone.

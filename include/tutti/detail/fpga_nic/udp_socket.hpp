@@ -5,7 +5,7 @@
 #include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/net/address.hpp>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// What a UDP port asks the system for.
 struct udp_options {

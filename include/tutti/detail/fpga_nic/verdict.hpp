@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// What became of a packet at a slot. What neither `stored` nor `completed` is leaves the slot as it was.
 enum class outcome : std::uint8_t {

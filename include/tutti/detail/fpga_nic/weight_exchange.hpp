@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// What one rank does with the weights that a device holds, beside updates: rank 0 stores those that the device lacks,
 /// others pull them.

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// What a member asks servers about weights, beside updates, and what they answer.
 template <port Port>

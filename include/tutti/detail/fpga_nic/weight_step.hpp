@@ -9,7 +9,7 @@
 #include <bit>
 #include <cstddef>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// A step of stochastic gradient descent as devices make it: w - rate (g + decay w), and w - rate g where decay is 0.
 /// Each operation is rounded by itself, as in nn::sgd without momentum: the kernels are compiled without fused

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// A set of workers, as in the bitmap of `missing`.
 class worker_set {

@@ -9,7 +9,7 @@
 
 // What tutti/compiled.cpp holds of these reductions, so that units which are linked with it need not compile it: the
 // kernels for the numbers that are likely.
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 TUTTI_COMPILED template struct detail::payload::by<sum<float>>;
 TUTTI_COMPILED template struct detail::payload::by<sum<double>>;

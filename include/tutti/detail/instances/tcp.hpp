@@ -8,7 +8,7 @@
 
 // What tutti/compiled.cpp holds of this transport, so that units which are linked with it need not compile it: the
 // engine, which is one for all operations.
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 TUTTI_COMPILED template class communicator<tcp>;
 TUTTI_COMPILED template class detail::operation_run<communicator<tcp>>;

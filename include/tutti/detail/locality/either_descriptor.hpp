@@ -4,7 +4,7 @@
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/core/linkage.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// One descriptor to sleep on that stands for two.
 class either_descriptor {

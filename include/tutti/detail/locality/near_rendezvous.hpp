@@ -4,7 +4,7 @@
 #include <tutti/detail/core/host_map.hpp>
 #include <tutti/rendezvous.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The rendezvous of the ranks of one host within that of all: every host's ranks exchange at the same
 /// time, through one exchange of all.

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail::multicast {
+namespace tutti::inline v0_1_0::detail::multicast {
 
 using fpga_nic::header;
 using fpga_nic::kind;

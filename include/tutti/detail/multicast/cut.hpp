@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::detail::multicast {
+namespace tutti::inline v0_1_0::detail::multicast {
 
 /// A message in packets: all are full, but that the last may be shorter.
 struct cut {

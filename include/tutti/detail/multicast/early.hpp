@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::detail::multicast {
+namespace tutti::inline v0_1_0::detail::multicast {
 
 /// Packets of a message that is yet to begin here: ranks end an operation one after the other, and the next one's root
 /// may be the first.

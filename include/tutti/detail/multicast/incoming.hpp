@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::detail::multicast {
+namespace tutti::inline v0_1_0::detail::multicast {
 
 /// A message that comes to this rank through a group, put together where it is wanted.
 class incoming {

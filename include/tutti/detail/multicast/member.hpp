@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail::multicast {
+namespace tutti::inline v0_1_0::detail::multicast {
 
 /// One rank of a group: hands packets to its parts, and lets each lane go on, as the one that gives or one that gets.
 ///

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti::detail::multicast {
+namespace tutti::inline v0_1_0::detail::multicast {
 
 /// What a member has sent to its group, and heard of it.
 struct member_counters {

@@ -15,7 +15,7 @@
 #include <span>
 #include <string>
 
-namespace tutti::detail::multicast {
+namespace tutti::inline v0_1_0::detail::multicast {
 
 /// How the ranks of a world reach each other, and all at once: a port, the address of each as they exchange it, and a
 /// group, which rank 0 chooses. `join` says why a rank cannot hear it; empty: it can.

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::detail::multicast {
+namespace tutti::inline v0_1_0::detail::multicast {
 
 /// A message that this rank sends to a group, until each rank that gets it has `finish`ed. What is lost is sent again
 /// from the user's memory.

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace tutti::detail::multicast {
+namespace tutti::inline v0_1_0::detail::multicast {
 
 /// One lane of a member: the message that is under way there, which this rank gives, gets, or has no part in. Its
 /// packets are numbered from one message to the next, alike on all ranks.

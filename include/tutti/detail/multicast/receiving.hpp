@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::detail::multicast {
+namespace tutti::inline v0_1_0::detail::multicast {
 
 /// What a member does as one that gets: puts packets where they are wanted, and reports how far it has come, every few
 /// packets and as soon as it sees a gap.

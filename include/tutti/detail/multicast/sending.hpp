@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::detail::multicast {
+namespace tutti::inline v0_1_0::detail::multicast {
 
 /// What a member does as the one that gives: sends each packet to the group once, and lost ones again, to the group,
 /// and where that has not helped, to the rank. Packets that all have make room for others. A rank that is silent is

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tutti::detail::multicast {
+namespace tutti::inline v0_1_0::detail::multicast {
 
 /// Whether the network carries packets to the group: ranks call out to it, and say whether they hear all.
 template <fpga_nic::port Port>

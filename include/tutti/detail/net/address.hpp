@@ -10,7 +10,7 @@
 #include <vector>
 
 /// Addresses and sockets of the Internet protocols, IPv4 and IPv6 alike.
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// "node7:29500", "10.0.0.1:80", "[fe80::1]:80": a name or number of a host, without brackets, and a port.
 struct host_port {

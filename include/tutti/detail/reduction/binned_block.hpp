@@ -11,7 +11,7 @@
 
 /// Folds of accumulators by blocks. g++ vectorises loops over plain arrays of words, one step of the way each, and
 /// neither loops that do all steps at once nor those over structures that hold several words.
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Accumulators as two arrays, in the first cache.
 template <std::size_t N>

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// How blocks of elements are folded by a reduction: pair by pair, in the widest instructions that are worth it and
 /// keep the bits (kernel.hpp). One that has a faster way specialises this where it is defined, with

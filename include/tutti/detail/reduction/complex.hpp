@@ -9,7 +9,7 @@
 #include <string_view>
 
 /// Sums and products of complex numbers, whatever class they are of: <complex> itself is dear, and not needed.
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 template <complex_number T>
 struct of_complex {

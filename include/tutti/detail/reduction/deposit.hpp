@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Adds numbers to as many accumulators, by the fast kernels: what a rank does with contributions of its own before
 /// it adds accumulators to those of other ranks.

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What a fold is given and what it makes. An element that it is given is a raw contribution, still to be lifted;
 /// anything else is an accumulator. It makes an accumulator, unless it finishes.

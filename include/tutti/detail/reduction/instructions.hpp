@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What the kernels of reductions are compiled for: the processor that the program is compiled for and,
 /// on x86-64, what other processors have, chosen at run time. All give the same bits.

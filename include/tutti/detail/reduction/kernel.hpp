@@ -23,7 +23,7 @@
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 template <class... T>
 [[nodiscard]] consteval std::size_t largest() {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A floating-point format that numbers are stored in but not computed with, such as half and bfloat16: it
 /// names the type to compute in (`computed_in`), which it converts to by itself, and from which it is made.

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A reduction of numbers that are stored in a narrow format (half, bfloat16): operands are widened, `Wide` combines
 /// them, and the result is rounded, once a combination. Accumulators are elements, so a message is as short as

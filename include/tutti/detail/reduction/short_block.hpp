@@ -7,7 +7,7 @@
 #include <concepts>
 #include <cstddef>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 #if defined(__x86_64__)
 

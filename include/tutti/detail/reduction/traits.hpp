@@ -6,7 +6,7 @@
 #include <concepts>
 #include <string_view>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Whether lift does anything. A reduction says `static constexpr bool lifts = false` if lift(x) is x;
 /// accumulators are contributions then.

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What both ends of a message must agree on, in one word: the call and the number of the flow.
 [[nodiscard]] constexpr std::uint32_t check_of(call const& what, std::uint32_t number) noexcept {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// How much memory one rank copies messages through.
 struct ring_shape {

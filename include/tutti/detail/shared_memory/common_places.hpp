@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Says where something is among ranks of one address space: as shared_places does among processes.
 struct common_places {

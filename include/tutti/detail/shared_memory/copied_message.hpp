@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Where the chunks lie that the last message of a flow was copied to. If the next one holds the same bytes
 /// for another peer, they need not be copied again.

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What a rank has found out about copying to a ring that others read, and so in which of two ways it does.
 ///

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Wakes processes of one host: each has a datagram socket, which the others reach by name. The
 /// names lie in Linux's abstract namespace, so nothing stays behind when a process is killed; and that a name is

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <sys/eventfd.h>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Wakes the threads of one process: an eventfd per rank. It belongs to all of them together, for
 /// a descriptor that is closed while a peer still rings it may be another's by then.

@@ -11,7 +11,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A reference to what says whether a rank lives.
 class liveness {

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Elements that are longer than what is copied at a time come in parts, and their receiver puts them together again:
 /// one after the other, of each peer and lane. No part belongs to two elements.

@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Which rank looks for dead ones next: lies in memory that all ranks share, so what one finds, all learn.
 ///

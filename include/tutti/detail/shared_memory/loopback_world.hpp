@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What the threads of one loopback world share. It lives until the last of them leaves.
 class loopback_world {

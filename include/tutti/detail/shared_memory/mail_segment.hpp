@@ -10,7 +10,7 @@
 #include <atomic>
 #include <new>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What a rank tells its peers about itself, one line for each thing that changes at its own pace.
 struct member_lines {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The size of what processors hand to each other. Also right where lines are 32 bytes.
 inline constexpr std::size_t cache_line = 64;

@@ -8,7 +8,7 @@
 #include <span>
 #include <tuple>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// One rank's end of all the mailboxes of a shared segment: what the transports that go through
 /// memory have in common. `Places` say where long messages are.

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What is left below the memory limits of all control groups that a process is in; UINT64_MAX if none has one.
 ///

@@ -9,7 +9,7 @@
 
 #include <cstring>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// How the messages of one rank leave it: beside their flag, in one cache line or two, copied to a chunk of
 /// shared memory, or shared, that is read by the peer where they are.

@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Reads the memory of other processes of this host without their help, where the system allows it:
 /// process_vm_readv, "cross-memory attach". Containers often forbid it, and so does Linux's Yama to

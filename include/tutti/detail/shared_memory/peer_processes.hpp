@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Tells of the processes of this host which ones have ended, whatever their children still hold, and whether or not
 /// they have been buried: a descriptor of each process (pidfd_open, Linux 5.3), which no later process of the same

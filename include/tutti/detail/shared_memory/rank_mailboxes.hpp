@@ -14,7 +14,7 @@
 #include <cstring>
 #include <span>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// How a rank wakes another one that sleeps.
 struct doorbell {

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The shared memory of a host has no room for a buffer, and why, if that is known.
 class out_of_shared_memory : public std::bad_alloc {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// 16 hexadecimal digits that no other world on this host has.
 [[nodiscard]] TUTTI_DECL std::string unique_text();

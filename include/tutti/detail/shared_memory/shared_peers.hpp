@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The processes of a shared_memory world, as one of them knows them: for that world and all that is split from it.
 class shared_peers {

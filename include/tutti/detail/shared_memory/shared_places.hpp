@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Says where something is in words that other ranks understand, and the other way round. A place is an offset into
 /// the memory of one communicator; or a location in the part of the shared memory that belongs to one rank; or an

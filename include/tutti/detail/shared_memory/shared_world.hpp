@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// One rank's part of the making of a shared_memory world, and what it then holds of it.
 ///

@@ -9,7 +9,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Keeps a later load from being done before an earlier store. (The same with sequentially consistent
 /// stores instead is dearer on x86: their exchange holds on to a line that both ends want.)

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 #if defined(__x86_64__)
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <new>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Which ranges of a shared file each of its ranks has opened for buffers. It lies at the beginning of the file; an
 /// entry is written once, before any rank learns of something that lies there.

@@ -7,7 +7,7 @@
 #include <compare>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 class simulated_world;
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Which messages a network loses: a share of them, drawn from a seed.
 class simulated_losses {

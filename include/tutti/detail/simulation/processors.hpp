@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What will happen at some time, to a message or a rank.
 struct simulated_event {

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A cluster in virtual time: processors, the messages between them, and the events to come. It knows
 /// nothing of programs: its driver asks for the `next` rank that has something to do, lets that

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// One direction of an interface or a link: it deals with one message at a time, first come first
 /// served.

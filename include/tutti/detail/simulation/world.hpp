@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The messages that are under way between the members of a simulated world: a queue for each pair of
 /// ranks and lane that has any, in the order sent. A hash table, because of all pairs few have: open

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// Where a rank is to listen, port 0. `host` names an interface, or one of its addresses.
 /// @throws error(failure::join) if this host has no such, or it stands for several

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// Compares what two ranks say that they are doing. Of one connection.
 class agreement {

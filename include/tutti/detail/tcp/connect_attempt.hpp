@@ -11,7 +11,7 @@
 
 #include <cstddef>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// An attempt to connect to a peer that listens: connect, say hello, read the answer.
 class connect_attempt {

@@ -9,7 +9,7 @@
 #include <tutti/time.hpp>
 #include <tutti/transport/tcp_options.hpp>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// A connection to a peer: a socket and what is under way in both directions.
 struct connection {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// Makes the connections of one rank: calls peers, and answers those that call.
 ///

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// The fault of an epoch, and how it is spread: over the connections that there are, and by broadcast
 /// connections, which are made for nothing else, to peers that cannot be told otherwise.

@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// A piece of an unexpected message (MPI's term: no receive was waiting for it), or the rest of one. Its bytes follow
 /// it.

@@ -9,7 +9,7 @@
 #include <span>
 #include <type_traits>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// What follows on a connection between two ranks.
 enum class frame_kind : std::uint8_t {

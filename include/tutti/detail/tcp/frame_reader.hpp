@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// The receiving half of a connection: takes the frames apart and hands the messages out.
 ///

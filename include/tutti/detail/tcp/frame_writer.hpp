@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <vector>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// The sending half of a connection: writes messages straight from the user's memory, as far as the
 /// system takes them.

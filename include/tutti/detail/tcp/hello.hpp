@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// 128 random bits.
 using world_id = std::array<std::uint64_t, 2>;

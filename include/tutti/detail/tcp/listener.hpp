@@ -7,7 +7,7 @@
 #include <tutti/detail/tcp/hello.hpp>
 #include <tutti/detail/tcp/waiter.hpp>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// The listening socket of a rank, and the connections that have not greeted.
 ///

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// The connections of one rank: made when they are first needed, by the rank that needs them, one for each pair of
 /// ranks; watched, and told of faults.

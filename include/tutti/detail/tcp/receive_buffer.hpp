@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// Where the bytes of a connection are read to: small enough to stay in the cache between the
 /// system's copy and the reader. Readers are given pointers into it; what they hold is pinned, and

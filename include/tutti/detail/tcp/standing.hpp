@@ -4,7 +4,7 @@
 #include <tutti/detail/tcp/frame.hpp>
 #include <tutti/message.hpp>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// Which rank waits for which: what the two ends of a connection have asked each other, and answered.
 class standing {

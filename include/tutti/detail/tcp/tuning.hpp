@@ -5,7 +5,7 @@
 #include <tutti/time.hpp>
 #include <tutti/transport/tcp_options.hpp>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// Makes a socket notice that the other host has vanished while nothing is under way.
 TUTTI_DECL void keep_alive(int fd, duration silence) noexcept;

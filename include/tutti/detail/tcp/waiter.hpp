@@ -8,7 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// Wakes for many descriptors at once, and says by a kind and a rank (of pending connections the descriptor) which one
 /// it was; and at a time.

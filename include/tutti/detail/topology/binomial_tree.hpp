@@ -3,7 +3,7 @@
 
 #include <tutti/detail/topology/tree.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The binomial tree, with any root and any n, and rank order kept.
 ///

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/topology/tree.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// One message from one rank to another: what send and recv run. All other ranks do nothing.
 struct edge {

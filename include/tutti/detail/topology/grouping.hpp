@@ -5,7 +5,7 @@
 #include <tutti/expects.hpp>
 #include <tutti/topology/concept.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Puts n ranks into groups, such as hosts. The members of a group are numbered from 0 on, in the order
 /// of their ranks.

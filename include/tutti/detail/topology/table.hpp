@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace tutti::detail::symbolic {
+namespace tutti::inline v0_1_0::detail::symbolic {
 
 /// A fixed number of values. Not std::vector, because a compiler that evaluates a constant expression
 /// calls and remembers every function that is called on the way to an element: this is several times

@@ -3,7 +3,7 @@
 
 #include <tutti/topology/concept.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A rooted tree over the ranks 0..n-1 in which every subtree is a contiguous interval of ranks, and
 /// children come in the order in which they can be folded: each one's interval touches what has

@@ -5,7 +5,7 @@
 
 #include <bit>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Two binary trees over the same ranks, such that a rank that has children in one is a leaf of the other.
 ///

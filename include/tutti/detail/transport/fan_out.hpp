@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A message to several ranks through a transport, to one after the other: a group where there is none.
 class fan_out {

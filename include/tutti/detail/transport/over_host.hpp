@@ -17,7 +17,7 @@
 #include <string>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What transports with helpers beside Host have in common: what Host can do, they can. They add the messages, and what
 /// else a helper is told of.

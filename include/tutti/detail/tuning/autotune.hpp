@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// How ways to run an operation are tried.
 struct autotune_options {

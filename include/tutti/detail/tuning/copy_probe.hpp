@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What only moves, as a copy_probe has seen it.
 struct copy_prices {

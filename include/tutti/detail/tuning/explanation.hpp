@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 namespace explanation {
 

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What a message to a helper and the one from it take, half of it each: an allreduce takes twice the latency, a
 /// packet, which is handed on when it is there, and the message. Short segments tell what each takes of a processor.

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What a rank has learned of its world and the parts of it: the profile of this many ranks on these hosts.
 class known_profiles {

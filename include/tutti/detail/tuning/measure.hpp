@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// How a world is measured.
 struct measuring {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What is known to be best for an operation on vectors of `from` to `to` bytes: by the user, or by a trial of several
 /// ways.

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Schedules that compute nothing: they are there to be timed. A probe runs in groups of ranks, such as the
 /// ranks of a host, all groups at once; a rank that is in none does nothing. It answers for the rank that it was made

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What messages of a world take, as it was measured: a plain value, in picoseconds.
 struct network_profile {

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What a profile file says that it must not. The message says in which line.
 class profile_error : public std::runtime_error {

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The network that a profile was taken of, to price schedules for: see timed_schedule.
 class profiled_network {

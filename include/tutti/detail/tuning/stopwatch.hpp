@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What links are measured at, in bytes of a message.
 inline constexpr std::array<std::size_t, 9> measured_sizes{4,         256,        2048,       16 << 10,   64 << 10,

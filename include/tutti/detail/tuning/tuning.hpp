@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A way to run an operation, and what it is expected to take.
 struct prediction {

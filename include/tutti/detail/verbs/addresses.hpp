@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::detail::rdma {
+namespace tutti::inline v0_1_0::detail::rdma {
 
 /// What all ranks have said about themselves, by rank.
 struct addresses {

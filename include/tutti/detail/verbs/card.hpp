@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-namespace tutti::detail::rdma {
+namespace tutti::inline v0_1_0::detail::rdma {
 
 /// What a rank tells the others about itself.
 struct card {

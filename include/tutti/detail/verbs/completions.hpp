@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <fcntl.h>
 
-namespace tutti::detail::rdma {
+namespace tutti::inline v0_1_0::detail::rdma {
 
 /// What a work request was for.
 enum class work : std::uint8_t {

@@ -19,7 +19,7 @@
 #include <sys/resource.h>
 #include <vector>
 
-namespace tutti::detail::rdma {
+namespace tutti::inline v0_1_0::detail::rdma {
 
 inline void close_device(ibv_context* c) noexcept {
   inheritance::allow(c->cmd_fd);

@@ -10,7 +10,7 @@
 #include <arpa/inet.h>
 #include <cstring>
 
-namespace tutti::detail::rdma {
+namespace tutti::inline v0_1_0::detail::rdma {
 
 /// What a rank has to do with one peer: a connection, slots for short messages both ways, and lanes.
 ///

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace tutti::detail::rdma {
+namespace tutti::inline v0_1_0::detail::rdma {
 
 /// What an end of an edge tells the other one over a socket: all of it, whenever some of it changes.
 struct edge_note {

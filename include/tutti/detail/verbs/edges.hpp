@@ -17,7 +17,7 @@
 #include <sched.h>
 #include <vector>
 
-namespace tutti::detail::rdma {
+namespace tutti::inline v0_1_0::detail::rdma {
 
 /// The edges of one rank, each made when it or the peer first needs it, and what completes on them. Control messages go
 /// through sockets, tcp's mesh: what the ends of an edge tell each other, faults, questions and goodbyes. The end of a

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace tutti::detail::rdma {
+namespace tutti::inline v0_1_0::detail::rdma {
 
 /// Owns what a function of libibverbs has made. It belongs to the process that made it: a forked child, which has
 /// neither the descriptors nor the mappings behind it, lets it be.

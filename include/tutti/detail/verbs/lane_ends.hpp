@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::detail::rdma {
+namespace tutti::inline v0_1_0::detail::rdma {
 
 /// Of this rank's memory, for what a peer gives back.
 struct room {

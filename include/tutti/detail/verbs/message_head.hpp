@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace tutti::detail::rdma {
+namespace tutti::inline v0_1_0::detail::rdma {
 
 enum class head_kind : std::uint8_t {
   message = 1,   ///< its bytes follow

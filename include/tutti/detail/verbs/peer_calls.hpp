@@ -10,7 +10,7 @@
 #include <new>
 #include <string>
 
-namespace tutti::detail::rdma {
+namespace tutti::inline v0_1_0::detail::rdma {
 
 /// What a peer has called on a lane, for errors: read out of its memory when it is asked for.
 class peer_calls {

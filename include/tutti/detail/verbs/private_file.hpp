@@ -8,7 +8,7 @@
 #include <string>
 #include <sys/mman.h>
 
-namespace tutti::detail::rdma {
+namespace tutti::inline v0_1_0::detail::rdma {
 
 /// What a basic_shared_arena takes for a file where nothing is shared: ordinary memory, from the system when it is
 /// first touched.

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::detail::rdma {
+namespace tutti::inline v0_1_0::detail::rdma {
 
 /// A reliable connection to one peer, and the book of what is under way on it.
 class queue_pair {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::detail::rdma {
+namespace tutti::inline v0_1_0::detail::rdma {
 
 /// Memory is registered as long as one of these is there.
 using lease = std::shared_ptr<registration const>;

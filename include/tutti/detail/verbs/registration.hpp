@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace tutti::detail::rdma {
+namespace tutti::inline v0_1_0::detail::rdma {
 
 /// What a device may do with memory that is registered. Memory that may only be read is registered for reading only.
 enum class access : int {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace tutti::detail::symbolic {
+namespace tutti::inline v0_1_0::detail::symbolic {
 
 /// The first rank that never comes to its end, and at which step; rank no_rank if all do.
 struct stuck {

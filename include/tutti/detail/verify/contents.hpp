@@ -4,7 +4,7 @@
 #include <tutti/topology/concept.hpp>
 
 /// What the verifier computes with in place of numbers.
-namespace tutti::detail::symbolic {
+namespace tutti::inline v0_1_0::detail::symbolic {
 
 /// What is in a block of memory: which contributions, and in which order they were combined.
 ///

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-namespace tutti::detail::symbolic {
+namespace tutti::inline v0_1_0::detail::symbolic {
 
 /// Which blocks one rank has lent to others, and holds for others, while a schedule is executed. What
 /// a step must not do with them comes as a reason, which is empty if all is well.

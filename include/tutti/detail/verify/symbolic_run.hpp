@@ -6,7 +6,7 @@
 #include <tutti/detail/verify/loans.hpp>
 #include <tutti/detail/verify/verdict.hpp>
 
-namespace tutti::detail::symbolic {
+namespace tutti::inline v0_1_0::detail::symbolic {
 
 /// Executes all ranks' schedules with unbounded buffers. The outcome does not depend on the order in
 /// which the ranks run, because every receive names its sender.

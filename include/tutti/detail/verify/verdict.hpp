@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What the verifier found out about a schedule. True if the schedule is right and keeps what its
 /// topology declares; otherwise `reason` says what is wrong first, and where.

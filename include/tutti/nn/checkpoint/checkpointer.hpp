@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Whether a training begins with its checkpointer, or has begun in another world: then its checkpoints are its own.
 enum class checkpoint_start { beginning, going_on };

@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A checkpoint cannot be written, or is of another training than this one. Says which file, and what to do.
 class checkpoint_error : public std::runtime_error {

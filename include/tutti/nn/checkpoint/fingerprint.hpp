@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// What a training is, line by line: all that decides its numbers but for the order in which ranks add them up. A
 /// checkpoint of another one is of no use to it.

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// What a training has shown so far, as bytes; numbers keep all of their bits.
 [[nodiscard]] TUTTI_DECL std::string encode(history const& history);

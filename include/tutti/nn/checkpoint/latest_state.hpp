@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// What the survivors of a fault go on from: the state of the one that is furthest. They are a step apart at most, as
 /// no rank ends a step that another has not begun, and a rank that has ended it holds the weights that all would have.

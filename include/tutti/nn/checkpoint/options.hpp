@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <filesystem>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Where a training keeps checkpoints, and how many.
 struct checkpoint_options {

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// An observer that keeps checkpoints of a training with parameter servers, on rank 0, after each epoch: of weights,
 /// optimizers and place, all that servers hold. It goes on with any number of servers and workers.

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// All that a training needs to go on as if it had never stopped.
 struct training_state {

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A momentum that runs on each rank, before the choice of what is sent; the optimizer is then a `corrected_sgd`.
 struct momentum_correction {

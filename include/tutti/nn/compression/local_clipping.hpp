@@ -10,7 +10,7 @@
 #include <limits>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Shrinks gradients before a rank adds them to what it owes, where clipping the sum would come too late: to a norm of
 /// at most `limit` / sqrt(n) each for n ranks, as sums of n gradients that do not depend on each other have a norm of

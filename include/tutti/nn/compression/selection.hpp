@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// The magnitude of a number as an integer: in the same order, with infinity above all numbers and NaN above infinity.
 [[nodiscard]] constexpr std::uint32_t magnitude(float x) noexcept {

@@ -4,7 +4,7 @@
 #include <tutti/nn/detail/cuda/math.hpp>
 #include <tutti/nn/detail/device/any_replica.hpp>
 
-namespace tutti::nn::cuda {
+namespace tutti::inline v0_1_0::nn::cuda {
 
 /// A replica of which the program says at run time whether it computes on the host or on a GPU of NVIDIA: made of what
 /// a `replica` is made of, there or here. Its bits are those of the one that is chosen. So ranks of both kinds run one

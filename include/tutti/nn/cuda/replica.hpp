@@ -4,7 +4,7 @@
 #include <tutti/nn/detail/cuda/math.hpp>
 #include <tutti/nn/detail/device/replica.hpp>
 
-namespace tutti::nn::cuda {
+namespace tutti::inline v0_1_0::nn::cuda {
 
 /// A replica that computes on a GPU of NVIDIA, by cuBLAS and cuDNN. Made of a `device_model`: the layers of a host's
 /// model, the precision of their numbers, and a device. Any strategy trains it, beside replicas of hosts, too.

@@ -12,7 +12,7 @@
 #include <span>
 #include <variant>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Changes a training image so that its class stays what it is. What it does is a function of the image
 /// and of the random sequence, which in turn is one of (seed, epoch, number of the image): any number

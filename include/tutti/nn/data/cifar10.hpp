@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// The images of these files, one file after the other.
 /// @throws data_error if there is none, or if one is missing, truncated or of another kind, or if a label

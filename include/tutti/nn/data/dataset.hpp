@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A data set that cannot be used. The text names the file, what was expected and what was found.
 class data_error : public std::runtime_error {

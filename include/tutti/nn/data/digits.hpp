@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// `count` images, image i a function of the seed and `first + i` alone, with random labels. Parts of
 /// one stream that do not overlap serve as training and test sets.

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <filesystem>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// The data set in a file of images and a file of labels.
 /// @throws data_error if one is missing, truncated, longer than announced or of another kind, if their

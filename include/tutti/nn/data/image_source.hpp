@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Room for a batch of images, as rows of numbers, and their labels.
 class batch_room {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// How the bytes of an image become numbers: byte * factor + offset, for each channel its own.
 class normalisation {

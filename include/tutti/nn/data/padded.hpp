@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// The images in the middle of black ones of this side: models for images of 32 x 32 do not take those of 28 x 28.
 /// @pre the side is that of the images at least

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// The sets in a folder, whichever they are: batches of CIFAR-10, or four idx files as of MNIST.
 /// @throws data_error if it holds files of both kinds or of neither, or as read_cifar10_folder or

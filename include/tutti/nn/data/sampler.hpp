@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// What is one rank's of `count` things, all of them in order: `unit` of them stay together.
 struct portion {

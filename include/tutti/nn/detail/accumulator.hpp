@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// Adds up messages that are made one after the other in the same place, so that a large batch can be
 /// computed in pieces.

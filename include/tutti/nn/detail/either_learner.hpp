@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// One of several learners, chosen at run time by what it is made of. It computes what that one does, bit for bit, but
 /// has no `on_device`: strategies sum its messages in host memory.

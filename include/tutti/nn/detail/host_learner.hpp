@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// A learner on the host: a model, and what follows its gradients.
 class host_learner {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// Stands for what is told how much of a message is final.
 struct some_listener {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// A gradient that takes time and is not computed: its layers are complete one after another, as backward has them.
 /// Forward takes a third of the time, backward the rest, and each layer as much of it as it has products.

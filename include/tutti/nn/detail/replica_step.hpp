@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// A step of a replica, made by a strategy. Knows how long the updates took.
 template <trainable Replica>

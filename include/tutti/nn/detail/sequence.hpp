@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 template <class T>
 class any_layer;  // any_layer.hpp; sequences are parts of layers
 
 }  // namespace tutti::nn
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// Layers, each of which takes what the one before it gives.
 template <class T>

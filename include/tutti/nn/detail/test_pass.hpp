@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// Scores a model on the test images, a piece of them at a time.
 class test_pass {

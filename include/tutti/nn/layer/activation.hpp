@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// No activation: the last layer of a classifier, whose loss takes the sums themselves.
 struct identity {

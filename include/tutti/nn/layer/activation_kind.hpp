@@ -3,7 +3,7 @@
 
 #include <tutti/detail/core/language.hpp>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Which activation a layer has, where that is told as a value.
 enum class activation_kind { identity, relu, tanh, sigmoid };

@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// y = activation(gamma (x - mean) / sqrt(variance + epsilon) + beta), channel by channel. In training,
 /// mean and variance are those of the batch: of this rank's part of it, or of the whole where the pass

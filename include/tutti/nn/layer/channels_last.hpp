@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Images as data sets hold them, channel after channel, in the order that layers take: pixel after
 /// pixel, its channels beside each other. Images of one channel do not need it.

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Where a layer's weights lie at the beginning of its parameters: `blocks` matrices after one another,
 /// each of `length` rows and `units` columns. A column is what one unit multiplies its inputs by.

@@ -17,7 +17,7 @@
 #include <span>
 #include <type_traits>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 namespace detail {
 

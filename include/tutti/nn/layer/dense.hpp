@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// y = activation(x W + b), with W of inputs x outputs.
 ///

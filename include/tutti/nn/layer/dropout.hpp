@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// In training, each number is 0 with the given probability, and otherwise divided by the probability
 /// of that, so that the expectation stays; elsewhere y = x. Which are dropped is a function of the

@@ -13,7 +13,7 @@
 
 /// What layers are, without their arithmetic: each tells it by its member `geometry`, so that something else than the
 /// layer itself, such as a device, can compute the same function of the same parameters.
-namespace tutti::nn::geometry {
+namespace tutti::inline v0_1_0::nn::geometry {
 
 /// y = activation(x W + b). Parameters: W, a row of `outputs` numbers for each input, then b.
 struct dense {

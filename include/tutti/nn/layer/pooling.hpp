@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// The mean of the pixels under each place of a window, channel by channel. Pixels beyond the edge do
 /// not count.

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// y = relu(body(x) + shortcut(x)), where the shortcut is x itself unless layers are given for it.
 ///

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// The mean over a row's columns of (prediction - target)^2, the loss of regressions.
 struct mean_squared_error {

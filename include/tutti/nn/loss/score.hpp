@@ -3,7 +3,7 @@
 
 #include <tutti/detail/core/language.hpp>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// What a batch of predictions was worth, summed over its rows, so that parts of a batch add up.
 template <class T>

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// -log softmax(row)[label], the loss of classifiers. Works on differences to a row's maximum, so
 /// that no sum overflows.

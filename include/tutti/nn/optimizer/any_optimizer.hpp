@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// An optimizer that is chosen at run time.
 class any_optimizer {

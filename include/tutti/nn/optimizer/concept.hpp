@@ -6,7 +6,7 @@
 #include <concepts>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// How weights follow their gradients. `step` moves the weights, and whatever the optimizer remembers,
 /// at a learning rate; the gradients are those of the mean loss over the whole batch. `state` is what it remembers:

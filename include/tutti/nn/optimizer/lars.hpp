@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Layer-wise adaptive rate scaling, for batches so large that one learning rate is too much for some
 /// layers and too little for others: You, Gitman, Ginsburg, "Large batch training of convolutional

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Momentum as a heavy ball: the step is the velocity. (Polyak, "Some methods of speeding up the
 /// convergence of iteration methods", 1964)

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A dense layer of which each rank computes some outputs: it holds those columns of W and of b.
 ///

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Things after one another: samples of a batch, units of a layer, numbers of an image.
 struct range {

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Any list of layers as a pipeline: every rank is a stage, with some of the layers; a batch goes through it in
 /// micro-batches, their values from rank to rank and the derivatives by them back. The first rank reads the images,

@@ -7,7 +7,7 @@
 #include <concepts>
 #include <cstddef>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A stage's work on one micro-batch.
 struct pipeline_task {

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A dense layer of which each rank has some inputs: it holds those rows of W, and all of b.
 ///

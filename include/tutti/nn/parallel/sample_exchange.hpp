@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A matrix whose samples - its rows - are spread over the ranks, as many on each, in rank order: `gather`
 /// brings them together on every rank, `add_up` sums what every rank has for all samples and leaves each rank

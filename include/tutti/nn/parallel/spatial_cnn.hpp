@@ -19,7 +19,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Two convolutions of 3 x 3, each followed by the largest of four, and one dense layer, cut over the ranks along the
 /// rows of its images. Every rank sees its band of all samples; over a ring a rank talks to two neighbours alone:

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A convolution that keeps the size of its images, whose rows are cut over the ranks: each rank has a band of
 /// rows of all samples, and all weights. The window reaches over a band's edge by half of its side, so every rank

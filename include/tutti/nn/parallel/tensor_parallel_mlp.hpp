@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Two dense layers, one split by columns and one by rows: the units between them never leave their rank. From
 /// each rank's own samples to its own samples.

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti::nn::parameter_server {
+namespace tutti::inline v0_1_0::nn::parameter_server {
 
 /// A worker's clock: how many steps it has pushed.
 using clock_value = std::uint64_t;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::nn::parameter_server {
+namespace tutti::inline v0_1_0::nn::parameter_server {
 
 /// What a rank sent and received, headers of the transport not counted.
 struct traffic {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::nn::parameter_server {
+namespace tutti::inline v0_1_0::nn::parameter_server {
 
 /// A part of the loss that depends on the weights alone, l1 |w|, which draws weights to zero. Only the servers need
 /// to know it: they add its subgradient to the sum of the workers' gradients, as the servers of algorithm 1 of Li et

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace tutti::nn::parameter_server {
+namespace tutti::inline v0_1_0::nn::parameter_server {
 
 /// The role of each rank: the first ranks are servers, all others workers. Server 0 is the scheduler besides, which is
 /// so little work that it takes no rank of its own; so rank 0 reports, as in other strategies.

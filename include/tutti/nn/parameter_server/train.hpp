@@ -21,7 +21,7 @@
 
 #include <utility>
 
-namespace tutti::nn::parameter_server {
+namespace tutti::inline v0_1_0::nn::parameter_server {
 
 /// Workers are as fast as they are. Another pace is called before each gradient, with the worker's number and how long
 /// the last one took it: where one worker shall be slower than others.

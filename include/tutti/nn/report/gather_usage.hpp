@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// The usage of all ranks, at rank 0, over its time; elsewhere nothing. Collective.
 /// @throws error as all operations do

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A hash of the bits of numbers: trainings that end with the same weights have the same one. (FNV-1a, by words:
 /// Fowler, Noll, Vo)

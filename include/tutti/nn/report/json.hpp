@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// The settings of a training and its history. Losses are written so that they are read back with the
 /// same bits.

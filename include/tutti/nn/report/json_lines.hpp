@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// An observer that writes a line of JSON for every step and every epoch as they end: for programs that watch a
 /// training, or read what is left of one that was stopped. Lines are whole after every epoch.

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Where a rank spent its time, in seconds.
 struct rank_time {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdio>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// An observer that shows how a training goes: on a terminal a bar that moves, in a file or a pipe one
 /// line per epoch.

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// What a picture of a training says of it in words.
 struct plot_words {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// What a rank did in a span of time. It waited for the rest of the seconds: for messages, or for its turn.
 struct usage_bin {

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Makes of the events of a training what the rank did over time, in at most 256 spans: when these are full, each two
 /// become one.

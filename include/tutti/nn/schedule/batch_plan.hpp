@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// How many samples make a batch in each epoch: the same number always, or one that grows by a factor at
 /// each milestone, up to all samples. A larger batch makes gradients less noisy as a lower rate makes steps,

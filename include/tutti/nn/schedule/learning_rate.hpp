@@ -11,7 +11,7 @@
 #include <numbers>
 #include <variant>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Where a training is, before a step. Steps and epochs count from 0.
 struct moment {

@@ -4,7 +4,7 @@
 #include <tutti/nn/detail/strategy/equal_replicas.hpp>
 #include <tutti/nn/strategy/concept.hpp>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// One rank alone: training without a world.
 struct alone : detail::equal_replicas {

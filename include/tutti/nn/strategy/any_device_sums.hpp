@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// `device_sums` of a world that is not known here: a unit without kernels, such as one with the trainer, uses what
 /// another unit made. It refers to those sums, which outlive it.

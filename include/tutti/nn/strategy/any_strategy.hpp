@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A strategy chosen at run time: one type, so that what is trained by it is compiled once. It refers to the strategy,
 /// which outlives it. A step calls it a few times, and once for each layer.

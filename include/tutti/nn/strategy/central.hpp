@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Synchronous data-parallel training by way of rank 0: it adds all gradients up, and hands the sums out. What it hands
 /// out is as long as the weights, so it is what a parameter server sends; over a transport with a group

@@ -15,7 +15,7 @@
 #include <span>
 #include <utility>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Sums gradients with loss, and with the same bits on all ranks; remembers what it has not sent.
 template <class E>

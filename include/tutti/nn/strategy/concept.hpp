@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// What of a training is a rank's own between steps, so that no other rank's can stand for it.
 enum class rank_memory {

@@ -10,7 +10,7 @@
 
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// What `device_synchronous` needs of a world with devices. It has kernels, so over cuda::peers it is for a .cu file,
 /// and includes nothing that nvcc cannot read; `any_device_sums` hands it to one with the trainer.

@@ -12,7 +12,7 @@
 #include <optional>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Synchronous training of replicas on devices: as `synchronous`, but messages are added up where they are computed, by
 /// kernels (`enqueue`), in a stream of the replica's beside that of the computation. Buckets begin when what they hold

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Federated averaging: in each round some ranks, the clients, train by themselves on images that never leave
 /// them, and then all weights become the mean of theirs, by the images that each trained on. (McMahan, Moore,

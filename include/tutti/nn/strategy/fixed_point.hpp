@@ -19,7 +19,7 @@
 #include <variant>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// All numbers are multiplied by one factor before they are rounded to integers.
 struct constant_factor {

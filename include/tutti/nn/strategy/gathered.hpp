@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Sums gradients of which each rank sends a few: all ranks gather all ranks' messages and add them up in rank
 /// order, so that they end with the same bits. What is not sent is owed, and sent later.

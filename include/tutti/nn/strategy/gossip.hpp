@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Decentralised training: every rank follows the mean gradient of its own images and moves its weights towards
 /// those of a few neighbours. No rank waits for all.

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Local SGD: every rank follows the mean gradient of its own images, and every few steps all weights become
 /// their mean. (McDonald, Hall, Mann, "Distributed training strategies for the structured perceptron", NAACL 2010;

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/core/language.hpp>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// The pairs of ranks that exchange weights.
 enum class neighbours {

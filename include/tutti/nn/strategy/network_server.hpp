@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A transport with a device that holds weights and updates them: the sum of what ranks contribute to an operation of
 /// `network_operation::update` moves them, and its result is the new weights.

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Sums gradients in 8 bits: each rank sends every other its shard of what it owes, adds up the shards that
 /// it is sent in float and in rank order, and sends their sum to all, in 8 bits again. Both times the error is owed by

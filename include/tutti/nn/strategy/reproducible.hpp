@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Synchronous training with the same weights, bit for bit, for any number of ranks: what ranks add are the
 /// accumulators in which replicas keep the gradients of whole micro-batches, rounded once when all are added. So

@@ -19,7 +19,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// What moves buckets on while their rank computes: itself, each time that gradients are complete, or a thread
 /// besides, which is for layers that take long, and for cores to spare.

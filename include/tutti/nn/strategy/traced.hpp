@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A strategy that also records with its communicator's tracer when this rank computes: what it does between messages.
 /// It changes nothing else.

@@ -3,7 +3,7 @@
 
 #include <tutti/nn/zoo/stack.hpp>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Krizhevsky, Sutskever, Hinton, "ImageNet classification with deep convolutional neural networks",
 /// NIPS 2012, with its groups, and without its local response normalisation, which learns nothing:

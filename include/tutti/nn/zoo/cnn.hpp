@@ -3,7 +3,7 @@
 
 #include <tutti/nn/zoo/stack.hpp>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// A small convolutional network: two convolutions of 32 and 64 channels, each followed by the largest
 /// of four, then 128 units and dropout.

@@ -3,7 +3,7 @@
 
 #include <tutti/nn/zoo/stack.hpp>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// LeCun, Bottou, Bengio, Haffner, "Gradient-based learning applied to document recognition", Proc.
 /// IEEE 86, 1998, in its usual form: every map of the third layer sees all of the second, rectifiers,

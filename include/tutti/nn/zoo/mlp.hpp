@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// The activation of hidden layers, chosen at run time.
 enum class hidden_activation { relu, tanh, sigmoid };

@@ -6,7 +6,7 @@
 
 #include <array>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 namespace detail {
 

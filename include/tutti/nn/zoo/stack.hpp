@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Layers one after another, each for the image that the one before it gives.
 template <class T>

@@ -6,7 +6,7 @@
 
 #include <array>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 /// Simonyan, Zisserman, "Very deep convolutional networks for large-scale image recognition", ICLR
 /// 2015: 138,357,544 parameters with 16 layers and 143,667,240 with 19, for 224 x 224 and 1000

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// What a frame begins with.
 struct frame_head {

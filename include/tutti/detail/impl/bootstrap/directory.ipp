@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL std::optional<std::string> read_file(std::string const& path) {
   descriptor const f(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

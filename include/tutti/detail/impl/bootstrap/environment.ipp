@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Reads what a launcher says.
 class environment_reader {
@@ -318,7 +318,7 @@ TUTTI_DECL environment read_environment(char const* const* variables, long paren
 
 }  // namespace tutti::detail
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 TUTTI_DECL environment read_environment() {
   return detail::read_environment(::environ, ::getppid(), host_name());

@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 class file_rendezvous::meeting {
  public:

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// How the entries of a list of hosts are read.
 struct host_entry_text {

@@ -6,7 +6,7 @@
 #include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
 #include <tutti/detail/net/address.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL launched_rendezvous::launched_rendezvous(environment const& e)
     : rank_(e.rank), size_(e.size), one_host_(e.local_size == e.size), interface_(e.interface), node_(e.node) {

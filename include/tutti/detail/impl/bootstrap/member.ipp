@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 TUTTI_DECL std::string host_name() {
   char text[256] = {};

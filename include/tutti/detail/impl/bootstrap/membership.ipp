@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL membership with_finite_patience(membership me) {
   me.patience = finite_patience(me.patience);

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL bool parse_node_list(std::string_view text, std::vector<std::string>& to, std::size_t most) {
   auto const number = [](std::string_view digits, std::size_t& value) {

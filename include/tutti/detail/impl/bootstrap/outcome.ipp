@@ -6,7 +6,7 @@
 
 #include <exception>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL rank_failure current_failure() {
   try {

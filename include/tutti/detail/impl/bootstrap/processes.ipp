@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL std::vector<std::string> process_rendezvous::exchange(std::string_view mine) {
   bootstrap_frame answer;

@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL shrink_meeting::shrink_meeting(rank_type rank, descriptor listener, std::vector<net::address> places,
                                           std::string world)

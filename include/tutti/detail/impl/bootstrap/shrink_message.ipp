@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL std::string shrink_message::text() const {
   packer p;

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL survivors::survivors(rank_type me, std::vector<rank_type> members, std::vector<channel> lines,
                                 duration patience)

@@ -4,7 +4,7 @@
 #include <tutti/detail/bootstrap/tcp_hello.hpp>
 #include <tutti/packing.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL std::string tcp_hello::encode() const {
   return packer().number(version).number(rank).number(size).text(job).text(detail::encode(process)).take();

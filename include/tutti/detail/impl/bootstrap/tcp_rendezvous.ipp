@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Listens at the port where rank 0 is to serve.
 /// @throws error(failure::join) that names both if another process is rank 0 there

@@ -6,7 +6,7 @@
 #include <tutti/detail/core/deadline.hpp>
 #include <tutti/error.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL thread_meeting::thread_meeting(rank_type size, duration patience)
     : patience_(finite_patience(patience)), seats_(size) {}

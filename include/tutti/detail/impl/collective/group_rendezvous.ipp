@@ -4,7 +4,7 @@
 #include <tutti/collective/group_rendezvous.hpp>
 #include <tutti/detail/core/message.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL std::vector<std::string> exchange_in_group(group_calls const& by, std::vector<rank_type> const& members,
                                                       rank_type rank, std::string_view mine) {

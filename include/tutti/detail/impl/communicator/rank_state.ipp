@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL std::string introduction(std::string const& name, std::string const& role) {
   return message({name, "\n", machine_kind(), "\n", encode(this_member(role))});

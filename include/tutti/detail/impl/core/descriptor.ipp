@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL void descriptor::reset(int fd) noexcept {
   if (int const old = release(); old >= 0) {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Held while a thread ends, or reaches for what is another thread's: so that thread is there.
 class duties::between_threads {

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 TUTTI_DECL error::error(failure kind, std::string const& what) : std::runtime_error(what), facts_{.kind = kind} {}
 TUTTI_DECL error::error(error_facts facts, std::string const& what)

@@ -5,7 +5,7 @@
 
 #include <source_location>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL void refuse(std::source_location where, char const* text) {
   throw precondition_error(text, where);

@@ -6,7 +6,7 @@
 #include <bit>
 #include <unistd.h>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// A bit for each descriptor that the child of a fork closes.
 struct refused_descriptors {

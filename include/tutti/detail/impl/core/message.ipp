@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdio>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL void message_part::append_text(std::string& text, void const* of, std::uint64_t which) {
   text.append(static_cast<char const*>(of), static_cast<std::size_t>(which));

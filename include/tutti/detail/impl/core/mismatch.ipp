@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL error calls_differ(rank_type me, std::string const& mine, rank_type peer, std::string const& theirs) {
   std::string text = message({"rank ", me, " called ", mine, ", but rank ", peer});

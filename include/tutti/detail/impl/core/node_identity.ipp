@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL std::string file_identity(char const* name) {
   struct stat about {};

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 namespace detail {
 

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL std::string recorder::text() const {
   constexpr std::string_view states[] = {"started", "completed", "failed"};

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL inquest::inquest(rank_state const& here, flow on)
     : rank_(here.rank),

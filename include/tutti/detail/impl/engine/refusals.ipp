@@ -8,7 +8,7 @@
 #include <source_location>
 #include <string>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL void refuse_step(std::string_view wrong) {
   refuse(std::source_location::current(),

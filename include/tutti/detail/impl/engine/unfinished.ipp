@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL unfinished::unfinished(rank_state& in, body const& of, bool (*quietly)(pending&))
     : pending{.advance = quietly,

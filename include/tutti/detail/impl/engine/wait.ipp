@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <poll.h>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// Tells the processor that this is a waiting loop.
 inline void relax() noexcept {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// A device as a program.
 class in_process_switch final : public in_process_device {

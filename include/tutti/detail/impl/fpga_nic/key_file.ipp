@@ -7,7 +7,7 @@
 #include <charconv>
 #include <fstream>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 TUTTI_DECL key read_key(std::string const& path) {
   std::ifstream file(path);

@@ -13,7 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-namespace tutti::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 inline void switch_on(int fd, int level, int option, int value = 1) noexcept {
   ::setsockopt(fd, level, option, &value, sizeof value);

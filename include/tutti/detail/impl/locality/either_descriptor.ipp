@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <sys/epoll.h>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL either_descriptor::either_descriptor() : both_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (!both_) {

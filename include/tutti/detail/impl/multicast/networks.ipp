@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace tutti::detail::multicast {
+namespace tutti::inline v0_1_0::detail::multicast {
 
 inline net::address group_address(std::string const& text) {
   net::host_port at;

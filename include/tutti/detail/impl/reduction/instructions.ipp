@@ -7,7 +7,7 @@
 #include <cpuid.h>
 #endif
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL instruction_set available_instructions() noexcept {
 #if defined(__x86_64__)

@@ -4,7 +4,7 @@
 #include <tutti/detail/core/message.hpp>
 #include <tutti/detail/shared_memory/call_board.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL std::string call_board::describe(std::uint32_t check) const {
   call what;

@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL void foreign_memory::quiesce(liveness const& lives, time_point readers_until) noexcept {
   touch_no_more();

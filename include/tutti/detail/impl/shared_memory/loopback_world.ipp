@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// The worlds of this process, a list; one that was found cannot go away before it is held.
 struct loopback_world::all {

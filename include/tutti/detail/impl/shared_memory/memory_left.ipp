@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 /// One of the kernel's short files of words and numbers; empty if it cannot be read.
 class kernel_file {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <unistd.h>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL std::string peer_processes::offer() {
   std::string text = std::to_string(::getpid()) + '@';

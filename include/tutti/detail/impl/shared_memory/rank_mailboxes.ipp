@@ -5,7 +5,7 @@
 #include <tutti/detail/core/mismatch.hpp>
 #include <tutti/detail/shared_memory/rank_mailboxes.hpp>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL rank_mailboxes::rank_mailboxes(mail_segment const& segment, rank_type rank, owned_array<rank_type> known_as,
                                           doorbell bell, sleep_barrier barrier, bool one_process)

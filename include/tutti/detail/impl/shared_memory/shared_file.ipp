@@ -9,7 +9,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-namespace tutti::detail {
+namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL std::string unique_text() {
   std::uint64_t word = 0;

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 TUTTI_DECL address listening_address(std::string const& host) {
   address const at = interface_address(host);

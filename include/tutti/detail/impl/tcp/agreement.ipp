@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 [[nodiscard]] inline std::string call_text(call const& c, std::uint32_t number) {
   return describe(c) + " in flow " + std::to_string(number);

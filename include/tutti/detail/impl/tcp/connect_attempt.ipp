@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 TUTTI_DECL connect_attempt::connect_attempt(waiter& w, address const& to, hello const& mine, tcp_options const& o,
                                             duration doubt)

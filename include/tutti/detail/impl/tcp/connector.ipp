@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 TUTTI_DECL connector::connector(tcp_options const& o, address const& at, rank_type rank, rank_type size, waiter& w,
                                 owner& to)

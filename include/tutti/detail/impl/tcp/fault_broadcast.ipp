@@ -3,7 +3,7 @@
 
 #include <tutti/detail/tcp/fault_broadcast.hpp>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 TUTTI_DECL bool fault_broadcast::adopt(tutti::fault const& why) noexcept {
   if (fault_ || !why) {

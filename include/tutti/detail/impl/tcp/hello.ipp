@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 TUTTI_DECL char const* hello::objection(world_id const& id, rank_type me, rank_type size) const noexcept {
   if (std::memcmp(magic, expected_magic, sizeof magic) != 0) {

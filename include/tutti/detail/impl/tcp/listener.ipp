@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 /// What the greeter asks and tells, passed on to the visitor.
 struct listener::guard {

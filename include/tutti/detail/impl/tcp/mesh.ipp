@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 TUTTI_DECL void mesh::look() {
   connector_.accept_connections();

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <sys/socket.h>
 
-namespace tutti::detail::net {
+namespace tutti::inline v0_1_0::detail::net {
 
 TUTTI_DECL void keep_alive(int fd, duration silence) noexcept {
   constexpr std::chrono::seconds most = std::chrono::hours(8);  // the system takes no more than 32767 s

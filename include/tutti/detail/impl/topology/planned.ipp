@@ -5,7 +5,7 @@
 
 #include <source_location>
 
-namespace tutti {
+namespace tutti::inline v0_1_0 {
 
 TUTTI_DECL std::string describe(plan_purpose const& p) {
   return std::string(name(p.kind)) + (p.root == no_rank ? "" : ", root " + std::to_string(p.root)) + ", by rank " +

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// A file that is there with all of its contents or not at all, whenever the power fails: written under another
 /// name in the same folder, put onto the disk, and then renamed. What it replaces stays whole until then.

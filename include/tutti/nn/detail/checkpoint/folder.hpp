@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// What a checkpoint has to be for a training to go on from it.
 struct expected_state {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// The parts of a checkpoint's file. The numbers are the format's, and never change.
 enum class section : std::uint32_t {

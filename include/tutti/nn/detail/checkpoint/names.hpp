@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// How the files in a folder of checkpoints are called: `checkpoint-000000001200.tutti` is one after 1200 steps, and
 /// `checkpoint-000000001200.2-of-4` the part of it that rank 2 of 4 wrote.

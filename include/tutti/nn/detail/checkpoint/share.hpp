@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// Gives all ranks a text of the root's.
 template <group Communicator>

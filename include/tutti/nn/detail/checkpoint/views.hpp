@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// What one rank writes where each writes its part.
 struct part_view {

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 template <tutti::detail::narrow_number T>
 struct to_narrow {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// Some of a vector's numbers, in words of 32 bits: how many, the places of all, then the numbers; or where that
 /// would be longer, all numbers, with zeros in place of those that are not sent.

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// Convolution as matrix products, for any number that a BLAS multiplies: what is under the window at
 /// each place becomes a row of a matrix. That matrix is made a piece at a time, small enough to

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// A convolution of images of a known shape, as its kernels see it. The weights are one matrix for
 /// each group: a row for each number under the window - row by row, pixel by pixel, channel by

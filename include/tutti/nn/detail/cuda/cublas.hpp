@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tutti::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::cuda {
 
 /// A number's type in CUDA's words.
 [[nodiscard]] constexpr cudaDataType_t data_type(precision p) noexcept {

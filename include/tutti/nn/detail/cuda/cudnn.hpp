@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::cuda {
 
 inline void demand(cudnnStatus_t status, char const* doing) {
   if (status != CUDNN_STATUS_SUCCESS) {

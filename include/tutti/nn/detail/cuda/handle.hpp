@@ -4,7 +4,7 @@
 #include <tutti/cuda/error.hpp>
 #include <tutti/nn/detail/cuda/memory.hpp>
 
-namespace tutti::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::cuda {
 
 /// A library's handle for a device: that is the current one while it is made and destroyed, as libraries want it.
 template <class T, auto Create, auto Destroy>

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 // Images, and rows of numbers, each a row of blocks. For sources that nvcc compiles.
-namespace tutti::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::cuda {
 
 /// Blocks along a row, and rows of blocks: as many rows as a launch may have.
 [[nodiscard]] inline dim3 blocks_of_rows(std::size_t pieces, std::size_t rows) {

@@ -12,7 +12,7 @@
 ///
 /// What they compute `device_math` says. Numbers are of the precision that is named; `partial` has room for
 /// `partial_floats`. How work is cut depends on sizes alone, so bits do, too.
-namespace tutti::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::cuda {
 
 /// Where work goes, and of what precision its numbers are.
 struct place {

@@ -12,7 +12,7 @@
 #include <string>
 
 // What the kernels' definitions share. For sources that nvcc compiles.
-namespace tutti::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::cuda {
 
 /// Threads of a block.
 inline constexpr unsigned block_threads = 256;

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::cuda {
 
 /// A GPU of NVIDIA for the trainer: a `device_math`. Products are cuBLAS's and cuDNN's, all else is done by kernels of
 /// its own. A host's compiler reads it; programs link `tutti/nn/cuda.cu`, where kernels are.

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace tutti::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::cuda {
 
 using tutti::detail::cuda::check;
 using tutti::detail::cuda::current_device;

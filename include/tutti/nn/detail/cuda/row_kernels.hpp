@@ -10,7 +10,7 @@
 #include <cstdint>
 
 // The loss, a warp for each row of scores; and normalised weights. For sources that nvcc compiles.
-namespace tutti::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::cuda {
 
 /// The threads of a warp; see device::softmax_of_row.
 struct warp_lanes {

@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// What images, of which epoch.
 struct image_choice {

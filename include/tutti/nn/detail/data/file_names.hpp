@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// By what names the files of a folder go: the training images (0) and labels (1), those of the test.
 [[nodiscard]] TUTTI_DECL std::array<std::string, 4> idx_file_names(std::size_t which);

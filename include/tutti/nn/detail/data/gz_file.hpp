@@ -13,7 +13,7 @@
 
 struct gzFile_s;  // of zlib.h
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// A file that is read from its start to its end, unpacked if it is packed with gzip. What goes wrong is a data_error
 /// that names it.

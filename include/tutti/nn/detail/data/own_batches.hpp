@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// A rank's part of each batch of an epoch: dealt out anew by a `sampler`, or from images that are its own for good.
 ///

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// Which samples each rank has for good; every sample belongs to one rank. A function of its arguments, the same on
 /// every platform.

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::nn::detail::strokes {
+namespace tutti::inline v0_1_0::nn::detail::strokes {
 
 /// A point of the square 0..100 x 0..100, y downwards.
 struct point {

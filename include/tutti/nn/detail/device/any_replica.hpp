@@ -5,7 +5,7 @@
 #include <tutti/nn/detail/either_learner.hpp>
 #include <tutti/nn/detail/host_learner.hpp>
 
-namespace tutti::nn::detail::device {
+namespace tutti::inline v0_1_0::nn::detail::device {
 
 /// A replica that computes on the host or on a device: made of a model<float> or of a device_model.
 template <device_math M>

@@ -9,7 +9,7 @@
 #include <span>
 #include <thread>
 
-namespace tutti::nn::detail::device {
+namespace tutti::inline v0_1_0::nn::detail::device {
 
 /// Brings a message to the host, from its end on, while what lies before is computed: parts of it, in a stream of their
 /// own, each behind an event of the computation. A word of the device may come with each: if it is not 0 when a part

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::detail::device {
+namespace tutti::inline v0_1_0::nn::detail::device {
 
 template <device_math M>
 [[nodiscard]] std::unique_ptr<stage<M>> make_stage(M& math, geometry::any const& what);

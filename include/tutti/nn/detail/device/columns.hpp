@@ -13,7 +13,7 @@
 // An operation has, for each channel, some numbers of its own, which `at(c)` computes once. Its call then takes one or
 // two numbers of a batch (`inputs`), returns what becomes of them (if it `writes`), and adds to `sums` sums over all
 // pixels.
-namespace tutti::nn::detail::device {
+namespace tutti::inline v0_1_0::nn::detail::device {
 
 /// The layer's activation of that kind.
 template <activation_kind Kind>

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::detail::device {
+namespace tutti::inline v0_1_0::nn::detail::device {
 
 /// What a device learner has: stages in device memory, and on the host the layers that they were made of, which draw
 /// the first weights.

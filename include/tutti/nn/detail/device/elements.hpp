@@ -12,7 +12,7 @@
 #include <cstdint>
 
 // What a device does with numbers one by one, as functions that a host runs, too.
-namespace tutti::nn::detail::device {
+namespace tutti::inline v0_1_0::nn::detail::device {
 
 /// Another format of the same number.
 template <class To>

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::detail::device {
+namespace tutti::inline v0_1_0::nn::detail::device {
 
 /// A learner on a device. Its message is also in pinned host memory, where strategies sum it: parts of it go there as
 /// they become final, in a stream of their own, while the gradients before them are computed.

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::nn::detail::device {
+namespace tutti::inline v0_1_0::nn::detail::device {
 
 [[nodiscard]] constexpr extents extents_of(geometry::dense const& l) noexcept {
   return {l.inputs, l.outputs, (l.inputs + 1) * l.outputs, 0};

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace tutti::nn::detail::device {
+namespace tutti::inline v0_1_0::nn::detail::device {
 
 /// By what a loss is multiplied so that its derivatives are neither too small for half nor too large: a power of two,
 /// which is halved when one was too large, and doubled when none has been for many steps. (Micikevicius et al., "Mixed

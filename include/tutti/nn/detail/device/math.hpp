@@ -35,7 +35,7 @@
 /// **Failure.** A call may throw a std::exception, which says what failed and what helps.
 ///
 /// **Threads.** One thread at a time uses a math. Several maths of one process are independent, on one device or not.
-namespace tutti::nn::detail::device {
+namespace tutti::inline v0_1_0::nn::detail::device {
 
 /// A layer's parameters: floats in the order of the CPU; and what `take_weights` made of them last, if the math keeps
 /// anything of its own, such as weights as numbers in the order that its products want.

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-namespace tutti::nn::detail::device {
+namespace tutti::inline v0_1_0::nn::detail::device {
 
 /// Copies from the device to pinned memory, behind what is in the math's stream, and waits for that.
 template <device_math M>

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 // Pooling of images, a pack of channels of one pixel at a time, as functions that a host runs, too.
-namespace tutti::nn::detail::device {
+namespace tutti::inline v0_1_0::nn::detail::device {
 
 /// An integer that is larger for a larger number, and the largest for any NaN.
 [[nodiscard]] constexpr std::int32_t order_of(float x) noexcept {

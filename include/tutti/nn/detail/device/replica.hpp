@@ -8,7 +8,7 @@
 #include <tutti/nn/detail/impl/core/basic_replica.ipp>  // nn/compiled.cpp has only the host's
 #endif
 
-namespace tutti::nn::detail::device {
+namespace tutti::inline v0_1_0::nn::detail::device {
 
 /// A replica that computes on a device: made of a device_model.
 template <device_math M>

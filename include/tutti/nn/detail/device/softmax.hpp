@@ -9,7 +9,7 @@
 #include <cstdint>
 
 // The loss of a row, as a function that a host runs, too.
-namespace tutti::nn::detail::device {
+namespace tutti::inline v0_1_0::nn::detail::device {
 
 /// The largest number of some, and where it is.
 struct largest_of_row {

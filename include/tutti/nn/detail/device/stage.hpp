@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace tutti::nn::detail::device {
+namespace tutti::inline v0_1_0::nn::detail::device {
 
 /// How many numbers a stage takes and gives, learns and remembers.
 struct extents {

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstddef>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// y = activation(y + bias), for each of `rows` rows of `columns` numbers.
 template <class Activation, class T>

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// One place of a window over the images of a batch, cut to the image.
 struct place {

@@ -3,7 +3,7 @@
 
 #include <tutti/nn/layer/concept.hpp>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// What a layer inherits that has nothing to learn and nothing to remember.
 template <class T>

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// `sgd` for gradients whose momentum has run before they were summed (`momentum_correction`): follows them as they
 /// are, and keeps a momentum for weight decay alone. Weights are the same on all ranks, so their decay need not travel

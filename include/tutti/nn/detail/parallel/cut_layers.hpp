@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// Cuts a row of layers into this many stages of at least one each, so that the dearest stage is as cheap as it can
 /// be. Returns where each stage begins, and the number of layers.

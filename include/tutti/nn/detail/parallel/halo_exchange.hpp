@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// Ranks in a row, each of which swaps as many numbers with the one before it and the one behind it. The first has
 /// none before it and the last none behind it: what it would receive from there stays zeros.

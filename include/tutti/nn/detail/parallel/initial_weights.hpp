@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// The initial weights that a dense layer of inputs x outputs draws (dense::initialise), as far as they belong
 /// to a part of its inputs and of its outputs: parts are as the whole would be, and no rank needs room for the whole.

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// The layers of one stage of a pipeline, with one set of weights, and room for the values of several micro-batches
 /// that have gone forward and not yet backward. Knows no ranks.

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// Where each worker is. No other waits for one that is gone.
 class clocks {

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 template <group Communicator>
 using channels_of = std::vector<tutti::detail::owned<peer_channel<Communicator>>>;

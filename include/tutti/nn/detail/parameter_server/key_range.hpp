@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// Consecutive parameters: a key is the place of a parameter in the vector of all.
 struct key_range {

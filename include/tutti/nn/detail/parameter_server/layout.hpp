@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// Whether a layer may lie on two servers.
 enum class layers { divisible, whole };

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// The kind of a message from a worker to a server.
 enum class verb : std::uint32_t {

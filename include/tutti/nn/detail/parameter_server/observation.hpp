@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// Where an observer wants to know, tells it of this rank's clock.
 template <class Observer>

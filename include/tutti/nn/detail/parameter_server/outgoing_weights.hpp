@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// Weights on their way to one worker: a copy, since others may change them meanwhile.
 template <group Communicator>

@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 template <class Communicator>
 struct pair_communicator;

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// Records what happens on a channel with the world's tracer, as if the world had carried it: peers by their ranks
 /// there, operations and messages by numbers that neither the world nor another channel gives.

@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// A server's part of a layer: weights, optimizer, and how far each worker is with it. Pieces know nothing of each
 /// other, so one is updated, and read, while workers still compute the gradients of others.

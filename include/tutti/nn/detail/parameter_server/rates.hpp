@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// The learning rate after this many steps: the same as in training without servers. Beyond the last step, where
 /// asynchronous workers may come by an update or two, it stays.

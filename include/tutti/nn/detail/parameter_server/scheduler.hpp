@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// Gives each worker its next task: the task scheduler of algorithm 1 of Li et al., OSDI 2014. First LoadData, then
 /// WorkerIterate for as long as there is something to do, one iteration at a time to each worker that asks. It moves no

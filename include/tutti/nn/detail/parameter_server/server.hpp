@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// Takes the place of an observer of what all servers hold, where there is none.
 struct no_rest {

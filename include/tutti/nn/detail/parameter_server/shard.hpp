@@ -19,7 +19,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// The weights that one server holds, in pieces, with their optimizers. Knows workers by their numbers alone, and
 /// counts how stale their reads and pushes are.

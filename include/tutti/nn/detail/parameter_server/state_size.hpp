@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// Numbers of a model's weights, optimizer and statistics.
 template <trainable Replica>

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// What a worker does, from its first task to its last.
 /// @param advanced is called with the worker's clock after each step

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <dnnl.h>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// c = a b of row-major matrices that lie without gaps, or with either factor transposed, by oneDNN: for the shapes of
 /// layers about a tenth faster than OpenBLAS (docs/training-speed.md). A row of c for each row of the first factor as

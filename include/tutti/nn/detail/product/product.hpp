@@ -8,7 +8,7 @@
 
 #include <type_traits>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 enum class operand : bool { as_is, transposed };
 

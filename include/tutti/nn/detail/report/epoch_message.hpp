@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// One epoch's times and scores, on their way to all ranks in one sum: each rank fills its own
 /// places and leaves zeros elsewhere.

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 struct plot_point {
   double x = 0;

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// How much of this process' memory is in the machine's; 0 where the system does not say.
 [[nodiscard]] inline double resident_bytes() noexcept {

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// In steps [first, last), which began when the one before them ended; 0 if there is none in the same epoch, as
 /// between epochs there are tests.

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// A row for each rank: what it did, in shares of the time, and beside it what it sent and received. Of more ranks than
 /// there are rows, the mean of those of a role, which is a name less its number.

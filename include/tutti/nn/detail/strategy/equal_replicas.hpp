@@ -5,7 +5,7 @@
 
 #include <span>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// What strategies share whose ranks all take part in every step and end it with the same weights and optimizers, and
 /// remember nothing.

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// The neighbours of one rank. A rank sends to as many ranks as it receives from, with one weight for all:
 /// averaging with them is doubly stochastic, and keeps the sum over all ranks.

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// Writes numbers with all of their bits.
 inline void pack(packer& to, std::span<float const> numbers) {

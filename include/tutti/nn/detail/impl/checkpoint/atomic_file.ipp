@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 TUTTI_DECL atomic_file::atomic_file(std::filesystem::path name)
     : name_(std::move(name)),

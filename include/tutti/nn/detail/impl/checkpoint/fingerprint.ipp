@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL fingerprint& fingerprint::add(std::string_view name, std::string_view value) {
   text_.append(name).append(" = ").append(value) += '\n';

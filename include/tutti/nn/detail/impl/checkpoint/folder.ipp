@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 TUTTI_DECL checkpoint_folder::checkpoint_folder(std::filesystem::path where, std::size_t keep)
     : names_(std::move(where)), keep_(std::max(keep, std::size_t{1})) {

@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 TUTTI_DECL section_file::section_file(std::filesystem::path const& name)
     : name_(name.string()), file_(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL std::string encode(history const& history) {
   packer p;

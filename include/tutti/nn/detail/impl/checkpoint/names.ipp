@@ -12,7 +12,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 TUTTI_DECL std::filesystem::path checkpoint_names::part(std::uint64_t step, rank_type rank, rank_type ranks) const {
   return stem(step) + '.' + std::to_string(rank) + "-of-" + std::to_string(ranks);

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 TUTTI_DECL void restore(training_state const& from, own_numbers const& to) {
   auto const own = to.statistics;

@@ -5,7 +5,7 @@
 
 // Layers of these numbers, and all that they compute, are compiled here where TUTTI_SEPARATE_COMPILATION is defined;
 // nothing includes this otherwise.
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 template class any_layer<float>;
 template class any_layer<double>;

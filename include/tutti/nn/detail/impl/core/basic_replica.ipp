@@ -5,7 +5,7 @@
 #include <tutti/nn/basic_replica.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 template <detail::learner Learner>
 TUTTI_COLD basic_replica<Learner>::basic_replica(made_of model, dataset const& training, dataset const& test,

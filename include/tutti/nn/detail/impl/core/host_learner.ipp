@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 TUTTI_DECL host_learner::host_learner(model<float> m, settings const& settings)
     : model_(std::move(m)),

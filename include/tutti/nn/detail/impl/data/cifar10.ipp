@@ -15,7 +15,7 @@
 #include <system_error>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// The binary version of CIFAR-10 (Krizhevsky, "Learning multiple layers of features from tiny images",
 /// 2009), plain or compressed with gzip.
@@ -92,7 +92,7 @@ TUTTI_DECL void append(dataset& to, std::filesystem::path const& path) {
 
 }  // namespace tutti::nn::detail
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL dataset read_cifar10(std::span<std::filesystem::path const> files) {
   if (files.empty()) {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL dataset digits(std::size_t count, std::uint64_t seed, std::uint64_t first) {
   dataset result;

@@ -12,7 +12,7 @@
 #include <system_error>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 TUTTI_DECL std::array<std::string, 4> idx_file_names(std::size_t which) {
   constexpr std::array<std::string_view, 4> parts{"train-images", "train-labels", "t10k-images", "t10k-labels"};

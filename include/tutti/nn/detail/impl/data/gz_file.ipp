@@ -17,7 +17,7 @@
 #include <system_error>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 TUTTI_DECL gz_file::gz_file(std::filesystem::path const& path) : path_(path.string()) {
   std::error_code ignored;

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 /// Reads files in the idx format of MNIST, plain or compressed with gzip.
 ///
@@ -69,7 +69,7 @@ TUTTI_DECL void expect_magic(gz_file& file, std::uint32_t expected) {
 
 }  // namespace tutti::nn::detail
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL dataset read_idx(std::filesystem::path const& images, std::filesystem::path const& labels,
                             std::size_t classes) {

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL image_source::image_source(dataset const& set, normalisation numbers, any_augmentation change,
                                       std::uint64_t seed)

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL normalisation to_unit_interval(std::size_t channels) {
   return normalisation(std::vector<normalisation::channel>(channels, {1.0F / 255.0F, 0.0F}));

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <utility>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 TUTTI_DECL own_batches::own_batches(std::span<std::uint8_t const> labels, settings const& settings, rank_type rank,
                                     rank_type size)

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <string>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL data_pair read_folder(std::filesystem::path const& folder) {
   bool const batches =

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL any_optimizer::any_optimizer(settings const& settings, std::vector<parameter_range> layers)
     : chosen_(choose(settings, std::move(layers))) {}

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 TUTTI_DECL layout::layout(std::vector<parameter_range> const& ranges, std::size_t servers, layers how)
     : shard_begins_(servers + 1) {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace tutti::nn::parameter_server {
+namespace tutti::inline v0_1_0::nn::parameter_server {
 
 TUTTI_DECL roles::roles(rank_type ranks, rank_type servers) : servers_(servers), workers_(ranks - servers) {
   expects(servers >= 1, "parameter server: at least 1 rank must be a server, not 0");

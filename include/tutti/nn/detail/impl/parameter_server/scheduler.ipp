@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-namespace tutti::nn::parameter_server::detail {
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 TUTTI_DECL scheduler::scheduler(consistency how, std::size_t workers, batch_plan const& plan, std::size_t begin)
     : how_(how),

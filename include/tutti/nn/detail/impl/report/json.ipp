@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL nlohmann::ordered_json to_json(settings const& settings, history const& history) {
   using json = nlohmann::ordered_json;

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL json_lines::json_lines(std::string path, bool behind)
     : path_(std::move(path)), file_(path_, behind ? std::ios::binary | std::ios::app : std::ios::binary) {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 TUTTI_DECL plot_panel::plot_panel(std::string title, area where, axes shown)
     : title_(std::move(title)), where_(where), shown_(std::move(shown)) {}

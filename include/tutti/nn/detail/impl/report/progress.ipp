@@ -9,7 +9,7 @@
 #include <string>
 #include <unistd.h>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL progress::progress(std::FILE* out, std::size_t epochs, std::size_t images)
     : out_(out), moves_(isatty(fileno(out)) == 1), epochs_(epochs), images_(images) {}

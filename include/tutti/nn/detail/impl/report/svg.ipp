@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL std::string plot_svg(history const& history, plot_words const& words, std::vector<usage> const& ranks) {
   detail::training_curves all(history);

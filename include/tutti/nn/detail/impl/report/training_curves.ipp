@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 TUTTI_DECL training_curves::training_curves(history const& history) {
   std::size_t const mean_of = std::max<std::size_t>(1, history.steps.size() / 200);

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL void usage_bin::add(usage_bin const& other, double share) noexcept {
   seconds += share * other.seconds;

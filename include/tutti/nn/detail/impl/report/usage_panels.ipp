@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail {
 
 TUTTI_DECL std::vector<usage> rows_of(std::vector<usage> const& ranks) {
   if (ranks.size() <= most_usage_rows) {

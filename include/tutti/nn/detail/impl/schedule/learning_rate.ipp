@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace tutti::nn {
+namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL any_schedule::any_schedule(settings const& settings)
     : chosen_{choose(settings), settings.warm_up, beginning(settings)} {}
