@@ -5,6 +5,14 @@
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/tcp.hpp>
 
+#include <bit>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
 namespace {
 
 using tutti::rank_type;
@@ -45,8 +53,67 @@ std::string two_groups_exchange(World& world) {
 }
 
 BOOST_AUTO_TEST_CASE(all_get_every_text_in_the_order_of_the_members) {
-  for (rank_type const n : {1U, 2U, 3U, 6U}) {
+  for (rank_type const n : {1U, 2U, 3U, 6U, 11U, 16U}) {
     support::agree<tutti::loopback>(n, [](auto& world) { return two_groups_exchange(world); });
+  }
+}
+
+/// Sends and receives for one member of a group: queues between each two of them.
+struct counted_edges {
+  std::map<std::pair<rank_type, rank_type>, std::deque<std::string>>* edges;
+  std::mutex* guard;
+  std::condition_variable* arrived;
+  rank_type member;
+  std::size_t sent = 0;
+};
+
+BOOST_AUTO_TEST_CASE(no_member_sends_more_messages_than_a_tree_has_levels) {
+  for (rank_type const n : {1U, 2U, 5U, 16U, 33U}) {
+    std::map<std::pair<rank_type, rank_type>, std::deque<std::string>> edges;
+    std::mutex guard;
+    std::condition_variable arrived;
+    std::vector<rank_type> members(n);
+    std::iota(members.begin(), members.end(), 100U);
+    std::vector<counted_edges> ends(n, counted_edges{&edges, &guard, &arrived, 0});
+    std::vector<std::vector<std::string>> received(n);
+    std::vector<std::thread> threads;
+    for (rank_type rank = 0; rank < n; ++rank) {
+      ends[rank].member = members[rank];
+      threads.emplace_back([&, rank] {
+        tutti::detail::group_calls const calls{.of = &ends[rank],
+                                               .put =
+                                                   [](void* of, rank_type to, std::string_view text) {
+                                                     auto& end = *static_cast<counted_edges*>(of);
+                                                     std::lock_guard const lock(*end.guard);
+                                                     (*end.edges)[{end.member, to}].emplace_back(text);
+                                                     ++end.sent;
+                                                     end.arrived->notify_all();
+                                                   },
+                                               .get =
+                                                   [](void* of, rank_type from, std::string& text) {
+                                                     auto& end = *static_cast<counted_edges*>(of);
+                                                     std::unique_lock lock(*end.guard);
+                                                     auto& queue = (*end.edges)[{from, end.member}];
+                                                     end.arrived->wait(lock, [&] { return !queue.empty(); });
+                                                     text = std::move(queue.front());
+                                                     queue.pop_front();
+                                                   }};
+        received[rank] = tutti::detail::exchange_in_group(calls, members, rank, text_of(rank, 3));
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    std::size_t all = 0;
+    for (rank_type rank = 0; rank < n; ++rank) {
+      all += ends[rank].sent;
+      BOOST_TEST(ends[rank].sent <= static_cast<std::size_t>(std::bit_width(n - 1)) + 1);
+      BOOST_REQUIRE(received[rank].size() == n);
+      for (rank_type from = 0; from < n; ++from) {
+        BOOST_TEST(received[rank][from] == text_of(from, 3));
+      }
+    }
+    BOOST_TEST(all == 2U * (n - 1));
   }
 }
 

@@ -22,7 +22,8 @@ struct group_calls {
   void (*get)(void* of, rank_type from, std::string& text);
 };
 
-/// The exchange of `group_rendezvous`, compiled once for all communicators.
+/// The exchange of `group_rendezvous`, compiled once for all communicators: up and down a binomial tree, one message
+/// for each edge and direction.
 [[nodiscard]] TUTTI_DECL std::vector<std::string> exchange_in_group(group_calls const& by,
                                                                     std::vector<rank_type> const& members,
                                                                     rank_type rank, std::string_view mine);
@@ -32,8 +33,11 @@ struct group_calls {
 
 }  // namespace detail
 
-/// The rendezvous of some of the members of a communicator that works: they exchange through it. The
-/// first of them gathers the texts and hands all of them to each. Other members take no part.
+/// The rendezvous of some of the members of a communicator that works: they exchange through it, along a binomial tree.
+/// Other members take no part.
+///
+/// Cost of an exchange among n members: 2 ceil(log2 n) rounds and 2 (n - 1) messages, of which each member sends at
+/// most ceil(log2 n) + 1, and the texts of all members through each edge.
 template <group Communicator>
 class group_rendezvous {
  public:
