@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
+#include <stdexcept>
 
 namespace {
 
@@ -62,6 +63,56 @@ BOOST_AUTO_TEST_CASE(what_moves_is_waited_for_awake) {
 BOOST_AUTO_TEST_CASE(but_not_beyond_the_limit_or_the_next_look_for_dead_peers) {
   BOOST_TEST(!awake_after(tutti::detail::longest_spin * 4, true, tutti::detail::longest_spin * 2));
   BOOST_TEST(!awake_after(tutti::detail::between_looks * 2, true, tutti::no_deadline));
+}
+
+/// A message of a peer that is given the core as soon as this rank sleeps, or some time later.
+struct message_of_sleep {
+  static inline tutti::time_point slept{};
+  tutti::duration later{};
+
+  bool advance() const { return slept != tutti::time_point{} && tutti::steady_now() - slept >= later; }
+};
+
+/// True if a rank that may not yield stops spinning, within some waits, for messages that come `later` than it sleeps.
+bool learns_from_sleep(tutti::duration later, int waits) {
+  static constexpr tutti::detail::transport_calls sleeper{.name = "sleeper",
+                                                          .now = [](void const*) { return tutti::steady_now(); },
+                                                          .fault = [](void*) { return tutti::fault{}; },
+                                                          .poll = [](void*) {},
+                                                          .look = [](void*) {},
+                                                          .arm =
+                                                              [](void*) {
+                                                                message_of_sleep::slept = tutti::steady_now();
+                                                                return -1;
+                                                              },
+                                                          .disarm = [](void*) {}};
+  tutti::detail::rank_state world{
+      tutti::detail::any_transport(nullptr, sleeper), {}, 0, {}, {tutti::detail::introduction("sleeper", "")}};
+  world.crowded = false;
+  for (int i = 0; i < waits; ++i) {
+    for (int yield = 0; yield < 10; ++yield) {
+      world.patience.late(std::chrono::seconds(1), tutti::steady_now());  // another program computes on this core
+    }
+    message_of_sleep::slept = {};
+    message_of_sleep message{.later = later};
+    tutti::detail::wait_target const what{
+        .of = &message,
+        .advance = [](void* p) { return static_cast<message_of_sleep*>(p)->advance(); },
+        .inquire = [](void*) {},
+        .progress = [](void*) -> std::uint64_t { return 0; }};
+    if (tutti::detail::wait(world, what, tutti::no_deadline) != tutti::detail::waited::done) {
+      throw std::logic_error("the wait did not end as it should");
+    }
+    if (!world.patience.spins(tutti::steady_now)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+BOOST_AUTO_TEST_CASE(a_short_sleep_after_a_useless_spin_tells_that_the_peer_is_on_this_core) {
+  BOOST_TEST(learns_from_sleep(tutti::duration::zero(), 200));
+  BOOST_TEST(!learns_from_sleep(tutti::detail::longest_spin * 2, 20));
 }
 
 }  // namespace

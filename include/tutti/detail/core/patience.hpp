@@ -77,8 +77,8 @@ class patience {
     return true;
   }
 
-  /// A whole spin was in vain, and the first yield brought what it waited for: the peer is on this very core,
-  /// though there may be one for each, because another program is on another.
+  /// A whole spin was useless, and the first yield, or a sleep that was shorter than the spin, brought the message: the
+  /// peer is on this very core, though there may be one for each, because another program is on another.
   void shares_a_core(time_point now) noexcept { spinning_.begin(now); }
 
  private:

@@ -140,8 +140,19 @@ TUTTI_DECL waited wait(rank_state& world, wait_target const& what, duration limi
     if (spins && wait_spinning(world, what, limit)) {
       return waited::done;
     }
-    if (world.patience.yields(steady_now) && wait_yielding(world, what, spins)) {
+    bool const yields = world.patience.yields(steady_now);
+    if (yields && wait_yielding(world, what, spins)) {
       return waited::done;
+    }
+    if (spins && !yields) {
+      // No yield tells whether the peer waits for this core. A sleep that is shorter than the spin before it does.
+      time_point const before = steady_now();
+      waited const outcome = wait_in_naps(world, what, limit);
+      time_point const now = steady_now();
+      if (outcome == waited::done && now - before < longest_spin) {
+        world.patience.shares_a_core(now);
+      }
+      return outcome;
     }
   }
   // The clock starts now: the spins above were microseconds, or moved the operation.
