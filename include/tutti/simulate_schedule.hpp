@@ -146,11 +146,8 @@ template <class Topology, class Op>
     shares.resize(std::size_t{n} * helpers.size());
     for (std::size_t i = 0; i != helpers.size(); ++i) {
       helpers[i].read(topology, op, n, n + static_cast<rank_type>(i));
-      for (std::size_t r = 0; r != n; ++r) {
-        shares[r * helpers.size() + i] = {&helpers[i], no_rank};
-      }
-      for (std::size_t place = 0; place != helpers[i].workers.size(); ++place) {
-        shares[helpers[i].workers[place].rank * helpers.size() + i].mine = static_cast<rank_type>(place);
+      for (rank_type r = 0; r != n; ++r) {
+        shares[r * helpers.size() + i] = {&helpers[i], helpers[i].place_of(r)};
       }
     }
   }

@@ -230,4 +230,41 @@ BOOST_AUTO_TEST_CASE(settings_tell_groupings_apart) {
   BOOST_TEST(label(by_pairs, 6) != label(by_dealt, 6));
 }
 
+/// Hosts of equal sizes that count what they are asked.
+class counted_hosts : public tutti::detail::consecutive {
+ public:
+  using consecutive::consecutive;
+  static inline std::size_t questions = 0;
+
+  rank_type group(rank_type n, rank_type r) const { return ++questions, consecutive::group(n, r); }
+  rank_type size(rank_type n, rank_type k) const { return ++questions, consecutive::size(n, k); }
+  template <class F>
+  void each_size(rank_type n, F f) const {
+    consecutive::each_size(n, [&](rank_type size) { ++questions, f(size); });
+  }
+};
+static_assert(tutti::detail::grouping<counted_hosts> && tutti::detail::grouping<tutti::detail::by_host>);
+
+BOOST_AUTO_TEST_CASE(a_step_costs_no_more_among_many_hosts_than_among_few) {
+  auto const questions = [](rank_type hosts) {
+    hierarchical<binary_tree, ring, counted_hosts> const topology({}, {}, counted_hosts(4));
+    rank_type const n = hosts * 4;
+    counted_hosts::questions = 0;
+    BOOST_TEST(topology.blocks(op::allreduce{}, n) == hosts);
+    for (std::uint32_t i = 0; i < 4; ++i) {  // of rank 0, which speaks for its host
+      step const s = topology.at(op::allreduce{}, n, 0, i);
+      BOOST_TEST((s.sends() || s.receives()));
+    }
+    return counted_hosts::questions;
+  };
+  BOOST_TEST(questions(10) > 0U);
+  BOOST_TEST(questions(1000) == questions(10));
+}
+
+BOOST_AUTO_TEST_CASE(a_map_of_hosts_knows_each_size_once) {
+  host_map const map(std::vector{0, 1, 2, 0, 1, 3, 0, 2, 4});
+  BOOST_TEST((map.sizes() == std::vector<rank_type>{3, 2, 1}));
+  BOOST_TEST(host_map().sizes().empty());
+}
+
 }  // namespace

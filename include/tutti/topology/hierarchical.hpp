@@ -106,16 +106,13 @@ class hierarchical {
   [[nodiscard]] constexpr std::uint32_t blocks(Op const& o, rank_type n) const {
     const rank_type hosts = groups_.groups(n);
     std::uint64_t all = outer_.blocks(among_hosts(o, n), hosts);
-    for (rank_type host = 0; host < hosts; ++host) {
-      const rank_type size = groups_.size(n, host);
-      if (host == 0 || size != groups_.size(n, host - 1)) {
-        all = reduces<Op> ? common_multiple(all, inner_blocks<op::reduce>(size)) : all;
-        all = spreads<Op> ? common_multiple(all, inner_blocks<op::broadcast>(size)) : all;
-        expects(all <= UINT32_MAX, "hierarchical: hosts of these sizes cut the vector into ", all,
-                " blocks, more than 2^32; choose an inner "
-                "topology that does not cut it, such as binary_tree");
-      }
-    }
+    groups_.each_size(n, [&](rank_type size) {
+      all = reduces<Op> ? common_multiple(all, inner_blocks<op::reduce>(size)) : all;
+      all = spreads<Op> ? common_multiple(all, inner_blocks<op::broadcast>(size)) : all;
+      expects(all <= UINT32_MAX, "hierarchical: hosts of these sizes cut the vector into ", all,
+              " blocks, more than 2^32; choose an inner "
+              "topology that does not cut it, such as binary_tree");
+    });
     return static_cast<std::uint32_t>(all);
   }
 

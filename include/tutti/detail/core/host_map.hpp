@@ -17,7 +17,7 @@ class host_map {
   /// `labels[r]` is equal for ranks of one host: anything that can be compared.
   template <class Labels>
   constexpr explicit host_map(Labels const& labels) {
-    fill(labels, seats_, hosts_);
+    fill(labels, seats_, hosts_, sizes_);
   }
 
   [[nodiscard]] constexpr rank_type ranks() const noexcept { return static_cast<rank_type>(seats_.size()); }
@@ -27,6 +27,8 @@ class host_map {
   [[nodiscard]] constexpr rank_type local(rank_type r) const noexcept { return seats_[r].local; }
   /// The ranks of a host.
   [[nodiscard]] constexpr std::vector<rank_type> const& members(rank_type host) const noexcept { return hosts_[host]; }
+  /// The numbers of ranks that hosts have, each once.
+  [[nodiscard]] constexpr std::vector<rank_type> const& sizes() const noexcept { return sizes_; }
 
  private:
   struct seat {
@@ -35,8 +37,8 @@ class host_map {
   };
 
   /// Given the vectors, and so compiled only where a map is made.
-  template <class Labels, class Seats, class Hosts>
-  static constexpr void fill(Labels const& labels, Seats& seats, Hosts& hosts) {
+  template <class Labels, class Seats, class Hosts, class Sizes>
+  static constexpr void fill(Labels const& labels, Seats& seats, Hosts& hosts, Sizes& sizes) {
     for (rank_type r = 0; r < labels.size(); ++r) {
       rank_type host = 0;
       while (host < hosts.size() && !(labels[hosts[host].front()] == labels[r])) {
@@ -48,10 +50,21 @@ class host_map {
       seats.push_back({host, static_cast<rank_type>(hosts[host].size())});
       hosts[host].push_back(r);
     }
+    for (auto const& members : hosts) {
+      auto const size = static_cast<rank_type>(members.size());
+      std::size_t i = 0;
+      while (i < sizes.size() && sizes[i] != size) {
+        ++i;
+      }
+      if (i == sizes.size()) {
+        sizes.push_back(size);
+      }
+    }
   }
 
   std::vector<seat> seats_;
   std::vector<std::vector<rank_type>> hosts_;
+  std::vector<rank_type> sizes_;
 };
 
 }  // namespace tutti::detail

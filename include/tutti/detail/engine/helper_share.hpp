@@ -19,28 +19,25 @@ struct helper_summary {
   template <class Topology, class Op>
     requires has_helpers<Topology, Op>
   void read(Topology const& t, Op const& op, rank_type n, rank_type helper) {
-    fill(workers, t, op, n, helper);
+    fill(workers, places_, t, op, n, helper);
   }
 
   /// The place of a rank among the workers, or no_rank.
-  [[nodiscard]] rank_type place_of(rank_type r) const noexcept {
-    for (std::size_t i = 0; i != workers.size(); ++i) {
-      if (workers[i].rank == r) {
-        return static_cast<rank_type>(i);
-      }
-    }
-    return no_rank;
-  }
+  [[nodiscard]] rank_type place_of(rank_type r) const noexcept { return r < places_.size() ? places_[r] : no_rank; }
 
  private:
   /// Given the vector, and so compiled only where there are helpers.
-  template <class Workers, class Topology, class Op>
-  void fill(Workers& all, Topology const& t, Op const& op, rank_type n, rank_type helper) {
+  template <class Workers, class Places, class Topology, class Op>
+  void fill(Workers& all, Places& places, Topology const& t, Op const& op, rank_type n, rank_type helper) {
     auto const worker = [&](rank_type r) -> helper_worker& {
-      rank_type const there = place_of(r);
-      return there != no_rank ? all[there] : all.emplace_back(helper_worker{.rank = r});
+      if (places[r] == no_rank) {
+        places[r] = static_cast<rank_type>(all.size());
+        all.emplace_back(helper_worker{.rank = r});
+      }
+      return all[places[r]];
     };
     all.clear();
+    places.assign(n, no_rank);
     for (std::uint32_t i = 0; i != t.steps(op, n, helper); ++i) {
       const step s = t.at(op, n, helper, i);
       if (s.receives()) {
@@ -53,6 +50,8 @@ struct helper_summary {
       }
     }
   }
+
+  std::vector<rank_type> places_{};  ///< of each rank
 };
 
 /// The same, as one rank sees it.

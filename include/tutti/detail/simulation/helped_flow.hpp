@@ -20,6 +20,27 @@ struct helped_flow_key {
   friend constexpr auto operator<=>(helped_flow_key const&, helped_flow_key const&) = default;
 };
 
+/// Marks of the workers of a flow. A mark is never taken back, so the first worker without one is found in constant
+/// time on average.
+class worker_marks {
+ public:
+  explicit worker_marks(std::size_t workers) : marks_(workers) {}
+
+  void set(std::size_t worker) { marks_[worker] = true; }
+
+  /// The rank of the first worker that gives and has no mark, or no_rank.
+  [[nodiscard]] rank_type first_missing(std::vector<helper_worker> const& workers) noexcept {
+    while (first_ != workers.size() && (!workers[first_].gives || marks_[first_])) {
+      ++first_;
+    }
+    return first_ == workers.size() ? no_rank : workers[first_].rank;
+  }
+
+ private:
+  std::vector<bool> marks_;
+  std::size_t first_ = 0;
+};
+
 /// What a helper of a simulated world has of one flow.
 struct helped_flow {
   helped_flow(simulated_world& in, helped_flow_key const& k, helper_part const& part, simulated_opening o)
@@ -47,8 +68,8 @@ struct helped_flow {
   simulated_opening says;  ///< what the first worker that came has called
   std::vector<helper_worker> workers;
   std::vector<std::vector<std::byte>> contents;  ///< of what the workers have given
-  std::vector<bool> given;                       ///< what is known of these
-  std::vector<bool> left;                        ///< whose contribution has left its rank, in virtual time
+  worker_marks given;                            ///< the workers whose contribution is known
+  worker_marks left;                             ///< the workers whose contribution has left them, in virtual time
   std::size_t bytes;
   std::size_t present = 0;                 ///< workers that have come to this flow
   std::size_t to_give = 0;                 ///< contributions that are not known yet
@@ -62,7 +83,7 @@ struct helped_flow {
   /// all are there.
   void take(helper_part const& part, std::span<std::byte const> what) {
     contents[part.worker].assign(what.begin(), what.end());
-    given[part.worker] = true;
+    given.set(part.worker);
     if (--to_give != 0) {
       return;
     }
@@ -76,21 +97,11 @@ struct helped_flow {
   }
 
   /// A rank whose contribution has not left it, or no_rank.
-  [[nodiscard]] rank_type missing() const noexcept { return first_without(left); }
-  /// The same of those that have not given theirs yet: if one is gone, it never will.
-  [[nodiscard]] rank_type silent() const noexcept { return first_without(given); }
+  [[nodiscard]] rank_type missing() noexcept { return left.first_missing(workers); }
+  /// A rank that has not given its contribution yet, or no_rank: if it is gone, it never will.
+  [[nodiscard]] rank_type silent() noexcept { return given.first_missing(workers); }
   /// Nothing more will be asked of it.
   [[nodiscard]] bool over() const noexcept { return to_come == 0 && present == workers.size(); }
-
- private:
-  [[nodiscard]] rank_type first_without(std::vector<bool> const& mark) const noexcept {
-    for (std::size_t i = 0; i != workers.size(); ++i) {
-      if (workers[i].gives && !mark[i]) {
-        return workers[i].rank;
-      }
-    }
-    return no_rank;
-  }
 };
 
 }  // namespace tutti::detail

@@ -283,7 +283,7 @@ class simulation {
       return;
     }
     if (m.contributes_to != nullptr) {
-      m.contributes_to->left[m.worker] = true;
+      m.contributes_to->left.set(m.worker);
     }
     loggp const& nic = wires_.between(m.from, m.to);
     picoseconds const head = wires_.way_out(m.from, m.to).take(events_.now(), occupation(nic, m), m.bytes);

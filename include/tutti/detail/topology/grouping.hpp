@@ -10,16 +10,18 @@ namespace tutti::inline v0_1_0::detail {
 /// Puts n ranks into groups, such as hosts. The members of a group are numbered from 0 on, in the order
 /// of their ranks.
 template <class G>
-concept grouping = std::copyable<G> && requires(G const g, rank_type n, rank_type k, rank_type i,
-                                                std::uint32_t identity, char (&text)[call::text]) {
-  { G::in_rank_order } -> std::convertible_to<bool>;  // each group is an interval of ranks
-  { g.groups(n) } -> std::same_as<rank_type>;
-  { g.group(n, k) } -> std::same_as<rank_type>;       // of rank k
-  { g.local(n, k) } -> std::same_as<rank_type>;       // rank k's number in its group
-  { g.size(n, k) } -> std::same_as<rank_type>;        // of group k
-  { g.member(n, k, i) } -> std::same_as<rank_type>;   // member i of group k
-  { g.label(identity, text) } -> std::same_as<void>;  // how a grouping with this hash is called in errors
-};
+concept grouping =
+    std::copyable<G> && requires(G const g, rank_type n, rank_type k, rank_type i, std::uint32_t identity,
+                                 char (&text)[call::text], void (&f)(rank_type)) {
+      { G::in_rank_order } -> std::convertible_to<bool>;  // each group is an interval of ranks
+      { g.groups(n) } -> std::same_as<rank_type>;
+      { g.group(n, k) } -> std::same_as<rank_type>;       // of rank k
+      { g.local(n, k) } -> std::same_as<rank_type>;       // rank k's number in its group
+      { g.size(n, k) } -> std::same_as<rank_type>;        // of group k
+      { g.member(n, k, i) } -> std::same_as<rank_type>;   // member i of group k
+      { g.each_size(n, f) } -> std::same_as<void>;        // calls f once for each size that a group has
+      { g.label(identity, text) } -> std::same_as<void>;  // how a grouping with this hash is called in errors
+    };
 
 /// Writes words and a number, as much as there is room for.
 constexpr void put_label(char (&to)[call::text], std::string_view words, std::uint32_t number, std::uint32_t base) {
@@ -57,6 +59,15 @@ class consecutive {
   [[nodiscard]] constexpr rank_type member(rank_type, rank_type group, rank_type i) const noexcept {
     return group * each_ + i;
   }
+  template <class F>
+  constexpr void each_size(rank_type n, F f) const {
+    if (n >= each_) {
+      f(each_);
+    }
+    if (n % each_ != 0) {
+      f(n % each_);
+    }
+  }
   constexpr void label(std::uint32_t, char (&text)[call::text]) const { put_label(text, "hosts of ", each_, 10); }
 
  private:
@@ -85,6 +96,12 @@ class by_host {
   }
   [[nodiscard]] constexpr rank_type member(rank_type, rank_type group, rank_type i) const noexcept {
     return map_->members(group)[i];
+  }
+  template <class F>
+  constexpr void each_size(rank_type, F f) const {
+    for (rank_type const size : map_->sizes()) {
+      f(size);
+    }
   }
   /// Its sizes need not differ from those of another map that puts the ranks elsewhere.
   constexpr void label(std::uint32_t identity, char (&text)[call::text]) const {
