@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,26 @@ double least_simulated(simulated_network const& net, Op op, rank_type n, std::si
     }
   }
   return least;
+}
+
+/// A link whose times are drawn: any that a measurement may have given.
+network_profile::link drawn_link(std::mt19937& random) {
+  auto const up_to = [&](std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(0, most)(random); };
+  network_profile::link link{.latency = up_to(2'000'000), .burst = up_to(1) * up_to(100'000'000)};
+  for (std::size_t const bytes : {4U, 2048U, 65536U, 1048576U}) {
+    auto const scale = static_cast<std::int64_t>(bytes) * 50 + 200'000;
+    std::int64_t const send = up_to(scale);
+    link.points.push_back({.bytes = bytes,
+                           .send = send,
+                           .lead = up_to(send),
+                           .wire = up_to(1) * up_to(scale),
+                           .receive = up_to(scale),
+                           .combine = up_to(scale),
+                           .overwrite = up_to(scale) - scale / 2,
+                           .loan = up_to(1) * up_to(scale)});
+    link.points.back().solo = link.points.back().loan;
+  }
+  return link;
 }
 
 }  // namespace
@@ -171,4 +192,41 @@ BOOST_AUTO_TEST_CASE(what_is_measured_predicts_the_simulator_and_picks_its_best)
     }
   }
   BOOST_TEST(good * 100 >= cells * 95, good << " of " << cells << " picks are within 10 % of the best");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_picked_is_the_first_of_all_that_are_priced) {
+  std::mt19937 random(20261125);
+  for (rank_type const n : {1U, 2U, 5U, 8U}) {
+    for (int trial = 0; trial < 6; ++trial) {
+      std::vector<rank_type> labels(n);
+      for (rank_type r = 0; r < n; ++r) {
+        labels[r] = trial % 3 == 0 ? 0U : r / static_cast<rank_type>(trial % 3);
+      }
+      host_map const hosts(labels);
+      network_profile p{.ranks = n, .hosts = hosts.hosts(), .start = trial * 50'000};
+      p.near = drawn_link(random);
+      p.far = drawn_link(random);
+      p.helper = trial % 2 == 0 ? network_profile::link{} : drawn_link(random);
+      tuning const t(p, hosts, memory_kind::ordinary);
+      auto const check = [&](auto op, std::size_t bytes) {
+        auto const ways = t.predict(op, bytes, {.helped = true});
+        auto const pick = t.fastest(op, bytes, {.helped = true});
+        BOOST_TEST(pick.time == ways.front().time);
+        BOOST_TEST((pick.way.topology.kind() == ways.front().way.topology.kind()));
+        BOOST_TEST(pick.way.segment_bytes == ways.front().way.segment_bytes);
+        profiled_network const network(p, hosts, symbolic::kind_of<decltype(op)>, memory_kind::ordinary);
+        for (auto const& w : ways) {
+          std::int64_t const least =
+              timed_schedule(w.way.topology, op, n).least_time(network, bytes, w.way.segment_bytes);
+          BOOST_TEST(least <= w.time);
+        }
+      };
+      for (std::size_t const bytes : {8U, 65536U, 8U << 20}) {
+        check(op::allreduce{}, bytes);
+        check(op::broadcast{0}, bytes);
+        check(op::reduce_scatter{}, bytes);
+        check(op::alltoall{}, bytes);
+      }
+    }
+  }
 }

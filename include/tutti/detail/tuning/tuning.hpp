@@ -50,7 +50,7 @@ class tuning {
   }
 
   /// What is picked for vectors of this many bytes. Some nanoseconds once a class of sizes has been priced, which
-  /// allocates and takes up to 100 ms for long vectors of many ranks: docs/automatic.md.
+  /// allocates and takes milliseconds for long vectors of many ranks: docs/automatic.md.
   template <class Op>
   [[nodiscard]] choice<selection> choose(Op, std::size_t bytes, demands needs) {
     if (preference const* const wish = preferred<Op>(bytes, needs)) {
@@ -58,7 +58,7 @@ class tuning {
     }
     remembered& c = chosen_[static_cast<std::size_t>(symbolic::kind_of<Op>)][place_of(needs)][class_of(bytes)];
     if (!c.known) {
-      prediction const best = predict(Op{}, std::size_t{1} << class_of(bytes), needs).front();
+      prediction const best = fastest(Op{}, std::size_t{1} << class_of(bytes), needs);
       c = {true, best.way.topology.kind(), best.way.segment_bytes};
     }
     return {selection(c.kind, hosts_), c.segment_bytes};
@@ -68,24 +68,40 @@ class tuning {
   template <class Op>
   [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, demands needs) const {
     profiled_network const network(profile_, *hosts_, symbolic::kind_of<Op>, memory_);
+    std::vector<timed_schedule> schedules;
     std::vector<prediction> all;
-    for (schedule_kind const kind : all_schedule_kinds) {
-      if (is_candidate<Op>(kind, needs)) {
-        selection const s(kind, hosts_);
-        std::size_t const messages = steps(s, op);
-        if (messages > most_messages && !all.empty()) {
-          continue;
-        }
-        timed_schedule timed(s, op, profile_.ranks);
-        for (std::size_t const segment : segment_sizes) {
-          if (segment == 0 || (bytes > segment && messages <= most_messages_in_segments && profile_.ranks > 1)) {
-            all.push_back({{s, segment}, timed.time(network, bytes, segment)});
-          }
-        }
-      }
+    for (candidate const& c : candidates(network, op, bytes, needs, schedules)) {
+      all.push_back({c.way, schedules[c.schedule].time(network, bytes, c.way.segment_bytes)});
     }
     std::stable_sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.time < b.time; });
     return all;
+  }
+
+  /// The first of what `predict` returns. Ways that cannot be faster than the best one so far are not run in time.
+  template <class Op>
+  [[nodiscard]] prediction fastest(Op op, std::size_t bytes, demands needs) const {
+    profiled_network const network(profile_, *hosts_, symbolic::kind_of<Op>, memory_);
+    std::vector<timed_schedule> schedules;
+    std::vector<candidate> const all = candidates(network, op, bytes, needs, schedules);
+    std::vector<std::size_t> by_least_time(all.size());
+    for (std::size_t i = 0; i != all.size(); ++i) {
+      by_least_time[i] = i;
+    }
+    std::stable_sort(by_least_time.begin(), by_least_time.end(),
+                     [&](std::size_t a, std::size_t b) { return all[a].least_time < all[b].least_time; });
+    std::size_t best = by_least_time.front();
+    std::int64_t time = INT64_MAX;
+    for (std::size_t const i : by_least_time) {
+      if (all[i].least_time > time) {
+        break;
+      }
+      std::int64_t const takes = schedules[all[i].schedule].time(network, bytes, all[i].way.segment_bytes);
+      if (takes < time || (takes == time && i < best)) {
+        best = i;
+        time = takes;
+      }
+    }
+    return {all[best].way, time};
   }
 
   /// What one way is expected to take, and what it would take on a network that is as fast but in one respect.
@@ -145,6 +161,34 @@ class tuning {
     [[nodiscard]] rank_type interface(rank_type a, rank_type b) const { return of.interface(a, b); }
     [[nodiscard]] std::int64_t start() const { return of.start(); }
   };
+
+  /// A way that may be picked.
+  struct candidate {
+    choice<selection> way;
+    std::size_t schedule;     ///< its number among the schedules
+    std::int64_t least_time;  ///< that it cannot fall below
+  };
+  template <class Op>
+  [[nodiscard]] std::vector<candidate> candidates(profiled_network const& network, Op op, std::size_t bytes,
+                                                  demands needs, std::vector<timed_schedule>& schedules) const {
+    std::vector<candidate> all;
+    for (schedule_kind const kind : all_schedule_kinds) {
+      if (is_candidate<Op>(kind, needs)) {
+        selection const s(kind, hosts_);
+        std::size_t const messages = steps(s, op);
+        if (messages > most_messages && !all.empty()) {
+          continue;
+        }
+        timed_schedule& timed = schedules.emplace_back(s, op, profile_.ranks);
+        for (std::size_t const segment : segment_sizes) {
+          if (segment == 0 || (bytes > segment && messages <= most_messages_in_segments && profile_.ranks > 1)) {
+            all.push_back({{s, segment}, schedules.size() - 1, timed.least_time(network, bytes, segment)});
+          }
+        }
+      }
+    }
+    return all;
+  }
 
   static constexpr std::size_t classes = 64;
   [[nodiscard]] static constexpr std::size_t class_of(std::size_t bytes) noexcept {
