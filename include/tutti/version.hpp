@@ -5,7 +5,7 @@
 // break programs, and CHANGELOG.md says how.
 //
 // Every header opens `namespace tutti::inline v<version>`, so that two libraries in one program may each contain another
-// version of tutti. The build refuses a header that opens the namespace of another version.
+// version of tutti. The test odr_version_in_names refuses a header that opens the namespace of another version.
 #define TUTTI_VERSION_MAJOR 0
 #define TUTTI_VERSION_MINOR 1
 #define TUTTI_VERSION_PATCH 0

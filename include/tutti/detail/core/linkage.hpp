@@ -27,19 +27,17 @@
 /// is a promise that tutti/compiled.cpp has them; and there, where the word is empty, what keeps it.
 #define TUTTI_COMPILED extern
 
-// All units of a program agree on that. One that is header-only has a symbol, which is one for all of these, for the
-// linker keeps the first of a group. Any other unit asks for tutti/compiled.cpp, which has the same symbol outside of
-// any group: the two do not link.
+// All units of a program that are built from one version agree on that. One that is header-only has a symbol, which is
+// one for all of these, for the linker keeps the first of a group. Any other unit asks for tutti/compiled.cpp, which has
+// the same symbol outside of any group: the two do not link.
 #ifdef TUTTI_SEPARATE_COMPILATION
-extern "C" {
-extern char const tutti_compiled_apart;
-}
 namespace tutti::inline v0_1_0::detail {
-[[gnu::used]] static char const* const compiled_apart = &tutti_compiled_apart;
+extern char const compiled_apart;
+[[gnu::used]] static char const* const needs_compiled_apart = &compiled_apart;
 }  // namespace tutti::detail
 #elif defined(__ELF__)
-asm(".pushsection .rodata.tutti, \"aG\", %progbits, tutti_units_disagree_on_TUTTI_SEPARATE_COMPILATION, comdat\n"
-    ".globl tutti_units_disagree_on_TUTTI_SEPARATE_COMPILATION\n"
-    "tutti_units_disagree_on_TUTTI_SEPARATE_COMPILATION: .byte 0\n"
+asm(".pushsection .rodata.tutti, \"aG\", %progbits, tutti_v0_1_0_units_disagree_on_TUTTI_SEPARATE_COMPILATION, comdat\n"
+    ".globl tutti_v0_1_0_units_disagree_on_TUTTI_SEPARATE_COMPILATION\n"
+    "tutti_v0_1_0_units_disagree_on_TUTTI_SEPARATE_COMPILATION: .byte 0\n"
     ".popsection");
 #endif

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A program that uses two libraries, of which it knows nothing. Their threads and processes take turns.
+
+extern "C" int one();
+extern "C" int two();
+
+int main() {
+  int const first = one();
+  int const second = two();
+  return first + second + one();
+}
