@@ -6,3 +6,10 @@
 #error "tutti needs C++20: compile with -std=c++20 (CMake: target_compile_features(<your target> PRIVATE cxx_std_20))"
 #include <compile with -std=c++20>  // there is no such file, which ends the compilation here
 #endif
+
+// Under these flags a compiler removes checks for NaN and changes the order of additions: results would be wrong.
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
+    defined(__ASSOCIATIVE_MATH__) || defined(__NO_SIGNED_ZEROS__)
+#error "tutti needs IEEE 754: compile this unit without -ffast-math, or end its flags with -fno-fast-math (no -Ofast)"
+#include <compile without -ffast-math>  // there is no such file, which ends the compilation here
+#endif
