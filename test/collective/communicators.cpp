@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
+#include <support/forked_child.hpp>
 #include <support/transports.hpp>
 #include <support/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
@@ -12,9 +13,11 @@
 #include <tutti/topology/ring.hpp>
 
 #include <array>
+#include <fcntl.h>
 #include <optional>
 #include <random>
 #include <span>
+#include <stdexcept>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -259,6 +262,28 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_forked_child_gives_up_no_operation_of_its_parent
                               support::transports_of_processes) {
   auto const law = [](auto& world) { return goes_on_in_the_parent(world); };
   support::agree<Transport>(2, law);
+}
+
+/// As in a daemon, whose standard streams are closed: what it prints must not get into a descriptor of the library.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_world_leaves_the_numbers_of_closed_standard_streams_free, Transport,
+                              support::transports) {
+  BOOST_TEST(ends_in_a_forked_child([] {
+    for (int fd = 0; fd != 3; ++fd) {
+      ::close(fd);
+    }
+    auto const ends = tutti::spawn<Transport>(3, [](auto& world) {
+      auto part = tutti::split(world, world.rank() % 2);
+      std::vector<int> all(length, 1);
+      tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}}(all);
+      tutti::allreduce{part, tutti::ring{}, tutti::sum<int>{}}(all);
+      return ::fcntl(0, F_GETFD) < 0 && ::fcntl(1, F_GETFD) < 0 && ::fcntl(2, F_GETFD) < 0;
+    });
+    for (auto const& end : ends) {
+      if (!end.value()) {
+        throw std::runtime_error("the library has taken a standard stream's number");
+      }
+    }
+  }));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(two_threads_on_one_communicator_are_told_so, Transport, support::transports) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
+#include <support/forked_child.hpp>
 #include <tutti/detail/net/nonce.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/error.hpp>
@@ -12,6 +13,7 @@
 #include <csignal>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdexcept>
 #include <string>
 #include <sys/resource.h>
 #include <thread>
@@ -228,6 +230,45 @@ BOOST_AUTO_TEST_CASE(a_descriptor_owns_exactly_one) {
   BOOST_TEST(::fcntl(ends[0], F_GETFD) != -1);
   { tutti::detail::descriptor const c(std::move(b)); }
   BOOST_TEST(::fcntl(ends[0], F_GETFD) == -1);
+}
+
+BOOST_AUTO_TEST_CASE(no_descriptor_takes_the_number_of_a_standard_stream) {
+  auto const is_open = [](int fd) { return ::fcntl(fd, F_GETFD) >= 0; };
+  for (unsigned closed = 0; closed != 8; ++closed) {  // a bit for each of the standard streams
+    bool const kept_off = ends_in_a_forked_child([&] {
+      for (int fd = 0; fd != 3; ++fd) {
+        if ((closed >> fd & 1U) != 0) {
+          ::close(fd);
+        }
+      }
+      std::vector<tutti::detail::descriptor> all;
+      auto ends = tutti::detail::stream_pair();
+      all.push_back(std::move(ends.first));
+      all.push_back(std::move(ends.second));
+      all.push_back(net::listen(loopback(0)));
+      all.push_back(net::connect(net::local_address(all.back().get()), in(5s)));
+      all.push_back(net::accept(all[2].get()));
+      all.emplace_back().reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+      for (auto const& d : all) {
+        if (d.get() < 3 || ::fcntl(d.get(), F_GETFD) != FD_CLOEXEC) {
+          throw std::runtime_error("a descriptor is not kept off the standard streams");
+        }
+      }
+      {
+        tutti::detail::standard_numbers const occupied;
+        tutti::detail::descriptor const next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        if (!is_open(0) || !is_open(1) || !is_open(2)) {
+          throw std::runtime_error("a standard number is free");
+        }
+      }
+      for (int fd = 0; fd != 3; ++fd) {
+        if (is_open(fd) == ((closed >> fd & 1U) != 0)) {
+          throw std::runtime_error("the standard streams are not as they were");
+        }
+      }
+    });
+    BOOST_TEST(kept_off, "with the standard streams " << closed << " closed");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_drawn_is_drawn_once) {

@@ -96,6 +96,10 @@ BEGIN {
 
   language = "tutti/detail/core/language.hpp"  # what every compilation of tutti sees first
   refused = "^(__cplusplus|__FAST_MATH__|__FINITE_MATH_ONLY__|__ASSOCIATIVE_MATH__|__NO_SIGNED_ZEROS__)$"  # by that header
+  # A call that makes a descriptor, and what comes before it where a detail::descriptor owns what it returns.
+  maker = "::((socket|socketpair|open|openat|creat|memfd_create|eventfd|epoll_create1?|pipe2?|accept4?|timerfd_create|signalfd|inotify_init1?|dup[23]?|mkstemp|mkostemp|shm_open)\\(|syscall\\([A-Za-z_]*(pidfd_open|memfd))"
+  owner = "(descriptor( const)?( [a-z_]+)?|[a-z]+_|reset)\\((static_cast<int>\\()?"
+
   # Dear to parse: kept out of what the umbrella reaches.
   dear = "^(algorithm|chrono|format|functional|future|iostream|locale|regex|filesystem|random|ranges)$"
 }
@@ -112,6 +116,12 @@ FNR == 1 { files_read[FILENAME] }
       violation("units of one program may differ in " words[i] ", and so would definitions")
 }
 /(^|[^A-Za-z_])assert\(/ { violation("assert differs between units of one program; use expects") }
+FILENAME != "tutti/detail/impl/core/descriptor.ipp" {
+  line = $0
+  sub(/[ \t]*\/\/.*/, "", line)
+  gsub(owner maker, "", line)
+  if (line ~ "(^|[^A-Za-z0-9_>])" maker) violation("a descriptor is made as the initial value of a detail::descriptor, which keeps it off the standard streams")
+}
 /std::(jthread|stop_)/ { violation("libc++ has std::jthread only behind a flag; use detail/core/joined_threads.hpp") }
 
 /^[ \t]*#[ \t]*include/ {

@@ -21,10 +21,14 @@ namespace tutti::inline v0_1_0::detail {
 
 /// Owns a file descriptor. Moves, does not copy; closes at the end. It belongs to the process that made it: a forked
 /// child does not inherit it, and has none in its place. `release` gives it up as one that a child does inherit.
+///
+/// Its number is never 0, 1 or 2, also where the program has closed the standard streams: what the program prints must
+/// not get into a socket or into shared memory. test/include_table checks that each descriptor that is made has such an
+/// owner.
 class descriptor {
  public:
   descriptor() noexcept = default;
-  explicit descriptor(int fd) noexcept : fd_(fd) { inheritance::refuse(fd); }
+  explicit descriptor(int fd) noexcept : fd_(above_standard(fd)) { inheritance::refuse(fd_); }
   descriptor(descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)), owner_(other.owner_) {}
   descriptor& operator=(descriptor&& other) noexcept {
     if (this != &other) {
@@ -49,8 +53,26 @@ class descriptor {
   TUTTI_DECL void reset(int fd = -1) noexcept;
 
  private:
+  /// Returns `fd` if it is above 2; else closes it and returns a duplicate that is, or -1 and errno if there is none.
+  TUTTI_DECL static int above_standard(int fd) noexcept;
+
   int fd_ = -1;
   std::uint32_t owner_ = inheritance::generation();  ///< the process that has it open
+};
+
+/// Returns the two ends of a local connection; none, and errno, if they cannot be made.
+[[nodiscard]] TUTTI_DECL std::pair<descriptor, descriptor> stream_pair() noexcept;
+
+/// Occupies those of the numbers 0 to 2 that are free. What another library opens in the meantime gets none of them.
+class standard_numbers {
+ public:
+  TUTTI_DECL standard_numbers() noexcept;
+  standard_numbers(standard_numbers const&) = delete;
+  standard_numbers& operator=(standard_numbers const&) = delete;
+  TUTTI_DECL ~standard_numbers();
+
+ private:
+  bool occupied_[3] = {};
 };
 
 /// "Connection refused", for a message to a human.

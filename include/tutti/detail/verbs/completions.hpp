@@ -45,7 +45,9 @@ inline void close_channel(ibv_comp_channel* c) noexcept {
 /// The completions of all of a rank's work requests, and what to sleep on for them.
 class completions {
  public:
-  completions(device const& d, std::uint64_t entries) : channel_(ibv_create_comp_channel(d.context.get())) {
+  completions(device const& d, std::uint64_t entries) {
+    standard_numbers const occupied;
+    channel_ = decltype(channel_)(ibv_create_comp_channel(d.context.get()));
     if (!channel_ || ::fcntl(channel_->fd, F_SETFL, O_NONBLOCK) != 0) {
       throw device_error(d.at, "cannot make a completion channel", errno);
     }

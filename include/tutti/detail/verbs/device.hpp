@@ -138,6 +138,7 @@ inline void keep_mappings_from_children() noexcept {
 
 /// @throws error(failure::join) if there is none such, or which one is meant cannot be known
 [[nodiscard]] inline device open_device(verbs_options const& o, std::string const& host) {
+  standard_numbers const occupied;                       // the library's descriptors must have others
   if (ibv_is_fork_initialized() == IBV_FORK_DISABLED) {  // a kernel that does not copy registered memory at a fork
     ibv_fork_init();
   }

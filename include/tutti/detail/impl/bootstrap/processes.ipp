@@ -37,13 +37,13 @@ TUTTI_DECL process_world::process_world(rank_type size, duration patience)
 
 /// Makes the connection between rank r and this process; returns the end for rank r.
 TUTTI_DECL descriptor process_world::connect(rank_type r) {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
+  auto [here, there] = stream_pair();
+  if (!here) {
     throw error(failure::join, "cannot connect to the process of rank " + std::to_string(r) + ": " +
                                    describe_errno(errno) + "; start fewer ranks or allow more descriptors (ulimit -n)");
   }
-  ranks_[r].line = channel(descriptor(ends[0]));
-  return descriptor(ends[1]);
+  ranks_[r].line = channel(std::move(here));
+  return std::move(there);
 }
 
 TUTTI_DECL void process_world::serve() {

@@ -13,9 +13,58 @@ TUTTI_DECL void descriptor::reset(int fd) noexcept {
     ::close(old);  // never retried: on Linux the descriptor is gone even after EINTR
     errno = kept;
   }
-  fd_ = fd;
+  fd_ = above_standard(fd);
   owner_ = inheritance::generation();
-  inheritance::refuse(fd);
+  inheritance::refuse(fd_);
+}
+
+TUTTI_DECL int descriptor::above_standard(int fd) noexcept {
+  if (fd < 0 || fd > STDERR_FILENO) [[likely]] {
+    return fd;
+  }
+  int const above = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  int const kept = errno;
+  ::close(fd);
+  errno = kept;
+  return above;
+}
+
+TUTTI_DECL std::pair<descriptor, descriptor> stream_pair() noexcept {
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
+    return {};
+  }
+  std::pair<descriptor, descriptor> both(ends[0], ends[1]);
+  if (!both.first || !both.second) {  // no number above those of the standard streams was left
+    int const kept = errno;
+    both = {};
+    errno = kept;
+  }
+  return both;
+}
+
+TUTTI_DECL standard_numbers::standard_numbers() noexcept {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) {
+      continue;
+    }
+    int const opened = ::open("/dev/null", O_RDWR | O_CLOEXEC);  // the lowest number that is free
+    if (opened < 0 || opened > STDERR_FILENO) {
+      ::close(opened);
+      return;
+    }
+    occupied_[opened] = true;
+  }
+}
+
+TUTTI_DECL standard_numbers::~standard_numbers() {
+  int const kept = errno;
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (occupied_[fd]) {
+      ::close(fd);
+    }
+  }
+  errno = kept;
 }
 
 TUTTI_DECL std::string describe_errno(int code) {

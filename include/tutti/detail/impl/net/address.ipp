@@ -142,6 +142,7 @@ TUTTI_DECL std::vector<address> resolve(std::string const& host, std::uint16_t p
   // "localhost" needs no lookup (RFC 6761, 6.3), and a bare system has none that knows it.
   bool const here = host.empty() || host == "localhost";
   addrinfo* found = nullptr;
+  standard_numbers const occupied;
   int const code = ::getaddrinfo(here ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (code != 0) {
     throw error(failure::join, "cannot resolve host '" + host + "': " +
@@ -177,6 +178,7 @@ TUTTI_DECL std::vector<interface> interfaces() {
     ~owner() { ::freeifaddrs(list); }
   } found;
   std::vector<interface> out;
+  standard_numbers const occupied;
   if (::getifaddrs(&found.list) != 0) {
     return out;
   }

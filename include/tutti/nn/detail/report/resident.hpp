@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/language.hpp>
+#include <tutti/detail/core/descriptor.hpp>
 
 #include <array>
 #include <cstdlib>
@@ -12,13 +12,9 @@ namespace tutti::inline v0_1_0::nn::detail {
 
 /// How much of this process' memory is in the machine's; 0 where the system does not say.
 [[nodiscard]] inline double resident_bytes() noexcept {
-  int const file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    return 0;
-  }
+  tutti::detail::descriptor const file(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
   std::array<char, 128> text{};
-  auto const length = ::read(file, text.data(), text.size() - 1);
-  ::close(file);
+  auto const length = ::read(file.get(), text.data(), text.size() - 1);
   if (length <= 0) {
     return 0;
   }
