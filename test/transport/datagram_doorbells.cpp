@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address starved (one thread)
+// test: address starved (the threads meet only in sockets)
 #define BOOST_TEST_MODULE transport_datagram_doorbells
+#include <tutti/detail/core/joined_threads.hpp>
 #include <tutti/detail/shared_memory/datagram_doorbells.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <poll.h>
 #include <string>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -21,9 +26,8 @@ using namespace tutti::detail;
 
 /// Want of descriptors is called what it is.
 BOOST_AUTO_TEST_CASE(too_few_descriptors_are_no_other_network_namespace) {
-  std::vector<std::string> const names{"tutti test " + std::to_string(::getpid())};
   datagram_doorbells bells;
-  bells.open(names[0]);
+  std::vector<std::string> const names{bells.open("tutti test " + std::to_string(::getpid()))};
   rlimit usual{};
   ::getrlimit(RLIMIT_NOFILE, &usual);
   descriptor const next(::dup(0));
@@ -41,45 +45,150 @@ BOOST_AUTO_TEST_CASE(too_few_descriptors_are_no_other_network_namespace) {
   BOOST_TEST(what.find("namespace") == what.npos, what);
 }
 
-/// Any process may send files to a bell. They are closed, however many come in one message; rings are forgotten.
-BOOST_AUTO_TEST_CASE(files_of_other_processs_are_let_go) {
-  std::string const name = "tutti test " + std::to_string(::getpid()) + " files";
-  datagram_doorbells bells;
-  bells.open(name);
-  descriptor const other_process(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  sockaddr_un to{};
-  to.sun_family = AF_UNIX;
-  std::memcpy(to.sun_path + 1, name.data(), name.size());
-  auto const length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  int const next = descriptor(::dup(0)).get();
-  for (std::size_t count = 0; count <= 4; ++count) {
-    int const files[4] = {0, 1, 2, 0};
-    alignas(cmsghdr) char room[CMSG_SPACE(sizeof files)] = {};
-    char byte = 0;
-    iovec text{&byte, 1};
+constexpr auto patience = std::chrono::seconds(20);
+
+/// Some bells. The first one knows all, the others know the first one.
+struct bells {
+  explicit bells(std::size_t count) : all(count) {
+    std::vector<std::string> addresses;
+    for (datagram_doorbells& one : all) {
+      names.push_back("tutti test " + std::to_string(::getpid()) + ' ' + std::to_string(names.size()));
+      addresses.push_back(one.open(names.back()));
+    }
+    for (datagram_doorbells& one : all) {
+      one.connect(addresses);
+      addresses.resize(1);
+    }
+  }
+
+  [[nodiscard]] bool is_rung(rank_type r) const {
+    pollfd one{all[r].own(), POLLIN, 0};
+    return ::poll(&one, 1, 0) == 1;
+  }
+
+  std::vector<datagram_doorbells> all;
+  std::vector<std::string> names;
+};
+
+/// A process that knows the name of a bell and not its password, as all local users do.
+class stranger {
+ public:
+  explicit stranger(std::string const& name) {
+    to_.sun_family = AF_UNIX;
+    std::memcpy(to_.sun_path + 1, name.data(), name.size());
+    length_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  }
+
+  /// Sends a message with a number of files.
+  void send(std::string text, std::size_t files) {
+    int const standard[4] = {0, 1, 2, 0};
+    alignas(cmsghdr) char room[CMSG_SPACE(sizeof standard)] = {};
+    iovec part{text.data(), text.size()};
     msghdr message{};
-    message.msg_name = &to;
-    message.msg_namelen = length;
-    message.msg_iov = &text;
+    message.msg_name = &to_;
+    message.msg_namelen = length_;
+    message.msg_iov = &part;
     message.msg_iovlen = 1;
-    if (count != 0) {
+    if (files != 0) {
       message.msg_control = room;
-      message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+      message.msg_controllen = CMSG_SPACE(files * sizeof(int));
       cmsghdr* const head = CMSG_FIRSTHDR(&message);
       head->cmsg_level = SOL_SOCKET;
       head->cmsg_type = SCM_RIGHTS;
-      head->cmsg_len = CMSG_LEN(count * sizeof(int));
-      std::memcpy(CMSG_DATA(head), files, count * sizeof(int));
+      head->cmsg_len = CMSG_LEN(files * sizeof(int));
+      std::memcpy(CMSG_DATA(head), standard, files * sizeof(int));
     }
-    BOOST_REQUIRE(::sendmsg(other_process.get(), &message, 0) == 1);
+    BOOST_TEST(::sendmsg(socket_.get(), &message, MSG_DONTWAIT) == static_cast<::ssize_t>(text.size()));
   }
-  BOOST_TEST(!bells.take([](descriptor const&) { return false; }));
+
+ private:
+  descriptor socket_{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  sockaddr_un to_{};
+  socklen_t length_ = 0;
+};
+
+/// Whatever a stranger sends, a bell neither rings nor is full, and no file of the stranger stays open.
+BOOST_AUTO_TEST_CASE(strangers_do_not_get_at_a_bell) {
+  bells two(2);
+  stranger someone(two.names[1]);
+  int const next = descriptor(::dup(0)).get();
+  for (std::size_t i = 0; i != 2000; ++i) {  // net.unix.max_dgram_qlen is 10 or 512
+    someone.send(std::string(1 + i % 40, 'x'), i % 5);
+  }
+  BOOST_TEST(!two.is_rung(1));
   BOOST_TEST(descriptor(::dup(0)).get() == next);
-  for (int i = 0; i < 5; ++i) {
-    BOOST_REQUIRE(::sendto(other_process.get(), "", 1, 0, reinterpret_cast<sockaddr const*>(&to), length) == 1);
+
+  int const own = descriptor(::memfd_create("tutti", MFD_CLOEXEC)).get();
+  BOOST_TEST(own == next);
+  descriptor const file(::memfd_create("tutti", MFD_CLOEXEC));
+  BOOST_TEST(two.all[0].hand(1, file.get(), steady_now()));
+  BOOST_TEST(two.is_rung(1));
+  auto const is_it = [&](descriptor const& f) { return shared_file::identity(f) == shared_file::identity(file); };
+  BOOST_TEST(static_cast<bool>(two.all[1].take(0, is_it, steady_now())));
+
+  BOOST_TEST(!two.is_rung(1));
+  two.all[0].ring(1);
+  BOOST_TEST(two.is_rung(1));
+  two.all[1].silence();
+  BOOST_TEST(!two.is_rung(1));
+}
+
+/// The system charges what nobody has taken yet to its sender, who waits for room.
+BOOST_AUTO_TEST_CASE(a_file_reaches_more_ranks_than_messages_may_wait) {
+  constexpr rank_type ranks = 900;
+  rlimit usual{};
+  ::getrlimit(RLIMIT_NOFILE, &usual);
+  rlimit many = usual;
+  many.rlim_cur = std::max<rlim_t>(usual.rlim_cur, std::min<rlim_t>(usual.rlim_max, 2 * ranks + 100));
+  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &many) == 0);
+  {
+    bells all(ranks);
+    descriptor const file(::memfd_create("tutti", MFD_CLOEXEC));
+    rank_type handed = 1;
+    auto const is_it = [&](descriptor const& f) { return shared_file::identity(f) == shared_file::identity(file); };
+    rank_type taken = 1;
+    {
+      joined_threads giver(1);
+      giver.start([&] {
+        while (handed != ranks && all.all[0].hand(handed, file.get(), steady_now() + patience)) {
+          ++handed;
+        }
+      });
+      while (taken != ranks && all.all[taken].take(0, is_it, steady_now() + patience)) {
+        ++taken;
+      }
+    }
+    BOOST_TEST(handed == ranks);
+    BOOST_TEST(taken == ranks);
   }
-  bells.silence();
-  BOOST_TEST(!bells.take([](descriptor const&) { return true; }));
+  ::setrlimit(RLIMIT_NOFILE, &usual);
+}
+
+/// Each reason why no file comes is told from the others, without a wait where there is nothing to wait for.
+BOOST_AUTO_TEST_CASE(a_file_that_does_not_come_is_explained) {
+  bells two(2);
+  descriptor const file(::memfd_create("tutti", MFD_CLOEXEC));
+  auto const any = [](descriptor const&) { return true; };
+  auto const why = [&](time_point deadline) { return two.all[1].take(0, any, deadline) ? 0 : errno; };
+
+  BOOST_TEST(why(steady_now()) == ETIMEDOUT);
+  two.all[0].refuse(1);
+  BOOST_TEST(why(steady_now() + patience) == ECANCELED);
+
+  rlimit usual{};
+  ::getrlimit(RLIMIT_NOFILE, &usual);
+  BOOST_TEST(two.all[0].hand(1, file.get(), steady_now()));
+  rlimit few = usual;
+  few.rlim_cur = static_cast<rlim_t>(descriptor(::dup(0)).get());
+  ::setrlimit(RLIMIT_NOFILE, &few);
+  int const starved = why(steady_now() + patience);
+  ::setrlimit(RLIMIT_NOFILE, &usual);
+  BOOST_TEST(starved == EMFILE);
+
+  two.all[0] = datagram_doorbells();
+  BOOST_TEST(why(steady_now() + patience) == ECONNRESET);
+  BOOST_TEST(!two.all[1].hand(0, file.get(), steady_now() + patience));
+  BOOST_TEST(errno == ECONNREFUSED);
 }
 
 }  // namespace

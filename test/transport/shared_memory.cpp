@@ -2,7 +2,11 @@
 // test: address (ranks are processes)
 #include <laws/memory_cases.hpp>
 #include <support/process_ranks.hpp>
+#include <support/watched.hpp>
 #include <tutti/transport/shared_memory.hpp>
+
+#include <cstring>
+#include <span>
 
 namespace {
 
@@ -28,6 +32,34 @@ BOOST_AUTO_TEST_CASE(tight_memory) {
   tutti::laws::keeps_flows_apart<tight_world>(4, 200);
   tutti::laws::views_are_stable_until_released<tight_world>(100);
   tutti::laws::keeps_granules_whole<tight_world>();
+}
+
+/// Sends a message to the next rank, and receives one of the rank before.
+tutti::support::verdict pass_on(tutti::shared_memory& t) {
+  tutti::flow const s{0, 5};
+  t.begin(s, {});
+  tutti::rank_type const mine = t.rank();
+  tutti::rank_type const before = (mine + t.size() - 1) % t.size();
+  tutti::rank_type got = mine;
+  auto bad = tutti::support::until(
+      t, [&] { return t.send((mine + 1) % t.size(), s, std::as_bytes(std::span(&mine, 1)), 4).accepted; });
+  bad = !bad.empty() ? bad : tutti::support::until(t, [&] {
+    auto const c = t.view(before, s, {sizeof got, sizeof got, nullptr});
+    return static_cast<bool>(c) && std::memcpy(&got, c.data, sizeof got) != nullptr;
+  });
+  t.release(before, s);
+  t.end(s);
+  return !bad.empty() ? bad : got == before ? "" : "a message of another rank";
+}
+
+/// There are more of them than the 278 messages of one socket that the system lets wait for their receivers.
+BOOST_AUTO_TEST_CASE(many_ranks, *boost::unit_test::enable_if<!support::watched>()) {
+  for (tutti::rank_type const n : {300U, 512U}) {
+    tutti::laws::check_all(tutti::support::process_ranks::run(n, [](auto& meet) {
+      tutti::shared_memory t(meet);
+      return pass_on(t);
+    }));
+  }
 }
 
 }  // namespace

@@ -57,9 +57,9 @@ template <exports_memory D, rendezvous M>
   std::string const name = "tutti-window-" + unique_text();
   auto const offers = agree(D::name, meet, [&] {
     lent_memory<D>::free_what_is_back();
-    holds->open(name);
+    std::string const address = holds->open(name);
     mine = std::shared_ptr<std::byte>(on.allocate_to_export(shape.bytes()), D::free);
-    return name + ' ' + on.exported(mine.get());
+    return address + ' ' + on.exported(mine.get());
   });
   std::vector<std::string> names;
   for (std::string const& one : offers) {

@@ -3,10 +3,15 @@
 
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/shared_memory/shared_file.hpp>
 #include <tutti/error.hpp>
 #include <tutti/types.hpp>
 
+#include <array>
 #include <cstring>
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <sched.h>
 #include <string>
 #include <string_view>
 #include <sys/socket.h>
@@ -17,29 +22,43 @@ namespace tutti::inline v0_1_0::detail {
 /// Wakes processes of one host: each has a datagram socket, which the others reach by name. The
 /// names lie in Linux's abstract namespace, so nothing stays behind when a process is killed; and that a name is
 /// there no more tells that its owner is gone.
+///
+/// Every user of the host can read these names. So a bell has a password, too, which its peers learn when they meet. A
+/// socket filter drops each message that does not begin with it before it is queued: nobody else wakes a rank, or fills
+/// its queue.
 class datagram_doorbells {
  public:
-  /// This rank's own bell. @throws error(failure::join)
-  void open(std::string_view name) {
+  /// Opens this rank's own bell. Returns the address by which others `connect`: its name and its password.
+  /// @throws error(failure::join)
+  [[nodiscard]] std::string open(std::string_view name) {
+    std::string const text = unique_text();
+    text.copy(password_.data(), password_.size());
     bell_ = socket();
+    if (bell_) {
+      admit_only(password_);  // before anybody can find it
+    }
     sockaddr_un const here = address_of(name);
     if (!bell_ || ::bind(bell_.get(), reinterpret_cast<sockaddr const*>(&here), length(name)) != 0) {
       throw error(failure::join, "cannot open a local socket to be woken by: " + describe_errno(errno) +
                                      "; allow this process more descriptors (ulimit -n), or use tcp");
     }
+    return std::string(name) + '/' + text;
   }
 
-  /// Learns the names of all ranks. @throws error(failure::join) if one is out of reach
-  template <class Names>
-  void connect(Names const& names) {
+  /// Learns the addresses of all ranks. @throws error(failure::join) if one is out of reach
+  template <class Addresses>
+  void connect(Addresses const& addresses) {
     probe_ = socket();
     if (!probe_) {
       throw error(failure::join, "cannot open a local socket to wake the others by: " + describe_errno(errno) +
                                      "; allow this process more descriptors (ulimit -n), or use tcp");
     }
-    peers_ = owned_array<peer>(names.size());
-    for (std::size_t r = 0; r < names.size(); ++r) {
-      peers_[r] = {address_of(names[r]), length(names[r])};
+    peers_ = owned_array<peer>(addresses.size());
+    for (std::size_t r = 0; r < addresses.size(); ++r) {
+      std::string_view const address = addresses[r];
+      std::string_view const name = address.substr(0, address.rfind('/'));
+      peers_[r] = {address_of(name), length(name), {}};
+      address.substr(name.size()).substr(1).copy(peers_[r].password.data(), peers_[r].password.size());
       if (call(static_cast<rank_type>(r)) != 0) {
         throw error(failure::join, "rank " + std::to_string(r) + " cannot be reached over a local socket (" +
                                        describe_errno(errno) +
@@ -52,16 +71,20 @@ class datagram_doorbells {
 
   void ring(rank_type r) const noexcept {
     // Fails when the peer is gone, or has enough rings waiting that one more makes no difference.
-    char const ring = 0;
-    ::sendto(bell_.get(), &ring, 1, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<sockaddr const*>(&peers_[r].name),
-             peers_[r].length);
+    word const& password = peers_[r].password;
+    ::sendto(bell_.get(), password.data(), password.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
+             reinterpret_cast<sockaddr const*>(&peers_[r].name), peers_[r].length);
   }
   /// Whether the process of another rank still has its bell. Cost: a system call.
   [[nodiscard]] bool reaches(rank_type r) const noexcept { return call(r) == 0 || errno != ECONNREFUSED; }
 
   /// Gives rank r a file: it has a descriptor of its own as soon as it takes it. False, and errno says why, if not.
-  [[nodiscard]] bool hand(rank_type r, int file) const noexcept {
+  ///
+  /// The kernel charges a message to its sender until it is taken, so only some hundred files are under way at a time:
+  /// waits for room, until the deadline, while others take theirs.
+  [[nodiscard]] bool hand(rank_type r, int file, time_point deadline) const noexcept {
     datagram p;
+    p.text = peers_[r].password;
     p.message.msg_name = &peers_[r].name;
     p.message.msg_namelen = peers_[r].length;
     cmsghdr* const head = CMSG_FIRSTHDR(&p.message);
@@ -69,31 +92,55 @@ class datagram_doorbells {
     head->cmsg_type = SCM_RIGHTS;
     head->cmsg_len = CMSG_LEN(sizeof file);
     std::memcpy(CMSG_DATA(head), &file, sizeof file);
-    return ::sendmsg(bell_.get(), &p.message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+    while (::sendmsg(bell_.get(), &p.message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+      // The last: as many files of this user are under way as the limit of open files allows.
+      bool const full = errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS;
+      if (errno != EINTR && (!full || steady_now() >= deadline)) {
+        return false;
+      }
+      pollfd room{bell_.get(), POLLOUT, 0};
+      ::poll(&room, 1, look_ms);
+      ::sched_yield();  // poll knows nothing of the other limits
+    }
+    return true;
   }
-  /// The file that another process has given, and `expected(descriptor)` holds for; none if there is none.
-  /// Any process of this host can send to a bell, so other files are let go, and no more is looked at than a bell
-  /// holds at a time.
+  /// Tells rank r that it will get no file.
+  void refuse(rank_type r) const noexcept { ring(r); }
+
+  /// Takes the file that rank `from` gives, for which `expected(descriptor)` holds. None, and errno, if there is none:
+  /// ECANCELED if that rank has refused, EMFILE or EACCES if the file cannot be taken, ECONNRESET if the rank is gone,
+  /// and ETIMEDOUT at the deadline. Other files and messages without the password are let go.
   template <class Expected>
-  [[nodiscard]] descriptor take(Expected&& expected) const {
-    constexpr int most_waiting = 1024;  // net.unix.max_dgram_qlen is 10 or 512
-    for (int i = 0; i < most_waiting; ++i) {
+  [[nodiscard]] descriptor take(rank_type from, Expected&& expected, time_point deadline) const {
+    for (;;) {
       datagram p;
       p.message.msg_controllen = CMSG_LEN(sizeof(int));  // or the padding would have room for a second file
       if (::recvmsg(bell_.get(), &p.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) {
-        return {};
+        bool const reached = reaches(from);
+        if (!reached || steady_now() >= deadline) {
+          errno = reached ? ETIMEDOUT : ECONNRESET;
+          return {};
+        }
+        pollfd one{bell_.get(), POLLIN, 0};
+        ::poll(&one, 1, look_ms);
+        continue;
       }
       cmsghdr const* const head = CMSG_FIRSTHDR(&p.message);
-      if (head != nullptr && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-          head->cmsg_len == CMSG_LEN(sizeof(int))) {
+      bool const has_file = head != nullptr && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+                            head->cmsg_len == CMSG_LEN(sizeof(int));
+      if (has_file) {
         int fd = -1;
         std::memcpy(&fd, CMSG_DATA(head), sizeof fd);
         if (descriptor file(fd); expected(file)) {
           return file;
         }
+      } else if (p.text == password_) {
+        bool const lost = (p.message.msg_flags & MSG_CTRUNC) != 0;
+        descriptor const another(lost ? ::fcntl(bell_.get(), F_DUPFD_CLOEXEC, 0) : -1);
+        errno = !lost ? ECANCELED : another ? EACCES : EMFILE;
+        return {};
       }
     }
-    return {};
   }
 
   /// What is left after that many rings only makes the next sleep return at once: a process that rings without end
@@ -105,20 +152,24 @@ class datagram_doorbells {
   }
 
  private:
+  using word = std::array<char, 16>;
+  static constexpr int look_ms = 10;  ///< how long to wait without a look at peers and deadline
+
   struct peer {
     sockaddr_un name;
     socklen_t length;
+    word password;
   };
 
-  /// One byte, and beside it one descriptor.
+  /// A password, and beside it one descriptor.
   struct datagram {
-    char byte = 0;
-    iovec text{&byte, 1};
+    word text{};
+    iovec part{text.data(), text.size()};
     alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
     msghdr message{};
 
     datagram() noexcept {
-      message.msg_iov = &text;
+      message.msg_iov = &part;
       message.msg_iovlen = 1;
       message.msg_control = room;
       message.msg_controllen = sizeof room;
@@ -126,6 +177,24 @@ class datagram_doorbells {
     datagram(datagram const&) = delete;
     datagram& operator=(datagram const&) = delete;
   };
+
+  /// Has the kernel drop all messages to this rank's bell that do not begin with the password. (One that knows no
+  /// filters leaves them in the queue, and others may fill it.)
+  void admit_only(word const& password) const noexcept {
+    constexpr std::size_t parts = sizeof(word) / sizeof(std::uint32_t);
+    std::array<sock_filter, 2 * parts + 2> code{};
+    for (std::size_t i = 0; i != parts; ++i) {
+      std::uint32_t part = 0;
+      std::memcpy(&part, password.data() + i * sizeof part, sizeof part);
+      auto const to_the_end = static_cast<std::uint8_t>(2 * (parts - 1 - i) + 1);
+      code[2 * i] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(i * sizeof part));
+      code[2 * i + 1] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(part), 0, to_the_end);
+    }
+    code[2 * parts] = BPF_STMT(BPF_RET | BPF_K, UINT32_MAX);  // all of it
+    code[2 * parts + 1] = BPF_STMT(BPF_RET | BPF_K, 0);
+    sock_fprog const program{static_cast<unsigned short>(code.size()), code.data()};
+    ::setsockopt(bell_.get(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+  }
 
   [[nodiscard]] int call(rank_type r) const noexcept {
     return ::connect(probe_.get(), reinterpret_cast<sockaddr const*>(&peers_[r].name), peers_[r].length);
@@ -146,6 +215,7 @@ class datagram_doorbells {
   }
 
   descriptor bell_;
+  word password_{};
   descriptor probe_;  ///< to call others with
   owned_array<peer> peers_;
 };

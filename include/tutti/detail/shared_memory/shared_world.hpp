@@ -126,8 +126,7 @@ class shared_world {
   template <class M>
   std::string offer(M const& meet, shared_memory_options const& o) {
     std::string const unique = unique_text();
-    std::string text = "tutti-" + unique;
-    bells_.open(text);
+    std::string text = bells_.open("tutti-" + unique);
     std::string place;
     if (meet.rank() == 0) {
       shape_ = o;
@@ -219,8 +218,8 @@ class shared_world {
     }
   };
 
-  /// Finds the doorbells and the processes of all; rank 0 hands its file to them. All are heard of once more after
-  /// this, so they were found while they lived.
+  /// Finds the doorbells and the processes of all. All are heard of once more after this, so they were found while they
+  /// lived.
   template <class M>
   std::string contact(M const& meet, std::vector<std::string> const& offers) {
     check(meet, offers);
@@ -235,13 +234,6 @@ class shared_world {
     bells_.connect(doorbells);
     if constexpr (!splits<M>) {
       peers_->processes.open(processes);
-      for (rank_type r = 1; meet.rank() == 0 && r < n_; ++r) {
-        if (!bells_.hand(r, file().descriptor_to_hand())) {
-          throw error(failure::join, "the shared memory cannot be handed to rank " +
-                                         std::to_string(world_rank(meet, r)) + " (" + describe_errno(errno) +
-                                         "); allow processes to pass files to each other, or use tcp");
-        }
-      }
     }
     return "";
   }
@@ -264,20 +256,56 @@ class shared_world {
       memory_ = arena_->at(parts_[0], words{place}.template number<std::uint64_t>());
       allotment_ = allotment(memory_, 1);
     } else {
-      if (me != 0) {
-        descriptor handed = bells_.take([&](descriptor const& f) { return shared_file::identity(f) == place; });
-        if (!handed) {
-          throw error(failure::join,
-                      "rank 0's shared memory did not come over the local socket: allow processes to pass "
-                      "files to each other, or use tcp");
-        }
-        file().adopt(static_cast<descriptor&&>(handed));
+      if (me == 0) {
+        hand_file(meet);
+      } else {
+        take_file(place);
       }
       memory_ = file().base() + table_bytes();
       arena_->place(window_table(file().base(), n_), me, shape_.arena_bytes);
     }
     mail().construct(me);
     return (attaches(meet, offers) ? "1" : "0") + std::string(sleep_barrier::offered(n_) ? " 1" : " 0");
+  }
+
+  /// How long rank 0 tries to hand its file to the others. Less than they wait for each other at the next exchange, so
+  /// that all hear why it failed.
+  static constexpr duration handing_patience = join_timeout / 2;
+
+  /// Hands rank 0's file to the others, which take it at the same time.
+  template <class M>
+  void hand_file(M const& meet) {
+    time_point const deadline = steady_now() + handing_patience;
+    std::string why;
+    for (rank_type r = 1; r < n_; ++r) {
+      if (why.empty() && !bells_.hand(r, file().descriptor_to_hand(), deadline)) {
+        int const code = errno;
+        why = "the shared memory cannot be handed to rank " + std::to_string(world_rank(meet, r)) + " (" +
+              describe_errno(code) + ")" +
+              (code == EPERM || code == EACCES ? "; allow processes to pass files to each other, or use tcp"
+               : code == ECONNREFUSED          ? "; it has ended"
+                                               : "; use tcp if it stays so");
+      }
+      if (!why.empty()) {
+        bells_.refuse(r);
+      }
+    }
+    if (!why.empty()) {
+      throw error(failure::join, why);
+    }
+  }
+  void take_file(std::string_view place) {
+    auto const is_it = [&](descriptor const& f) { return shared_file::identity(f) == place; };
+    descriptor handed = bells_.take(0, is_it, steady_now() + handing_patience);
+    if (!handed) {
+      int const code = errno;
+      throw error(failure::join, "rank 0's shared memory cannot be taken from the local socket (" +
+                                     describe_errno(code) + ")" +
+                                     (code == EMFILE   ? "; allow this process more descriptors (ulimit -n), or use tcp"
+                                      : code == EACCES ? "; allow processes to pass files to each other, or use tcp"
+                                                       : "; see what rank 0 says"));
+    }
+    file().adopt(static_cast<descriptor&&>(handed));
   }
 
   template <class M>
