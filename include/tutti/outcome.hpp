@@ -4,6 +4,7 @@
 #include <tutti/detail/core/linkage.hpp>
 #include <tutti/error.hpp>
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -26,9 +27,10 @@ struct rank_failure : error_facts {
   /// That a rank threw this.
   explicit rank_failure(error const& e) : error_facts(e.facts()), text(e.what()) {}
 
-  std::string text;  ///< for a human: what was thrown, or how the process ended
-  int signal = 0;    ///< the signal that killed the process, or 0
-  int status = 0;    ///< the status that the process exited with before its result, or 0
+  std::string text;           ///< for a human: what was thrown, or how the process ended
+  int signal = 0;             ///< the signal that killed the process, or 0: none, or unknown
+  int status = 0;             ///< the status that the process exited with before its result, or 0
+  std::exception_ptr thrown;  ///< what the rank threw, if it was a thread or simulated; it stays in its own process
 };
 
 namespace detail {
@@ -68,7 +70,8 @@ class outcome {
   [[nodiscard]] explicit operator bool() const noexcept { return has_value(); }
 
   /// The value.
-  /// @throws error, as the rank did, if the failure was one; otherwise std::runtime_error, with the failure's text
+  /// @throws what the rank threw, if it was a thread or simulated. Of a process: error with all its facts, if the rank
+  ///         threw one or the process was killed or exited; std::runtime_error with the text of any other exception
   decltype(auto) value() & {
     require();
     if constexpr (!std::is_void_v<R>) {
@@ -97,6 +100,9 @@ class outcome {
   void require() const {
     if (has_value()) {
       return;
+    }
+    if (why_.thrown) {
+      std::rethrow_exception(why_.thrown);
     }
     if (why_.kind == tutti::failure::none) {
       throw std::runtime_error(why_.text);

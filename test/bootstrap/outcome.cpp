@@ -92,4 +92,46 @@ BOOST_AUTO_TEST_CASE(an_error_of_a_process_is_thrown_again_with_all_its_facts) {
   }
 }
 
+/// An exception of a user's.
+struct overdrawn : std::range_error {
+  explicit overdrawn(int by) : std::range_error("overdrawn"), amount(by) {}
+  int amount;
+};
+
+/// Each rank throws another exception.
+void throw_by_rank(rank_type r) {
+  switch (r) {
+    case 0:
+      throw overdrawn(12);
+    case 1:
+      throw 7;
+    case 2:
+      throw tutti::precondition_error("a mistake", std::source_location::current());
+    default:
+      throw error(any_facts(r), any_text(r));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(any_exception_of_a_thread_is_thrown_again_as_it_was) {
+  auto const ends = tutti::detail::run_threads(4, [](auto& at) { throw_by_rank(at.rank()); });
+  for (int time = 0; time != 2; ++time) {  // a value may be asked for again
+    BOOST_CHECK_EXCEPTION(ends[0].value(), overdrawn, [](overdrawn const& e) { return e.amount == 12; });
+    BOOST_CHECK_EXCEPTION(ends[1].value(), int, [](int e) { return e == 7; });
+    BOOST_CHECK_THROW(ends[2].value(), tutti::precondition_error);
+    check_rethrown(ends[3], 3);
+  }
+  BOOST_TEST(ends[0].failure().text == "overdrawn");
+}
+
+BOOST_AUTO_TEST_CASE(of_other_exceptions_of_a_process_the_text_is_thrown_again) {
+  auto const ends = tutti::detail::run_processes(3, [](auto& at) { throw_by_rank(at.rank()); });
+  for (std::string const wanted : {"overdrawn", "an exception that is no std::exception", "a mistake"}) {
+    auto const& end = ends[wanted == "overdrawn" ? 0 : wanted == "a mistake" ? 2 : 1];
+    BOOST_CHECK_EXCEPTION(end.value(), std::runtime_error, [&](std::runtime_error const& e) {
+      return std::string_view(e.what()).find(wanted) != std::string_view::npos;
+    });
+    BOOST_TEST(!end.failure().thrown);
+  }
+}
+
 }  // namespace

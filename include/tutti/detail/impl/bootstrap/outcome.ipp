@@ -9,15 +9,18 @@
 namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL rank_failure current_failure() {
+  rank_failure why;
   try {
     throw;
   } catch (error const& e) {
-    return rank_failure(e);
+    why = rank_failure(e);
   } catch (std::exception const& e) {
-    return {e.what()};
+    why.text = e.what();
   } catch (...) {
-    return {"an exception that is no std::exception"};
+    why.text = "an exception that is no std::exception";
   }
+  why.thrown = std::current_exception();
+  return why;
 }
 
 TUTTI_DECL std::string encode(rank_failure const& f) {
