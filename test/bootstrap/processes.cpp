@@ -6,7 +6,9 @@
 
 #include <array>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <latch>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -158,6 +160,111 @@ BOOST_AUTO_TEST_CASE(output_is_written_once_by_its_writer) {
   BOOST_TEST(std::fread(text, 1, sizeof text - 1, file) == 19U);
   BOOST_TEST(std::string(text) == "parent;child;child;");
   std::fclose(file);
+}
+
+/// Holds the locks of these streams until it ends, in a thread of its own.
+class locked_streams {
+ public:
+  explicit locked_streams(std::vector<std::FILE*> streams) : streams_(std::move(streams)) {
+    holder_ = std::thread([this] {
+      for (std::FILE* const one : streams_) {
+        ::flockfile(one);
+      }
+      held_.count_down();
+      over_.wait();
+      for (std::FILE* const one : streams_) {
+        ::funlockfile(one);
+      }
+    });
+    held_.wait();
+  }
+  locked_streams(locked_streams const&) = delete;
+  locked_streams& operator=(locked_streams const&) = delete;
+  ~locked_streams() {
+    over_.count_down();
+    holder_.join();
+  }
+
+ private:
+  std::vector<std::FILE*> streams_;
+  std::latch held_{1};
+  std::latch over_{1};
+  std::thread holder_;
+};
+
+BOOST_AUTO_TEST_CASE(no_lock_of_a_stream_is_waited_for_and_output_is_still_written_once) {
+  std::FILE* const file = std::tmpfile();
+  std::FILE* const other = std::tmpfile();
+  BOOST_REQUIRE((file != nullptr && other != nullptr));
+  int const kept = ::dup(1);
+  std::fflush(stdout);
+  ::dup2(::fileno(file), 1);
+  std::printf("parent;");
+  {
+    locked_streams const held({stdin, stdout, stderr, other});
+    auto const ends = tutti::detail::run_processes(2, [](process_rendezvous&) { std::printf("child;"); });
+    BOOST_TEST(ends[0].has_value());
+    BOOST_TEST(ends[1].has_value());
+  }
+  std::fflush(stdout);
+  ::dup2(kept, 1);
+  ::close(kept);
+  char text[200] = {};
+  std::rewind(file);
+  BOOST_TEST(std::fread(text, 1, sizeof text - 1, file) == 19U);
+  BOOST_TEST(std::string(text) == "child;child;parent;");
+  std::fclose(file);
+  std::fclose(other);
+}
+
+/// What SIGCHLD does until the end of the block.
+class child_signal {
+ public:
+  explicit child_signal(void (*handler)(int)) {
+    struct sigaction as {};
+    as.sa_handler = handler;
+    as.sa_flags = SA_RESTART;
+    ::sigaction(SIGCHLD, &as, &before_);
+  }
+  child_signal(child_signal const&) = delete;
+  child_signal& operator=(child_signal const&) = delete;
+  ~child_signal() { ::sigaction(SIGCHLD, &before_, nullptr); }
+
+ private:
+  struct sigaction before_ {};
+};
+
+void bury_all_children(int) {
+  int const kept = errno;
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+  errno = kept;
+}
+
+BOOST_AUTO_TEST_CASE(an_end_that_somebody_else_has_asked_for_is_said_to_be_unknown) {
+  for (auto* const handler : {SIG_IGN, &bury_all_children}) {
+    child_signal const during(handler);
+    auto const ends = tutti::detail::run_processes(4, [](process_rendezvous& at) {
+      if (at.rank() == 1) {
+        ::kill(::getpid(), SIGKILL);
+      }
+      if (at.rank() == 2) {
+        ::_exit(7);
+      }
+      return std::vector<int>(200'000, 5);
+    });
+    BOOST_TEST(ends[0].value().size() == 200'000U);
+    BOOST_TEST(ends[3].value().size() == 200'000U);
+    for (rank_type const r : {1U, 2U}) {
+      auto const& why = ends[r].failure();
+      bool const known = why.signal == (r == 1 ? SIGKILL : 0) && why.status == (r == 2 ? 7 : 0);
+      bool const unknown = why.signal == 0 && why.status == 0 &&
+                           says(why, "how is unknown (this program ignores SIGCHLD, or waits for all children itself)");
+      BOOST_TEST((unknown || (known && handler != SIG_IGN)), why.text);  // a handler may come second
+      BOOST_TEST((why.kind == tutti::failure::peer_lost));
+    }
+  }
+  BOOST_TEST(no_children());
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named_at_the_deadline) {

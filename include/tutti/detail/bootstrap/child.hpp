@@ -15,19 +15,23 @@ namespace tutti::inline v0_1_0::detail {
 class child {
  public:
   child() noexcept = default;
-  child(child&& other) noexcept : pid_(std::exchange(other.pid_, -1)), status_(other.status_), over_(other.over_) {}
+  child(child&& other) noexcept
+      : pid_(std::exchange(other.pid_, -1)), status_(other.status_), over_(other.over_), known_(other.known_) {}
   child& operator=(child&& other) noexcept {
     std::swap(pid_, other.pid_);
     std::swap(status_, other.status_);
     std::swap(over_, other.over_);
+    std::swap(known_, other.known_);
     return *this;
   }
   ~child();
 
   /// Forks. The child runs `body(descriptor)`, to which the descriptor `for_it` goes, the only one that it inherits,
-  /// and then ends at once, with no exit handler, no destructor and no buffer of the parent's: only what it wrote to
-  /// stdout and stderr itself is flushed. It is killed when the thread that called this ends, so that it cannot outlive
-  /// its parent.
+  /// and then ends at once, with no exit handler and no destructor: only what it wrote to stdout and stderr itself is
+  /// flushed. It is killed when the thread that called this ends, so that it cannot outlive its parent.
+  ///
+  /// What the parent has printed to stdout and stderr is written first. No other stream is touched, and no lock of a
+  /// stream is waited for: another thread may hold one for long, of stdin until somebody types.
   /// @throws error(failure::join) if the system gives no process
   template <class Body>
   [[nodiscard]] static child start(descriptor for_it, Body&& body) {
@@ -41,12 +45,13 @@ class child {
   /// Whether it has ended. Does not wait.
   bool has_ended() noexcept;
 
-  /// The signal that killed it, or 0. @pre it has ended
+  /// The signal that killed it, or 0: none, or unknown. @pre it has ended
   [[nodiscard]] int signal() const noexcept;
   /// The status that it exited with, or 0. @pre it has ended
   [[nodiscard]] int status() const noexcept;
 
-  /// "was killed by signal 9 (Killed)", "exited with status 3". @pre it has ended
+  /// "was killed by signal 9 (Killed)", "exited with status 3". The system tells only once how a process has ended: if
+  /// the program ignores SIGCHLD, or waits for all children itself, it is unknown here. @pre it has ended
   [[nodiscard]] std::string end_text() const;
 
  private:
@@ -58,6 +63,7 @@ class child {
   pid_t pid_ = -1;
   int status_ = 0;
   bool over_ = false;
+  bool known_ = false;  ///< the system has told how it ended
 };
 
 }  // namespace tutti::detail

@@ -8,14 +8,24 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <stdio_ext.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace tutti::inline v0_1_0::detail {
 
+/// Writes what this program has printed, so that it comes before what the child prints. A stream whose lock another
+/// thread holds is left out: that thread may be held up for long, by a pipe that nobody reads.
+inline void flush_unlocked(std::FILE* stream) noexcept {
+  if (::ftrylockfile(stream) == 0) {
+    std::fflush(stream);
+    ::funlockfile(stream);
+  }
+}
+
 TUTTI_DECL child::~child() {
-  if (pid_ > 0 && !over_) {
+  if (pid_ > 0 && !has_ended()) {
     ::kill(pid_, SIGKILL);
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
@@ -23,7 +33,8 @@ TUTTI_DECL child::~child() {
 }
 
 TUTTI_DECL child child::start(descriptor for_it, body_call call, void* body) {
-  std::fflush(nullptr);  // or the child would write what is in the buffers a second time
+  flush_unlocked(stdout);
+  flush_unlocked(stderr);
   pid_t const parent = ::getpid();
   int const inherited = for_it.release();
   pid_t const pid = ::fork();
@@ -42,6 +53,8 @@ TUTTI_DECL child child::start(descriptor for_it, body_call call, void* body) {
 
 TUTTI_DECL void child::run(pid_t parent, body_call call, void* body, descriptor own) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::__fpurge(stdout);  // what is still there is the parent's to write
+  ::__fpurge(stderr);
   if (::getppid() == parent) {  // else it died before the line above
     call(body, std::move(own));
     std::fflush(stdout);
@@ -53,20 +66,23 @@ TUTTI_DECL void child::run(pid_t parent, body_call call, void* body, descriptor 
 TUTTI_DECL bool child::has_ended() noexcept {
   if (!over_) {
     pid_t const got = ::waitpid(pid_, &status_, WNOHANG);
-    // ECHILD: the program ignores SIGCHLD, so the system has buried it without telling how it ended
-    over_ = got == pid_ || (got < 0 && errno != EINTR);
+    known_ = got == pid_;
+    over_ = known_ || (got < 0 && errno != EINTR);  // ECHILD: somebody else has asked how it ended
   }
   return over_;
 }
 
 TUTTI_DECL int child::signal() const noexcept {
-  return WIFSIGNALED(status_) ? WTERMSIG(status_) : 0;
+  return known_ && WIFSIGNALED(status_) ? WTERMSIG(status_) : 0;
 }
 TUTTI_DECL int child::status() const noexcept {
-  return WIFEXITED(status_) ? WEXITSTATUS(status_) : 0;
+  return known_ && WIFEXITED(status_) ? WEXITSTATUS(status_) : 0;
 }
 
 TUTTI_DECL std::string child::end_text() const {
+  if (!known_) {
+    return "has ended, how is unknown (this program ignores SIGCHLD, or waits for all children itself),";
+  }
   if (int const s = signal(); s != 0) {
     char const* const name = ::strsignal(s);
     return "was killed by signal " + std::to_string(s) + " (" + (name != nullptr ? name : "?") + ")";
