@@ -212,7 +212,7 @@ tutti::nn::detail::plot_panel panel(std::size_t i, bench::workload const& work,
   auto const row = static_cast<double>(i / 2);
   nn::detail::plot_panel result(
       work.name, {70 + 430 * static_cast<double>(i % 2), 70 + 220 * row, 340, 160},
-      {.right = most, .low = 0, .high = 1.08 * high, .x_labels = "%g", .x_ticks = std::move(ticks)});
+      {.right = most, .low = 0, .high = 1.08 * high, .x_labels = "", .x_ticks = std::move(ticks)});
   return result.add({"ideal", "#a0a0a0", {{0, 0}, {most, most * work.images_per_second}}, false, true})
       .add({"server", "#c0392b", std::move(server), true})
       .add({"ring", "#2f6fb3", std::move(ring), true});

@@ -40,6 +40,7 @@
 #include <tutti/detail/impl/core/message.ipp>
 #include <tutti/detail/impl/core/mismatch.ipp>
 #include <tutti/detail/impl/core/node_identity.ipp>
+#include <tutti/detail/impl/core/number_text.ipp>
 #include <tutti/detail/impl/core/operation.ipp>
 #include <tutti/detail/impl/core/recorder.ipp>
 #include <tutti/detail/impl/engine/inquest.ipp>

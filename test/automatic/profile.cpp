@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain (one thread)
+// test: plain comma (one thread)
 #include <tutti/detail/tuning/preference.hpp>
 #include <tutti/detail/tuning/profile.hpp>
 #include <tutti/detail/tuning/profile_text.hpp>

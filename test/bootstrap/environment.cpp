@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address (one thread)
+// test: address comma (one thread)
 #include <tutti/detail/bootstrap/node_list.hpp>
 #include <tutti/environment.hpp>
 #include <tutti/error.hpp>

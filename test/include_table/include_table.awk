@@ -94,6 +94,11 @@ BEGIN {
   # The code for a device is apart from the host's; where nvcc reads for a host, g++ gets another spelling of the same.
   common = "^(defined|__CUDA_ARCH__|__CUDACC__|__x86_64__|__i386__|__aarch64__|__GNUC__|__clang__|__SANITIZE_ADDRESS__|__has_feature|address_sanitizer|__ELF__|TUTTI_SEPARATE_COMPILATION)$"
 
+  # Writes a comma, or expects one, in a program whose language does. to_string of an integer does not.
+  follows_language = "(^|[^A-Za-z_])(v?[sfd]?n?w?printf|v?[sf]?w?scanf|strto(d|f|ld|l|ul|ll|ull|imax|umax)|ato(i|l|ll|f)|sto(i|l|ul|ll|ull|f|d|ld)|setlocale|localeconv|put_time|strftime)\\(" \
+                     "|std::w?[io]?stringstream|std::format|<(sstream|iomanip)>" \
+                     "|to_string\\(([^()]*(double|float)[^A-Za-z_]|[^()]*[0-9]\\.[0-9])"
+
   language = "tutti/detail/core/language.hpp"  # what every compilation of tutti sees first
   refused = "^(__cplusplus|__FAST_MATH__|__FINITE_MATH_ONLY__|__ASSOCIATIVE_MATH__|__NO_SIGNED_ZEROS__)$"  # by that header
   # A call that makes a descriptor, and what comes before it where a detail::descriptor owns what it returns.
@@ -121,6 +126,12 @@ FILENAME != "tutti/detail/impl/core/descriptor.ipp" {
   sub(/[ \t]*\/\/.*/, "", line)
   gsub(owner maker, "", line)
   if (line ~ "(^|[^A-Za-z0-9_>])" maker) violation("a descriptor is made as the initial value of a detail::descriptor, which keeps it off the standard streams")
+}
+{
+  code = $0
+  sub(/\/\/.*/, "", code)
+  if (code ~ follows_language)
+    violation("the program's locale changes what this writes or reads; use detail/core/number_text.hpp")
 }
 /std::(jthread|stop_)/ { violation("libc++ has std::jthread only behind a flag; use detail/core/joined_threads.hpp") }
 

@@ -62,6 +62,13 @@ for call in 'int const fd = ::open(path, 0);' 'if (::pipe2(ends, 0) != 0) {' 're
   plant tutti/detail/core/a.hpp "$call" 'a descriptor is made as'
 done
 
+for call in 'std::snprintf(text, 9, "%g", x);' 'printf("%d", 1);' 'return std::stoul(text);' 'x = strtod(text, &end);' \
+            'std::ostringstream out;' '#include <sstream>' 'out = std::format("{:L}", x);' \
+            'std::to_string(static_cast<double>(x) * 1e-9)' 'std::to_string(n * 0.5)' '::setlocale(LC_ALL, "");'; do
+  plant tutti/nn/a.hpp "$call" 'locale changes'
+done
+plant tutti/nn/a.hpp 'std::to_string(static_cast<int>(x));  // printf("%g")' ''
+
 plant tutti/detail/core/a.hpp 'static_assert(true);' ''
 plant tutti/detail/core/language.hpp '#include <compile with -std=c++20>' ''
 for call in 'descriptor const f(::open(path, 0));' 'file_.reset(::memfd_create(name, 0));' ': bell_(::eventfd(0, 0)) {' \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address may_skip (the in-process network is what threads meet at)
+// test: address may_skip comma (the in-process network is what threads meet at)
 #include <laws/late.hpp>
 #include <laws/moving_operators.hpp>
 #include <support/worlds.hpp>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain
+// test: plain comma
+#include "support/comma_locale.hpp"
+#include <tutti/nn/checkpoint/fingerprint.hpp>
 #include <tutti/nn/detail/report/epoch_message.hpp>
 #include <tutti/nn/detail/report/training_curves.hpp>
 #include <tutti/nn/report/json.hpp>
@@ -14,7 +16,9 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <vector>
 
 namespace nn = tutti::nn;
 
@@ -37,6 +41,34 @@ std::size_t count(std::string const& text, std::string const& part) {
     ++n;
   }
   return n;
+}
+
+std::string shown(nn::history const& history) {
+  std::FILE* const file = std::tmpfile();
+  BOOST_REQUIRE(file != nullptr);
+  nn::progress bar(file, 2, 200);
+  for (auto const& epoch : history.epochs) {
+    for (auto const& step : history.steps) {
+      bar.step(step, 0);
+    }
+    bar.epoch(epoch);
+  }
+  std::rewind(file);
+  std::string text(10000, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  return text;
+}
+
+std::string lines_of(nn::history const& history) {
+  std::string const path = "nn_report_language.jsonl";
+  {
+    nn::json_lines lines(path);
+    lines.step(history.steps[1], 0);
+    lines.epoch(history.epochs[0]);
+  }
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace
@@ -176,21 +208,22 @@ BOOST_AUTO_TEST_CASE(faults_are_drawn_where_they_were) {
   BOOST_TEST(read["faults"][1]["ranks"].get<int>() == 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_pipe_gets_a_line_per_epoch) {
-  std::FILE* const file = std::tmpfile();
-  BOOST_REQUIRE(file != nullptr);
-  nn::progress shown(file, 2, 200);
+BOOST_AUTO_TEST_CASE(texts_are_the_same_whatever_the_language) {
   auto const history = made_up(20);
-  for (auto const& epoch : history.epochs) {
-    for (auto const& step : history.steps) {
-      shown.step(step, 0);
-    }
-    shown.epoch(epoch);
-  }
-  std::rewind(file);
-  std::string text(10000, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  std::fclose(file);
+  std::vector<nn::usage> const ranks{{"worker 0", 0.5, {{0.5, 0.25, 0.1, 1e6, 2e6, 1234, 5678, 1.5e9}}, 0.125}};
+  auto const written = [&] {
+    return std::vector<std::string>{
+        nn::plot_svg(history, {}, ranks), nn::to_json(nn::settings{}, history).dump(), lines_of(history),
+        shown(history),
+        nn::fingerprint().add(nn::settings{}).add("images", nn::dataset{{1, 1, 1}, 2, {1, 2}, {0, 1}}).text()};
+  };
+  auto const before = written();
+  support::comma_locale const language;
+  BOOST_TEST(written() == before, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_pipe_gets_a_line_per_epoch) {
+  std::string const text = shown(made_up(20));
   BOOST_TEST(count(text, "\n") == 2U);
   BOOST_TEST(count(text, "\r") == 0U);
   BOOST_TEST(count(text, "epoch 2/2: loss ") == 1U);

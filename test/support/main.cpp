@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The main program of every test.
+#include "support/comma_locale.hpp"
+
 #include <boost/test/tree/observer.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <unistd.h>
 
 namespace {
@@ -37,5 +40,9 @@ bool begin() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::optional<support::comma_locale> language;
+  if (std::getenv("TUTTI_TEST_COMMA") != nullptr) {
+    language.emplace();
+  }
   return boost::unit_test::unit_test_main(begin, argc, argv);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address
+// test: address comma
 #include <support/simulated_worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/send_recv.hpp>

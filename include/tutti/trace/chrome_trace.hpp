@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/trace/causality.hpp>
 #include <tutti/trace/waits.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <span>
 #include <string>
 #include <string_view>
@@ -176,11 +176,7 @@ class chrome_trace {
     out_ += ",\"ts\":";
     number(at - begin_);
   }
-  void number(duration d) {
-    char text[40];
-    std::snprintf(text, sizeof(text), "%.3f", static_cast<double>(d.count()) * 1e-3);
-    out_ += text;
-  }
+  void number(duration d) { out_ += detail::fixed_text(static_cast<double>(d.count()) * 1e-3, 3); }
   void quote(std::string_view s) {
     out_ += '"';
     for (char const c : s) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/detail/fpga_nic/member.hpp>
 #include <tutti/detail/fpga_nic/networks.hpp>
 #include <tutti/detail/transport/over_host.hpp>
@@ -101,7 +102,7 @@ class fpga_nic : public detail::over_host<Host> {
       at = network_.address_of(device_);
     }
     member_.emplace(network_.open(), network_.seal(),
-                    detail::fpga_nic::job_terms{.nonce = static_cast<std::uint32_t>(std::stoul(nonce)),
+                    detail::fpga_nic::job_terms{.nonce = detail::word_reader(nonce).number<std::uint32_t>(),
                                                 .slots = o.slots,
                                                 .lease = o.lease,
                                                 .silence = o.silence,

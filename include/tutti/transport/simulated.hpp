@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/mismatch.hpp>
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/detail/simulation/simulation.hpp>
 #include <tutti/rendezvous.hpp>
 #include <tutti/transport/concept.hpp>
@@ -41,13 +42,13 @@ class simulated {
             "simulated: options::in is null; use tutti::simulate, which makes a world in virtual time");
     std::vector<rank_type> members;
     for (std::string const& text : meet.exchange(std::to_string(o.rank))) {
-      members.push_back(static_cast<rank_type>(std::stoul(text)));
+      members.push_back(detail::word_reader(text).number<rank_type>());
     }
     std::string number;
     if (rank_ == 0) {
       number = std::to_string(simulation_->add_world(std::move(members)));
     }
-    world_ = &simulation_->world(static_cast<std::uint32_t>(std::stoul(meet.exchange(number)[0])));
+    world_ = &simulation_->world(detail::word_reader(meet.exchange(number)[0]).number<std::uint32_t>());
   }
   /// Member `rank` of a world that exists.
   simulated(detail::simulation& in, detail::simulated_world& world, rank_type rank) noexcept

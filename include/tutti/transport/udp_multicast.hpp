@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/message.hpp>
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/detail/multicast/member.hpp>
 #include <tutti/detail/multicast/networks.hpp>
 #include <tutti/detail/transport/fan_out.hpp>
@@ -13,7 +15,6 @@
 #include <cstdint>
 #include <optional>
 #include <poll.h>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -258,23 +259,20 @@ class udp_multicast : public detail::over_host<Host> {
       return;
     }
     std::uint32_t const nonce = detail::fpga_nic::draw_job();
-    std::ostringstream mine;
-    mine << std::min(o.window, std::max(network_.room(), 4U)) << ' ' << nonce << ' ' << network_.card() << ' '
-         << network_.choose_group(nonce);
-    std::vector<std::string> const said = meet.exchange(mine.str());
+    std::vector<std::string> const said =
+        meet.exchange(detail::message({std::min(o.window, std::max(network_.room(), 4U)), " ", nonce, " ",
+                                       network_.card(), " ", network_.choose_group(nonce)}));
     typename member_type::terms terms{.window = o.window};
     std::vector<std::string> cards;
     std::vector<typename Network::port::address> all;
     for (std::string const& one : said) {
-      std::istringstream in(one);
-      std::uint32_t window = 0;
-      std::uint32_t job = 0;
-      in >> window >> job >> cards.emplace_back();
-      all.push_back(network_.address_of(cards.back()));
-      terms.window = std::min(terms.window, window);
+      detail::word_reader in(one);
+      terms.window = std::min(terms.window, in.number<std::uint32_t>());
+      auto const job = in.number<std::uint32_t>();
+      all.push_back(network_.address_of(cards.emplace_back(in.word())));
       if (all.size() == 1) {
         terms.nonce = job;
-        in >> group_;
+        group_ = in.word();
       }
     }
     why_none_ = group_.empty() ? "rank 0 was told to have none (TUTTI_MULTICAST, or options::network.group)" : "";
@@ -323,9 +321,8 @@ class udp_multicast : public detail::over_host<Host> {
     }
     auto const all = meet.exchange(mine);
     for (rank_type r = 0; r != size(); ++r) {
-      std::istringstream in(all[r]);
-      for (rank_type from = 0; in >> from;) {
-        deaf_.push_back({r, from});
+      for (detail::word_reader in(all[r]); !in.empty();) {
+        deaf_.push_back({r, in.number<rank_type>()});
       }
     }
     return describe_deaf("the group at " + group_);

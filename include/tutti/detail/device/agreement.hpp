@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/error.hpp>
 #include <tutti/expects.hpp>
 #include <tutti/rendezvous.hpp>
 #include <tutti/types.hpp>
 
-#include <charconv>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -41,13 +41,6 @@ template <class D>
           "there is no device; start this rank on a host that has one, or take a transport of host memory");
   expects(asked < devices, "device ", asked, " is asked for, and there are ", devices, "; ask for one below that");
   return asked < 0 ? static_cast<int>(rank) % devices : asked;
-}
-
-template <class T>
-[[nodiscard]] T to_number(std::string_view text) noexcept {
-  T value{};
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
 }
 
 }  // namespace tutti::detail::device

@@ -112,7 +112,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
       return std::to_string(share(devices, o.groups));
     });
     for (std::string const& one : groups) {
-      groups_ = std::min(groups_, to_number<std::uint32_t>(one));
+      groups_ = std::min(groups_, word_reader(one).number<std::uint32_t>());
     }
     static_cast<void>(agree(name, meet, [&] {
       words_ = make_host_words(*driver_);

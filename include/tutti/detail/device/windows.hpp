@@ -36,7 +36,8 @@ template <driver D, rendezvous M>
     return std::to_string(reinterpret_cast<std::uintptr_t>(&mine));
   });
   for (std::string const& one : places) {
-    auto const* const theirs = reinterpret_cast<std::shared_ptr<std::byte> const*>(to_number<std::uintptr_t>(one));
+    auto const* const theirs =
+        reinterpret_cast<std::shared_ptr<std::byte> const*>(word_reader(one).number<std::uintptr_t>());
     all.of.emplace_back(shape, *theirs);
   }
   static_cast<void>(meet.exchange({}));  // all have taken hold of all
@@ -93,7 +94,7 @@ template <exports_memory D, rendezvous M>
     for (rank_type i = 0; i != meet.rank(); ++i) {
       seen.remove_prefix(seen.find(' ') + 1);
     }
-    all.shifts[r] = to_number<std::uintptr_t>(seen) - reinterpret_cast<std::uintptr_t>(mine.get());
+    all.shifts[r] = word_reader(seen).number<std::uintptr_t>() - reinterpret_cast<std::uintptr_t>(mine.get());
   }
   return all;
 }

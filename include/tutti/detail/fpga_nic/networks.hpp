@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/node_identity.hpp>
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/detail/fpga_nic/in_process_port.hpp>
 #include <tutti/detail/fpga_nic/key_file.hpp>
 #include <tutti/detail/fpga_nic/udp_port.hpp>
@@ -152,7 +153,7 @@ class in_process_link {
   [[nodiscard]] std::string const& rack() const noexcept { return rack_; }
   [[nodiscard]] static std::string place_of(std::string const& text) { return text; }
   [[nodiscard]] static std::uint32_t address_of(std::string const& text) {
-    return static_cast<std::uint32_t>(std::stoul(text));
+    return word_reader(text).number<std::uint32_t>();
   }
 
  private:

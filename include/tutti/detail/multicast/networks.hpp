@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/detail/fpga_nic/in_process_port.hpp>
 #include <tutti/detail/fpga_nic/networks.hpp>
 #include <tutti/detail/fpga_nic/udp_port.hpp>
@@ -93,7 +94,7 @@ class in_process_link {
     return hears_group_ ? "" : "is told to hear no group";
   }
   [[nodiscard]] static std::uint32_t address_of(std::string const& text) {
-    return static_cast<std::uint32_t>(std::stoul(text));
+    return word_reader(text).number<std::uint32_t>();
   }
 
  private:

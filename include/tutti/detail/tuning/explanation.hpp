@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/detail/tuning/tuning.hpp>
 
-#include <cstdio>
 #include <string>
 
 namespace tutti::inline v0_1_0::detail {
@@ -12,10 +12,8 @@ namespace explanation {
 
 /// "12.3 us".
 inline std::string in_words(std::int64_t picoseconds) {
-  char text[32];
   auto const us = static_cast<double>(picoseconds) * 1e-6;
-  std::snprintf(text, sizeof text, us < 1000 ? "%.3g us" : "%.4g ms", us < 1000 ? us : us * 1e-3);
-  return text;
+  return us < 1000 ? general_text(us, 3) + " us" : general_text(us * 1e-3, 4) + " ms";
 }
 
 /// "64 KiB", "1000 bytes".

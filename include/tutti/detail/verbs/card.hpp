@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/detail/verbs/device.hpp>
 #include <tutti/types.hpp>
 
 #include <cstdint>
-#include <sstream>
 #include <string>
 
 namespace tutti::inline v0_1_0::detail::rdma {
@@ -25,14 +25,12 @@ struct card {
   /// What a rank says instead that cannot take part.
   [[nodiscard]] static std::string refusal(std::string const& why) { return "!" + why; }
   [[nodiscard]] std::string text() const {
-    std::ostringstream out;
-    out << at.device << ' ' << int{at.port} << ' ' << int{at.index};
+    std::string out = message({at.device, " ", at.port, " ", at.index});
     for (std::uint8_t const b : at.gid.raw) {
-      out << ' ' << int{b};
+      append(out, {" ", b});
     }
-    out << ' ' << lid << ' ' << mtu << ' ' << longest << ' ' << reads << ' ' << first_packet << ' ' << calls << ' '
-        << calls_key;
-    return out.str();
+    append(out, {" ", lid, " ", mtu, " ", longest, " ", reads, " ", first_packet, " ", calls, " ", calls_key});
+    return out;
   }
 
   /// @throws error (failure::join) if this is no such text
@@ -42,19 +40,19 @@ struct card {
       c.trouble = text.substr(1);
       return c;
     }
-    std::istringstream in(text);
-    int port = 0;
-    int index = 0;
-    in >> c.at.device >> port >> index;
-    c.at.port = static_cast<std::uint8_t>(port);
-    c.at.index = static_cast<std::uint8_t>(index);
+    word_reader in(text);
+    c.at.device = in.word();
+    c.at.port = in.number<std::uint8_t>();
+    c.at.index = in.number<std::uint8_t>();
     for (std::uint8_t& b : c.at.gid.raw) {
-      int value = 0;
-      in >> value;
-      b = static_cast<std::uint8_t>(value);
+      b = in.number<std::uint8_t>();
     }
-    in >> c.lid >> c.mtu >> c.longest >> c.reads >> c.first_packet >> c.calls >> c.calls_key;
-    if (!in) {
+    for (std::uint32_t* const one : {&c.lid, &c.mtu, &c.longest, &c.reads, &c.first_packet}) {
+      *one = in.number<std::uint32_t>();
+    }
+    c.calls = in.number<std::uint64_t>();
+    c.calls_key = in.number<std::uint32_t>();
+    if (!in.good()) {
       throw error(failure::join, "a rank has published '" + text.substr(0, 80) +
                                      "', which is no address of a verbs transport: all ranks must have the same "
                                      "transport");

@@ -3,6 +3,7 @@
 
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/core/message.hpp>
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/detail/verbs/handle.hpp>
 #include <tutti/error.hpp>
 #include <tutti/transport/verbs_options.hpp>
@@ -57,12 +58,21 @@ struct device_wish {
     }
     if (char const* const chosen = std::getenv("TUTTI_VERBS_GID");
         index == verbs_options::any_gid && chosen != nullptr) {
-      index = std::atoi(chosen);
+      index = number_of("TUTTI_VERBS_GID", chosen);
     }
     if (std::size_t const colon = device.find(':'); colon != std::string::npos) {
-      port = std::atoi(device.c_str() + colon + 1);
+      port = number_of("the port in TUTTI_VERBS_DEVICE or verbs_options::device", device.substr(colon + 1));
       device.resize(colon);
     }
+  }
+
+  /// @throws error (failure::join) if the text is no number of a port or of one of its addresses
+  [[nodiscard]] static int number_of(std::string_view name, std::string_view text) {
+    int number = 0;
+    if (!read_number(text, number) || number < 0 || number > 255) {
+      throw error(failure::join, message({name, " is \"", text, "\", which is no number from 0 to 255"}));
+    }
+    return number;
   }
 
   /// "mlx5_0, port 1, GID 3", as far as something is wanted.
@@ -112,10 +122,12 @@ inline void keep_mappings_from_children() noexcept {
   std::FILE* const maps = std::fopen("/proc/self/maps", "re");
   char line[4352];
   while (maps != nullptr && std::fgets(line, sizeof line, maps) != nullptr) {
-    char* rest = nullptr;
-    std::uintptr_t const begin = std::strtoull(line, &rest, 16);
-    std::uintptr_t const end = std::strtoull(rest + 1, nullptr, 16);
-    if (std::strstr(line, "/infiniband/uverbs") != nullptr) {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    std::string_view const range = std::string_view(line).substr(0, std::strcspn(line, " "));  // "7f00-7fff"
+    std::size_t const middle = std::min(range.find('-'), range.size() - 1);
+    if (std::strstr(line, "/infiniband/uverbs") != nullptr && read_number(range.substr(0, middle), begin, 16) &&
+        read_number(range.substr(middle + 1), end, 16)) {
       ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTFORK);
     }
   }

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/nn/data/augmentation.hpp>
 #include <tutti/nn/data/dataset.hpp>
 #include <tutti/nn/settings.hpp>
 
 #include <concepts>
-#include <cstdio>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -30,9 +30,8 @@ class fingerprint {
   /// With all of its bits.
   template <std::floating_point Number>
   fingerprint& add(std::string_view name, Number value) {
-    char digits[40];
-    std::snprintf(digits, sizeof digits, "%.*g", std::numeric_limits<Number>::max_digits10, static_cast<double>(value));
-    return add(name, std::string_view(digits));
+    return add(name,
+               tutti::detail::general_text(static_cast<double>(value), std::numeric_limits<Number>::max_digits10));
   }
 
   /// Adds all settings.

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <string>
 
 namespace tutti::inline v0_1_0::nn {
 
@@ -37,6 +38,7 @@ class progress {
 
  private:
   void draw(step_result const& done);
+  void write(std::string const& text);
 
   std::FILE* out_;
   bool moves_;

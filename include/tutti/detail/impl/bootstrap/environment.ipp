@@ -3,11 +3,11 @@
 
 #include <tutti/detail/bootstrap/hosts.hpp>
 #include <tutti/detail/bootstrap/node_list.hpp>
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/environment.hpp>
 #include <tutti/error.hpp>
 #include <tutti/member.hpp>
 
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <unistd.h>
@@ -258,10 +258,8 @@ class environment_reader {
   [[noreturn]] static void fail(std::string const& what) { throw error(failure::join, "the environment: " + what); }
 
   [[nodiscard]] static rank_type number(char const* name, std::string const& text) {
-    if (text.size() <= 8 && text.find_first_not_of("0123456789") == text.npos) {
-      if (auto const value = static_cast<rank_type>(std::atol(text.c_str())); value < 0xffffffU) {
-        return value;
-      }
+    if (rank_type value = 0; read_number(text, value) && value < 0xffffffU) {
+      return value;
     }
     fail(std::string(name) + "=" + text + " is not a number from 0 to 16777214");
   }
@@ -291,7 +289,7 @@ class environment_reader {
     if (text.find_first_not_of("0123456789", point == text.npos ? 0 : point + 1) == text.npos && whole.size() <= 7 &&
         whole.find_first_not_of("0123456789") == whole.npos) {
       rest.resize(3, '0');
-      if (auto const ms = std::atoll((whole + rest).c_str()); ms > 0) {
+      if (std::int64_t ms = 0; read_number(whole + rest, ms) && ms > 0) {
         return ms;
       }
     }

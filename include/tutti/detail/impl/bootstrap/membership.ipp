@@ -3,6 +3,7 @@
 
 #include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/core/deadline.hpp>
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/error.hpp>
 
 #include <utility>
@@ -15,7 +16,7 @@ TUTTI_DECL membership with_finite_patience(membership me) {
 }
 
 TUTTI_DECL std::string seconds_text(duration d) {
-  std::string text = std::to_string(static_cast<double>(d.count()) * 1e-9);  // always six places
+  std::string text = fixed_text(static_cast<double>(d.count()) * 1e-9, 6);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') {
     text.pop_back();

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/detail/core/message.hpp>
+#include <tutti/detail/core/number_text.hpp>
 
 #include <bit>
-#include <cstdio>
 
 namespace tutti::inline v0_1_0::detail {
 
@@ -32,9 +32,7 @@ TUTTI_DECL void message_part::append_whole(std::string& text, void const*, std::
 }
 
 TUTTI_DECL void message_part::append_real(std::string& text, void const*, std::uint64_t which) {
-  char digits[32];
-  int const length = std::snprintf(digits, sizeof digits, "%g", std::bit_cast<double>(which));
-  append_text(text, digits, static_cast<std::size_t>(length));
+  text += general_text(std::bit_cast<double>(which));
 }
 
 TUTTI_DECL void append(std::string& text, message_parts parts) {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/detail/core/descriptor.hpp>
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/detail/shared_memory/memory_left.hpp>
 
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -24,13 +24,13 @@ class kernel_file {
   }
 
   /// The number behind a word that begins a line; `none` if there is no such word, or no number.
-  [[nodiscard]] std::uint64_t number(char const* word = "") const noexcept {
-    std::size_t const length = std::strlen(word);
+  [[nodiscard]] std::uint64_t number(std::string_view word = "") const noexcept {
     for (char const* line = text_; *line != '\0'; ++line) {
-      if (std::strncmp(line, word, length) == 0) {
-        char* end = nullptr;
-        std::uint64_t const value = std::strtoull(line + length, &end, 10);
-        return end == line + length ? none : value;
+      if (std::string_view(line).starts_with(word)) {
+        char const* const digits = line + word.size() + std::strspn(line + word.size(), " ");
+        std::uint64_t value = none;
+        static_cast<void>(read_number(std::string_view(digits, std::strspn(digits, "0123456789")), value));
+        return value;
       }
       line = std::strchr(line, '\n');
       if (line == nullptr) {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/detail/core/node_identity.hpp>
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/detail/shared_memory/peer_processes.hpp>
 
-#include <cstdlib>
 #include <unistd.h>
 
 namespace tutti::inline v0_1_0::detail {
@@ -23,9 +23,10 @@ TUTTI_DECL void peer_processes::open(std::vector<std::string_view> const& offers
   auto const in = [](std::string_view text) { return text.substr(text.find('@') + 1); };
   files_ = owned_array<descriptor>(offers.size());
   for (rank_type r = 0; r < offers.size(); ++r) {
-    std::string const text(offers[r]);
-    if (in(text) == in(mine) && !in(mine).empty()) {  // numbers of another namespace mean other processes here
-      auto const process = static_cast<::pid_t>(std::strtol(text.c_str(), nullptr, 10));
+    std::string_view const text = offers[r];
+    ::pid_t process = 0;
+    // Numbers of another namespace mean other processes here.
+    if (in(text) == in(mine) && !in(mine).empty() && read_number(text.substr(0, text.find('@')), process)) {
       files_[r].reset(static_cast<int>(::syscall(pidfd_open, process, 0)));
     }
   }

@@ -39,8 +39,8 @@ class plot_panel {
     double right = 1;
     double low = 0;
     double high = 1;
-    char const* x_labels = "";  ///< a format for the numbers of the axis; empty: there are none
-    char const* y_labels = "%g";
+    char const* x_labels = nullptr;  ///< the unit behind the numbers of the axis, " s"; null: there are no numbers
+    char const* y_labels = "";
     std::vector<double> x_ticks{};  ///< empty: where they look well
   };
 
@@ -66,7 +66,6 @@ class plot_panel {
   [[nodiscard]] double at_y(double y) const;
 
   [[nodiscard]] static std::string dashes(plot_curve const& one);
-  [[nodiscard]] static std::string number(char const* format, double value);
   [[nodiscard]] static std::string line(double x1, double y1, double x2, double y2, char const* colour);
   [[nodiscard]] static std::string text(double x, double y, char const* anchor, std::string const& what,
                                         char const* more = "");

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/detail/core/descriptor.hpp>
+#include <tutti/detail/core/number_text.hpp>
 
 #include <array>
-#include <cstdlib>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -18,9 +18,10 @@ namespace tutti::inline v0_1_0::nn::detail {
   if (length <= 0) {
     return 0;
   }
-  char* next = nullptr;
-  (void)std::strtoull(text.data(), &next, 10);  // what it has asked for
-  return static_cast<double>(std::strtoull(next, nullptr, 10)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  tutti::detail::word_reader words(std::string_view(text.data(), static_cast<std::size_t>(length)));
+  words.word();  // what it has asked for
+  auto const pages = words.number<unsigned long>();
+  return static_cast<double>(pages) * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace tutti::nn::detail

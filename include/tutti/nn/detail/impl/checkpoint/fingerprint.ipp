@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/message.hpp>
 #include <tutti/nn/checkpoint/fingerprint.hpp>
 
 #include <zlib.h>
 
 #include <cstddef>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -38,10 +38,12 @@ TUTTI_DECL fingerprint& fingerprint::add(settings const& s) {
 
 TUTTI_DECL fingerprint& fingerprint::add(std::string_view name, dataset const& data) {
   auto const sum = [](uLong before, auto const& bytes) { return ::crc32_z(before, bytes.data(), bytes.size()); };
-  char text[120];
-  std::snprintf(text, sizeof text, "%zu images of %zu x %zu x %zu, checksum %08lx", data.size(), data.shape.channels,
-                data.shape.rows, data.shape.columns, sum(sum(0, data.pixels), data.labels));
-  return add(name, std::string_view(text));
+  std::string checksum;
+  for (auto [left, digit] = std::pair(sum(sum(0, data.pixels), data.labels), 0); digit != 8; ++digit, left >>= 4) {
+    checksum.insert(0, 1, "0123456789abcdef"[left & 15]);
+  }
+  return add(name, tutti::detail::message({data.size(), " images of ", data.shape.channels, " x ", data.shape.rows,
+                                           " x ", data.shape.columns, ", checksum ", checksum}));
 }
 
 TUTTI_DECL std::string fingerprint::differences(std::string_view other) const {

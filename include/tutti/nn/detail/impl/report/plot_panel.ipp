@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/nn/detail/report/plot_panel.hpp>
 
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace tutti::inline v0_1_0::nn::detail {
+
+using tutti::detail::fixed_text;
+using tutti::detail::general_text;
+
+inline std::string tenths(double value) {
+  return fixed_text(value, 1);
+}
+
+inline std::string axis_label(double value, char const* unit) {
+  return unit == nullptr ? std::string() : general_text(value) + unit;
+}
 
 TUTTI_DECL plot_panel::plot_panel(std::string title, area where, axes shown)
     : title_(std::move(title)), where_(where), shown_(std::move(shown)) {}
@@ -27,24 +38,24 @@ TUTTI_DECL std::string plot_panel::svg() const {
   std::string s = text(where_.left, where_.top - 9, "start", title_, " font-weight=\"bold\"");
   for (double const y : ticks(shown_.low, shown_.high)) {
     s += line(where_.left, at_y(y), where_.left + where_.width, at_y(y), "#e4e4e4");
-    s += text(where_.left - 8, at_y(y) + 4, "end", number(shown_.y_labels, y));
+    s += text(where_.left - 8, at_y(y) + 4, "end", axis_label(y, shown_.y_labels));
   }
   double const bottom = where_.top + where_.height;
   double free = where_.left - 20;
   for (double const x : shown_.x_ticks.empty() ? ticks(0, shown_.right) : shown_.x_ticks) {
     s += line(at_x(x), where_.top, at_x(x), bottom, "#f0f0f0");
-    if (*shown_.x_labels != 0 && at_x(x) >= free) {
-      auto const label = number(shown_.x_labels, x);
-      s += text(at_x(x), bottom + 17, "middle", label);
-      free = at_x(x) + letter * static_cast<double>(label.size()) + 8;
+    if (shown_.x_labels != nullptr && at_x(x) >= free) {
+      auto const words = axis_label(x, shown_.x_labels);
+      s += text(at_x(x), bottom + 17, "middle", words);
+      free = at_x(x) + letter * static_cast<double>(words.size()) + 8;
     }
   }
   s += line(where_.left, bottom, where_.left + where_.width, bottom, "#808080");
-  std::string const clip = number("clip%.0f", where_.left) + number("-%.0f", where_.top);
+  std::string const clip = "clip" + fixed_text(where_.left, 0) + "-" + fixed_text(where_.top, 0);
   // A little more than the axes, for lines and dots upon them.
-  s += "<clipPath id=\"" + clip + "\"><rect x=\"" + number("%.1f", where_.left - 4) + "\" y=\"" +
-       number("%.1f", where_.top - 4) + "\" width=\"" + number("%.1f", where_.width + 8) + "\" height=\"" +
-       number("%.1f", where_.height + 5) + "\"/></clipPath>\n<g clip-path=\"url(#" + clip + ")\">\n";
+  s += "<clipPath id=\"" + clip + "\"><rect x=\"" + tenths(where_.left - 4) + "\" y=\"" + tenths(where_.top - 4) +
+       "\" width=\"" + tenths(where_.width + 8) + "\" height=\"" + tenths(where_.height + 5) +
+       "\"/></clipPath>\n<g clip-path=\"url(#" + clip + ")\">\n";
   for (auto const& one : curves_) {
     s += drawn(one);
   }
@@ -55,8 +66,8 @@ TUTTI_DECL std::string plot_panel::drawn(plot_curve const& one) const {
   std::string path;
   std::string marks;
   for (auto const& p : one.points) {
-    std::string const x = number("%.1f", at_x(p.x));
-    std::string const y = number("%.1f", at_y(p.y));
+    std::string const x = tenths(at_x(p.x));
+    std::string const y = tenths(at_y(p.y));
     path.append(x).append(",").append(y).append(" ");
     if (one.dots) {
       marks += "<circle cx=\"" + x + "\" cy=\"" + y + "\" r=\"3\" fill=\"" + one.colour + "\"/>\n";
@@ -74,9 +85,8 @@ TUTTI_DECL std::string plot_panel::legend() const {
       double const y = where_.top - 13;
       s += text(x, where_.top - 9, "end", one->name);
       x -= letter * static_cast<double>(one->name.size()) + 6;
-      s += "<line x1=\"" + number("%.1f", x - 22) + "\" y1=\"" + number("%.1f", y) + "\" x2=\"" + number("%.1f", x) +
-           "\" y2=\"" + number("%.1f", y) + "\" stroke=\"" + one->colour + "\" stroke-width=\"2\"" + dashes(*one) +
-           "/>\n";
+      s += "<line x1=\"" + tenths(x - 22) + "\" y1=\"" + tenths(y) + "\" x2=\"" + tenths(x) + "\" y2=\"" + tenths(y) +
+           "\" stroke=\"" + one->colour + "\" stroke-width=\"2\"" + dashes(*one) + "/>\n";
       x -= 36;
     }
   }
@@ -95,21 +105,15 @@ TUTTI_DECL std::string plot_panel::dashes(plot_curve const& one) {
   return one.dashed ? " stroke-dasharray=\"6 4\"" : "";
 }
 
-TUTTI_DECL std::string plot_panel::number(char const* format, double value) {
-  char digits[64];
-  std::snprintf(digits, sizeof digits, format, value);
-  return digits;
-}
-
 TUTTI_DECL std::string plot_panel::line(double x1, double y1, double x2, double y2, char const* colour) {
-  return "<line x1=\"" + number("%.1f", x1) + "\" y1=\"" + number("%.1f", y1) + "\" x2=\"" + number("%.1f", x2) +
-         "\" y2=\"" + number("%.1f", y2) + "\" stroke=\"" + colour + "\"/>\n";
+  return "<line x1=\"" + tenths(x1) + "\" y1=\"" + tenths(y1) + "\" x2=\"" + tenths(x2) + "\" y2=\"" + tenths(y2) +
+         "\" stroke=\"" + colour + "\"/>\n";
 }
 
 TUTTI_DECL std::string plot_panel::text(double x, double y, char const* anchor, std::string const& what,
                                         char const* more) {
-  return "<text x=\"" + number("%.1f", x) + "\" y=\"" + number("%.1f", y) + "\" text-anchor=\"" + anchor + "\"" + more +
-         ">" + escaped(what) + "</text>\n";
+  return "<text x=\"" + tenths(x) + "\" y=\"" + tenths(y) + "\" text-anchor=\"" + anchor + "\"" + more + ">" +
+         escaped(what) + "</text>\n";
 }
 
 TUTTI_DECL std::vector<double> plot_panel::ticks(double low, double high) {
@@ -132,15 +136,14 @@ TUTTI_DECL std::string escaped(std::string const& text) {
 
 TUTTI_DECL std::string svg_picture(double width, double height, std::string const& title, std::string const& below,
                                    std::vector<plot_panel> const& panels) {
-  char size[96];
-  std::snprintf(size, sizeof size, "%g %g\" width=\"%g\" height=\"%g", width, height, width, height);
-  char middle[32];
-  std::snprintf(middle, sizeof middle, "%g", width / 2);
+  std::string const wide = general_text(width);
+  std::string const high = general_text(height);
   auto const centred = [&](char const* y, char const* letters, std::string const& text) {
-    return std::string("<text x=\"") + middle + "\" y=\"" + y + "\" text-anchor=\"middle\" font-size=\"" + letters +
-           "\">" + escaped(text) + "</text>\n";
+    return std::string("<text x=\"") + general_text(width / 2) + "\" y=\"" + y +
+           "\" text-anchor=\"middle\" font-size=\"" + letters + "\">" + escaped(text) + "</text>\n";
   };
-  std::string s = std::string("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ") + size +
+  std::string s = std::string("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ") + wide + " " + high +
+                  "\" width=\"" + wide + "\" height=\"" + high +
                   "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#202020\">\n"
                   "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" +
                   centred("22", "14", title) + (below.empty() ? "" : centred("40", "12", below));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/message.hpp>
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/nn/report/progress.hpp>
 
 #include <algorithm>
@@ -16,10 +18,11 @@ TUTTI_DECL progress::progress(std::FILE* out, std::size_t epochs, std::size_t im
 
 TUTTI_DECL void progress::epoch(epoch_result const& done) {
   last_end_ = done.seconds;
-  std::fprintf(out_, "%sepoch %zu/%zu: loss %.4f, test loss %.4f, test accuracy %.2f %%, %.0f images/s, %.1f s\n",
-               moves_ ? "\r\x1b[K" : "", done.epoch + 1, epochs_, done.training_loss, done.test_loss,
-               100 * done.test_accuracy, done.images_per_second(), done.seconds);
-  std::fflush(out_);
+  using tutti::detail::fixed_text;
+  write(tutti::detail::message(
+      {moves_ ? "\r\x1b[K" : "", "epoch ", done.epoch + 1, "/", epochs_, ": loss ", fixed_text(done.training_loss, 4),
+       ", test loss ", fixed_text(done.test_loss, 4), ", test accuracy ", fixed_text(100 * done.test_accuracy, 2),
+       " %, ", fixed_text(done.images_per_second(), 0), " images/s, ", fixed_text(done.seconds, 1), " s\n"}));
 }
 
 TUTTI_DECL void progress::draw(step_result const& done) {
@@ -29,11 +32,20 @@ TUTTI_DECL void progress::draw(step_result const& done) {
   auto const filled = std::min(width, static_cast<std::size_t>(share * width));
   std::string const bar = std::string(filled, '=') + (filled < width ? ">" : "") +
                           std::string(filled < width ? width - filled - 1 : 0, ' ');
-  std::fprintf(
-      out_, "\r\x1b[Kepoch %zu/%zu [%s] %3.0f %%  %.0f images/s  loss %.4f  accuracy %.1f %%  rate %.2g  %.0f s left",
-      done.epoch + 1, epochs_, bar.c_str(), 100 * share,
-      static_cast<double>(images_done_) / std::max(done.seconds - began_, 1e-9), double{loss_}, 100 * double{accuracy_},
-      double{done.rate}, done.seconds / whole - done.seconds);
+  using tutti::detail::fixed_text;
+  std::string const percent = fixed_text(100 * share, 0);
+  double const per_second = static_cast<double>(images_done_) / std::max(done.seconds - began_, 1e-9);
+  std::string line = tutti::detail::message({"\r\x1b[Kepoch ", done.epoch + 1, "/", epochs_, " [", bar, "] "});
+  line.append(3 - std::min<std::size_t>(3, percent.size()), ' ');
+  tutti::detail::append(line,
+                        {percent, " %  ", fixed_text(per_second, 0), " images/s  loss ", fixed_text(double{loss_}, 4)});
+  tutti::detail::append(line, {"  accuracy ", fixed_text(100 * double{accuracy_}, 1), " %  rate "});
+  tutti::detail::append(line, {tutti::detail::general_text(double{done.rate}, 2), "  "});
+  write(line + fixed_text(done.seconds / whole - done.seconds, 0) + " s left");
+}
+
+TUTTI_DECL void progress::write(std::string const& text) {
+  std::fputs(text.c_str(), out_);
   std::fflush(out_);
 }
 

@@ -39,12 +39,14 @@ TUTTI_DECL std::string plot_svg(history const& history, plot_words const& words,
   std::vector<detail::plot_panel> panels;
   double top = 66;
   bool const counted = most_bytes > 0;
-  auto const panel = [&](std::string name, double low, double high, char const* labels = "%g") -> detail::plot_panel& {
+  auto const panel = [&](std::string name, double low, double high, char const* labels = "") -> detail::plot_panel& {
     bool const last = panels.size() == (counted ? 3 : 2);
-    panels.emplace_back(
-        std::move(name), detail::plot_panel::area{64, top, 700, 170},
-        detail::plot_panel::axes{
-            .right = end / time.size, .low = low, .high = high, .x_labels = last ? time.name : "", .y_labels = labels});
+    panels.emplace_back(std::move(name), detail::plot_panel::area{64, top, 700, 170},
+                        detail::plot_panel::axes{.right = end / time.size,
+                                                 .low = low,
+                                                 .high = high,
+                                                 .x_labels = last ? time.name : nullptr,
+                                                 .y_labels = labels});
     top += 220;
     return panels.back();
   };
@@ -58,7 +60,7 @@ TUTTI_DECL std::string plot_svg(history const& history, plot_words const& words,
         worst > 95   ? 90
         : worst > 80 ? 75
                      : 0,
-        100, "%g %%")
+        100, " %")
       .add({"training", blue, std::move(all.accuracy)})
       .add({"test", red, std::move(all.test_accuracy), true});
   panel(thousands == 1 ? "images per second" : "thousand images per second", 0, 1.1 * fastest / thousands)

@@ -62,7 +62,7 @@ TUTTI_DECL double highest(std::vector<plot_point> const& points) {
 }
 
 TUTTI_DECL plot_unit unit_of_time(double seconds) {
-  return seconds > 36000 ? plot_unit{3600, "%g h"} : seconds > 600 ? plot_unit{60, "%g min"} : plot_unit{1, "%g s"};
+  return seconds > 36000 ? plot_unit{3600, " h"} : seconds > 600 ? plot_unit{60, " min"} : plot_unit{1, " s"};
 }
 
 TUTTI_DECL plot_unit unit_of_bytes(double bytes) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/nn/detail/report/training_curves.hpp>
 #include <tutti/nn/detail/report/usage_panels.hpp>
 #include <tutti/nn/report/svg.hpp>
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -59,7 +59,7 @@ TUTTI_DECL std::vector<double> few_ticks(double right) {
 }
 
 TUTTI_DECL plot_panel usage_legend(double top) {
-  plot_panel legend("what ranks did over time", {64, top, 700, 0}, {.y_labels = ""});
+  plot_panel legend("what ranks did over time", {64, top, 700, 0}, {.y_labels = nullptr});
   constexpr char const* names[] = {"computing", "updating", "waiting", "bytes out", "bytes in"};
   for (std::size_t i = 0; i != std::size(names); ++i) {
     legend.add({names[i], usage_colours[i], {}, false, i == 4});
@@ -93,7 +93,6 @@ TUTTI_DECL std::vector<plot_panel> usage_panels(std::vector<usage> const& ranks,
     panels.push_back(usage_legend(top));
     top += 34;
   }
-  char words[160];
   for (auto const& row : rows) {
     bool const last = &row == &rows.back();
     usage_bin const all = row.sum();
@@ -112,14 +111,15 @@ TUTTI_DECL std::vector<plot_panel> usage_panels(std::vector<usage> const& ranks,
       sent.points.push_back({x, bin.sent / row.width / bytes.size});
       received.points.push_back({x, bin.received / row.width / bytes.size});
     }
-    std::snprintf(words, sizeof words, "%s: %% of time; %.0f MiB resident", row.role.c_str(), all.resident / (1 << 20));
-    plot_panel::axes axes{.right = end / time.size, .low = 0, .high = 100, .x_labels = last ? time.name : ""};
-    axes.y_labels = "%g";
+    using tutti::detail::fixed_text;
+    std::string words = row.role + ": % of time; " + fixed_text(all.resident / (1 << 20), 0) + " MiB resident";
+    plot_panel::axes axes{.right = end / time.size, .low = 0, .high = 100, .x_labels = last ? time.name : nullptr};
+    axes.y_labels = "";
     axes.x_ticks = x_ticks;
     panels.emplace_back(words, plot_panel::area{64, top, 310, 70}, axes);
     panels.back().add(std::move(waiting)).add(std::move(updating)).add(std::move(computing));
-    std::snprintf(words, sizeof words, "%s/s; %.0f messages out, %.0f in", bytes.name, all.messages_sent,
-                  all.messages_received);
+    words = std::string(bytes.name) + "/s; " + fixed_text(all.messages_sent, 0) + " messages out, " +
+            fixed_text(all.messages_received, 0) + " in";
     axes.high = 1.1 * most / bytes.size;
     panels.emplace_back(words, plot_panel::area{454, top, 310, 70}, axes);
     panels.back().add(std::move(sent)).add(std::move(received));
