@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <array>
+#include <complex>
 #include <cstdint>
 #include <deque>
 #include <list>
@@ -123,6 +124,14 @@ static_assert(tutti::element_name<std::int16_t>() == "int16" && tutti::element_n
 static_assert(tutti::element_name<int>() == "int32" && tutti::element_name<unsigned>() == "uint32");
 static_assert(tutti::element_name<long>() == "int64" && tutti::element_name<long long>() == "int64");
 static_assert(tutti::element_name<unsigned long long>() == "uint64");
+#ifdef __SIZEOF_INT128__
+__extension__ using int128 = __int128;
+__extension__ using uint128 = unsigned __int128;
+static_assert(tutti::element_name<int128>() == "int128" && tutti::element_name<uint128>() == "uint128");
+#endif
+// The formats of long double differ between processors, and so do the names of what is made of it.
+static_assert(tutti::element_name<long double>() != "float64" && tutti::element_name<long double>() != "long double");
+static_assert(tutti::element_name<std::complex<long double>>().starts_with("complex float"));
 
 }  // namespace
 

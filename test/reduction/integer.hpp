@@ -13,8 +13,15 @@
 /// The integer types, and every corner of them.
 namespace integer {
 
+#ifdef __SIZEOF_INT128__
+__extension__ using int128 = __int128;
+__extension__ using uint128 = unsigned __int128;
+using types = std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t,
+                         std::int64_t, std::uint64_t, int128, uint128>;
+#else
 using types = std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t,
                          std::int64_t, std::uint64_t>;
+#endif
 
 /// Every corner of T: sums and products of these overflow.
 template <class T>

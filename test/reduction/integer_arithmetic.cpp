@@ -16,7 +16,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(prod_obeys_the_laws, T, integer::types) {
   integer::check<tutti::prod<T>>();
 }
 
+#ifdef __SIZEOF_INT128__
+using signed_types = std::tuple<std::int8_t, std::int16_t, std::int32_t, std::int64_t, integer::int128>;
+#else
 using signed_types = std::tuple<std::int8_t, std::int16_t, std::int32_t, std::int64_t>;
+#endif
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(saturating_sum_obeys_the_laws, T, signed_types) {
   integer::check<tutti::saturating_sum<T>>();

@@ -23,6 +23,11 @@ template <class T, class Index>
 concept locatable = requires { typename tutti::located<T, Index>; };
 static_assert(locatable<std::int16_t, std::uint16_t> && !locatable<std::int16_t, std::uint32_t>);
 static_assert(!locatable<float, std::int32_t>);
+#ifdef __SIZEOF_INT128__
+__extension__ using uint128 = unsigned __int128;
+static_assert(locatable<uint128, uint128> && !locatable<uint128, std::uint64_t>);
+static_assert(static_cast<uint128>(~tutti::max_location<uint128, uint128>::identity().index) == 0);
+#endif
 
 template <class T>
 using pairs = std::vector<tutti::located<T>>;

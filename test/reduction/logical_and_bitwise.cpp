@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#include <laws/reduction.hpp>
+#include <reduction/integer.hpp>
 #include <tutti/reduction/bitwise.hpp>
 #include <tutti/reduction/logical.hpp>
 
-#include <boost/test/unit_test.hpp>
-
 #include <array>
-#include <cstdint>
-#include <tuple>
 
 namespace {
 
-using integers = std::tuple<bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t,
-                            std::int64_t, std::uint64_t>;
+using integers = decltype(std::tuple_cat(std::tuple<bool>{}, integer::types{}));
 
 template <class T>
 struct some {
   static std::vector<T> make() {
-    return {static_cast<T>(0), static_cast<T>(1), static_cast<T>(2), static_cast<T>(0x55), static_cast<T>(0xff)};
+    return {static_cast<T>(0),
+            static_cast<T>(1),
+            static_cast<T>(2),
+            static_cast<T>(0x55),
+            static_cast<T>(0xff),
+            static_cast<T>(~static_cast<T>(0)),
+            static_cast<T>(static_cast<T>(1) << (8 * sizeof(T) - 2))};
   }
 };
 template <>
@@ -52,9 +53,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(logical_ones_make_zero_or_one, T, integers) {
     for (T const y : some<T>::make()) {
       bool const a = x != T{};
       bool const b = y != T{};
-      BOOST_TEST(tutti::logical_and<T>::combine(x, y) == static_cast<T>(a && b ? 1 : 0));
-      BOOST_TEST(tutti::logical_or<T>::combine(x, y) == static_cast<T>(a || b ? 1 : 0));
-      BOOST_TEST(tutti::logical_xor<T>::combine(x, y) == static_cast<T>(a != b ? 1 : 0));
+      BOOST_TEST((tutti::logical_and<T>::combine(x, y) == static_cast<T>(a && b ? 1 : 0)));
+      BOOST_TEST((tutti::logical_or<T>::combine(x, y) == static_cast<T>(a || b ? 1 : 0)));
+      BOOST_TEST((tutti::logical_xor<T>::combine(x, y) == static_cast<T>(a != b ? 1 : 0)));
     }
   }
 }

@@ -20,8 +20,8 @@ namespace detail {
 
 /// Integers are added and multiplied in this type, so that they wrap instead of overflowing - and
 /// those narrower than int, too, which would be promoted to int.
-template <std::integral T>
-using wrapping_t = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+template <integer T>
+using wrapping_t = std::common_type_t<unsigned_of<T>, unsigned>;
 
 template <std::floating_point T>
 using bits_t = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -45,14 +45,14 @@ concept field_number = detail::number<T> || complex_number<T>;
 
 /// Addition.
 ///
-/// Elements: integers, which wrap; floating-point, half, bfloat16 and complex numbers.
+/// Elements: integers of 8 to 128 bits, which wrap; floating-point, half, bfloat16 and complex numbers.
 /// Bits: of integers, one result. Floating point is not associative: its bits depend on the schedule and the number
 /// of ranks, and are the same on every rank.
 /// Cost: an element travels as itself; half and bfloat16 are rounded after each combination.
 template <field_number T>
 struct sum : detail::of_numbers<T> {
   static constexpr std::string_view name = "sum";
-  static constexpr bool associative = std::integral<T>;
+  static constexpr bool associative = detail::integer<T>;
   static constexpr network_operation in_network =
       std::same_as<T, float> ? network_operation::sum_float32 : network_operation::none;
 
@@ -60,7 +60,7 @@ struct sum : detail::of_numbers<T> {
     return std::floating_point<T> ? -T{} : T{};  // -0 + +0 is +0
   }
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
-    if constexpr (std::integral<T>) {
+    if constexpr (detail::integer<T>) {
       using wide = detail::wrapping_t<T>;
       return static_cast<T>(static_cast<wide>(a) + static_cast<wide>(b));
     } else {
@@ -77,11 +77,11 @@ struct sum : detail::of_numbers<T> {
 template <field_number T>
 struct prod : detail::of_numbers<T> {
   static constexpr std::string_view name = "prod";
-  static constexpr bool associative = std::integral<T>;
+  static constexpr bool associative = detail::integer<T>;
 
   [[nodiscard]] static constexpr T identity() noexcept { return T{1}; }
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
-    if constexpr (std::integral<T>) {
+    if constexpr (detail::integer<T>) {
       using wide = detail::wrapping_t<T>;
       return static_cast<T>(static_cast<wide>(a) * static_cast<wide>(b));
     } else {
@@ -101,8 +101,11 @@ struct min : detail::of_numbers<T> {
   static constexpr bool associative = true;
 
   [[nodiscard]] static constexpr T identity() noexcept {
-    using limits = std::numeric_limits<T>;
-    return limits::has_infinity ? limits::infinity() : limits::max();
+    if constexpr (std::floating_point<T>) {
+      return std::numeric_limits<T>::infinity();
+    } else {
+      return detail::largest_integer<T>;
+    }
   }
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return detail::smaller(a, b); }
 };
@@ -120,8 +123,11 @@ struct max : detail::of_numbers<T> {
       std::same_as<T, float> ? network_operation::max_float32 : network_operation::none;
 
   [[nodiscard]] static constexpr T identity() noexcept {
-    using limits = std::numeric_limits<T>;
-    return limits::has_infinity ? -limits::infinity() : limits::lowest();
+    if constexpr (std::floating_point<T>) {
+      return -std::numeric_limits<T>::infinity();
+    } else {
+      return detail::smallest_integer<T>;
+    }
   }
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
     if constexpr (std::floating_point<T>) {

@@ -12,7 +12,7 @@ namespace tutti::inline v0_1_0 {
 
 /// What the bitwise reductions work on.
 template <class T>
-concept bits = std::integral<T> || std::same_as<T, std::byte>;
+concept bits = detail::integer<T> || std::same_as<T, std::byte>;
 
 namespace detail {
 
@@ -47,7 +47,7 @@ struct bit_and : detail::of_bits<T> {
     if constexpr (std::same_as<T, std::byte>) {
       return std::byte{0xff};
     } else {
-      return static_cast<T>(~0ULL);
+      return static_cast<T>(-1);
     }
   }
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return static_cast<T>(a & b); }

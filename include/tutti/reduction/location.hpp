@@ -17,7 +17,7 @@ namespace tutti::inline v0_1_0 {
 
 /// A number and where it was found. The index is as large as the number, so that no bits are without meaning.
 template <detail::native_number T,
-          std::unsigned_integral Index = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>
+          detail::unsigned_integer Index = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>
   requires(sizeof(T) == sizeof(Index))
 struct located {
   T value;      ///< the number that is compared
@@ -64,7 +64,7 @@ template <bool NanFirst, native_number T>
 }
 
 /// Which of two pairs comes first: that of the extreme number, and of equal ones that of the lower index.
-template <bool Largest, native_number T, std::unsigned_integral Index>
+template <bool Largest, native_number T, unsigned_integer Index>
 struct extreme_location {
   using value_type = located<T, Index>;
   using accumulator_type = value_type;
@@ -76,7 +76,7 @@ struct extreme_location {
   static constexpr bool fuses = false;
 
   [[nodiscard]] static constexpr value_type identity() noexcept {
-    return {std::conditional_t<Largest, max<T>, min<T>>::identity(), std::numeric_limits<Index>::max()};
+    return {std::conditional_t<Largest, max<T>, min<T>>::identity(), largest_integer<Index>};
   }
   [[nodiscard]] static constexpr value_type lift(value_type x) noexcept { return x; }
   [[nodiscard]] static constexpr value_type combine(value_type a, value_type b) noexcept {
@@ -102,7 +102,7 @@ struct extreme_location {
 /// Elements: located<T, Index>, of integers, float and double with an unsigned index of the same size.
 /// Bits: one result, over every schedule.
 /// Cost: an element travels as itself, twice the bytes of a number.
-template <detail::native_number T, std::unsigned_integral Index = decltype(located<T>::index)>
+template <detail::native_number T, detail::unsigned_integer Index = decltype(located<T>::index)>
 struct min_location : detail::extreme_location<false, T, Index> {
   static constexpr std::string_view name = "min_location";
 };
@@ -113,7 +113,7 @@ struct min_location : detail::extreme_location<false, T, Index> {
 /// Elements: located<T, Index>, of integers, float and double with an unsigned index of the same size.
 /// Bits: one result, over every schedule.
 /// Cost: an element travels as itself, twice the bytes of a number.
-template <detail::native_number T, std::unsigned_integral Index = decltype(located<T>::index)>
+template <detail::native_number T, detail::unsigned_integer Index = decltype(located<T>::index)>
 struct max_location : detail::extreme_location<true, T, Index> {
   static constexpr std::string_view name = "max_location";
 };

@@ -12,7 +12,7 @@ namespace tutti::inline v0_1_0 {
 namespace detail {
 
 /// What the logical reductions share: zero is false, the result is 0 or 1.
-template <std::integral T>
+template <integer T>
 struct of_truths {
   using value_type = T;
   using accumulator_type = T;
@@ -34,7 +34,7 @@ struct of_truths {
 /// Elements: integers and bool.
 /// Bits: one result, over every schedule.
 /// Cost: an element travels as itself.
-template <std::integral T = bool>
+template <detail::integer T = bool>
 struct logical_and : detail::of_truths<T> {
   static constexpr std::string_view name = "logical_and";
 
@@ -49,7 +49,7 @@ struct logical_and : detail::of_truths<T> {
 /// Elements: integers and bool.
 /// Bits: one result, over every schedule.
 /// Cost: an element travels as itself.
-template <std::integral T = bool>
+template <detail::integer T = bool>
 struct logical_or : detail::of_truths<T> {
   static constexpr std::string_view name = "logical_or";
 
@@ -64,7 +64,7 @@ struct logical_or : detail::of_truths<T> {
 /// Elements: integers and bool.
 /// Bits: one result, over every schedule.
 /// Cost: an element travels as itself.
-template <std::integral T = bool>
+template <detail::integer T = bool>
 struct logical_xor : detail::of_truths<T> {
   static constexpr std::string_view name = "logical_xor";
 

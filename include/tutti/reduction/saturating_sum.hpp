@@ -6,9 +6,7 @@
 
 #include <concepts>
 #include <cstdint>
-#include <limits>
 #include <string_view>
-#include <type_traits>
 
 namespace tutti::inline v0_1_0 {
 
@@ -19,7 +17,7 @@ namespace tutti::inline v0_1_0 {
 /// Bits: not associative, for max + 1 + -1 is max - 1 or max: where a sum saturates they depend on the schedule, and
 /// are the same on every rank.
 /// Cost: an element travels as itself.
-template <std::signed_integral T>
+template <detail::signed_integer T>
   requires detail::native_number<T>
 struct saturating_sum : detail::of_numbers<T> {
   static constexpr std::string_view name = "saturating_sum";
@@ -30,10 +28,9 @@ struct saturating_sum : detail::of_numbers<T> {
   [[nodiscard]] static constexpr T identity() noexcept { return T{}; }
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
     // Without a branch, so that the loop over them is vectorised.
-    using bits = std::make_unsigned_t<T>;
-    using limits = std::numeric_limits<T>;
+    using bits = detail::unsigned_of<T>;
     auto const wrapped = static_cast<T>(static_cast<bits>(static_cast<bits>(a) + static_cast<bits>(b)));
-    auto const bound = static_cast<T>((a >> limits::digits) ^ limits::max());
+    auto const bound = static_cast<T>((a >> (8 * sizeof(T) - 1)) ^ detail::largest_integer<T>);
     bool const overflows = static_cast<T>((a ^ wrapped) & (b ^ wrapped)) < 0;
     auto const mask = static_cast<T>(-static_cast<T>(overflows));
     return static_cast<T>((wrapped & ~mask) | (bound & mask));

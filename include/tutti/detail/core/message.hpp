@@ -24,6 +24,7 @@ class message_part {
   constexpr message_part(char const* text) noexcept : message_part(std::string_view(text)) {}
   message_part(std::string const& text) noexcept : message_part(std::string_view(text)) {}
   template <std::integral Number>
+    requires(sizeof(Number) <= sizeof(std::uint64_t))
   constexpr message_part(Number number) noexcept
       : message_part(std::signed_integral<Number> ? append_negatable : append_whole, nullptr,
                      static_cast<std::uint64_t>(number)) {}

@@ -20,7 +20,7 @@ concept narrow_number =
 /// Numbers that are computed with as they are.
 template <class T>
 concept native_number =
-    element<T> && ((std::integral<T> && !std::same_as<T, bool>) || std::same_as<T, float> || std::same_as<T, double>);
+    element<T> && ((integer<T> && !std::same_as<T, bool>) || std::same_as<T, float> || std::same_as<T, double>);
 
 /// What the arithmetic reductions work on.
 template <class T>
