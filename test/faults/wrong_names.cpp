@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (processes are killed, stopped or unknown peers)
 //
-// Ranks over TCP are killed while others are frozen and cannot hear of it: survivors leave, their connections are
-// reset, and a rank that thaws must name the rank that was killed, and no other one.
+// Ranks over TCP, and over what stands on it, are killed while others are frozen and cannot hear of it: survivors
+// leave, their connections are reset, and a rank that thaws must name the rank that was killed, and no other one.
 #include "trials.hpp"
+#include <support/switch_process.hpp>
+#include <tutti/topology/in_network.hpp>
+#include <tutti/transport/fpga_nic.hpp>
 #include <tutti/transport/tcp.hpp>
+#include <tutti/transport/udp_multicast.hpp>
 #include <tutti/tutti.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <concepts>
 #include <csignal>
+#include <cstddef>
 #include <new>
+#include <optional>
 #include <random>
 #include <string>
 #include <sys/mman.h>
@@ -32,17 +40,32 @@ struct board {
   std::atomic<bool> over;
 };
 
+/// What the ranks talk over. `served`: rank 0 serves in place of a device.
+enum class way { tcp, served, device, multicast };
+
 struct plan {
+  way by = way::tcp;
   rank_type ranks = 0;
   rank_type victim = 0;
   rank_type frozen = 0;
   int topology = 0;
   bool before_the_first = false;  ///< the first operation, too, may be hit: its connections are being made
+  bool never_begins = false;      ///< the victim, which waits for its end
   std::chrono::microseconds delay{};
   std::chrono::microseconds ahead{};  ///< so long before the kill another rank is frozen
   std::chrono::milliseconds frost{};  ///< and so long after it; 0: none is frozen
   std::size_t count = 0;
 };
+
+using nic = tutti::fpga_nic<tcp>;
+
+[[nodiscard]] tcp_options& host_options(tcp_options& o) {
+  return o;
+}
+template <class Options>
+[[nodiscard]] tcp_options& host_options(Options& o) {
+  return o.host;
+}
 
 [[nodiscard]] plan plan_of(std::uint64_t seed) {
   std::mt19937_64 dice(seed * 0x9E3779B97F4A7C15ULL);
@@ -56,18 +79,48 @@ struct plan {
   p.ahead = std::chrono::microseconds(dice() % 20'000);
   p.frost = std::chrono::milliseconds(dice() % 8 == 0 ? 0 : 60 + dice() % 60);
   p.count = std::size_t{1} << (dice() % 4 == 0 ? dice() % 18 : 18 + dice() % 4);  // mostly megabytes
+  if (dice() % 2 == 0) {
+    p.by = static_cast<way>(1 + dice() % 3);
+    p.count = 1 + p.count / 32;  // packets of 1 KiB
+    p.never_begins = dice() % 2 == 0;
+    p.before_the_first = p.before_the_first || p.never_begins;
+    if (p.never_begins && dice() % 2 == 0) {  // rank 0 serves the others
+      p.victim = 0;
+      p.frozen = p.frozen == 0 ? 1 : p.frozen;
+    }
+  }
   return p;
 }
 
-/// Sums until the world fails: the ranks that this rank names then, or what else went wrong.
-[[nodiscard]] std::string work(process_rendezvous& meet, plan const& p, board& all) {
+/// Works until the world fails: the ranks that this rank names then, or what else went wrong.
+template <class Transport>
+[[nodiscard]] std::string work(process_rendezvous& meet, plan const& p, board& all, std::string const& device) {
   std::string names;
   try {
-    world_options<tcp> o;
+    world_options<Transport> o;
     o.deadline = 10s;
-    o.transport.linger = 50ms;  // shorter than the frost
-    communicator<tcp> world(meet, o);
+    host_options(o.transport).linger = 50ms;  // shorter than the frost
+    if constexpr (std::same_as<Transport, nic>) {
+      o.transport.network.device = device;
+    }
+    communicator<Transport> world(meet, o);
     all.pid[world.rank()] = ::getpid();
+    while (p.never_begins && world.rank() == p.victim) {
+      ::pause();
+    }
+    auto const broadcasts = [&] {
+      broadcast share{world, in_network{}};
+      for (int k = 0;; ++k) {
+        ++all.begun[world.rank()];
+        rank_type const root = static_cast<rank_type>(k) % world.size();
+        std::vector<int> v(p.count, world.rank() == root ? k : -1);
+        share(v, root);
+        if (std::ranges::count(v, k) != static_cast<std::ptrdiff_t>(v.size())) {
+          names = "a wrong broadcast";
+          return;
+        }
+      }
+    };
     auto const sums = [&](auto const& topology) {
       allreduce sum{world, topology, tutti::sum<int>{}};
       for (int k = 0;; ++k) {
@@ -84,7 +137,11 @@ struct plan {
       }
     };
     try {
-      p.topology == 0 ? sums(ring{}) : p.topology == 1 ? sums(doubling{}) : sums(direct{});
+      if (p.by != way::tcp) {
+        broadcasts();
+      } else {
+        p.topology == 0 ? sums(ring{}) : p.topology == 1 ? sums(doubling{}) : sums(direct{});
+      }
     } catch (error const& e) {
       names = e.kind() == failure::peer_lost ? list_ranks(e.at_fault()) : e.what();
       throw;  // leaving while an exception flies is leaving
@@ -134,17 +191,29 @@ bool strike(plan const& p, board& all) {
     return "no memory";
   }
   board& all = *::new (page) board{};
+  std::optional<support::switch_process> device;
+  if (p.by == way::device) {
+    device.emplace();
+  }
+  std::string const at = device ? device->address() : "";
   pid_t const killer = ::fork();
   if (killer == 0) {
     ::_exit(strike(p, all) ? 0 : 1);
   }
   auto const ends = run_processes(
-      p.ranks, [&](process_rendezvous& meet) { return work(meet, p, all); }, 20s);
+      p.ranks,
+      [&](process_rendezvous& meet) {
+        return p.by == way::tcp         ? work<tcp>(meet, p, all, at)
+               : p.by == way::multicast ? work<udp_multicast<tcp>>(meet, p, all, at)
+                                        : work<nic>(meet, p, all, at);
+      },
+      20s);
   all.over = true;
   int status = 0;
   ::waitpid(killer, &status, 0);
   ::munmap(page, sizeof(board));
 
+  constexpr char const* names[] = {"tcp", "rank 0 in place of a device", "a device", "a group"};
   support::verdict bad = status == 0 ? "" : "the ranks ended before anything was done to them; ";
   for (rank_type r = 0; r < p.ranks; ++r) {
     if (r == p.victim) {
@@ -153,7 +222,8 @@ bool strike(plan const& p, board& all) {
     std::string const said = ends[r].has_value() ? ends[r].value() : ends[r].failure().text;
     if (said != list_ranks({p.victim})) {
       bad += "rank " + std::to_string(r) + " of " + std::to_string(p.ranks) + " says '" + said + "', killed was rank " +
-             std::to_string(p.victim) + (p.frost > 0ms ? ", frozen rank " + std::to_string(p.frozen) : "") + "; ";
+             std::to_string(p.victim) + " over " + names[static_cast<int>(p.by)] +
+             (p.frost > 0ms ? ", frozen rank " + std::to_string(p.frozen) : "") + "; ";
     }
   }
   return bad;
@@ -162,5 +232,5 @@ bool strike(plan const& p, board& all) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return tutti::faults::run_trials(argc, argv, "ranks of tcp are killed while others are frozen", 25, trial);
+  return tutti::faults::run_trials(argc, argv, "ranks are killed while others are frozen", 40, trial);
 }

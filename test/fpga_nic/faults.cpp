@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #include <laws/late.hpp>
+#include <support/switch_process.hpp>
 #include <support/transports.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
@@ -20,10 +21,8 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
-#include <poll.h>
+#include <span>
 #include <string>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -47,68 +46,6 @@ auto run(network& net, rank_type n, tutti::duration deadline, F f) {
   options.transport.slots = 64;
   return tutti::spawn<nic>(n, f, options);
 }
-
-/// A switch that is a process, at a UDP port of this host.
-class switch_process {
- public:
-  explicit switch_process(tutti::detail::fpga_nic::seal const& seal = {}) : seal_(seal) {
-    int ends[2] = {-1, -1};
-    BOOST_REQUIRE(::pipe(ends) == 0);
-    child_ = ::fork();
-    if (child_ == 0) {
-      serve(ends[1]);
-    }
-    ::close(ends[1]);
-    BOOST_REQUIRE(::read(ends[0], &number_, sizeof number_) == sizeof number_);
-    ::close(ends[0]);
-  }
-  switch_process(switch_process const&) = delete;
-  switch_process& operator=(switch_process const&) = delete;
-  ~switch_process() {
-    ::kill(child_, SIGKILL);
-    ::waitpid(child_, nullptr, 0);
-  }
-
-  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(number_); }
-  /// It forgets all, hears nothing for a quarter of a second, and begins anew.
-  void crash() const { ::kill(child_, SIGUSR1); }
-
- private:
-  [[noreturn]] void serve(int tell) {
-    using namespace tutti::detail::fpga_nic;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    static volatile std::sig_atomic_t crashed = 0;
-    ::signal(SIGUSR1, [](int) { crashed = 1; });
-    udp_port port(tutti::detail::net::resolve("127.0.0.1", 0).front(), {}, seal_);
-    std::uint16_t const number = tutti::detail::net::local_address(port.descriptor()).port();
-    if (::write(tell, &number, sizeof number) != sizeof number) {
-      ::_exit(1);
-    }
-    for (;;) {
-      summing_switch<endpoint> device({}, seal_);
-      for (crashed = 0; crashed == 0;) {
-        pollfd one{port.descriptor(), POLLIN, 0};
-        ::poll(&one, 1, 10);
-        while (port.drain([&](endpoint const& from, std::span<std::byte const> bytes, bool congested) {
-          device.take(from, bytes, congested, tutti::steady_now(),
-                      [&](endpoint const& to, header const& h, std::span<std::byte const> payload) {
-                        port.send(to, h, payload);
-                      });
-        }) != 0) {
-          port.flush();
-        }
-      }
-      for (auto const until = tutti::steady_now() + 250ms; tutti::steady_now() < until;) {
-        port.drain([](auto&&...) {});
-        ::poll(nullptr, 0, 1);
-      }
-    }
-  }
-
-  tutti::detail::fpga_nic::seal seal_;
-  pid_t child_ = -1;
-  std::uint16_t number_ = 0;
-};
 
 /// A file, for as long as this lives.
 class temporary_file {
@@ -252,6 +189,97 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_an_error_of_the_others) {
   }
 }
 
+// --- killed ranks, which every other one names, and soon
+
+namespace {
+
+using processes = tutti::fpga_nic<tutti::tcp>;
+
+/// Runs `f(world)` as three processes, of which `killed` ends so in it; f throws on the others, or they count as wrong.
+template <class F>
+void expect_named(rank_type killed, std::string const& device, F f) {
+  tutti::world_options<processes> options;
+  options.deadline = 20s;
+  options.transport.network.device = device;
+  auto const results = tutti::spawn<processes>(3, f, options);
+  for (rank_type r = 0; r != 3; ++r) {
+    if (r != killed) {
+      std::string const text = results[r] ? "it did not fail" : results[r].failure().text;
+      BOOST_TEST((!results[r] && results[r].failure().kind == failure::peer_lost), text);
+      BOOST_TEST((!results[r] && results[r].failure().at_fault == std::vector<rank_type>{killed}), text);
+    }
+  }
+}
+
+}  // namespace
+
+// They may have joined no server by then.
+BOOST_AUTO_TEST_CASE(a_rank_that_is_killed_before_its_first_operation_is_named) {
+  if (support::without_processes) {
+    return;
+  }
+  tutti::support::switch_process const device;
+  for (std::string const& at : {std::string(), device.address()}) {
+    for (rank_type killed = 0; killed != 3; ++killed) {
+      expect_named(killed, at, [&](auto& world) {
+        tutti::broadcast share{world, in_network{}};
+        tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
+        std::vector<float> v(17'000, 1);
+        if (world.rank() == killed) {
+          ::raise(SIGKILL);
+        }
+        share(v, 0);  // which rank 0 may end without the others
+        sum(v);
+      });
+    }
+  }
+}
+
+// The device has said that it lacks rank 2 when it dies; rank 0, which is to serve in its place, dies with it.
+BOOST_AUTO_TEST_CASE(what_a_lost_device_said_of_a_late_rank_hides_no_killed_one) {
+  if (support::without_processes) {
+    return;
+  }
+  tutti::support::switch_process const device;
+  expect_named(0, device.address(), [&](auto& world) {
+    tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
+    std::vector<float> v(1000, 1);
+    sum(v);
+    while (world.rank() == 2 && !world.transport().fault()) {
+      world.poll();
+      std::this_thread::yield();
+    }
+    auto pending = sum.start(v);
+    while (world.rank() == 1 && world.transport().waits_for().missing != std::vector<rank_type>{2}) {
+      (void)pending.test();
+    }
+    if (world.rank() == 1) {
+      device.kill();
+      ::kill(static_cast<pid_t>(world.members()[0].pid), SIGKILL);
+    }
+    pending.wait();
+  });
+}
+
+// Rank 0 has the weights that the others pull.
+BOOST_AUTO_TEST_CASE(a_pull_of_weights_ends_when_the_rank_that_has_them_is_killed) {
+  if (support::without_processes) {
+    return;
+  }
+  tutti::support::switch_process const device;
+  for (std::string const& at : {std::string(), device.address()}) {
+    expect_named(0, at, [&](auto& world) {
+      tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
+      std::vector<float> weights(2560, 1);
+      if (world.rank() == 0) {
+        ::raise(SIGKILL);
+      }
+      world.transport().pull(std::span(weights));
+      sum(weights);
+    });
+  }
+}
+
 // After a fault nothing is read that is the user's again: operations that were given up send nothing more.
 BOOST_AUTO_TEST_CASE(operations_that_are_given_up_leave_memory_alone) {
   network net(3, {.loss = 0.05, .seed = 3});
@@ -309,7 +337,7 @@ BOOST_AUTO_TEST_CASE(ranks_and_device_share_a_key) {
       return v[4999] == static_cast<float>(world.size()) && world.transport().device_answers() ? "" : "no sum";
     });
   };
-  switch_process const device{tutti::detail::fpga_nic::seal(key)};
+  tutti::support::switch_process const device{tutti::detail::fpga_nic::seal(key)};
   for (auto const& r : sum_by(device.address(), {one.path(), one.path()})) {
     BOOST_TEST((r ? r.value() : r.failure().text) == "");
   }
@@ -329,7 +357,7 @@ BOOST_AUTO_TEST_CASE(processes_outlive_a_switch_that_crashes) {
   if (support::without_processes) {
     return;
   }
-  switch_process const device;
+  tutti::support::switch_process const device;
   tutti::world_options<tutti::fpga_nic<tutti::tcp>> options;
   options.deadline = 40s;
   options.transport.network.device = device.address();

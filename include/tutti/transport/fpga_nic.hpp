@@ -9,6 +9,8 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <poll.h>
 #include <string>
@@ -177,14 +179,14 @@ class fpga_nic : public detail::over_host<Host> {
   void hold(std::span<float const> weights) {
     expect_blocks(weights.size());
     member_->hold(std::as_bytes(weights));
-    wait_while([&] { return member_->stores(now()); });
+    wait_while(no_rank, [&] { return member_->stores(now()); });
   }
   /// On other ranks than 0 in place of `hold`: gets the weights that rank 0 holds, from the device if it has them.
   /// @pre rank 0 has called `hold`. Without effect if the world has failed.
   void pull(std::span<float> weights) {
     expect_blocks(weights.size());
     member_->begin_pulls(std::as_writable_bytes(weights));
-    wait_while([&] { return member_->pulls(now()); });
+    wait_while(0, [&] { return member_->pulls(now()); });
   }
   /// Updates from now on move the weights by gradients that lie here, where they are replaced by the new weights.
   /// @pre as many as there are weights; the same rate and decay on all ranks
@@ -263,10 +265,9 @@ class fpga_nic : public detail::over_host<Host> {
   void look() {
     host_.look();
     member_->look(now());
-    if constexpr (notices_departure<Host>) {
-      for (std::uint32_t lane = 0; lane != collective_lanes && !host_.fault(); ++lane) {
-        this->look_for(lane, member_->lanes().waits(lane) ? member_->lanes().missing(lane) : no_rank);
-      }
+    auto const& lanes = member_->lanes();
+    for (std::uint32_t lane = 0; lane != collective_lanes && !host_.fault(); ++lane) {
+      this->look_for(lane, {lanes.serving(lane), lanes.contributing(lane)});
     }
   }
   void quiesce() {
@@ -318,11 +319,14 @@ class fpga_nic : public detail::over_host<Host> {
     expects(weights % block == 0, "fpga_nic: a device holds blocks of ", block, " weights, and ", weights,
             " are no whole blocks; add some that are 0");
   }
+  /// Waits for requests about weights, until the world fails: it does if `source` has left and no more are answered.
   template <class More>
-  void wait_while(More const& more) {
-    while (!host_.fault() && more()) {
+  void wait_while(rank_type source, More const& more) {
+    for (std::size_t left = SIZE_MAX; !host_.fault() && more();) {
       host_.poll();
       host_.look();
+      std::size_t const before = std::exchange(left, member_->requested());
+      this->look_for(base::other_wait, {left == before ? source : no_rank});
       pollfd one{network_.open().descriptor(), POLLIN, 0};
       ::poll(&one, 1, 1);
     }

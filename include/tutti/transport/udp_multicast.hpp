@@ -208,10 +208,8 @@ class udp_multicast : public detail::over_host<Host> {
       return;
     }
     member_->look(now());
-    if constexpr (notices_departure<Host>) {  // of the root: those that get something it hears of by Host
-      for (std::uint32_t lane = 0; lane != collective_lanes && !host_.fault(); ++lane) {
-        this->look_for(lane, member_->missing_root(lane));
-      }
+    for (std::uint32_t lane = 0; lane != collective_lanes && !host_.fault(); ++lane) {
+      this->look_for(lane, {member_->lacks(lane)});
     }
   }
   void quiesce() {

@@ -13,6 +13,8 @@ namespace tutti::inline v0_1_0::detail {
 /// chain ends with a rank that does not answer, because it is stopped, computes or never calls; or it comes back
 /// to itself, and its ranks wait for each other in a circle.
 ///
+/// A rank that answers is never named: if it does not know what it waits for, no rank is.
+///
 /// A rank answers while it waits: nothing else shows that what it has said is not an old story. A circle is asked
 /// twice, with time for a message in between: one may be under way.
 ///

@@ -16,13 +16,17 @@ class block_requests {
   void begin(std::size_t blocks) {
     all_.assign(blocks, {});
     front_ = 0;
+    left_ = blocks;
   }
   /// That of block k is over.
   void finish(std::uint32_t k) noexcept {
-    if (k < all_.size()) {
+    if (k < all_.size() && !all_[k].is_over) {
       all_[k].is_over = true;
+      --left_;
     }
   }
+  /// Those that are not over.
+  [[nodiscard]] std::size_t left() const noexcept { return left_; }
   /// That of block k is to be sent again at once.
   void again(std::uint32_t k) noexcept {
     if (k < all_.size()) {
@@ -65,6 +69,7 @@ class block_requests {
 
   std::vector<one> all_;
   std::size_t front_ = 0;
+  std::size_t left_ = 0;
 };
 
 }  // namespace tutti::detail::fpga_nic

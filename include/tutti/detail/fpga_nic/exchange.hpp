@@ -266,6 +266,8 @@ class exchange {
     confirmed_ = has_bitmap_ ? confirmed_ : worker_set{};
     has_bitmap_ = true;
   }
+  /// Another server has the oldest piece that is under way now: what the one before has said of it no longer holds.
+  void forget_present() noexcept { has_bitmap_ = false; }
   /// A worker itself says that it has contributed to that.
   void confirm(unsigned w) noexcept { confirmed_.add(w); }
   /// Calls f(rank) for the other workers whose contributions are missing, if that is known. (Its own is under way.)

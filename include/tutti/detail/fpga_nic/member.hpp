@@ -100,6 +100,8 @@ class member {
     requests_.push_pulls(now);
     return are_under_way(now);
   }
+  /// Blocks that have been asked for, or stored, and not been answered.
+  [[nodiscard]] std::size_t requested() const noexcept { return weights_.requests.left(); }
   void end_requests() noexcept { weights_.end(); }
 
   // --- going on

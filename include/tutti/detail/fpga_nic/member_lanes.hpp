@@ -58,19 +58,24 @@ class member_lanes {
 
   // --- what a lane waits for
 
-  /// Whether it waits for results.
-  [[nodiscard]] bool waits(std::uint32_t lane) const noexcept { return lanes_[lane].ready() && !lanes_[lane].over(); }
   /// A rank that said something else about its flow, or no_rank.
   [[nodiscard]] rank_type differs(std::uint32_t lane) const noexcept { return differs_[lane]; }
-  /// The rank that it waits for, as far as that is known.
-  [[nodiscard]] rank_type missing(std::uint32_t lane) const noexcept {
+  /// The rank that serves the oldest piece of a lane, or will: 0 if that is the stand-in. no_rank: a device, or this
+  /// rank itself.
+  [[nodiscard]] rank_type serving(std::uint32_t lane) const noexcept {
     exchange const& x = lanes_[lane];
-    if (x.over()) {
-      return no_rank;
-    }
-    rank_type const known = x.missing();
-    bool const by_stand_in = x.front() != x.sent() && x.at(x.front()).at == given_to::stand_in;
-    return known == no_rank && by_stand_in && me_ != 0 ? 0 : known;
+    bool const is_waiting = x.ready() && !x.over() && me_ != 0;
+    return is_waiting && server_of_front(x) == given_to::stand_in ? 0 : no_rank;
+  }
+  /// A rank whose contribution the oldest piece lacks, as its server says; or no_rank.
+  [[nodiscard]] rank_type contributing(std::uint32_t lane) const noexcept {
+    exchange const& x = lanes_[lane];
+    return x.ready() && !x.over() ? x.missing() : no_rank;
+  }
+  /// The rank that a lane waits for. no_rank: a device, which has not said yet what it lacks.
+  [[nodiscard]] rank_type missing(std::uint32_t lane) const noexcept {
+    rank_type const known = contributing(lane);
+    return known == no_rank ? serving(lane) : known;
   }
   /// All ranks that its oldest piece lacks, as the server that has it says.
   struct lacking {
@@ -249,6 +254,12 @@ class member_lanes {
     return forced || x.at(i).wanted ? given_to::stand_in : given_to::device;
   }
 
+  /// The server that has the oldest piece which is not done, or that it is to be given to. @pre there is one
+  [[nodiscard]] given_to server_of_front(exchange const& x) const noexcept {
+    given_to const by = x.front() == x.sent() ? given_to::none : x.at(x.front()).at;
+    return by == given_to::none ? choose(x, x.front()) : by;
+  }
+
   /// Gives a piece to a server, for the first time or again. False if the port takes no more.
   bool give(std::uint32_t lane, std::uint32_t i, given_to to, time_point now) {
     exchange& x = lanes_[lane];
@@ -269,7 +280,12 @@ class member_lanes {
       ++counted_.repeated;
       p.repeated = true;
     }
-    p.questioned = p.at == to ? p.questioned : time_point{};
+    if (p.at != to) {
+      p.questioned = {};
+      if (i == x.front()) {
+        x.forget_present();
+      }
+    }
     p.at = to;
     p.device_life = to_.device_life();
     p.sent = now;

@@ -110,13 +110,15 @@ class member {
 
   // --- what a lane waits for
 
-  /// The rank that it waits for, or no_rank.
+  /// The rank that the lane waits for, or no_rank. A rank that has all still waits until the root has been told so.
   [[nodiscard]] rank_type missing(std::uint32_t lane) const noexcept {
-    return lanes_[lane].gives() ? lanes_[lane].out.last() : missing_root(lane);
+    passage const& l = lanes_[lane];
+    return l.gives() ? l.out.last() : l.gets() ? l.root : no_rank;
   }
-  /// The rank that gives, if this one lacks something of it; or no_rank.
-  [[nodiscard]] rank_type missing_root(std::uint32_t lane) const noexcept {
-    return lanes_[lane].lacks() ? lanes_[lane].root : no_rank;
+  /// The rank without which no more packets come, or are confirmed; or no_rank.
+  [[nodiscard]] rank_type lacks(std::uint32_t lane) const noexcept {
+    passage const& l = lanes_[lane];
+    return l.gives() || l.lacks() ? missing(lane) : no_rank;
   }
   /// Calls f(lane, rank) for all that lack packets of this rank's.
   template <class F>

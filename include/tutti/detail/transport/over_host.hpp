@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <utility>
@@ -137,21 +138,29 @@ class over_host {
       throw messages_differ(rank(), other);
     }
   }
-  /// A rank that is waited for on a lane, and that has left, is lost, unless its part was there before: then the result
-  /// is on the way.
-  /// @param missing no_rank: none is waited for
-  void look_for(std::uint32_t lane, rank_type missing)
-    requires notices_departure<Host>
-  {
-    absence& a = absent_[lane];
-    if (missing == no_rank || missing == rank() || !host_.has_left(missing)) {
+  /// Revokes the world if a rank that this one depends on has left, unless its part was there before: then the result is
+  /// on the way. Does nothing where Host does not notice departures.
+  /// @param wait a lane, or `other_wait`
+  /// @param needed all ranks whose absence would keep the wait from its end; no_rank and this rank are skipped
+  void look_for(std::uint32_t wait, std::initializer_list<rank_type> needed) {
+    if constexpr (notices_departure<Host>) {
+      absence& a = absent_[wait];
+      for (rank_type const one : needed) {
+        if (one == no_rank || one == rank() || !host_.has_left(one)) {
+          continue;
+        }
+        if (a.of != one) {
+          a = {one, now()};
+        } else if (now() - a.since > std::chrono::seconds(2)) {
+          host_.revoke({failure::peer_lost, one, rank()});
+        }
+        return;
+      }
       a = {};
-    } else if (a.of != missing) {
-      a = {missing, now()};
-    } else if (now() - a.since > std::chrono::seconds(2)) {
-      host_.revoke({failure::peer_lost, missing, rank()});
     }
   }
+  /// The number, for `look_for`, of a wait outside all operations.
+  static constexpr std::uint32_t other_wait = collective_lanes;
 
   Host host_;
 
@@ -167,7 +176,7 @@ class over_host {
 
   either_descriptor bells_;
   std::array<difference, collective_lanes> differs_since_{};
-  std::array<absence, collective_lanes> absent_{};
+  std::array<absence, collective_lanes + 1> absent_{};  ///< by lanes, and of `other_wait`
 };
 
 }  // namespace tutti::detail

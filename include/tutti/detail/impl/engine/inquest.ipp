@@ -30,7 +30,7 @@ TUTTI_DECL bool inquest::advance() {
     if (answer.peer != no_rank && (answer.on == wanted_ || now - since_ >= settling)) {
       follow(answer);
     } else if (now - since_ >= patience) {
-      found_ = {failure::deadline, suspect, rank_};
+      found_ = {failure::deadline, answer.fresh ? no_rank : suspect, rank_};
     } else if (now - begun_ >= longest) {
       found_ = {failure::deadline, no_rank, rank_};
     } else {
@@ -48,18 +48,21 @@ TUTTI_DECL void inquest::turn_to(rank_type suspect, flow on) {
 }
 
 /// What holds a rank up: what it waits for on the flow that others wait for it on, or else what its program
-/// waits for. No rank: it has not said.
+/// waits for. Not fresh: the rank has not answered. Fresh, and no rank: it waits for a helper, and does not know which
+/// rank that one waits for.
 TUTTI_DECL wait_report inquest::standing(rank_type rank) const {
   wait_report best;
   for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
     wait_report const w = transport_.said(rank, lane);
-    if (!w.fresh || w.peer >= size_) {
+    bool const is_wanted = lane != transfer_lane && w.on == wanted_;
+    if (!w.fresh || !(is_wanted || w.blocks)) {
       continue;
     }
-    if (lane != transfer_lane && w.on == wanted_) {
+    best.fresh = true;
+    if (w.peer < size_ && is_wanted) {
       return w;
     }
-    if (w.blocks && best.peer == no_rank) {
+    if (w.peer < size_ && best.peer == no_rank) {
       best = w;
     }
   }
