@@ -27,6 +27,19 @@ foreach(component IN ITEMS asio tcp verbs mpi cuda nn)
 endforeach()
 set(tutti_headers_tutti ${tutti_left})
 
+# Before CMake 3.23 there are no file sets. Those of later ones are exported wrongly where headers go to an absolute path,
+# as on NixOS.
+set(tutti_uses_file_sets ON)
+if(CMAKE_VERSION VERSION_LESS 3.23 OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(tutti_uses_file_sets OFF)
+endif()
+
+# Projects that have tutti as a folder get its headers as those of a system, without warnings: their flags are theirs.
+set(tutti_system "")
+if(NOT tutti_top_level)
+  set(tutti_system SYSTEM)
+endif()
+
 set(tutti_available "")
 foreach(component IN LISTS tutti_components)
   if(component STREQUAL "tutti")
@@ -36,10 +49,10 @@ foreach(component IN LISTS tutti_components)
   endif()
   add_library(${target} INTERFACE)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${component})
-  target_include_directories(${target} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-                                                 $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_include_directories(${target} ${tutti_system} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                                                 $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(${target} INTERFACE cxx_std_20)
-  if(NOT CMAKE_VERSION VERSION_LESS 3.23)
+  if(tutti_uses_file_sets)
     list(TRANSFORM tutti_headers_${component} PREPEND ${PROJECT_SOURCE_DIR}/include/ OUTPUT_VARIABLE files)
     target_sources(${target} INTERFACE FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${files})
   endif()

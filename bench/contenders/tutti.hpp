@@ -29,7 +29,7 @@ enum class buffers { ordinary, own };
 
 /// Whether ranks of one host have a transport of their own: then topologies may tell them apart.
 template <class Transport>
-concept local = requires(Transport& t) { t.near(); };
+concept local = requires(Transport& t) { t.within_host(); };
 
 /// tutti as a contender. The algorithm is the name of a topology, or "automatic"; by locality also two with a +
 /// between, as in binary_tree+ring: the first within each host, the second between hosts.

@@ -59,7 +59,7 @@ int exit_status(Results const& results) {
 
 int sum_for(std::string const& device, tutti::rank_type ranks, std::uint32_t slots, std::size_t count, double seconds) {
   auto options = options_with(device);
-  options.transport.slots = slots;
+  options.transport.slot_count = slots;
   return exit_status(tutti::spawn<nic>(
       ranks,
       [&](auto& world) {

@@ -225,8 +225,8 @@ auto async_start(Operator& op, Arguments&&... arguments_and_token) {
   using communicator_type = std::remove_reference_t<decltype(op.world())>;
   auto* const loop = static_cast<on_asio<communicator_type>*>(op.world().companion());
   expects(loop != nullptr, "async: make a tutti::on_asio for this communicator first, and keep it");
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return loop->async_wait(op.start(std::get<I>(std::move(all))...), std::get<last>(std::move(all)));
+  return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return loop->async_wait(op.start(std::get<Index>(std::move(all))...), std::get<last>(std::move(all)));
   }(std::make_index_sequence<last>());
 }
 

@@ -69,7 +69,7 @@ class automatic : public selection {
   template <group Communicator>
   automatic(Communicator& world, detail::network_profile known)
       : tuning_(std::make_shared<detail::tuning>(std::move(known), world.hosts(), memory_kind::ordinary)) {
-    check(world);
+    examine(world);
     char const* const wishes = std::getenv("TUTTI_AUTOMATIC");
     prefer(wishes == nullptr ? "" : wishes);
   }
@@ -130,7 +130,7 @@ class automatic : public selection {
       return static_cast<double>(p.time) > how.within * static_cast<double>(ways.front().time);
     });
     ways.erase(slow, ways.end());
-    ways.resize(std::min(ways.size(), how.ways));
+    ways.resize((std::min)(ways.size(), how.ways));
     auto const& way = ways[trials(world).fastest(op, ways, vector, how)].way;
     auto const [from, to] = detail::tuning::like(bytes);
     detail::preference const found{
@@ -210,7 +210,7 @@ class automatic : public selection {
   }
 
   template <class Communicator>
-  void check(Communicator& world) const {
+  void examine(Communicator& world) const {
     std::uint32_t const print = hash(to_text(profile()));
     allreduce least{world, doubling{}, tutti::min<std::uint32_t>{}};
     std::array<std::uint32_t, 2> both{print, ~print};

@@ -60,8 +60,8 @@ class std::numeric_limits<tutti::bfloat16> : public std::numeric_limits<float> {
   static constexpr int digits = 8;
   static constexpr int digits10 = 2;
   static constexpr int max_digits10 = 4;
-  [[nodiscard]] static constexpr tutti::bfloat16 min() noexcept { return tutti::bfloat16::from_bits(0x0080); }
-  [[nodiscard]] static constexpr tutti::bfloat16 max() noexcept { return tutti::bfloat16::from_bits(0x7f7f); }
+  [[nodiscard]] static constexpr tutti::bfloat16(min)() noexcept { return tutti::bfloat16::from_bits(0x0080); }
+  [[nodiscard]] static constexpr tutti::bfloat16(max)() noexcept { return tutti::bfloat16::from_bits(0x7f7f); }
   [[nodiscard]] static constexpr tutti::bfloat16 lowest() noexcept { return tutti::bfloat16::from_bits(0xff7f); }
   [[nodiscard]] static constexpr tutti::bfloat16 epsilon() noexcept { return tutti::bfloat16::from_bits(0x3c00); }
   [[nodiscard]] static constexpr tutti::bfloat16 round_error() noexcept { return tutti::bfloat16::from_bits(0x3f00); }

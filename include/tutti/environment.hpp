@@ -20,7 +20,7 @@ struct environment {
   detail::net::host_port master;     ///< where rank 0 serves the rendezvous; empty host: nowhere
   std::string directory;             ///< where they meet through files instead; empty: nowhere
   std::string job;                   ///< what the launcher calls this job; empty if nothing
-  std::string interface;             ///< the network interface to use; empty: the one on the route
+  std::string network_interface;     ///< the network interface to use; empty: the one on the route
   std::string node;                  ///< what tells this host from others; empty: what the system says
   std::string role;                  ///< of this rank in a list of hosts
   duration patience = join_timeout;  ///< how long to wait for the other ranks

@@ -22,7 +22,7 @@ template <class Communicator>
   send give{world};
   recv take{world};
   std::array<std::int64_t, 1> word{};
-  duration shortest = duration::max();
+  duration shortest = (duration::max)();
   duration ahead{};
   for (int i = 0; i != 16; ++i) {
     if (world.rank() == 0) {

@@ -114,8 +114,8 @@ class std::numeric_limits<tutti::half> : public std::numeric_limits<float> {
   static constexpr int min_exponent10 = -4;
   static constexpr int max_exponent = 16;
   static constexpr int max_exponent10 = 4;
-  [[nodiscard]] static constexpr tutti::half min() noexcept { return tutti::half::from_bits(0x0400); }
-  [[nodiscard]] static constexpr tutti::half max() noexcept { return tutti::half::from_bits(0x7bff); }
+  [[nodiscard]] static constexpr tutti::half(min)() noexcept { return tutti::half::from_bits(0x0400); }
+  [[nodiscard]] static constexpr tutti::half(max)() noexcept { return tutti::half::from_bits(0x7bff); }
   [[nodiscard]] static constexpr tutti::half lowest() noexcept { return tutti::half::from_bits(0xfbff); }
   [[nodiscard]] static constexpr tutti::half epsilon() noexcept { return tutti::half::from_bits(0x1400); }
   [[nodiscard]] static constexpr tutti::half round_error() noexcept { return tutti::half::from_bits(0x3800); }

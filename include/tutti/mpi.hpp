@@ -29,13 +29,13 @@ class mpi_rendezvous {
   /// `interface` is the name or the number of the network interface to use; empty: that of the default route, or the
   /// loopback interface if all are on one host.
   /// @throws error(failure::join) if MPI fails, where the communicator's errors return
-  explicit mpi_rendezvous(MPI_Comm among, std::string interface = preferred_interface())
-      : interface_(std::move(interface)) {
-    check(MPI_Comm_dup(among, &own_), "MPI_Comm_dup");
-    MPI_Comm near = MPI_COMM_NULL;
-    check(MPI_Comm_split_type(own_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near), "MPI_Comm_split_type");
-    one_host_ = count(near, MPI_Comm_size) == size();
-    MPI_Comm_free(&near);
+  explicit mpi_rendezvous(MPI_Comm among, std::string network_interface = preferred_interface())
+      : interface_(std::move(network_interface)) {
+    examine(MPI_Comm_dup(among, &own_), "MPI_Comm_dup");
+    MPI_Comm neighbours = MPI_COMM_NULL;
+    examine(MPI_Comm_split_type(own_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &neighbours), "MPI_Comm_split_type");
+    one_host_ = count(neighbours, MPI_Comm_size) == size();
+    MPI_Comm_free(&neighbours);
   }
   mpi_rendezvous(mpi_rendezvous const&) = delete;
   mpi_rendezvous& operator=(mpi_rendezvous const&) = delete;
@@ -50,15 +50,15 @@ class mpi_rendezvous {
   std::vector<std::string> exchange(std::string_view mine) {
     int const length = static_cast<int>(mine.size());
     std::vector<int> lengths(size()), places(size());
-    check(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, own_), "MPI_Allgather");
+    examine(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, own_), "MPI_Allgather");
     int total = 0;
     for (std::size_t r = 0; r < lengths.size(); ++r) {
       places[r] = total;
       total += lengths[r];
     }
     std::string all(static_cast<std::size_t>(total), '\0');
-    check(MPI_Allgatherv(mine.data(), length, MPI_BYTE, all.data(), lengths.data(), places.data(), MPI_BYTE, own_),
-          "MPI_Allgatherv");
+    examine(MPI_Allgatherv(mine.data(), length, MPI_BYTE, all.data(), lengths.data(), places.data(), MPI_BYTE, own_),
+            "MPI_Allgatherv");
     std::vector<std::string> texts;
     for (std::size_t r = 0; r < lengths.size(); ++r) {
       texts.push_back(all.substr(static_cast<std::size_t>(places[r]), static_cast<std::size_t>(lengths[r])));
@@ -82,10 +82,10 @@ class mpi_rendezvous {
   }
   [[nodiscard]] static rank_type count(MPI_Comm in, int (*ask)(MPI_Comm, int*)) {
     int n = 0;
-    check(ask(in, &n), "asking for rank or size");
+    examine(ask(in, &n), "asking for rank or size");
     return static_cast<rank_type>(n);
   }
-  static void check(int code, char const* what) {
+  static void examine(int code, char const* what) {
     if (code != MPI_SUCCESS) {
       char text[MPI_MAX_ERROR_STRING] = {};
       int length = 0;

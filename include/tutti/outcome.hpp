@@ -73,21 +73,21 @@ class outcome {
   /// @throws what the rank threw, if it was a thread or simulated. Of a process: error with all its facts, if the rank
   ///         threw one or the process was killed or exited; std::runtime_error with the text of any other exception
   decltype(auto) value() & {
-    require();
+    expect_value();
     if constexpr (!std::is_void_v<R>) {
       return static_cast<R&>(value_.front().value);
     }
   }
   /// The same.
   decltype(auto) value() const& {
-    require();
+    expect_value();
     if constexpr (!std::is_void_v<R>) {
       return static_cast<R const&>(value_.front().value);
     }
   }
   /// The same, moved out.
   R value() && {
-    require();
+    expect_value();
     if constexpr (!std::is_void_v<R>) {
       return std::move(value_.front().value);
     }
@@ -97,7 +97,7 @@ class outcome {
   [[nodiscard]] rank_failure const& failure() const noexcept { return why_; }
 
  private:
-  void require() const {
+  void expect_value() const {
     if (has_value()) {
       return;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/detail/core/language.hpp>
 
 #include <cstdint>
@@ -88,7 +89,7 @@ class unpacker {
       good_ = false;
       return {};
     }
-    auto const bytes = static_cast<std::size_t>(length);
+    auto const bytes = detail::integer_cast<std::size_t>(length);
     std::string_view const head = left_.substr(0, bytes);
     left_.remove_prefix(bytes);
     return head;

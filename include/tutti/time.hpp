@@ -13,7 +13,7 @@ using duration = std::chrono::nanoseconds;
 using time_point = std::chrono::nanoseconds;
 
 /// The deadline of what may take as long as it takes: the longest time there is, so that it needs no case of its own.
-inline constexpr duration no_deadline = duration::max();
+inline constexpr duration no_deadline = (duration::max)();
 
 /// The clock of transports that live in real time.
 [[nodiscard]] inline time_point steady_now() noexcept {

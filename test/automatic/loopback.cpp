@@ -17,7 +17,8 @@ namespace {
 template <class World>
 tutti::detail::network_profile made_up(World& world) {
   tutti::detail::network_profile p{.ranks = world.size(), .hosts = world.hosts().hosts(), .start = 50'000};
-  p.near = {1'000'000, {{4, 100'000, 100'000, 0, 100'000, 0, 0}, {1024, 400'000, 200'000, 0, 400'000, 9'000, 5'000}}};
+  p.within_host = {1'000'000,
+                   {{4, 100'000, 100'000, 0, 100'000, 0, 0}, {1024, 400'000, 200'000, 0, 400'000, 9'000, 5'000}}};
   p.provided = {1'000, {{4, 100'000, 100'000, 0, 100'000, 0, 0}}};  // as long for any
   return p;
 }
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(all_ranks_have_the_same_profile_and_a_saved_one_is_taken) {
     o.file = file;
     auto const first = tutti::automatic(world, o).profile();
     auto const second = tutti::automatic(world, o).profile();
-    bool const knows_moves = !first.near.moves.empty() && first.near.moves.back().bytes >= 64 << 10;
+    bool const knows_moves = !first.within_host.moves.empty() && first.within_host.moves.back().bytes >= 64 << 10;
     return tutti::detail::to_text(first) + (!knows_moves ? "no moves" : first == second ? "" : "not taken");
   });
   std::remove(file.c_str());

@@ -101,7 +101,8 @@ BOOST_AUTO_TEST_CASE(by_locality_on_hosts_of_two) {
   using hosts_of_two = tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp>;
   support::agree<hosts_of_two>(4, [](auto& world) -> std::string {
     tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}});
-    if (best.profile().hosts != 2 || best.profile().near.points.empty() || best.profile().far.points.empty()) {
+    if (best.profile().hosts != 2 || best.profile().within_host.points.empty() ||
+        best.profile().between_hosts.points.empty()) {
       return "the profile is not of two hosts: " + tutti::detail::to_text(best.profile());
     }
     std::size_t grouping = 0;

@@ -15,14 +15,14 @@ tutti::detail::network_profile some() {
   return {.ranks = 4,
           .hosts = 2,
           .start = 120'000,
-          .near = {300'000,
-                   {{4, 10, 10, 0, 12, 3, 1, 5},
-                    {1024, 500, 100, 0, 600, 70, 2},
-                    {1 << 20, 90'000, 100, 5, 80'000, 0, 9, 70'000, 60'000}},
-                   7,
-                   {{4, 9, 8, 30, 11}, {1 << 16, 50, 40, 0, 2000}}},
+          .within_host = {300'000,
+                          {{4, 10, 10, 0, 12, 3, 1, 5},
+                           {1024, 500, 100, 0, 600, 70, 2},
+                           {1 << 20, 90'000, 100, 5, 80'000, 0, 9, 70'000, 60'000}},
+                          7,
+                          {{4, 9, 8, 30, 11}, {1 << 16, 50, 40, 0, 2000}}},
           .provided = {300'000, {{4, 10, 10, 0, 12, 3, 1, 5}}, 0, {{4, 9, 8, 30, 11}, {1 << 16, 40, 4, 0, 1000}}},
-          .far = {9'000'000, {{4, 10, 10, 2, 10, 0, 0}}},
+          .between_hosts = {9'000'000, {{4, 10, 10, 2, 10, 0, 0}}},
           .helper = {2'000'000, {{.bytes = 4, .wire = 3}}}};
 }
 
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(errors_name_the_line) {
 }
 
 BOOST_AUTO_TEST_CASE(times_lie_on_straight_lines_between_the_sizes) {
-  auto const link = some().near;
+  auto const link = some().within_host;
   auto const send = [&](std::size_t bytes) { return tutti::detail::at_size(link, bytes).send; };
   BOOST_TEST(send(0) == 10);
   BOOST_TEST(send(4) == 10);
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(times_lie_on_straight_lines_between_the_sizes) {
 // What is only moved: on straight lines, too, and beyond the last size in proportion.
 BOOST_AUTO_TEST_CASE(operations_that_only_move_have_times_of_their_own) {
   auto const p = some();
-  auto const receive = [&](std::size_t bytes) { return tutti::detail::move_at_size(p.near, bytes).receive; };
+  auto const receive = [&](std::size_t bytes) { return tutti::detail::move_at_size(p.within_host, bytes).receive; };
   BOOST_TEST(receive(0) == 11);
   BOOST_TEST(receive((4 + 65536) / 2) == (11 + 2000) / 2);
   BOOST_TEST(receive(65536) == 2000);
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(operations_that_only_move_have_times_of_their_own) {
     BOOST_TEST((takes(kind, 2) == takes(tutti::operation_kind::allreduce, 2)));  // none were measured between hosts
   }
   for (auto const kind : {tutti::operation_kind::allreduce, tutti::operation_kind::reduce}) {
-    BOOST_TEST(takes(kind, 1).receive == tutti::detail::at_size(p.near, 65536).receive);
+    BOOST_TEST(takes(kind, 1).receive == tutti::detail::at_size(p.within_host, 65536).receive);
   }
 }
 

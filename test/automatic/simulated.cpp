@@ -34,7 +34,7 @@ struct loggp_network {
     return (per_byte * static_cast<std::int64_t>(bytes)).count();
   }
   [[nodiscard]] std::int64_t overwrite(rank_type, rank_type, std::size_t) const { return 0; }
-  [[nodiscard]] rank_type interface(rank_type from, rank_type) const { return from; }
+  [[nodiscard]] rank_type port(rank_type from, rank_type) const { return from; }
   [[nodiscard]] std::int64_t start() const { return 0; }
 };
 
@@ -168,9 +168,9 @@ BOOST_AUTO_TEST_CASE(what_is_measured_predicts_the_simulator_and_picks_its_best)
       }
       network_profile p = all.results.front().value();
       BOOST_TEST(!p.helper.points.empty());
-      BOOST_TEST(p.near.moves.empty(), "n " << n << ": processors were seen to move what a wire moves");
+      BOOST_TEST(p.within_host.moves.empty(), "n " << n << ": processors were seen to move what a wire moves");
       p.hosts = n;
-      p.far = p.far.points.empty() ? p.near : p.far;
+      p.between_hosts = p.between_hosts.points.empty() ? p.within_host : p.between_hosts;
       tuning t(p, hosts, memory_kind::ordinary);
       for (std::size_t const bytes : {4U, 1024U, 32U << 10, 1U << 20}) {
         auto const check = [&](auto op) {

@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(what_the_user_sets_wins_over_every_launcher) {
                                  {"TUTTI_LOCAL_RANK", "0"},
                                  {"TUTTI_LOCAL_SIZE", "2"}}));
   BOOST_TEST((e.patience == 250ms));
-  BOOST_TEST(e.interface == "ib0");
+  BOOST_TEST(e.network_interface == "ib0");
   BOOST_TEST(e.node == "rack 3");
   BOOST_TEST(e.job == "j");
   BOOST_TEST(e.local_rank == 0U);

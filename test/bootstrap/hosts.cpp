@@ -57,8 +57,8 @@ BOOST_AUTO_TEST_CASE(a_wrong_entry_is_named_by_line_and_number) {
 }
 
 BOOST_AUTO_TEST_CASE(the_own_rank_is_found_by_address) {
-  std::vector<net::interface> const own{{"a", net::resolve("192.0.2.7", 0).at(0)},
-                                        {"b", net::resolve("2001:db8::7", 0).at(0)}};
+  std::vector<net::network_interface> const own{{"a", net::resolve("192.0.2.7", 0).at(0)},
+                                                {"b", net::resolve("2001:db8::7", 0).at(0)}};
   BOOST_TEST(host_list("192.0.2.6:1,192.0.2.7:1").find_self(own) == 1U);
   BOOST_TEST(host_list("[2001:db8:0::7]:1,192.0.2.6:1").find_self(own) == 0U);
   auto const says = [](std::string const& word) {

@@ -66,17 +66,17 @@ BOOST_AUTO_TEST_CASE(a_world_of_one_meets_no_other) {
 
 BOOST_AUTO_TEST_CASE(a_named_interface_is_used) {
   environment e;
-  e.interface = "lo";
+  e.network_interface = "lo";
   BOOST_TEST(launched_rendezvous(e).local_host() == "127.0.0.1");
   for (char const* const number : {"127.0.0.1", "127.0.0.2"}) {
-    e.interface = number;
+    e.network_interface = number;
     BOOST_TEST(launched_rendezvous(e).local_host() == number);
   }
   for (char const* const none : {"nope0", "192.0.2.1"}) {  // set aside for documentation
-    e.interface = none;
+    e.network_interface = none;
     BOOST_CHECK_EXCEPTION((void)launched_rendezvous(e).local_host(), tutti::error, [&](tutti::error const& why) {
       std::string_view const text = why.what();
-      return text.find("'" + e.interface + "'") != text.npos && text.find("lo 127.0.0.1") != text.npos;
+      return text.find("'" + e.network_interface + "'") != text.npos && text.find("lo 127.0.0.1") != text.npos;
     });
   }
 }

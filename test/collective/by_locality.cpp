@@ -67,10 +67,10 @@ BOOST_AUTO_TEST_CASE(one_host_needs_no_connection) {
   hosts_of<processes> const as_they_are(0);
   support::agree<processes>(4, [](auto& world) -> std::string {
     std::string const complaint = laws::reducing(world, tutti::ring{}, laws::wide_mean{}, 1023);
-    return !complaint.empty()                           ? complaint
-           : world.local_size() != 4                    ? "it sees several hosts"
-           : world.transport().far().connections() != 0 ? "it has connections"
-                                                        : "";
+    return !complaint.empty()                                     ? complaint
+           : world.local_size() != 4                              ? "it sees several hosts"
+           : world.transport().between_hosts().connections() != 0 ? "it has connections"
+                                                                  : "";
   });
 }
 
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(there_is_one_flow_between_hosts) {
   support::agree<processes>(6, [](auto& world) -> std::string {
     tutti::hierarchical const by_hosts{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
     std::string const complaint = laws::allreduce(world, by_hosts, tutti::sum<float>{}, 100'000, 10'000);
-    std::size_t const links = world.transport().far().connections();
+    std::size_t const links = world.transport().between_hosts().connections();
     return !complaint.empty()                           ? complaint
            : links != (world.local_rank() == 0 ? 1 : 0) ? std::to_string(links) + " connections"
                                                         : "";

@@ -39,7 +39,7 @@ using namespace std::chrono_literals;
   tutti::world_options<transport> o;
   o.deadline = deadline;
   o.transport.slot_bytes = 1024;
-  o.transport.slots = 3;
+  o.transport.slot_count = 3;
   return o;
 }
 template <class F>
@@ -552,7 +552,7 @@ BOOST_AUTO_TEST_CASE(what_keeps_ranks_from_joining) {
     BOOST_TEST(has(one, "rank 0: slot_bytes must be a multiple of 64, not 100"), one);
   }
   o = with(60s);
-  o.transport.slots = 0;
+  o.transport.slot_count = 0;
   for (std::string const& one : complaints(
            2, [](auto&) {}, o)) {
     BOOST_TEST(has(one, "slots must be 1 or more"), one);

@@ -43,7 +43,7 @@ auto run(network& net, rank_type n, tutti::duration deadline, F f) {
   tutti::world_options<nic> options;
   options.deadline = deadline;
   options.transport.network.network = &net;
-  options.transport.slots = 64;
+  options.transport.slot_count = 64;
   return tutti::spawn<nic>(n, f, options);
 }
 

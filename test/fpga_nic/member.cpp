@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
   network net(2);
   fpga::in_process_port at_0(net, 1);
   fpga::in_process_port at_1(net, 2);
-  fpga::member<fpga::in_process_port> rank_1(at_1, {}, {.nonce = nonce, .slots = slots}, 1, {1, 2},
+  fpga::member<fpga::in_process_port> rank_1(at_1, {}, {.nonce = nonce, .slot_count = slots}, 1, {1, 2},
                                              std::optional(network::device));
   auto const given = packets_of(pieces, 1);
   auto result = packets_of(pieces, 0);
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
   rank_1.lanes().on(0).want(std::as_writable_bytes(std::span(result)).data());
 
   fpga::exchange of_rank_0;  // which says what rank 0 sends
-  fpga::job_terms const terms_of_rank_0{.slots = slots};
+  fpga::job_terms const terms_of_rank_0{.slot_count = slots};
   of_rank_0.open(terms_of_rank_0, 0);
   begin_sum(of_rank_0, 0, given);
   fpga::header join{.kind = fpga::kind::join, .worker = 0, .workers = 2};
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(what_was_lost_together_is_sent_again_together) {
   network net(3);
   fpga::in_process_port at_1(net, 2);
   fpga::in_process_port at_device(net, device);
-  fpga::member<fpga::in_process_port> rank_1(at_1, {}, {.nonce = nonce, .slots = slots}, 1, {1, 2},
+  fpga::member<fpga::in_process_port> rank_1(at_1, {}, {.nonce = nonce, .slot_count = slots}, 1, {1, 2},
                                              std::optional(device));
   auto const given = packets_of(pieces, 1);
   auto result = packets_of(pieces, 0);

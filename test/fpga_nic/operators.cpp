@@ -44,7 +44,7 @@ struct trial {
   double loss = 0;
   bool device = true;
   std::uint32_t stand_in_share = 0;
-  std::uint32_t slots = 64;
+  std::uint32_t slot_count = 64;
 };
 std::ostream& operator<<(std::ostream& out, trial const& t) {
   return out << "loss " << t.loss << (t.device ? "" : ", no device") << ", share " << t.stand_in_share;
@@ -57,7 +57,7 @@ tutti::detail::fpga_nic::counters agree(rank_type n, trial const& t, Check check
   tutti::world_options<nic> options;
   options.deadline = std::chrono::seconds(40);
   options.transport.network = {&net, t.device};
-  options.transport.slots = t.slots;
+  options.transport.slot_count = t.slot_count;
   options.transport.stand_in_share = t.stand_in_share;
   auto const results = tutti::spawn<nic>(n, check, options);
   for (rank_type r = 0; r < n; ++r) {
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_communicator_has_the_same_workers_always) {
 
 // Lanes share a window: what fills it on one rank may wait for what another rank could not send for want of room.
 BOOST_AUTO_TEST_CASE(many_flows_that_begin_in_any_order_end) {
-  agree(4, {.loss = 0.01, .slots = 256}, [](auto& world) -> std::string {
+  agree(4, {.loss = 0.01, .slot_count = 256}, [](auto& world) -> std::string {
     tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
     std::vector<std::vector<float>> all(tutti::collective_lanes + 2, std::vector<float>(100'000, 1));
     for (int k = 0; k < 3; ++k) {

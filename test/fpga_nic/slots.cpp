@@ -3,7 +3,7 @@
 #include <fpga_nic/packets.hpp>
 #include <tutti/detail/fpga_nic/rack_places.hpp>
 #include <tutti/detail/fpga_nic/seal.hpp>
-#include <tutti/detail/fpga_nic/slots.hpp>
+#include <tutti/detail/fpga_nic/slot_table.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_result_has_the_bits_of_the_fold, Operation, oper
   using R = typename Operation::reduction;
   using T = typename R::value_type;
   std::mt19937 random(1);
-  nic::slots slots(2, 8);
+  nic::slot_table slots(2, 8);
   std::uint32_t sequence = 0;
   for (unsigned const workers : {1U, 2U, 3U, 5U, 8U, 9U, 64U, 255U}) {
     for (bool const in_rank_order : {false, true}) {
@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(contributions_of_racks_are_added_rack_by_rack, Ope
     }
     std::ranges::shuffle(racks, random);
     BOOST_TEST(nic::rack_places(racks).blocks() == blocks);
-    nic::slots slots(1, 8, false, nic::rack_places(racks));
+    nic::slot_table slots(1, 8, false, nic::rack_places(racks));
     auto const workers = static_cast<unsigned>(racks.size());
     for (std::uint32_t sequence = 0; sequence != 4; ++sequence) {
       std::vector<std::vector<T>> all;
@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(contributions_of_racks_are_added_rack_by_rack, Ope
 }
 
 BOOST_AUTO_TEST_CASE(copying_keeps_every_bit_of_the_one_that_gives) {
-  nic::slots slots(1, 0);
+  nic::slot_table slots(1, 0);
   auto const data = std::as_bytes(std::span("a NaN is not made canonical\xff\xff\xff\xff"));
   for (unsigned const root : {0U, 1U, 2U}) {
     nic::header h = contribution(0, 3, root, 0, network_operation::copy);
@@ -328,7 +328,7 @@ BOOST_AUTO_TEST_CASE(copying_keeps_every_bit_of_the_one_that_gives) {
 }
 
 BOOST_AUTO_TEST_CASE(a_worker_may_have_nothing_to_give) {
-  nic::slots slots(1, 8);
+  nic::slot_table slots(1, 8);
   std::vector<float> const x{-0.F, 3};
   for (auto const& [order, gives] : {std::pair{0U, 0U}, {0U, 1U}, {1U, 0U}, {1U, 1U}}) {
     nic::header h = contribution(0, 2, order * 2 + gives, 0);
@@ -351,7 +351,7 @@ struct given {
   nic::header h;
   float x = 1;
 
-  nic::verdict to(nic::slots& s) const {
+  nic::verdict to(nic::slot_table& s) const {
     return s.contribute(h.worker, h, std::as_bytes(std::span(&x, 1)).first(h.length));
   }
 };
@@ -360,7 +360,7 @@ given worker(unsigned w, std::uint32_t sequence, unsigned workers = 2) {
 }
 
 BOOST_AUTO_TEST_CASE(a_duplicate_changes_nothing_and_is_answered_once_there_is_a_result) {
-  nic::slots slots(1, 8);
+  nic::slot_table slots(1, 8);
   std::ignore = worker(0, 0).to(slots);
   auto const before = slots;
   BOOST_TEST((worker(0, 0).to(slots).what == outcome::duplicate));
@@ -373,7 +373,7 @@ BOOST_AUTO_TEST_CASE(a_duplicate_changes_nothing_and_is_answered_once_there_is_a
 }
 
 BOOST_AUTO_TEST_CASE(a_later_sequence_replaces_what_is_complete_and_waits_for_what_is_not) {
-  nic::slots slots(1, 8);
+  nic::slot_table slots(1, 8);
   std::ignore = worker(0, 5).to(slots);
   auto const open = slots;
   BOOST_TEST((worker(1, 6).to(slots).what == outcome::busy));
@@ -387,7 +387,7 @@ BOOST_AUTO_TEST_CASE(a_later_sequence_replaces_what_is_complete_and_waits_for_wh
 }
 
 BOOST_AUTO_TEST_CASE(a_member_that_is_ahead_does_not_keep_others_from_an_earlier_sequence) {
-  nic::slots slots(1, 8);
+  nic::slot_table slots(1, 8);
   std::ignore = worker(2, 9, 3).to(slots);  // not a member of what follows
   BOOST_TEST((slots.query(worker(0, 7).h).what == outcome::stored));
   BOOST_TEST((worker(0, 7).to(slots).what == outcome::stored));
@@ -398,14 +398,14 @@ BOOST_AUTO_TEST_CASE(a_member_that_is_ahead_does_not_keep_others_from_an_earlier
 }
 
 BOOST_AUTO_TEST_CASE(a_member_that_goes_on_has_its_result_from_elsewhere) {
-  nic::slots slots(1, 8);
+  nic::slot_table slots(1, 8);
   std::ignore = worker(0, 7, 3).to(slots);
   BOOST_TEST((worker(0, 9, 3).to(slots).what == outcome::stored));
   BOOST_TEST((slots.at(worker(0, 9).h).is(9)));
 }
 
 BOOST_AUTO_TEST_CASE(sequences_wrap) {
-  nic::slots slots(1, 8);
+  nic::slot_table slots(1, 8);
   for (std::uint32_t const q : {UINT32_MAX, 0U}) {
     BOOST_TEST((worker(0, q).to(slots).what == outcome::stored));
     BOOST_TEST((worker(1, q).to(slots).what == outcome::completed));
@@ -414,7 +414,7 @@ BOOST_AUTO_TEST_CASE(sequences_wrap) {
 }
 
 BOOST_AUTO_TEST_CASE(phases_and_slots_know_nothing_of_each_other) {
-  nic::slots slots(2, 8);
+  nic::slot_table slots(2, 8);
   for (unsigned const w : {0U, 1U}) {
     for (auto const& [slot, phase] : {std::pair{0, 0}, {0, 1}, {1, 0}, {1, 1}}) {
       given g = worker(w, static_cast<std::uint32_t>(slot + phase));
@@ -432,7 +432,7 @@ BOOST_AUTO_TEST_CASE(phases_and_slots_know_nothing_of_each_other) {
 }
 
 BOOST_AUTO_TEST_CASE(whoever_says_something_else_is_refused_and_changes_nothing) {
-  nic::slots slots(1, 8);
+  nic::slot_table slots(1, 8);
   std::ignore = worker(1, 0, 3).to(slots);
   auto const before = slots;
   std::vector<given> wrong(5, worker(2, 0, 3));
@@ -452,7 +452,7 @@ BOOST_AUTO_TEST_CASE(whoever_says_something_else_is_refused_and_changes_nothing)
               nic::verdict{outcome::mismatch, 1}));
   // Two that give what only one can.
   nic::header copy = contribution(0, 2, 1, 4, network_operation::copy);
-  nic::slots copies(1, 8);
+  nic::slot_table copies(1, 8);
   std::ignore = copies.contribute(0, copy, std::as_bytes(std::span(two)).first(4));
   copy.worker = 1;
   BOOST_TEST(
@@ -460,7 +460,7 @@ BOOST_AUTO_TEST_CASE(whoever_says_something_else_is_refused_and_changes_nothing)
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_done_here_is_refused_and_changes_nothing) {
-  nic::slots slots(1, 2);
+  nic::slot_table slots(1, 2);
   auto const before = slots;
   given g = worker(0, 0, 3);
   g.h.flags = nic::flag::in_rank_order;
@@ -478,7 +478,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_done_here_is_refused_and_changes_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(a_query_is_answered_by_what_is_known) {
-  nic::slots slots(1, 8);
+  nic::slot_table slots(1, 8);
   nic::header const h = worker(0, 0, 3).h;
   BOOST_TEST((slots.query(h).what == outcome::stored));
   BOOST_TEST(!slots.at(h).is(0));
@@ -500,7 +500,7 @@ BOOST_AUTO_TEST_CASE(a_supplied_result_completes_a_slot_unless_it_is_complete) {
   nic::header supplied = worker(1, 0, 3).h;
   supplied.kind = nic::kind::supply;
   for (unsigned const there : {0U, 2U, 3U}) {
-    nic::slots slots(1, 8);
+    nic::slot_table slots(1, 8);
     for (unsigned w = 0; w < there; ++w) {
       std::ignore = worker(w, 0, 3).to(slots);
     }
@@ -629,7 +629,7 @@ class bad_network {
 
   std::mt19937 random_;
   bool in_rank_order_;
-  nic::slots slots_{slots_in_use, 8};
+  nic::slot_table slots_{slots_in_use, 8};
   std::vector<std::vector<unsigned>> members_{sequences};
   std::vector<std::vector<unsigned>> order_{sequences};  ///< in which contributions have arrived
   std::vector<std::vector<std::optional<float>>> got_{workers, std::vector<std::optional<float>>(sequences)};

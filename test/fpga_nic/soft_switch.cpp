@@ -94,8 +94,8 @@ nic::header of_kind(nic::kind k, unsigned worker, unsigned workers, std::uint32_
 BOOST_AUTO_TEST_SUITE(the_switch)
 
 BOOST_AUTO_TEST_CASE(a_member_gets_what_is_left_when_it_joins) {
-  std::size_t const of_slot = nic::slots::bytes(1, 0);
-  bench b({.jobs = 3, .slots = 10, .memory = 15 * of_slot, .lease = 2s});
+  std::size_t const of_slot = nic::slot_table::bytes(1, 0);
+  bench b({.jobs = 3, .slot_count = 10, .memory = 15 * of_slot, .lease = 2s});
   auto const a = b.join(100, 0, 2, 20, 1, 5000);
   BOOST_TEST((a.to == 100 && a.h.kind == nic::kind::joined && a.h.job == 1));
   BOOST_TEST((nic::read_terms(a.payload) == nic::terms{2000, 10}));
@@ -112,15 +112,15 @@ BOOST_AUTO_TEST_CASE(a_member_gets_what_is_left_when_it_joins) {
 }
 
 BOOST_AUTO_TEST_CASE(a_device_may_have_room_for_few_members_and_fewer_slots_in_order) {
-  bench b({.members = 8, .slots = 16, .slots_in_order = 2});
+  bench b({.members = 8, .slot_count = 16, .slots_in_order = 2});
   BOOST_TEST(is_refusal(b.join(100, 0, 9), nic::refusal::no_slots));
-  BOOST_TEST((nic::read_terms(b.join(100, 0, 8, 20, 1).payload).slots == 16));
+  BOOST_TEST((nic::read_terms(b.join(100, 0, 8, 20, 1).payload).slot_count == 16));
   nic::header h = contribution(0, 2, 0, nic::terms::bytes);
   h.kind = nic::kind::join;
   h.flags = nic::flag::in_rank_order;
   std::vector<std::byte> terms(nic::terms::bytes);
   nic::write(nic::terms{1000, 20}, terms.data());
-  BOOST_TEST((nic::read_terms(b.take(100, written(h, terms)).at(0).payload).slots == 2));
+  BOOST_TEST((nic::read_terms(b.take(100, written(h, terms)).at(0).payload).slot_count == 2));
 }
 
 BOOST_AUTO_TEST_CASE(an_operation_has_no_more_workers_than_its_job_has_members) {

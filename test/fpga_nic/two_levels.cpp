@@ -64,7 +64,7 @@ auto run(network& net, racks const& of, F f, tutti::duration deadline = 40s, std
   tutti::world_options<transport> options;
   options.deadline = deadline;
   options.transport.network = {.network = &net, .racks = of};
-  options.transport.slots = 64;
+  options.transport.slot_count = 64;
   options.transport.stand_in_share = stand_in_share;
   return tutti::spawn<transport>(static_cast<rank_type>(of.size()), f, options);
 }
@@ -129,7 +129,7 @@ struct rack_bench {
   static constexpr unsigned above = 7;
   static constexpr nic::rack_place place{1, 3};
 
-  nic::rack_switch<unsigned> device{{.jobs = 2, .slots = 8}, {}, above};
+  nic::rack_switch<unsigned> device{{.jobs = 2, .slot_count = 8}, {}, above};
   tutti::time_point now = 1h;
   unsigned members = 0;
   std::vector<answer> answers{};

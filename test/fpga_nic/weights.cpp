@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #include <fpga_nic/packets.hpp>
-#include <tutti/detail/fpga_nic/slots.hpp>
+#include <tutti/detail/fpga_nic/slot_table.hpp>
 #include <tutti/detail/fpga_nic/summing_switch.hpp>
 #include <tutti/detail/fpga_nic/weight_exchange.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
@@ -50,19 +50,19 @@ nic::header pushed(unsigned worker, unsigned workers, std::uint32_t sequence, bo
                                        (in_rank_order ? nic::flag::in_rank_order : 0));
   return h;
 }
-nic::verdict push(nic::slots& to, unsigned worker, unsigned workers, std::uint32_t sequence, terms const& t,
+nic::verdict push(nic::slot_table& to, unsigned worker, unsigned workers, std::uint32_t sequence, terms const& t,
                   weights const& gradients = weights(numbers, 1.0F)) {
   return to.contribute(static_cast<std::uint8_t>(worker), pushed(worker, workers, sequence), payload_of(gradients, t));
 }
-nic::verdict store(nic::slots& to, std::uint32_t number, std::uint32_t version, weights const& w) {
+nic::verdict store(nic::slot_table& to, std::uint32_t number, std::uint32_t version, weights const& w) {
   return to.store(about_weights(nic::kind::supply, number, version, nic::block_bytes), std::as_bytes(std::span(w)));
 }
-weights held(nic::slots const& by, std::uint32_t number) {
+weights held(nic::slot_table const& by, std::uint32_t number) {
   weights w(numbers);
   std::memcpy(w.data(), by.weights().data(number).data(), nic::block_bytes);
   return w;
 }
-weights result(nic::slots const& by, nic::header const& h) {
+weights result(nic::slot_table const& by, nic::header const& h) {
   weights w(numbers);
   std::memcpy(w.data(), by.data(h).data(), nic::block_bytes);
   return w;
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(an_update_has_the_bits_of_an_optimizer_on_a_rank) {
   std::mt19937 random(1);
   for (unsigned const workers : {1U, 2U, 3U, 8U}) {
     for (float const decay : {0.0F, 0.0005F}) {
-      nic::slots slots(1, 8);
+      nic::slot_table slots(1, 8);
       slots.make_room(2);
       weights w = drawn(random);
       (void)store(slots, 1, 7, w);
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(an_update_has_the_bits_of_an_optimizer_on_a_rank) {
 }
 
 BOOST_AUTO_TEST_CASE(an_update_is_made_once_however_often_contributions_come) {
-  nic::slots slots(1, 8);
+  nic::slot_table slots(1, 8);
   slots.make_room(1);
   (void)store(slots, 0, 0, weights(numbers, 1.0F));
   terms const t{.number = 0, .version = 0, .rate = 0.25F};
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(an_update_is_made_once_however_often_contributions_come) {
 }
 
 BOOST_AUTO_TEST_CASE(only_the_version_that_workers_have_is_updated) {
-  nic::slots slots(1, 8);
+  nic::slot_table slots(1, 8);
   slots.make_room(1);
   auto const refused = [&](std::uint32_t number, std::uint32_t version) {
     auto const before = slots;
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(only_the_version_that_workers_have_is_updated) {
 }
 
 BOOST_AUTO_TEST_CASE(weights_are_not_replaced_by_earlier_ones) {
-  nic::slots slots(1, 8);
+  nic::slot_table slots(1, 8);
   slots.make_room(1);
   weights const one(numbers, 1.0F);
   weights const two(numbers, 2.0F);
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(workers_that_want_different_updates_call_differently) {
   terms const t{.number = 0, .version = 5, .rate = 0.5F, .decay = 0.25F};
   for (terms const& other :
        {terms{1, 5, 0.5F, 0.25F}, terms{0, 6, 0.5F, 0.25F}, terms{0, 5, 0.25F, 0.25F}, terms{0, 5, 0.5F, 0}}) {
-    nic::slots slots(1, 8);
+    nic::slot_table slots(1, 8);
     slots.make_room(2);
     (void)store(slots, 0, 5, weights(numbers));
     BOOST_TEST((push(slots, 1, 3, 0, t).what == outcome::stored));
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(workers_that_want_different_updates_call_differently) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stand_in_needs_the_weights_for_the_last_contribution) {
-  nic::slots slots(1, 8, true);
+  nic::slot_table slots(1, 8, true);
   BOOST_TEST((push(slots, 0, 2, 0, {0, 9}).what == outcome::stored));
   auto const before = slots;
   BOOST_TEST((push(slots, 1, 2, 0, {0, 9}).what == outcome::no_weights));
@@ -292,14 +292,14 @@ BOOST_AUTO_TEST_CASE(a_device_refuses_weights_that_do_not_fit) {
   BOOST_TEST((few.store(2, 0, weights(numbers)).kind == nic::kind::refuse));
   BOOST_TEST((few.reason() == nic::refusal::no_slots));
   nic::switch_limits limits;
-  limits.memory = nic::slots::bytes(2, 8) + 5 * nic::held_weights::bytes_of_one;
+  limits.memory = nic::slot_table::bytes(2, 8) + 5 * nic::held_weights::bytes_of_one;
   device small(limits);
   for (std::uint32_t number = 0; number < 5; ++number) {
     BOOST_TEST((small.store(number, 0, weights(numbers)).kind == nic::kind::result));
   }
   BOOST_TEST((small.store(5, 0, weights(numbers)).kind == nic::kind::refuse));
   BOOST_TEST((small.store(UINT32_MAX, 0, weights(numbers)).kind == nic::kind::refuse));
-  BOOST_TEST(small.inner().jobs().front().slots().weights().room() == 5U);
+  BOOST_TEST(small.inner().jobs().front().slot_table().weights().room() == 5U);
   BOOST_TEST((small.pull(4).kind == nic::kind::result));
 }
 

@@ -120,7 +120,7 @@ class worker {
     nic::header const& h = p.head;
     if (h.kind == nic::kind::joined) {
       joins_ += slots_ == 0 ? 1 : 0;
-      slots_ = std::min(window, nic::read_terms(p.payload).slots);
+      slots_ = std::min(window, nic::read_terms(p.payload).slot_count);
     } else if (h.kind == nic::kind::result && h.sequence < has_.size() && !has_[h.sequence]) {
       failed_ = failed_ || h.worker != number_ || h.length != nic::most_payload;
       std::memcpy(result_.data() + h.sequence * elements, p.payload.data(), p.payload.size());

@@ -34,7 +34,7 @@ function(use)
 endfunction()
 
 string(REPLACE ";" "\\;" components "${AVAILABLE}")
-if(WAY MATCHES "find_package|no_such_component|missing_library")
+if(WAY MATCHES "find_package|no_such_component|missing_library|no_language")
   run("" ${CMAKE_COMMAND} --install ${TUTTI_BINARY} --prefix ${prefix})
 endif()
 # A package and a folder say the same.
@@ -50,6 +50,18 @@ elseif(WAY STREQUAL "missing_library")
   endforeach()
   # What needs no library does not ask for one.
   use(-DWAY=find_package -DCOMPONENTS=tcp -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON -DCMAKE_DISABLE_FIND_PACKAGE_BLAS=ON)
+elseif(WAY STREQUAL "no_language")
+  run("C.. is not enabled here: call project.<name> LANGUAGES CXX." ${configure} -DWAY=find_package -DLANGUAGE=C)
+elseif(WAY STREQUAL "absolute_paths")  # as Nix and Guix install; CMake refuses such a path below the sources
+  file(COPY ${TUTTI_SOURCE}/CMakeLists.txt ${TUTTI_SOURCE}/LICENSE ${TUTTI_SOURCE}/cmake ${TUTTI_SOURCE}/include
+       DESTINATION ${FOLDER}/source)
+  run("" ${CMAKE_COMMAND} -S ${FOLDER}/source -B ${FOLDER}/tutti -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER}
+      -DTUTTI_BUILD_TESTS=OFF -DTUTTI_BUILD_EXAMPLES=OFF -DCMAKE_INSTALL_PREFIX=${FOLDER}/out
+      -DCMAKE_INSTALL_INCLUDEDIR=${FOLDER}/dev/include -DCMAKE_INSTALL_DATADIR=${prefix}/share)
+  run("" ${CMAKE_COMMAND} --install ${FOLDER}/tutti)
+  run("" ${configure} -DWAY=find_package -DCOMPONENTS=tcp)
+  run("" ${CMAKE_COMMAND} --build ${FOLDER}/build --target reaches)
+  run("" ${FOLDER}/build/reaches)
 elseif(WAY STREQUAL "exported")
   run("" ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/exporter -B ${FOLDER}/exporter -G ${GENERATOR}
       -DCMAKE_CXX_COMPILER=${COMPILER} -DTUTTI_SOURCE=${TUTTI_SOURCE} -DCMAKE_INSTALL_PREFIX=${prefix})

@@ -151,7 +151,7 @@ template <class Op, class R, class World, class Topology>
 struct staged_shape {
   rank_type ranks = 1;
   std::size_t slot_bytes = 1024;
-  std::uint32_t slots = 8;
+  std::uint32_t slot_count = 8;
   unsigned lateness = 0;  ///< of copies
 };
 
@@ -162,7 +162,7 @@ template <class Host, class F>
   tutti::world_options<transport> o;
   o.deadline = std::chrono::seconds(60);
   o.transport.slot_bytes = shape.slot_bytes;
-  o.transport.slots = shape.slots;
+  o.transport.slot_count = shape.slot_count;
   models::host_stager::lateness = shape.lateness;
   auto const results = tutti::spawn<transport>(
       shape.ranks,

@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(a_world_that_is_told_to_have_no_group_has_none) {
 // The number of a link differs from host to host.
 BOOST_AUTO_TEST_CASE(addresses_that_hold_for_one_link_are_told_without_it) {
   bool found = false;
-  for (net::interface const& i : net::interfaces()) {
+  for (net::network_interface const& i : net::interfaces()) {
     if (!i.at.is_link_local()) {
       continue;
     }

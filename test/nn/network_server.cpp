@@ -82,7 +82,7 @@ outcome train(conditions const& c, Make make) {
   tutti::world_options<transport> options;
   options.deadline = 60s;
   options.transport.network = {&net, c.has_device};
-  options.transport.slots = 16;
+  options.transport.slot_count = 16;
   options.transport.stand_in_share = c.stand_in_share;
   options.transport.silence = c.silence;
   auto const ends = tutti::spawn<transport>(

@@ -42,6 +42,9 @@ list(TRANSFORM odr_headers REPLACE "(.+)" "#include <\\1>\n" OUTPUT_VARIABLE odr
 string(JOIN "" odr_all ${odr_all})
 file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/headers/all.cpp CONTENT "@odr_all@" @ONLY)
 list(APPEND odr_sources ${CMAKE_CURRENT_BINARY_DIR}/headers/all.cpp)
+# Compiles in the debug mode of libstdc++, too; the program has the definitions of the units before it.
+set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/headers/all.cpp PROPERTIES
+                            COMPILE_DEFINITIONS _GLIBCXX_DEBUG)
 
 add_library(headers OBJECT ${odr_sources})
 target_link_libraries(headers PRIVATE tutti_program)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Two libraries in one program, each with a tutti of its own version, both work: one compiled apart, the other
-# header-only with other layouts, linked statically in both orders and as shared libraries. No symbol is common to both.
+# header-only with other layouts and in the debug mode of libstdc++, linked statically in both orders and as shared
+# libraries. No symbol is common to both.
 #
 #   sh two_versions.sh <archive of tutti/compiled.cpp> <include folder> <compiler> [flag...]
 set -eu
@@ -31,7 +32,7 @@ grow detail/communicator/rank_state.hpp 'struct rank_state '
 grow detail/engine/machine.hpp 'class machine '
 
 "$@" -fPIC -DTUTTI_SEPARATE_COMPILATION -DNAME=one -I"$include" -c "$sources/library.cpp" -o one.o
-"$@" -fPIC -DNAME=two -Iother -c "$sources/library.cpp" -o two.o
+"$@" -fPIC -D_GLIBCXX_DEBUG -DNAME=two -Iother -c "$sources/library.cpp" -o two.o
 "$@" -c "$sources/main.cpp" -o main.o
 
 defined() { nm --defined-only "$@" 2> /dev/null | sed -n 's/^[0-9a-f]* [A-Zu] \(.*tutti.*\)/\1/p' | LC_ALL=C sort -u; }

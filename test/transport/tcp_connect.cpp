@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(both_connect_at_once) {
 BOOST_AUTO_TEST_CASE(the_interface_can_be_named) {
   for (char const* const name : {"lo", "127.0.0.1", "127.0.0.2"}) {
     tcp_options o;
-    o.interface = name;
+    o.network_interface = name;
     tcp_ranks world(2, o);
     BOOST_TEST(world.deliver(0, 1, {0, 0}, 10) == "");
     BOOST_TEST(world[0].address().starts_with("127.0.0."));
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(the_interface_can_be_named) {
   thread_meeting place(1, std::chrono::seconds(30));
   thread_rendezvous meet(place, 0);
   tcp_options o;
-  o.interface = "nosuch0";
+  o.network_interface = "nosuch0";
   BOOST_CHECK_EXCEPTION(tcp(meet, o), error, [](error const& e) {
     return e.kind() == failure::join && std::string(e.what()).find("nosuch0") != std::string::npos;
   });

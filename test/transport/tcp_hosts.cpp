@@ -67,7 +67,7 @@ std::vector<std::string> on_two_hosts(network_spaces& hosts, settings const& s, 
          e.patience = 20s;
          e.directory = s.node == 0 ? place.path : "";
          e.master = {"fd00::1", static_cast<std::uint16_t>(s.node)};
-         e.interface = s.interface[host];
+         e.network_interface = s.interface[host];
          launched_rendezvous meet(e);
          communicator<tcp> world(meet, o);
          return f(world);

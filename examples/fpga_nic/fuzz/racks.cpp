@@ -23,8 +23,8 @@ class thrower {
       : seed_(seed),
         seal_(seal),
         next_(seed, seal),
-        device_({.jobs = 2, .slots = draw::slots, .lease = std::chrono::milliseconds(20)}, seal, spine),
-        spine_({.jobs = 2, .slots = draw::slots, .lease = std::chrono::milliseconds(50)}, seal) {}
+        device_({.jobs = 2, .slot_count = draw::slots, .lease = std::chrono::milliseconds(20)}, seal, spine),
+        spine_({.jobs = 2, .slot_count = draw::slots, .lease = std::chrono::milliseconds(50)}, seal) {}
 
   void throw_one() {
     ++thrown_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "draw.hpp"
 #include "targets.hpp"
-#include <tutti/detail/fpga_nic/slots.hpp>
+#include <tutti/detail/fpga_nic/slot_table.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,8 @@ namespace nic = tutti::detail::fpga_nic;
 namespace {
 
 /// A packet about a block: it changes no slot, and no block to an earlier version.
-void throw_weights(nic::slots& slots, nic::slots const& before, nic::packet const& p, std::string const& which) {
+void throw_weights(nic::slot_table& slots, nic::slot_table const& before, nic::packet const& p,
+                   std::string const& which) {
   auto const k = p.head.sequence;
   auto const v = p.head.kind == nic::kind::supply ? slots.store(p.head, p.payload) : slots.recall(p.head);
   if (v.what != nic::outcome::stored) {
@@ -41,13 +42,13 @@ void throw_weights(nic::slots& slots, nic::slots const& before, nic::packet cons
 
 void throw_at_slots(std::uint64_t packets, std::uint64_t seed) {
   draw next(seed, {});
-  nic::slots slots(draw::slots, 4);
-  nic::slots before = slots;
+  nic::slot_table slots(draw::slots, 4);
+  nic::slot_table before = slots;
   std::uint64_t malformed = 0;
   std::array<std::uint64_t, 10> outcomes{};
   for (std::uint64_t i = 0; i < packets; ++i) {
     if (i % 400 == 0) {  // a sequence that was drawn far ahead makes all others late
-      slots = nic::slots(draw::slots, 4);
+      slots = nic::slot_table(draw::slots, 4);
       slots.make_room(draw::blocks);
       before = slots;
     }

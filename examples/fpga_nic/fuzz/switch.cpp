@@ -17,10 +17,10 @@ namespace {
 constexpr std::uint32_t addresses = 4;  // of which some never join
 
 /// The slots of all jobs.
-std::map<std::uint32_t, nic::slots> slots_of(nic::summing_switch<std::uint32_t> const& device) {
-  std::map<std::uint32_t, nic::slots> all;
+std::map<std::uint32_t, nic::slot_table> slots_of(nic::summing_switch<std::uint32_t> const& device) {
+  std::map<std::uint32_t, nic::slot_table> all;
   for (auto const& j : device.jobs()) {
-    all.emplace(j.nonce(), j.slots());
+    all.emplace(j.nonce(), j.slot_table());
   }
   return all;
 }
@@ -31,8 +31,8 @@ class thrower {
       : seed_(seed),
         seal_(seal),
         next_(seed, seal),
-        device_({.jobs = 2, .slots = draw::slots, .keys = draw::blocks, .lease = std::chrono::milliseconds(20)}, seal) {
-  }
+        device_({.jobs = 2, .slot_count = draw::slots, .keys = draw::blocks, .lease = std::chrono::milliseconds(20)},
+                seal) {}
 
   void throw_one() {
     ++thrown_;
@@ -100,7 +100,7 @@ class thrower {
     }
     for (auto const& j : device_.jobs()) {
       auto const known = slots_.find(j.nonce());
-      check(known != slots_.end() && known->second == j.slots(), "has changed a slot, and was not taken");
+      check(known != slots_.end() && known->second == j.slot_table(), "has changed a slot, and was not taken");
     }
   }
 
@@ -108,7 +108,7 @@ class thrower {
   nic::seal seal_;
   draw next_;
   nic::summing_switch<std::uint32_t> device_;
-  std::map<std::uint32_t, nic::slots> slots_;
+  std::map<std::uint32_t, nic::slot_table> slots_;
   tutti::time_point now_{};
   std::uint64_t thrown_ = 0;
   bool refused_ = false;

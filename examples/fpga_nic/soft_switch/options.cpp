@@ -47,7 +47,7 @@ options read_options(int argc, char** argv) {
   app.add_option("--up", up,
                  "host:port of the switch above: this one is a rack's, and takes part there for all of its ranks");
   app.add_option("--jobs", o.limits.jobs, "Jobs at the same time")->check(CLI::Range(1U, 1000U));
-  app.add_option("--slots", o.limits.slots, "Slots of a job, at most")->check(CLI::Range(1, 65535));
+  app.add_option("--slots", o.limits.slot_count, "Slots of a job, at most")->check(CLI::Range(1, 65535));
   app.add_option("--memory", memory, "Bytes for the slots of all jobs, e.g. 256M")->transform(CLI::AsSizeValue(false));
   app.add_option("--lease", lease, "Seconds after which a silent rank is forgotten, at most")
       ->check(CLI::Range(1U, 86400U));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/send_recv.hpp>
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/detail/core/linkage.hpp>
 #include <tutti/rendezvous.hpp>
 
@@ -99,7 +100,7 @@ class group_rendezvous {
   void get(rank_type from, std::string& text) {
     std::array<std::uint64_t, 1> size{};
     take_(size, from);
-    text.resize(static_cast<std::size_t>(size[0]));
+    text.resize(detail::integer_cast<std::size_t>(size[0]));
     take_(text, from);
   }
 

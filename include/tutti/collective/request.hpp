@@ -30,7 +30,8 @@ class request {
   explicit request(detail::pending& operation) noexcept : operation_(&operation) {}
   request(request&& other) noexcept : operation_(std::exchange(other.operation_, nullptr)) {}
   request& operator=(request&& other) noexcept {
-    request(std::move(other)).swap(*this);
+    request taken(std::move(other));
+    taken.swap(*this);
     return *this;
   }
   ~request() {

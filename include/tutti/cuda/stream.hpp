@@ -16,8 +16,8 @@ class stream {
  public:
   /// A new one, which does not wait for the default stream. @throws cuda::error
   stream() : is_own_(true) {
-    detail::cuda::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
-                        [] { return std::string("making a stream of CUDA"); });
+    detail::cuda::examine(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
+                          [] { return std::string("making a stream of CUDA"); });
   }
   /// One of the caller's, which outlives this.
   explicit stream(cudaStream_t s) noexcept : stream_(s) {}
@@ -41,7 +41,7 @@ class stream {
 
   /// Blocks until all that is in it has run. @throws cuda::error if some of it failed
   void wait() const {
-    detail::cuda::check(cudaStreamSynchronize(stream_), [] { return std::string("waiting for a stream of CUDA"); });
+    detail::cuda::examine(cudaStreamSynchronize(stream_), [] { return std::string("waiting for a stream of CUDA"); });
   }
 
  private:

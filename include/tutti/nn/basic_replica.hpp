@@ -223,7 +223,7 @@ class basic_replica {
   /// What is computed at a time of this rank's part of batch b, from its sample `first` on.
   [[nodiscard]] std::span<std::uint32_t const> piece(std::size_t b, std::size_t first) const noexcept {
     auto const rest = shard(b).subspan(first);
-    return rest.first(std::min(piece_, rest.size()));
+    return rest.first((std::min)(piece_, rest.size()));
   }
 
   /// Says what comes after the first `done` samples of this rank's part of batch b.

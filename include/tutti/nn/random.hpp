@@ -58,9 +58,9 @@ class random_sequence {
   /// What it draws.
   using result_type = std::uint64_t;
   /// The least that it draws.
-  [[nodiscard]] static constexpr result_type min() noexcept { return 0; }
+  [[nodiscard]] static constexpr result_type(min)() noexcept { return 0; }
   /// The most that it draws.
-  [[nodiscard]] static constexpr result_type max() noexcept { return std::numeric_limits<result_type>::max(); }
+  [[nodiscard]] static constexpr result_type(max)() noexcept { return (std::numeric_limits<result_type>::max)(); }
 
  private:
   static constexpr std::uint64_t golden = 0x9e3779b97f4a7c15U;

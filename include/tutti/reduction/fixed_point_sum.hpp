@@ -50,7 +50,7 @@ class fixed_point_sum {
   /// @throws precondition_error if the factor is no number or below 2^-97 (where sums may be no floats), or there are
   /// no ranks or more than 2^30
   constexpr fixed_point_sum(float factor, rank_type ranks) : factor_(factor), ranks_(ranks) {
-    expects(factor >= 0x1p-97F && factor <= std::numeric_limits<float>::max(),
+    expects(factor >= 0x1p-97F && factor <= (std::numeric_limits<float>::max)(),
             "fixed_point_sum: the factor must be a number from 2^-97 on, not ", double{factor});
     expects(ranks > 0 && ranks <= range, "fixed_point_sum: there must be 1 to 2^30 ranks, not ", ranks);
     std::int32_t const most = range / static_cast<std::int32_t>(ranks);
@@ -63,9 +63,9 @@ class fixed_point_sum {
   [[nodiscard]] constexpr rank_type most_contributions() const noexcept { return ranks_; }
   /// The largest number that does not overflow.
   [[nodiscard]] constexpr float largest() const noexcept {
-    auto const near = static_cast<float>(most_ / double{factor_});
-    return double{near} * double{factor_} <= most_ ? near
-                                                   : std::bit_cast<float>(std::bit_cast<std::uint32_t>(near) - 1);
+    auto const nearest = static_cast<float>(most_ / double{factor_});
+    return double{nearest} * double{factor_} <= most_ ? nearest
+                                                      : std::bit_cast<float>(std::bit_cast<std::uint32_t>(nearest) - 1);
   }
   /// What ranks must agree upon.
   [[nodiscard]] constexpr std::uint32_t settings() const noexcept {
@@ -96,7 +96,7 @@ class fixed_point_sum {
 
  private:
   static constexpr std::int32_t range = std::int32_t{1} << 30;
-  static constexpr std::int32_t overflow = std::numeric_limits<std::int32_t>::min();
+  static constexpr std::int32_t overflow = (std::numeric_limits<std::int32_t>::min)();
 
   float factor_;
   rank_type ranks_;

@@ -64,8 +64,8 @@ namespace detail {
 template <class P>
 concept is_name = requires { P::text; };
 
-template <label Text, std::size_t... I>
-[[nodiscard]] consteval named_t<Text.text[I]...> name_of(std::index_sequence<I...>) {
+template <label Text, std::size_t... Index>
+[[nodiscard]] consteval named_t<Text.text[Index]...> name_of(std::index_sequence<Index...>) {
   return {};
 }
 

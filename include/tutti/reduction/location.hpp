@@ -56,8 +56,8 @@ template <bool NanFirst, native_number T>
     using word = std::make_signed_t<bits_t<T>>;
     using limits = std::numeric_limits<word>;
     auto const bits = std::bit_cast<word>(x);
-    auto const ordered = static_cast<word>(bits ^ ((bits >> limits::digits) & limits::max()));
-    return x != x ? (NanFirst ? limits::min() : limits::max()) : ordered;
+    auto const ordered = static_cast<word>(bits ^ ((bits >> limits::digits) & (limits::max)()));
+    return x != x ? (NanFirst ? (limits::min)() : (limits::max)()) : ordered;
   } else {
     return x;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/detail/topology/binomial_tree.hpp>
 #include <tutti/detail/topology/pairing.hpp>
 
@@ -61,7 +62,7 @@ struct doubling : detail::on_tree<detail::binomial_tree> {
 
   [[nodiscard]] constexpr std::uint32_t blocks(op::allgather, rank_type n) const { return n; }
   [[nodiscard]] constexpr std::uint32_t steps(op::allgather, rank_type n, rank_type) const {
-    return 1 + static_cast<std::uint32_t>(std::bit_width(n - 1));
+    return 1 + detail::integer_cast<std::uint32_t>(std::bit_width(n - 1));
   }
   [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
     if (i == 0) {

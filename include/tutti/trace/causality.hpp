@@ -145,7 +145,7 @@ class causality {
     for (timeline const& t : ranks_) {
       for (std::size_t i = 0; i != t.size(); ++i) {
         if (event const e = t[i]; e.kind == event_kind::start && !e.number.is_message()) {
-          first = std::max(first, e.on.number);
+          first = (std::max)(first, e.on.number);
           break;
         }
       }
@@ -197,7 +197,7 @@ class causality {
       std::ranges::copy(clock({e.rank, e.index - 1}), to.begin());
     }
     for (event_place const c : why) {
-      std::ranges::transform(to, clock(c), to.begin(), [](auto a, auto b) { return std::max(a, b); });
+      std::ranges::transform(to, clock(c), to.begin(), [](auto a, auto b) { return (std::max)(a, b); });
     }
     ++to[e.rank];
   }

@@ -41,7 +41,7 @@ class chrome_trace {
     for (rank_type r = 0; r != all.size(); ++r) {
       for (std::size_t i = 0; i != all.of(r).size(); ++i) {
         auto const at = all.of(r)[i].time;
-        begin_ = first ? at : std::min(begin_, at);
+        begin_ = first ? at : (std::min)(begin_, at);
         first = false;
       }
     }

@@ -30,7 +30,7 @@ struct waiting {
   for (rank_type r = 0; r != all.size(); ++r) {
     timeline const& t = all.of(r);
     std::map<operation_number, time_point> started;  // by operation
-    time_point free = time_point::min();             // of what it did before
+    time_point free = (time_point::min)();           // of what it did before
     bool busy = false;
     for (std::size_t i = 0; i != t.size(); ++i) {
       event const e = t[i];
@@ -43,7 +43,7 @@ struct waiting {
         auto const start = started.find(e.number);
         auto const why = all.cause({r, i});
         if (why && start != started.end() && !busy) {
-          time_point const ready = std::max(start->second, free);
+          time_point const ready = (std::max)(start->second, free);
           if (ready < e.time) {
             waits[r].push_back({{r, i},
                                 why->rank,
@@ -54,7 +54,7 @@ struct waiting {
                                 e.peer >= all.size() ? e.peer : no_rank});
           }
         }
-        free = std::max(free, e.time);
+        free = (std::max)(free, e.time);
       }
     }
   }
@@ -73,7 +73,7 @@ class blame {
     auto const waits = waits_of(all);
     for (auto const& of_rank : waits) {
       for (waiting const& w : of_rank) {
-        size_ = w.through == no_rank ? size_ : std::max(size_, std::size_t{w.through} + 1);
+        size_ = w.through == no_rank ? size_ : (std::max)(size_, std::size_t{w.through} + 1);
       }
     }
     late_.resize(size_ * size_);
@@ -118,9 +118,9 @@ class blame {
     auto const& theirs = waits[culprit];
     auto w = std::ranges::lower_bound(theirs, from, {}, &waiting::end);
     for (; depth != 0 && w != theirs.end() && from < to; ++w) {
-      time_point const begin = std::max(w->begin, from);
-      time_point const sent = std::clamp(w->sent, begin, std::max(begin, to));
-      time_point const end = std::clamp(w->end, sent, std::max(sent, to));
+      time_point const begin = (std::max)(w->begin, from);
+      time_point const sent = std::clamp(w->sent, begin, (std::max)(begin, to));
+      time_point const end = std::clamp(w->end, sent, (std::max)(sent, to));
       if (begin >= to) {
         break;
       }

@@ -17,8 +17,8 @@ namespace tutti::inline v0_1_0 {
 /// How a rank takes part in a `by_locality` world.
 template <class Near, class Far>
 struct locality_options {
-  typename options_of<Near>::type near{};  ///< of the transport within hosts
-  typename options_of<Far>::type far{};    ///< of the transport between hosts
+  typename options_of<Near>::type within_host{};   ///< of the transport within hosts
+  typename options_of<Far>::type between_hosts{};  ///< of the transport between hosts
   /// This many consecutive ranks count as a host, wherever they are: to try out on one machine what is meant
   /// for several. 0: as it is.
   rank_type ranks_per_host = 0;
@@ -50,7 +50,7 @@ class by_locality {
       : node_(node_of(meet, o)),
         hosts_(meet.exchange(node_)),
         near_ranks_(meet.size(), no_rank),
-        far_(open_transport<Far>(meet, o.far)),
+        far_(open_transport<Far>(meet, o.between_hosts)),
         near_(open_near(meet, o)),
         bells_() {
     for (rank_type const r : hosts_.members(hosts_.host(meet.rank()))) {
@@ -70,11 +70,11 @@ class by_locality {
   /// What this rank's host is told from others by.
   [[nodiscard]] std::string const& node() const noexcept { return node_; }
   /// The transport within hosts.
-  [[nodiscard]] Near& near() noexcept { return *near_; }
+  [[nodiscard]] Near& within_host() noexcept { return *near_; }
   /// The number there of a rank of this host.
   [[nodiscard]] rank_type near_rank(rank_type r) const noexcept { return near_ranks_[r]; }
   /// The transport between hosts.
-  [[nodiscard]] Far& far() noexcept { return far_; }
+  [[nodiscard]] Far& between_hosts() noexcept { return far_; }
 
   void begin(flow s, call const& what) {
     near_->begin(s, what);
@@ -106,8 +106,8 @@ class by_locality {
         return false;
       }
     };
-    rank_type const near = near_ranks_[peer];
-    return near != no_rank ? shares_there(*near_, near) : shares_there(far_, peer);
+    rank_type const mate = near_ranks_[peer];
+    return mate != no_rank ? shares_there(*near_, mate) : shares_there(far_, peer);
   }
   /// Where tutti::allocator takes buffers from that ranks of this host read without a copy, and that a device of the
   /// transport between hosts is told of once.
@@ -188,8 +188,8 @@ class by_locality {
   [[nodiscard]] wait_report said(rank_type peer, std::uint32_t lane) const
     requires(answers<Near> && answers<Far>)
   {
-    rank_type const near = near_ranks_[peer];
-    return near != no_rank ? near_->said(near, lane) : far_.said(peer, lane);
+    rank_type const mate = near_ranks_[peer];
+    return mate != no_rank ? near_->said(mate, lane) : far_.said(peer, lane);
   }
 
   [[nodiscard]] bool has_left(rank_type peer)
@@ -233,13 +233,13 @@ class by_locality {
 
   /// The odd events of the transport between hosts.
   [[nodiscard]] decltype(auto) incidents() const
-    requires requires(Far const& far) { far.incidents(); }
+    requires requires(Far const& transport) { transport.incidents(); }
   {
     return far_.incidents();
   }
   /// By which number the other members reach this host.
   [[nodiscard]] std::string local_host() const
-    requires requires(Far const& far) { far.local_host(); }
+    requires requires(Far const& transport) { transport.local_host(); }
   {
     return far_.local_host();
   }
@@ -270,7 +270,7 @@ class by_locality {
     std::string complaint;
     try {
       detail::near_rendezvous<M> here(meet, hosts_);
-      opened.reset(new Near(open_transport<Near>(here, o.near)));
+      opened.reset(new Near(open_transport<Near>(here, o.within_host)));
     } catch (std::exception const& e) {
       complaint = e.what();
     }
@@ -285,8 +285,8 @@ class by_locality {
 
   template <class F>
   decltype(auto) through(rank_type peer, F f) {
-    rank_type const near = near_ranks_[peer];
-    return near != no_rank ? f(*near_, near) : f(far_, peer);
+    rank_type const mate = near_ranks_[peer];
+    return mate != no_rank ? f(*near_, mate) : f(far_, peer);
   }
 
   /// A transport that throws has made the fault known on its side; the other side must hear of it, too.
@@ -303,10 +303,10 @@ class by_locality {
   /// The first fault that this rank sees, on either side, is its own for good.
   void share_fault() {
     if (!fault_) [[likely]] {
-      if (tutti::fault const near = near_->fault()) [[unlikely]] {
-        adopt(near);
-      } else if (tutti::fault const far = far_.fault()) [[unlikely]] {
-        adopt(far);
+      if (tutti::fault const within = near_->fault()) [[unlikely]] {
+        adopt(within);
+      } else if (tutti::fault const between = far_.fault()) [[unlikely]] {
+        adopt(between);
       }
     }
   }

@@ -26,7 +26,7 @@ struct fpga_nic_options {
   typename options_of<Host>::type host{};  ///< of the transport that it stands on
   typename Network::options network{};     ///< of the network of the device
   /// Packets of 1 KiB that a lane has under way, a power of two. A device that grants fewer is not used.
-  std::uint32_t slots = 256;
+  std::uint32_t slot_count = 256;
   /// How long a device that was asked may be silent before rank 0 serves in its place.
   duration silence = std::chrono::milliseconds(200);
   /// How long the device remembers a rank that does nothing.
@@ -68,8 +68,8 @@ class fpga_nic : public detail::over_host<Host> {
   /// @throws error(failure::join) if Host cannot be opened, no packet can be received, or there are more than 255 ranks
   template <rendezvous M>
   explicit fpga_nic(M& meet, options const& o = {}) : base(meet, o.host), network_(meet, o.network) {
-    expects(std::has_single_bit(o.slots) && o.slots <= 1024, "fpga_nic: slots must be a power of two up to 1024, not ",
-            o.slots);
+    expects(std::has_single_bit(o.slot_count) && o.slot_count <= 1024,
+            "fpga_nic: slots must be a power of two up to 1024, not ", o.slot_count);
     if (size() > detail::fpga_nic::most_workers) {
       throw error(failure::join, "fpga_nic: a device serves 255 ranks at most, and there are " +
                                      std::to_string(size()) + "; start fewer");
@@ -105,7 +105,7 @@ class fpga_nic : public detail::over_host<Host> {
     }
     member_.emplace(network_.open(), network_.seal(),
                     detail::fpga_nic::job_terms{.nonce = detail::word_reader(nonce).number<std::uint32_t>(),
-                                                .slots = o.slots,
+                                                .slot_count = o.slot_count,
                                                 .lease = o.lease,
                                                 .silence = o.silence,
                                                 .stand_in_share = o.stand_in_share,

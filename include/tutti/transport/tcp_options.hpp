@@ -15,7 +15,7 @@ namespace tutti::inline v0_1_0 {
 struct tcp_options {
   /// The network interface to use: its name ("eth0") or one of its addresses. Empty: the one that the
   /// rendezvous says the others reach (its `local_host()`), or the loopback interface if all are on one host.
-  std::string interface;
+  std::string network_interface;
 
   /// Longer messages travel in pieces of this many bytes, so that those of other lanes get their turn.
   std::size_t piece = std::size_t{1} << 20;

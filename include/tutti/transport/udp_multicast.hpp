@@ -258,14 +258,14 @@ class udp_multicast : public detail::over_host<Host> {
     }
     std::uint32_t const nonce = detail::fpga_nic::draw_job();
     std::vector<std::string> const said =
-        meet.exchange(detail::message({std::min(o.window, std::max(network_.room(), 4U)), " ", nonce, " ",
+        meet.exchange(detail::message({(std::min)(o.window, (std::max)(network_.room(), 4U)), " ", nonce, " ",
                                        network_.card(), " ", network_.choose_group(nonce)}));
     typename member_type::terms terms{.window = o.window};
     std::vector<std::string> cards;
     std::vector<typename Network::port::address> all;
     for (std::string const& one : said) {
       detail::word_reader in(one);
-      terms.window = std::min(terms.window, in.number<std::uint32_t>());
+      terms.window = (std::min)(terms.window, in.number<std::uint32_t>());
       auto const job = in.number<std::uint32_t>();
       all.push_back(network_.address_of(cards.emplace_back(in.word())));
       if (all.size() == 1) {

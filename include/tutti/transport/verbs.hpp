@@ -87,17 +87,18 @@ class verbs {
   void adopt(detail::counted<memory_source> s) { edges_->memory().adopt(std::move(s)); }
 
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
-    return hand_over(peer, s, [&](detail::rdma::edge& e) { return e.send(s, edges_->check(s), bytes); });
+    return hand_over(peer, s, [&](detail::rdma::edge& e) { return e.send(s, edges_->current_check(s), bytes); });
   }
   /// The peer reads a long message where it is, and writes what it makes of it to `back`.
   [[nodiscard]] sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t, std::byte* back) {
     return hand_over(peer, s, [&](detail::rdma::edge& e) {
-      return e.may_lend(bytes.size()) ? e.lend(s, edges_->check(s), bytes, back) : e.send(s, edges_->check(s), bytes);
+      return e.may_lend(bytes.size()) ? e.lend(s, edges_->current_check(s), bytes, back)
+                                      : e.send(s, edges_->current_check(s), bytes);
     });
   }
   [[nodiscard]] sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
     return hand_over(peer, s, [&](detail::rdma::edge& e) {
-      return e.holds(s, bytes.size()) ? e.give_back(s, bytes) : e.send(s, edges_->check(s), bytes);
+      return e.holds(s, bytes.size()) ? e.give_back(s, bytes) : e.send(s, edges_->current_check(s), bytes);
     });
   }
   /// Null: a peer's memory is reached by the device alone.
@@ -203,7 +204,7 @@ class verbs {
       return {};
     }
     try {
-      return e.view(s, w, edges_->check(s), edges_->call_of(s), edges_->pool());
+      return e.view(s, w, edges_->current_check(s), edges_->call_of(s), edges_->pool());
     } catch (error const& wrong) {
       edges_->revoke(wrong.kind() == failure::mismatch ? tutti::fault{failure::mismatch, peer, rank()}
                                                        : tutti::fault{failure::cancelled, rank(), rank()});

@@ -24,7 +24,7 @@ class oracle {
       : own_(own),
         switch_({.jobs = b.jobs,
                  .members = b.workers,
-                 .slots = static_cast<std::uint16_t>(b.slots),
+                 .slot_count = static_cast<std::uint16_t>(b.slots),
                  .slots_in_order = static_cast<std::uint16_t>(b.slots_in_order),
                  .keys = b.weights,
                  .lease = std::chrono::milliseconds(lease_ms)}) {}

@@ -34,7 +34,7 @@ class host_list {
 
   /// The rank whose host has an address of one of the interfaces `own`, by default those of this host.
   /// @throws error(failure::join) if none has, or several
-  [[nodiscard]] rank_type find_self(std::vector<net::interface> const& own = net::interfaces()) const;
+  [[nodiscard]] rank_type find_self(std::vector<net::network_interface> const& own = net::interfaces()) const;
 
  private:
   void add(std::string_view text, std::size_t line);

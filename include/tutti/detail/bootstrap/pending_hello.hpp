@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/bootstrap/channel.hpp>
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/detail/net/greeter.hpp>
 
 #include <string>
@@ -18,7 +19,7 @@ struct pending_hello {
 
   /// Reads on. A hello longer than `limit` is refused before it is stored.
   [[nodiscard]] net::heard hear(std::uint64_t limit) {
-    bool const open = line.fill(static_cast<std::size_t>(limit) + 64) != io::closed;
+    bool const open = line.fill(integer_cast<std::size_t>(limit) + 64) != io::closed;
     channel::found const found = line.next(said, limit);
     if (found == channel::found::nothing) {
       return {.complete = false, .objection = open ? nullptr : "it closed before it had said hello"};

@@ -128,7 +128,7 @@ template <class F>
       } catch (...) {
         parent.queue(bootstrap_frame_kind::failure, encode(current_failure()));
       }
-      parent.send(time_point::max());
+      parent.send((time_point::max)());
     });
   }
   world.serve();

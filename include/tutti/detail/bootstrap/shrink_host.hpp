@@ -119,7 +119,7 @@ class shrink_host {
 
   void listen(time_point deadline) {
     if (steady_now() >= watches_) {
-      watches_ = time_point::max();
+      watches_ = (time_point::max)();
       for (other& o : others_) {
         if (!o.watch && !o.gone) {
           watch(o);
@@ -133,7 +133,7 @@ class shrink_host {
       set.push_back({o.watch.get(), static_cast<short>(o.connected ? POLLIN : POLLOUT), 0});
     }
     pending_.append_to(set);
-    poll_until(set, std::min({deadline, watches_, rests ? opens_ : deadline}));
+    poll_until(set, (std::min)({deadline, watches_, rests ? opens_ : deadline}));
     for (std::size_t i = 0; i < others_.size(); ++i) {
       other& o = others_[i];
       if (set[1 + 2 * i].revents != 0 && o.line.fill() == io::closed) {
@@ -235,8 +235,8 @@ class shrink_host {
   duration patience_;
   std::vector<other> others_;
   net::greeter<pending_hello> pending_;
-  time_point opens_{};                      ///< until then nothing is accepted
-  time_point watches_ = time_point::max();  ///< when listeners are tried again that could not be
+  time_point opens_{};                        ///< until then nothing is accepted
+  time_point watches_ = (time_point::max)();  ///< when listeners are tried again that could not be
 };
 
 }  // namespace tutti::detail

@@ -32,7 +32,7 @@ class tcp_guest final : public tcp_side {
   tcp_guest(net::host_port const& at, membership const& me) : me_(with_finite_patience(me)), place_(net::format(at)) {
     time_point const deadline = steady_now() + me_.patience;
     constexpr duration longest = std::chrono::milliseconds(250);
-    for (duration pause = std::chrono::milliseconds(2);; pause = std::min(2 * pause, longest)) {
+    for (duration pause = std::chrono::milliseconds(2);; pause = (std::min)(2 * pause, longest)) {
       if (reach(at, deadline) && enter()) {
         return;
       }
@@ -85,7 +85,7 @@ class tcp_guest final : public tcp_side {
       for (net::address const& to : net::resolve(at.host, at.port)) {
         // An address that swallows packets must not keep the others from being tried.
         time_point const next = steady_now() + std::chrono::seconds(5);
-        line_ = channel(net::connect(to, std::min(next, deadline)));
+        line_ = channel(net::connect(to, (std::min)(next, deadline)));
         if (line_) {
           return true;
         }

@@ -130,7 +130,7 @@ class tcp_host final : public tcp_side {
       left -= g ? 1U : 0U;
       tell(g, *verdict_);
     }
-    time_point const deadline = steady_now() + std::min(me_.patience, moment);
+    time_point const deadline = steady_now() + (std::min)(me_.patience, moment);
     while (dismissed_ < left && steady_now() < deadline) {
       listen(deadline);
     }
@@ -198,7 +198,7 @@ class tcp_host final : public tcp_side {
   [[nodiscard]] std::string refused_text() const {
     constexpr std::size_t most = 4;
     std::string text;
-    for (std::size_t i = 0; i < std::min(refused_.size(), most); ++i) {
+    for (std::size_t i = 0; i < (std::min)(refused_.size(), most); ++i) {
       text += (i == 0 ? "" : ", ") + refused_[i];
     }
     return refused_.size() > most ? text + " and others" : text;
@@ -291,7 +291,7 @@ class tcp_host final : public tcp_side {
   [[nodiscard]] std::uint64_t text_limit() const noexcept {
     constexpr std::uint64_t all = 1U << 22U;
     constexpr std::uint64_t least = 1U << 14U;
-    return std::max(all / me_.size, least);
+    return (std::max)(all / me_.size, least);
   }
 
   [[noreturn]] void fail(std::string const& what, std::vector<rank_type> at_fault) const {

@@ -12,7 +12,7 @@ namespace tutti::inline v0_1_0::detail {
 /// host from 0 on in the order of their ranks.
 class host_map {
  public:
-  constexpr host_map() = default;
+  host_map() = default;
 
   /// `labels[r]` is equal for ranks of one host: anything that can be compared.
   template <class Labels>
@@ -22,11 +22,14 @@ class host_map {
 
   [[nodiscard]] constexpr rank_type ranks() const noexcept { return static_cast<rank_type>(seats_.size()); }
   [[nodiscard]] constexpr rank_type hosts() const noexcept { return static_cast<rank_type>(hosts_.size()); }
+  // By data(), since operator[] is not constexpr in the debug mode of libstdc++ 12.
   /// The host of rank r, and r's number among the ranks of that host.
-  [[nodiscard]] constexpr rank_type host(rank_type r) const noexcept { return seats_[r].host; }
-  [[nodiscard]] constexpr rank_type local(rank_type r) const noexcept { return seats_[r].local; }
+  [[nodiscard]] constexpr rank_type host(rank_type r) const noexcept { return seats_.data()[r].host; }
+  [[nodiscard]] constexpr rank_type local(rank_type r) const noexcept { return seats_.data()[r].local; }
   /// The ranks of a host.
-  [[nodiscard]] constexpr std::vector<rank_type> const& members(rank_type host) const noexcept { return hosts_[host]; }
+  [[nodiscard]] constexpr std::vector<rank_type> const& members(rank_type host) const noexcept {
+    return hosts_.data()[host];
+  }
   /// The numbers of ranks that hosts have, each once.
   [[nodiscard]] constexpr std::vector<rank_type> const& sizes() const noexcept { return sizes_; }
 

@@ -28,8 +28,8 @@
 #define TUTTI_COMPILED extern
 
 // All units of a program that are built from one version agree on that. One that is header-only has a symbol, which is
-// one for all of these, for the linker keeps the first of a group. Any other unit asks for tutti/compiled.cpp, which has
-// the same symbol outside of any group: the two do not link.
+// one for all of these, for the linker keeps the first of a group. Any other unit asks for tutti/compiled.cpp, which
+// has the same symbol outside of any group: the two do not link.
 #ifdef TUTTI_SEPARATE_COMPILATION
 namespace tutti::inline v0_1_0::detail {
 extern char const compiled_apart;

@@ -11,9 +11,9 @@ namespace tutti::inline v0_1_0::detail::cuda {
 class current_device {
  public:
   explicit current_device(int number) {
-    check(cudaGetDevice(&before_), [] { return std::string("asking for the current device of CUDA"); });
+    examine(cudaGetDevice(&before_), [] { return std::string("asking for the current device of CUDA"); });
     if (before_ != number) {
-      check(cudaSetDevice(number), [&] { return "taking device " + std::to_string(number) + " of CUDA"; });
+      examine(cudaSetDevice(number), [&] { return "taking device " + std::to_string(number) + " of CUDA"; });
     }
     changed_ = before_ != number;
   }

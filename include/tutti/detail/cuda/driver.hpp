@@ -34,8 +34,8 @@ __global__ void __launch_bounds__(block_threads, 1)
 class launch_order {
  public:
   launch_order() {
-    check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming),
-          [] { return std::string("making an event of CUDA"); });
+    examine(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming),
+            [] { return std::string("making an event of CUDA"); });
   }
   launch_order(launch_order const&) = delete;
   launch_order& operator=(launch_order const&) = delete;
@@ -44,11 +44,11 @@ class launch_order {
   /// @param capture which one the stream is in, if it is in one
   void before(cudaStream_t in, unsigned long long capture) {
     if (any_ && capture == capture_) {  // in the same stream, too: a handle may stand for another one by now
-      check(cudaStreamWaitEvent(in, event_, 0), [] { return std::string("putting an event into a stream of CUDA"); });
+      examine(cudaStreamWaitEvent(in, event_, 0), [] { return std::string("putting an event into a stream of CUDA"); });
     }
   }
   void after(cudaStream_t in, unsigned long long capture) {
-    check(cudaEventRecord(event_, in), [] { return std::string("recording an event in a stream of CUDA"); });
+    examine(cudaEventRecord(event_, in), [] { return std::string("recording an event in a stream of CUDA"); });
     any_ = true;
     capture_ = capture;
   }
@@ -76,7 +76,7 @@ class driver {
 
   [[nodiscard]] static int devices() {
     int count = 0;
-    check(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
+    examine(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
     return count;
   }
   explicit driver(int number) : number_(taken(number)) {}
@@ -85,16 +85,16 @@ class driver {
     current_device const here(number_);
     relaxed_capture const meanwhile;
     void* p = nullptr;
-    check(cudaMalloc(&p, bytes), [=] { return "allocating " + std::to_string(bytes) + " bytes of device memory"; });
-    check(cudaMemsetAsync(p, 0, bytes, copies_.native()), [] { return std::string("clearing device memory"); });
+    examine(cudaMalloc(&p, bytes), [=] { return "allocating " + std::to_string(bytes) + " bytes of device memory"; });
+    examine(cudaMemsetAsync(p, 0, bytes, copies_.native()), [] { return std::string("clearing device memory"); });
     copies_.wait();
     return static_cast<std::byte*>(p);
   }
   [[nodiscard]] std::byte* allocate_for_all(std::size_t bytes) const {
     relaxed_capture const meanwhile;
     void* p = nullptr;
-    check(cudaHostAlloc(&p, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
-          [=] { return "allocating " + std::to_string(bytes) + " bytes of host memory for devices"; });
+    examine(cudaHostAlloc(&p, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
+            [=] { return "allocating " + std::to_string(bytes) + " bytes of host memory for devices"; });
     std::memset(p, 0, bytes);
     return static_cast<std::byte*>(p);
   }
@@ -107,14 +107,14 @@ class driver {
   [[nodiscard]] std::string exported(std::byte* p) const {
     current_device const here(number_);
     cudaIpcMemHandle_t handle;
-    check(cudaIpcGetMemHandle(&handle, p), [] { return std::string("letting other processes map device memory"); });
+    examine(cudaIpcGetMemHandle(&handle, p), [] { return std::string("letting other processes map device memory"); });
     return memory_handle::text(handle);
   }
   [[nodiscard]] std::byte* imported(std::string_view text) const {
     current_device const here(number_);
     relaxed_capture const meanwhile;
     void* p = nullptr;
-    check(cudaIpcOpenMemHandle(&p, memory_handle::of(text), cudaIpcMemLazyEnablePeerAccess), [] {
+    examine(cudaIpcOpenMemHandle(&p, memory_handle::of(text), cudaIpcMemLazyEnablePeerAccess), [] {
       return std::string(
           "mapping device memory of another process (ranks are processes of one host, whose devices reach each other)");
     });
@@ -149,33 +149,33 @@ class driver {
   /// Its address on the bus: programs may number devices otherwise.
   [[nodiscard]] std::string device() const {
     char id[32] = {};
-    check(cudaDeviceGetPCIBusId(id, sizeof id, number_),
-          [] { return std::string("asking for the address of a device of CUDA"); });
+    examine(cudaDeviceGetPCIBusId(id, sizeof id, number_),
+            [] { return std::string("asking for the address of a device of CUDA"); });
     return id;
   }
   [[nodiscard]] std::uint32_t groups() const {
     int multiprocessors = 0;
-    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, number_),
-          [] { return std::string("asking how many multiprocessors a device of CUDA has"); });
+    examine(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, number_),
+            [] { return std::string("asking how many multiprocessors a device of CUDA has"); });
     return static_cast<std::uint32_t>(multiprocessors);
   }
   void reach(std::string const& other) {
     int there = 0;
-    check(cudaDeviceGetByPCIBusId(&there, other.c_str()), [&] { return "looking for device " + other; });
+    examine(cudaDeviceGetByPCIBusId(&there, other.c_str()), [&] { return "looking for device " + other; });
     if (there == number_) {
       ++ranks_here_;
       return;
     }
     int can = 0;
-    check(cudaDeviceCanAccessPeer(&can, number_, there),
-          [&] { return "asking whether device " + other + " is reached"; });
+    examine(cudaDeviceCanAccessPeer(&can, number_, there),
+            [&] { return "asking whether device " + other + " is reached"; });
     if (can == 0) {
       throw std::runtime_error("device " + device() + " cannot reach the memory of device " + other +
                                "; nvidia-smi topo -p2p r shows which can");
     }
     current_device const here(number_);
     if (cudaError_t const code = cudaDeviceEnablePeerAccess(there, 0); code != cudaErrorPeerAccessAlreadyEnabled) {
-      check(code, [&] { return "reaching the memory of device " + other; });
+      examine(code, [&] { return "reaching the memory of device " + other; });
     } else {
       static_cast<void>(cudaGetLastError());
     }
@@ -185,7 +185,7 @@ class driver {
   void load() const {
     current_device const here(number_);
     cudaFuncAttributes known;
-    check(cudaFuncGetAttributes(&known, run_groups<Kernel>), [] { return std::string("loading a kernel of tutti"); });
+    examine(cudaFuncGetAttributes(&known, run_groups<Kernel>), [] { return std::string("loading a kernel of tutti"); });
   }
   template <class Kernel>
   void launch(stream_type const& in, std::uint32_t groups, Kernel const& kernel, std::uint64_t limit) {
@@ -193,13 +193,13 @@ class driver {
     expect_own_queue(in.native());
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     unsigned long long capture = 0;
-    check(cudaStreamGetCaptureInfo(in.native(), &status, &capture),
-          [] { return std::string("asking whether a stream of CUDA is captured"); });
+    examine(cudaStreamGetCaptureInfo(in.native(), &status, &capture),
+            [] { return std::string("asking whether a stream of CUDA is captured"); });
     bool const captured = status == cudaStreamCaptureStatusActive;
     launch_order& order = captured ? in_graphs_ : in_streams_;
     order.before(in.native(), captured ? capture : 0);
     run_groups<<<groups, block_threads, 0, in.native()>>>(kernel, limit);
-    check(cudaGetLastError(), [] { return std::string("launching a kernel of tutti"); });
+    examine(cudaGetLastError(), [] { return std::string("launching a kernel of tutti"); });
     order.after(in.native(), captured ? capture : 0);
   }
   [[nodiscard]] bool is_done(stream_type const& s) const {
@@ -209,7 +209,7 @@ class driver {
       static_cast<void>(cudaGetLastError());
       return false;
     }
-    check(code, [] { return std::string("asking whether a stream of CUDA has run"); });
+    examine(code, [] { return std::string("asking whether a stream of CUDA has run"); });
     return true;
   }
   [[nodiscard]] bool is_idle() const noexcept { return in_streams_.is_over(); }
@@ -217,14 +217,14 @@ class driver {
  private:
   /// Before its streams and events are made.
   [[nodiscard]] static int taken(int number) {
-    check(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
+    examine(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
     return number;
   }
   /// Kernels of ranks that share a device wait for each other, and must not for the default stream.
   void expect_own_queue(cudaStream_t in) const {
     if (ranks_here_ > 1) {
       unsigned flags = 0;
-      check(cudaStreamGetFlags(in, &flags), [] { return std::string("asking what kind a stream of CUDA is"); });
+      examine(cudaStreamGetFlags(in, &flags), [] { return std::string("asking what kind a stream of CUDA is"); });
       expects((flags & cudaStreamNonBlocking) != 0,
               "enqueue: this stream waits for the default stream of CUDA, and so would ranks that share a device for "
               "each other; take a tutti::cuda::stream, or one made with cudaStreamNonBlocking");
@@ -232,8 +232,8 @@ class driver {
   }
   void copy(std::byte* to, std::byte const* from, std::size_t bytes, cudaMemcpyKind way) const {
     relaxed_capture const meanwhile;
-    check(cudaMemcpyAsync(to, from, bytes, way, copies_.native()),
-          [=] { return "copying " + std::to_string(bytes) + " bytes between host and device"; });
+    examine(cudaMemcpyAsync(to, from, bytes, way, copies_.native()),
+            [=] { return "copying " + std::to_string(bytes) + " bytes between host and device"; });
     copies_.wait();
   }
 

@@ -22,10 +22,10 @@ class copy_stream {
   copy_stream() {
     int least = 0;
     int most = 0;
-    check(cudaDeviceGetStreamPriorityRange(&least, &most),
-          [] { return std::string("asking for the priorities of CUDA's streams"); });
-    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, most),
-          [] { return std::string("making a stream of CUDA"); });
+    examine(cudaDeviceGetStreamPriorityRange(&least, &most),
+            [] { return std::string("asking for the priorities of CUDA's streams"); });
+    examine(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, most),
+            [] { return std::string("making a stream of CUDA"); });
   }
   copy_stream(copy_stream const&) = delete;
   copy_stream& operator=(copy_stream const&) = delete;
@@ -33,11 +33,11 @@ class copy_stream {
 
   [[nodiscard]] cudaStream_t native() const noexcept { return stream_; }
   void copy(std::byte* to, std::byte const* from, std::size_t bytes, cudaMemcpyKind way) const {
-    check(cudaMemcpyAsync(to, from, bytes, way, stream_),
-          [bytes] { return "copying " + std::to_string(bytes) + " bytes between host and device"; });
+    examine(cudaMemcpyAsync(to, from, bytes, way, stream_),
+            [bytes] { return "copying " + std::to_string(bytes) + " bytes between host and device"; });
   }
   void wait() const {
-    check(cudaStreamSynchronize(stream_), [] { return std::string("waiting for copies between host and device"); });
+    examine(cudaStreamSynchronize(stream_), [] { return std::string("waiting for copies between host and device"); });
   }
 
  private:
@@ -65,11 +65,11 @@ class stager {
       auto const doing = [] { return std::string("putting an event into a stream of CUDA"); };
       if (event_ == nullptr) {
         int device = 0;
-        check(cudaStreamGetDevice(in.native(), &device), doing);
+        examine(cudaStreamGetDevice(in.native(), &device), doing);
         current_device const there(device);
-        check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), doing);
+        examine(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), doing);
       }
-      check(cudaEventRecord(event_, in.native()), doing);
+      examine(cudaEventRecord(event_, in.native()), doing);
     }
     [[nodiscard]] bool passed() const {
       relaxed_capture const meanwhile;
@@ -82,7 +82,7 @@ class stager {
 
   [[nodiscard]] static int devices() {
     int count = 0;
-    check(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
+    examine(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
     return count;
   }
   explicit stager(int number) : number_(taken(number)), memory_(number) {}
@@ -91,8 +91,8 @@ class stager {
     current_device const here(number_);
     relaxed_capture const meanwhile;
     void* p = nullptr;
-    check(cudaHostAlloc(&p, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
-          [=] { return "allocating " + std::to_string(bytes) + " bytes of host memory whose pages are pinned"; });
+    examine(cudaHostAlloc(&p, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
+            [=] { return "allocating " + std::to_string(bytes) + " bytes of host memory whose pages are pinned"; });
     std::memset(p, 0, bytes);
     return static_cast<std::byte*>(p);
   }
@@ -100,8 +100,8 @@ class stager {
 
   [[nodiscard]] static bool is_captured(stream_type const& s) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    check(cudaStreamIsCapturing(s.native(), &status),
-          [] { return std::string("asking whether a stream of CUDA is captured"); });
+    examine(cudaStreamIsCapturing(s.native(), &status),
+            [] { return std::string("asking whether a stream of CUDA is captured"); });
     return status != cudaStreamCaptureStatusNone;
   }
   void hold(stream_type const& s, std::uint64_t* word, std::uint64_t value) const {
@@ -142,12 +142,12 @@ class stager {
       static_cast<void>(cudaGetLastError());
       return false;
     }
-    check(code, doing);
+    examine(code, doing);
     return true;
   }
   /// Before its streams are made.
   [[nodiscard]] static int taken(int number) {
-    check(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
+    examine(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
     return number;
   }
 

@@ -48,8 +48,8 @@ class stream_memory {
   [[nodiscard]] static Function function(char const* name) {
     void* found = nullptr;
     cudaDriverEntryPointQueryResult how = cudaDriverEntryPointSymbolNotFound;
-    check(cudaGetDriverEntryPointByVersion(name, &found, CUDART_VERSION, cudaEnableDefault, &how),
-          [name] { return std::string("looking for ") + name + " in CUDA's driver"; });
+    examine(cudaGetDriverEntryPointByVersion(name, &found, CUDART_VERSION, cudaEnableDefault, &how),
+            [name] { return std::string("looking for ") + name + " in CUDA's driver"; });
     if (found == nullptr || how != cudaDriverEntryPointSuccess) {
       throw std::runtime_error(std::string("the driver of NVIDIA has no ") + name + "; see nvidia-smi for its version");
     }
@@ -58,7 +58,7 @@ class stream_memory {
   /// The errors of the driver have the numbers of the runtime's.
   template <class Doing>
   static void done(CUresult code, Doing const& doing) {
-    check(static_cast<cudaError_t>(code), doing);
+    examine(static_cast<cudaError_t>(code), doing);
   }
 
   CUresult (*wait_)(CUstream, CUdeviceptr, cuuint64_t, unsigned);

@@ -105,8 +105,9 @@ struct places {
  private:
   template <class F>
   constexpr bool each(F const& f) const {
-    return
-        [&]<std::size_t... I>(std::index_sequence<I...>) { return (f(to[I]) && ...); }(std::make_index_sequence<M>{});
+    return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      return (f(to[Index]) && ...);
+    }(std::make_index_sequence<M>{});
   }
 };
 

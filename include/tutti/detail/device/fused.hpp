@@ -175,11 +175,12 @@ class fused_allreduce {
   }
 
   /// This group's part of a block, of all ranks: `input_of` says where each one's is.
-  template <std::size_t M, class InputOf, std::size_t... I>
+  template <std::size_t M, class InputOf, std::size_t... Index>
   constexpr void combine(rank_type block, places<value, M> const& to, InputOf const& input_of,
-                         std::index_sequence<I...>) const {
-    for_each_element(g_, fold_of_all<R, N>{how_}, cut_.size(block), to,
-                     reinterpret_cast<contribution const*>(input_of((block + N - static_cast<rank_type>(I)) % N))...);
+                         std::index_sequence<Index...>) const {
+    for_each_element(
+        g_, fold_of_all<R, N>{how_}, cut_.size(block), to,
+        reinterpret_cast<contribution const*>(input_of((block + N - static_cast<rank_type>(Index)) % N))...);
   }
 
   constexpr bool end(bool good) const {

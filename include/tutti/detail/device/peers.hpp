@@ -112,7 +112,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
       return std::to_string(share(devices, o.groups));
     });
     for (std::string const& one : groups) {
-      groups_ = std::min(groups_, word_reader(one).number<std::uint32_t>());
+      groups_ = (std::min)(groups_, word_reader(one).number<std::uint32_t>());
     }
     static_cast<void>(agree(name, meet, [&] {
       words_ = make_host_words(*driver_);
@@ -178,7 +178,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
   }
   /// The number of an operation that is put into a stream now, and may take so long.
   [[nodiscard]] std::uint64_t count(call const& what, duration limit) {
-    longest_ = std::max(longest_, limit);
+    longest_ = (std::max)(longest_, limit);
     recent_[++enqueued_ % recent_.size()] = what;
     return enqueued_;
   }
@@ -282,7 +282,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
                                      std::to_string(asked == 0 ? 1 : asked) +
                                      " each, all at a time; use fewer ranks on it, or fewer groups");
     }
-    return asked != 0 ? asked : std::min(most, most_groups);
+    return asked != 0 ? asked : (std::min)(most, most_groups);
   }
   void fill_board(std::size_t scratch_bytes) {
     window const& mine = windows_.of[rank()];

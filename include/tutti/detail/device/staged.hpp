@@ -32,7 +32,7 @@ struct staged_options {
   /// Bytes of host memory that a part of a vector goes through.
   std::size_t slot_bytes = std::size_t{1} << 20;
   /// How many of these there are: parts that are copied or sent at the same time.
-  std::uint32_t slots = 8;
+  std::uint32_t slot_count = 8;
 };
 
 /// What a rank has on its device. It is destroyed after Host, as `peers_memory` is: streams of other ranks on
@@ -70,10 +70,10 @@ class staged : private staged_memory<D>, public over_host<Host> {
   explicit staged(M& meet, options const& o = {}) : base(meet, o.host) {
     auto const all = agree(name, meet, [&] {
       expects(o.slot_bytes % 64 == 0 && o.slot_bytes != 0, "slot_bytes must be a multiple of 64, not ", o.slot_bytes);
-      expects(o.slots != 0, "slots must be 1 or more, not 0");
+      expects(o.slot_count != 0, "slots must be 1 or more, not 0");
       device_ = device_for<D>(rank(), o.device);
       driver_ = std::make_unique<D>(device_);
-      staging_ = std::make_unique<device::staging<D>>(*driver_, o.slots, o.slot_bytes);
+      staging_ = std::make_unique<device::staging<D>>(*driver_, o.slot_count, o.slot_bytes);
       if constexpr (registers_memory<Host>) {
         host_.adopt(staging_->memory());
       }

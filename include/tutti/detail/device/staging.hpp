@@ -126,12 +126,12 @@ class staging {
   using vector = staged_vector<D>;
   using stream_type = typename D::stream_type;
 
-  staging(D& by, std::uint32_t slots, std::size_t slot_bytes)
+  staging(D& by, std::uint32_t slot_count, std::size_t slot_bytes)
       : by_(by),
         slot_bytes_(slot_bytes),
-        memory_(new slot_memory<D>(by, sizeof(words) + slots * slot_bytes)),
+        memory_(new slot_memory<D>(by, sizeof(words) + slot_count * slot_bytes)),
         words_(reinterpret_cast<words*>(memory_->data())),
-        slots_(slots) {}
+        slots_(slot_count) {}
   staging(staging const&) = delete;
   staging& operator=(staging const&) = delete;
   ~staging() {

@@ -56,7 +56,7 @@ class stream_wait {
       world_.poll();
       if (watch_.is_due()) {
         world_.look();
-        if (tutti::fault const found = watch_.found(std::max(world_.deadline(), on_.longest()))) {
+        if (tutti::fault const found = watch_.found((std::max)(world_.deadline(), on_.longest()))) {
           throw_explained(world_, found);
         }
       }

@@ -142,8 +142,8 @@ class segments {
     std::uint64_t sum = 0;
     if constexpr (shares_memory<typename Communicator::transport_type>) {
       sum = std::uint64_t{done_} << 32;
-      for (std::uint32_t slots = active_; slots != 0; slots &= slots - 1) {
-        sum += machines_[static_cast<std::uint32_t>(std::countr_zero(slots))].moved();
+      for (std::uint32_t busy = active_; busy != 0; busy &= busy - 1) {
+        sum += machines_[static_cast<std::uint32_t>(std::countr_zero(busy))].moved();
       }
     }
     return sum;
@@ -182,8 +182,8 @@ class segments {
  private:
   template <class F>
   void each_that_waits(F f) const {
-    for (std::uint32_t slots = active_; slots != 0; slots &= slots - 1) {
-      auto const& m = machines_[static_cast<std::uint32_t>(std::countr_zero(slots))];
+    for (std::uint32_t busy = active_; busy != 0; busy &= busy - 1) {
+      auto const& m = machines_[static_cast<std::uint32_t>(std::countr_zero(busy))];
       if (m.awaits() != no_rank) {
         f(m);
       }
@@ -325,8 +325,8 @@ bool segments<Communicator, Transfers>::advance() {
       begin();
     }
     std::uint32_t const before = done_;
-    for (std::uint32_t slots = active_; slots != 0; slots &= slots - 1) {
-      auto const slot = static_cast<std::uint32_t>(std::countr_zero(slots));
+    for (std::uint32_t busy = active_; busy != 0; busy &= busy - 1) {
+      auto const slot = static_cast<std::uint32_t>(std::countr_zero(busy));
       take_memory(slot);
       if (machines_[slot].advance(context_)) {
         end(slot);

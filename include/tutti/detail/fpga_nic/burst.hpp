@@ -75,7 +75,7 @@ class burst {
   }
 
  private:
-  [[nodiscard]] static bool is_full(int code) noexcept { return code == EAGAIN || code == EWOULDBLOCK; }
+  [[nodiscard]] static bool is_full(int code) noexcept { return code == EAGAIN; }
 
   progress ended(sending state, std::size_t sent, std::size_t calls) noexcept {
     std::size_t const dropped = count_ - sent;

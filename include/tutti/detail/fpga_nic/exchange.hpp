@@ -48,7 +48,7 @@ class exchange {
 
   /// @pre the slots are a power of two; called once, before all else. The terms outlive this
   void open(job_terms const& terms, rank_type me) {
-    slots_ = terms.slots;
+    slots_ = terms.slot_count;
     racks_ = terms.has_racks() ? &terms.racks : nullptr;
     rack_ = racks_ != nullptr ? racks_->host(me) : 0;
     pieces_.resize(2 * std::size_t{slots_});
@@ -76,7 +76,7 @@ class exchange {
     active_ = part.worker != no_rank && count_ != 0;
     from_ = nullptr;
     place_ = nullptr;
-    std::fill_n(pieces_.begin(), std::min(std::size_t{count_}, pieces_.size()), piece{});
+    std::fill_n(pieces_.begin(), (std::min)(std::size_t{count_}, pieces_.size()), piece{});
   }
   /// Forgets the user's memory, and what is under way: nothing is sent or received any more.
   void drop() noexcept {
@@ -97,7 +97,7 @@ class exchange {
       return;
     }
     place_ = place;
-    for (std::uint32_t i = 0; i != std::min(highest_, count_); ++i) {
+    for (std::uint32_t i = 0; i != (std::min)(highest_, count_); ++i) {
       if (at(i).done) {
         put(i);
       }
@@ -105,7 +105,7 @@ class exchange {
   }
   /// What may be taken of the result now, of whole granules.
   [[nodiscard]] chunk view(std::size_t granule) noexcept {
-    std::size_t there = std::min(std::size_t{front_} * most_payload, part_.bytes);
+    std::size_t there = (std::min)(std::size_t{front_} * most_payload, part_.bytes);
     there -= there == part_.bytes ? 0 : there % granule;
     if (there <= taken_) {
       return {};
@@ -130,7 +130,7 @@ class exchange {
 
   // --- packets
 
-  [[nodiscard]] std::uint32_t slots() const noexcept { return slots_; }
+  [[nodiscard]] std::uint32_t slot_count() const noexcept { return slots_; }
   [[nodiscard]] std::uint32_t front() const noexcept { return front_; }
   [[nodiscard]] std::uint32_t highest() const noexcept { return highest_; }
   [[nodiscard]] std::uint32_t sent() const noexcept { return sent_; }
@@ -141,7 +141,7 @@ class exchange {
   [[nodiscard]] bool may_send(std::uint32_t i) noexcept {
     return i < count_ && i < front_ + slots_ + slots_ && (i < slots_ || i - slots_ < front_ || at(i - slots_).done);
   }
-  void count_sent(std::uint32_t i) noexcept { sent_ = std::max(sent_, i + 1); }
+  void count_sent(std::uint32_t i) noexcept { sent_ = (std::max)(sent_, i + 1); }
   /// The stand-in waits for a piece that has not been sent yet.
   void want_at_stand_in(std::uint32_t sequence) noexcept {
     std::uint32_t const i = sequence - base_;
@@ -224,7 +224,7 @@ class exchange {
       std::memcpy(k.bytes.data(), all.data(), all.size());
     }
     at(i).done = true;
-    highest_ = std::max(highest_, i + 1);
+    highest_ = (std::max)(highest_, i + 1);
     if (place_ != nullptr && mine().gets) {
       put(i);
     }
@@ -255,7 +255,7 @@ class exchange {
   }
 
   /// A piece that was sent at that time has its result: those that were sent before are late.
-  void overtake(time_point sent) noexcept { overtaken_ = std::max(overtaken_, sent); }
+  void overtake(time_point sent) noexcept { overtaken_ = (std::max)(overtaken_, sent); }
   [[nodiscard]] time_point overtaken() const noexcept { return overtaken_; }
 
   // --- the workers that are missing
@@ -317,7 +317,7 @@ class exchange {
   }
 
   [[nodiscard]] std::size_t length(std::uint32_t i) const noexcept {
-    return std::min(most_payload, part_.bytes - offset(i));
+    return (std::min)(most_payload, part_.bytes - offset(i));
   }
   [[nodiscard]] helper_worker const& mine() const noexcept { return part_.workers[part_.worker]; }
   [[nodiscard]] bool copies() const noexcept { return part_.operation == network_operation::copy; }

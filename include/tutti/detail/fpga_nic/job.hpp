@@ -3,7 +3,7 @@
 
 #include <tutti/detail/fpga_nic/protocol.hpp>
 #include <tutti/detail/fpga_nic/rack_places.hpp>
-#include <tutti/detail/fpga_nic/slots.hpp>
+#include <tutti/detail/fpga_nic/slot_table.hpp>
 #include <tutti/time.hpp>
 
 #include <cstddef>
@@ -37,15 +37,15 @@ class job {
   /// What slots cost a job.
   [[nodiscard]] static std::size_t bytes(std::uint16_t slot_count, bool in_rank_order,
                                          rack_places const& racks) noexcept {
-    return slots::bytes(slot_count, in_order(in_rank_order), racks);
+    return slot_table::bytes(slot_count, in_order(in_rank_order), racks);
   }
 
   [[nodiscard]] std::uint32_t nonce() const noexcept { return nonce_; }
   [[nodiscard]] bool in_rank_order() const noexcept { return in_rank_order_; }
   [[nodiscard]] std::uint8_t size() const noexcept { return static_cast<std::uint8_t>(members_.size()); }
   [[nodiscard]] member& operator[](std::uint8_t i) noexcept { return members_[i]; }
-  [[nodiscard]] fpga_nic::slots& slots() noexcept { return slots_; }
-  [[nodiscard]] fpga_nic::slots const& slots() const noexcept { return slots_; }
+  [[nodiscard]] fpga_nic::slot_table& slot_table() noexcept { return slots_; }
+  [[nodiscard]] fpga_nic::slot_table const& slot_table() const noexcept { return slots_; }
 
   /// The number of the member at this address, or `most_workers`. `likely` is looked at first.
   [[nodiscard]] std::uint8_t find(Address const& at, std::uint8_t likely) const noexcept {
@@ -88,7 +88,7 @@ class job {
   std::uint32_t nonce_;
   bool in_rank_order_;
   std::vector<member> members_;
-  fpga_nic::slots slots_;
+  fpga_nic::slot_table slots_;
 };
 
 }  // namespace tutti::detail::fpga_nic

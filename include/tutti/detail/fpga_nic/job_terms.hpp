@@ -11,7 +11,7 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 /// How a member is set up: the same on all, but for its number.
 struct job_terms {
   std::uint32_t nonce = 0;
-  std::uint32_t slots = 256;  ///< of a lane, a power of two
+  std::uint32_t slot_count = 256;  ///< of a lane, a power of two
   duration lease = std::chrono::seconds(60);
   /// How long a device that was asked may be silent before the stand-in serves in its place.
   duration silence = std::chrono::milliseconds(200);

@@ -38,13 +38,14 @@ class member {
         roll_call_(at, terms.nonce, all),
         requests_(servers_, weights_, pace_, me, all.size()),
         lanes_(servers_, terms_, me, pace_, weights_, counted_) {
-    pace_.limit(2 * terms.slots);
+    pace_.limit(2 * terms.slot_count);
     if (me == 0) {
       std::vector<std::uint8_t> racks;
       for (rank_type r = 0; terms_.has_racks() && r != all.size(); ++r) {
         racks.push_back(static_cast<std::uint8_t>(terms_.racks.host(r)));
       }
-      serving_.emplace(static_cast<std::uint16_t>(terms.slots * collective_lanes), std::move(all), std::move(racks), s);
+      serving_.emplace(static_cast<std::uint16_t>(terms.slot_count * collective_lanes), std::move(all),
+                       std::move(racks), s);
     }
   }
   member(member const&) = delete;
@@ -190,7 +191,7 @@ class member {
   }
   /// What ranks ask each other, where each rack has a device.
   void take_of_member(address const& from, header const& h) {
-    std::uint32_t const lane = h.slot / terms_.slots;
+    std::uint32_t const lane = h.slot / terms_.slot_count;
     bool const is_used = lane < collective_lanes && (h.kind == kind::ask ? roll_call_.answer(lanes_.on(lane), from, h)
                                                                          : roll_call_.take(lanes_.on(lane), from, h));
     counted_.ignored += is_used ? 0 : 1;
@@ -217,7 +218,7 @@ class member {
     }
   }
   void take_of_lane(given_to by, packet const& p, bool is_unknown, time_point now) {
-    std::uint32_t const lane = p.head.slot / terms_.slots;
+    std::uint32_t const lane = p.head.slot / terms_.slot_count;
     if (lane >= collective_lanes) {
       ++counted_.ignored;
       return;

@@ -341,7 +341,7 @@ class member_lanes {
   }
   /// Where others are waited for, too, questions come ever less often; until one has been answered, they do not.
   [[nodiscard]] duration patience_with(exchange const& x) const noexcept {
-    return x.owes(x.front()) ? std::min(pace_.timeout(), terms_.silence / 10) : pace_.timeout();
+    return x.owes(x.front()) ? (std::min)(pace_.retry_after(), terms_.silence / 10) : pace_.retry_after();
   }
 
   void supply(exchange::kept const& k, time_point now) {

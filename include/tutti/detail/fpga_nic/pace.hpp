@@ -16,7 +16,7 @@ class pace {
   /// The answer to a packet that was sent once came after this time.
   void answered(duration after) noexcept {
     duration const off = after > mean_ ? after - mean_ : mean_ - after;
-    least_ = std::min(least_ + least_ / 64, after);
+    least_ = (std::min)(least_ + least_ / 64, after);
     deviation_ += (off - deviation_) / 4;
     mean_ += (after - mean_) / 8;
     backoff_ = 1;
@@ -28,7 +28,7 @@ class pace {
     credit_ += slow_start_ ? window_ : 1;
     if (credit_ >= window_) {
       credit_ -= window_;
-      window_ = std::min(window_ + 1, most_);
+      window_ = (std::min)(window_ + 1, most_);
     }
   }
 
@@ -36,7 +36,7 @@ class pace {
     if (now - halved_ >= mean_) {
       halved_ = now;
       slow_start_ = false;
-      window_ = std::max(window_ / 2, least);
+      window_ = (std::max)(window_ / 2, least);
       credit_ = 0;
     }
   }
@@ -47,7 +47,7 @@ class pace {
     }
   }
   /// A question was not answered, or by others that wait, too.
-  void silence() noexcept { backoff_ = std::min(backoff_ * 2, 64U); }
+  void silence() noexcept { backoff_ = (std::min)(backoff_ * 2, 64U); }
 
   /// Packets that may be under way.
   [[nodiscard]] std::uint32_t window() const noexcept { return window_; }
@@ -55,13 +55,13 @@ class pace {
   /// those that wait for what another worker has lost.
   [[nodiscard]] duration patience() const noexcept { return least_ + std::chrono::microseconds(300); }
   /// After which a packet is taken for lost that nothing has overtaken.
-  [[nodiscard]] duration timeout() const noexcept {
+  [[nodiscard]] duration retry_after() const noexcept {
     return std::clamp<duration>((mean_ + 4 * deviation_ + std::chrono::milliseconds(1)) * backoff_,
                                 std::chrono::milliseconds(2), std::chrono::milliseconds(100));
   }
 
   /// At most this many packets are ever under way.
-  void limit(std::uint32_t most) noexcept { most_ = std::max(most, least); }
+  void limit(std::uint32_t most) noexcept { most_ = (std::max)(most, least); }
 
  private:
   static constexpr std::uint32_t least = 4;

@@ -81,8 +81,8 @@ struct header {
 struct terms {
   static constexpr std::size_t bytes = 6;
 
-  std::uint32_t lease_ms = 0;  ///< a worker that sends nothing for this long is forgotten
-  std::uint16_t slots = 0;     ///< of the whole job
+  std::uint32_t lease_ms = 0;    ///< a worker that sends nothing for this long is forgotten
+  std::uint16_t slot_count = 0;  ///< of the whole job
 
   friend constexpr bool operator==(terms const&, terms const&) = default;
 };
@@ -146,7 +146,7 @@ constexpr void write(header const& h, std::byte* to) noexcept {
 }
 constexpr void write(terms const& t, std::byte* to) noexcept {
   put(to, t.lease_ms);
-  put(to + 4, t.slots);
+  put(to + 4, t.slot_count);
 }
 
 constexpr void write(update_terms const& t, std::byte* to) noexcept {

@@ -55,21 +55,21 @@ class rack_switch {
   /// Takes a packet as it came; `congested` if it came marked by ECN. Answers, and what goes up, are handed to
   /// `emit(to, header, payload)`.
   template <class Emit>
-  void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emit) {
+  void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
     packet p;
     bool const is_from_above = is_rack_ && from == above_;
     if (!is_rack_ || seal_.read(bytes, p) != reading::good) {
-      return below_.take(from, bytes, congested, now, emit);
+      return below_.take(from, bytes, congested, now, emitter);
     }
     if (is_from_above) {
-      return hear(p, congested, emit);
+      return hear(p, congested, emitter);
     }
     if (p.head.has(flag::of_racks)) {
-      return p.head.kind == kind::join ? join(from, p, congested, now, emit) : below_.count_malformed();
+      return p.head.kind == kind::join ? join(from, p, congested, now, emitter) : below_.count_malformed();
     }
     climb* const c = find(p.head.job);
     if (c == nullptr) {
-      return below_.take(from, bytes, congested, now, emit);
+      return below_.take(from, bytes, congested, now, emitter);
     }
     if (p.head.kind == kind::join) {  // not as a rack's member
       return below_.count_malformed();
@@ -77,24 +77,24 @@ class rack_switch {
     if (p.head.has(flag::keyed) || p.head.operation == network_operation::update) {  // weights are held by one device
       job<Address>* const j = below_.find(c->nonce);
       std::uint8_t const m = j == nullptr ? most_workers : j->find(from, p.head.worker);
-      return m == most_workers ? below_.count_malformed() : below_.refuse_unsupported(*j, m, p.head, emit);
+      return m == most_workers ? below_.count_malformed() : below_.refuse_unsupported(*j, m, p.head, emitter);
     }
-    bool const waits = hand_down(from, bytes, congested, now, emit);
+    bool const waits = hand_down(from, bytes, congested, now, emitter);
     if (below_.find(c->nonce) == nullptr) {
-      return leave(*c, emit);
+      return leave(*c, emitter);
     }
     if (p.head.kind != kind::supply && waits) {
-      go_up(*c, from, p.head, now, emit);
+      go_up(*c, from, p.head, now, emitter);
     } else if (p.head.kind == kind::supply && (waits || is_supplied(*c, p.head))) {
-      finish(*c, p.head, p.payload, false, emit);
+      finish(*c, p.head, p.payload, false, emitter);
     }
   }
 
   /// Frees jobs whose leases have all run out.
   template <class Emit>
-  void free_abandoned(time_point now, Emit&& emit) {
+  void free_abandoned(time_point now, Emit&& emitter) {
     below_.free_abandoned(now);
-    leave_the_gone(emit);
+    leave_the_gone(emitter);
   }
 
  private:
@@ -137,7 +137,7 @@ class rack_switch {
   }
   /// Whether a version holds a result that a member has supplied, and not a sum: such a one needs all contributions.
   [[nodiscard]] bool is_supplied(climb& c, header const& h) noexcept {
-    slots const& all = below_.find(c.nonce)->slots();
+    slot_table const& all = below_.find(c.nonce)->slot_table();
     if (h.slot >= all.size() || is_final(c, h)) {
       return false;
     }
@@ -149,16 +149,16 @@ class rack_switch {
 
   /// Lets the switch of the members take a packet. Whether it had a sum to answer with which is not the result yet.
   template <class Emit>
-  bool hand_down(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit& emit) {
+  bool hand_down(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit& emitter) {
     bool waits = false;
     auto keep_sums = [&](Address const& to, header const& h, std::span<std::byte const> payload) {
       climb* const c = h.kind == kind::result ? find(h.job) : nullptr;
       if (c == nullptr || is_final(*c, h)) {
-        return emit(to, h, payload);
+        return emitter(to, h, payload);
       }
       waits = true;
       job<Address>& j = *below_.find(h.job);
-      auto& member = j[j.slots().at(h).member[h.worker]];
+      auto& member = j[j.slot_table().at(h).member[h.worker]];
       member.congested = member.congested || h.has(flag::congested);  // it has not been told yet
     };
     below_.take(from, bytes, congested, now, keep_sums);
@@ -166,9 +166,9 @@ class rack_switch {
   }
 
   template <class Emit>
-  void join(Address const& from, packet const& p, bool congested, time_point now, Emit& emit) {
+  void join(Address const& from, packet const& p, bool congested, time_point now, Emit& emitter) {
     rack_place const place = read_place(p.payload);
-    leave_the_gone(emit);
+    leave_the_gone(emitter);
     climb* c = find(p.head.job);
     bool const is_other = c == nullptr ? below_.find(p.head.job) != nullptr : c->place != place;
     if (is_other || place.racks < 2 || place.racks > most_racks || place.rack >= place.racks) {
@@ -180,13 +180,13 @@ class rack_switch {
     bool has_joined = false;
     auto keep = [&](Address const& to, header const& h, std::span<std::byte const> payload) {
       if (h.kind != kind::joined) {
-        return emit(to, h, payload);
+        return emitter(to, h, payload);
       }
       has_joined = true;
       job<Address> const& j = *below_.find(h.job);
       if (c == nullptr) {
         c = &climbs_.emplace_back(climb{.nonce = h.job, .place = place});
-        c->versions.resize(std::size_t{j.slots().size()} * 2);
+        c->versions.resize(std::size_t{j.slot_table().size()} * 2);
       }
       c->asking.add(h.worker);
     };
@@ -194,32 +194,32 @@ class rack_switch {
     below_.take(from, std::span(again).first(seal_.write(plain, p.payload.first(terms::bytes), again.data())),
                 congested, now, keep);
     if (has_joined) {
-      c->joined ? ask_whether_known(*c, emit) : ask_to_join(*c, read_terms(p.payload), emit);
+      c->joined ? ask_whether_known(*c, emitter) : ask_to_join(*c, read_terms(p.payload), emitter);
     }
   }
   template <class Emit>
-  void ask_to_join(climb const& c, terms const& wanted, Emit& emit) {
+  void ask_to_join(climb const& c, terms const& wanted, Emit& emitter) {
     header h = head_of(c, kind::join);
     h.flags = flag::in_rank_order;
     std::array<std::byte, terms::bytes> payload;
     write(wanted, payload.data());
     h.length = terms::bytes;
-    emit(std::as_const(above_), std::as_const(h), std::span<std::byte const>(payload));
+    emitter(std::as_const(above_), std::as_const(h), std::span<std::byte const>(payload));
   }
   /// A contribution to no slot: refused as that, or as an unknown sender's.
   template <class Emit>
-  void ask_whether_known(climb const& c, Emit& emit) {
+  void ask_whether_known(climb const& c, Emit& emitter) {
     header h = head_of(c, kind::contribute);
     h.operation = network_operation::copy;
     h.slot = no_slot;
     h.length = 1;
     std::byte const any{};
-    emit(std::as_const(above_), std::as_const(h), std::span<std::byte const>(&any, 1));
+    emitter(std::as_const(above_), std::as_const(h), std::span<std::byte const>(&any, 1));
   }
 
   /// Sends up what the members have come to, for the first time or again; asks, if that is what a member does.
   template <class Emit>
-  void go_up(climb& c, Address const& from, header const& h, time_point now, Emit& emit) {
+  void go_up(climb& c, Address const& from, header const& h, time_point now, Emit& emitter) {
     job<Address> const& j = *below_.find(c.nonce);
     version& v = at(c, h);
     bool const again = v.stands == version::state::sent && v.sequence == h.sequence;
@@ -235,7 +235,7 @@ class rack_switch {
     v.sent = now;
     ++counters_.sent;
     counters_.repeated += again ? 1 : 0;
-    std::span<std::byte const> const sum = j.slots().data(h);
+    std::span<std::byte const> const sum = j.slot_table().data(h);
     header r = head_of(c, kind::contribute);
     r.operation = h.operation;
     r.sequence = h.sequence;
@@ -245,11 +245,11 @@ class rack_switch {
     bool const gave = h.operation == network_operation::copy && !sum.empty();
     r.flags = static_cast<std::uint16_t>((h.flags & flag::phase) | (combines(h.operation) ? flag::in_rank_order : 0) |
                                          (gave ? flag::no_data : 0));
-    emit(std::as_const(above_), std::as_const(r), sum);
+    emitter(std::as_const(above_), std::as_const(r), sum);
     if (h.kind == kind::query) {
       r.kind = kind::query;
       r.length = 0;
-      emit(std::as_const(above_), std::as_const(r), std::span<std::byte const>());
+      emitter(std::as_const(above_), std::as_const(r), std::span<std::byte const>());
     }
   }
   [[nodiscard]] static header head_of(climb const& c, fpga_nic::kind k) noexcept {
@@ -257,16 +257,16 @@ class rack_switch {
   }
 
   template <class Emit>
-  void leave(climb& c, Emit& emit) {
+  void leave(climb& c, Emit& emitter) {
     header const h = head_of(c, kind::leave);
     climbs_.erase(climbs_.begin() + (&c - climbs_.data()));
-    emit(std::as_const(above_), h, std::span<std::byte const>());
+    emitter(std::as_const(above_), h, std::span<std::byte const>());
   }
   template <class Emit>
-  void leave_the_gone(Emit& emit) {
+  void leave_the_gone(Emit& emitter) {
     for (std::size_t i = climbs_.size(); i-- > 0;) {
       if (below_.find(climbs_[i].nonce) == nullptr) {
-        leave(climbs_[i], emit);
+        leave(climbs_[i], emitter);
       }
     }
   }
@@ -274,7 +274,7 @@ class rack_switch {
   // --- from above
 
   template <class Emit>
-  void hear(packet const& p, bool congested, Emit& emit) {
+  void hear(packet const& p, bool congested, Emit& emitter) {
     header const& h = p.head;
     climb* const c = find(h.job);
     job<Address>* const j = below_.find(h.job);
@@ -287,13 +287,13 @@ class rack_switch {
       case kind::joined:
         c->joined = true;
         c->above = read_terms(p.payload);
-        return answer_joins(*c, *j, emit);
+        return answer_joins(*c, *j, emitter);
       case kind::result:
-        return finish(*c, h, p.payload, slows, emit);
+        return finish(*c, h, p.payload, slows, emitter);
       case kind::missing:
-        return pass(*c, *j, h, p.payload, flag::of_racks, emit);
+        return pass(*c, *j, h, p.payload, flag::of_racks, emitter);
       case kind::refuse:
-        return hear_refusal(*c, *j, p, emit);
+        return hear_refusal(*c, *j, p, emitter);
       default:
         ++counters_.ignored;
         return;
@@ -301,35 +301,36 @@ class rack_switch {
   }
 
   template <class Emit>
-  void hear_refusal(climb& c, job<Address>& j, packet const& p, Emit& emit) {
+  void hear_refusal(climb& c, job<Address>& j, packet const& p, Emit& emitter) {
     header const& h = p.head;
     refusal const why = read_refusal(p.payload);
     if (why == refusal::unknown) {
       below_.end(c.nonce);
       climbs_.erase(climbs_.begin() + (&c - climbs_.data()));
     } else if (why == refusal::no_slots && h.slot == no_slot) {
-      answer_joins(c, j, emit);
+      answer_joins(c, j, emitter);
     } else if (h.operation == network_operation::none) {  // of a join
       header r = h;
       each_asking(c, j, [&](std::uint8_t m) {
         r.worker = m;
         r.workers = j.size();
-        below_.tell(j, m, r, p.payload, emit);
+        below_.tell(j, m, r, p.payload, emitter);
       });
     } else {
-      pass(c, j, h, p.payload, why == refusal::mismatch ? flag::of_racks : 0, emit);
+      pass(c, j, h, p.payload, why == refusal::mismatch ? flag::of_racks : 0, emitter);
     }
   }
   /// With what both devices grant.
   template <class Emit>
-  void answer_joins(climb& c, job<Address>& j, Emit& emit) {
+  void answer_joins(climb& c, job<Address>& j, Emit& emitter) {
     each_asking(c, j, [&](std::uint8_t m) {
       auto const lease = static_cast<std::uint32_t>(j[m].lease / std::chrono::milliseconds(1));
       std::array<std::byte, terms::bytes> payload;
-      write(terms{std::min(lease, c.above.lease_ms), std::min(j.slots().size(), c.above.slots)}, payload.data());
+      write(terms{(std::min)(lease, c.above.lease_ms), (std::min)(j.slot_table().size(), c.above.slot_count)},
+            payload.data());
       header r{.kind = kind::joined, .job = c.nonce, .worker = m, .workers = j.size()};
       r.flags = j.in_rank_order() ? flag::in_rank_order : 0;
-      below_.tell(j, m, r, payload, emit);
+      below_.tell(j, m, r, payload, emitter);
     });
   }
   template <class F>
@@ -343,38 +344,38 @@ class rack_switch {
 
   /// The result of a version that waits for it.
   template <class Emit>
-  void finish(climb& c, header const& h, std::span<std::byte const> result, bool congested, Emit& emit) {
+  void finish(climb& c, header const& h, std::span<std::byte const> result, bool congested, Emit& emitter) {
     job<Address>& j = *below_.find(c.nonce);
-    if (h.slot >= j.slots().size() || is_final(c, h) || !j.slots().replace(h, result)) {
+    if (h.slot >= j.slot_table().size() || is_final(c, h) || !j.slot_table().replace(h, result)) {
       ++counters_.ignored;
       return;
     }
     ++counters_.results;
     at(c, h) = {version::state::final, h.sequence, {}};
-    aggregate const& a = j.slots().at(h);
+    aggregate const& a = j.slot_table().at(h);
     a.arrived.each([&](std::uint8_t w) { j[a.member[w]].congested = j[a.member[w]].congested || congested; });
     header r = h;
     r.workers = a.workers;
     r.flags = static_cast<std::uint16_t>((h.flags & flag::phase) | (a.in_rank_order ? flag::in_rank_order : 0));
-    below_.give_results(j, r, emit);
+    below_.give_results(j, r, emitter);
   }
   /// Tells members that wait for a version what the device above says of it: which racks are missing to those that have
   /// asked, what else there is to all.
   template <class Emit>
   void pass(climb& c, job<Address>& j, header const& h, std::span<std::byte const> payload, std::uint16_t flags,
-            Emit& emit) {
-    bool const waits = h.slot < j.slots().size() && at(c, h).stands == version::state::sent;
-    if (!waits || at(c, h).sequence != h.sequence || !j.slots().at(h).is(h.sequence)) {
+            Emit& emitter) {
+    bool const waits = h.slot < j.slot_table().size() && at(c, h).stands == version::state::sent;
+    if (!waits || at(c, h).sequence != h.sequence || !j.slot_table().at(h).is(h.sequence)) {
       ++counters_.ignored;
       return;
     }
-    aggregate const& a = j.slots().at(h);
+    aggregate const& a = j.slot_table().at(h);
     worker_set const asked = std::exchange(at(c, h).asked, {});
     header r = h;
     r.flags = static_cast<std::uint16_t>((h.flags & (flag::phase | flag::in_rank_order)) | flags);
     a.arrived.each([&](std::uint8_t w) {
       if (j[a.member[w]].is_present && (h.kind != kind::missing || asked.has(a.member[w]))) {
-        below_.tell(j, a.member[w], r, payload, emit);
+        below_.tell(j, a.member[w], r, payload, emitter);
       }
     });
   }

@@ -34,7 +34,7 @@ class server {
              .workers = static_cast<std::uint8_t>(members)};
     join_.flags = static_cast<std::uint16_t>(flag::in_rank_order | (place.exists() ? flag::of_racks : 0));
     asked_for_ = {static_cast<std::uint32_t>(terms.lease / std::chrono::milliseconds(1)),
-                  static_cast<std::uint16_t>(terms.slots * collective_lanes)};
+                  static_cast<std::uint16_t>(terms.slot_count * collective_lanes)};
   }
 
   [[nodiscard]] bool exists() const noexcept { return exists_; }
@@ -70,7 +70,7 @@ class server {
   }
   /// What it has answered. True if this member has joined by that. One that grants fewer slots than that is not used.
   bool grant(fpga_nic::terms const& given) noexcept {
-    bool const before = std::exchange(joined_, given.slots >= asked_for_.slots);
+    bool const before = std::exchange(joined_, given.slot_count >= asked_for_.slot_count);
     wanted_ = !joined_;
     return joined_ && !before;
   }

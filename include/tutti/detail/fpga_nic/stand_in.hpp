@@ -20,23 +20,24 @@ template <class Address>
 class stand_in {
  public:
   /// Serves once it has been asked to: then `slots` are allotted. `racks`: see `slots`.
-  stand_in(std::uint16_t slots, std::vector<Address> members, std::vector<std::uint8_t> const& racks, seal const& s)
+  stand_in(std::uint16_t slot_count, std::vector<Address> members, std::vector<std::uint8_t> const& racks,
+           seal const& s)
       : seal_(s),
         switch_({.jobs = 1,
                  .members = static_cast<unsigned>(members.size()),
-                 .slots = slots,
+                 .slot_count = slot_count,
                  .memory = SIZE_MAX,
                  .awaits_weights = true,
                  .racks = rack_places(racks)},
                 s),
         members_(std::move(members)),
         left_(members_.size()),
-        listed_(std::size_t{slots} * 2) {}
+        listed_(std::size_t{slot_count} * 2) {}
 
   /// Takes a packet; answers go to `emit(to, header, payload)`. Members join from their own addresses, and what others
   /// say is not heeded.
   template <class Emit>
-  void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emit) {
+  void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
     packet p;
     if (seal_.read(bytes, p) != reading::good) {
       return;
@@ -46,7 +47,7 @@ class stand_in {
     if (h.kind == kind::join && !(is_its_number && h.workers == members_.size())) {
       return;
     }
-    switch_.take(from, bytes, congested, now, emit);
+    switch_.take(from, bytes, congested, now, emitter);
     if (h.kind == kind::leave && is_its_number) {
       heard_ = now;
       left_[h.worker] = true;
@@ -65,7 +66,7 @@ class stand_in {
 
   /// Asks those that are missing, now and then, the oldest first. To be called every few milliseconds.
   template <class Emit>
-  void look(time_point now, Emit&& emit) {
+  void look(time_point now, Emit&& emitter) {
     std::size_t left = 0;
     std::size_t asked = 0;
     for (std::size_t i = 0; i != open_.size(); ++i) {
@@ -80,8 +81,8 @@ class stand_in {
       if (now >= w.next && asked < most_at_once) {
         ++asked;
         w.next = now + w.interval;
-        w.interval = std::min(w.interval * 2, longest_interval);
-        ask(*a, w.head, emit);
+        w.interval = (std::min)(w.interval * 2, longest_interval);
+        ask(*a, w.head, emitter);
       }
       open_[left++] = w;
     }
@@ -114,9 +115,9 @@ class stand_in {
     return !switch_.jobs().empty() && switch_.jobs().front().find(from, likely) != most_workers;
   }
   [[nodiscard]] aggregate const* find(header const& h) const noexcept {
-    return switch_.jobs().empty() || h.slot >= switch_.jobs().front().slots().size()
+    return switch_.jobs().empty() || h.slot >= switch_.jobs().front().slot_table().size()
                ? nullptr
-               : &switch_.jobs().front().slots().at(h);
+               : &switch_.jobs().front().slot_table().at(h);
   }
   /// Notes what has been begun, and is not complete.
   void list(header const& h, time_point now) {
@@ -130,7 +131,7 @@ class stand_in {
 
   /// Tells the members that have not contributed; each knows which worker it is.
   template <class Emit>
-  void ask(aggregate const& a, header h, Emit& emit) {
+  void ask(aggregate const& a, header h, Emit& emitter) {
     std::array<std::byte, bitmap_bytes(most_workers)> bitmap;
     std::span<std::byte> const payload(bitmap.data(), bitmap_bytes(h.workers));
     a.arrived.write(payload);
@@ -141,7 +142,7 @@ class stand_in {
     a.arrived.each([&](std::uint8_t w) { here.add(a.member[w]); });
     for (std::size_t m = 0; m != members_.size(); ++m) {
       if (!here.has(static_cast<unsigned>(m))) {
-        emit(members_[m], std::as_const(h), std::span<std::byte const>(payload));
+        emitter(members_[m], std::as_const(h), std::span<std::byte const>(payload));
       }
     }
   }

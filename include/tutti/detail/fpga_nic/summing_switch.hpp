@@ -5,7 +5,7 @@
 #include <tutti/detail/fpga_nic/job.hpp>
 #include <tutti/detail/fpga_nic/protocol.hpp>
 #include <tutti/detail/fpga_nic/seal.hpp>
-#include <tutti/detail/fpga_nic/slots.hpp>
+#include <tutti/detail/fpga_nic/slot_table.hpp>
 #include <tutti/detail/fpga_nic/switch_limits.hpp>
 #include <tutti/time.hpp>
 
@@ -38,7 +38,7 @@ class summing_switch {
 
   /// Takes a packet as it came; `congested` if it came marked by ECN.
   template <class Emit>
-  void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emit) {
+  void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
     ++counters_.packets;
     counters_.congested += congested ? 1 : 0;
     packet p;
@@ -59,7 +59,7 @@ class summing_switch {
     }
     switch (h.kind) {
       case kind::join:
-        return join(from, p, now, emit);
+        return join(from, p, now, emitter);
       case kind::joined:
       case kind::result:
       case kind::missing:
@@ -75,31 +75,31 @@ class summing_switch {
     job<Address>* const j = find(h.job);
     std::uint8_t const m = j == nullptr ? most_workers : j->find(from, h.worker);
     if (m == most_workers) {
-      return refuse_unknown(from, h, refusal::unknown, now, emit);
+      return refuse_unknown(from, h, refusal::unknown, now, emitter);
     }
     auto& sender = (*j)[m];
     sender.until = now + sender.lease;
     sender.congested = sender.congested || congested;
     if (h.workers > j->size() && (h.kind == kind::contribute || h.kind == kind::supply)) {
-      return refuse_member(*j, m, h, refusal::unsupported, {h.worker, h.workers}, emit);
+      return refuse_member(*j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
     }
     if (h.has(flag::keyed)) {
-      return h.kind == kind::supply ? store(*j, m, p, emit) : answer_weights(*j, m, h, emit);
+      return h.kind == kind::supply ? store(*j, m, p, emitter) : answer_weights(*j, m, h, emitter);
     }
     switch (h.kind) {
       case kind::contribute:
-        return answer(*j, m, h, j->slots().contribute(m, h, p.payload), emit);
+        return answer(*j, m, h, j->slot_table().contribute(m, h, p.payload), emitter);
       case kind::supply:
-        return answer(*j, m, h, j->slots().supply(m, h, p.payload), emit);
+        return answer(*j, m, h, j->slot_table().supply(m, h, p.payload), emitter);
       case kind::query:
-        return answer_query(*j, m, h, emit);
+        return answer_query(*j, m, h, emitter);
       case kind::leave:
         ++counters_.leaves;
         sender = {};
         return end_if(j, j->any() == most_workers);
       default:  // kind::end
         if (m != 0) {
-          return refuse_member(*j, m, h, refusal::mismatch, {0, j->size()}, emit);
+          return refuse_member(*j, m, h, refusal::mismatch, {0, j->size()}, emitter);
         }
         ++counters_.ends;
         return end_if(j, true);
@@ -109,7 +109,7 @@ class summing_switch {
   /// Gives a job a block of weights, as a member does by `supply`.
   void store(std::uint32_t nonce, std::uint32_t k, std::uint32_t version, std::span<std::byte const> weights) {
     if (job<Address>* const j = find(nonce); j != nullptr && make_room(*j, k)) {
-      (void)j->slots().store({.sequence = k, .fingerprint = version}, weights);
+      (void)j->slot_table().store({.sequence = k, .fingerprint = version}, weights);
     }
   }
 
@@ -135,22 +135,22 @@ class summing_switch {
   }
   /// Refuses what a member cannot have here.
   template <class Emit>
-  void refuse_unsupported(job<Address>& j, std::uint8_t m, header const& h, Emit& emit) {
+  void refuse_unsupported(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
     ++counters_.packets;
-    refuse_member(j, m, h, refusal::unsupported, {h.worker, h.workers}, emit);
+    refuse_member(j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
   }
   /// Tells a member something.
   template <class Emit>
-  void tell(job<Address>& j, std::uint8_t m, header const& h, std::span<std::byte const> payload, Emit& emit) {
-    emit_to(j[m], h, payload, emit);
+  void tell(job<Address>& j, std::uint8_t m, header const& h, std::span<std::byte const> payload, Emit& emitter) {
+    emit_to(j[m], h, payload, emitter);
   }
   /// Gives the result of a version to all that have contributed to it. @pre it is complete
   template <class Emit>
-  void give_results(job<Address>& j, header const& h, Emit& emit) {
-    aggregate const& a = j.slots().at(h);
+  void give_results(job<Address>& j, header const& h, Emit& emitter) {
+    aggregate const& a = j.slot_table().at(h);
     a.arrived.each([&](std::uint8_t w) {
       if (j[a.member[w]].is_present) {
-        emit_result(j, a.member[w], h, w, a.wants_no_data.has(w), emit);
+        emit_result(j, a.member[w], h, w, a.wants_no_data.has(w), emitter);
       }
     });
   }
@@ -169,26 +169,26 @@ class summing_switch {
   }
 
   template <class Emit>
-  void join(Address const& from, packet const& p, time_point now, Emit& emit) {
+  void join(Address const& from, packet const& p, time_point now, Emit& emitter) {
     header const& h = p.head;
     terms const wanted = read_terms(p.payload);
     bool const in_rank_order = h.has(flag::in_rank_order);
     job<Address>* j = find(h.job);
     if (j == nullptr) {
-      j = begin(h, wanted.slots, now);
+      j = begin(h, wanted.slot_count, now);
       if (j == nullptr) {
-        return refuse_unknown(from, h, refusal::no_slots, now, emit);
+        return refuse_unknown(from, h, refusal::no_slots, now, emitter);
       }
     }
     if (j->size() != h.workers || j->in_rank_order() != in_rank_order) {
-      return refuse_unknown(from, with(h, {j->any(), j->size()}), refusal::mismatch, now, emit);
+      return refuse_unknown(from, with(h, {j->any(), j->size()}), refusal::mismatch, now, emitter);
     }
     std::uint8_t const known = j->find(from, h.worker);
     bool const is_other = known != most_workers && known != h.worker && now < (*j)[known].until;
     auto& member = (*j)[h.worker];
     bool const is_taken = member.is_present && !(member.at == from) && now < member.until;
     if (is_other || is_taken) {
-      return refuse_unknown(from, with(h, {is_other ? known : h.worker, j->size()}), refusal::mismatch, now, emit);
+      return refuse_unknown(from, with(h, {is_other ? known : h.worker, j->size()}), refusal::mismatch, now, emitter);
     }
     if (known != most_workers && known != h.worker) {
       (*j)[known] = {};
@@ -200,12 +200,13 @@ class summing_switch {
     member.until = now + member.lease;
     ++counters_.joins;
 
-    terms const granted{static_cast<std::uint32_t>(member.lease / std::chrono::milliseconds(1)), j->slots().size()};
+    terms const granted{static_cast<std::uint32_t>(member.lease / std::chrono::milliseconds(1)),
+                        j->slot_table().size()};
     std::array<std::byte, terms::bytes> payload;
     write(granted, payload.data());
     header r = h;
     r.kind = kind::joined;
-    emit_to(member, r, payload, emit);
+    emit_to(member, r, payload, emitter);
   }
 
   /// A new job, if there is room for one with at least one slot.
@@ -215,7 +216,7 @@ class summing_switch {
       return nullptr;
     }
     bool const in_rank_order = h.has(flag::in_rank_order);
-    std::uint16_t const limit = in_rank_order ? limits_.slots_in_order : limits_.slots;
+    std::uint16_t const limit = in_rank_order ? limits_.slots_in_order : limits_.slot_count;
     std::size_t const fit = memory_left() / job<Address>::bytes(1, in_rank_order, limits_.racks);
     std::uint16_t const most = wanted < limit ? wanted : limit;
     auto const granted = static_cast<std::uint16_t>(most < fit ? most : fit);
@@ -227,14 +228,15 @@ class summing_switch {
   [[nodiscard]] std::size_t memory_left() const noexcept {
     std::size_t left = limits_.memory;
     for (job<Address> const& j : jobs_) {
-      left -= job<Address>::bytes(j.slots().size(), j.in_rank_order(), limits_.racks) + j.slots().weights().bytes();
+      left -= job<Address>::bytes(j.slot_table().size(), j.in_rank_order(), limits_.racks) +
+              j.slot_table().weights().bytes();
     }
     return left;
   }
 
   /// Makes room for the weights of a key, and while it is at it for as many again. False: there is none.
   bool make_room(job<Address>& j, std::uint32_t k) {
-    std::size_t const there = j.slots().weights().room();
+    std::size_t const there = j.slot_table().weights().room();
     std::size_t const fit = memory_left() / held_weights::bytes_of_one;
     if (k < there) {
       return true;
@@ -244,37 +246,37 @@ class summing_switch {
     }
     std::size_t const most = limits_.keys - there < fit ? limits_.keys - there : fit;
     std::size_t const more = k - there + 1 > there ? k - there + 1 : there;
-    j.slots().make_room(there + (more < most ? more : most));
+    j.slot_table().make_room(there + (more < most ? more : most));
     return true;
   }
   template <class Emit>
-  void store(job<Address>& j, std::uint8_t m, packet const& p, Emit& emit) {
+  void store(job<Address>& j, std::uint8_t m, packet const& p, Emit& emitter) {
     if (!make_room(j, p.head.sequence)) {
-      return refuse_member(j, m, p.head, refusal::no_slots, {p.head.worker, p.head.workers}, emit);
+      return refuse_member(j, m, p.head, refusal::no_slots, {p.head.worker, p.head.workers}, emitter);
     }
     ++counters_.stores;
-    (void)j.slots().store(p.head, p.payload);
-    emit_weights(j, m, p.head, true, emit);
+    (void)j.slot_table().store(p.head, p.payload);
+    emit_weights(j, m, p.head, true, emitter);
   }
   template <class Emit>
-  void answer_weights(job<Address>& j, std::uint8_t m, header const& h, Emit& emit) {
-    if (verdict const v = j.slots().recall(h); v.what != outcome::accepted) {
-      return refuse_verdict(j, m, h, v, emit);
+  void answer_weights(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
+    if (verdict const v = j.slot_table().recall(h); v.what != outcome::accepted) {
+      return refuse_verdict(j, m, h, v, emitter);
     }
     ++counters_.pulls;
-    emit_weights(j, m, h, h.has(flag::no_data), emit);
+    emit_weights(j, m, h, h.has(flag::no_data), emitter);
   }
   template <class Emit>
-  void emit_weights(job<Address>& j, std::uint8_t m, header const& h, bool no_data, Emit& emit) {
-    auto const& all = j.slots().weights();
+  void emit_weights(job<Address>& j, std::uint8_t m, header const& h, bool no_data, Emit& emitter) {
+    auto const& all = j.slot_table().weights();
     header r = h;
     r.kind = kind::result;
     r.fingerprint = all.version(h.sequence);
-    emit_to(j[m], r, all.data(h.sequence).first(no_data ? 0 : block_bytes), emit);
+    emit_to(j[m], r, all.data(h.sequence).first(no_data ? 0 : block_bytes), emitter);
   }
 
   template <class Emit>
-  void answer(job<Address>& j, std::uint8_t m, header const& h, verdict const& v, Emit& emit) {
+  void answer(job<Address>& j, std::uint8_t m, header const& h, verdict const& v, Emit& emitter) {
     switch (v.what) {
       case outcome::stored:
         ++counters_.stored;
@@ -287,71 +289,71 @@ class summing_switch {
         return;
       case outcome::accepted:
         ++counters_.repeated;
-        return emit_result(j, m, h, h.worker, h.has(flag::no_data), emit);
+        return emit_result(j, m, h, h.worker, h.has(flag::no_data), emitter);
       case outcome::completed:
         ++counters_.completed;
         counters_.updates += has_terms(h) ? 1U : 0U;
-        return give_results(j, h, emit);
+        return give_results(j, h, emitter);
       default:
-        return refuse_verdict(j, m, h, v, emit);
+        return refuse_verdict(j, m, h, v, emitter);
     }
   }
 
   template <class Emit>
-  void answer_query(job<Address>& j, std::uint8_t m, header const& h, Emit& emit) {
-    verdict const v = j.slots().query(h);
+  void answer_query(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
+    verdict const v = j.slot_table().query(h);
     if (v.what != outcome::stored && v.what != outcome::accepted) {
-      return refuse_verdict(j, m, h, v, emit);
+      return refuse_verdict(j, m, h, v, emitter);
     }
     ++counters_.queries;
     if (v.what == outcome::accepted) {
-      return emit_result(j, m, h, h.worker, h.has(flag::no_data), emit);
+      return emit_result(j, m, h, h.worker, h.has(flag::no_data), emitter);
     }
-    aggregate const& a = j.slots().at(h);
+    aggregate const& a = j.slot_table().at(h);
     std::array<std::byte, bitmap_bytes(most_workers)> bitmap;
     std::span<std::byte> const payload(bitmap.data(), a.is(h.sequence) ? bitmap_bytes(h.workers) : 0);
     a.arrived.write(payload);
     header r = h;
     r.kind = kind::missing;
-    emit_to(j[m], r, payload, emit);
+    emit_to(j[m], r, payload, emitter);
   }
 
   template <class Emit>
-  void emit_result(job<Address>& j, std::uint8_t m, header const& h, std::uint8_t worker, bool no_data, Emit& emit) {
+  void emit_result(job<Address>& j, std::uint8_t m, header const& h, std::uint8_t worker, bool no_data, Emit& emitter) {
     ++counters_.results;
     header r = h;
     r.kind = kind::result;
     r.worker = worker;
     r.flags = static_cast<std::uint16_t>((h.flags & ~flag::no_data) | (no_data ? flag::no_data : 0));
-    emit_to(j[m], r, j.slots().data(h).first(no_data ? 0 : j.slots().at(h).length), emit);
+    emit_to(j[m], r, j.slot_table().data(h).first(no_data ? 0 : j.slot_table().at(h).length), emitter);
   }
 
   template <class Emit>
-  void refuse_verdict(job<Address>& j, std::uint8_t m, header const& h, verdict const& v, Emit& emit) {
+  void refuse_verdict(job<Address>& j, std::uint8_t m, header const& h, verdict const& v, Emit& emitter) {
     switch (v.what) {
       case outcome::late:
-        return refuse_member(j, m, h, refusal::late, {h.worker, h.workers}, emit);
+        return refuse_member(j, m, h, refusal::late, {h.worker, h.workers}, emitter);
       case outcome::mismatch:
-        return refuse_member(j, m, h, refusal::mismatch, {v.differs, j.slots().at(h).workers}, emit);
+        return refuse_member(j, m, h, refusal::mismatch, {v.differs, j.slot_table().at(h).workers}, emitter);
       case outcome::no_slot:
-        return refuse_member(j, m, h, refusal::no_slots, {h.worker, h.workers}, emit);
+        return refuse_member(j, m, h, refusal::no_slots, {h.worker, h.workers}, emitter);
       case outcome::no_weights:
-        return refuse_member(j, m, h, refusal::no_weights, {h.worker, h.workers}, emit);
+        return refuse_member(j, m, h, refusal::no_weights, {h.worker, h.workers}, emitter);
       default:
-        return refuse_member(j, m, h, refusal::unsupported, {h.worker, h.workers}, emit);
+        return refuse_member(j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
     }
   }
   template <class Emit>
-  void refuse_member(job<Address>& j, std::uint8_t m, header const& h, refusal why, other const& o, Emit& emit) {
+  void refuse_member(job<Address>& j, std::uint8_t m, header const& h, refusal why, other const& o, Emit& emitter) {
     ++counters_.of(why);
     std::byte const reason{static_cast<std::uint8_t>(why)};
     header r = with(h, o);
     r.kind = kind::refuse;
-    emit_to(j[m], r, {&reason, 1}, emit);
+    emit_to(j[m], r, {&reason, 1}, emitter);
   }
   /// Answers nothing that is longer than what came, and not often: the address may be another host's.
   template <class Emit>
-  void refuse_unknown(Address const& from, header const& h, refusal why, time_point now, Emit& emit) {
+  void refuse_unknown(Address const& from, header const& h, refusal why, time_point now, Emit& emitter) {
     ++counters_.of(why);
     if (h.length == 0 || now < next_refusal_) {
       ++counters_.unanswered;
@@ -363,7 +365,7 @@ class summing_switch {
     r.kind = kind::refuse;
     r.length = 1;
     r.flags &= flag::phase | flag::in_rank_order | flag::keyed;
-    emit(from, std::as_const(r), std::span<std::byte const>(&reason, 1));
+    emitter(from, std::as_const(r), std::span<std::byte const>(&reason, 1));
   }
   [[nodiscard]] static header with(header h, other const& o) noexcept {
     h.worker = o.worker;
@@ -372,13 +374,13 @@ class summing_switch {
   }
 
   template <class Emit>
-  void emit_to(typename job<Address>::member& m, header r, std::span<std::byte const> payload, Emit& emit) {
+  void emit_to(typename job<Address>::member& m, header r, std::span<std::byte const> payload, Emit& emitter) {
     r.length = static_cast<std::uint16_t>(payload.size());
     r.flags = static_cast<std::uint16_t>(
         (r.flags & (flag::phase | flag::in_rank_order | flag::no_data | flag::keyed | flag::of_racks)) |
         (m.congested ? flag::congested : 0));
     m.congested = false;
-    emit(std::as_const(m.at), std::as_const(r), payload);
+    emitter(std::as_const(m.at), std::as_const(r), payload);
   }
 
   switch_limits limits_;

@@ -37,7 +37,7 @@ class turns {
     waiting& w = all_[at];
     w.next = none;
     w.from = from;
-    w.size = std::min(bytes.size(), w.bytes.size());  // one that is too long is seen to be
+    w.size = (std::min)(bytes.size(), w.bytes.size());  // one that is too long is seen to be
     w.congested = congested;
     std::copy_n(bytes.begin(), w.size, w.bytes.begin());
     (l.count == 0 ? l.first : all_[l.last].next) = at;

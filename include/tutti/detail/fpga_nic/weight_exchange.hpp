@@ -23,7 +23,7 @@ class weight_exchange {
 
   /// Rank 0 is to store what the device is not known to have.
   void begin_stores() {
-    at_device_.resize(std::max(at_device_.size(), own.blocks()), unknown);
+    at_device_.resize((std::max)(at_device_.size(), own.blocks()), unknown);
     requests.begin(own.blocks());
     for (std::uint32_t k = 0; k != own.blocks(); ++k) {
       if (at_device_[k] == own.version() || at_device_[k] == no_room) {
@@ -57,7 +57,7 @@ class weight_exchange {
   /// The device has refused an update of block k. Whether it is worth trying once more: rank 0 may just be storing the
   /// block, which ranks that are ahead of it find old. One that is refused again and again does not fit.
   [[nodiscard]] bool is_refused(std::uint32_t k) {
-    refusals_.resize(std::max(refusals_.size(), own.blocks()));
+    refusals_.resize((std::max)(refusals_.size(), own.blocks()));
     if (k >= refusals_.size() || refusals_[k] == enough) {
       return false;
     }

@@ -37,14 +37,14 @@ class weight_requests {
     if (stored_to_ != to_.device_life()) {
       begin_stores();
     }
-    of_.requests.push(now, pace_.timeout(), [&](std::uint32_t k, std::uint32_t) {
+    of_.requests.push(now, pace_.retry_after(), [&](std::uint32_t k, std::uint32_t) {
       device.question(now);
       return device.send(about(kind::supply, k), of_.own.block(k));
     });
   }
   /// Asks the device and the stand-in in turns for what is to come.
   void push_pulls(time_point now) {
-    of_.requests.push(now, pace_.timeout(), [&](std::uint32_t k, std::uint32_t tries) {
+    of_.requests.push(now, pace_.retry_after(), [&](std::uint32_t k, std::uint32_t tries) {
       bool const by_device = to_.device().joined() && !to_.has_no_device() && tries % 2 == 0;
       server<Port>& from = by_device ? to_.device() : to_.stand_in();
       if (!from.joined()) {

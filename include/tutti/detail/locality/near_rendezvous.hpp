@@ -20,12 +20,12 @@ class near_rendezvous {
 
   /// The transport that they talk through already, and a rank's number there, if all are members of such a world.
   [[nodiscard]] auto& transport() const
-    requires requires(Meet& m) { m.transport().near(); }
+    requires requires(Meet& m) { m.transport().within_host(); }
   {
-    return all_->transport().near();
+    return all_->transport().within_host();
   }
   [[nodiscard]] rank_type parent_rank(rank_type r) const
-    requires requires(Meet& m) { m.transport().near(); }
+    requires requires(Meet& m) { m.transport().within_host(); }
   {
     return all_->transport().near_rank(all_->parent_rank(world_rank(r)));
   }

@@ -36,8 +36,8 @@ struct circle {
 
   /// Packets after which a rank reports: rarely where there are many, but often enough to keep the window open.
   [[nodiscard]] std::uint32_t report_every() const noexcept {
-    auto const rarely = std::max(16U, static_cast<std::uint32_t>(all.size()) / 2);
-    return std::min(rarely, std::max(1U, window / 4));
+    auto const rarely = (std::max)(16U, static_cast<std::uint32_t>(all.size()) / 2);
+    return (std::min)(rarely, (std::max)(1U, window / 4));
   }
   [[nodiscard]] header head(kind k, std::uint32_t slot, std::uint32_t sequence = 0,
                             std::uint32_t fingerprint = 0) const noexcept {

@@ -20,7 +20,7 @@ struct cut {
   }
   [[nodiscard]] static constexpr std::size_t offset(std::uint32_t i) noexcept { return std::size_t{i} * most; }
   [[nodiscard]] constexpr std::size_t length(std::uint32_t i) const noexcept {
-    return std::min(most, bytes - offset(i));
+    return (std::min)(most, bytes - offset(i));
   }
 };
 

@@ -36,7 +36,7 @@ class incoming {
   [[nodiscard]] bool lacks() const noexcept { return front_ < highest_; }
   /// As many packets have been sent.
   void hear_of(std::uint32_t count) noexcept {
-    highest_ = std::max(highest_, std::min({count, cut_.count(), front_ + window()}));
+    highest_ = (std::max)(highest_, (std::min)({count, cut_.count(), front_ + window()}));
   }
 
   enum class taking { stored, beyond_gap, ignored };
@@ -48,7 +48,7 @@ class incoming {
     std::memcpy(place_ + cut::offset(i), bytes.data(), bytes.size());
     has(i) = 1;
     bool const skips = i > highest_;
-    highest_ = std::max(highest_, i + 1);
+    highest_ = (std::max)(highest_, i + 1);
     while (front_ != highest_ && has(front_) != 0) {
       has(front_++) = 0;  // its place serves a later one
     }
@@ -58,7 +58,7 @@ class incoming {
   /// Writes a bitmap of the packets from `front` on: those that are set have been sent, and have not come. Returns its
   /// length; 0: there are none.
   [[nodiscard]] std::size_t write_lacking(std::span<std::byte, fpga_nic::most_payload> to) const noexcept {
-    std::size_t const count = std::min(std::size_t{highest_ - front_}, to.size() * 8);
+    std::size_t const count = (std::min)(std::size_t{highest_ - front_}, to.size() * 8);
     std::size_t const bytes = (count + 7) / 8;
     std::ranges::fill(to.first(bytes), std::byte{0});
     for (std::size_t k = 0; k < count; ++k) {

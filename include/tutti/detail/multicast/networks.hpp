@@ -86,7 +86,7 @@ class in_process_link {
 
   [[nodiscard]] port& open() noexcept { return port_; }
   [[nodiscard]] std::string card() const { return std::to_string(port_.local()); }
-  [[nodiscard]] static std::uint32_t room() noexcept { return std::numeric_limits<std::uint32_t>::max(); }
+  [[nodiscard]] static std::uint32_t room() noexcept { return (std::numeric_limits<std::uint32_t>::max)(); }
   [[nodiscard]] static std::string choose_group(std::uint32_t) {
     return std::to_string(fpga_nic::in_process_network::group);
   }

@@ -39,7 +39,7 @@ class outgoing {
     for (helper_worker const& w : part.workers) {
       fronts_[w.rank] = w.gets ? 0 : cut_.count();
     }
-    front_ = std::ranges::min(fronts_);
+    front_ = (std::ranges::min)(fronts_);
     std::ranges::fill(contacts_, time_point{});
   }
   void give(std::byte const* from) noexcept { from_ = from; }
@@ -48,7 +48,7 @@ class outgoing {
   /// Packets that all have.
   [[nodiscard]] std::uint32_t front() const noexcept { return front_; }
   [[nodiscard]] std::uint32_t sent() const noexcept { return sent_; }
-  [[nodiscard]] std::uint32_t under_way() const noexcept { return sent_ - std::min(front_, sent_); }
+  [[nodiscard]] std::uint32_t under_way() const noexcept { return sent_ - (std::min)(front_, sent_); }
   [[nodiscard]] bool over() const noexcept { return front_ == cut_.count(); }
   /// Whether there is a packet to be sent for the first time. @param window at most that of `open`
   [[nodiscard]] bool may_send(std::uint32_t window) const noexcept {
@@ -62,21 +62,21 @@ class outgoing {
   /// A rank has the first `upto` packets, as packets say, which may be lost. That it has all, `finish` says alone.
   void confirm(rank_type by, std::uint32_t upto) noexcept {
     bool const was_last = fronts_[by] == front_;
-    fronts_[by] = std::max(fronts_[by], std::min({upto, sent_, cut_.count() - 1}));
+    fronts_[by] = (std::max)(fronts_[by], (std::min)({upto, sent_, cut_.count() - 1}));
     if (was_last) {
-      front_ = std::ranges::min(fronts_);
+      front_ = (std::ranges::min)(fronts_);
     }
   }
   /// A rank has all.
   void finish(rank_type r) noexcept {
     fronts_[r] = cut_.count();
-    front_ = std::ranges::min(fronts_);
+    front_ = (std::ranges::min)(fronts_);
   }
   /// Something was heard of a rank, or asked of it.
   void contact(rank_type r, time_point now) noexcept { contacts_[r] = now; }
   /// Since when a rank that is behind has been silent: at the earliest since what it lacks was sent.
   [[nodiscard]] time_point silent_since(rank_type r) const noexcept {
-    return std::max(contacts_[r], packets_[fronts_[r] & (packets_.size() - 1)].first_sent);
+    return (std::max)(contacts_[r], packets_[fronts_[r] & (packets_.size() - 1)].first_sent);
   }
   [[nodiscard]] std::uint32_t front_of(rank_type r) const noexcept { return fronts_[r]; }
   /// When packet i was sent, if only once. @pre it is under way, or was the last that ceased to be

@@ -77,7 +77,7 @@ class sending {
   /// Asks those that lack packets and have been silent for long.
   void ask(passage& l, std::uint32_t lane, time_point now) {
     header const h = to_.head(kind::ask, lane, l.base + l.out.sent(), l.fingerprint);
-    duration const longest = pace_.timeout();
+    duration const longest = pace_.retry_after();
     bool asked = false;
     l.out.each_behind([&](rank_type r) {
       if (now - l.out.silent_since(r) >= longest) {

@@ -26,7 +26,7 @@ class signs {
     of_.port.flush();
   }
   void take(header const& h) noexcept {
-    heard_[h.worker] = h.has(circle<Port>::note) ? sign_of_all : std::max(heard_[h.worker], a_sign);
+    heard_[h.worker] = h.has(circle<Port>::note) ? sign_of_all : (std::max)(heard_[h.worker], a_sign);
   }
   /// Whether a sign of a rank has come.
   [[nodiscard]] bool hears(rank_type r) const noexcept { return heard_[r] != no_sign; }

@@ -73,13 +73,13 @@ class address {
 [[nodiscard]] TUTTI_DECL address local_towards(address const& there) noexcept;
 
 /// An address of a network interface of this host that is up.
-struct interface {
+struct network_interface {
   std::string name;
   net::address at;
 };
 
 /// All of them: IPv4, IPv6, and at the end those of IPv6 that hold for one link only.
-[[nodiscard]] TUTTI_DECL std::vector<interface> interfaces();
+[[nodiscard]] TUTTI_DECL std::vector<network_interface> interfaces();
 
 /// The number by which processes of this host reach each other: 127.0.0.1, or ::1 where there is no such.
 /// @throws error(failure::join) if there is neither

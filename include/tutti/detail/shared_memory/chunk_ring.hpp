@@ -50,7 +50,7 @@ class chunk_ring {
   /// @pre bytes is at most chunk_bytes()
   template <class Free>
   [[nodiscard]] std::byte* next(std::uint32_t lane, std::size_t bytes, Free&& free) noexcept {
-    if (bytes <= small) {
+    if (bytes <= small_message) {
       if (std::byte* const chunk = own(lane, free)) {
         return chunk;
       }
@@ -105,7 +105,7 @@ class chunk_ring {
  private:
   static constexpr std::size_t line = 64;
   /// Up to this many bytes are written faster where both processors have them at hand.
-  static constexpr std::size_t small = 2048;
+  static constexpr std::size_t small_message = 2048;
   static constexpr std::uint64_t most_issued = 1024;
 
   struct issued {

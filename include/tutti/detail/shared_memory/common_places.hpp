@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/types.hpp>
 
 #include <cstddef>
@@ -14,7 +15,7 @@ struct common_places {
 
   [[nodiscard]] static std::uint64_t of(void const* here) noexcept { return reinterpret_cast<std::uintptr_t>(here); }
   [[nodiscard]] static std::byte* at(rank_type, std::uint64_t place) noexcept {
-    return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(place));
+    return reinterpret_cast<std::byte*>(integer_cast<std::uintptr_t>(place));
   }
 };
 

@@ -21,7 +21,7 @@ inline constexpr std::size_t cache_line = 64;
 /// was in the second one stays there: it is less than any that is awaited there. Of a longer one the slot says where
 /// it is, counted from an origin that both ends know.
 struct mailbox {
-  static constexpr std::uint64_t slots = 8;
+  static constexpr std::uint64_t slot_count = 8;
 
   struct alignas(cache_line) slot {
     static constexpr std::size_t room = 48;
@@ -54,10 +54,10 @@ struct mailbox {
     return bytes > slot::room && bytes <= longest_inside ? 2 : 1;
   }
 
-  slot ring[slots];
+  slot ring[slot_count];
   alignas(cache_line) std::atomic<std::uint64_t> taken{0};  ///< how many slots the receiver has released
 
-  [[nodiscard]] slot& of(std::uint64_t number) noexcept { return ring[(number - 1) % slots]; }
+  [[nodiscard]] slot& of(std::uint64_t number) noexcept { return ring[(number - 1) % slot_count]; }
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "the words of a mailbox are shared between processes");

@@ -98,7 +98,7 @@ class mailbox_endpoint : public rank_mailboxes {
       foreign_.touch_no_more();
       return {};
     }
-    if (m.check != check(s)) [[unlikely]] {
+    if (m.check != current_check(s)) [[unlikely]] {
       mismatch(peer, s, m.check);
     }
     e.in_two = mailbox::slots_of(m.bytes) == 2;

@@ -63,12 +63,12 @@ class rank_mailboxes {
   /// Sends up to mailbox::longest_inside bytes by copying them.
   sent post(rank_type peer, flow s, std::span<std::byte const> bytes) noexcept {
     outgoing& e = out_[index(peer, s.lane)];
-    std::uint64_t const slots = mailbox::slots_of(bytes.size());
-    if (!has_room(peer, e, slots)) {
+    std::uint64_t const slot_count = mailbox::slots_of(bytes.size());
+    if (!has_room(peer, e, slot_count)) {
       return {};
     }
     std::span<std::byte const> first = bytes;
-    if (slots == 2) {
+    if (slot_count == 2) {
       // The second line is written first: the peer asks for the other one all the time.
       std::memcpy(e.box->of(e.number + 2).payload, bytes.data() + room, bytes.size() - room);
       first = bytes.first(room);
@@ -205,17 +205,17 @@ class rank_mailboxes {
     return k <= e.taken;
   }
 
-  [[nodiscard]] bool has_room(rank_type peer, outgoing& e, std::uint64_t slots = 1) noexcept {
+  [[nodiscard]] bool has_room(rank_type peer, outgoing& e, std::uint64_t slot_count = 1) noexcept {
     if (fault_->load(std::memory_order_acquire) != 0) [[unlikely]] {
       return false;
     }
-    if (e.number - e.taken + slots <= mailbox::slots) [[likely]] {
+    if (e.number - e.taken + slot_count <= mailbox::slot_count) [[likely]] {
       return true;
     }
-    return released_slots(peer, e, slots);
+    return released_slots(peer, e, slot_count);
   }
-  [[nodiscard]] bool released_slots(rank_type peer, outgoing& e, std::uint64_t slots) noexcept {
-    ticket const oldest = e.number + slots - mailbox::slots;
+  [[nodiscard]] bool released_slots(rank_type peer, outgoing& e, std::uint64_t slot_count) noexcept {
+    ticket const oldest = e.number + slot_count - mailbox::slot_count;
     if (acknowledged(e, oldest)) {
       return true;
     }
@@ -227,7 +227,7 @@ class rank_mailboxes {
 
   void publish(rank_type peer, flow s, outgoing& e, std::size_t bytes) noexcept {
     mailbox::slot& m = e.box->of(e.number + 1);
-    m.check = check(s);
+    m.check = current_check(s);
     m.bytes = static_cast<std::uint32_t>(bytes);
     m.number.store(e.number + 1, std::memory_order_release);
     e.number += mailbox::slots_of(bytes);
@@ -257,7 +257,7 @@ class rank_mailboxes {
   }
 
   /// On the transfer lane the number itself is the check: messages of several kinds are under way there.
-  [[nodiscard]] std::uint32_t check(flow s) const noexcept {
+  [[nodiscard]] std::uint32_t current_check(flow s) const noexcept {
     return s.lane == transfer_lane ? s.number : lanes_[s.lane].check;
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/inheritance.hpp>
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/detail/core/monitor.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/shared_memory/shared_file.hpp>
@@ -104,7 +105,7 @@ class basic_shared_arena : public memory_source {
     if (base == nullptr) [[unlikely]] {
       base = map(owner, i);
     }
-    return base + static_cast<std::size_t>(location & ((std::uint64_t{1} << window_shift) - 1));
+    return base + integer_cast<std::size_t>(location & ((std::uint64_t{1} << window_shift) - 1));
   }
   File file;
 

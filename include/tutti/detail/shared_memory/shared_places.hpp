@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/detail/shared_memory/shared_arena.hpp>
 
 #include <cstddef>
@@ -30,10 +31,10 @@ class shared_places {
   /// @throws error if it has no address space for it; not the second time
   [[nodiscard]] std::byte* at(rank_type owner, std::uint64_t place) const {
     if (place < bytes_) [[likely]] {
-      return memory_ + static_cast<std::size_t>(place);
+      return memory_ + integer_cast<std::size_t>(place);
     }
     if (is_private(place)) {
-      return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(place & ~private_memory));
+      return reinterpret_cast<std::byte*>(integer_cast<std::uintptr_t>(place & ~private_memory));
     }
     return arena_->at(parts_[owner], place);
   }

@@ -52,9 +52,9 @@ class shared_world {
         }
       }
     }
-    check(meet, offers);
-    check(meet, contacts);
-    check(meet, answers);
+    examine(meet, offers);
+    examine(meet, contacts);
+    examine(meet, answers);
     conclude(answers);
   }
   shared_world(shared_world const&) = delete;
@@ -112,7 +112,7 @@ class shared_world {
     return false;
   }
   template <class M>
-  static void check(M const& meet, std::vector<std::string> const& texts) {
+  static void examine(M const& meet, std::vector<std::string> const& texts) {
     for (rank_type r = 0; r < texts.size(); ++r) {
       if (texts[r].starts_with('!')) {
         rank_type const them = world_rank(meet, r);
@@ -222,7 +222,7 @@ class shared_world {
   /// lived.
   template <class M>
   std::string contact(M const& meet, std::vector<std::string> const& offers) {
-    check(meet, offers);
+    examine(meet, offers);
     std::vector<std::string> doorbells;
     std::vector<std::string_view> processes;
     for (std::string const& o : offers) {
@@ -242,7 +242,7 @@ class shared_world {
   template <class M>
   std::string accept(M const& meet, std::vector<std::string> const& offers, std::vector<std::string> const& contacts) {
     rank_type const me = meet.rank();
-    check(meet, contacts);
+    examine(meet, contacts);
     words text{offers[0]};
     for (int known = 0; known < 3; ++known) {
       text.next();

@@ -81,7 +81,7 @@ class simulated_events {
 /// woken by what happens to it, but not before its processor is free.
 class simulated_processors {
  public:
-  static constexpr picoseconds never = picoseconds::max();
+  static constexpr picoseconds never = (picoseconds::max)();
 
   simulated_processors(simulated_events& events, rank_type ranks) : events_(events), all_(ranks) {}
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/detail/simulation/helped_flow.hpp>
 #include <tutti/detail/simulation/messages.hpp>
 #include <tutti/error.hpp>
@@ -76,7 +77,7 @@ class simulated_edges {
     return std::uint64_t{to} << 32 | std::uint64_t{from} << 4 | lane;
   }
   [[nodiscard]] std::size_t home(std::uint64_t key) const noexcept {
-    return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15U) >> shift_);
+    return integer_cast<std::size_t>((key * 0x9e3779b97f4a7c15U) >> shift_);
   }
   [[nodiscard]] std::size_t next(std::size_t i) const noexcept { return (i + 1) & (edges_.size() - 1); }
 

@@ -20,8 +20,8 @@ namespace tutti::inline v0_1_0::detail::net {
 /// The same as the options say, or else the rendezvous.
 template <locates_hosts M>
 [[nodiscard]] address own_address(M const& meet, tcp_options const& o) {
-  if (!o.interface.empty()) {
-    return listening_address(o.interface);
+  if (!o.network_interface.empty()) {
+    return listening_address(o.network_interface);
   }
   if constexpr (on_one_host<M>) {
     return listening_address(loopback_host());

@@ -15,7 +15,7 @@ class agreement {
   agreement(rank_type me, rank_type peer) noexcept : me_(me), peer_(peer) {}
 
   /// @throws error (failure::mismatch) unless the peer's message belongs to this call and has this size
-  void check(frame const& theirs, flow s, call const& mine, std::size_t bytes) const {
+  void examine(frame const& theirs, flow s, call const& mine, std::size_t bytes) const {
     if (theirs.number != s.number || theirs.what.fingerprint() != mine.fingerprint() || theirs.bytes != bytes)
         [[unlikely]] {
       differ(theirs, s, mine, bytes);

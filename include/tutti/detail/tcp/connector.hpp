@@ -18,7 +18,7 @@ namespace tutti::inline v0_1_0::detail::net {
 ///
 /// If both do at the same time, the connection of the lower rank stays: the higher one gives its own up when the
 /// other's arrives; the lower one answers that they crossed.
-class connector : private listener::visitor {
+class connector final : private listener::visitor {
  public:
   /// Is told what comes of it.
   class owner {

@@ -67,12 +67,12 @@ class frame_reader {
     do {
       if (l.unexpected.first != nullptr) {
         fragment& p = *l.unexpected.first;
-        check(l, p.head, s, mine);
+        examine(l, p.head, s, mine);
         if (chunk const c = from_fragment(l, p, w)) {
           return c;
         }
       } else if (body_.live() && body_.head.lane == s.lane) {
-        check(l, body_.head, s, mine);
+        examine(l, body_.head, s, mine);
         if (chunk const c = from_buffer(fd, l, w)) {
           return c;
         }
@@ -154,9 +154,9 @@ class frame_reader {
     [[nodiscard]] bool live() const noexcept { return active && into == nullptr && left != 0; }
   };
 
-  void check(lane& l, frame const& head, flow s, call const& mine) {
+  void examine(lane& l, frame const& head, flow s, call const& mine) {
     if (!l.checked) {
-      calls.check(head, s, mine, l.total);
+      calls.examine(head, s, mine, l.total);
       l.checked = true;
     }
   }
@@ -165,7 +165,7 @@ class frame_reader {
   /// it got on the way would come behind all that this rank sends it meanwhile, and it would wait for that.
   void promise(lane& l, std::uint32_t number, frame_writer& out) const {
     if (l.total > most_owed(window_)) {
-      l.promised = std::min(l.total, most_promised);
+      l.promised = (std::min)(l.total, most_promised);
       out.owe(number, l.promised);
     }
   }
@@ -174,7 +174,7 @@ class frame_reader {
   void pay(frame const& head, frame_writer& out) {
     lane& l = lanes_[head.lane];
     std::size_t const bytes = cost(head.part);
-    std::size_t const before = std::min(bytes, l.promised);
+    std::size_t const before = (std::min)(bytes, l.promised);
     l.kept -= bytes;
     l.promised -= before;
     out.owe(head.lane, bytes - before);
@@ -185,7 +185,7 @@ class frame_reader {
   }
 
   [[nodiscard]] chunk from_fragment(lane& l, fragment& p, wanted const& w) {
-    std::size_t const n = whole(std::min(p.filled - p.taken, w.bytes), w.granule);
+    std::size_t const n = whole((std::min)(p.filled - p.taken, w.bytes), w.granule);
     if (n != 0 || l.total == 0) {
       l.from_fragment = true;
       l.held = {p.data() + p.taken, n};
@@ -195,15 +195,15 @@ class frame_reader {
 
   /// Hands out the piece whose bytes are next in the stream.
   [[nodiscard]] chunk from_buffer(int fd, lane& l, wanted const& w) {
-    std::size_t const most = std::min(body_.left, w.bytes);
-    std::size_t here = std::min(buffer_.size(), most);
+    std::size_t const most = (std::min)(body_.left, w.bytes);
+    std::size_t here = (std::min)(buffer_.size(), most);
     if (whole(here, w.granule) == 0) {
       if (w.place != nullptr) {
         return to_place(fd, l, w);
       }
-      buffer_.prepare(std::max(here + 1, std::min(body_.left, w.granule)));
+      buffer_.prepare((std::max)(here + 1, (std::min)(body_.left, w.granule)));
       read_to_buffer(fd, false);
-      here = std::min(buffer_.size(), most);
+      here = (std::min)(buffer_.size(), most);
     }
     if (std::size_t const n = whole(here, w.granule); n != 0) {
       l.held = {buffer_.data(), n};
@@ -216,8 +216,8 @@ class frame_reader {
 
   /// Reads to where the reader wants it. What is no whole granule at the end goes back to the receive buffer.
   [[nodiscard]] chunk to_place(int fd, lane& l, wanted const& w) {
-    std::size_t const most = std::min(body_.left, w.bytes);
-    std::size_t const here = std::min(buffer_.size(), most);
+    std::size_t const most = (std::min)(body_.left, w.bytes);
+    std::size_t const here = (std::min)(buffer_.size(), most);
     std::size_t const got = receive(fd, w.place + here, most - here);
     std::size_t const n = whole(here + got, w.granule);
     if (n == 0 && got == 0) {
@@ -244,7 +244,7 @@ class frame_reader {
     while (!unsound_) {
       if (body_.active) {
         if (body_.live() && digging_) {
-          std::size_t const n = std::min(buffer_.size(), body_.left);
+          std::size_t const n = (std::min)(buffer_.size(), body_.left);
           buffer_.consume(n);
           body_.left -= n;
         } else if (body_.live() && !left_to_reader(wanted_lane)) {
@@ -316,7 +316,7 @@ class frame_reader {
 
   /// Moves bytes of the current piece from the buffer into its fragment, and drops the padding. True at its end.
   bool swallow(frame_writer& out) {
-    if (std::size_t const n = std::min(buffer_.size(), body_.left); n != 0) {
+    if (std::size_t const n = (std::min)(buffer_.size(), body_.left); n != 0) {
       std::memcpy(body_.into->data() + body_.into->filled, buffer_.data(), n);
       buffer_.consume(n);
       body_.into->filled += n;
@@ -325,7 +325,7 @@ class frame_reader {
     if (body_.left != 0) {
       return false;
     }
-    std::size_t const n = std::min(buffer_.size(), body_.pad);
+    std::size_t const n = (std::min)(buffer_.size(), body_.pad);
     buffer_.consume(n);
     body_.pad -= n;
     body_.active = body_.pad != 0;
@@ -353,7 +353,7 @@ class frame_reader {
     std::size_t room = buffer_.room();
     if (placing) {
       std::size_t const next = body_.active ? body_.left + body_.pad + sizeof(frame) : sizeof(frame);
-      room = std::min(room, next > buffer_.size() ? next - buffer_.size() : sizeof(frame));
+      room = (std::min)(room, next > buffer_.size() ? next - buffer_.size() : sizeof(frame));
     }
     std::size_t const got = receive(fd, buffer_.end(), room);
     buffer_.grow(got);
@@ -369,7 +369,7 @@ class frame_reader {
       if (got < 0 && errno == EINTR) {
         continue;
       }
-      ended_ = got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+      ended_ = got == 0 || errno != EAGAIN;
       return 0;
     }
     return 0;

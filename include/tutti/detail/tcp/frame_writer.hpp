@@ -22,7 +22,7 @@ class frame_writer {
  public:
   /// `window`: how much the peer keeps. `own`: how much this rank does.
   frame_writer(std::size_t piece, std::size_t window, std::size_t own)
-      : piece_(std::min({piece, window / 2, std::size_t{1} << 31})), window_(window), most_owed_(most_owed(own)) {
+      : piece_((std::min)({piece, window / 2, std::size_t{1} << 31})), window_(window), most_owed_(most_owed(own)) {
     rest_.reserve(4096);
     deferred_.reserve(4096);
   }
@@ -64,7 +64,7 @@ class frame_writer {
       std::fill_n(owed_, lane_count, 0U);
     }
     std::size_t const split = put <= front ? 0 : put - front;
-    std::size_t const whole = std::min((split + granule - 1) / granule * granule, left_);
+    std::size_t const whole = (std::min)((split + granule - 1) / granule * granule, left_);
     bool const ends = whole == left_;
     keep(parts, put, front + whole + (ends ? pad : 0));
     left_ -= whole;
@@ -161,20 +161,20 @@ class frame_writer {
   /// How much of a message may be sent now, in whole granules. The receiver may owe a part of the window,
   /// so a granule that does not fit into the rest goes when the window is as good as empty.
   [[nodiscard]] std::size_t room_for(lane const& l, std::size_t bytes, std::size_t granule) const noexcept {
-    std::size_t const wished = std::min(bytes, std::max(piece_, granule));
-    std::size_t const fits = std::min(wished, room(l)) / granule * granule;
+    std::size_t const wished = (std::min)(bytes, (std::max)(piece_, granule));
+    std::size_t const fits = (std::min)(wished, room(l)) / granule * granule;
     if (fits != 0 && fits >= wished / 2) {  // no slivers
       return fits;
     }
-    return bytes != 0 && l.used <= static_cast<std::int64_t>(most_owed(window_)) ? std::max(fits, granule) : 0;
+    return bytes != 0 && l.used <= static_cast<std::int64_t>(most_owed(window_)) ? (std::max)(fits, granule) : 0;
   }
 
   /// Keeps bytes [from, until) of what the parts say one after the other.
   void keep(std::span<iovec const> parts, std::size_t from, std::size_t until) {
     std::size_t at = 0;
     for (iovec const& p : parts) {
-      std::size_t const first = std::max(from, at);
-      std::size_t const last = std::min(until, at + p.iov_len);
+      std::size_t const first = (std::max)(from, at);
+      std::size_t const last = (std::min)(until, at + p.iov_len);
       if (first < last) {
         auto const* data = static_cast<std::byte const*>(p.iov_base);
         rest_.insert(rest_.end(), data + (first - at), data + (last - at));
@@ -202,7 +202,7 @@ class frame_writer {
       if (put < 0 && errno == EINTR) {
         continue;
       }
-      broken_ = broken_ || (put < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS);
+      broken_ = broken_ || (put < 0 && errno != EAGAIN && errno != ENOBUFS);
       std::size_t const done = put < 0 ? 0 : static_cast<std::size_t>(put);
       blocked_ = done != bytes;
       return done;

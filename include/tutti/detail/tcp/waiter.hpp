@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/descriptor.hpp>
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/error.hpp>
 #include <tutti/types.hpp>
 
@@ -41,8 +42,8 @@ class waiter {
       due_ = due;
       auto const s = std::chrono::duration_cast<std::chrono::seconds>(due);
       itimerspec when{};
-      when.it_value.tv_sec = static_cast<decltype(when.it_value.tv_sec)>(s.count());
-      when.it_value.tv_nsec = static_cast<decltype(when.it_value.tv_nsec)>((due - s).count());
+      when.it_value.tv_sec = integer_cast<decltype(when.it_value.tv_sec)>(s.count());
+      when.it_value.tv_nsec = integer_cast<decltype(when.it_value.tv_nsec)>((due - s).count());
       ::timerfd_settime(clock_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
     }
   }

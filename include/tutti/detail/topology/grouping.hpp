@@ -95,7 +95,7 @@ class by_host {
     return static_cast<rank_type>(map_->members(group).size());
   }
   [[nodiscard]] constexpr rank_type member(rank_type, rank_type group, rank_type i) const noexcept {
-    return map_->members(group)[i];
+    return map_->members(group).data()[i];
   }
   template <class F>
   constexpr void each_size(rank_type, F f) const {

@@ -29,8 +29,8 @@ concept timed_network = requires(N const net, rank_type from, rank_type to, std:
   { net.message(from, to, bytes, held, solo) } -> std::same_as<message_time>;
   { net.combine(from, to, bytes, held) } -> std::same_as<std::int64_t>;  // of the receiver, more than to store
   { net.overwrite(from, to, bytes) } -> std::same_as<std::int64_t>;      // of that, if it overwrites what is being sent
-  { net.interface(from, to) } -> std::same_as<rank_type>;  // that `from` uses, below 2 n: ranks may share one
-  { net.start() } -> std::same_as<std::int64_t>;           // of the processor, to start a segment
+  { net.port(from, to) } -> std::same_as<rank_type>;  // that `from` uses, below 2 n: ranks may share one
+  { net.start() } -> std::same_as<std::int64_t>;      // of the processor, to start a segment
 };
 
 /// Tells what a schedule takes on a network, for any number of bytes, whole or in segments: an interpreter of
@@ -128,7 +128,7 @@ class timed_schedule {
     std::int64_t woken = never;  ///< when it will be asked next
   };
   /// One way of an interface.
-  struct interface {
+  struct port {
     std::int64_t busy = 0;     ///< until when, if it passed nothing at once
     std::int64_t carried = 0;  ///< for how long, all told
     struct times {
@@ -137,9 +137,9 @@ class timed_schedule {
     };
     /// A message that comes at `now`.
     times carry(std::int64_t now, message_time const& m) {
-      busy = std::max(now, busy) + m.wire;
+      busy = (std::max)(now, busy) + m.wire;
       carried += m.wire;
-      return {std::max(now, busy - m.burst - m.wire), std::max(now, busy - m.burst)};
+      return {(std::max)(now, busy - m.burst - m.wire), (std::max)(now, busy - m.burst)};
     }
   };
   /// A message reaches the interface of its receiver, or a rank is asked what it can do.
@@ -159,8 +159,8 @@ class timed_schedule {
     segments_ = segments;
     events_.clear();
     flying_.clear();
-    std::fill(out_.begin(), out_.end(), interface{});
-    std::fill(in_.begin(), in_.end(), interface{});
+    std::fill(out_.begin(), out_.end(), port{});
+    std::fill(in_.begin(), in_.end(), port{});
     for (rank_type r = 0; r < ranks_.size(); ++r) {
       state& me = ranks_[r];
       me.inbox.clear();
@@ -192,13 +192,13 @@ class timed_schedule {
     }
     std::int64_t end = 0;
     for (state const& r : ranks_) {
-      end = std::max(end, r.ended);
+      end = (std::max)(end, r.ended);
     }
-    for (interface const& i : out_) {
-      end = std::max(end, i.carried);
+    for (port const& i : out_) {
+      end = (std::max)(end, i.carried);
     }
-    for (interface const& i : in_) {
-      end = std::max(end, i.carried);
+    for (port const& i : in_) {
+      end = (std::max)(end, i.carried);
     }
     return end;
   }
@@ -296,11 +296,11 @@ class timed_schedule {
             return in.from == s.receive.peer && in.segment == l.segment;
           });
           if (m == me.inbox.end() || m->ready > me.now) {
-            next = m == me.inbox.end() ? next : std::min(next, m->ready);
+            next = m == me.inbox.end() ? next : (std::min)(next, m->ready);
             break;
           }
           if (helps) {
-            l.tail = std::max(l.tail, m->arrived);
+            l.tail = (std::max)(l.tail, m->arrived);
             me.inbox.erase(m);
             l.received = true;
             continue;
@@ -308,7 +308,7 @@ class timed_schedule {
           std::int64_t const takes = work_on(network, s, *m);
           // Of what comes in parts, the last part is dealt with when that is there.
           std::int64_t const last = whole(*m) ? takes : takes / 1024 * (m->takes.lead * 1024 / m->takes.send);
-          me.now = std::max(me.now + takes, m->arrived + last);
+          me.now = (std::max)(me.now + takes, m->arrived + last);
           me.inbox.erase(m);
           l.received = true;
           return wake(r, me.now);
@@ -345,18 +345,18 @@ class timed_schedule {
     if (helps) {
       takes.send = takes.lead = 0;
     }
-    auto const [leaves, left] = out_[interface_of(network, r, to)].carry(me.now + takes.lead, takes);
+    auto const [leaves, left] = out_[port_of(network, r, to)].carry(me.now + takes.lead, takes);
     me.now += takes.send;
     l.sent = true;
-    std::int64_t const sent = helps ? l.tail : takes.burst == 0 ? me.now : std::max(me.now, left);
+    std::int64_t const sent = helps ? l.tail : takes.burst == 0 ? me.now : (std::max)(me.now, left);
     flying_.push_back({r, to, l.segment, bytes, takes, s.loan, sent});
     expect({leaves + takes.latency, flying_.size() - 1, no_rank});
   }
 
   template <class Network>
   void arrive(Network const& network, message& m, std::int64_t now) {
-    auto const [begins, ends] = in_[interface_of(network, m.to, m.from)].carry(now, m.takes);
-    m.arrived = std::max(ends, m.sent + m.takes.latency);
+    auto const [begins, ends] = in_[port_of(network, m.to, m.from)].carry(now, m.takes);
+    m.arrived = (std::max)(ends, m.sent + m.takes.latency);
     m.ready = whole(m) ? m.arrived : begins;
     if (m.to >= n_ && m.bytes > helper_packet) {
       m.ready = begins + m.takes.wire / static_cast<std::int64_t>(m.bytes) * static_cast<std::int64_t>(helper_packet);
@@ -367,8 +367,8 @@ class timed_schedule {
 
   /// The interface that a member uses: a helper's ports follow those of the ranks.
   template <class Network>
-  [[nodiscard]] std::size_t interface_of(Network const& network, rank_type of, rank_type other) const noexcept {
-    return of < n_ ? network.interface(of, other) : 2 * std::size_t{n_} + (of - n_) * ranks_.size() + other;
+  [[nodiscard]] std::size_t port_of(Network const& network, rank_type of, rank_type other) const noexcept {
+    return of < n_ ? network.port(of, other) : 2 * std::size_t{n_} + (of - n_) * ranks_.size() + other;
   }
 
   /// In place, as the engine sees it.
@@ -389,8 +389,8 @@ class timed_schedule {
   std::uint32_t segments_ = 1;
   std::size_t bytes_ = 0;  ///< of a segment
   std::vector<state> ranks_;
-  std::vector<interface> out_{};  ///< one way, and the other
-  std::vector<interface> in_{};
+  std::vector<port> out_{};  ///< one way, and the other
+  std::vector<port> in_{};
   std::vector<event> events_{};
   std::vector<message> flying_{};
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/types.hpp>
 
 #include <bit>
@@ -73,7 +74,7 @@ class two_trees {
     return {e.tree, e.place == 0 ? UINT32_MAX : e.place % 2 == 1 ? e.place + 1 : e.place - 1};
   }
   [[nodiscard]] static constexpr std::uint32_t depth(std::uint32_t place) noexcept {
-    return static_cast<std::uint32_t>(std::bit_width(place + 1));
+    return integer_cast<std::uint32_t>(std::bit_width(place + 1));
   }
   /// Leaves fill K of the K + 1 places K, ..., 2 K, from the first even one on.
   [[nodiscard]] constexpr std::uint32_t first_leaf() const noexcept { return inner_ + inner_ % 2; }

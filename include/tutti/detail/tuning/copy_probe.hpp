@@ -100,16 +100,16 @@ class copy_probe {
     std::int64_t spent;
     /// What is short takes no longer than what is long.
     void undisturbed_by(times const& longer) {
-      one = std::min(one, longer.one);
-      in_a_row = std::min(in_a_row, longer.in_a_row);
-      trade = std::min(trade, longer.trade);
+      one = (std::min)(one, longer.one);
+      in_a_row = (std::min)(in_a_row, longer.in_a_row);
+      trade = (std::min)(trade, longer.trade);
     }
   };
 
   static network_profile::move solve(times const& t, std::int64_t latency) {
     std::int64_t const whole = std::max<std::int64_t>(t.one - latency, 2);
     std::int64_t const each = std::clamp<std::int64_t>((t.in_a_row - t.one) / (train - 1), 1, whole - 1);
-    std::int64_t const lead = std::min(whole - each, each);
+    std::int64_t const lead = (std::min)(whole - each, each);
     return {.bytes = t.bytes,
             .send = std::clamp(t.trade - latency - each, lead, each),
             .lead = lead,

@@ -43,8 +43,8 @@ template <class Op>
   using namespace explanation;
   choice<selection> const way = t.choose(op, bytes, needs);
   auto const s = t.analyse(op, bytes, way);
-  std::int64_t const latency = std::min(s.empty, s.all);
-  std::int64_t const combining = std::min(std::max<std::int64_t>(s.all - s.uncombining, 0), s.all - latency);
+  std::int64_t const latency = (std::min)(s.empty, s.all);
+  std::int64_t const combining = (std::min)(std::max<std::int64_t>(s.all - s.uncombining, 0), s.all - latency);
   std::int64_t const moving = s.all - latency - combining;
   char const* const bound = latency >= moving && latency >= combining ? "the latency of messages"
                             : moving >= combining                     ? "bandwidth"

@@ -26,7 +26,7 @@ class helper_meter {
   helper_meter(Communicator& world, stopwatch<Communicator>& clock) : world_(world), clock_(clock) {}
 
   /// Collective; all ranks get the same. @param near what combining takes
-  network_profile::link measure(network_profile::link const& near, duration budget) {
+  network_profile::link measure(network_profile::link const& neighbour, duration budget) {
     allreduce run{world_, in_network{}, sum<float>{}};
     bool is_new = false;
     if constexpr (requires { world_.transport().helpers_are_new(); }) {
@@ -62,8 +62,8 @@ class helper_meter {
       if (link.points.empty()) {
         shortest = last;
       }
-      auto const packet = static_cast<std::int64_t>(std::min(bytes, helper_packet));
-      std::int64_t const moving = std::max<std::int64_t>(last - shortest - at_size(near, bytes).combine, 0);
+      auto const packet = static_cast<std::int64_t>((std::min)(bytes, helper_packet));
+      std::int64_t const moving = std::max<std::int64_t>(last - shortest - at_size(neighbour, bytes).combine, 0);
       link.points.push_back({.bytes = bytes, .wire = moving - moving / (size + packet) * packet});
       if (bytes == always_measured) {
         run.segment(short_segment);
@@ -82,7 +82,7 @@ class helper_meter {
       network_profile::point& p = link.points[i];
       p.send = p.lead = p.receive = gap;
       if (i + 1 != link.points.size()) {  // a long one is not faster: the short one was disturbed
-        p.wire = std::min(p.wire, link.points[i + 1].wire);
+        p.wire = (std::min)(p.wire, link.points[i + 1].wire);
       }
     }
     return link;

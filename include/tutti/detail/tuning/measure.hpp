@@ -48,11 +48,11 @@ class world_meter {
     std::size_t most = 0;
     for (rank_type h = 0; h < hosts.hosts(); ++h) {
       speakers.push_back(hosts.members(h).front());
-      most = std::max(most, hosts.members(h).size());
+      most = (std::max)(most, hosts.members(h).size());
     }
     auto const& neighbours = hosts.members(hosts.host(world_.rank()));
     bool const helped = helper_meter<Communicator>::sums && has_helper(world_.transport()) && world_.size() > 1;
-    auto const budget = how.budget / std::max((most > 1) + (speakers.size() > 1) + helped, 1);
+    auto const budget = how.budget / (std::max)((most > 1) + (speakers.size() > 1) + helped, 1);
     if (most > 1) {
       auto given = provided_memory();
       auto of_each = budget;
@@ -60,16 +60,16 @@ class world_meter {
         of_each -= settle(neighbours, 480, budget / 4);
       }
       of_each /= given.empty() ? 1 : 2;
-      p.near = measure_link(neighbours, place::within_a_host, {}, of_each, p.start);
+      p.within_host = measure_link(neighbours, place::within_a_host, {}, of_each, p.start);
       if (!given.empty()) {
         p.provided = measure_link(neighbours, place::within_a_host, given, of_each, p.start);
       }
     }
     if (speakers.size() > 1) {
-      p.far = measure_link(speakers, place::between_hosts, {}, budget, p.start);
+      p.between_hosts = measure_link(speakers, place::between_hosts, {}, budget, p.start);
     }
     if (helped) {
-      p.helper = helper_meter(world_, clock_).measure(p.near, budget);
+      p.helper = helper_meter(world_, clock_).measure(p.within_host, budget);
     }
     return p;
   }
@@ -141,8 +141,8 @@ class world_meter {
                                      duration budget, std::int64_t& start) {
     std::size_t const longest = given.empty() ? measured_sizes.back() : longest_provided;
     std::vector<times> all;
-    bool const near = where == place::within_a_host;
-    std::int64_t const of_moves = near ? budget.count() * 1000 / (copies_aside ? 8 : 4) : 0;
+    bool const is_within = where == place::within_a_host;
+    std::int64_t const of_moves = is_within ? budget.count() * 1000 / (copies_aside ? 8 : 4) : 0;
     std::int64_t const limit = budget.count() * 1000 - of_moves;
     // Ranks decide alike: they go by nothing but what they have agreed on. The first turns are slow.
     std::int64_t spent = time_size(group, given, measured_sizes.front(), 8, 4, 8).spent;
@@ -169,24 +169,24 @@ class world_meter {
     // so, it was disturbed. The first long messages over a connection are, for it grows with them.
     if constexpr (!copies_aside) {
       for (times& t : all) {
-        t.shift = std::min(t.shift, t.combining_shift);
+        t.shift = (std::min)(t.shift, t.combining_shift);
       }
     }
     for (std::size_t i = all.size() - 1; i-- > 0;) {
-      all[i].shift = std::min(all[i].shift, all[i + 1].shift);
-      all[i].combining_shift = std::min(all[i].combining_shift, all[i + 1].combining_shift);
-      all[i].combining_swap = std::min(all[i].combining_swap, all[i + 1].combining_swap);
-      all[i].loan = std::min(all[i].loan, all[i + 1].loan);
-      all[i].solo = std::min(all[i].solo, all[i + 1].solo);
-      all[i].relay = std::min(all[i].relay, all[i + 1].relay);
+      all[i].shift = (std::min)(all[i].shift, all[i + 1].shift);
+      all[i].combining_shift = (std::min)(all[i].combining_shift, all[i + 1].combining_shift);
+      all[i].combining_swap = (std::min)(all[i].combining_swap, all[i + 1].combining_swap);
+      all[i].loan = (std::min)(all[i].loan, all[i + 1].loan);
+      all[i].solo = (std::min)(all[i].solo, all[i + 1].solo);
+      all[i].relay = (std::min)(all[i].relay, all[i + 1].relay);
     }
     auto const long_enough =
         std::find_if(all.begin(), all.end(), [](times const& t) { return t.bytes == always_measured; });
     wire w = try_wire(where, group, *long_enough, all.front().relay, limit);
-    std::int64_t const gap = std::min(time_gap(group), all.front().relay / 2);
-    start = std::max(start, time_start(group, all.front().shift));
+    std::int64_t const gap = (std::min)(time_gap(group), all.front().relay / 2);
+    start = (std::max)(start, time_start(group, all.front().shift));
     short_message const least{gap, all.front().relay - 2 * gap};
-    if (!near) {
+    if (!is_within) {
       return solve(all, least, w, {});
     }
     blocks const b(given, copy_probe<Communicator>::memory_bytes / 2);
@@ -213,7 +213,7 @@ class world_meter {
     for (times const& t : all) {
       std::int64_t const whole = lasts(lasting, t.bytes);
       std::int64_t const saved = whole - least.rest(t.relay);
-      most = t.bytes >= always_measured && saved > whole / 4 ? std::max(most, saved) : most;
+      most = t.bytes >= always_measured && saved > whole / 4 ? (std::max)(most, saved) : most;
     }
     return most;
   }
@@ -275,9 +275,9 @@ class world_meter {
         p.send = gap;
         p.lead = gap;
         p.receive = gap;
-        p.wire = link.burst != 0 ? lasts(w.lasting, t.bytes) : std::min(both, one) - 2 * gap;
+        p.wire = link.burst != 0 ? lasts(w.lasting, t.bytes) : (std::min)(both, one) - 2 * gap;
       } else {
-        p.receive = std::max(both - both / 2, copies_aside ? 0 : pace(link, t.bytes, std::min(both, one)));
+        p.receive = (std::max)(both - both / 2, copies_aside ? 0 : pace(link, t.bytes, (std::min)(both, one)));
         p.send = both - p.receive;
         p.lead = std::clamp<std::int64_t>(one - p.receive, 0, p.send);
         p.loan = lent ? std::max<std::int64_t>(t.loan - link.latency, 1) : 0;
@@ -295,7 +295,7 @@ class world_meter {
   /// How fast messages follow each other. Where processors move the bytes that is what one end takes for each, and the
   /// other end the rest: that the receiver does fits what was seen of all ways over TCP.
   static std::int64_t pace(network_profile::link const& link, std::size_t bytes, std::int64_t most) {
-    return link.moves.empty() ? 0 : std::min(move_at_size(link, bytes).receive, most);
+    return link.moves.empty() ? 0 : (std::min)(move_at_size(link, bytes).receive, most);
   }
 
   /// A system moves long messages alike, whatever is done with them.
@@ -312,7 +312,7 @@ class world_meter {
   static network_profile::point beyond(network_profile::link const& link) {
     network_profile::point p = at_size(link, 4 * link.points.back().bytes);
     if (copies_aside) {
-      p.overwrite = std::max(p.overwrite, p.send + p.receive);
+      p.overwrite = (std::max)(p.overwrite, p.send + p.receive);
     }
     return p;
   }

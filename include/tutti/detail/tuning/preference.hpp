@@ -64,7 +64,7 @@ inline preference read_one(std::string_view wish, host_map const& hosts) {
   preference p;
   std::size_t const colon = wish.find(':');
   std::size_t const equals = wish.find('=');
-  std::string_view const operation = wish.substr(0, std::min(colon, equals));
+  std::string_view const operation = wish.substr(0, (std::min)(colon, equals));
   p.operation = read_operation(operation);
   if (equals == wish.npos || p.operation == operation_kind::none) {
     throw preference_error(wish, "\"" + std::string(operation) + "\" is no operation that has a choice of schedules");
@@ -106,9 +106,9 @@ inline preference read_one(std::string_view wish, host_map const& hosts) {
 [[nodiscard]] inline std::vector<preference> read_preferences(std::string_view text, host_map const& hosts) {
   std::vector<preference> all;
   while (!text.empty()) {
-    std::size_t const end = std::min(text.find(';'), text.size());
+    std::size_t const end = (std::min)(text.find(';'), text.size());
     std::string_view wish = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    text.remove_prefix((std::min)(end + 1, text.size()));
     while (wish.starts_with(' ')) {
       wish.remove_prefix(1);
     }

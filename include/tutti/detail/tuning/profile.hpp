@@ -47,26 +47,26 @@ struct network_profile {
   rank_type ranks = 0;
   rank_type hosts = 0;
   std::int64_t start = 0;  ///< what starting an operation, or a segment of one, takes
-  link near{};             ///< between ranks of one host
+  link within_host{};      ///< between ranks of one host
   link provided{};         ///< the same of memory_kind::provided; without points: it makes no difference
-  link far{};              ///< between hosts
+  link between_hosts{};    ///< between hosts
   link helper{};           ///< to a helper and from it, while all ranks do; without points: none helps
 
   [[nodiscard]] bool tells_apart() const noexcept { return !provided.points.empty(); }
   /// Between ranks of one host, of vectors that lie there.
   [[nodiscard]] link const& within_a_host(memory_kind where) const noexcept {
-    return where == memory_kind::provided && tells_apart() ? provided : near;
+    return where == memory_kind::provided && tells_apart() ? provided : within_host;
   }
   friend bool operator==(network_profile const&, network_profile const&) = default;
 };
 
 /// A straight line through what two sizes take.
 struct line_between {
-  std::int64_t wide;  ///< the second size, from the first on
-  std::int64_t far;   ///< the size that is asked for, from the first on
+  std::int64_t wide;    ///< the second size, from the first on
+  std::int64_t target;  ///< the size that is asked for, from the first on
   [[nodiscard]] std::int64_t signed_at(std::int64_t from, std::int64_t to) const {
     std::int64_t const rise = to - from;
-    return from + rise / wide * far + rise % wide * (far % wide) / wide + rise % wide * (far / wide);
+    return from + rise / wide * target + rise % wide * (target % wide) / wide + rise % wide * (target / wide);
   }
   [[nodiscard]] std::int64_t at(std::int64_t from, std::int64_t to) const {
     return std::max<std::int64_t>(signed_at(from, to), 0);
@@ -105,7 +105,7 @@ template <class Sizes>
                            line.signed_at(a.overwrite, b.overwrite),
                            line.at(a.loan, b.loan),
                            line.at(a.solo, b.solo)};
-  p.lead = std::min(p.lead, p.send);
+  p.lead = (std::min)(p.lead, p.send);
   return p;
 }
 

@@ -123,9 +123,9 @@ void read_sizes(reader& in, std::int64_t lines, Take const& take) {
 inline network_profile::link read_link(reader& in, std::string_view word) {
   std::int64_t head[4];
   in.numbers(word, head);
-  if (std::max(head[2], head[3]) > static_cast<std::int64_t>(most_points)) {
+  if ((std::max)(head[2], head[3]) > static_cast<std::int64_t>(most_points)) {
     in.fail("must name at most " + std::to_string(most_points) + " sizes, not " +
-            std::to_string(std::max(head[2], head[3])));
+            std::to_string((std::max)(head[2], head[3])));
   }
   network_profile::link link{.latency = head[0], .burst = head[1]};
   read_sizes<9>(in, head[2], [&](std::size_t bytes, auto const& v) {
@@ -160,9 +160,9 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   put("ranks", p.ranks);
   put("hosts", p.hosts);
   put("start", p.start);
-  put_link("near", p.near);
+  put_link("near", p.within_host);
   put_link("provided", p.provided);
-  put_link("far", p.far);
+  put_link("far", p.between_hosts);
   put_link("helper", p.helper);
   return out + "end\n";
 }
@@ -177,9 +177,9 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   std::int64_t start[1];
   in.numbers("start", start);
   p.start = start[0];
-  p.near = profile_text::read_link(in, "near");
+  p.within_host = profile_text::read_link(in, "near");
   p.provided = profile_text::read_link(in, "provided");
-  p.far = profile_text::read_link(in, "far");
+  p.between_hosts = profile_text::read_link(in, "far");
   p.helper = profile_text::read_link(in, "helper");
   in.line("end");
   return p;

@@ -32,8 +32,8 @@ class profiled_network {
       // A rank that gives back has written there already: half of the time and half of the messages, but all of the
       // work.
       std::int64_t const loan = solo ? p.solo : p.loan;
-      std::int64_t const least = std::min(l.points.front().loan, loan);
-      std::int64_t const gap = std::min(l.points.front().send, least);
+      std::int64_t const least = (std::min)(l.points.front().loan, loan);
+      std::int64_t const gap = (std::min)(l.points.front().send, least);
       return {gap, gap, l.latency, 0, (held == loan::lent ? 2 * loan - least : least) - gap, 0};
     }
     return {p.send, p.lead, l.latency, p.wire, p.receive, l.burst};
@@ -46,16 +46,16 @@ class profiled_network {
     return at_size(link(from, to), bytes).overwrite;
   }
   /// Between hosts, the ranks of a host share its interface.
-  [[nodiscard]] rank_type interface(rank_type from, rank_type to) const {
-    return helps(from, to) || near(from, to) ? from : hosts_->ranks() + hosts_->host(from);
+  [[nodiscard]] rank_type port(rank_type from, rank_type to) const {
+    return helps(from, to) || share_host(from, to) ? from : hosts_->ranks() + hosts_->host(from);
   }
   [[nodiscard]] std::int64_t start() const { return profile_->start; }
 
  private:
-  [[nodiscard]] bool helps(rank_type a, rank_type b) const { return std::max(a, b) >= hosts_->ranks(); }
-  [[nodiscard]] bool near(rank_type a, rank_type b) const { return hosts_->host(a) == hosts_->host(b); }
+  [[nodiscard]] bool helps(rank_type a, rank_type b) const { return (std::max)(a, b) >= hosts_->ranks(); }
+  [[nodiscard]] bool share_host(rank_type a, rank_type b) const { return hosts_->host(a) == hosts_->host(b); }
   [[nodiscard]] network_profile::link const& link(rank_type a, rank_type b) const {
-    return helps(a, b) ? profile_->helper : near(a, b) ? *near_ : profile_->far;
+    return helps(a, b) ? profile_->helper : share_host(a, b) ? *near_ : profile_->between_hosts;
   }
 
   network_profile const* profile_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/detail/tuning/preference.hpp>
 #include <tutti/detail/tuning/profile.hpp>
 #include <tutti/detail/tuning/profiled_network.hpp>
@@ -158,7 +159,7 @@ class tuning {
     [[nodiscard]] std::int64_t overwrite(rank_type a, rank_type b, std::size_t bytes) const {
       return of.overwrite(a, b, Bytes ? 0 : bytes);
     }
-    [[nodiscard]] rank_type interface(rank_type a, rank_type b) const { return of.interface(a, b); }
+    [[nodiscard]] rank_type port(rank_type a, rank_type b) const { return of.port(a, b); }
     [[nodiscard]] std::int64_t start() const { return of.start(); }
   };
 
@@ -192,7 +193,7 @@ class tuning {
 
   static constexpr std::size_t classes = 64;
   [[nodiscard]] static constexpr std::size_t class_of(std::size_t bytes) noexcept {
-    return bytes <= 1 ? 0 : std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(bytes - 1)), 50);
+    return bytes <= 1 ? 0 : std::min<std::size_t>(integer_cast<std::size_t>(std::bit_width(bytes - 1)), 50);
   }
 
   template <class Op>

@@ -18,9 +18,9 @@ struct addresses {
   [[nodiscard]] static addresses parse(std::vector<std::string> const& texts) {
     addresses all;
     for (std::string const& text : texts) {
-      std::size_t const end = std::min(text.find('\n'), text.size());
+      std::size_t const end = (std::min)(text.find('\n'), text.size());
       all.cards.push_back(card::parse(text.substr(0, end)));
-      all.sockets.push_back(text.substr(std::min(end + 1, text.size())));
+      all.sockets.push_back(text.substr((std::min)(end + 1, text.size())));
       if (std::string const& trouble = all.cards.back().trouble; !trouble.empty()) {
         auto const r = static_cast<rank_type>(all.cards.size() - 1);
         throw error(failure::join, message({"rank ", r, ": ", trouble})).between(no_rank, {r});

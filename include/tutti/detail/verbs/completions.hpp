@@ -66,7 +66,7 @@ class completions {
                                           " entries, and the peers of this rank need ", entries,
                                           ": take a topology with fewer edges, fewer ranks, or tcp"}));
     }
-    std::uint64_t const next = std::min(std::max(entries, 2 * room_), most);
+    std::uint64_t const next = (std::min)((std::max)(entries, 2 * room_), most);
     int code = 0;
     if (queue_) {
       code = ibv_resize_cq(queue_.get(), static_cast<int>(next));

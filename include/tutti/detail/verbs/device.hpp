@@ -100,7 +100,7 @@ struct device {
 /// A number of a host as a GID: what RoCE makes of IPv4 is the mapped address. All zeros: it is none.
 [[nodiscard]] inline ibv_gid gid_of(std::string host) {
   ibv_gid gid{};
-  host.resize(std::min(host.size(), host.find('%')));
+  host.resize((std::min)(host.size(), host.find('%')));
   if (::inet_pton(AF_INET, host.c_str(), gid.raw + 12) == 1) {
     gid.raw[10] = gid.raw[11] = 0xff;
   } else if (::inet_pton(AF_INET6, host.c_str(), gid.raw) != 1) {
@@ -178,7 +178,7 @@ inline void keep_mappings_from_children() noexcept {
           port.state != IBV_PORT_ACTIVE) {
         continue;
       }
-      for (int index = 0; index < std::min(port.gid_tbl_len, 256); ++index) {
+      for (int index = 0; index < (std::min)(port.gid_tbl_len, 256); ++index) {
         ibv_gid_entry entry{};
         bool const meant = wish.index == verbs_options::any_gid || wish.index == index;
         if (!meant || ibv_query_gid_ex(found.context.get(), p, static_cast<std::uint32_t>(index), &entry, 0) != 0) {

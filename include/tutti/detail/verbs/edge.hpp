@@ -52,7 +52,7 @@ class edge {
     if (!connected_ && n.left == 0) {
       queue_.connect(registrar_->on(), mine, theirs, n.queue_pair, o);
       calls_.lie_at(theirs);
-      longest_ = std::min(mine.longest, theirs.longest);
+      longest_ = (std::min)(mine.longest, theirs.longest);
       piece_ = std::min<std::size_t>(o.piece, longest_);
       connected_ = owes_note_ = true;
     }
@@ -96,7 +96,7 @@ class edge {
   }
   /// Whether it is better that the peer writes that much than that this rank reads it.
   [[nodiscard]] bool may_lend(std::size_t bytes) const noexcept {
-    return bytes >= read_from && bytes <= std::min(most_lent, longest_);
+    return bytes >= read_from && bytes <= (std::min)(most_lent, longest_);
   }
   /// Sends a long message whose receiver may write what it makes of it to `back`. @pre may_lend(bytes.size())
   [[nodiscard]] sent lend(flow s, std::uint32_t check, std::span<std::byte const> bytes, std::byte* back) {
@@ -126,7 +126,7 @@ class edge {
     if (!has_room(s.lane)) {
       return {};
     }
-    lease& memory = o.in_place[o.number % slots];
+    lease& memory = o.in_place[o.number % slot_count];
     memory = registrar_->take(bytes.data(), bytes.size(), access::read_here);
     ibv_sge part{reinterpret_cast<std::uintptr_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()),
                  memory->local_key()};
@@ -201,7 +201,7 @@ class edge {
     ++i.first;
     --i.count;
     ++i.released;
-    if (pulled || is_back || i.released - i.told >= slots / 2) {
+    if (pulled || is_back || i.released - i.told >= slot_count / 2) {
       tell_released(lane);
     }
   }
@@ -253,7 +253,7 @@ class edge {
  private:
   static constexpr std::size_t body_offset = registered_memory::alignment;
   static constexpr std::size_t receive_bytes = receives * slot_bytes + body_offset;
-  static constexpr std::size_t send_bytes = std::size_t{lane_count} * slots * slot_bytes;
+  static constexpr std::size_t send_bytes = std::size_t{lane_count} * slot_count * slot_bytes;
   static constexpr std::size_t memory_bytes = receive_bytes + send_bytes + sizeof(call_board);
 
   /// What follows the head of a slot is aligned.
@@ -266,7 +266,7 @@ class edge {
   /// Sends where a long message lies, and what follows that.
   sent send_place(message_head const& h, std::span<std::byte const> bytes, std::span<std::byte const> more) {
     outgoing& o = out_[h.lane];
-    lease& memory = o.in_place[o.number % slots];
+    lease& memory = o.in_place[o.number % slot_count];
     memory = registrar_->take(bytes.data(), bytes.size(), access::read_by_peers);
     message_place const at{bytes.size(), reinterpret_cast<std::uintptr_t>(bytes.data()), memory->remote_key()};
     std::byte body[sizeof at + sizeof(lent_room)];
@@ -296,7 +296,7 @@ class edge {
     } else {
       // Free: the message that was there has been released.
       std::byte* const at =
-          memory_.begin() + receive_bytes + (h.lane * slots + out_[h.lane].number % slots) * slot_bytes;
+          memory_.begin() + receive_bytes + (h.lane * slot_count + out_[h.lane].number % slot_count) * slot_bytes;
       std::memcpy(at, &h, sizeof h);
       std::memcpy(at + sizeof h, bytes.data(), bytes.size());  // not empty: a head alone is copied by the device
       part[0] = {reinterpret_cast<std::uintptr_t>(at), static_cast<std::uint32_t>(sizeof h + bytes.size()),
@@ -318,7 +318,7 @@ class edge {
     auto const h = read_at<message_head>(head_at(slot));
     bool const carries = h.kind != head_kind::released;
     if (length < sizeof h || h.lane >= lane_count || !is_sound(h.kind, body_at(slot), length - sizeof h) ||
-        (carries && in_[h.lane].count == slots)) {
+        (carries && in_[h.lane].count == slot_count)) {
       unsound_ = true;
       return;
     }
@@ -332,7 +332,7 @@ class edge {
 
   /// What was lent has been written to.
   void take_back_in(std::uint32_t slot, return_note const& n) noexcept {
-    bool const is_known = n.lane < lane_count && out_[n.lane].back.place != nullptr && in_[n.lane].count != slots;
+    bool const is_known = n.lane < lane_count && out_[n.lane].back.place != nullptr && in_[n.lane].count != slot_count;
     if (!is_known) {
       unsound_ = true;
       return;

@@ -52,7 +52,7 @@ class edges {
     c.lid = device_.port.lid;
     c.mtu = static_cast<std::uint32_t>(device_.port.active_mtu);
     c.longest = device_.port.max_msg_sz;
-    c.reads = static_cast<std::uint32_t>(std::min(device_.limits.max_qp_rd_atom, 255));
+    c.reads = static_cast<std::uint32_t>((std::min)(device_.limits.max_qp_rd_atom, 255));
     c.first_packet = first_packet_;
     c.calls = reinterpret_cast<std::uintptr_t>(calls_.get());
     c.calls_key = calls_memory_.remote_key();
@@ -101,7 +101,7 @@ class edges {
     calls_[s.lane].records[c.opened++ % call_board::kept].write(what, s.number);
     mesh_.calls[s.lane] = {true, s.number, what};
   }
-  [[nodiscard]] std::uint32_t check(flow s) const noexcept {
+  [[nodiscard]] std::uint32_t current_check(flow s) const noexcept {
     return s.lane == transfer_lane ? s.number : current_[s.lane].check;
   }
   [[nodiscard]] call const& call_of(flow s) const noexcept { return mesh_.calls[s.lane].what; }
@@ -212,7 +212,7 @@ class edges {
   void complain() {
     if (refused_ && !fault()) [[unlikely]] {
       revoke({failure::cancelled, rank_, rank_});
-      throw error(*refused_);
+      throw *refused_;
     }
   }
   edge* call_up(rank_type peer) {

@@ -30,10 +30,10 @@ struct outgoing {
   std::uint64_t number = 0;  ///< of messages sent
   std::uint64_t released = 0;
   std::uint64_t last_in_place = 0;  ///< the last message that is read where it lies
-  lease in_place[slots];            ///< the memory of such messages
+  lease in_place[slot_count];       ///< the memory of such messages
   room back;
 
-  [[nodiscard]] bool has_room() const noexcept { return number - released < slots; }
+  [[nodiscard]] bool has_room() const noexcept { return number - released < slot_count; }
   /// Whether the peer has yet to read one, or to give one back.
   [[nodiscard]] bool is_in_use() const noexcept { return last_in_place > released || back.place != nullptr; }
   /// How many the peer has released, counted from the first. False: more than there are.
@@ -42,7 +42,7 @@ struct outgoing {
       if (released == number) {
         return false;
       }
-      in_place[released++ % slots].reset();
+      in_place[released++ % slot_count].reset();
     }
     return true;
   }
@@ -63,7 +63,7 @@ struct arrival {
 
 /// What has come on a lane.
 struct incoming {
-  arrival slot[slots];  ///< where the messages are that have not been released
+  arrival slot[slot_count];  ///< where the messages are that have not been released
   std::uint32_t first = 0;
   std::uint32_t count = 0;
   std::uint32_t released = 0;
@@ -72,9 +72,9 @@ struct incoming {
   loan lent;
   pull reading;
 
-  [[nodiscard]] arrival const& oldest() const noexcept { return slot[first % slots]; }
+  [[nodiscard]] arrival const& oldest() const noexcept { return slot[first % slot_count]; }
   /// @pre count != slots
-  void add(arrival const& a) noexcept { slot[(first + count++) % slots] = a; }
+  void add(arrival const& a) noexcept { slot[(first + count++) % slot_count] = a; }
 };
 
 }  // namespace tutti::detail::rdma

@@ -62,7 +62,7 @@ template <class T>
 }
 
 /// How many messages of a lane a peer may be sent that it has not released.
-inline constexpr std::uint32_t slots = 4;
+inline constexpr std::uint32_t slot_count = 4;
 inline constexpr std::size_t slot_bytes = 8192;
 /// From this size on messages are read by their receiver.
 inline constexpr std::size_t read_from = slot_bytes - sizeof(message_head);
@@ -72,7 +72,7 @@ inline constexpr std::size_t most_lent = std::size_t{128} << 10;
 
 /// All that a peer can have sent before this rank looks: of each lane its messages, and as many releases, for each of
 /// them may tell of one message.
-inline constexpr std::uint32_t receives = lane_count * 2 * slots;
+inline constexpr std::uint32_t receives = lane_count * 2 * slot_count;
 
 /// Whether as many bytes follow a head as must.
 [[nodiscard]] inline bool is_sound(head_kind kind, std::byte const* body, std::size_t bytes) noexcept {

@@ -49,7 +49,7 @@ class queue_pair {
     ends_ = message({mine.at.text(), ", to rank ", peer_, " at ", theirs.at.text()});
     ibv_qp_attr to{};
     to.qp_state = IBV_QPS_RTR;
-    to.path_mtu = static_cast<ibv_mtu>(std::min(mine.mtu, theirs.mtu));
+    to.path_mtu = static_cast<ibv_mtu>((std::min)(mine.mtu, theirs.mtu));
     to.dest_qp_num = number;
     to.rq_psn = theirs.first_packet;
     to.max_dest_rd_atomic = static_cast<std::uint8_t>(mine.reads);
@@ -72,7 +72,7 @@ class queue_pair {
     to.rnr_retry = 6;
     to.sq_psn = mine.first_packet;
     to.max_rd_atomic = static_cast<std::uint8_t>(
-        std::min({theirs.reads, static_cast<std::uint32_t>(d.limits.max_qp_init_rd_atom), 255U}));
+        (std::min)({theirs.reads, static_cast<std::uint32_t>(d.limits.max_qp_init_rd_atom), 255U}));
     change(
         ends_, to,
         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);

@@ -47,7 +47,7 @@ class top_k {
       double const passed = static_cast<double>(step) / static_cast<double>(warm_up_);
       share = most_at_first * std::pow(keep_ / most_at_first, passed);
     }
-    return std::min(n, static_cast<std::size_t>(std::ceil(share * static_cast<double>(n))));
+    return (std::min)(n, static_cast<std::size_t>(std::ceil(share * static_cast<double>(n))));
   }
 
   /// Finds the k-th largest magnitude digit by digit, from the top: a histogram of the leading 11 bits of

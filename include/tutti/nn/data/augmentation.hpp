@@ -42,7 +42,7 @@ struct crop_and_flip {
     // The columns that the piece and the image share: `count` from `to` on there, from `from` on here.
     std::size_t const to = std::min<std::size_t>(right < padding ? padding - right : 0, shape.columns);
     std::size_t const from = std::min<std::size_t>(right < padding ? 0 : right - padding, shape.columns);
-    std::size_t const count = shape.columns - std::max(to, from);
+    std::size_t const count = shape.columns - (std::max)(to, from);
     for (std::size_t line = 0; line != shape.channels * shape.rows; ++line) {
       auto const row = changed.subspan(line * shape.columns, shape.columns);
       std::size_t const padded = line % shape.rows + down;  // which row of the padded image

@@ -18,8 +18,8 @@ namespace tutti::inline v0_1_0::nn {
 struct portion {
   /// Of `count` things the part of one rank, in multiples of `unit`.
   constexpr portion(std::size_t count, rank_type rank, rank_type size, std::size_t unit = 1) noexcept
-      : first(std::min(count, block_begin((count + unit - 1) / unit, size, rank) * unit)),
-        length(std::min(count - first, block_size((count + unit - 1) / unit, size, rank) * unit)) {}
+      : first((std::min)(count, block_begin((count + unit - 1) / unit, size, rank) * unit)),
+        length((std::min)(count - first, block_size((count + unit - 1) / unit, size, rank) * unit)) {}
 
   std::size_t first;   ///< where it begins
   std::size_t length;  ///< how many things it has
@@ -59,7 +59,7 @@ class sampler {
   /// The samples of global batch b.
   [[nodiscard]] std::span<std::uint32_t const> batch(std::size_t b) const noexcept {
     std::size_t const first = b * batch_;
-    return std::span(order_).subspan(first, std::min(batch_, order_.size() - first));
+    return std::span(order_).subspan(first, (std::min)(batch_, order_.size() - first));
   }
 
   /// The part of batch b that belongs to one rank of `size`; empty if there are more ranks than samples.

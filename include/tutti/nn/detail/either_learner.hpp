@@ -88,14 +88,14 @@ class either_learner {
  private:
   using learners = std::variant<Learners...>;
 
-  template <std::size_t I = 0>
+  template <std::size_t Index = 0>
   static learners make(made_of& what, nn::settings const& settings) {
-    if constexpr (I + 1 != sizeof...(Learners)) {
-      if (what.index() != I) {
-        return make<I + 1>(what, settings);
+    if constexpr (Index + 1 != sizeof...(Learners)) {
+      if (what.index() != Index) {
+        return make<Index + 1>(what, settings);
       }
     }
-    return learners(std::in_place_index<I>, std::get<I>(std::move(what)), settings);
+    return learners(std::in_place_index<Index>, std::get<Index>(std::move(what)), settings);
   }
 
   learners chosen_;

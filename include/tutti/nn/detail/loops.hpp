@@ -83,7 +83,7 @@ template <class F>
 void parallel_for(std::size_t count, std::size_t least, F const& f) {
   std::size_t threads = 1;
   if (GOMP_parallel != nullptr && count >= 2 * least) {
-    threads = std::min(static_cast<std::size_t>(omp_get_max_threads()), count / std::max<std::size_t>(least, 1));
+    threads = (std::min)(static_cast<std::size_t>(omp_get_max_threads()), count / std::max<std::size_t>(least, 1));
   }
   if (threads > 1) {
     shared_loop(count, f).run(static_cast<unsigned>(threads));

@@ -43,7 +43,7 @@ class test_pass {
     score<float> sum;
     sums_.fill(binned{});
     while (next != end) {
-      auto const part = std::span(order_).first(std::min(piece(), end - next));
+      auto const part = std::span(order_).first((std::min)(piece(), end - next));
       std::iota(part.begin(), part.end(), static_cast<std::uint32_t>(next));
       auto const more = by.test(images_.load(part, 0));
       sum.loss += more.loss;

@@ -73,7 +73,7 @@ class batch_norm {
 
   void reserve(std::size_t rows) {
     std::size_t const runs = detail::runs_of_lines(rows * image_.size(), image_.channels, run_of_lines);
-    room_.resize(std::max(room_.size(), 2 * runs * line()));
+    room_.resize((std::max)(room_.size(), 2 * runs * line()));
   }
 
   void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
@@ -203,10 +203,10 @@ class batch_norm {
     samples_ = sums_.back();
     for (std::size_t c = 0; c != channels; ++c) {
       T const difference = sums_[c] / samples_;
-      T const variance = std::max(sums_[channels + c] / samples_ - difference * difference, T{0});
+      T const variance = (std::max)(sums_[channels + c] / samples_ - difference * difference, T{0});
       mean()[c] = running[c] + difference;
       spread()[c] = T{1} / std::sqrt(variance + epsilon);
-      T const unbiased = variance * samples_ / std::max(samples_ - T{1}, T{1});
+      T const unbiased = variance * samples_ / (std::max)(samples_ - T{1}, T{1});
       running[c] += momentum * difference;
       running[channels + c] += momentum * (unbiased - running[channels + c]);
     }

@@ -34,7 +34,7 @@ class dropout : public detail::stateless<T> {
   }
 
   void initialise(random_sequence& random) noexcept { key_ = random(); }
-  void reserve(std::size_t rows) { factors_.resize(std::max(factors_.size(), rows * inputs_)); }
+  void reserve(std::size_t rows) { factors_.resize((std::max)(factors_.size(), rows * inputs_)); }
 
   void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
     if (how.training) {

@@ -69,7 +69,7 @@ class max_pool : public detail::pooling<T> {
     return this->geometry_of(geometry::pooling_kind::largest);
   }
 
-  void reserve(std::size_t rows) { chosen_.resize(std::max(chosen_.size(), rows * this->outputs())); }
+  void reserve(std::size_t rows) { chosen_.resize((std::max)(chosen_.size(), rows * this->outputs())); }
 
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) {
     auto const& in = this->input();
@@ -81,7 +81,7 @@ class max_pool : public detail::pooling<T> {
         if (c + lanes <= rest && p.output + c + lanes <= p.end) {
           choose(in, p, image + c, to + p.output + c, at + p.output + c, lanes);
         } else {
-          choose(in, p, image + c, to + p.output + c, at + p.output + c, std::min(lanes, in.channels - c));
+          choose(in, p, image + c, to + p.output + c, at + p.output + c, (std::min)(lanes, in.channels - c));
         }
       }
     });
@@ -101,7 +101,7 @@ class max_pool : public detail::pooling<T> {
 
  private:
   using key = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-  static constexpr key all_but_the_sign = std::numeric_limits<key>::max();
+  static constexpr key all_but_the_sign = (std::numeric_limits<key>::max)();
 
   static constexpr std::size_t lanes = 8;
   // Two types, one of which is chosen: nvcc takes a comparison of vectors whose size depends on T for a bool.
@@ -120,7 +120,7 @@ class max_pool : public detail::pooling<T> {
   /// Of this many channels the largest under the window, and where its pixel begins in the image.
   [[gnu::always_inline]] static void choose(image_shape const& input, detail::place const& p, T const* image, T* to,
                                             std::uint32_t* at, std::size_t channels) noexcept {
-    keys best = keys{} + std::numeric_limits<key>::min();  // less than the key of any number
+    keys best = keys{} + (std::numeric_limits<key>::min)();  // less than the key of any number
     keys chosen{};
     for (std::size_t i = p.top; i != p.bottom; ++i) {
       for (std::size_t j = p.left; j != p.right; ++j) {

@@ -66,7 +66,7 @@ struct one_forward_one_backward {
   }
   /// How many micro-batches a stage keeps at most.
   static constexpr std::size_t kept(std::size_t stages, std::size_t micro_batches, std::size_t stage) noexcept {
-    return std::min(stages - stage, micro_batches);
+    return (std::min)(stages - stage, micro_batches);
   }
 };
 

@@ -30,7 +30,7 @@ class json_lines {
 
  private:
   void write_step(step_result const& done);
-  void check() const;
+  void examine() const;
 
   std::string path_;
   std::ofstream file_;

@@ -45,7 +45,7 @@ struct epoch_result {
 
   /// Trained on, of all ranks together.
   [[nodiscard]] double images_per_second() const noexcept {
-    return static_cast<double>(images) / std::max(training_seconds, 1e-9);
+    return static_cast<double>(images) / (std::max)(training_seconds, 1e-9);
   }
 };
 

@@ -63,7 +63,7 @@ class usage_meter {
     double const all = seconds(now - begin_);
     usage made{{}, width_, bins_, 0};
     for (std::size_t i = 0; i != made.bins.size(); ++i) {
-      made.bins[i].seconds = std::min(width_, all - static_cast<double>(i) * width_);
+      made.bins[i].seconds = (std::min)(width_, all - static_cast<double>(i) * width_);
     }
     return made;
   }
@@ -100,17 +100,17 @@ class usage_meter {
       return;
     }
     (void)at(end);  // so that the width stays
-    double from = std::max(0.0, seconds(since_ - begin_));
+    double from = (std::max)(0.0, seconds(since_ - begin_));
     for (double const to = seconds(end - begin_); from < to;) {
-      auto const i = std::min(static_cast<std::size_t>(from / width_), bins_.size() - 1);
-      double const border = i + 1 == bins_.size() ? to : std::min(to, static_cast<double>(i + 1) * width_);
+      auto const i = (std::min)(static_cast<std::size_t>(from / width_), bins_.size() - 1);
+      double const border = i + 1 == bins_.size() ? to : (std::min)(to, static_cast<double>(i + 1) * width_);
       bins_[i].*doing_ += border - from;
-      from = std::max(border, from + 1e-9);
+      from = (std::max)(border, from + 1e-9);
     }
   }
 
   [[nodiscard]] usage_bin& at(time_point now) noexcept {
-    double const when = std::max(0.0, seconds(now - begin_));
+    double const when = (std::max)(0.0, seconds(now - begin_));
     while (when >= width_ * static_cast<double>(most)) {
       halve();
     }
@@ -125,7 +125,7 @@ class usage_meter {
   void open(std::size_t i) noexcept {
     usage_bin next;
     next.resident = bins_.empty() ? 0 : bins_.back().resident;
-    bins_.resize(std::min(i + 1, most), next);
+    bins_.resize((std::min)(i + 1, most), next);
     bins_.back().resident = detail::resident_bytes();
   }
 

@@ -43,7 +43,7 @@ class batch_plan {
   [[nodiscard]] std::size_t largest() const noexcept {
     std::size_t most = size(0);
     for (std::size_t const epoch : changes_.epochs) {
-      most = epoch < epochs_ ? std::max(most, size(epoch)) : most;
+      most = epoch < epochs_ ? (std::max)(most, size(epoch)) : most;
     }
     return most;
   }
@@ -52,7 +52,7 @@ class batch_plan {
   [[nodiscard]] std::size_t smallest() const noexcept {
     std::size_t least = samples_;
     for (std::size_t epoch = 0; epoch != epochs_; ++epoch) {
-      least = std::min(least, samples_ - (batches(epoch) - 1) * size(epoch));
+      least = (std::min)(least, samples_ - (batches(epoch) - 1) * size(epoch));
     }
     return least;
   }

@@ -53,10 +53,10 @@ class device_synchronous : public detail::equal_replicas {
   /// What has been put into the stream of the computation makes the numbers from `first` on final: sums them behind it.
   void enqueued(std::size_t first) {
     std::size_t const most =
-        bucket_ == 0 ? message_->numbers().size() : std::max(bucket_ / sizeof(float), std::size_t{1});
+        bucket_ == 0 ? message_->numbers().size() : (std::max)(bucket_ / sizeof(float), std::size_t{1});
     bool follows = false;
-    for (std::size_t cut = waiting_ - std::min(waiting_, most); waiting_ != 0 && cut >= first;
-         cut = waiting_ - std::min(waiting_, most)) {
+    for (std::size_t cut = waiting_ - (std::min)(waiting_, most); waiting_ != 0 && cut >= first;
+         cut = waiting_ - (std::min)(waiting_, most)) {
       if (!follows) {
         message_->follow();
         follows = true;

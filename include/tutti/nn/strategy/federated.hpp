@@ -47,7 +47,7 @@ class federated {
     expects(plan.participation >= 0 && plan.participation <= 1, "federated: the participation must be in [0, 1], not ",
             plan.participation);
     auto const wanted = std::lround(plan.participation * static_cast<double>(world.size()));
-    clients_ = std::max(static_cast<std::size_t>(wanted), std::size_t{1});
+    clients_ = (std::max)(static_cast<std::size_t>(wanted), std::size_t{1});
     choose();
   }
 

@@ -81,20 +81,20 @@ class fixed_point : public detail::steps_by_sums<fixed_point<Communicator, Topol
     behind_ = message.last(attached_);
     complete_from_ = message.size();
     std::size_t const most = bucket_ == 0 ? message_.size() : bucket_ / sizeof(float);
-    numbers_ = std::max(most, std::size_t{1});
+    numbers_ = (std::max)(most, std::size_t{1});
     buckets_ = (message_.size() + numbers_ - 1) / numbers_;
     sums_.resize(message_.size());
     maxima_under_way_.reserve(buckets_);
     sums_under_way_.reserve(buckets_);
     if (block_ != 0) {
-      exponents_.resize(buckets_, (std::min(numbers_, message_.size()) + block_ - 1) / block_);
+      exponents_.resize(buckets_, ((std::min)(numbers_, message_.size()) + block_ - 1) / block_);
     }
   }
 
   /// Starts what can be started, and moves on what is under way.
   /// @pre follows `begin`
   void completed(std::size_t first) {
-    complete_from_ = std::min(complete_from_, first);
+    complete_from_ = (std::min)(complete_from_, first);
     start(waiting::no);
     all_.world().poll();
   }
@@ -128,7 +128,7 @@ class fixed_point : public detail::steps_by_sums<fixed_point<Communicator, Topol
   [[nodiscard]] std::size_t end_of(std::size_t bucket) const noexcept { return message_.size() - bucket * numbers_; }
   [[nodiscard]] std::size_t begin_of(std::size_t bucket) const noexcept {
     std::size_t const end = end_of(bucket);
-    return end - std::min(end, numbers_);
+    return end - (std::min)(end, numbers_);
   }
   template <class T>
   [[nodiscard]] std::span<T> part(std::span<T> all, std::size_t bucket) const noexcept {

@@ -151,7 +151,7 @@ class network_server : public detail::equal_replicas {
     all_.world().transport().push(next_, rate, decay_);
     std::size_t const most = bucket_ == 0 ? next_.size() : bucket_;
     for (std::size_t at = 0; at < next_.size(); at += most) {
-      under_way_.push_back(update_.start(std::span(next_).subspan(at, std::min(most, next_.size() - at))));
+      under_way_.push_back(update_.start(std::span(next_).subspan(at, (std::min)(most, next_.size() - at))));
     }
   }
   void meet() {

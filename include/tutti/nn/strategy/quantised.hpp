@@ -56,8 +56,8 @@ class quantised {
     gather_(all_);
     for (std::size_t r = 0; r != n; ++r) {
       detail::int8_message::decode(part(all_, words, r), shard_);
-      std::size_t const first = std::min(length * r, gradients.size());
-      std::copy_n(shard_.begin(), std::min(length, gradients.size() - first),
+      std::size_t const first = (std::min)(length * r, gradients.size());
+      std::copy_n(shard_.begin(), (std::min)(length, gradients.size() - first),
                   gradients.begin() + static_cast<std::ptrdiff_t>(first));
     }
   }

@@ -34,7 +34,7 @@ class reproducible : public detail::steps_by_sums<reproducible<Communicator, Top
         plain_(world, topology),
         add_(world, topology, reproducible_sum<binned, float>{}),
         sums_(sums),
-        most_(bucket == 0 ? sums.size() : std::max(bucket / sizeof(float), std::size_t{1})) {
+        most_(bucket == 0 ? sums.size() : (std::max)(bucket / sizeof(float), std::size_t{1})) {
     expects(!sums.empty(), "reproducible: the replica keeps no accumulators; set settings::reproducible to true");
   }
 
@@ -60,8 +60,8 @@ class reproducible : public detail::steps_by_sums<reproducible<Communicator, Top
   /// Starts the buckets whose accumulators are complete, and moves on those under way. Their numbers of the message
   /// become the sums.
   void completed(std::size_t first) {
-    while (waiting_ > first && waiting_ - std::min(waiting_, most_) >= first) {
-      std::size_t const cut = waiting_ - std::min(waiting_, most_);
+    while (waiting_ > first && waiting_ - (std::min)(waiting_, most_) >= first) {
+      std::size_t const cut = waiting_ - (std::min)(waiting_, most_);
       std::size_t const count = waiting_ - cut;
       under_way_.push_back(add_.start(sums_.subspan(cut, count), message_.subspan(cut, count)));
       waiting_ = cut;

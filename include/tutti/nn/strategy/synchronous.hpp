@@ -164,10 +164,10 @@ class synchronous : public detail::steps_by_sums<synchronous<Communicator, Topol
 
   /// Numbers in each bucket but the first, and the last, which takes the rest.
   [[nodiscard]] std::size_t numbers() const noexcept {
-    return bucket_ == 0 ? message_.size() : std::max(bucket_ / sizeof(sent_type), std::size_t{1});
+    return bucket_ == 0 ? message_.size() : (std::max)(bucket_ / sizeof(sent_type), std::size_t{1});
   }
   [[nodiscard]] std::size_t first_numbers() const noexcept {
-    return bucket_ == 0 ? message_.size() : std::min(numbers(), first_bucket / sizeof(sent_type));
+    return bucket_ == 0 ? message_.size() : (std::min)(numbers(), first_bucket / sizeof(sent_type));
   }
   [[nodiscard]] std::size_t count() const noexcept {
     return message_.size() <= first_numbers() ? 1 : 2 + (message_.size() - first_numbers() - 1) / numbers();
@@ -175,7 +175,7 @@ class synchronous : public detail::steps_by_sums<synchronous<Communicator, Topol
   /// Where the next bucket begins.
   [[nodiscard]] std::size_t next_cut() const noexcept {
     std::size_t const most = waiting_ == message_.size() ? first_numbers() : numbers();
-    return waiting_ - std::min(waiting_, most);
+    return waiting_ - (std::min)(waiting_, most);
   }
 
   detail::group_operations<Communicator, Topology> all_;

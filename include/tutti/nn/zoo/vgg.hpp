@@ -16,14 +16,14 @@ namespace tutti::inline v0_1_0::nn {
 template <class T>
 [[nodiscard]] std::vector<any_layer<T>> vgg(std::size_t depth, image_shape const& image, std::size_t classes) {
   expects(depth == 16 || depth == 19, "vgg: the depth must be 16 or 19, not ", depth);
-  bool const small = image.rows <= small_image;
+  bool const is_small = image.rows <= small_image;
   stack<T> s(image);
   s.add_input();
   std::size_t const later = depth == 16 ? 3 : 4;
   constexpr std::array<std::size_t, 5> channels{64, 128, 256, 512, 512};
   for (std::size_t stage = 0; stage != channels.size(); ++stage) {
     for (std::size_t i = 0; i != (stage < 2 ? 2 : later); ++i) {
-      if (small) {
+      if (is_small) {
         s.template add_normalised<relu>(channels[stage], {3, 1, 1});
       } else {
         s.template add<conv2d<T, relu>>(convolution{channels[stage], {3, 1, 1}});
@@ -31,7 +31,7 @@ template <class T>
     }
     s.template add<max_pool<T>>(window{2, 2});
   }
-  for (int i = 0; i != (small ? 0 : 2); ++i) {
+  for (int i = 0; i != (is_small ? 0 : 2); ++i) {
     s.template add_dense<relu>(4096).add_dropout(0.5);
   }
   return s.template add_dense<identity>(classes).take();

@@ -31,7 +31,7 @@ class environment_reader {
     if (seconds) {
       e.patience = std::chrono::milliseconds(milliseconds("TUTTI_TIMEOUT", *seconds));
     }
-    e.interface = get("TUTTI_INTERFACE").value_or("");
+    e.network_interface = get("TUTTI_INTERFACE").value_or("");
     e.node = get("TUTTI_NODE").value_or("");
     find_place(e);
     return e;

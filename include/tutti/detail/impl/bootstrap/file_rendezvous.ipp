@@ -60,7 +60,7 @@ class file_rendezvous::meeting {
   template <class Look>
   static bool wait_for(time_point& deadline, Look&& look) {
     constexpr duration longest = std::chrono::milliseconds(50);
-    for (duration pause = std::chrono::milliseconds(1);; pause = std::min(2 * pause, longest)) {
+    for (duration pause = std::chrono::milliseconds(1);; pause = (std::min)(2 * pause, longest)) {
       if (look()) {
         return true;
       }
@@ -68,7 +68,7 @@ class file_rendezvous::meeting {
       if (left <= duration::zero()) {
         return false;
       }
-      std::this_thread::sleep_for(std::min(pause, left));
+      std::this_thread::sleep_for((std::min)(pause, left));
     }
   }
 
@@ -182,7 +182,7 @@ class file_rendezvous::meeting {
   /// Tells those that have come why it failed, and for a moment those that are on their way.
   void dismiss(std::string const& why, std::vector<std::string>& seen, std::vector<std::string>& nonces) {
     answer("failure." + self_, nonces, why);
-    time_point deadline = steady_now() + std::min(me_.patience, moment);
+    time_point deadline = steady_now() + (std::min)(me_.patience, moment);
     wait_for(deadline, [&] {
       if (!hear(seen, nonces).empty()) {
         answer("failure." + self_, nonces, why);

@@ -27,10 +27,10 @@ struct host_entry_text {
   }
 
   /// Whether one of these interfaces has an address of the host.
-  [[nodiscard]] static bool is_among(std::string const& host, std::vector<net::interface> const& own) {
+  [[nodiscard]] static bool is_among(std::string const& host, std::vector<net::network_interface> const& own) {
     try {
       for (net::address const& a : net::resolve(host, 0)) {
-        for (net::interface const& o : own) {
+        for (net::network_interface const& o : own) {
           if (a.host() == o.at.host()) {
             return true;
           }
@@ -61,7 +61,7 @@ TUTTI_DECL host_list::host_list(std::string_view text, std::string source) : sou
   }
 }
 
-TUTTI_DECL rank_type host_list::find_self(std::vector<net::interface> const& own) const {
+TUTTI_DECL rank_type host_list::find_self(std::vector<net::network_interface> const& own) const {
   std::vector<rank_type> matching;
   for (rank_type r = 0; r < size(); ++r) {
     if (host_entry_text::is_among(entries_[r].at.host, own)) {

@@ -9,7 +9,7 @@
 namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL launched_rendezvous::launched_rendezvous(environment const& e)
-    : rank_(e.rank), size_(e.size), one_host_(e.local_size == e.size), interface_(e.interface), node_(e.node) {
+    : rank_(e.rank), size_(e.size), one_host_(e.local_size == e.size), interface_(e.network_interface), node_(e.node) {
   membership const me{e.rank, e.size, e.job, e.role, e.patience};
   if (e.size > 1 && !e.directory.empty()) {
     file_.reset(new file_rendezvous(e.directory, me));

@@ -16,8 +16,8 @@ TUTTI_DECL std::vector<std::string> process_rendezvous::exchange(std::string_vie
   bootstrap_frame answer;
   parent_->queue(bootstrap_frame_kind::text, mine);
   // The parent keeps the time for all. If it dies, so does this process.
-  if (parent_->send(time_point::max()) != io::done ||
-      parent_->receive(answer, UINT64_MAX, time_point::max()) != io::done) {
+  if (parent_->send((time_point::max)()) != io::done ||
+      parent_->receive(answer, UINT64_MAX, (time_point::max)()) != io::done) {
     throw error(failure::join, "exchange among processes: the process that started them is gone").between(rank_, {});
   }
   if (answer.kind == bootstrap_frame_kind::table) {

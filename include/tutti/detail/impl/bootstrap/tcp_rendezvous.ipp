@@ -24,7 +24,7 @@ TUTTI_DECL descriptor listen_as_rank_0(net::host_port const& at, membership cons
     // If another process is rank 0 here, it names both when this one says hello.
     constexpr duration short_visit = std::chrono::milliseconds(200);
     membership brief = me;
-    brief.patience = std::min(me.patience, short_visit);
+    brief.patience = (std::min)(me.patience, short_visit);
     try {
       tcp_guest const second({"localhost", at.port}, brief);
     } catch (error const& told) {

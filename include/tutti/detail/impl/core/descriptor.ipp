@@ -115,7 +115,7 @@ TUTTI_DECL moved read_some(int fd, std::span<std::byte> to) noexcept {
       m.state = io::closed;
       return m;
     } else if (errno != EINTR) {
-      m.state = errno == EAGAIN || errno == EWOULDBLOCK ? io::open : io::closed;
+      m.state = errno == EAGAIN ? io::open : io::closed;
       return m;
     }
   }
@@ -130,7 +130,7 @@ TUTTI_DECL moved write_some(int fd, std::span<std::byte const> from) noexcept {
     if (put >= 0) {
       m.bytes += static_cast<std::size_t>(put);
     } else if (errno != EINTR) {
-      m.state = errno == EAGAIN || errno == EWOULDBLOCK ? io::open : io::closed;
+      m.state = errno == EAGAIN ? io::open : io::closed;
       return m;
     }
   }

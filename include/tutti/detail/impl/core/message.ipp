@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/detail/core/message.hpp>
 #include <tutti/detail/core/number_text.hpp>
 
@@ -9,7 +10,7 @@
 namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL void message_part::append_text(std::string& text, void const* of, std::uint64_t which) {
-  text.append(static_cast<char const*>(of), static_cast<std::size_t>(which));
+  text.append(static_cast<char const*>(of), integer_cast<std::size_t>(which));
 }
 
 TUTTI_DECL void message_part::append_negatable(std::string& text, void const*, std::uint64_t which) {

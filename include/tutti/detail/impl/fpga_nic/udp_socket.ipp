@@ -55,7 +55,7 @@ TUTTI_DECL descriptor udp_socket(net::address const& at, udp_options const& opti
 
 TUTTI_DECL unsigned interface_number(net::address const& by) {
   auto const all = net::interfaces();
-  auto const it = std::ranges::find_if(all, [&](net::interface const& i) { return i.at.host() == by.host(); });
+  auto const it = std::ranges::find_if(all, [&](net::network_interface const& i) { return i.at.host() == by.host(); });
   return it == all.end() ? 0 : ::if_nametoindex(it->name.c_str());
 }
 

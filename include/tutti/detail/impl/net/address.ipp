@@ -172,12 +172,12 @@ TUTTI_DECL address local_towards(address const& there) noexcept {
   return address(reinterpret_cast<sockaddr const*>(&own), length).with_port(0);
 }
 
-TUTTI_DECL std::vector<interface> interfaces() {
+TUTTI_DECL std::vector<network_interface> interfaces() {
   struct owner {
     ifaddrs* list = nullptr;
     ~owner() { ::freeifaddrs(list); }
   } found;
-  std::vector<interface> out;
+  std::vector<network_interface> out;
   standard_numbers const occupied;
   if (::getifaddrs(&found.list) != 0) {
     return out;
@@ -218,8 +218,8 @@ TUTTI_DECL std::string outward_host() {
       return own.host();
     }
   }
-  std::vector<interface> all;
-  for (interface const& i : interfaces()) {
+  std::vector<network_interface> all;
+  for (network_interface const& i : interfaces()) {
     if (!i.at.is_loopback() && (all.empty() || all.front().name != i.name)) {
       all.push_back(i);
     }
@@ -243,7 +243,7 @@ TUTTI_DECL address interface_address(std::string const& name) {
     }
   }
   std::string there;
-  for (interface const& i : interfaces()) {
+  for (network_interface const& i : interfaces()) {
     if (i.name == name) {
       return i.at;
     }

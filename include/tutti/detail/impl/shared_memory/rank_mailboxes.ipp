@@ -45,7 +45,7 @@ TUTTI_DECL void rank_mailboxes::leave(liveness const& lives) noexcept {
 
 TUTTI_DECL void rank_mailboxes::inquire(rank_type peer, flow s) {
   std::uint32_t theirs = 0;
-  if (s.lane != transfer_lane && segment_.board(peer, s.lane).differs(s.number, check(s), theirs)) {
+  if (s.lane != transfer_lane && segment_.board(peer, s.lane).differs(s.number, current_check(s), theirs)) {
     mismatch(peer, s, theirs);
   }
 }

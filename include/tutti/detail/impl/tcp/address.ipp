@@ -33,7 +33,7 @@ TUTTI_DECL card card::parse(std::string_view text) {
   std::string_view rest = text;
   auto const word = [&rest] {
     std::string_view const w = rest.substr(0, rest.find(' '));
-    rest.remove_prefix(std::min(rest.size(), w.size() + 1));
+    rest.remove_prefix((std::min)(rest.size(), w.size() + 1));
     return w;
   };
   host_port at;

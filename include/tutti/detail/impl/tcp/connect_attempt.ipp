@@ -99,7 +99,7 @@ TUTTI_DECL void connect_attempt::expire() {
     state_ = state::idle;
     waiter_.wake_at(now);
   } else if (unheard) {
-    waiter_.wake_at(std::min(begin_ + patience_, tried_ + one_attempt));
+    waiter_.wake_at((std::min)(begin_ + patience_, tried_ + one_attempt));
   }
 }
 
@@ -113,7 +113,7 @@ TUTTI_DECL void connect_attempt::fail(int code) {
   bool const gone = code == ECONNREFUSED && now - first_failure_ >= doubt_;
   bool const hopeless = failures_ > 4 && now - first_failure_ > patience_;
   state_ = gone || hopeless ? state::lost : state::idle;
-  duration const pause = std::chrono::milliseconds(1) * (1 << std::min(failures_, 8));
+  duration const pause = std::chrono::milliseconds(1) * (1 << (std::min)(failures_, 8));
   next_ = now + pause;
   waiter_.wake_at(next_);
 }

@@ -23,7 +23,7 @@ struct listener::guard {
     moved const m = read_some(p.socket.get(), std::as_writable_bytes(std::span(&p.says, 1)).subspan(p.got));
     p.got += m.bytes;
     // What differs from the first byte on is not waited for.
-    if (std::memcmp(p.says.magic, hello::expected_magic, std::min(p.got, sizeof p.says.magic)) != 0) {
+    if (std::memcmp(p.says.magic, hello::expected_magic, (std::min)(p.got, sizeof p.says.magic)) != 0) {
       return {.complete = false, .objection = "not the protocol of tutti"};
     }
     return {.complete = m.state == io::done, .objection = m.state == io::closed ? "it closed early" : nullptr};

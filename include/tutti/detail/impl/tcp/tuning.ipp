@@ -16,8 +16,8 @@ TUTTI_DECL void keep_alive(int fd, duration silence) noexcept {
   auto const seconds =
       static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(std::min<duration>(silence, most)).count());
   int const on = 1;
-  int const idle = std::max(1, seconds / 2);
-  int const interval = std::max(1, seconds / 8);
+  int const idle = (std::max)(1, seconds / 2);
+  int const interval = (std::max)(1, seconds / 8);
   int const probes = 4;
   ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
 #include <tutti/topology/doubling.hpp>
 
@@ -17,7 +18,7 @@ void share(Communicator& world, std::string& text, rank_type root) {
   tutti::broadcast give{world, doubling{}};
   std::array<std::uint64_t, 1> length{text.size()};
   give(length, root);
-  text.resize(static_cast<std::size_t>(length[0]));
+  text.resize(tutti::detail::integer_cast<std::size_t>(length[0]));
   give(text, root);
 }
 
@@ -28,10 +29,10 @@ void share(Communicator& world, training_state& state, rank_type root) {
   std::array<std::uint64_t, 6> head{state.place.epoch,       state.place.batch,      state.ranks,
                                     state.parameters.size(), state.optimizer.size(), state.statistics.size()};
   give(head, root);
-  state.place = {static_cast<std::size_t>(head[0]), static_cast<std::size_t>(head[1])};
+  state.place = {tutti::detail::integer_cast<std::size_t>(head[0]), tutti::detail::integer_cast<std::size_t>(head[1])};
   state.ranks = static_cast<rank_type>(head[2]);
   auto const numbers = [&](std::vector<float>& to, std::uint64_t count) {
-    to.resize(static_cast<std::size_t>(count));
+    to.resize(tutti::detail::integer_cast<std::size_t>(count));
     give(to, root);
   };
   numbers(state.parameters, head[3]);

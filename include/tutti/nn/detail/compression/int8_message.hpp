@@ -50,7 +50,7 @@ float encode_block(Count count, float* numbers, std::int8_t* to) {
     std::memset(to, 0, n);
     return std::numeric_limits<float>::quiet_NaN();
   }
-  if (most < 127 * std::numeric_limits<float>::min()) {
+  if (most < 127 * (std::numeric_limits<float>::min)()) {
     std::memset(to, 0, n);
     return 0;
   }
@@ -93,7 +93,7 @@ inline void encode(std::span<float> numbers, std::span<std::uint32_t> message) {
   auto* const values = reinterpret_cast<std::byte*>(message.data() + (n + block - 1) / block);
   std::int8_t some[block];
   for (std::size_t first = 0; first < n; first += block) {
-    std::size_t const count = std::min(block, n - first);
+    std::size_t const count = (std::min)(block, n - first);
     float const scale = count == block ? encode_block(whole_block{}, numbers.data() + first, some)
                                        : encode_block(count, numbers.data() + first, some);
     std::memcpy(values + first, some, count);
@@ -114,7 +114,7 @@ inline void decode(std::span<std::uint32_t const> message, std::span<float> numb
   std::int8_t some[block];
   for (std::size_t first = 0; first < n; first += block) {
     auto const scale = std::bit_cast<float>(message[first / block]);
-    std::size_t const count = std::min(block, n - first);
+    std::size_t const count = (std::min)(block, n - first);
     std::memcpy(some, values + first, count);
     bool const right = count == block ? decode_block(whole_block{}, scale, some, numbers.data() + first)
                                       : decode_block(count, scale, some, numbers.data() + first);

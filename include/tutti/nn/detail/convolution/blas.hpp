@@ -79,7 +79,7 @@ class blas_convolution {
     std::size_t const places = images * of_.pixels();
     for (std::size_t group = 0; group != of_.groups; ++group) {
       for (std::size_t first = 0; first < places; first += piece_rows()) {
-        f(piece{group, first, std::min(piece_rows(), places - first)});
+        f(piece{group, first, (std::min)(piece_rows(), places - first)});
       }
     }
   }

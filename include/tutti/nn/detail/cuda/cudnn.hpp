@@ -102,7 +102,7 @@ class convolutions {
     }
     /// Bytes of device memory in the meantime.
     [[nodiscard]] std::size_t workspace() const noexcept {
-      return std::max({forward_.bytes, weights_.bytes, input_.bytes});
+      return (std::max)({forward_.bytes, weights_.bytes, input_.bytes});
     }
 
    private:

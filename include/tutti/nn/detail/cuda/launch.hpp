@@ -57,7 +57,7 @@ void with_width(std::size_t row, F const& f) {
 }
 
 inline void check_launch(char const* what) {
-  tutti::detail::cuda::check(cudaGetLastError(), [=] { return "launching the kernel of " + std::string(what); });
+  tutti::detail::cuda::examine(cudaGetLastError(), [=] { return "launching the kernel of " + std::string(what); });
 }
 
 /// All threads of a launch as one group, which never waits: elements are shared out among them.

@@ -11,8 +11,8 @@
 
 namespace tutti::inline v0_1_0::nn::detail::cuda {
 
-using tutti::detail::cuda::check;
 using tutti::detail::cuda::current_device;
+using tutti::detail::cuda::examine;
 
 /// A place in a stream, as it was last recorded; at first none. It is of the device that records it first, so making
 /// it asks nothing of CUDA.
@@ -33,10 +33,10 @@ class event {
   /// @pre the stream is one of the current device
   void record(cudaStream_t in) {
     if (event_ == nullptr) {
-      check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming),
-            [] { return std::string("making an event of CUDA"); });
+      examine(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming),
+              [] { return std::string("making an event of CUDA"); });
     }
-    check(cudaEventRecord(event_, in), [] { return std::string("recording an event in a stream of CUDA"); });
+    examine(cudaEventRecord(event_, in), [] { return std::string("recording an event in a stream of CUDA"); });
   }
   /// CUDA's handle; null if it was never recorded.
   [[nodiscard]] cudaEvent_t native() const noexcept { return event_; }
@@ -54,7 +54,7 @@ class memory_and_order {
 
   [[nodiscard]] static int devices() {
     int count = 0;
-    check(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
+    examine(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
     return count;
   }
   /// Makes it the current device of this thread.
@@ -66,15 +66,15 @@ class memory_and_order {
   [[nodiscard]] std::byte* allocate(std::size_t bytes) const {
     current_device const here(number_);
     void* p = nullptr;
-    check(cudaMalloc(&p, bytes), [=] { return "allocating " + std::to_string(bytes) + " bytes of device memory"; });
+    examine(cudaMalloc(&p, bytes), [=] { return "allocating " + std::to_string(bytes) + " bytes of device memory"; });
     return static_cast<std::byte*>(p);
   }
   /// CUDA gives whole pages, of which the first byte is aligned to far more than 256.
   [[nodiscard]] std::byte* allocate_host(std::size_t bytes) const {
     current_device const here(number_);
     void* p = nullptr;
-    check(cudaHostAlloc(&p, bytes, cudaHostAllocPortable),
-          [=] { return "allocating " + std::to_string(bytes) + " bytes of host memory whose pages are pinned"; });
+    examine(cudaHostAlloc(&p, bytes, cudaHostAllocPortable),
+            [=] { return "allocating " + std::to_string(bytes) + " bytes of host memory whose pages are pinned"; });
     return static_cast<std::byte*>(p);
   }
   void free(std::byte* p) const noexcept { static_cast<void>(cudaFree(p)); }
@@ -97,8 +97,8 @@ class memory_and_order {
   }
   void clear(std::byte* to, std::size_t bytes) const {
     current_device const here(number_);
-    check(cudaMemsetAsync(to, 0, bytes, stream_.native()),
-          [=] { return "clearing " + std::to_string(bytes) + " bytes of device memory"; });
+    examine(cudaMemsetAsync(to, 0, bytes, stream_.native()),
+            [=] { return "clearing " + std::to_string(bytes) + " bytes of device memory"; });
   }
 
   void record(event_type& e, stream_type& in) const {
@@ -108,8 +108,8 @@ class memory_and_order {
   void hold(stream_type& in, event_type& e) const {
     if (e.native() != nullptr) {
       current_device const here(number_);
-      check(cudaStreamWaitEvent(in.native(), e.native(), 0),
-            [] { return std::string("putting an event into a stream of CUDA"); });
+      examine(cudaStreamWaitEvent(in.native(), e.native(), 0),
+              [] { return std::string("putting an event into a stream of CUDA"); });
     }
   }
   [[nodiscard]] bool has_run(event_type& e) const {
@@ -121,12 +121,12 @@ class memory_and_order {
       static_cast<void>(cudaGetLastError());
       return false;
     }
-    check(code, [] { return std::string("asking whether work of a GPU has run"); });
+    examine(code, [] { return std::string("asking whether work of a GPU has run"); });
     return true;
   }
   void finish(event_type& e) const {
     if (e.native() != nullptr) {
-      check(cudaEventSynchronize(e.native()), [] { return std::string("waiting for work of a GPU"); });
+      examine(cudaEventSynchronize(e.native()), [] { return std::string("waiting for work of a GPU"); });
     }
   }
 
@@ -136,13 +136,13 @@ class memory_and_order {
  private:
   /// Before its stream is made.
   [[nodiscard]] static int taken(int number) {
-    check(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
+    examine(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
     return number;
   }
   void move(stream_type const& in, std::byte* to, std::byte const* from, std::size_t bytes, cudaMemcpyKind way) const {
     current_device const here(number_);
-    check(cudaMemcpyAsync(to, from, bytes, way, in.native()),
-          [=] { return "copying " + std::to_string(bytes) + " bytes of a GPU"; });
+    examine(cudaMemcpyAsync(to, from, bytes, way, in.native()),
+            [=] { return "copying " + std::to_string(bytes) + " bytes of a GPU"; });
   }
 
   int number_;

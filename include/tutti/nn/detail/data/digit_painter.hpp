@@ -74,7 +74,7 @@ class digit_painter {
   /// Draws a Catmull-Rom spline through the points.
   void follow(std::span<point const> curve, linear_map const& map, point moved) noexcept {
     std::array<point, 16> at;
-    std::size_t const count = std::min(curve.size(), at.size());
+    std::size_t const count = (std::min)(curve.size(), at.size());
     for (std::size_t i = 0; i != count; ++i) {
       std::int32_t const x = curve[i].x - 50 + random_.between(-4, 4);
       std::int32_t const y = curve[i].y - 50 + random_.between(-4, 4);
@@ -121,7 +121,7 @@ class digit_painter {
   /// A round dot of the pen's radius with a soft edge one pixel wide.
   void dot(point p) noexcept {
     std::int32_t const outer = pen_ + unit / 2;
-    std::int32_t const inner = std::max(pen_ - unit / 2, 0);
+    std::int32_t const inner = (std::max)(pen_ - unit / 2, 0);
     std::int32_t const edge = outer * outer - inner * inner;
     over_disc(p, outer, [&](std::uint8_t& pixel, std::int32_t squared) {
       std::int32_t const cover = std::clamp((outer * outer - squared) * 64 / edge, 0, 64);
@@ -139,10 +139,10 @@ class digit_painter {
   /// Calls f(pixel, squared distance) for the pixels whose centres lie within the radius.
   template <class F>
   void over_disc(point p, std::int32_t radius, F f) noexcept {
-    std::int32_t const left = std::max((p.x - radius) / unit, 0);
-    std::int32_t const right = std::min((p.x + radius) / unit, side - 1);
-    std::int32_t const top = std::max((p.y - radius) / unit, 0);
-    std::int32_t const bottom = std::min((p.y + radius) / unit, side - 1);
+    std::int32_t const left = (std::max)((p.x - radius) / unit, 0);
+    std::int32_t const right = (std::min)((p.x + radius) / unit, side - 1);
+    std::int32_t const top = (std::max)((p.y - radius) / unit, 0);
+    std::int32_t const bottom = (std::min)((p.y + radius) / unit, side - 1);
     for (std::int32_t y = top; y <= bottom; ++y) {
       for (std::int32_t x = left; x <= right; ++x) {
         std::int32_t const dx = x * unit + unit / 2 - p.x;
@@ -160,7 +160,7 @@ class digit_painter {
     std::int32_t const strength = random_.between(8, 40);
     for (std::size_t i = 0; i < image_.size(); i += 8) {
       std::uint64_t bits = random_();
-      for (std::size_t j = i; j != std::min(i + 8, image_.size()); ++j, bits >>= 8) {
+      for (std::size_t j = i; j != (std::min)(i + 8, image_.size()); ++j, bits >>= 8) {
         std::int32_t const dice = static_cast<std::int32_t>(bits & 15U) + static_cast<std::int32_t>(bits >> 4 & 15U);
         image_[j] = static_cast<std::uint8_t>(std::clamp(image_[j] + (dice - 15) * strength / 8, 0, 255));
       }

@@ -44,7 +44,7 @@ class sequence final : public stage<M> {
       if (i + 1 != stages_.size()) {
         std::size_t const bytes = rows * stages_[i]->of().outputs * bytes_of(math_.numbers());
         values_[i] = buffer<M>(math_, bytes);
-        largest = std::max(largest, bytes);
+        largest = (std::max)(largest, bytes);
       }
     }
     for (auto& one : slopes_) {

@@ -310,7 +310,7 @@ class compute {
 
   /// Takes the scale out of a part of the gradients.
   void unscale(std::size_t first, std::size_t end) {
-    end = std::min(end, parameters_.size());
+    end = (std::min)(end, parameters_.size());
     if (scales() && first < end) {
       math_.unscale(end - first, 1 / scale_.value(), raw_.floats() + first, message_.floats() + first, word());
     }

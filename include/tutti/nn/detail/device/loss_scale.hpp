@@ -28,7 +28,7 @@ class loss_scale {
   void good_step() noexcept {
     if (++good_ == steps_to_grow) {
       good_ = 0;
-      value_ = std::min(value_ * 2, most);
+      value_ = (std::min)(value_ * 2, most);
     }
   }
 

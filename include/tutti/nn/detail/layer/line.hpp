@@ -26,8 +26,8 @@ void for_each_line(std::size_t numbers, std::size_t columns, F const& f) {
   std::size_t const lines = (numbers + length - 1) / length;
   parallel_for(lines, numbers_for_a_thread / length + 1, [=, &f](std::size_t first, std::size_t last) {
     vectorised([=, &f] {
-      for (std::size_t at = first * length; at < std::min(last * length, numbers); at += length) {
-        f(at, std::min(length, numbers - at));
+      for (std::size_t at = first * length; at < (std::min)(last * length, numbers); at += length) {
+        f(at, (std::min)(length, numbers - at));
       }
     });
   });
@@ -82,8 +82,8 @@ void sum_lines(std::size_t numbers, std::size_t columns, std::size_t run, T* roo
   parallel_for(runs, numbers_for_a_thread / (run * length) + 1, [=, &f](std::size_t first, std::size_t last) {
     std::fill_n(room + first * Sums * length, (last - first) * Sums * length, T{0});
     vectorised([=, &f] {
-      for (std::size_t at = first * run * length; at < std::min(last * run * length, numbers); at += length) {
-        f(at, std::min(length, numbers - at), room + at / (run * length) * Sums * length);
+      for (std::size_t at = first * run * length; at < (std::min)(last * run * length, numbers); at += length) {
+        f(at, (std::min)(length, numbers - at), room + at / (run * length) * Sums * length);
       }
     });
   });

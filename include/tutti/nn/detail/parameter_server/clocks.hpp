@@ -18,7 +18,7 @@ class clocks {
 
   [[nodiscard]] std::size_t workers() const noexcept { return at_.size(); }
   [[nodiscard]] clock_value operator[](std::size_t worker) const noexcept { return at_[worker]; }
-  void reach(std::size_t worker, clock_value clock) noexcept { at_[worker] = std::max(at_[worker], clock); }
+  void reach(std::size_t worker, clock_value clock) noexcept { at_[worker] = (std::max)(at_[worker], clock); }
   void drop(std::size_t worker) noexcept { at_[worker] = gone; }
 
   /// Of the slowest; `gone` if all are.
@@ -27,7 +27,7 @@ class clocks {
   [[nodiscard]] clock_value least_but(std::size_t worker) const noexcept {
     clock_value least = gone;
     for (std::size_t w = 0; w != at_.size(); ++w) {
-      least = w == worker ? least : std::min(least, at_[w]);
+      least = w == worker ? least : (std::min)(least, at_[w]);
     }
     return least;
   }

@@ -18,7 +18,7 @@ class rates {
 
   [[nodiscard]] float at(std::size_t step) const noexcept {
     moment now;
-    now.step = std::min(step, steps_ - 1);
+    now.step = (std::min)(step, steps_ - 1);
     now.steps = steps_;
     auto const place = plan_.place(now.step);
     now.epoch = static_cast<double>(place.epoch) +

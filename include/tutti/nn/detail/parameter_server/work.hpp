@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/nn/detail/parameter_server/clocks.hpp>
 #include <tutti/nn/detail/parameter_server/connections.hpp>
 #include <tutti/nn/detail/parameter_server/key_range.hpp>
@@ -56,7 +57,7 @@ void work(Communicator& world, roles const& roles, layout const& layout, Replica
         pace(roles.worker(world.rank()), last);
         time_point const begin = transport.now();
         model.set_rank(next.part, next.parts);
-        auto const place = model.plan().place(static_cast<std::size_t>(next.clock));
+        auto const place = model.plan().place(tutti::detail::integer_cast<std::size_t>(next.clock));
         if (std::exchange(epoch, place.epoch) != place.epoch) {
           model.start(place.epoch);
         }

@@ -47,7 +47,7 @@ class worker {
         clock_(begin) {
     for (auto const& one : channels_) {
       // A slow worker is to be dropped by the servers before it gives up on them.
-      one->patience(world.deadline() > duration::max() / 2 ? world.deadline() : 2 * world.deadline());
+      one->patience(world.deadline() > (duration::max)() / 2 ? world.deadline() : 2 * world.deadline());
     }
     requests_.reserve(4 * layout_.pieces().size() + 2);
     peers_.reserve(4 * layout_.pieces().size() + 2);

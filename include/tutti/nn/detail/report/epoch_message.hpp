@@ -53,8 +53,8 @@ class epoch_message {
     for (row = row.subspan(2 * size_); !row.empty(); row = row.subspan(size_)) {
       float const transfer = *std::ranges::min_element(row.first(size_));
       for (std::size_t r = 0; r != size_; ++r) {
-        result[r].transfer += transfer;
-        result[r].waiting += row[r] - transfer;
+        result[r].transfer += double{transfer};
+        result[r].waiting += double{row[r] - transfer};
       }
     }
     return result;

@@ -29,7 +29,7 @@ class block_exponents {
     for (std::size_t b = 0; b != sizes.size(); ++b) {
       std::uint32_t largest = 0;  // sizes are ordered as their bits are, infinity and NaN above all numbers
       for (float const x : within(numbers, b, block)) {
-        largest = std::max(largest, std::bit_cast<std::uint32_t>(x) & 0x7fffffffU);
+        largest = (std::max)(largest, std::bit_cast<std::uint32_t>(x) & 0x7fffffffU);
       }
       sizes[b] = std::bit_cast<float>(largest);
     }
@@ -41,7 +41,7 @@ class block_exponents {
     auto const sizes = of(bucket, from.size(), block);
     for (std::size_t b = 0; b != sizes.size(); ++b) {
       double const by = power_of_two(shift(sizes[b], ranks));
-      bool const finite = sizes[b] <= std::numeric_limits<float>::max();
+      bool const finite = sizes[b] <= (std::numeric_limits<float>::max)();
       auto const out = within(to, b, block);
       std::ranges::transform(within(from, b, block), out.begin(), [=](float x) {
         return finite ? static_cast<float>(double{x} * by) : std::numeric_limits<float>::quiet_NaN();
@@ -64,7 +64,7 @@ class block_exponents {
   }
   template <class T>
   [[nodiscard]] static std::span<T> within(std::span<T> numbers, std::size_t b, std::size_t block) {
-    return numbers.subspan(b * block, std::min(block, numbers.size() - b * block));
+    return numbers.subspan(b * block, (std::min)(block, numbers.size() - b * block));
   }
 
   /// The power of two by which numbers up to this size are multiplied. Of no numbers, and of zeros: any.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/nn/strategy/neighbours.hpp>
 #include <tutti/types.hpp>
 
@@ -43,7 +44,7 @@ class neighbourhood {
     if (graph_ == neighbours::ring) {
       return i == 0 ? 1 : size_ - 1;
     }
-    return rank_type{1} << (step % static_cast<unsigned>(std::bit_width(size_ - 1)));
+    return rank_type{1} << (step % tutti::detail::integer_cast<unsigned>(std::bit_width(size_ - 1)));
   }
 
   neighbours graph_;

@@ -32,7 +32,7 @@ TUTTI_DECL atomic_file::~atomic_file() {
 TUTTI_DECL void atomic_file::write(std::span<std::byte const> bytes) {
   while (!bytes.empty()) {
     constexpr std::size_t most = std::size_t{1} << 30;  // Linux writes no more than 2 GiB at once
-    ssize_t const put = ::write(file_.get(), bytes.data(), std::min(bytes.size(), most));
+    ssize_t const put = ::write(file_.get(), bytes.data(), (std::min)(bytes.size(), most));
     if (put > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(put));
     } else if (put == 0 || errno != EINTR) {

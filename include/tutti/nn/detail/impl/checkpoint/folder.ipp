@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/nn/checkpoint/history_text.hpp>
 #include <tutti/nn/detail/checkpoint/folder.hpp>
 
@@ -21,7 +22,7 @@
 namespace tutti::inline v0_1_0::nn::detail {
 
 TUTTI_DECL checkpoint_folder::checkpoint_folder(std::filesystem::path where, std::size_t keep)
-    : names_(std::move(where)), keep_(std::max(keep, std::size_t{1})) {
+    : names_(std::move(where)), keep_((std::max)(keep, std::size_t{1})) {
   std::error_code why;
   std::filesystem::create_directories(names_.folder(), why);
   if (why || !std::filesystem::is_directory(names_.folder(), why)) {
@@ -180,7 +181,8 @@ TUTTI_DECL void checkpoint_folder::load(std::uint64_t step, expected_state const
   training_state result;
   std::array<std::uint64_t, 4> place{};
   file.read(section::place, std::span<std::uint64_t>(place));
-  result.place = {static_cast<std::size_t>(place[0]), static_cast<std::size_t>(place[1])};
+  result.place = {tutti::detail::integer_cast<std::size_t>(place[0]),
+                  tutti::detail::integer_cast<std::size_t>(place[1])};
   constexpr std::uint64_t most_ranks = 1U << 20;
   bool const within = place[0] < expected.epochs ? place[1] <= expected.plan.batches(result.place.epoch)
                                                  : place[0] == expected.epochs && place[1] == 0;
@@ -242,7 +244,7 @@ TUTTI_DECL void checkpoint_folder::load_shards(std::uint64_t step, std::span<fil
 
 TUTTI_DECL void checkpoint_folder::prune() const {
   auto const all = steps();
-  std::uint64_t const oldest = all.empty() ? 0 : all[std::min(keep_, all.size()) - 1];
+  std::uint64_t const oldest = all.empty() ? 0 : all[(std::min)(keep_, all.size()) - 1];
   std::error_code ignored;
   for (std::uint64_t const step : all) {
     if (step < oldest) {

@@ -131,7 +131,7 @@ TUTTI_DECL void section_file::load(place_of_section const& part, std::span<std::
 TUTTI_DECL void section_file::read_at(std::uint64_t offset, std::span<std::byte> to) const {
   while (!to.empty()) {
     constexpr std::size_t most = std::size_t{1} << 30;
-    ssize_t const got = ::pread(file_.get(), to.data(), std::min(to.size(), most), static_cast<off_t>(offset));
+    ssize_t const got = ::pread(file_.get(), to.data(), (std::min)(to.size(), most), static_cast<off_t>(offset));
     if (got > 0) {
       offset += static_cast<std::uint64_t>(got);
       to = to.subspan(static_cast<std::size_t>(got));

@@ -40,7 +40,7 @@ TUTTI_DECL std::optional<checkpoint_names::parsed> checkpoint_names::parse(std::
 
 TUTTI_DECL std::string checkpoint_names::stem(std::uint64_t step) const {
   std::string number = std::to_string(step);
-  number.insert(0, digits - std::min(digits, number.size()), '0');
+  number.insert(0, digits - (std::min)(digits, number.size()), '0');
   return (folder_ / prefix).string() + number;
 }
 

@@ -20,7 +20,7 @@ TUTTI_COLD basic_replica<Learner>::basic_replica(made_of model, dataset const& t
       plan_(settings, training.size()),
       batches_(training.labels, settings, rank, size),
       shard_(batches_.most(plan_)),
-      piece_(settings.micro_batch == 0 ? shard_ : std::min(settings.micro_batch, shard_)),
+      piece_(settings.micro_batch == 0 ? shard_ : (std::min)(settings.micro_batch, shard_)),
       training_(image_source(training, numbers_for(training), settings.augmentation, settings.seed),
                 speed.pretends() ? 1 : piece_,
                 settings.prefetch ? detail::loading::ahead : detail::loading::when_asked),
@@ -59,7 +59,7 @@ TUTTI_COLD basic_replica<Learner>::basic_replica(made_of model, dataset const& t
     learner_.expect_pieces();
   }
   if (!speed.pretends()) {
-    learner_.reserve(std::max(piece_, test_.piece()));
+    learner_.reserve((std::max)(piece_, test_.piece()));
     learner_.initialise(settings.seed);
   }
 }

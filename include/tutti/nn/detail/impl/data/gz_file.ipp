@@ -31,7 +31,7 @@ TUTTI_DECL gz_file::gz_file(std::filesystem::path const& path) : path_(path.stri
   gzbuffer(file_, 1 << 17);
   if (gzdirect(file_) == 0) {
     auto const packed = std::filesystem::file_size(path, ignored);
-    most_ = std::max(most_unpacked, ignored ? 0 : most_times * packed);
+    most_ = (std::max)(most_unpacked, ignored ? 0 : most_times * packed);
   }
 }
 

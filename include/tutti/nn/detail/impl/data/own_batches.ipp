@@ -16,7 +16,7 @@ TUTTI_DECL own_batches::own_batches(std::span<std::uint8_t const> labels, settin
                                     rank_type size)
     : rank_(rank),
       size_(size),
-      unit_(settings.reproducible ? std::max(settings.micro_batch, std::size_t{1}) : 1),
+      unit_(settings.reproducible ? (std::max)(settings.micro_batch, std::size_t{1}) : 1),
       samples_(labels.size()),
       batch_(settings.batch),
       seed_(settings.seed) {
@@ -70,7 +70,7 @@ TUTTI_DECL std::size_t own_batches::most(batch_plan const& plan) const noexcept 
 }
 
 TUTTI_DECL bool own_batches::all_ranks_always(batch_plan const& plan) const {
-  return dealt_ ? plan.smallest() >= size_ : std::ranges::min(owned_) >= plan.batches(0);
+  return dealt_ ? plan.smallest() >= size_ : (std::ranges::min)(owned_) >= plan.batches(0);
 }
 
 TUTTI_DECL std::size_t own_batches::before(std::size_t b, rank_type rank) const noexcept {

@@ -25,7 +25,7 @@ TUTTI_DECL std::vector<std::size_t> cut_layers(std::span<std::size_t const> cost
     for (std::size_t end = layers; end > s; --end) {
       std::size_t best = before[layers] + 1;
       for (std::size_t begin = s; begin != end; ++begin) {
-        std::size_t const cost = std::max(dearest[begin], before[end] - before[begin]);
+        std::size_t const cost = (std::max)(dearest[begin], before[end] - before[begin]);
         if (cost < best) {
           best = cost;
           begins[s][end] = begin;

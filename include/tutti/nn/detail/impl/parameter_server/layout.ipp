@@ -53,7 +53,7 @@ TUTTI_DECL std::size_t layout::cut(std::vector<parameter_range> const& ranges, s
     }
   }
   bool const fits = best != keys && distance(best) <= keys / servers / 8 && keys - best >= servers - k;
-  return how == layers::whole || fits ? best : std::max(ideal, before + 1);
+  return how == layers::whole || fits ? best : (std::max)(ideal, before + 1);
 }
 
 }  // namespace tutti::nn::parameter_server::detail

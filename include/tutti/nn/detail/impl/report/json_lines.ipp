@@ -15,7 +15,7 @@ namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL json_lines::json_lines(std::string path, bool behind)
     : path_(std::move(path)), file_(path_, behind ? std::ios::binary | std::ios::app : std::ios::binary) {
-  check();
+  examine();
 }
 
 TUTTI_DECL void json_lines::epoch(epoch_result const& done) {
@@ -37,7 +37,7 @@ TUTTI_DECL void json_lines::epoch(epoch_result const& done) {
                                        {"ranks", ranks}};
   file_ << line.dump() << '\n';
   file_.flush();
-  check();
+  examine();
 }
 
 TUTTI_DECL void json_lines::write_step(step_result const& done) {
@@ -49,7 +49,7 @@ TUTTI_DECL void json_lines::write_step(step_result const& done) {
   file_ << line.dump() << '\n';
 }
 
-TUTTI_DECL void json_lines::check() const {
+TUTTI_DECL void json_lines::examine() const {
   if (!file_) {
     throw std::runtime_error("cannot write " + path_ + ": " + std::strerror(errno));
   }

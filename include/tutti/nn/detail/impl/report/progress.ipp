@@ -29,14 +29,14 @@ TUTTI_DECL void progress::draw(step_result const& done) {
   constexpr std::size_t width = 24;
   double const share = static_cast<double>(images_done_) / static_cast<double>(images_);
   double const whole = (static_cast<double>(done.epoch) + share) / static_cast<double>(epochs_);
-  auto const filled = std::min(width, static_cast<std::size_t>(share * width));
+  auto const filled = (std::min)(width, static_cast<std::size_t>(share * width));
   std::string const bar = std::string(filled, '=') + (filled < width ? ">" : "") +
                           std::string(filled < width ? width - filled - 1 : 0, ' ');
   using tutti::detail::fixed_text;
   std::string const percent = fixed_text(100 * share, 0);
-  double const per_second = static_cast<double>(images_done_) / std::max(done.seconds - began_, 1e-9);
+  double const per_second = static_cast<double>(images_done_) / (std::max)(done.seconds - began_, 1e-9);
   std::string line = tutti::detail::message({"\r\x1b[Kepoch ", done.epoch + 1, "/", epochs_, " [", bar, "] "});
-  line.append(3 - std::min<std::size_t>(3, percent.size()), ' ');
+  line.append(3 - (std::min<std::size_t>)(3, percent.size()), ' ');
   tutti::detail::append(line,
                         {percent, " %  ", fixed_text(per_second, 0), " images/s  loss ", fixed_text(double{loss_}, 4)});
   tutti::detail::append(line, {"  accuracy ", fixed_text(100 * double{accuracy_}, 1), " %  rate "});

@@ -16,12 +16,12 @@ namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL std::string plot_svg(history const& history, plot_words const& words, std::vector<usage> const& ranks) {
   detail::training_curves all(history);
-  double const end = std::max({history.epochs.empty() ? 0 : history.epochs.back().seconds,
-                               history.steps.empty() ? 0 : history.steps.back().seconds, 1e-3});
+  double const end = (std::max)({history.epochs.empty() ? 0 : history.epochs.back().seconds,
+                                 history.steps.empty() ? 0 : history.steps.back().seconds, 1e-3});
   auto const time = detail::unit_of_time(end);
-  double const fastest = std::max(detail::highest(all.throughput), 1e-3);
+  double const fastest = (std::max)(detail::highest(all.throughput), 1e-3);
   double const thousands = fastest >= 10'000 ? 1000 : 1;
-  double const most_bytes = std::max(detail::highest(all.sent), detail::highest(all.received));
+  double const most_bytes = (std::max)(detail::highest(all.sent), detail::highest(all.received));
   auto const bytes = detail::unit_of_bytes(most_bytes);
   detail::divide(all.throughput, time.size, thousands);
   detail::divide(all.sent, time.size, bytes.size);
@@ -29,10 +29,10 @@ TUTTI_DECL std::string plot_svg(history const& history, plot_words const& words,
   for (auto* const one : {&all.loss, &all.accuracy, &all.test_loss, &all.test_accuracy}) {
     detail::divide(*one, time.size, 1);
   }
-  double const most_loss = std::max(detail::highest(all.loss.empty() ? all.test_loss : all.loss), 1e-3);
+  double const most_loss = (std::max)(detail::highest(all.loss.empty() ? all.test_loss : all.loss), 1e-3);
   double worst = 100;
   for (auto const& one : all.test_accuracy) {
-    worst = std::min(worst, one.y);
+    worst = (std::min)(worst, one.y);
   }
   worst = all.test_accuracy.empty() ? 0 : worst;
 
@@ -53,7 +53,7 @@ TUTTI_DECL std::string plot_svg(history const& history, plot_words const& words,
   std::string const blue = "#2f6fb3";
   std::string const red = "#c0392b";
   panels.reserve(4);
-  panel("loss (training: of " + words.images + ")", 0, std::min(1.05 * most_loss, 2.5))
+  panel("loss (training: of " + words.images + ")", 0, (std::min)(1.05 * most_loss, 2.5))
       .add({"training", blue, std::move(all.loss)})
       .add({"test", red, std::move(all.test_loss), true});
   panel("accuracy (training: of " + words.images + ")",

@@ -56,7 +56,7 @@ TUTTI_DECL double images_per_second(std::vector<step_result> const& steps, std::
 TUTTI_DECL double highest(std::vector<plot_point> const& points) {
   double most = 0;
   for (auto const& one : points) {
-    most = std::max(most, one.y);
+    most = (std::max)(most, one.y);
   }
   return most;
 }

@@ -19,7 +19,7 @@ TUTTI_DECL void usage_bin::add(usage_bin const& other, double share) noexcept {
   received += share * other.received;
   messages_sent += share * other.messages_sent;
   messages_received += share * other.messages_received;
-  resident = std::max(resident, other.resident);
+  resident = (std::max)(resident, other.resident);
 }
 
 TUTTI_DECL usage_bin usage::sum() const {
@@ -34,13 +34,13 @@ TUTTI_DECL usage usage::in_spans_of(double seconds) const {
   usage result{role, seconds, {}, 0};
   for (std::size_t i = 0; i != bins.size(); ++i) {
     // A clock of another host may be a little ahead.
-    double const begin = std::max(0.0, shift + static_cast<double>(i) * width);
-    double const end = begin + std::max(bins[i].seconds, 1e-9);
+    double const begin = (std::max)(0.0, shift + static_cast<double>(i) * width);
+    double const end = begin + (std::max)(bins[i].seconds, 1e-9);
     auto const first = static_cast<std::size_t>(begin / seconds);
-    auto const last = std::max(first, static_cast<std::size_t>(std::ceil(end / seconds - 1e-9)) - 1);
-    result.bins.resize(std::max(result.bins.size(), last + 1));
+    auto const last = (std::max)(first, static_cast<std::size_t>(std::ceil(end / seconds - 1e-9)) - 1);
+    result.bins.resize((std::max)(result.bins.size(), last + 1));
     for (std::size_t k = first; k <= last; ++k) {
-      double const from = std::max(begin, static_cast<double>(k) * seconds);
+      double const from = (std::max)(begin, static_cast<double>(k) * seconds);
       double const to = k == last ? end : static_cast<double>(k + 1) * seconds;
       result.bins[k].add(bins[i], (to - from) / (end - begin));
     }
@@ -69,7 +69,7 @@ TUTTI_DECL usage usage::unpacked(std::span<double const> numbers) {
 TUTTI_DECL void align(std::vector<usage>& ranks) {
   double width = 1e-3;
   for (auto const& one : ranks) {
-    width = std::max(width, one.width);
+    width = (std::max)(width, one.width);
   }
   for (auto& one : ranks) {
     one = one.in_spans_of(width);

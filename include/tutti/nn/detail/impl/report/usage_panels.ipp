@@ -31,7 +31,7 @@ TUTTI_DECL std::vector<usage> rows_of(std::vector<usage> const& ranks) {
       row = rows.end() - 1;
     }
     ++counts[static_cast<std::size_t>(row - rows.begin())];
-    row->bins.resize(std::max(row->bins.size(), one.bins.size()));
+    row->bins.resize((std::max)(row->bins.size(), one.bins.size()));
     for (std::size_t i = 0; i != one.bins.size(); ++i) {
       row->bins[i].add(one.bins[i], 1);
     }
@@ -79,9 +79,9 @@ TUTTI_DECL std::vector<plot_panel> usage_panels(std::vector<usage> const& ranks,
   double end = 1e-3;
   double most = 1;  // bytes a second
   for (auto const& row : rows) {
-    end = std::max(end, row.shift + row.width * static_cast<double>(row.bins.size()));
+    end = (std::max)(end, row.shift + row.width * static_cast<double>(row.bins.size()));
     for (auto const& bin : row.bins) {
-      most = std::max(most, std::max(bin.sent, bin.received) / row.width);
+      most = (std::max)(most, (std::max)(bin.sent, bin.received) / row.width);
     }
   }
   auto const time = unit_of_time(end);
@@ -104,10 +104,10 @@ TUTTI_DECL std::vector<plot_panel> usage_panels(std::vector<usage> const& ranks,
     for (std::size_t i = 0; i != row.bins.size(); ++i) {
       auto const& bin = row.bins[i];
       double const x = (row.shift + (static_cast<double>(i) + 0.5) * row.width) / time.size;
-      double const part = 100 / std::max(bin.seconds, 1e-9);
+      double const part = 100 / (std::max)(bin.seconds, 1e-9);
       computing.points.push_back({x, part * bin.computing});
       updating.points.push_back({x, part * bin.updating});
-      waiting.points.push_back({x, part * std::max(0.0, bin.seconds - bin.computing - bin.updating)});
+      waiting.points.push_back({x, part * (std::max)(0.0, bin.seconds - bin.computing - bin.updating)});
       sent.points.push_back({x, bin.sent / row.width / bytes.size});
       received.points.push_back({x, bin.received / row.width / bytes.size});
     }

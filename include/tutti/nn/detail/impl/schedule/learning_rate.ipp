@@ -34,7 +34,7 @@ TUTTI_DECL any_schedule::curve any_schedule::choose(settings const& settings) {
 }
 
 TUTTI_DECL double any_schedule::beginning(settings const& settings) noexcept {
-  return std::min(1.0, static_cast<double>(settings.rate_is_for) / static_cast<double>(settings.batch));
+  return (std::min)(1.0, static_cast<double>(settings.rate_is_for) / static_cast<double>(settings.batch));
 }
 
 }  // namespace tutti::nn

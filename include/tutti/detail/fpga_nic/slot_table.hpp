@@ -28,13 +28,13 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 /// `star`. The first contribution is copied, which keeps -0; NaNs are canonical in the end.
 ///
 /// @pre headers are well formed (`parse`)
-class slots {
+class slot_table {
  public:
   /// `in_order`: the number of workers whose contributions can be kept until they are added in rank order; 0: none.
   /// `awaits_weights`: contributions to updates are taken before there is the block; it is needed for the last one.
   /// `racks`: of members, where in rank order means in order within each rack, and then rack by rack. A rack that is
   /// too large for that adds in order of arrival.
-  slots(std::uint16_t count, unsigned in_order, bool awaits_weights = false, rack_places racks = {})
+  slot_table(std::uint16_t count, unsigned in_order, bool awaits_weights = false, rack_places racks = {})
       : count_(count),
         awaits_weights_(awaits_weights),
         in_order_(in_order == 0 || racks.empty() ? most_in_order(in_order) : static_cast<unsigned>(racks.members())),
@@ -162,7 +162,7 @@ class slots {
     return {data_[i].bytes.data(), aggregates_[i].length};
   }
 
-  friend bool operator==(slots const&, slots const&) = default;
+  friend bool operator==(slot_table const&, slot_table const&) = default;
 
  private:
   [[nodiscard]] static constexpr unsigned most_in_order(unsigned wanted) noexcept {

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The headers are found where the package says.
+
+#include <tutti/version.hpp>
+
+int main() {
+  return TUTTI_VERSION_MAJOR + TUTTI_VERSION_MINOR + TUTTI_VERSION_PATCH != 0 ? 0 : 1;
+}
