@@ -7,14 +7,43 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/cmake/setup.sh"
 
+build="$root/build/quickstart"
+train="$build/examples/train"
+plot="$build/training.svg"
+
+usage() {
+  cat << TEXT
+usage: sh examples/quickstart.sh [option of train...]
+
+Installs what is missing (Debian, Ubuntu), builds the program train in $build,
+and trains a classifier of handwritten-looking digits. The first build takes ten minutes of one processor, the training
+less than one.
+
+Options go to train, such as --ranks 2 (else 4) or --transport tcp. Once it is built, this lists all of them:
+
+  $train --help
+TEXT
+}
+for option in "$@"; do
+  case $option in --help | -h) usage && exit 0 ;; esac
+done
+
 install_missing build nn example
 
-build="$root/build/quickstart"
-plot="$build/training.svg"
-say "Building train in $build"
-cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTUTTI_BUILD_TESTS=OFF
+say "Building train in $build (ten minutes of one processor if it is not built yet)"
+# What other components miss is of no interest here.
+cmake --log-level=WARNING -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTUTTI_BUILD_TESTS=OFF
 cmake --build "$build" --target train
 
-say "Training on four ranks"
-"$build/examples/train" --ranks 4 --plot "$plot" "$@"
-say "Loss and accuracy over time are drawn in $plot"
+set -- --ranks 4 --plot "$plot" "$@"
+say "Training: train $*"
+rm -f "$plot"
+"$train" "$@"
+[ ! -f "$plot" ] || say "Loss and accuracy over time are drawn in $plot"
+cat << TEXT
+
+What next:
+  $train --help    other models, data, transports and strategies
+  $root/docs/training.md    explains them
+  $root/README.md    how to use tutti in a program of your own
+TEXT

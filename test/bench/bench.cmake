@@ -37,7 +37,8 @@ if(Python3_FOUND)
   endif()
   set_tests_properties(bench_network_smoke bench_training_torch PROPERTIES SKIP_REGULAR_EXPRESSION "OK \\(skipped=")
 else()
-  message(STATUS "The tests of bench/ in Python are left out: they need Python 3 (Debian: python3)")
+  message(WARNING "The tests of bench/ in Python, the studies among them, are left out: they need Python 3 "
+                  "(Debian: python3).")
 endif()
 
 # What both readers of rates, that in C++ and that in Python, have to make of which words.

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The commands of README.md, from an empty home; and the packagers whose clients are installed.
+# The commands of README.md, from an empty home; what the first of them says; and the packagers whose clients are
+# installed.
 
 add_test(NAME doors COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/packaging/doors.sh ${PROJECT_SOURCE_DIR}
                             ${CMAKE_CURRENT_BINARY_DIR}/packaging/doors)
 set_tests_properties(doors PROPERTIES TIMEOUT 900 LABELS packaging SKIP_REGULAR_EXPRESSION "SKIP: ")
 tutti_test_needs(doors)
+
+add_test(NAME quickstart COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/packaging/quickstart.sh ${PROJECT_SOURCE_DIR})
+set_tests_properties(quickstart PROPERTIES TIMEOUT 60 LABELS packaging)
+tutti_test_needs(quickstart)
 
 foreach(packager IN ITEMS conan vcpkg spack)
   add_test(NAME packaging_${packager}
