@@ -3,6 +3,11 @@
 #include <nn/plain_step.hpp>
 #include <nn/synchronous_laws.hpp>
 #include <support/counted_new.hpp>
+#include <tutti/nn/any_layer.hpp>
+#include <tutti/nn/checkpoint/state.hpp>
+#include <tutti/nn/layer/batch_norm.hpp>
+#include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/federated.hpp>
 #include <tutti/nn/strategy/gossip.hpp>
 #include <tutti/nn/strategy/local_sgd.hpp>
@@ -82,6 +87,18 @@ nn::replica replica_of(tutti::rank_type rank, tutti::rank_type size, nn::setting
       data.training, data.test, settings, rank, size);
 }
 
+/// With batch normalisation.
+nn::replica normalised(tutti::rank_type rank, tutti::rank_type size, nn::settings const& settings) {
+  nn::set_threads(1);
+  auto const& data = laws::training_data();
+  std::vector<nn::any_layer<float>> layers;
+  layers.emplace_back(nn::batch_norm<float>(nn::image_shape{1, 28, 28}));
+  layers.emplace_back(nn::dense<float, nn::relu>(784, 10));
+  layers.emplace_back(nn::dense<float, nn::identity>(10, 10));
+  return nn::replica(nn::model<float>(std::move(layers), nn::replica::attached), data.training, data.test, settings,
+                     rank, size);
+}
+
 /// The losses of all steps, then the weights.
 template <class MakeStrategy>
 std::vector<std::vector<float>> trainings(tutti::rank_type size, nn::settings const& settings, MakeStrategy make) {
@@ -119,6 +136,69 @@ auto in_rounds(std::size_t steps, double participation) {
 }
 
 }  // namespace
+
+// Batches of 3 images, the last of 2: ranks from 3 on never have one, rank 2 has one fewer. Statistics that a rank has
+// not followed with images of its own weigh nothing.
+BOOST_AUTO_TEST_CASE(ranks_without_images_change_no_statistics_losses_or_scores) {
+  (void)laws::training_data();
+  auto settings = plain_settings();
+  settings.batch = 3;
+  settings.epochs = 2;
+  auto const outcome = [&](tutti::rank_type size, auto make) {
+    return on_all(size, [&](auto& world) {
+      auto model = normalised(world.rank(), world.size(), settings);
+      auto strategy = make(world);
+      nn::any_strategy any(strategy);
+      nn::history history;
+      nn::train(model, any, history);
+      std::vector<float> result(model.parameters().begin(), model.parameters().end());
+      result.insert(result.end(), model.statistics().begin(), model.statistics().end());
+      for (auto const& epoch : history.epochs) {
+        for (double const figure : {epoch.training_loss, epoch.test_loss, epoch.test_accuracy}) {
+          result.push_back(static_cast<float>(figure));
+        }
+      }
+      return result;
+    });
+  };
+  auto const expect_same = [&](char const* name, auto make) {
+    auto const without = outcome(3, make)[0];
+    for (tutti::rank_type const size : {4U, 8U}) {
+      for (auto const& rank : outcome(size, make)) {
+        BOOST_TEST(farthest(rank, without) < 1e-3, name << " over " << size << " ranks");
+      }
+    }
+  };
+  expect_same("synchronous", synchronous);
+  expect_same("local_sgd, every step", local_every(1));
+  expect_same("local_sgd, every 3 steps", local_every(3));
+  expect_same("federated", in_rounds(2, 1));
+}
+
+BOOST_AUTO_TEST_CASE(statistics_of_other_ranks_weigh_as_many_images_as_they_have_seen) {
+  auto model = normalised(0, 2, plain_settings());
+  std::size_t const count = model.statistics().size();
+  nn::training_state state{.place = {},
+                           .ranks = 3,
+                           .parameters = {model.parameters().begin(), model.parameters().end()},
+                           .optimizer = {model.optimizer_state().begin(), model.optimizer_state().end()},
+                           .statistics = {},
+                           .history = {}};
+  auto const add = [&](float value, float images) {
+    state.statistics.insert(state.statistics.end(), count, value);
+    state.statistics.push_back(images);
+  };
+  add(1, 10);
+  add(std::nanf(""), 0);
+  add(4, 5);
+  nn::restore(state, model);
+  BOOST_TEST(std::ranges::all_of(model.statistics(), [](float s) { return std::abs(s - 2) < 1e-6F; }));
+  BOOST_TEST(model.statistics_images() == 0U);  // alike on all ranks
+  model.set_rank(2, 3);
+  nn::restore(state, model);
+  BOOST_TEST(std::ranges::all_of(model.statistics(), [](float s) { return s == 4; }));
+  BOOST_TEST(model.statistics_images() == 5U);
+}
 
 // The last batch, of 11 images, divides among 3 ranks no better than one of 32.
 BOOST_AUTO_TEST_CASE(averaging_after_every_step_is_synchronous_training_up_to_rounding) {

@@ -2,8 +2,11 @@
 // test: plain
 #include <support/simulated_worlds.hpp>
 #include <tutti/join.hpp>
+#include <tutti/nn/any_layer.hpp>
 #include <tutti/nn/checkpoint/server_checkpointer.hpp>
 #include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/layer/batch_norm.hpp>
+#include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
 #include <tutti/nn/strategy/alone.hpp>
@@ -713,6 +716,24 @@ BOOST_AUTO_TEST_CASE(a_server_that_dies_is_named_everywhere) {
     BOOST_TEST((results[worker].failure().at_fault == std::vector<rank_type>{1}));
   }
   BOOST_TEST(results[0].failure().text.find("all workers are lost") == 0U, results[0].failure().text);
+}
+
+// Each worker tests with the statistics of its own images.
+BOOST_AUTO_TEST_CASE(batch_normalisation_on_workers_without_images_is_refused) {
+  auto s = make_settings();
+  s.batch = 3;
+  auto const ended = tutti::simulate(support::busy_cluster(), 5, [&](auto& world) {
+    std::vector<nn::any_layer<float>> layers;
+    layers.emplace_back(nn::batch_norm<float>(nn::image_shape{1, 28, 28}));
+    layers.emplace_back(nn::dense<float, nn::identity>(784, 10));
+    nn::replica model(nn::model<float>(std::move(layers), nn::replica::attached), data().training, data().test, s, 0,
+                      4);
+    (void)ps::train(world, ps::roles(5, 1), model, {}, {}, ps::full_speed{});
+  });
+  for (auto const& one : ended.results) {
+    BOOST_TEST(one.failure().text.find("a batch has 3 images, and there are 4 workers") != std::string::npos,
+               one.failure().text);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_trained_is_refused) {

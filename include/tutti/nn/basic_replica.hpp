@@ -86,6 +86,11 @@ class basic_replica {
   }
   /// What layers remember of the batches of this rank.
   [[nodiscard]] std::span<float> statistics() { return learner_.statistics(); }
+  /// The images that the statistics have followed since they were last the same on all ranks: their weight in a mean
+  /// over ranks.
+  [[nodiscard]] std::size_t statistics_images() const noexcept { return statistics_images_; }
+  /// Says so of statistics that come from elsewhere.
+  void statistics_images(std::size_t images) noexcept { statistics_images_ = images; }
   /// What the optimizer remembers.
   [[nodiscard]] std::span<float> optimizer_state() { return learner_.optimizer_state(); }
   /// How many batches each epoch has, of how many samples.
@@ -159,6 +164,7 @@ class basic_replica {
       prepare(b, done);
       learner_.gradient(images, {true, first_step_ + b, before, sum_}, scale, done == samples, passed_on);
     }
+    statistics_images_ += samples;
     if constexpr (requires { listener.enqueued(b); }) {
       return {};  // it stays on the device
     } else {
@@ -246,6 +252,7 @@ class basic_replica {
   training_place place_;
   rank_sum<float> sum_;
   std::size_t first_step_ = 0;  // of this epoch
+  std::size_t statistics_images_ = 0;
 };
 
 }  // namespace tutti::nn

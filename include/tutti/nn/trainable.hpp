@@ -38,6 +38,8 @@ concept trainable = requires(R& r, R const& c, std::size_t n, rank_type rank, fl
   { c.parameters() } -> std::same_as<std::span<float const>>;
   { r.message() } -> std::same_as<std::span<float>>;
   { r.statistics() } -> std::same_as<std::span<float>>;
+  { c.statistics_images() } -> std::same_as<std::size_t>;
+  r.statistics_images(n);
   { r.optimizer_state() } -> std::same_as<std::span<float>>;
   { c.ranges() } -> std::same_as<std::vector<parameter_range>>;
   { c.sums() } -> std::same_as<std::span<binned const>>;

@@ -67,6 +67,26 @@ template <class Replica, class Strategy>
   return result;
 }
 
+/// Replaces what layers remember by its mean over ranks, in which a rank weighs the images that it has trained on since
+/// the last mean. A rank without any remembers what all remembered then, and weighs nothing.
+template <class Replica, class Strategy>
+void unite_statistics(Replica& model, Strategy& ranks) {
+  auto const statistics = model.statistics();
+  if (statistics.empty()) {
+    return;
+  }
+  auto const images = static_cast<float>(model.statistics_images());
+  std::vector<float> sums(statistics.size());  // a sum that fails must not spoil them
+  std::ranges::transform(statistics, sums.begin(), [&](float value) { return images > 0 ? images * value : 0.0F; });
+  sums.push_back(images);
+  ranks.sum(sums);
+  if (float const all = sums.back(); all > 0) {
+    std::ranges::transform(std::span(sums).first(statistics.size()), statistics.begin(),
+                           [&](float sum) { return sum / all; });
+  }
+  model.statistics_images(0);
+}
+
 template <class Observer, class Replica>
 void tell_of_step(Observer& to, step_result const& step, Replica const& model, bool scored) {
   if (scored) {
@@ -191,12 +211,7 @@ void train(Replica& model, Strategy& ranks, Observers&... observers) {
       (detail::tell_of_step(observers, result, std::as_const(model), scored), ...);
       since = steady_now();
     }
-    if (auto const statistics = model.statistics(); !statistics.empty()) {
-      std::vector<float> sums(statistics.begin(), statistics.end());  // a sum that fails must not spoil them
-      ranks.sum(sums);  // all ranks test, and go on, with the mean of what each saw
-      std::ranges::transform(sums, statistics.begin(),
-                             [&](float sum) { return sum / static_cast<float>(ranks.size()); });
-    }
+    detail::unite_statistics(model, ranks);
     ranks.unite(model.parameters());  // a rank that had little to do waits here for those that had more
     time_point const trained = steady_now();
     figures.set_training(images, loss);

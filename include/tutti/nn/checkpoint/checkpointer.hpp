@@ -197,7 +197,10 @@ class checkpointer {
     if (expected_.memory == rank_memory::replica) {
       std::ranges::copy(part.parameters, model_.parameters().begin());
       std::ranges::copy(part.optimizer, model_.optimizer_state().begin());
-      std::ranges::copy(part.statistics, model_.statistics().begin());
+      if (auto const own = model_.statistics(); !own.empty()) {
+        std::copy_n(part.statistics.begin(), own.size(), own.begin());
+        model_.statistics_images(static_cast<std::size_t>(part.statistics.back()));
+      }
       model_.place(from_->place);
     }
   }
@@ -209,7 +212,7 @@ class checkpointer {
   }
 
   void save_all() {
-    auto const own = model_.statistics();
+    auto const own = detail::weighed_statistics(model_);
     if (world_.rank() == 0) {
       statistics_.resize(own.size() * world_.size());
     }
@@ -230,11 +233,12 @@ class checkpointer {
     packer own;
     strategy_.save(own);
     std::string const remembered = own.take();
+    auto const statistics = detail::weighed_statistics(model_);
     receipt result;
     try {
-      result.file = folder_->write_shard(
-          step_number(), world_.rank(), world_.size(),
-          {model_.parameters(), model_.optimizer_state(), model_.statistics(), remembered}, expected_.memory);
+      result.file = folder_->write_shard(step_number(), world_.rank(), world_.size(),
+                                         {model_.parameters(), model_.optimizer_state(), statistics, remembered},
+                                         expected_.memory);
     } catch (checkpoint_error const& e) {
       result.say(e);
     }

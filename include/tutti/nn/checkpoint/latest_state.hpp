@@ -35,9 +35,9 @@ template <group Communicator, trainable Replica>
   }
   detail::share(world, state, furthest);
   state.ranks = world.size();
-  state.statistics.resize(model.statistics().size() * world.size());
-  if (!model.statistics().empty()) {
-    collect(model.statistics(), state.statistics);
+  if (auto const remembered = detail::weighed_statistics(model); !remembered.empty()) {
+    state.statistics.resize(remembered.size() * world.size());
+    collect(remembered, state.statistics);
   }
   return state;
 }

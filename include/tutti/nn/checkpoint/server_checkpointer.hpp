@@ -83,8 +83,9 @@ class server_checkpointer {
   void at_rest(Replica& model) {
     try {
       auto const history = encode(history_);
+      auto const statistics = detail::weighed_statistics(model);
       folder_->write(model.plan().steps_before(model.place().epoch),
-                     {model.place(), 1, model.parameters(), model.optimizer_state(), model.statistics(), history},
+                     {model.place(), 1, model.parameters(), model.optimizer_state(), statistics, history},
                      expected_.training.text());
       problem_.clear();
     } catch (checkpoint_error const& e) {

@@ -18,8 +18,9 @@ struct training_state {
   rank_type ranks = 1;            ///< that it ran on
   std::vector<float> parameters;  ///< the same on all ranks
   std::vector<float> optimizer;   ///< what it remembers, the same on all ranks
-  std::vector<float> statistics;  ///< what each rank's layers remember, rank after rank
-  std::string history;            ///< the steps and epochs so far, encoded
+  /// What each rank's layers remember, and of how many images since it was last the same on all; rank after rank.
+  std::vector<float> statistics;
+  std::string history;  ///< the steps and epochs so far, encoded
 };
 
 /// Where a resumed training goes on.
@@ -39,16 +40,29 @@ struct own_numbers {
   rank_type ranks;
 };
 
-TUTTI_DECL void restore(training_state const& from, own_numbers const& to);
+/// @returns the images that the statistics have followed since they were last the same on all ranks
+TUTTI_DECL std::size_t restore(training_state const& from, own_numbers const& to);
+
+/// What a rank's layers remember, and behind it of how many images; empty where layers remember nothing.
+template <trainable Replica>
+[[nodiscard]] std::vector<float> weighed_statistics(Replica& model) {
+  auto const own = model.statistics();
+  std::vector<float> result(own.begin(), own.end());
+  if (!result.empty()) {
+    result.push_back(static_cast<float>(model.statistics_images()));
+  }
+  return result;
+}
 
 }  // namespace detail
 
 /// Makes a replica what it was on the same rank. Among another number of ranks, layers get the mean of
-/// what all ranks' layers remembered, as at the end of each epoch.
+/// what all ranks' layers remembered, by the images that each had seen, as at the end of each epoch.
 /// @pre the state is of a training like the replica's
 template <trainable Replica>
 void restore(training_state const& from, Replica& to) {
-  detail::restore(from, {to.parameters(), to.optimizer_state(), to.statistics(), to.rank(), to.size()});
+  to.statistics_images(
+      detail::restore(from, {to.parameters(), to.optimizer_state(), to.statistics(), to.rank(), to.size()}));
   to.place(from.place);
 }
 

@@ -35,7 +35,7 @@ struct full_speed {
 /// of this many workers, and on servers, which take the initial weights and the settings from it, for any of those.
 ///
 /// With staleness 0 the losses are those of training by allreduce, up to rounding. Batch normalisation
-/// keeps the statistics of each worker.
+/// keeps the statistics of each worker, so every worker needs an image of a batch.
 ///
 /// A worker that is lost is dropped, and its part of the batches divided among the others. A server that is lost is an
 /// error on all ranks.
@@ -57,6 +57,11 @@ summary train(Communicator& world, roles const& roles, Replica& model, consisten
   expects(!settings.synchronised_statistics,
           "parameter server: statistics of all ranks need synchronous sums, which workers do not have; set "
           "synchronised_statistics to false");
+  expects(model.statistics().empty() || model.plan().size(0) >= roles.workers(),
+          "parameter server: batch normalisation needs an image of a batch on every worker, which tests with its own "
+          "statistics; a batch has ",
+          model.plan().size(0), " images, and there are ", roles.workers(),
+          " workers: use larger batches or fewer workers");
   expects(!settings.momentum_corrected,
           "parameter server: servers apply the momentum after gradients are summed; set momentum_corrected to false");
   detail::layout const layout(

@@ -28,7 +28,7 @@ struct expected_state {
   fingerprint training;
   std::size_t parameters = 0;
   std::size_t optimizer = 0;
-  std::size_t statistics = 0;  ///< of each rank
+  std::size_t statistics = 0;  ///< of each rank, the images that they are of among them
   rank_type ranks = 1;
   rank_memory memory = rank_memory::none;
   batch_plan plan;
@@ -42,7 +42,7 @@ template <trainable Replica>
   return {std::move(training),
           parameters,
           model.optimizer_state().size(),
-          model.statistics().size(),
+          weighed_statistics(model).size(),
           model.size(),
           memory,
           model.plan(),

@@ -22,7 +22,7 @@ enum class section : std::uint32_t {
   place = 2,        ///< how far it was, on how many ranks
   parameters = 3,
   optimizer = 4,
-  statistics = 5,  ///< what each rank's layers remember, rank after rank
+  statistics = 5,  ///< what each rank's layers remember, and of how many images, rank after rank
   history = 6,     ///< the steps and epochs so far, for the report
   shards = 7,      ///< which other files hold the rest
   strategy = 8     ///< what the rank's strategy remembers
@@ -49,7 +49,7 @@ static_assert(std::endian::native == std::endian::little, "checkpoints hold numb
 /// What a file begins with. The line ends tell a copy that was mistaken for text.
 struct file_head {
   static constexpr std::array<char, 8> ours{'t', 'u', 't', 't', 'i', '\r', '\n', '\x1a'};
-  static constexpr std::uint32_t latest = 3;
+  static constexpr std::uint32_t latest = 4;
   static constexpr std::uint32_t most_sections = 64;
 
   std::array<char, 8> magic = ours;
