@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Words of command lines."""
 import argparse
+import math
 import re
 
 
@@ -10,6 +11,19 @@ def size(word):
         if word.upper().endswith(unit):
             return int(word[:-1]) * factor
     return int(word)
+
+
+def real(low, high=1e9):
+    """A number from low to high, and so neither NaN nor infinite."""
+    def read(word):
+        try:
+            number = float(word)
+        except ValueError:
+            number = math.nan
+        if not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"{word}: a number from {low:g} to {high:g} is expected")
+        return number
+    return read
 
 
 def rate(word):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "../common/numbers.hpp"
 #include <tutti/cuda/array.hpp>
 #include <tutti/cuda/stream.hpp>
 
@@ -31,7 +32,7 @@ inline constexpr std::size_t long_vector = std::size_t{64} << 20;
 class arguments {
  public:
   arguments(int count, char** words)
-      : file_(count > 1 ? words[1] : nullptr), bytes_(count > 2 ? std::strtoull(words[2], nullptr, 10) : long_vector) {
+      : file_(count > 1 ? words[1] : nullptr), bytes_(count > 2 ? whole("bytes", words[2]) : long_vector) {
     if (bytes_ < least || bytes_ % least != 0) {
       throw std::runtime_error("vectors have a multiple of " + std::to_string(least) + " bytes, not " + words[2]);
     }

@@ -10,6 +10,7 @@
 //   live TOPOLOGY BYTES SUMS                as one rank of several, as the environment says: rank 0 prints the seconds
 //                                           of each sum. TOPOLOGY: in_network, ring, star, doubling, butterfly,
 //                                           or direct
+#include "../common/numbers.hpp"
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/gather_timelines.hpp>
@@ -28,9 +29,11 @@
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/tcp.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -108,10 +111,10 @@ void sum_late(World& world, Topology topology, std::size_t count, int sums, tutt
   }
 }
 
-int find_late(std::string const& device, tutti::rank_type ranks, std::size_t count, int sums, char const* late) {
-  char* rest = nullptr;
-  auto const rank = static_cast<tutti::rank_type>(std::strtoul(late, &rest, 10));
-  std::chrono::milliseconds const by(*rest == ':' ? std::atoi(rest + 1) : 0);
+int find_late(std::string const& device, tutti::rank_type ranks, std::size_t count, int sums, std::string_view late) {
+  std::size_t const colon = std::min(late.find(':'), late.size() - 1);
+  auto const rank = static_cast<tutti::rank_type>(bench::whole("RANK", late.substr(0, colon)));
+  std::chrono::milliseconds const by(bench::whole("MS", late.substr(colon + 1)));
   return exit_status(tutti::spawn<nic>(
       ranks,
       [&](auto& world) {
@@ -166,12 +169,14 @@ int sum_as_one_rank(std::string_view topology, std::size_t count, int sums) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   std::string_view const what = argc == 7 ? argv[1] : "";
   std::string_view const topology = argc == 5 && std::string_view(argv[1]) == "live" ? argv[2] : "";
-  auto const number = [&](int i) { return static_cast<std::uint32_t>(std::strtoul(argv[i], nullptr, 10)); };
+  auto const number = [&](int i) {
+    return static_cast<std::uint32_t>(bench::whole("argument " + std::to_string(i), argv[i]));
+  };
   if (what == "sums") {
-    return sum_for(argv[2], number(3), number(4), number(5) / sizeof(float), std::atof(argv[6]));
+    return sum_for(argv[2], number(3), number(4), number(5) / sizeof(float), bench::real("SECONDS", argv[6]));
   }
   if (what == "late") {
     return find_late(argv[2], number(3), number(4) / sizeof(float), static_cast<int>(number(5)), argv[6]);
@@ -183,5 +188,8 @@ int main(int argc, char** argv) {
                "usage: in_network_sums sums DEVICE RANKS SLOTS BYTES SECONDS\n"
                "       in_network_sums late DEVICE|star RANKS BYTES SUMS RANK:MS\n"
                "       in_network_sums live in_network|ring|star|doubling|butterfly|direct BYTES SUMS\n");
+  return 2;
+} catch (std::exception const& e) {
+  std::fprintf(stderr, "in_network_sums: %s\n", e.what());
   return 2;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include "../within.hpp"
 #include "network.hpp"
 
 #include <CLI/CLI.hpp>
@@ -114,18 +115,6 @@ class training_options {
   }
 
  private:
-  /// As CLI::Range, which takes a NaN for a number.
-  static CLI::Validator within(double low, double high) {
-    auto const range = CLI::Range(low, high);
-    return CLI::Validator(
-        [=](std::string& text) {
-          double number = 0;
-          bool const holds = CLI::detail::lexical_cast(text, number) && number >= low && number <= high;
-          return holds ? std::string() : "Value " + text + " not in range " + range.get_description();
-        },
-        range.get_description());
-  }
-
   tutti::nn::settings& settings_;
   std::string optimizer_ = "sgd";
   std::string schedule_ = "linear";
@@ -163,7 +152,7 @@ class strategy_options {
                  ->default_str("");
     l1_ = app.add_option("--l1", s.l1,
                          "Of parameter_server: servers draw all weights to zero by this much, times the rate")
-              ->check(CLI::Range(0.0, 1.0));
+              ->check(within(0.0, 1.0));
   }
 
   /// @throws CLI::ValidationError if the options do not go together
@@ -210,7 +199,7 @@ class averaging_options {
                       ->default_str("");
     participation_ = app.add_option("--participation", chosen.participation,
                                     "Of federated: the share of the ranks that train in a round")
-                         ->check(CLI::Range(0.0, 1.0))
+                         ->check(within(0.0, 1.0))
                          ->default_str("");
     local_epochs_ = app.add_option("--local-epochs", chosen.local_epochs, "Of federated: epochs in a round")
                         ->check(CLI::Range(std::size_t{1}, most))
@@ -268,12 +257,12 @@ class compression_options {
                    "them: the largest, or those that reach a threshold")
         ->check(CLI::IsMember({"none", "fp16", "bf16", "int8", "top_k", "threshold"}));
     keep_ = app.add_option("--keep", c.keep, "Of top_k: the share of the gradients that is sent in a step")
-                ->check(CLI::Range(1e-6, 1.0));
+                ->check(within(1e-6, 1.0));
     least_ = app.add_option("--threshold", c.threshold, "Of threshold: the least magnitude that is sent")
-                 ->check(CLI::Range(1e-30, 1e30));
+                 ->check(within(1e-30, 1e30));
     warm_up_ = app.add_option("--sparsity-warmup", c.warm_up,
                               "Of top_k: epochs in which the share falls, from a quarter to --keep")
-                   ->check(CLI::Range(0.0, 1e5));
+                   ->check(within(0.0, 1e5));
     app.add_flag(
            "--momentum-correction", c.momentum_correction,
            "Of top_k and threshold: the momentum is each rank's own and runs before the choice, not after the sum")
@@ -284,7 +273,7 @@ class compression_options {
     clipping_ = app.add_option("--local-clipping", c.local_clipping,
                                "Of top_k and threshold: each rank shrinks its gradients to this norm over the root of "
                                "the number of ranks, before it adds them to what it owes")
-                    ->check(CLI::Range(1e-30, 1e30))
+                    ->check(within(1e-30, 1e30))
                     ->default_str("");
   }
 
@@ -346,7 +335,7 @@ class summing_options {
                    "by a factor (fixed_point) or by a power of two for each block (shared_exponents)")
         ->check(CLI::IsMember({"float", "fixed_point", "shared_exponents"}));
     factor_ = app.add_option("--factor", s.factor, "Of fixed_point: the last bit of an integer is worth 1 over this")
-                  ->check(CLI::Range(1e-20, 1e30));
+                  ->check(within(1e-20, 1e30));
     block_ = app.add_option("--exponent-block", s.block, "Of shared_exponents: how many gradients share one")
                  ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30));
     app.add_flag("--compare-sums", s.compared,
@@ -871,10 +860,10 @@ options read_options(int argc, char** argv) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}))
       ->excludes(batch)
       ->default_str("");
-  app.add_option("--lr", s.rate, "Learning rate of the first step")->check(CLI::Range(0.0, 1e6));
+  app.add_option("--lr", s.rate, "Learning rate of the first step")->check(within(0.0, 1e6));
   app.add_option("--lr-end", s.last_rate, "Learning rate of the last step, if --schedule is linear or cosine")
-      ->check(CLI::Range(0.0, 1e6));
-  app.add_option("--momentum", s.momentum, "Share of the last step that is repeated")->check(CLI::Range(0.0, 0.9999));
+      ->check(within(0.0, 1e6));
+  app.add_option("--momentum", s.momentum, "Share of the last step that is repeated")->check(within(0.0, 0.9999));
   app.add_flag("--synchronised-statistics", s.synchronised_statistics,
                "Batch normalisation over the batch of all ranks, instead of each rank's part");
   app.add_option("--seed", s.seed, "Of the initial weights, the order of images and the built-in digits");

@@ -15,7 +15,7 @@ BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "be
 sys.path.insert(0, BENCH)
 
 from comparison.batch import figures  # noqa: E402
-from comparison.command_line import listed, rate, rates, size  # noqa: E402
+from comparison.command_line import listed, rate, rates, real, size  # noqa: E402
 from comparison.rounds import Cell, Entry, alternate  # noqa: E402
 from comparison.report import summary, table  # noqa: E402
 from network import bounds, hosts, programs  # noqa: E402
@@ -41,6 +41,11 @@ class CommandLine(unittest.TestCase):
             else:
                 self.assertEqual(rate(word), float(meant), word)
 
+    def test_a_real_number_is_finite_and_within_its_bounds(self):
+        self.assertEqual([real(0)("2.5"), real(0, 1)("1"), real(0, 1)("0")], [2.5, 1, 0])
+        for word in ("nan", "inf", "-inf", "-1", "1.1", "1e999", "1x", ""):
+            with self.assertRaisesRegex(argparse.ArgumentTypeError, "a number from 0 to 1 is expected", msg=word):
+                real(0, 1)(word)
 
     def test_rates_of_several_hosts_have_slashes_between_them(self):
         self.assertEqual(listed(rates)("10G/3.5G,200M"), [(10e9, 3.5e9), (200e6,)])

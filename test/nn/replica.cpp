@@ -17,6 +17,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -331,6 +332,23 @@ BOOST_AUTO_TEST_CASE(a_pretended_gradient_takes_its_time_and_releases_each_layer
     BOOST_TEST(at >= seconds * done / all * 0.9999);  // when it is that late, or later on a busy machine
   }
   BOOST_TEST(one.test().loss == 0.0F);
+}
+
+BOOST_AUTO_TEST_CASE(settings_that_are_no_finite_numbers_are_refused) {
+  data const d;
+  for (double const wrong : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    std::vector<nn::settings> all(8);
+    for (float* const one : {&all[0].rate, &all[1].last_rate, &all[2].momentum, &all[3].weight_decay, &all[4].trust}) {
+      *one = static_cast<float>(wrong);
+    }
+    all[5].changes.factor = wrong;
+    all[6].decay = wrong;
+    all[7].warm_up = wrong;
+    for (nn::settings const& settings : all) {
+      nn::model<float> model(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached);
+      BOOST_CHECK_THROW(nn::replica(std::move(model), d.training, d.test, settings, 0, 1), tutti::precondition_error);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(models_that_do_not_fit_are_refused) {

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/train_checks.sh"
 
 refused() {  # options, what is said
-  if $train --epochs 1 $1 > log 2>&1; then wrong "$1 is taken"; fi
+  if timeout 20 $train --epochs 1 $1 > log 2>&1; then wrong "$1 is taken"; fi
   shows "$2" log
 }
 small='--epochs 1 --samples 2000 --hidden 32'  # 16 steps
@@ -46,6 +46,13 @@ for server in 0 1; do
   shows "server $server" log
 done
 
+for option in --lr --lr-end --momentum --weight-decay --trust --change-by --decay-by --warmup --l1 --participation --keep \
+              --threshold --sparsity-warmup --local-clipping --factor; do
+  for value in nan -nan inf -inf 1e999 1,5 1x; do
+    refused "$option $value" "$option"
+    [ "$(grep -c . log)" -le 2 ] || wrong "$option $value: more than a sentence"
+  done
+done
 refused '--ranks 2 --slow 2:4' '--slow names rank 2, and there are only ranks 0 to 1'
 refused '--ranks 2 --die 2:4' '--die names rank 2, and there are only ranks 0 to 1'
 refused '--slow 1:0' '--slow: takes RANK:FACTOR'

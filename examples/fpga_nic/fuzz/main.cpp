@@ -2,6 +2,7 @@
 //
 // Throws packets at the parts of a device in the network, drawn from a seed and then spoilt. See
 // docs/fpga-nic-protocol.md.
+#include "../../within.hpp"
 #include "targets.hpp"
 
 #include <CLI/CLI.hpp>
@@ -19,7 +20,7 @@ int main(int argc, char** argv) {
       "crash,\n"
       "no refused packet may change a slot, and each is counted."};
   app.option_defaults()->always_capture_default();
-  app.add_option("--packets", packets, "At each of them, e.g. 1e7")->check(CLI::Range(1.0, 1e12));
+  app.add_option("--packets", packets, "At each of them, e.g. 1e7")->check(within(1.0, 1e12));
   app.add_option("--seed", seed, "What they are drawn from");
   CLI11_PARSE(app, argc, argv);
   try {

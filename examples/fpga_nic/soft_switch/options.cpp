@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include "../../within.hpp"
 #include <tutti/detail/fpga_nic/key_file.hpp>
 #include <tutti/detail/fpga_nic/udp_socket.hpp>
 #include <tutti/error.hpp>
@@ -53,12 +54,11 @@ options read_options(int argc, char** argv) {
       ->check(CLI::Range(1U, 86400U));
   app.add_option("--key", key, "File with 32 hexadecimal digits: packets need a tag that is made with it");
   app.add_flag("--no-offload", no_offload, "Send and receive packet by packet, without GSO and GRO");
-  app.add_option("--loss", o.loss, "Share of packets to lose, each way: an emulated network")
-      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--loss", o.loss, "Share of packets to lose, each way: an emulated network")->check(within(0.0, 1.0));
   app.add_option("--delay", delay_us, "Microseconds by which answers are late: an emulated network")
-      ->check(CLI::Range(0.0, 1e7));
+      ->check(within(0.0, 1e7));
   app.add_option("--rate", o.rate, "Packets a second that are served, at most: an emulated device; 0: as many as come")
-      ->check(CLI::Range(0.0, 1e9));
+      ->check(within(0.0, 1e9));
   app.add_option("--seed", o.seed, "Of the packets that are lost");
   app.add_option("--report", report, "Seconds between counters; 0: none in between");
   try {

@@ -3,6 +3,7 @@
 // The device, as Verilator has translated it, against its model: `summing_switch`.
 #include "../registers/device.hpp"
 
+#include "../../../within.hpp"
 #include "scenarios.hpp"
 
 #include <CLI/CLI.hpp>
@@ -39,9 +40,9 @@ int main(int argc, char** argv) {
       "that it sends must have the same bytes, and all that it counts must be the same."};
   app.option_defaults()->always_capture_default();
   app.add_option("--frames", frames, "Of each kind of traffic: packets that are spoilt, and workers that sum")
-      ->check(CLI::Range(1.0, 1e12));
+      ->check(within(1.0, 1e12));
   app.add_option("--worked", worked, "Of workers that sum, where they are to be other than --frames; 0: as many")
-      ->check(CLI::Range(0.0, 1e12));
+      ->check(within(0.0, 1e12));
   app.add_option("--workers", workers, "How many a job has, from and to");
   app.add_option("--seed", seed, "What all is drawn from");
   CLI11_PARSE(app, argc, argv);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // 16 lanes, as Verilator has translated them, against what reductions make of the same words on this host.
+#include "../../../within.hpp"
 #include "operands.hpp"
 #include <tutti/detail/reduction/number.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -154,7 +155,7 @@ int main(int argc, char** argv) {
       "corners of float32, and drawn ones."};
   app.option_defaults()->always_capture_default();
   app.add_option("--pairs", pairs, "That are drawn and added as float32, and multiplied; fewer of each other operation")
-      ->check(CLI::Range(1.0, 1e12));
+      ->check(within(1.0, 1e12));
   app.add_option("--seed", seed, "What they are drawn from");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -5,6 +5,9 @@
 #include <tutti/nn/basic_replica.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 
+#include <cmath>
+#include <utility>
+
 namespace tutti::inline v0_1_0::nn {
 
 template <detail::learner Learner>
@@ -38,6 +41,16 @@ TUTTI_COLD basic_replica<Learner>::basic_replica(made_of model, dataset const& t
           "; the training images have ", training.features(), ", the test images ", test.features(), ", and there are ",
           training.classes, " classes");
   expects(test.size() > 0, "replica: there are no test images; give at least one");
+  for (auto const& [name, number] : {std::pair{"rate", double{settings.rate}},
+                                     {"last_rate", double{settings.last_rate}},
+                                     {"momentum", double{settings.momentum}},
+                                     {"weight_decay", double{settings.weight_decay}},
+                                     {"trust", double{settings.trust}},
+                                     {"changes.factor", settings.changes.factor},
+                                     {"decay", settings.decay},
+                                     {"warm_up", settings.warm_up}}) {
+    expects(std::isfinite(number), "replica: settings::", name, " must be a finite number, not ", number);
+  }
   expects(speed.pretended_seconds >= 0, "replica: a gradient takes no time below zero, such as ",
           speed.pretended_seconds, " s an image");
   expects(!settings.synchronised_statistics || (piece_ == shard_ && batches_.all_ranks_always(plan_)),
