@@ -15,9 +15,12 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace nn = tutti::nn;
@@ -220,6 +223,36 @@ BOOST_AUTO_TEST_CASE(texts_are_the_same_whatever_the_language) {
   auto const before = written();
   support::comma_locale const language;
   BOOST_TEST(written() == before, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_terminal_gets_a_bar_but_not_that_of_mpirun) {
+  auto const printed = [](char const* launcher) {
+    int const master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    BOOST_REQUIRE((master >= 0 && ::grantpt(master) == 0 && ::unlockpt(master) == 0));
+    std::FILE* const terminal = std::fopen(::ptsname(master), "r+e");
+    BOOST_REQUIRE(terminal != nullptr);
+    if (launcher != nullptr) {
+      ::setenv(launcher, "0", 1);
+    }
+    nn::progress bar(terminal, 1, 10);
+    if (launcher != nullptr) {
+      ::unsetenv(launcher);
+    }
+    auto const history = made_up(1);
+    bar.step(history.steps[0], 0);
+    bar.epoch(history.epochs[0]);
+    std::string text(4096, '\0');
+    auto const got = ::read(master, text.data(), text.size());
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    std::fclose(terminal);
+    ::close(master);
+    return text;
+  };
+  BOOST_TEST(count(printed(nullptr), "\x1b[K") > 0U);
+  for (char const* const launcher : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"}) {
+    BOOST_TEST(count(printed(launcher), "\x1b") == 0U, launcher);
+    BOOST_TEST(count(printed(launcher), "epoch 1/1: loss") == 1U, launcher);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_pipe_gets_a_line_per_epoch) {

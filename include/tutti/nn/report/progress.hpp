@@ -10,8 +10,8 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// An observer that shows how a training goes: on a terminal a bar that moves, in a file or a pipe one
-/// line per epoch.
+/// An observer that shows how a training goes: on a terminal a bar that moves, elsewhere one line per epoch. Under Open
+/// MPI's mpirun, whose processes print to a terminal of its own, it is lines, too: they may end in a file.
 class progress {
  public:
   /// @param epochs, images how many epochs there will be, of this many training images

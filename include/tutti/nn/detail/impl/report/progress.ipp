@@ -8,13 +8,21 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <unistd.h>
 
 namespace tutti::inline v0_1_0::nn {
 
+/// True if somebody watches: the file is a terminal, and not the one that Open MPI's mpirun, or PRRTE's prun, gives
+/// each of its processes to read what they print.
+inline bool is_watched(std::FILE* out) noexcept {
+  return isatty(fileno(out)) == 1 && std::getenv("OMPI_COMM_WORLD_RANK") == nullptr &&
+         std::getenv("PMIX_RANK") == nullptr;
+}
+
 TUTTI_DECL progress::progress(std::FILE* out, std::size_t epochs, std::size_t images)
-    : out_(out), moves_(isatty(fileno(out)) == 1), epochs_(epochs), images_(images) {}
+    : out_(out), moves_(is_watched(out)), epochs_(epochs), images_(images) {}
 
 TUTTI_DECL void progress::epoch(epoch_result const& done) {
   last_end_ = done.seconds;
