@@ -32,6 +32,22 @@ concept observer = requires(O& o, step_result const& step, epoch_result const& e
   o.epoch(epoch);
 };
 
+namespace detail {
+
+/// Compiles for observers only; else the first error names what is missing.
+template <class O, class Replica>
+constexpr void expect_observer() {
+  static_assert(
+      requires(O& o, step_result const& step, Replica const& model) { o.step(step, model); },
+      "this observer lacks: void step(tutti::nn::step_result const&, Replica const& model)");
+  static_assert(
+      requires(O& o, epoch_result const& epoch) { o.epoch(epoch); },
+      "this observer lacks: void epoch(tutti::nn::epoch_result const&)");
+  static_assert(observer<O, Replica>);
+}
+
+}  // namespace detail
+
 /// The numbers grew beyond all bounds. Every rank finds out at the same step: at once where the loss is that of
 /// all ranks, else when all meet, at the end of the epoch at the latest.
 class diverged : public std::runtime_error {
@@ -237,6 +253,14 @@ void train(Replica& model, Strategy& ranks, Observers&... observers) {
     }
     (observers.epoch(result), ...);
   }
+}
+
+/// Does not compile: what is wrong with the arguments is in the first line of the error.
+template <class Replica, class Strategy, class... Observers>
+void train(Replica&, Strategy&, Observers&...) {
+  static_assert(trainable<Replica>, "train: the first argument must be a replica, such as tutti::nn::replica");
+  detail::expect_strategy<Strategy>();
+  (detail::expect_observer<Observers, Replica>(), ...);
 }
 
 }  // namespace tutti::nn

@@ -94,6 +94,73 @@ concept strategy = requires(S& s, S const& c, std::span<float> numbers, std::siz
   { s.load(from, first) } -> std::same_as<bool>;
 };
 
+namespace detail {
+
+/// Compiles for strategies only; else the first error names what is missing.
+template <class S>
+constexpr void expect_strategy() {
+  using numbers = std::span<float>;
+  static_assert(
+      requires(S const& c) {
+        { c.rank() } -> std::same_as<rank_type>;
+      }, "this strategy lacks: tutti::rank_type rank() const");
+  static_assert(
+      requires(S const& c) {
+        { c.size() } -> std::same_as<rank_type>;
+      }, "this strategy lacks: tutti::rank_type size() const");
+  static_assert(
+      requires(S const& c) {
+        { c.equal() } -> std::same_as<bool>;
+      }, "this strategy lacks: bool equal() const");
+  static_assert(
+      requires(S const& c) {
+        { c.takes_part() } -> std::same_as<bool>;
+      }, "this strategy lacks: bool takes_part() const");
+  static_assert(
+      requires(S& s, numbers n) {
+        { s.share(n) } -> std::same_as<void>;
+      }, "this strategy lacks: void share(std::span<float> numbers)");
+  static_assert(
+      requires(S& s, numbers n) {
+        { s.sum(n) } -> std::same_as<void>;
+      }, "this strategy lacks: void sum(std::span<float> numbers)");
+  static_assert(
+      requires(S& s, numbers n) {
+        { s.begin(n) } -> std::same_as<void>;
+      }, "this strategy lacks: void begin(std::span<float> message)");
+  static_assert(
+      requires(S& s, std::size_t first) {
+        { s.completed(first) } -> std::same_as<void>;
+      }, "this strategy lacks: void completed(std::size_t first)");
+  static_assert(
+      requires(S& s, some_step& step) {
+        { s.step(step) } -> std::same_as<score_of>;
+      }, "this strategy lacks: tutti::nn::score_of step(tutti::nn::training_step auto& step)");
+  static_assert(
+      requires(S& s, numbers n) {
+        { s.unite(n) } -> std::same_as<void>;
+      }, "this strategy lacks: void unite(std::span<float> weights)");
+  static_assert(
+      requires(S& s, numbers n) {
+        { s.resume(n) } -> std::same_as<void>;
+      }, "this strategy lacks: void resume(std::span<float> weights)");
+  static_assert(
+      requires(S const& c) {
+        { c.remembers() } -> std::same_as<rank_memory>;
+      }, "this strategy lacks: tutti::nn::rank_memory remembers() const");
+  static_assert(
+      requires(S& s, packer& to) {
+        { s.save(to) } -> std::same_as<void>;
+      }, "this strategy lacks: void save(tutti::packer& to)");
+  static_assert(
+      requires(S& s, unpacker& from, std::size_t weights) {
+        { s.load(from, weights) } -> std::same_as<bool>;
+      }, "this strategy lacks: bool load(tutti::unpacker& from, std::size_t weights)");
+  static_assert(strategy<S>);
+}
+
+}  // namespace detail
+
 /// Strategies, and what they consist of, that keep a momentum which runs before gradients are summed.
 template <class S>
 concept keeps_momentum = requires(S const& s) {
