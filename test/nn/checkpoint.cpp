@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address comma
+// test: address
 #include <tutti/nn/checkpoint/checkpointer.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
