@@ -17,7 +17,7 @@ namespace tutti::inline v0_1_0 {
 [[nodiscard]] inline std::string straggler_report(blame const& found, std::span<std::string const> names = {}) {
   auto const seconds = [](duration d) { return detail::fixed_text(static_cast<double>(d.count()) * 1e-9, 3); };
   auto const padding = [](std::size_t width, std::string const& text) {
-    return std::string(width - std::min(width, text.size()), ' ');
+    return std::string(width - (std::min)(width, text.size()), ' ');
   };
   auto const right = [&](std::size_t width, std::string const& text) { return padding(width, text) + text; };
   auto const name = [&](rank_type r) {

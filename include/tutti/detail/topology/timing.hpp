@@ -83,7 +83,7 @@ class timed_schedule {
     std::int64_t const some = run(network, many / 2);
     std::int64_t const more = run(network, many);
     std::int64_t const rest = (more - some) / (many - many / 2) * static_cast<std::int64_t>(segments - many);
-    return std::max(more + rest, busiest(network) * static_cast<std::int64_t>(segments));
+    return (std::max)(more + rest, busiest(network) * static_cast<std::int64_t>(segments));
   }
 
   /// A time that `time` never falls below: how long the busiest processor or interface works. It costs a fraction of
@@ -228,10 +228,10 @@ class timed_schedule {
     }
     std::int64_t most = 0;
     for (interface const& i : out_) {
-      most = std::max(most, i.carried);
+      most = (std::max)(most, i.carried);
     }
     for (interface const& i : in_) {
-      most = std::max(most, i.carried);
+      most = (std::max)(most, i.carried);
     }
     std::vector<std::size_t> next(ranks_.size());
     for (rank_type r = 0; r < n_; ++r) {
@@ -246,7 +246,7 @@ class timed_schedule {
           me.now += work_on(network, s, me.inbox[next[s.receive.peer]++]);
         }
       }
-      most = std::max(most, me.now);
+      most = (std::max)(most, me.now);
     }
     return most;
   }

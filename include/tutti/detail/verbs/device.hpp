@@ -125,7 +125,7 @@ inline void keep_mappings_from_children() noexcept {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
     std::string_view const range = std::string_view(line).substr(0, std::strcspn(line, " "));  // "7f00-7fff"
-    std::size_t const middle = std::min(range.find('-'), range.size() - 1);
+    std::size_t const middle = (std::min)(range.find('-'), range.size() - 1);
     if (std::strstr(line, "/infiniband/uverbs") != nullptr && read_number(range.substr(0, middle), begin, 16) &&
         read_number(range.substr(middle + 1), end, 16)) {
       ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTFORK);
