@@ -28,11 +28,11 @@ struct member {
 
 namespace detail {
 
-/// As a text to exchange: "host pid role".
+/// As bytes to exchange.
 [[nodiscard]] TUTTI_DECL std::string encode(member const& m);
 
-/// Reads what `encode` wrote. False: `text` is something else.
-[[nodiscard]] TUTTI_DECL bool decode(std::string_view text, member& to);
+/// Reads what `encode` wrote. False: `bytes` are something else.
+[[nodiscard]] TUTTI_DECL bool decode(std::string_view bytes, member& to);
 
 /// A member as a part of a message, in the words of `describe`.
 [[nodiscard]] TUTTI_DECL message_part words(member const& m) noexcept;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
+#include <tutti/member.hpp>
 #include <tutti/packing.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -73,6 +74,24 @@ BOOST_AUTO_TEST_CASE(numbers_must_fit) {
   BOOST_TEST(in.good());
   BOOST_TEST(in.number_as<std::uint8_t>() == 0);
   BOOST_TEST(!in.good());
+}
+
+/// What a rank says of itself arrives as it is, whatever names hosts and roles have.
+BOOST_AUTO_TEST_CASE(members_may_have_any_names) {
+  using namespace std::string_literals;
+  for (std::string const& host : {"node7"s, "lab pc 7"s, " "s, "a\nb"s, "7 8 9"s, "a\0b"s, std::string(10, 'x')}) {
+    for (std::string const& role : {""s, "worker:3"s, "two words"s, "\n"s}) {
+      tutti::member const sent{host, 4242, role};
+      std::string const bytes = tutti::detail::encode(sent);
+      tutti::member heard;
+      BOOST_TEST(tutti::detail::decode(bytes, heard));
+      BOOST_TEST((heard == sent));
+      for (std::size_t length = 0; length < bytes.size(); ++length) {
+        BOOST_TEST(!tutti::detail::decode(std::string_view(bytes).substr(0, length), heard));
+      }
+      BOOST_TEST(!tutti::detail::decode(bytes + "x", heard));
+    }
+  }
 }
 
 }  // namespace

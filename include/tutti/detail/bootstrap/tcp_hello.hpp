@@ -14,7 +14,7 @@ namespace tutti::inline v0_1_0::detail {
 
 /// How a member presents itself to rank 0.
 struct tcp_hello {
-  static constexpr std::uint64_t version = 1;
+  static constexpr std::uint64_t version = 2;
   static constexpr std::size_t limit = 1U << 12U;  ///< a longer one is refused before it is read
 
   rank_type rank = 0;

@@ -3,6 +3,7 @@
 
 #include <tutti/detail/core/message.hpp>
 #include <tutti/member.hpp>
+#include <tutti/packing.hpp>
 
 #include <unistd.h>
 #include <utility>
@@ -21,26 +22,15 @@ TUTTI_DECL member this_member(std::string role) {
 namespace detail {
 
 TUTTI_DECL std::string encode(member const& m) {
-  return message({m.host, " ", m.pid, " ", m.role});
+  return packer().text(m.host).number(static_cast<std::uint64_t>(m.pid)).text(m.role).take();
 }
 
-TUTTI_DECL bool decode(std::string_view text, member& to) {
-  auto const first = text.find(' ');
-  auto const second = first == text.npos ? first : text.find(' ', first + 1);
-  if (second == text.npos || first == 0) {
-    return false;
-  }
-  std::string_view const pid = text.substr(first + 1, second - first - 1);
-  if (pid.empty() || pid.size() > 18 || pid.find_first_not_of("0123456789") != pid.npos) {
-    return false;
-  }
-  to.pid = 0;
-  for (char const c : pid) {
-    to.pid = to.pid * 10 + (c - '0');
-  }
-  to.host = text.substr(0, first);
-  to.role = text.substr(second + 1);
-  return true;
+TUTTI_DECL bool decode(std::string_view bytes, member& to) {
+  unpacker u(bytes);
+  to.host = u.text();
+  to.pid = static_cast<std::int64_t>(u.number());
+  to.role = u.text();
+  return u.done() && !to.host.empty() && to.pid >= 0;
 }
 
 TUTTI_DECL message_part words(member const& m) noexcept {
